@@ -12,6 +12,7 @@
 #include "kubelet/images/image_mounts.h"
 #include "kubelet/kubelet.h"
 #include "kubelet/options/options.h"
+#include "kubelet/plugins/plugin_connection_grpc.h"
 #include "kubelet/probes/network_prober.h"
 #include "kubelet/server/kubelet_server.h"
 #include "kubelet/volumes/framework/mounter.h"
@@ -95,6 +96,7 @@ private:
     std::unique_ptr<kubelet::Mounter> mounter_ = kubelet::make_mounter();
     std::unique_ptr<kubelet::Cgroups> cgroups_;
     std::unique_ptr<kubelet::NetworkProber> prober_;
+    std::unique_ptr<kubelet::PluginConnector> plugins_;
     std::unique_ptr<kubelet::Host> host_;
     std::unique_ptr<kubelet::Kubelet> kubelet_;
     std::unique_ptr<kubelet::KubeletServer> kubelet_server_;
@@ -254,6 +256,7 @@ Result<void> Agent::make_kubelet() {
     image_mounts_ = kubelet::make_containerd_image_mounts(*world_.processes, options_.runtime_endpoint);
     cgroups_ = std::make_unique<kubelet::CgroupFiles>(*files_);
     prober_ = kubelet::make_network_prober(world_.loop);
+    plugins_ = kubelet::make_plugin_connector(world_.loop);
     host_ = kubelet::make_host(*files_);
     kubelet_ = std::make_unique<kubelet::Kubelet>(std::move(config), kubelet::KubeletDependencies{.loop = world_.loop,
                                                                                                   .random = random_,
@@ -268,7 +271,8 @@ Result<void> Agent::make_kubelet() {
                                                                                                   .prober = *prober_,
                                                                                                   .host = *host_,
                                                                                                   .image_mounts = image_mounts_.get(),
-                                                                                                  .image_disks = image_disks_.get()});
+                                                                                                  .image_disks = image_disks_.get(),
+                                                                                                  .plugins = plugins_.get()});
     return {};
 }
 

@@ -108,7 +108,7 @@ std::optional<Rejection> admit(const core::Pod& pod, const windows::Verdict& ver
     if (context.operating_system != "windows" && !pod.spec.host_users.value_or(true))
         return Rejection{"UserNamespacesNotSupported",
                          "pod asks for a user namespace (hostUsers: false), which this node does not support"};
-    if (!pod.spec.resource_claims.empty())
+    if (!pod.spec.resource_claims.empty() && !context.prepares_devices)
         return Rejection{"DynamicResourcesNotSupported", "pod has resource claims, whose devices this node does not prepare"};
     if (pod.spec.security_context)
         for (const core::Sysctl& sysctl : pod.spec.security_context->sysctls)

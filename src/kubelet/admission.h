@@ -18,6 +18,7 @@ struct AdmissionContext {
     std::string operating_system;                          ///< "linux"
     std::vector<std::shared_ptr<const core::Pod>> active;  ///< admitted before
     bool memory_pressure = false;
+    bool prepares_devices = false;  ///< of ResourceClaims
 };
 
 /// The last check before a pod's first container: nullopt when it may run. `verdict` is that of its spec as it was asked for; empty

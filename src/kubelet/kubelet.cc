@@ -5,10 +5,12 @@
 #include "base/result.h"
 #include "kubelet/api_objects.h"
 #include "kubelet/api_pods.h"
+#include "kubelet/devices/claim_preparer.h"
 #include "kubelet/eviction.h"
 #include "kubelet/images/pulled_image_volumes.h"
 #include "kubelet/log_rotation.h"
 #include "kubelet/node/kernel_defaults.h"
+#include "kubelet/plugins/plugin_registry.h"
 #include "kubelet/runtime_check.h"
 #include "kubelet/volumes/local_volume/local_volume_reclaimer.h"
 
@@ -52,6 +54,20 @@ NodeFacts node_facts(const KubeletConfig& config, const HostFacts& facts, FileSy
     node.gates = config.feature_gates;
     return node;
 }
+
+/// The plugins of the node, and what is done with them.
+struct Plugins {
+    Plugins(const KubeletConfig& config, KubeletDependencies& deps)
+        : drivers(deps.loop, deps.client, *deps.plugins, deps.log.named("devices"), config.node.name),
+          devices(deps.client, deps.files, drivers, deps.log.named("devices"), config.root_directory + "/dra_manager_state"),
+          registry(deps.loop, deps.files, *deps.plugins, deps.log.named("plugins"), config.root_directory + "/plugins_registry") {
+        registry.add_handler(DriverPlugins::Type, drivers);
+    }
+
+    DriverPlugins drivers;
+    ClaimPreparer devices;
+    PluginRegistry registry;
+};
 
 }  // namespace
 
@@ -99,6 +115,7 @@ struct Kubelet::Impl {
           footprint(deps.files, deps.cgroups, volumes, node),
           references(deps.client, objects, services, events),
           statuses(deps.loop, deps.client, deps.log.named("status")),
+          plugins(deps.plugins ? std::make_unique<Plugins>(config, deps) : nullptr),
           pod_services{.loop = deps.loop,
                        .random = deps.random,
                        .log = deps.log,
@@ -108,7 +125,8 @@ struct Kubelet::Impl {
                        .references = references,
                        .probes = probes,
                        .statuses = statuses,
-                       .events = events},
+                       .events = events,
+                       .devices = plugins ? &plugins->devices : nullptr},
           pods(pod_services, [this] { return admission_context(); }),
           runtime_check(deps.loop, deps.runtime, node, deps.log, [this] { runtime_changed(); }),
           static_pods(deps.loop, deps.client, deps.files, deps.log.named("static-pods"), config.static_pod_directory, config.node.name,
@@ -159,6 +177,7 @@ struct Kubelet::Impl {
         }
         context.active = pods.active();
         context.memory_pressure = eviction.memory_pressure();
+        context.prepares_devices = plugins != nullptr;
         return context;
     }
 
@@ -212,6 +231,10 @@ struct Kubelet::Impl {
         scope.spawn(events.run());
         scope.spawn(statuses.run());
         CO_TRY_VOID(co_await pods.relist_once());
+        if (plugins) {
+            scope.spawn(plugins->registry.run());
+            scope.spawn(plugins->drivers.run());
+        }
         scope.spawn(runtime_check.run());
         scope.spawn(pods.run_relist());
         scope.spawn(pods.run_housekeeping());
@@ -267,6 +290,7 @@ struct Kubelet::Impl {
     PodFootprint footprint;
     PodReferences references;
     StatusManager statuses;
+    std::unique_ptr<Plugins> plugins;
     PodServices pod_services;
     PodManager pods;
     RuntimeCheck runtime_check;

@@ -6,6 +6,7 @@
 #include "kubelet/images/image_mounts.h"
 #include "kubelet/node/host.h"
 #include "kubelet/node/node_reporter.h"
+#include "kubelet/plugins/plugin_connection.h"
 #include "kubelet/pod_manager.h"
 #include "kubelet/storage_usage.h"
 #include "kubelet/volumes/local_volume/image_disks.h"
@@ -61,6 +62,7 @@ struct KubeletDependencies {
     Host& host;
     ImageMounts* image_mounts = nullptr;  ///< null: image volumes are refused
     ImageDisks* image_disks = nullptr;    ///< null: nothing enforces the size of local volumes
+    PluginConnector* plugins = nullptr;   ///< null: no plugin of the node is used, and pods with ResourceClaims are refused
 };
 
 /// The agent of one node. Lives on one loop; several may share a process in simulations. Asks `host` and `files` in the constructor.

@@ -10,6 +10,7 @@ struct NodeFacts {
     std::vector<std::string> host_addresses;
     ResourceList allocatable;
     std::string runtime_name = "containerd";
+    bool runtime_knows_cdi = true;  ///< so that devices are given to it by CDI's names
     std::string network_problem = "container runtime status check may not have completed yet";  ///< "" when pods can have networks
     ClusterDns dns;
     std::string cgroup_root;

@@ -232,6 +232,11 @@ Task<> PodManager::run_housekeeping() {
         if (is_cancelled(collection)) co_return std::move(collection).error();
         if (!collection) services_.log.warn("dead containers cannot be removed", {{"error", collection.error().message}});
         if (sources_ready_) remove_stale_directories();
+        if (sources_ready_ && services_.devices) {
+            auto released = co_await services_.devices->unprepare_stale(
+                [this](const std::string& uid) { return pods_.contains(uid) || seen_.contains(uid); });
+            if (is_cancelled(released)) co_return std::move(released).error();
+        }
     }
 }
 

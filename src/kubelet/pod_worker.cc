@@ -276,10 +276,20 @@ Task<> PodWorker::prepare() {
                                  "error making pod data directories: " + directory.error().message);
         co_return directory.error();
     }
+    CO_TRY_VOID(co_await prepare_devices());
     CO_TRY(volumes_, co_await services_.footprint.set_up_volumes(pod_));
     volumes_set_up_ = services_.loop.now();
     CO_TRY(pull_secrets_, co_await services_.references.pull_secrets(pod_));
     co_return {};
+}
+
+Task<> PodWorker::prepare_devices() {
+    if (!services_.devices || pod_->spec.resource_claims.empty()) co_return {};
+    auto prepared = co_await services_.devices->prepare(pod_);
+    if (!prepared && !is_cancelled(prepared))
+        services_.events.warning(reference_to(*pod_), "FailedPrepareDynamicResources",
+                                 "Failed to prepare dynamic resources: prepare dynamic resources: " + prepared.error().message);
+    co_return prepared;
 }
 
 /// Files that come out of the API follow it while the pod runs.
@@ -447,6 +457,11 @@ PodStartContext PodWorker::start_context() const {
     context.volumes = volumes_;
     context.hostname = hostname_;
     context.pull_secrets = pull_secrets_;
+    context.runtime_knows_cdi = services_.node.runtime_knows_cdi;
+    if (services_.devices)
+        for (const auto* list : {&pod_->spec.init_containers, &pod_->spec.containers})
+            for (const core::Container& container : *list)
+                if (!container.resources.claims.empty()) context.cdi_devices[container.name] = services_.devices->cdi_ids(*pod_, container);
     return context;
 }
 
@@ -485,6 +500,10 @@ Task<> PodWorker::clean_up() {
     services_.probes.remove_pod(uid);
     services_.containers.forget_pod(uid);
     CO_TRY_VOID(services_.footprint.tear_down_volumes(uid));
+    if (services_.devices) {
+        auto released = co_await services_.devices->unprepare(uid);
+        if (!released) co_return std::move(released).error().with_context("unprepare dynamic resources");
+    }
     if (const auto removed = services_.footprint.remove_cgroup(*pod_); !removed)
         services_.log.debug("pod cgroup not removed", {{"pod", pod_key(*pod_)}, {"error", removed.error().message}});
     report();

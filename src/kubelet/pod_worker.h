@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "kubelet/admission.h"
+#include "kubelet/devices/claim_preparer.h"
 #include "kubelet/lifecycle/pod_containers.h"
 #include "kubelet/pod/resize.h"
 #include "kubelet/pod_footprint.h"
@@ -63,6 +64,7 @@ struct PodServices {
     ProbeManager& probes;
     StatusManager& statuses;
     client::EventRecorder& events;
+    ClaimPreparer* devices = nullptr;  ///< null where pods with claims are refused
 };
 
 /// Why and how a pod ends.
@@ -98,6 +100,7 @@ private:
     Task<> sync();
     Task<bool> take_step(const PodActions& actions);
     Task<> prepare();
+    Task<> prepare_devices();
     cri::PodSandboxConfig sandbox_config(std::uint32_t attempt, cri::DNSConfig dns) const;
     Task<> make_sandbox(const PodActions& actions);
     Task<> reset_containers(const PodActions& actions);

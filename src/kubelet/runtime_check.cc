@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "base/result.h"
+#include "kubelet/devices/cdi_specs.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -64,6 +65,7 @@ Task<> RuntimeCheck::read_version() {
     version_ = version.runtime_name + "://" +
                (version.runtime_version.starts_with('v') ? version.runtime_version.substr(1) : version.runtime_version);
     node_.runtime_name = version.runtime_name;
+    node_.runtime_knows_cdi = runtime_knows_cdi(version_);
     co_return {};
 }
 

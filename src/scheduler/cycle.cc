@@ -77,10 +77,12 @@ void Cycle::find_feasible(Decision& decision) {
         ++decision.evaluated;
         if (passes_with_nominated(node, status_)) {
             feasible_.push_back(&node);
-        } else {
-            diagnosis.rejected_by |= 1u << rejecting_;
-            record(status_, node, diagnosis);
+            return;
         }
+        diagnosis.rejected_by |= 1u << rejecting_;
+        record(status_, node, diagnosis);
+        if (!status_.error.empty())
+            diagnosis.error = "running \"" + std::string(plugins_[rejecting_]->name()) + "\" filter plugin: " + status_.error;
     };
     if (only_nodes_) {
         for (const std::string& name : *only_nodes_) {
@@ -91,11 +93,12 @@ void Cycle::find_feasible(Decision& decision) {
     } else {
         const auto nodes = cluster_.nodes();
         const std::size_t wanted = nodes_wanted(nodes.size());
-        for (std::size_t i = 0; i < nodes.size() && feasible_.size() < wanted; ++i) {
+        for (std::size_t i = 0; i < nodes.size() && feasible_.size() < wanted && diagnosis.error.empty(); ++i) {
             look_at(*nodes[(next_start_ + i) % nodes.size()]);
         }
         next_start_ = (next_start_ + decision.evaluated) % nodes.size();
     }
+    if (!diagnosis.error.empty()) feasible_.clear();
     decision.feasible = feasible_.size();
     if (!feasible_.empty()) return;
     for (const auto& [reason, count] : counted_) diagnosis.reasons.emplace_back(reason, count);
@@ -125,6 +128,7 @@ bool Cycle::passes(const NodeInfo& node, FilterStatus& status) {
 bool Cycle::passes_with_nominated(const NodeInfo& node, FilterStatus& status) {
     status.reasons.clear();
     status.resolvable = true;
+    status.error.clear();
     const auto nominated = cluster_.nominated(node.name());
     const auto counts = [&](const PodRef& other) { return other->priority >= pod_->priority && other->uid != pod_->uid; };
     if (std::ranges::none_of(nominated, counts)) return passes(node, status);

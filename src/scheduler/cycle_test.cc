@@ -31,8 +31,8 @@ TEST(Cycle, APodWithResourceClaimsWaitsAndSaysWhy) {
     World world;
     world.cluster.set_node(node("lin"));
     PodInfo claiming = pod("a");
-    claiming.claims_devices = true;
-    EXPECT_EQ(world.choice(claiming), "0/1 nodes are available: the pod has resource claims, which Porthole does not allocate.");
+    claiming.device_claims = {{.name = "gpu", .is_generated = true}};
+    EXPECT_EQ(world.choice(claiming), "0/1 nodes are available: pod \"default/a\": ResourceClaim not created yet.");
 }
 
 TEST(Cycle, FiltersByWhatThePodAsksOfANode) {

@@ -17,7 +17,8 @@ bool placement_changed(const PodInfo& before, const PodInfo& after) {
     };
     return before.labels != after.labels || before.requests != after.requests || before.node_selector != after.node_selector ||
            !std::ranges::equal(before.tolerations, after.tolerations, same_toleration) ||
-           before.scheduling_gates != after.scheduling_gates || before.affinity_text != after.affinity_text;
+           before.scheduling_gates != after.scheduling_gates || before.affinity_text != after.affinity_text ||
+           before.device_claims != after.device_claims;
 }
 
 }  // namespace

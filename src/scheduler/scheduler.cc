@@ -192,6 +192,11 @@ void Scheduler::schedule(PodRef pod) {
         reserve(std::move(pod), decision.node->name());
         return;
     }
+    if (!decision.diagnosis.error.empty()) {
+        ++counts_.errors;
+        report(pod, "SchedulerError", decision.diagnosis.error, "");
+        return queue_.retry_after_error(pod->uid);
+    }
     ++counts_.unschedulable;
     std::string message = decision.diagnosis.text();
     PostFilter helped;

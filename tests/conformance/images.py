@@ -33,6 +33,17 @@ RELEASE = 'NAME="Alpine Linux"\nPRETTY_NAME="Debian\'s programs in place of Alpi
 NGINX = ("user www-data; pid /run/nginx.pid; error_log /dev/stderr; events {}\n"
          "http { include /etc/nginx/mime.types; access_log /dev/stdout; server { listen 80; root /usr/share/nginx/html; } }\n")
 E2E = "e2e-test-images"  # of registry.k8s.io, as pause and etcd are
+# Stands in for hostpathplugin as a proxy, which is all that tests of drivers ask of it: what connects to the socket gets a connection that the
+# test has made to the port.
+PROXY = """#!/bin/sh
+for word; do
+    case $word in
+        --endpoint=*) socket=${word#*=} ;;
+        --proxy-endpoint=tcp://:*) port=${word##*:} ;;
+    esac
+done
+exec socat "UNIX-LISTEN:$socket,fork,unlink-early" "TCP-LISTEN:$port,reuseaddr,reuseport"
+"""
 
 
 def layer_of_folder(folder):
@@ -143,6 +154,8 @@ def make_images(folder, programs):
         registry.add(f"{E2E}/nginx", tag, nginx, ["nginx", "-g", "daemon off;"])
 
     registry.add("build-image/distroless-iptables", "v0.9.6", [debian_layer([*BASE, "conntrack", "iptables"])])
+    registry.add("sig-storage/hostpathplugin", "v1.17.1",
+                 [debian_layer(["busybox-static", "dash", "libc-bin", "socat"]), layer_of_files({"hostpathplugin": (PROXY, 0o755)})])
 
     registry.add(f"{E2E}/sample-apiserver", "1.29.2", [base, layer_of_files({"sample-apiserver": (program("sample-apiserver"), 0o755)})],
                  entrypoint=["/sample-apiserver"])

@@ -214,13 +214,32 @@ TEST(ResourceClaimRules, RefuseInKubernetesWords) {
              "spec.devices.requests[0].exactly.count: Invalid value: 2: must not be specified when allocationMode is 'All'"},
             {"no class", "spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: ''}}]}}",
              "spec.devices.requests[0].exactly.deviceClassName: Required value"},
-            {"alternatives", "spec: {devices: {requests: [{name: gpu, firstAvailable: [{name: large, deviceClassName: c}]}], "
-                             "constraints: [{requests: [gpu/large], matchAttribute: example.com/numa}]}}", ""},
+            {"alternatives",
+             "spec: {devices: {requests: [{name: gpu, firstAvailable: [{name: large, deviceClassName: c}]}], "
+             "constraints: [{requests: [gpu/large], matchAttribute: example.com/numa}]}}",
+             ""},
             {"an unknown request", "spec: {devices: {config: [{requests: [tpu], opaque: {driver: d, parameters: {}}}]}}",
              "spec.devices.config[0].requests[0]: Invalid value: \"tpu\": must be the name of a request in the claim or the name of a "
              "request and a subrequest separated by '/'"},
             {"twice", "spec: {devices: {requests: [{name: a, exactly: {deviceClassName: c}}, {name: a, exactly: {deviceClassName: c}}]}}",
              "spec.devices.requests[1].name: Duplicate value: \"a\""},
+            {"an unknown mode", "spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: c, allocationMode: Some}}]}}",
+             "spec.devices.requests[0].exactly.allocationMode: Unsupported value: \"Some\": supported values: \"All\", \"ExactCount\""},
+            {"tolerations",
+             "spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: c, tolerations: [{key: k, operator: Like}, {key: k, "
+             "value: v}, "
+             "{operator: Exists, effect: Now}]}}]}}",
+             "[spec.devices.requests[0].exactly.tolerations[0].operator: Unsupported value: \"Like\": supported values: \"Equal\", "
+             "\"Exists\", spec.devices.requests[0].exactly.tolerations[2].effect: Unsupported value: \"Now\": supported values: "
+             "\"NoExecute\", \"NoSchedule\"]"},
+            {"distinct attributes", "spec: {devices: {constraints: [{distinctAttribute: d.example.com/numa}]}}", ""},
+            {"an empty constraint", "spec: {devices: {constraints: [{}]}}",
+             "spec.devices.constraints[0]: Required value: exactly one of \"matchAttribute\" or \"distinctAttribute\" is required"},
+            {"a name of too many parts", "spec: {devices: {constraints: [{matchAttribute: a/b/c}]}}",
+             "spec.devices.constraints[0].matchAttribute: Invalid value: \"b/c\": a valid C identifier must start with alphabetic "
+             "character or "
+             "'_', followed by a string of alphanumeric characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for "
+             "validation is '[A-Za-z_][A-Za-z0-9_]*')"},
         });
     EXPECT_TRUE(rules.update("spec: {devices: {requests: null}}").ends_with("field is immutable"));
     const char* reserved = "status: {reservedFor: [{resource: pods, name: p, uid: u}]}";
@@ -229,6 +248,45 @@ TEST(ResourceClaimRules, RefuseInKubernetesWords) {
     EXPECT_EQ(rules.update_status("{}", allocated), "");
     EXPECT_EQ(rules.update_status(allocated, reserved), "");
     EXPECT_TRUE(rules.update_status(allocated, "status: {allocation: {devices: {results: null}}}").ends_with("field is immutable"));
+}
+
+TEST(ResourceClaimRules, BoundWhatDriversSayOfDevices) {
+    RulesOf rules("resource.k8s.io", "v1", "ResourceClaim",
+                  "spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}");
+    const std::string allocated = "allocation: {devices: {results: [{request: gpu, driver: d, pool: p, device: one}]";
+    const auto status = [&](const std::string& rest) { return rules.update_status("{}", ("status: {" + allocated + rest).c_str()); };
+    EXPECT_EQ(status("}}, devices: [{driver: d, pool: p, device: one, data: {a: 1}}]}"), "");
+    EXPECT_EQ(status("}}, devices: [{driver: d, pool: p, device: two}]}"),
+              "status.devices[0]: Invalid value: must be an allocated device in the claim");
+    EXPECT_EQ(
+        status(", config: [{source: Elsewhere, opaque: {driver: d, parameters: {}}}]}}}"),
+        "status.allocation.devices.config[0].source: Unsupported value: \"Elsewhere\": supported values: \"FromClaim\", \"FromClass\"");
+}
+
+TEST(ResourceSliceRules, BoundWhatNodesPublish) {
+    RulesOf rules("resource.k8s.io", "v1", "ResourceSlice",
+                  "spec: {driver: d.example.com, nodeName: n, pool: {name: p, generation: 1, resourceSliceCount: 1}, devices: []}");
+    std::string many;
+    for (int i = 0; i < 129; ++i) many += "{name: d" + std::to_string(i) + "},";
+    const std::string too_many = "spec: {devices: [" + many + "]}";
+    expect_answers(
+        rules,
+        {
+            {"as it is", "{}", ""},
+            {"a device",
+             "spec: {devices: [{name: one, attributes: {model: {string: a}, other.example.com/numa: {int: 1}}, capacity: {memory: "
+             "{value: 1Gi}}, taints: [{key: k, effect: NoSchedule}]}]}",
+             ""},
+            {"two of one name", "spec: {devices: [{name: one}, {name: one}]}", "spec.devices[1].name: Duplicate value: \"one\""},
+            {"an attribute without a value", "spec: {devices: [{name: one, attributes: {a: {}}}]}",
+             "spec.devices[0].attributes[a]: Required value: exactly one value must be specified"},
+            {"an unknown effect", "spec: {devices: [{name: one, taints: [{key: k, effect: Now}]}]}",
+             "spec.devices[0].taints[0].effect: Unsupported value: \"Now\": supported values: \"NoExecute\", \"NoSchedule\", \"None\""},
+            {"no slice in the pool", "spec: {pool: {resourceSliceCount: 0}}",
+             "spec.pool.resourceSliceCount: Invalid value: 0: must be greater than zero"},
+            {"too many", too_many.c_str(), "spec.devices: Too many: 129: must have at most 128 items"},
+        });
+    EXPECT_EQ(rules.update("spec: {driver: e.example.com}"), "spec.driver: Invalid value: field is immutable");
 }
 
 TEST(StorageClassRules, KeepWhatMadeVolumes) {

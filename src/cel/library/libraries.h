@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/regex.h"
+#include "base/values/quantity.h"
 #include "cel/checker/declarations.h"
 #include "cel/syntax/parser.h"
 
@@ -27,6 +28,11 @@ std::span<const Library> all_libraries();
 
 /// `matches`, `find` and `findAll` with a pattern that is compiled already.
 Value call_with_pattern(std::string_view function, const Regex& pattern, std::span<const Value> arguments);
+
+/// A value of the type kubernetes.Quantity.
+Value make_quantity(const Quantity& quantity);
+/// A value of the type kubernetes.Semver; an error where the text is not a semantic version.
+Value make_semver(std::string_view text);
 
 // The tables.
 std::span<const LibraryFunction> operator_functions();

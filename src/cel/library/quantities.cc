@@ -166,12 +166,12 @@ bool SemverValue::equals(const Opaque& other) const {
 
 const Version& version_of(const Value& value) { return static_cast<const SemverValue&>(value.as_opaque()).version; }
 std::string version_text(Arguments a) { return a.size() > 1 && a[1].as_bool() ? normalized(a[0].as_text()) : std::string(a[0].as_text()); }
-Value semver(Arguments a) {
+Value made_semver(std::string text) {
     Version version;
-    std::string text = version_text(a);
     const std::string mistake = parse_version(text, version);
     return mistake.empty() ? Value::opaque(new SemverValue(std::move(version), std::move(text))) : Value::error(mistake);
 }
+Value semver(Arguments a) { return made_semver(version_text(a)); }
 Value is_semver(Arguments a) {
     Version version;
     return Value::boolean(parse_version(version_text(a), version).empty());
@@ -215,6 +215,9 @@ constexpr LibraryFunction Semver[] = {
 }  // namespace
 
 std::span<const LibraryFunction> quantity_functions() { return Table; }
+Value make_quantity(const Quantity& quantity) { return made(quantity); }
+Value make_semver(std::string_view text) { return made_semver(std::string(text)); }
+
 std::span<const LibraryFunction> semver_functions() { return Semver; }
 
 }  // namespace porthole::cel

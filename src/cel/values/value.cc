@@ -38,6 +38,7 @@ struct MapData : Shared {
     void put(Value key, Value value);
 
     std::vector<Value::Entry> entries;
+    std::optional<Value> missing;  ///< what reading an absent key yields; nothing: an error
 
 private:
     std::unordered_map<Value, std::size_t, Hash, Equal> index_;
@@ -196,6 +197,11 @@ Value Value::map(std::vector<Entry> entries) {
     Value made;
     made.kind_ = Kind::Map;
     made.owner_ = SharedRef(data);
+    return made;
+}
+Value Value::map_with_default(std::vector<Entry> entries, Value missing) {
+    Value made = map(std::move(entries));
+    const_cast<MapData&>(made.map_data()).missing = std::move(missing);
     return made;
 }
 Value Value::object(TypeRef type, std::vector<std::pair<std::string, Value>> fields) {
@@ -378,7 +384,7 @@ std::optional<Value> Value::find(std::string_view key) const {
             return {};
         }
         const Value* found = map_data().find(string_view(key));
-        return found ? std::optional(*found) : std::nullopt;
+        return found ? std::optional(*found) : map_data().missing;
     }
     const Type* type = extra_.type;
     if (type && type->object) {
@@ -395,10 +401,11 @@ std::optional<Value> Value::find(std::string_view key) const {
 std::optional<Value> Value::find(const Value& key) const {
     if (is_view_ || kind_ == Kind::Object) return key.is(Kind::String) ? find(key.as_text()) : std::nullopt;
     const Value* found = map_data().find(key);
-    return found ? std::optional(*found) : std::nullopt;
+    return found ? std::optional(*found) : map_data().missing;
 }
 
 bool Value::contains(const Value& key, Work* work) const {
+    if (kind_ == Kind::Map && !is_view_) return map_data().find(key);
     if (kind_ != Kind::List) return find(key).has_value();
     for (std::size_t i = 0, end = count(); i < end; ++i) {
         if (item(i).equals(key, work)) return true;

@@ -133,6 +133,8 @@ public:
     static Value list(std::vector<Value> items);
     /// Of keys that are equal the last counts.
     static Value map(std::vector<Entry> entries);
+    /// Reading a key that is not there yields `missing`; `in` still tells what is there.
+    static Value map_with_default(std::vector<Entry> entries, Value missing);
     static Value object(TypeRef type, std::vector<std::pair<std::string, Value>> fields);
     /// An object whose fields are made when they are first read, each at most once: what policies' `variables` are.
     static Value lazy_object(TypeRef type, std::vector<std::pair<std::string, std::function<Value()>>> fields);

@@ -5,6 +5,7 @@
 #include "cmd/node/node_program.h"
 #include "kubelet/cri/cri_grpc.h"
 #include "kubelet/options/options.h"
+#include "kubelet/plugins/plugin_connection_grpc.h"
 #include "kubelet/probes/network_prober.h"
 #include "kubelet/server/kubelet_server.h"
 #include "net/http/http_server.h"
@@ -51,21 +52,24 @@ private:
         if (config.serving.client_ca_file.empty()) config.serving.client_ca_file = options_.kubeconfig;  // which names the authority
         runtime_ = kubelet::connect_runtime(world_.loop, options_.runtime_endpoint);
         if (!KubeletOnWindows) image_mounts_ = kubelet::make_containerd_image_mounts(*world_.processes, options_.runtime_endpoint);
+        if (!KubeletOnWindows) plugins_ = kubelet::make_plugin_connector(world_.loop);
         prober_ = kubelet::make_network_prober(world_.loop);
-        kubelet_ = std::make_unique<kubelet::Kubelet>(std::move(config), kubelet::KubeletDependencies{.loop = world_.loop,
-                                                                                                      .random = random_,
-                                                                                                      .log = log_.named("kubelet"),
-                                                                                                      .client = *client_,
-                                                                                                      .runtime = runtime_->runtime(),
-                                                                                                      .images = runtime_->images(),
-                                                                                                      .files = *files_,
-                                                                                                      .workers = *world_.pool,
-                                                                                                      .mounter = *system_.mounter,
-                                                                                                      .cgroups = *system_.cgroups,
-                                                                                                      .prober = *prober_,
-                                                                                                      .host = *host_,
-                                                                                                      .image_mounts = image_mounts_.get(),
-                                                                                                      .image_disks = system_.image_disks.get()});
+        kubelet_ =
+            std::make_unique<kubelet::Kubelet>(std::move(config), kubelet::KubeletDependencies{.loop = world_.loop,
+                                                                                               .random = random_,
+                                                                                               .log = log_.named("kubelet"),
+                                                                                               .client = *client_,
+                                                                                               .runtime = runtime_->runtime(),
+                                                                                               .images = runtime_->images(),
+                                                                                               .files = *files_,
+                                                                                               .workers = *world_.pool,
+                                                                                               .mounter = *system_.mounter,
+                                                                                               .cgroups = *system_.cgroups,
+                                                                                               .prober = *prober_,
+                                                                                               .host = *host_,
+                                                                                               .image_mounts = image_mounts_.get(),
+                                                                                               .image_disks = system_.image_disks.get(),
+                                                                                               .plugins = plugins_.get()});
         return {};
     }
 
@@ -117,6 +121,7 @@ private:
     KubeletSystem system_ = make_kubelet_system(*files_, *world_.processes);
     std::unique_ptr<kubelet::ImageMounts> image_mounts_;
     std::unique_ptr<kubelet::GrpcRuntime> runtime_;
+    std::unique_ptr<kubelet::PluginConnector> plugins_;
     std::unique_ptr<kubelet::NetworkProber> prober_;
     std::unique_ptr<kubelet::Host> host_;
     std::unique_ptr<kubelet::Kubelet> kubelet_;

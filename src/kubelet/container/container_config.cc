@@ -142,6 +142,7 @@ Result<cri::ContainerConfig> make_container_config(ContainerInputs in) {
     }
     config.mounts = std::move(in.mounts);
     config.devices = std::move(in.devices);
+    for (std::string& id : in.cdi_devices) config.cdi_devices.emplace_back().name = std::move(id);
     config.labels = identity_labels(in.pod);
     config.labels[ContainerNameLabel] = container.name;
     config.annotations = container_annotations(in.pod, container, in.attempt);

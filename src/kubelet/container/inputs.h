@@ -29,6 +29,7 @@ struct ContainerInputs {
     Environment environment;
     std::vector<cri::Mount> mounts;
     std::vector<cri::Device> devices;
+    std::vector<std::string> cdi_devices;  ///< of the claims that it names
     std::string image_ref;  ///< what the image service called the image
     ImageUser image_user;
     std::vector<std::int64_t> extra_groups;  ///< that volumes ask for

@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "base/time/time.h"
 #include "kubelet/container/windows_config.h"
+#include "kubelet/devices/cdi_specs.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -117,6 +118,8 @@ Task<cri::ContainerConfig> ContainerStarter::prepare(const PodStartContext& cont
     CO_TRY(auto mounts, services_.volumes.mounts_for(*context.pod, container, context.volumes, environment, context.recursive_read_only));
     CO_TRY(auto devices, services_.volumes.devices_for(container, context.volumes));
     CO_TRY_VOID(add_own_mounts(context, container, mounts));
+    const auto claimed = context.cdi_devices.find(container.name);
+    std::vector<std::string> cdi_devices = claimed == context.cdi_devices.end() ? std::vector<std::string>() : claimed->second;
     std::string target;
     if (!spec.target_container.empty()) {
         const cri::ContainerStatus* found = context.state.find_newest(spec.target_container);
@@ -126,19 +129,23 @@ Task<cri::ContainerConfig> ContainerStarter::prepare(const PodStartContext& cont
     }
     const std::int32_t attempt = next_restart_count(context, container);
     CO_TRY_VOID(services_.files.create_directories(context.sandbox.log_directory + "/" + container.name, 0755));
-    co_return make_container_config({.pod = *context.pod,
-                                     .spec = spec,
-                                     .attempt = attempt,
-                                     .environment = std::move(environment),
-                                     .mounts = std::move(mounts),
-                                     .devices = std::move(devices),
-                                     .image_ref = image.ref,
-                                     .image_user = image.user,
-                                     .platform = config_.platform,
-                                     .target_container_id = target,
-                                     .seccomp_root = config_.root_directory + "/seccomp",
-                                     .cgroup_v2 = config_.cgroup_v2,
-                                     .seccomp_default = config_.seccomp_default});
+    CO_TRY(cri::ContainerConfig config,
+           make_container_config({.pod = *context.pod,
+                                  .spec = spec,
+                                  .attempt = attempt,
+                                  .environment = std::move(environment),
+                                  .mounts = std::move(mounts),
+                                  .devices = std::move(devices),
+                                  .cdi_devices = context.runtime_knows_cdi ? cdi_devices : std::vector<std::string>(),
+                                  .image_ref = image.ref,
+                                  .image_user = image.user,
+                                  .platform = config_.platform,
+                                  .target_container_id = target,
+                                  .seccomp_root = config_.root_directory + "/seccomp",
+                                  .cgroup_v2 = config_.cgroup_v2,
+                                  .seccomp_default = config_.seccomp_default}));
+    if (!context.runtime_knows_cdi) CO_TRY_VOID(add_cdi_devices(services_.files, cdi_devices, config));
+    co_return config;
 }
 
 bool ContainerStarter::wants_hosts_file(const PodStartContext& context, const core::Container& container, const char* path) const {

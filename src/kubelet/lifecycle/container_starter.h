@@ -27,6 +27,8 @@ struct PodStartContext {
     DownwardContext downward;
     Environment services;
     MountedVolumes volumes;
+    std::map<std::string, std::vector<std::string>> cdi_devices;  ///< by container
+    bool runtime_knows_cdi = true;                                ///< else they are resolved here
     bool recursive_read_only = false;  ///< whether the pod's runtime handler can mount so
     PodHostname hostname;
     std::vector<std::shared_ptr<const core::Secret>> pull_secrets;

@@ -55,8 +55,11 @@ public:
 /// bytes; `method` is the path, "/runtime.v1.RuntimeService/Version". Used on `loop`, which must outlive it.
 class GrpcChannel {
 public:
-    /// Plain text (for Unix sockets and loopback) unless `tls` is given.
-    GrpcChannel(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls = nullptr);
+    static constexpr std::size_t LargestMessage = 64 << 20;
+
+    /// Plain text (for Unix sockets and loopback) unless `tls` is given. A longer answer than `largest` bytes is an error.
+    GrpcChannel(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls = nullptr,
+                std::size_t largest = LargestMessage);
     ~GrpcChannel();
 
     /// One message each way. Error: Timeout after `deadline`, Unavailable when the server cannot be reached, or what
@@ -66,8 +69,6 @@ public:
     Task<std::unique_ptr<GrpcStream>> open(std::string method, std::string request);
     /// As HttpClient::close().
     Task<> close();
-
-    static constexpr std::size_t LargestMessage = 64 << 20;  ///< bytes of an answer
 
 private:
     struct Impl;

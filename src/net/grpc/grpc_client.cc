@@ -18,7 +18,7 @@ std::string timeout_text(Duration deadline) {
 
 class Http2GrpcStream final : public GrpcStream {
 public:
-    explicit Http2GrpcStream(std::shared_ptr<Http2Request> request) : request_(std::move(request)) {}
+    Http2GrpcStream(std::shared_ptr<Http2Request> request, std::size_t largest) : request_(std::move(request)), messages_(largest) {}
 
     Task<std::optional<std::string>> next() override {
         CO_TRY_VOID(co_await request_->wait_for_head());
@@ -51,14 +51,14 @@ private:
     }
 
     std::shared_ptr<Http2Request> request_;
-    GrpcReassembler messages_{GrpcChannel::LargestMessage};
+    GrpcReassembler messages_;
 };
 
 }  // namespace
 
 struct GrpcChannel::Impl {
-    Impl(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls)
-        : loop(loop), endpoint(std::move(endpoint)), tls(std::move(tls)) {}
+    Impl(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls, std::size_t largest)
+        : loop(loop), endpoint(std::move(endpoint)), tls(std::move(tls)), largest(largest) {}
 
     Task<TlsConnection> dial() {
         CO_TRY(auto stream, co_await connect_socket(loop, endpoint));
@@ -87,7 +87,7 @@ struct GrpcChannel::Impl {
         if (deadline) headers.add("grpc-timeout", timeout_text(*deadline));
         CO_TRY(const auto client, co_await connected());
         CO_TRY(auto request, client->open(headers, true));
-        co_return std::make_unique<Http2GrpcStream>(std::move(request));
+        co_return std::make_unique<Http2GrpcStream>(std::move(request), largest);
     }
 
     /// A connection that the server is about to end may refuse a call, which is then made on the next one.
@@ -112,6 +112,7 @@ struct GrpcChannel::Impl {
     AsioLoop& loop;
     const Endpoint endpoint;
     const std::shared_ptr<const TlsClientContext> tls;
+    const std::size_t largest;
     std::shared_ptr<Http2Client> connection;
     Semaphore dialing{1};
     bool closed = false;
@@ -134,8 +135,8 @@ Task<std::unique_ptr<GrpcStream>> send_and_end(Task<std::unique_ptr<Http2GrpcStr
 
 }  // namespace
 
-GrpcChannel::GrpcChannel(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls)
-    : impl_(std::make_shared<Impl>(loop, std::move(endpoint), std::move(tls))) {}
+GrpcChannel::GrpcChannel(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls, std::size_t largest)
+    : impl_(std::make_shared<Impl>(loop, std::move(endpoint), std::move(tls), largest)) {}
 
 GrpcChannel::~GrpcChannel() {
     impl_->closed = true;

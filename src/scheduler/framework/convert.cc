@@ -203,6 +203,23 @@ void read_container(const core::Container& container, const core::PodSpec& spec,
     read_ports(container, spec.host_network, info);
 }
 
+std::vector<PodDeviceClaim> device_claims(const core::Pod& pod) {
+    std::vector<PodDeviceClaim> claims;
+    for (const core::PodResourceClaim& entry : pod.spec.resource_claims) {
+        PodDeviceClaim claim{.name = entry.name, .claim = entry.resource_claim_name.value_or("")};
+        if (!entry.resource_claim_name) {
+            claim.is_generated = true;
+            const auto status = std::ranges::find(pod.status.resource_claim_statuses, entry.name, &core::PodResourceClaimStatus::name);
+            if (status != pod.status.resource_claim_statuses.end()) {
+                if (!status->resource_claim_name) continue;  // none is needed
+                claim.claim = *status->resource_claim_name;
+            }
+        }
+        claims.push_back(std::move(claim));
+    }
+    return claims;
+}
+
 bool owned_by_set(const core::Pod& pod) {
     const auto* owner = objects::find_controller(pod.metadata);
     return owner && (owner->kind == "ReplicaSet" || owner->kind == "StatefulSet" || owner->kind == "ReplicationController");
@@ -256,7 +273,7 @@ PodInfo pod_info(const core::Pod& pod) {
         if (volume.persistent_volume_claim) info.claims.push_back(volume.persistent_volume_claim->claim_name);
         if (volume.ephemeral) info.claims.push_back(pod.metadata.name + "-" + volume.name);
     }
-    info.claims_devices = !pod.spec.resource_claims.empty();
+    info.device_claims = device_claims(pod);
     return info;
 }
 

@@ -94,5 +94,14 @@ TEST(PodInfo, ReadsPortsImagesAndAffinity) {
     EXPECT_FALSE(info.spread_constraints[0].selector.matches({{"app", "a"}, {"v", "2"}}));
 }
 
+TEST(PodInfo, NamesTheResourceClaimsThatAreNeeded) {
+    const PodInfo info = read(R"({"spec": {"resourceClaims": [{"name": "own", "resourceClaimName": "shared"},
+        {"name": "made", "resourceClaimTemplateName": "t"}, {"name": "none", "resourceClaimTemplateName": "t"},
+        {"name": "waits", "resourceClaimTemplateName": "t"}]},
+        "status": {"resourceClaimStatuses": [{"name": "made", "resourceClaimName": "pod-made-x1"}, {"name": "none"}]}})");
+    const std::vector<PodDeviceClaim> expected = {{"own", "shared", false}, {"made", "pod-made-x1", true}, {"waits", "", true}};
+    EXPECT_EQ(info.device_claims, expected);
+}
+
 }  // namespace
 }  // namespace porthole::scheduler

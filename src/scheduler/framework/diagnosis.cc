@@ -14,6 +14,7 @@ std::string nodes_available_text(std::size_t node_count, const std::vector<std::
 }
 
 std::string Diagnosis::text() const {
+    if (!error.empty()) return error;
     if (node_count == 0) return "no nodes available to schedule pods";
     if (!pre_filter_message.empty()) {
         return "0/" + std::to_string(node_count) + " nodes are available: " + pre_filter_message + ".";

@@ -14,6 +14,7 @@ using PluginSet = std::uint32_t;
 /// Why no node took a pod.
 struct Diagnosis {
     std::size_t node_count = 0;
+    std::string error;                                         ///< of a filter that found the pod itself at fault; "" for none
     std::string pre_filter_message;                            ///< set when the nodes were not even looked at
     std::vector<std::pair<std::string, std::size_t>> reasons;  ///< reason and number of nodes
     PluginSet rejected_by = 0;

@@ -48,12 +48,14 @@ struct ClusterEvent {
         PodChanged,      ///< pod (labels or requests of a placed pod)
         PodRemoved,      ///< pod, gone from its node
         VolumesChanged,  ///< a claim, volume or storage class
+        DevicesChanged,  ///< a ResourceSlice or DeviceClass, or device_claim
         NamespaceChanged,
     };
     Kind kind;
     const NodeSpec* node = nullptr;
     const NodeSpec* old_node = nullptr;
     const PodInfo* pod = nullptr;
+    const std::string* device_claim = nullptr;  ///< "namespace/name" of the ResourceClaim that matters to its own pods only
 
     bool about_node() const { return kind == Kind::NodeAdded || kind == Kind::NodeChanged; }
 };
@@ -62,6 +64,7 @@ struct ClusterEvent {
 struct FilterStatus {
     std::vector<std::string_view> reasons;
     bool resolvable = true;  ///< preemption may help: upstream's Unschedulable, not its UnschedulableAndUnresolvable
+    std::string error{};     ///< the pod itself is at fault: it goes nowhere, even where other nodes passed
 
     void reject(std::string_view reason, bool may_resolve) {
         reasons.push_back(reason);

@@ -71,6 +71,14 @@ struct PreferredNodeTerm {
     NodeSelectorTerm term;
 };
 
+/// An entry of spec.resourceClaims for which a ResourceClaim is needed.
+struct PodDeviceClaim {
+    std::string name;           ///< of the entry
+    std::string claim;          ///< the ResourceClaim's name; "" while it is still to be made
+    bool is_generated = false;  ///< of a template: the claim has to be the pod's own
+    bool operator==(const PodDeviceClaim&) const = default;
+};
+
 /// What placement needs to know of a pod. Immutable once made and shared by queue, cluster and bindings.
 struct PodInfo {
     std::string namespace_, name, uid, resource_version;
@@ -98,7 +106,7 @@ struct PodInfo {
     std::vector<SpreadConstraint> spread_constraints;
     bool owned_by_set = false;        ///< by a ReplicaSet, StatefulSet or ReplicationController
     std::vector<std::string> claims;  ///< PersistentVolumeClaims it mounts
-    bool claims_devices = false;      ///< by spec.resourceClaims
+    std::vector<PodDeviceClaim> device_claims;
     std::string affinity_text;        ///< equal texts: equal affinity terms; "" for none
 
     std::string key() const { return namespace_ + "/" + name; }

@@ -1,22 +1,156 @@
+#include <algorithm>
+#include <set>
+
+#include "api/core_v1.h"
+#include "objects/owners.h"
+#include "scheduler/framework/convert.h"
+#include "scheduler/plugins/device_claims.h"
 #include "scheduler/plugins/plugins.h"
 
 namespace porthole::scheduler {
 
 namespace {
 
-/// Nobody allocates devices here: a pod that claims some would run without them, so it waits.
+using namespace api::resource::v1;
+
+constexpr std::string_view NotAllocatable = "cannot allocate all claims", NotAvailable = "resourceclaim not available on the node";
+
+/// A pod goes where its ResourceClaims have their devices, or where those that have none yet can get some.
 class DynamicResources final : public Plugin {
 public:
+    explicit DynamicResources(const Handle& handle) : claims_(handle) {}
+
     std::string_view name() const override { return "DynamicResources"; }
+    Task<> wait_for_sync() override { return claims_.wait_for_sync(); }
 
     PreFilter pre_filter(const PodInfo& pod, const Cluster&) override {
-        if (!pod.claims_devices) return PreFilter::skip();
-        return PreFilter::reject("the pod has resource claims, which Porthole does not allocate");
+        unallocated_.clear();
+        allocated_.clear();
+        unavailable_.clear();
+        allocations_.clear();
+        allocator_.reset();
+        if (pod.device_claims.empty()) return PreFilter::skip();
+        std::set<std::string> seen;
+        for (const PodDeviceClaim& entry : pod.device_claims) {
+            if (entry.claim.empty()) return PreFilter::reject("pod \"" + pod.key() + "\": ResourceClaim not created yet");
+            if (!seen.insert(entry.claim).second) continue;
+            const DeviceClaims::Claim claim = claims_.find({pod.namespace_, entry.claim});
+            if (!claim) return PreFilter::reject("resourceclaim.resource.k8s.io \"" + entry.claim + "\" not found");
+            if (std::string problem = problem_of(pod, entry, *claim); !problem.empty()) return PreFilter::reject(std::move(problem));
+            if (!claim->status.allocation)
+                unallocated_.push_back(claim);
+            else if (claim->status.allocation->node_selector)
+                allocated_.push_back({claim, terms_of(*claim->status.allocation->node_selector)});
+        }
+        if (!unallocated_.empty()) allocator_.emplace(claims_.world(), unallocated_);
+        return unallocated_.empty() && allocated_.empty() ? PreFilter::skip() : PreFilter::run();
     }
+
+    bool filter(const NodeInfo& node, FilterStatus& status) override {
+        bool available = true;
+        for (const Allocated& one : allocated_) {
+            const auto matches = [&](const NodeSelectorTerm& term) { return term.matches(node.spec().labels, node.name()); };
+            if (std::ranges::any_of(one.terms, matches)) continue;
+            available = false;
+            unavailable_.insert(one.claim);
+        }
+        if (!available) {
+            status.reject(NotAvailable, false);
+            return false;
+        }
+        if (!allocator_) return true;
+        auto results = allocator_->allocate(node.spec());
+        if (!results) {
+            status.reject(NotAllocatable, false);
+            status.error = results.error().message;
+            return false;
+        }
+        if (!*results) {
+            status.reject(NotAllocatable, false);
+            return false;
+        }
+        allocations_[node.name()] = **std::move(results);
+        return true;
+    }
+
+    /// A claim that is on the wrong nodes, and that no other pod holds, may be allocated anew.
+    PostFilter post_filter(const PodRef& pod, const Diagnosis&, FilterRunner&) override {
+        for (const DeviceClaims::Claim& claim : unavailable_) {
+            const auto& holders = claim->status.reserved_for;
+            if (holders.size() > 1 || (holders.size() == 1 && holders.front().uid != pod->uid)) continue;
+            claims_.deallocate(claim);
+            return {.message = "deallocation of ResourceClaim completed"};
+        }
+        return {.message = pod->device_claims.empty() ? "" : "still not schedulable"};
+    }
+
+    Result<void> reserve(const PodInfo& pod, const std::string& node) override {
+        if (pod.device_claims.empty() || unallocated_.empty()) return {};
+        const auto found = allocations_.find(node);
+        if (found == allocations_.end()) return Error(Reason::InternalError, "claim allocation not found for node");
+        for (std::size_t i = 0; i < unallocated_.size(); ++i) claims_.reserve(pod, *unallocated_[i], std::move(found->second[i]));
+        allocations_.clear();
+        return {};
+    }
+    void unreserve(const PodInfo& pod, const std::string&) override {
+        if (!pod.device_claims.empty()) claims_.unreserve(pod);
+    }
+    Task<> pre_bind(PodRef pod, std::string) override { return claims_.bind(std::move(pod)); }
+
+    bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const override {
+        if (event.kind == ClusterEvent::Kind::NodeAdded) return true;
+        if (event.kind == ClusterEvent::Kind::NodeChanged) return event.old_node->labels != event.node->labels;
+        if (event.kind != ClusterEvent::Kind::DevicesChanged) return false;
+        return !event.device_claim || std::ranges::any_of(waiting.device_claims, [&](const PodDeviceClaim& entry) {
+            return waiting.namespace_ + "/" + entry.claim == *event.device_claim;
+        });
+    }
+
+private:
+    struct Allocated {
+        DeviceClaims::Claim claim;
+        std::vector<NodeSelectorTerm> terms;
+    };
+
+    static std::vector<NodeSelectorTerm> terms_of(const api::core::v1::NodeSelector& selector) {
+        std::vector<NodeSelectorTerm> terms;
+        for (const auto& term : selector.node_selector_terms) terms.push_back(node_term(term));
+        return terms;
+    }
+
+    /// Why the pod has to wait wherever it is to run; "" for nothing.
+    std::string problem_of(const PodInfo& pod, const PodDeviceClaim& entry, const ResourceClaim& claim) const {
+        const std::string key = client::key_of(claim).text();
+        if (claim.metadata.deletion_timestamp) return "resourceclaim \"" + claim.metadata.name + "\" is being deleted";
+        if (entry.is_generated && !objects::is_controlled_by(claim.metadata, pod.uid))
+            return "ResourceClaim " + key + " was not created for pod " + pod.key() + " (pod is not owner)";
+        if (claim.status.allocation) return can_be_reserved(claim) || is_reserved_for(claim, pod.uid) ? "" : "resourceclaim in use";
+        if (claims_.is_being_allocated(claim.metadata.uid)) return "resource claim " + key + " is in the process of being allocated";
+        const auto missing = [&](const std::string& request, const std::string& name) {
+            return claims_.has_class(name) ? "" : "request " + request + ": device class " + name + " does not exist";
+        };
+        for (const DeviceRequest& request : claim.spec.devices.requests) {
+            if (request.exactly) {
+                if (std::string problem = missing(request.name, request.exactly->device_class_name); !problem.empty()) return problem;
+            }
+            for (const DeviceSubRequest& one : request.first_available) {
+                if (std::string problem = missing(request.name + "/" + one.name, one.device_class_name); !problem.empty()) return problem;
+            }
+        }
+        return "";
+    }
+
+    DeviceClaims claims_;
+    // Of this cycle.
+    DeviceAllocator::Claims unallocated_;
+    std::vector<Allocated> allocated_;                                       // that cannot be used everywhere
+    std::set<DeviceClaims::Claim> unavailable_;                              // of those, what some node was turned down for
+    std::optional<DeviceAllocator> allocator_;                               // for the unallocated
+    std::unordered_map<std::string, DeviceAllocator::Results> allocations_;  // by the node that passed
 };
 
 }  // namespace
 
-std::unique_ptr<Plugin> make_dynamic_resources(const Handle&) { return std::make_unique<DynamicResources>(); }
+std::unique_ptr<Plugin> make_dynamic_resources(const Handle& handle) { return std::make_unique<DynamicResources>(handle); }
 
 }  // namespace porthole::scheduler

@@ -8,7 +8,7 @@
 namespace porthole::apiserver {
 namespace {
 
-using namespace api::admissionregistration::v1;
+namespace registration = api::admissionregistration::v1;
 
 /// As upstream prints a user: "&{jane  [system:authenticated] map[]}".
 std::string user_text(const User& user) {
@@ -25,12 +25,14 @@ public:
         if (!attributes.object || !attributes.subresource.empty() || attributes.kind.group != "admissionregistration.k8s.io") co_return {};
         if (attributes.user.in_group(GroupMasters)) co_return {};
         const ApiObject& object = *attributes.object;
-        if (object.is<ValidatingAdmissionPolicy>()) co_return co_await check_policy<ValidatingAdmissionPolicy>(attributes);
-        if (object.is<MutatingAdmissionPolicy>()) co_return co_await check_policy<MutatingAdmissionPolicy>(attributes);
-        if (object.is<ValidatingAdmissionPolicyBinding>())
-            co_return co_await check_binding<ValidatingAdmissionPolicyBinding>(attributes, given_.policies.validating);
-        if (object.is<MutatingAdmissionPolicyBinding>())
-            co_return co_await check_binding<MutatingAdmissionPolicyBinding>(attributes, given_.policies.mutating);
+        if (object.is<registration::ValidatingAdmissionPolicy>())
+            co_return co_await check_policy<registration::ValidatingAdmissionPolicy>(attributes);
+        if (object.is<registration::MutatingAdmissionPolicy>())
+            co_return co_await check_policy<registration::MutatingAdmissionPolicy>(attributes);
+        if (object.is<registration::ValidatingAdmissionPolicyBinding>())
+            co_return co_await check_binding<registration::ValidatingAdmissionPolicyBinding>(attributes, given_.policies.validating);
+        if (object.is<registration::MutatingAdmissionPolicyBinding>())
+            co_return co_await check_binding<registration::MutatingAdmissionPolicyBinding>(attributes, given_.policies.mutating);
         co_return {};
     }
 
@@ -66,7 +68,7 @@ private:
     }
 
     /// About the kind's resource; about all where it is not known.
-    AuthorizationAttributes question(const User& user, const ParamKind* kind) const {
+    AuthorizationAttributes question(const User& user, const registration::ParamKind* kind) const {
         AuthorizationAttributes asked{.user = user, .is_resource = true, .group = "*", .version = "*", .resource = "*"};
         if (!kind) return asked;
         const auto [group, version] = schema::split_api_version(kind->api_version);

@@ -2,10 +2,11 @@
 #include <set>
 
 #include "api/resource_v1.h"
-#include "apiserver/expressions/expression.h"
 #include "apiserver/kinds/checks.h"
 #include "apiserver/kinds/kinds.h"
+#include "apiserver/strategy/object_meta.h"
 #include "base/strings.h"
+#include "objects/devices/device_selector.h"
 #include "schema/json/json.h"
 
 /// Device classes, claims and templates of claims.
@@ -15,9 +16,10 @@ namespace {
 using namespace api::resource::v1;
 
 constexpr std::size_t MostRequests = 32, MostSubRequests = 8, MostConstraints = 32, MostConfigurations = 32, MostSelectors = 32;
-constexpr std::size_t MostReservations = 256;
+constexpr std::size_t MostReservations = 256, MostTolerations = 16, MostDeviceConditions = 8;
+constexpr std::size_t MostDevices = 128, MostDevicesWithTaintsOrCounters = 64, MostAttributes = 32, MostTaints = 16, MostCounterSets = 8,
+                      MostCounters = 32, LongestAttribute = 64;
 constexpr std::size_t LongestSelector = 10 * 1024, LongestParameters = 10 * 1024;
-constexpr std::uint64_t SelectorCost = 1'000'000;
 constexpr std::string_view RequestReference =
     "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
 
@@ -28,38 +30,14 @@ void check_count(const std::vector<T>& list, std::size_t most, const FieldPath& 
 
 // --- Selectors ---
 
-/// What a selector's expression sees: `device` with its driver, attributes and capacities by domain and name. The bounds are those of a
-/// ResourceSlice, by which costs are estimated.
-const cel::Environment& selector_environment() {
-    constexpr std::uint64_t LongestDomain = 63, LongestId = 32, LongestDriver = 63, LongestAttribute = 64, MostAttributes = 32;
-    static cel::ObjectTypes types;
-    static const cel::Environment environment = [] {
-        const auto by_name = [](const cel::TypeRef& value) {
-            namespace types = cel::types;
-            const auto inner = types::bounded(types::map(types::bounded(types::string(), LongestId), value), MostAttributes);
-            return types::bounded(types::map(types::bounded(types::string(), LongestDomain), inner), MostAttributes);
-        };
-        cel::ObjectType& device = types.declare("kubernetes.DRADevice");
-        device.add("driver", cel::types::bounded(cel::types::string(), LongestDriver), true);
-        device.add("attributes", by_name(cel::types::any(LongestAttribute)), true);
-        device.add("capacity", by_name(cel::types::opaque("kubernetes.Quantity")), true);
-        device.add("allowMultipleAllocations", cel::types::bounded(cel::types::boolean(), 1), true);
-        return cel::Environment::extended({.minor = 36}).with_variable("device", cel::types::object(device));
-    }();
-    return environment;
-}
-
 void validate_selector(const DeviceSelector& selector, const FieldPath& path, FieldErrors& errors) {
     if (!selector.cel) return errors.required(path / "cel");
     const std::string& text = selector.cel->expression;
     const FieldPath where = path / "cel" / "expression";
     if (text.size() > LongestSelector) return errors.too_long(where, LongestSelector);
-    const Expression expression(selector_environment(), text);
-    if (!expression.compiles()) return errors.invalid(where, text, expression.problem());
-    const cel::TypeRef type = expression.type();
-    if (!type->is(cel::TypeKind::Bool) && !type->is_dyn())
-        return errors.invalid(where, text, "must evaluate to bool or the unknown type, not " + type->to_string());
-    if (expression.program().estimate_cost().max > SelectorCost) errors.forbidden(where, "too complex, exceeds cost limit");
+    const objects::DeviceSelector compiled(text);
+    if (!compiled.compiles()) return errors.invalid(where, text, compiled.problem());
+    if (compiled.most_cost() > objects::DeviceSelectorCost) errors.forbidden(where, "too complex, exceeds cost limit");
 }
 
 void validate_selectors(const std::vector<DeviceSelector>& selectors, const FieldPath& path, FieldErrors& errors) {
@@ -88,6 +66,21 @@ void validate_configurations(const std::vector<T>& list, const FieldPath& path, 
     for (std::size_t i = 0; i < list.size(); ++i) validate_configuration(list[i], path.index(i), errors);
 }
 
+// --- Names ---
+
+/// A C identifier.
+void validate_identifier(const std::string& name, const FieldPath& path, FieldErrors& errors) {
+    constexpr std::size_t Longest = 32;
+    if (name.empty()) return errors.required(path, "the name must not be empty");
+    if (name.size() > Longest) return errors.too_long(path, Longest);
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    const auto fits = [&](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c); };
+    check(std::ranges::all_of(name, fits) && !is_digit(name.front()), name,
+          "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_' "
+          "(e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '[A-Za-z_][A-Za-z0-9_]*')",
+          path, errors);
+}
+
 // --- Requests ---
 
 /// Names by which results, constraints and configurations refer to requests: "gpu", "gpu/large".
@@ -111,6 +104,8 @@ void validate_references(const std::vector<std::string>& references, const std::
 }
 
 void validate_toleration(const DeviceToleration& toleration, const FieldPath& path, FieldErrors& errors) {
+    check_required_choice(toleration.operator_, {"Equal", "Exists"}, path / "operator", errors);
+    if (!toleration.effect.empty()) check_choice(toleration.effect, {"NoExecute", "NoSchedule"}, path / "effect", errors);
     if (!toleration.key.empty()) invalid_all(errors, path / "key", toleration.key, names::check_qualified_name(toleration.key));
     if (toleration.operator_ == "Exists")
         check(toleration.value.empty(), toleration.value, "must be empty for operator `Exists`", path / "value", errors);
@@ -125,8 +120,11 @@ void validate_wish(const T& wish, const FieldPath& path, FieldErrors& errors) {
     validate_selectors(wish.selectors, path / "selectors", errors);
     if (wish.allocation_mode == "All")
         check(wish.count == 0, wish.count, "must not be specified when allocationMode is 'All'", path / "count", errors);
-    else
+    else if (wish.allocation_mode == "ExactCount")
         check(wish.count > 0, wish.count, "must be greater than zero", path / "count", errors);
+    else
+        check_choice(wish.allocation_mode, {"All", "ExactCount"}, path / "allocationMode", errors);
+    check_count(wish.tolerations, MostTolerations, path / "tolerations", errors);
     for (std::size_t i = 0; i < wish.tolerations.size(); ++i)
         validate_toleration(wish.tolerations[i], (path / "tolerations").index(i), errors);
 }
@@ -149,12 +147,27 @@ void validate_request(const DeviceRequest& request, const FieldPath& path, Field
     }
 }
 
+/// The name of an attribute with its domain: "gpu.example.com/model".
+void validate_full_name(const std::string& name, const FieldPath& path, FieldErrors& errors) {
+    const std::size_t slash = name.find('/');
+    if (slash == std::string::npos)
+        return errors.invalid(path, name, "a fully qualified name must be a domain and a name separated by a slash");
+    check_driver_name(name.substr(0, slash), path, errors);
+    validate_identifier(name.substr(slash + 1), path, errors);
+}
+
 void validate_constraint(const DeviceConstraint& constraint, const std::set<std::string>& names, const FieldPath& path,
                          FieldErrors& errors) {
     validate_references(constraint.requests, names, path / "requests", errors);
-    if (!constraint.match_attribute) return errors.required(path / "matchAttribute");
-    check(constraint.match_attribute->contains('/'), *constraint.match_attribute,
-          "a fully qualified name must be a domain and a name separated by a slash", path / "matchAttribute", errors);
+    if (constraint.match_attribute.has_value() == constraint.distinct_attribute.has_value())
+        return errors.required(path,
+                               constraint.match_attribute
+                                   ? R"(exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set)"
+                                   : R"(exactly one of "matchAttribute" or "distinctAttribute" is required)");
+    if (constraint.match_attribute)
+        validate_full_name(*constraint.match_attribute, path / "matchAttribute", errors);
+    else
+        validate_full_name(*constraint.distinct_attribute, path / "distinctAttribute", errors);
 }
 
 void validate_claim(const DeviceClaim& claim, const FieldPath& path, FieldErrors& errors) {
@@ -174,6 +187,11 @@ void validate_claim(const DeviceClaim& claim, const FieldPath& path, FieldErrors
         validate_references(claim.config[i].requests, names, configurations.index(i) / "requests", errors);
 }
 
+void set_operators(std::vector<DeviceToleration>& tolerations) {
+    for (DeviceToleration& toleration : tolerations)
+        if (toleration.operator_.empty()) toleration.operator_ = "Equal";
+}
+
 void set_count(std::string& mode, std::int64_t& count) {
     if (mode.empty()) mode = "ExactCount";
     if (mode == "ExactCount" && count == 0) count = 1;
@@ -181,8 +199,14 @@ void set_count(std::string& mode, std::int64_t& count) {
 
 void default_claim(DeviceClaim& claim) {
     for (DeviceRequest& request : claim.requests) {
-        if (request.exactly) set_count(request.exactly->allocation_mode, request.exactly->count);
-        for (DeviceSubRequest& alternative : request.first_available) set_count(alternative.allocation_mode, alternative.count);
+        if (request.exactly) {
+            set_count(request.exactly->allocation_mode, request.exactly->count);
+            set_operators(request.exactly->tolerations);
+        }
+        for (DeviceSubRequest& alternative : request.first_available) {
+            set_count(alternative.allocation_mode, alternative.count);
+            set_operators(alternative.tolerations);
+        }
     }
 }
 
@@ -225,8 +249,27 @@ void validate_reservations(const ResourceClaim& object, const ResourceClaim& old
         errors.forbidden(path, "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set");
 }
 
+/// What drivers say of the devices that the claim has.
+void validate_device_statuses(const ResourceClaim& object, FieldErrors& errors) {
+    const auto& devices = object.status.devices;
+    const FieldPath path = "status.devices";
+    check_count(devices, MostRequests, path, errors);
+    for (std::size_t i = 0; i < std::min(devices.size(), MostRequests); ++i) {
+        const AllocatedDeviceStatus& device = devices[i];
+        const bool has = object.status.allocation &&
+                         std::ranges::any_of(object.status.allocation->devices.results, [&](const DeviceRequestAllocationResult& result) {
+                             return result.driver == device.driver && result.pool == device.pool && result.device == device.device;
+                         });
+        if (!has) errors.invalid_as_a_whole(path.index(i), "must be an allocated device in the claim");
+        check_count(device.conditions, MostDeviceConditions, path.index(i) / "conditions", errors);
+        if (!device.data.is_null() && schema::to_json(device.data).size() > LongestParameters)
+            errors.too_long(path.index(i) / "data", LongestParameters);
+    }
+}
+
 void validate_status(const ResourceClaim& object, const ResourceClaim& old, FieldErrors& errors) {
     validate_reservations(object, old, errors);
+    validate_device_statuses(object, errors);
     if (!object.status.allocation) return;
     const FieldPath path = "status.allocation";
     if (old.status.allocation) {
@@ -243,14 +286,125 @@ void validate_status(const ResourceClaim& object, const ResourceClaim& old, Fiel
         check_required(results[i].pool, where / "pool", errors);
         check_required_format(results[i].device, names::check_dns1123_label, where / "device", errors);
     }
+    const auto& config = object.status.allocation->devices.config;
+    check_count(config, 2 * MostConfigurations, path / "devices" / "config", errors);
+    for (std::size_t i = 0; i < config.size(); ++i) {
+        const FieldPath where = (path / "devices" / "config").index(i);
+        check_required_choice(config[i].source, {"FromClaim", "FromClass"}, where / "source", errors);
+        validate_references(config[i].requests, names, where / "requests", errors);
+        validate_configuration(config[i], where, errors);
+    }
 }
 
 void default_template(ResourceClaimTemplate& object) { default_claim(object.spec.spec.devices); }
 void validate_template(const ResourceClaimTemplate& object, FieldErrors& errors) {
+    validate_labels(object.spec.metadata.labels, "spec.metadata.labels", errors);
+    validate_annotations(object.spec.metadata.annotations, "spec.metadata.annotations", errors);
     validate_claim(object.spec.spec.devices, "spec.spec.devices", errors);
 }
 
+// --- Slices: nodes write them for their drivers, and the scheduler reads all of them ---
+
+void validate_attribute(const DeviceAttribute& attribute, const FieldPath& path, FieldErrors& errors) {
+    const int values =
+        attribute.int_.has_value() + attribute.bool_.has_value() + attribute.string.has_value() + attribute.version.has_value();
+    if (values == 0) return errors.required(path, "exactly one value must be specified");
+    if (values > 1) return errors.invalid_as_a_whole(path, "exactly one value must be specified");
+    if (attribute.string && attribute.string->size() > LongestAttribute) errors.too_long(path / "string", LongestAttribute);
+    if (attribute.version && attribute.version->size() > LongestAttribute) errors.too_long(path / "version", LongestAttribute);
+}
+
+/// "model", or "gpu.example.com/model".
+void validate_name(const std::string& name, const FieldPath& path, FieldErrors& errors) {
+    if (name.contains('/'))
+        validate_full_name(name, path, errors);
+    else
+        validate_identifier(name, path, errors);
+}
+
+/// Who can use something: exactly one of the fields is set.
+template <class T>
+int node_choices(const T& from) {
+    return from.node_name.has_value() + from.node_selector.has_value() + from.all_nodes.value_or(false);
+}
+
+void validate_one_term(const schema::Box<api::core::v1::NodeSelector>& selector, const FieldPath& path, FieldErrors& errors) {
+    if (selector && selector->node_selector_terms.size() != 1)
+        errors.invalid_as_a_whole(path / "nodeSelectorTerms", "must have exactly one node selector term");
+}
+
+void validate_device(const Device& device, bool chooses_nodes, const FieldPath& path, FieldErrors& errors) {
+    check_required_format(device.name, names::check_dns1123_label, path / "name", errors);
+    if (device.attributes.size() + device.capacity.size() > MostAttributes)
+        errors.invalid(path, device.attributes.size() + device.capacity.size(),
+                       "the total number of attributes and capacities must not exceed " + std::to_string(MostAttributes));
+    for (const auto& [name, attribute] : device.attributes) {
+        validate_name(name, path / "attributes", errors);
+        validate_attribute(attribute, (path / "attributes").key(name), errors);
+    }
+    for (const auto& [name, capacity] : device.capacity) validate_name(name, path / "capacity", errors);
+    check_count(device.taints, MostTaints, path / "taints", errors);
+    for (std::size_t i = 0; i < device.taints.size(); ++i) {
+        const FieldPath where = (path / "taints").index(i);
+        invalid_all(errors, where / "key", device.taints[i].key, names::check_qualified_name(device.taints[i].key));
+        invalid_all(errors, where / "value", device.taints[i].value, names::check_label_value(device.taints[i].value));
+        check_required_choice(device.taints[i].effect, {"NoExecute", "NoSchedule", "None"}, where / "effect", errors);
+    }
+    check_count(device.consumes_counters, MostCounterSets, path / "consumesCounters", errors);
+    for (std::size_t i = 0; i < device.consumes_counters.size(); ++i)
+        if (device.consumes_counters[i].counters.size() > MostCounters)
+            errors.too_many((path / "consumesCounters").index(i) / "counters", device.consumes_counters[i].counters.size(), MostCounters);
+    if (chooses_nodes)
+        check(node_choices(device) == 1, nullptr,
+              "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in the "
+              "ResourceSlice spec",
+              path, errors);
+    validate_one_term(device.node_selector, path / "nodeSelector", errors);
+}
+
+void validate_slice(const ResourceSlice& object, FieldErrors& errors) {
+    const FieldPath path = "spec", devices = path / "devices";
+    const ResourceSliceSpec& spec = object.spec;
+    check_driver_name(spec.driver, path / "driver", errors);
+    check_required(spec.pool.name, path / "pool" / "name", errors);
+    check(spec.pool.resource_slice_count > 0, spec.pool.resource_slice_count, "must be greater than zero",
+          path / "pool" / "resourceSliceCount", errors);
+    check_not_negative(spec.pool.generation, path / "pool" / "generation", errors);
+    const bool each = spec.per_device_node_selection.value_or(false);
+    check(node_choices(spec) + each == 1, nullptr,
+          "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required", path, errors);
+    validate_one_term(spec.node_selector, path / "nodeSelector", errors);
+    const bool is_costly =
+        std::ranges::any_of(spec.devices, [](const Device& device) { return !device.taints.empty() || !device.consumes_counters.empty(); });
+    check_count(spec.devices, is_costly ? MostDevicesWithTaintsOrCounters : MostDevices, devices, errors);
+    std::set<std::string> seen;
+    for (std::size_t i = 0; i < std::min(spec.devices.size(), MostDevices); ++i) {
+        if (!seen.insert(spec.devices[i].name).second) errors.duplicate(devices.index(i) / "name", spec.devices[i].name);
+        validate_device(spec.devices[i], each, devices.index(i), errors);
+    }
+    check_count(spec.shared_counters, MostCounterSets, path / "sharedCounters", errors);
+    for (std::size_t i = 0; i < spec.shared_counters.size(); ++i)
+        if (spec.shared_counters[i].counters.size() > MostCounters)
+            errors.too_many((path / "sharedCounters").index(i) / "counters", spec.shared_counters[i].counters.size(), MostCounters);
+}
+
+void validate_slice_update(const ResourceSlice& object, const ResourceSlice& old, FieldErrors& errors) {
+    validate_slice(object, errors);
+    const auto same = [&](bool holds, const FieldPath& path) {
+        if (!holds) errors.invalid_as_a_whole(path, FieldIsImmutable);
+    };
+    same(object.spec.driver == old.spec.driver, "spec.driver");
+    same(object.spec.pool.name == old.spec.pool.name, "spec.pool.name");
+    same(object.spec.node_name == old.spec.node_name, "spec.nodeName");
+}
+
 }  // namespace
+
+Strategy resource_slice_strategy() {
+    Strategy strategy = strategy_for<ResourceSlice>({.validate = validate_slice, .validate_update = validate_slice_update});
+    strategy.generation = Generation::OnSpecChange;
+    return strategy;
+}
 
 Strategy device_class_strategy() {
     Strategy strategy = strategy_for<DeviceClass>({.validate = validate_class});

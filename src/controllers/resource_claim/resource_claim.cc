@@ -1,0 +1,138 @@
+#include "controllers/resource_claim/resource_claim.h"
+
+#include <algorithm>
+
+#include "base/result.h"
+#include "controllers/resource_claim/claim_names.h"
+#include "objects/owners.h"
+#include "schema/json/json.h"
+#include "schema/value.h"
+
+namespace porthole::controllers {
+namespace {
+
+using client::Requeue;
+using schema::Value;
+
+constexpr const char* EntryAnnotation = "resource.kubernetes.io/pod-claim-name";
+constexpr std::size_t MostReservations = 256;
+
+}  // namespace
+
+ResourceClaimController::ResourceClaimController(Context& context)
+    : Controller(context.loop, context.log, {.name = "resource-claim", .workers = 10}),
+      client_(context.client),
+      events_(context.events.get("resource_claim")),
+      pods_(context.informers.get<api::core::v1::Pod>()),
+      claims_(context.informers.get<Claim>()),
+      templates_(context.informers.get<Template>()),
+      claims_by_owner_(index_by_owner(claims_)) {
+    depends_on(pods_).subscribe({.added = [this](const Pod& now) { queue().add(client::key_of(*now)); },
+                                 .updated = [this](const Pod&, const Pod& now) { queue().add(client::key_of(*now)); },
+                                 .deleted =
+                                     [this](const Pod& last) {
+                                         const std::string prefix = last->metadata.uid + "/";
+                                         std::erase_if(made_, [&](const auto& entry) { return entry.first.starts_with(prefix); });
+                                     }});
+    depends_on(claims_).subscribe({.deleted = [this](const std::shared_ptr<const Claim>& last) {
+        const auto* owner = objects::find_controller(last->metadata);
+        if (!owner || owner->kind != "Pod") return;
+        std::erase_if(made_, [&](const auto& entry) { return entry.second == last->metadata.name; });
+        queue().add({last->metadata.namespace_, owner->name});
+    }});
+    depends_on(templates_).on_change([this](const Template& changed) {
+        for (const Pod& pod : pods_.list(changed.metadata.namespace_))
+            for (const auto& entry : pod->spec.resource_claims)
+                if (entry.resource_claim_template_name == changed.metadata.name) queue().add(client::key_of(*pod));
+    });
+}
+
+Task<Requeue> ResourceClaimController::reconcile(client::NamespacedName key) {
+    const Pod pod = pods_.find(key);
+    if (!pod || pod->spec.resource_claims.empty() || pod->metadata.deletion_timestamp || is_pod_over(*pod)) co_return Requeue::never();
+    std::map<std::string, std::string> names;
+    for (const auto& entry : pod->spec.resource_claims) {
+        auto name = co_await ensure_claim(pod, entry);
+        if (!name) {
+            if (!is_cancelled(name))
+                events_.warning(*pod, "FailedResourceClaimCreation", "PodResourceClaim " + entry.name + ": " + name.error().message);
+            co_return std::move(name).error();
+        }
+        if (!name->empty()) names[entry.name] = *std::move(name);
+    }
+    if (!names.empty()) CO_TRY_VOID(co_await write_names(pod, std::move(names)));
+    if (!pod->spec.node_name.empty()) CO_TRY_VOID(co_await reserve_claims(pod));
+    co_return Requeue::never();
+}
+
+Task<std::string> ResourceClaimController::ensure_claim(Pod pod, api::core::v1::PodResourceClaim entry) {
+    if (!entry.resource_claim_template_name) co_return std::string();
+    const std::string& namespace_ = pod->metadata.namespace_;
+    const auto status = std::ranges::find(pod->status.resource_claim_statuses, entry.name, &api::core::v1::PodResourceClaimStatus::name);
+    if (status != pod->status.resource_claim_statuses.end()) {
+        if (!status->resource_claim_name) co_return std::string();  // none is needed
+        const auto known = claims_.find({namespace_, *status->resource_claim_name});
+        if (known && objects::is_controlled_by(known->metadata, pod->metadata.uid)) co_return std::string();
+    }
+    // Made, but not told of: by a predecessor, or a moment ago.
+    if (const auto found = find_made(*pod, entry.name)) co_return found->metadata.name;
+    const std::string key = pod->metadata.uid + "/" + entry.name;
+    if (const auto made = made_.find(key); made != made_.end()) co_return made->second;
+
+    const auto source = templates_.find({namespace_, *entry.resource_claim_template_name});
+    if (!source)
+        co_return Error(Reason::NotFound, "resource claim template \"" + *entry.resource_claim_template_name +
+                                              "\": resourceclaimtemplate.resource.k8s.io \"" + *entry.resource_claim_template_name +
+                                              "\" not found");
+    Claim claim;
+    claim.metadata.namespace_ = namespace_;
+    claim.metadata.generate_name = generated_claim_base(pod->metadata.name, entry.name);
+    claim.metadata.labels = source->spec.metadata.labels;
+    claim.metadata.annotations = source->spec.metadata.annotations;
+    claim.metadata.annotations[EntryAnnotation] = entry.name;
+    claim.metadata.owner_references = {objects::controller_reference(*pod)};
+    claim.metadata.owner_references.front().block_owner_deletion.reset();  // the pod's end does not wait for it
+    claim.spec = source->spec.spec;
+    auto created = co_await client_.create(std::move(claim));
+    if (!created) co_return std::move(created).error().with_context("create ResourceClaim ");
+    made_[key] = created->metadata.name;
+    co_return created->metadata.name;
+}
+
+std::shared_ptr<const ResourceClaimController::Claim> ResourceClaimController::find_made(const api::core::v1::Pod& pod,
+                                                                                         const std::string& entry) const {
+    for (const auto& claim : claims_by_owner_.find(pod.metadata.uid)) {
+        const auto annotation = claim->metadata.annotations.find(EntryAnnotation);
+        if (annotation != claim->metadata.annotations.end() && annotation->second == entry) return claim;
+    }
+    return nullptr;
+}
+
+Task<> ResourceClaimController::write_names(Pod pod, std::map<std::string, std::string> names) {
+    Value statuses = Value::array();
+    for (auto& [entry, claim] : names) statuses.as_array().push_back(Value::object({{"name", entry}, {"resourceClaimName", claim}}));
+    const Value patch = Value::object({{"metadata", Value::object({{"uid", pod->metadata.uid}})},
+                                       {"status", Value::object({{"resourceClaimStatuses", std::move(statuses)}})}});
+    const auto patched = co_await client_.patch<api::core::v1::Pod>(client::key_of(*pod), client::PatchType::StrategicMerge,
+                                                                    schema::to_json(patch), "status");
+    if (!patched && !is_not_found(patched)) co_return patched.error();
+    co_return {};
+}
+
+Task<> ResourceClaimController::reserve_claims(Pod pod) {
+    for (const std::string& name : resource_claim_names(*pod)) {
+        const auto found = claims_.find({pod->metadata.namespace_, name});
+        if (!found || !found->status.allocation || is_reserved_for(*found, pod->metadata.uid) ||
+            found->status.reserved_for.size() >= MostReservations)
+            continue;
+        Claim claim = *found;
+        claim.status.reserved_for.push_back({.resource = "pods", .name = pod->metadata.name, .uid = pod->metadata.uid});
+        const auto updated = co_await client_.update_status(std::move(claim));
+        if (!updated && !is_not_found(updated)) co_return updated.error();
+    }
+    co_return {};
+}
+
+Result<ControllerPtr> make_resource_claim(Context& context) { return make_controller<ResourceClaimController>(context); }
+
+}  // namespace porthole::controllers

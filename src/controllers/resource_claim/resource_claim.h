@@ -1,0 +1,38 @@
+#pragma once
+#include <map>
+#include <string>
+
+#include "api/resource_v1.h"
+#include "controllers/framework/context.h"
+
+namespace porthole::controllers {
+
+/// Makes the ResourceClaims that pods ask for by template, owned by their pods, and names them in status.resourceClaimStatuses. Reserves
+/// claims for pods that got their node from someone other than the scheduler.
+class ResourceClaimController final : public client::Controller {
+public:
+    static constexpr const char* Account = "resource-claim-controller";
+    explicit ResourceClaimController(Context& context);
+
+private:
+    using Pod = std::shared_ptr<const api::core::v1::Pod>;
+    using Claim = api::resource::v1::ResourceClaim;
+    using Template = api::resource::v1::ResourceClaimTemplate;
+
+    Task<client::Requeue> reconcile(client::NamespacedName key) override;
+    /// The name of the entry's claim, which is made if need be; "" where there is nothing to tell of it.
+    Task<std::string> ensure_claim(Pod pod, api::core::v1::PodResourceClaim entry);
+    Task<> write_names(Pod pod, std::map<std::string, std::string> names);
+    Task<> reserve_claims(Pod pod);
+    std::shared_ptr<const Claim> find_made(const api::core::v1::Pod& pod, const std::string& entry) const;
+
+    client::Client& client_;
+    client::EventRecorder& events_;
+    client::Informer<api::core::v1::Pod>& pods_;
+    client::Informer<Claim>& claims_;
+    client::Informer<Template>& templates_;
+    client::Informer<Claim>::Index claims_by_owner_;
+    std::map<std::string, std::string> made_;  ///< by "<pod uid>/<entry>": claims that the cache may not show yet
+};
+
+}  // namespace porthole::controllers

@@ -1,0 +1,118 @@
+#include "kubelet/devices/cdi_specs.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "schema/yaml/yaml.h"
+
+namespace porthole::kubelet {
+namespace {
+
+using schema::Value;
+namespace cri = api::cri::v1;
+
+/// The later one counts.
+constexpr const char* Folders[] = {"/etc/cdi", "/var/run/cdi"};
+constexpr std::size_t MostFiles = 1024, LargestFile = 1 << 20;
+
+const Value* find(const Value& object, std::string_view key) {
+    const Value* found = object.is_object() ? object.as_object().find(key) : nullptr;
+    return found && !found->is_null() ? found : nullptr;
+}
+
+const schema::Array& list_at(const Value& object, std::string_view key) {
+    static const schema::Array Empty;
+    const Value* found = find(object, key);
+    return found && found->is_array() ? found->as_array() : Empty;
+}
+
+Error at_fault(const std::string& path, const std::string& what) {
+    return Error(Reason::BadRequest, "CDI specification " + path + ": " + what);
+}
+
+Result<void> apply(const Value& edits, const std::string& path, cri::ContainerConfig& config) {
+    for (const char* unable : {"hooks", "additionalGids", "intelRdt", "netDevices"})
+        if (find(edits, unable)) return at_fault(path, std::string(unable) + " need a container runtime that knows CDI: containerd 2.0");
+    for (const Value& variable : list_at(edits, "env")) {
+        const std::string text(variable.string_or(""));
+        const std::size_t equals = text.find('=');
+        if (equals == std::string::npos || equals == 0) return at_fault(path, "a variable is not NAME=VALUE");
+        const std::string name = text.substr(0, equals);
+        std::erase_if(config.envs, [&](const cri::KeyValue& one) { return one.key == name; });
+        cri::KeyValue& added = config.envs.emplace_back();
+        added.key = name;
+        added.value = text.substr(equals + 1);
+    }
+    for (const Value& node : list_at(edits, "deviceNodes")) {
+        cri::Device& added = config.devices.emplace_back();
+        added.container_path = node.string_at({"path"});
+        added.host_path = node.string_at({"hostPath"});
+        added.permissions = node.string_at({"permissions"});
+        if (added.container_path.empty()) return at_fault(path, "a device node has no path");
+        if (added.host_path.empty()) added.host_path = added.container_path;
+        if (added.permissions.empty()) added.permissions = "rwm";
+    }
+    for (const Value& mount : list_at(edits, "mounts")) {
+        cri::Mount& added = config.mounts.emplace_back();
+        added.container_path = mount.string_at({"containerPath"});
+        added.host_path = mount.string_at({"hostPath"});
+        if (added.container_path.empty() || added.host_path.empty()) return at_fault(path, "a mount has no path");
+        added.readonly = std::ranges::any_of(list_at(mount, "options"), [](const Value& option) { return option.string_or("") == "ro"; });
+    }
+    return {};
+}
+
+/// A specification, and the file that it is in.
+struct Spec {
+    std::string path;
+    Value value;
+};
+
+/// By kind ("vendor.com/class"). A file that cannot be read is none: it may be of another driver.
+std::multimap<std::string, Spec> read_specs(FileSystem& files) {
+    std::multimap<std::string, Spec> specs;
+    for (const char* folder : Folders)
+        for (const std::string& name : files.list(folder).value_or(std::vector<std::string>())) {
+            if ((!name.ends_with(".json") && !name.ends_with(".yaml")) || specs.size() == MostFiles) continue;
+            const std::string path = std::string(folder) + "/" + name;
+            const auto text = files.read(path, LargestFile);
+            auto value = text ? schema::parse_yaml(*text) : Result<Value>(text.error());
+            if (value) specs.emplace(value->string_at({"kind"}), Spec{path, *std::move(value)});
+        }
+    return specs;
+}
+
+}  // namespace
+
+Result<void> add_cdi_devices(FileSystem& files, const std::vector<std::string>& ids, cri::ContainerConfig& config) {
+    if (ids.empty()) return {};
+    const auto specs = read_specs(files);
+    std::vector<const Spec*> applied;
+    for (const std::string& id : ids) {
+        const std::string kind = id.substr(0, id.find('=')), name = id.substr(std::min(kind.size() + 1, id.size()));
+        const Spec* spec = nullptr;
+        const Value* device = nullptr;
+        for (auto [at, end] = specs.equal_range(kind); at != end; ++at)
+            for (const Value& one : list_at(at->second.value, "devices"))
+                if (one.string_at({"name"}) == name) spec = &at->second, device = &one;
+        if (!device) return Error(Reason::NotFound, "unresolvable CDI devices " + id);
+        // What holds for all devices of a file comes once.
+        const Value* common = find(spec->value, "containerEdits");
+        if (common && std::ranges::find(applied, spec) == applied.end()) {
+            TRY_VOID(apply(*common, spec->path, config));
+            applied.push_back(spec);
+        }
+        if (const Value* own = find(*device, "containerEdits")) TRY_VOID(apply(*own, spec->path, config));
+    }
+    return {};
+}
+
+bool runtime_knows_cdi(const std::string& runtime) {
+    constexpr std::string_view Containerd = "containerd://";
+    int major = 0;
+    if (!runtime.starts_with(Containerd) || std::sscanf(runtime.c_str() + Containerd.size(), "%d", &major) != 1) return true;
+    return major >= 2;
+}
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,199 @@
+#include "kubelet/devices/claim_preparer.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/result.h"
+#include "objects/owners.h"
+
+namespace porthole::kubelet {
+namespace {
+
+using api::core::v1::PodResourceClaim;
+
+/// The claim of the entry; "" where none is needed. Error: NotFound while it is not made.
+Result<std::string> claim_name(const api::core::v1::Pod& pod, const PodResourceClaim& entry) {
+    if (entry.resource_claim_name) return *entry.resource_claim_name;
+    for (const auto& status : pod.status.resource_claim_statuses)
+        if (status.name == entry.name) return status.resource_claim_name.value_or("");
+    return Error(Reason::NotFound, "pod \"" + pod.metadata.namespace_ + "/" + pod.metadata.name + "\": ResourceClaim not created yet");
+}
+
+}  // namespace
+
+ClaimPreparer::ClaimPreparer(client::Client& client, FileSystem& files, DriverPlugins& drivers, Logger log, std::string checkpoint)
+    : client_(client), files_(files), drivers_(drivers), log_(std::move(log)), checkpoint_(std::move(checkpoint)) {
+    const auto text = files_.read(checkpoint_);
+    if (!text) return;
+    auto read = parse_checkpoint(*text);
+    if (read)
+        claims_ = *std::move(read);
+    else
+        log_.error("what drivers have prepared is not known any more", {{"file", checkpoint_}, {"error", read.error().message}});
+}
+
+Result<void> ClaimPreparer::save() {
+    auto saved = files_.replace(checkpoint_, checkpoint_text(claims_), 0600);
+    if (!saved) return std::move(saved).error().with_context("checkpoint ResourceClaim state");
+    return {};
+}
+
+std::shared_ptr<Semaphore> ClaimPreparer::lock_of(const std::string& claim_uid) {
+    std::erase_if(locks_, [](const auto& entry) { return entry.second.expired(); });
+    std::shared_ptr<Semaphore> lock = locks_[claim_uid].lock();
+    if (!lock) locks_[claim_uid] = lock = std::make_shared<Semaphore>(1);
+    return lock;
+}
+
+const PreparedClaim* ClaimPreparer::find(const std::string& namespace_, const std::string& name) const {
+    const auto found = std::ranges::find_if(
+        claims_, [&](const auto& entry) { return entry.second.namespace_ == namespace_ && entry.second.name == name; });
+    return found == claims_.end() ? nullptr : &found->second;
+}
+
+bool ClaimPreparer::is_prepared_for(const api::core::v1::Pod& pod) const {
+    return std::ranges::all_of(pod.spec.resource_claims, [&](const PodResourceClaim& entry) {
+        const auto name = claim_name(pod, entry);
+        if (!name) return false;
+        if (name->empty()) return true;
+        const PreparedClaim* claim = find(pod.metadata.namespace_, *name);
+        return claim && claim->is_prepared && claim->pods.contains(pod.metadata.uid);
+    });
+}
+
+Task<> ClaimPreparer::prepare(Pod pod) {
+    if (pod->spec.resource_claims.empty() || is_prepared_for(*pod)) co_return {};
+    CO_TRY(const std::vector<Claim> claims, co_await read_claims(pod));
+    // In one order for all pods, so that no two wait for each other.
+    std::set<std::string> uids;
+    for (const Claim& claim : claims) uids.insert(claim.metadata.uid);
+    std::vector<std::pair<std::shared_ptr<Semaphore>, Semaphore::Permit>> held;
+    for (const std::string& uid : uids) {
+        std::shared_ptr<Semaphore> lock = lock_of(uid);
+        CO_TRY(auto permit, co_await lock->acquire());
+        held.emplace_back(std::move(lock), std::move(permit));
+    }
+    CO_TRY_VOID(begin(*pod, claims));
+    co_return co_await ask_drivers({uids.begin(), uids.end()});
+}
+
+/// Nothing is noted before all of them may be used: a pod that fails here can end without a driver.
+Task<std::vector<ClaimPreparer::Claim>> ClaimPreparer::read_claims(Pod pod) {
+    std::vector<Claim> claims;
+    for (const PodResourceClaim& entry : pod->spec.resource_claims) {
+        CO_TRY(const std::string name, claim_name(*pod, entry));
+        if (name.empty()) continue;
+        auto read = co_await client_.get<Claim>({pod->metadata.namespace_, name});
+        if (!read) co_return std::move(read).error().with_context("fetch ResourceClaim " + name);
+        const std::string& uid = pod->metadata.uid;
+        if (!entry.resource_claim_name && !objects::is_controlled_by(read->metadata, uid))
+            co_return Error(Reason::Forbidden, "ResourceClaim " + client::key_of(*read).text() + " was not created for pod " +
+                                                   client::key_of(*pod).text() + " (pod is not owner)");
+        const auto& consumers = read->status.reserved_for;
+        if (std::ranges::none_of(consumers, [&](const auto& consumer) { return consumer.uid == uid; }))
+            co_return Error(Reason::Forbidden, "pod " + pod->metadata.name + " (" + uid + ") is not allowed to use ResourceClaim " + name +
+                                                   " (" + read->metadata.uid + ")");
+        if (!read->status.allocation) co_return Error(Reason::BadRequest, "ResourceClaim " + name + ": claim not allocated");
+        for (const auto& result : read->status.allocation->devices.results) CO_TRY_VOID(drivers_.check_registered(result.driver));
+        claims.push_back(*std::move(read));
+    }
+    co_return claims;
+}
+
+/// Notes who is about to be asked for what.
+Result<void> ClaimPreparer::begin(const api::core::v1::Pod& pod, const std::vector<Claim>& claims) {
+    for (const Claim& claim : claims) {
+        const PreparedClaim* known = find(claim.metadata.namespace_, claim.metadata.name);
+        if (known && known->uid != claim.metadata.uid)
+            return Error(Reason::Conflict, "old ResourceClaim with same name " + claim.metadata.name + " and different UID " + known->uid +
+                                               " still exists (previous pod force-deleted?!)");
+    }
+    for (const Claim& claim : claims) {
+        PreparedClaim& noted = claims_[claim.metadata.uid];
+        noted.namespace_ = claim.metadata.namespace_;
+        noted.name = claim.metadata.name;
+        noted.uid = claim.metadata.uid;
+        noted.pods.insert(pod.metadata.uid);
+        for (const auto& result : claim.status.allocation->devices.results) noted.drivers[result.driver];
+    }
+    return save();
+}
+
+/// One call for each driver.
+Task<> ClaimPreparer::ask_drivers(std::vector<std::string> claim_uids) {
+    std::map<std::string, std::vector<ClaimName>> batches;
+    for (const std::string& uid : claim_uids) {
+        const PreparedClaim& claim = claims_.at(uid);
+        if (claim.is_prepared) continue;
+        for (const auto& [driver, devices] : claim.drivers) batches[driver].push_back({claim.namespace_, claim.name, uid});
+    }
+    for (const auto& [driver, claims] : batches) {
+        CO_TRY(auto prepared, co_await drivers_.prepare(driver, claims));
+        for (auto& [uid, devices] : prepared) claims_.at(uid).drivers[driver] = std::move(devices);
+    }
+    for (const std::string& uid : claim_uids) claims_.at(uid).is_prepared = true;
+    if (!batches.empty()) CO_TRY_VOID(save());
+    co_return {};
+}
+
+Task<> ClaimPreparer::unprepare(std::string pod_uid) {
+    std::vector<std::string> uids;
+    for (const auto& [uid, claim] : claims_)
+        if (claim.pods.contains(pod_uid)) uids.push_back(uid);
+    Result<void> result;
+    for (const std::string& uid : uids) {
+        const auto released = co_await release(uid, pod_uid);
+        if (is_cancelled(released)) co_return released;
+        if (!released) result = released;
+    }
+    co_return result;
+}
+
+/// The last pod takes the claim with it.
+Task<> ClaimPreparer::release(std::string claim_uid, std::string pod_uid) {
+    const std::shared_ptr<Semaphore> lock = lock_of(claim_uid);
+    CO_TRY(const auto permit, co_await lock->acquire());
+    const auto found = claims_.find(claim_uid);
+    if (found == claims_.end() || !found->second.pods.contains(pod_uid)) co_return {};
+    if (found->second.pods.size() > 1) {
+        found->second.pods.erase(pod_uid);
+        co_return save();
+    }
+    found->second.is_prepared = false;
+    const PreparedClaim claim = found->second;
+    for (const auto& [driver, devices] : claim.drivers) {
+        auto released = co_await drivers_.unprepare(driver, {{claim.namespace_, claim.name, claim.uid}});
+        if (!released) co_return std::move(released).error();
+    }
+    claims_.erase(claim_uid);
+    co_return save();
+}
+
+Task<> ClaimPreparer::unprepare_stale(std::function<bool(const std::string& pod_uid)> is_known) {
+    std::set<std::string> stale;
+    for (const auto& [uid, claim] : claims_)
+        for (const std::string& pod : claim.pods)
+            if (!is_known(pod)) stale.insert(pod);
+    for (const std::string& pod : stale) {
+        const auto released = co_await unprepare(pod);
+        if (is_cancelled(released)) co_return released;
+        if (!released) log_.warn("claims of an ended pod not released", {{"uid", pod}, {"error", released.error().message}});
+    }
+    co_return {};
+}
+
+std::vector<std::string> ClaimPreparer::cdi_ids(const api::core::v1::Pod& pod, const api::core::v1::Container& container) const {
+    std::vector<std::string> ids;
+    for (const auto& wanted : container.resources.claims) {
+        const auto entry = std::ranges::find(pod.spec.resource_claims, wanted.name, &PodResourceClaim::name);
+        if (entry == pod.spec.resource_claims.end()) continue;
+        const auto name = claim_name(pod, *entry);
+        const PreparedClaim* claim = name ? find(pod.metadata.namespace_, *name) : nullptr;
+        if (!claim) continue;
+        for (std::string& id : claim->cdi_ids(wanted.request))
+            if (std::ranges::find(ids, id) == ids.end()) ids.push_back(std::move(id));
+    }
+    return ids;
+}
+
+}  // namespace porthole::kubelet

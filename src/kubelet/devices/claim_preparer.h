@@ -1,0 +1,59 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/core_v1.h"
+#include "api/resource_v1.h"
+#include "base/log.h"
+#include "client/client.h"
+#include "kubelet/devices/driver_plugins.h"
+#include "runtime/files/file_system.h"
+
+namespace porthole::kubelet {
+
+/// Has drivers prepare the claims of pods before their containers are made, and release them when the last pod that uses them has ended.
+///
+/// What a driver may have prepared is in a file before it is asked, so that it is released even if the agent or the machine restarts in
+/// between. Steps of one claim never overlap; those of different claims do. Lives on the kubelet's loop; all references outlive it.
+class ClaimPreparer {
+public:
+    /// Reads `checkpoint`, if it is there.
+    ClaimPreparer(client::Client& client, FileSystem& files, DriverPlugins& drivers, Logger log, std::string checkpoint);
+
+    /// Prepares all claims of the pod; what is prepared already stays so. Error: in upstream's words; to be tried again.
+    Task<> prepare(std::shared_ptr<const api::core::v1::Pod> pod);
+    /// The pod has ended. Error: a driver did not release something: to be tried again.
+    Task<> unprepare(std::string pod_uid);
+    /// Pods that ended while no kubelet was there to see it.
+    Task<> unprepare_stale(std::function<bool(const std::string& pod_uid)> is_known);
+
+    /// CDI ids of the devices of a container, in the order of its claims.
+    std::vector<std::string> cdi_ids(const api::core::v1::Pod& pod, const api::core::v1::Container& container) const;
+    const PreparedClaims& claims() const { return claims_; }
+
+private:
+    using Claim = api::resource::v1::ResourceClaim;
+    using Pod = std::shared_ptr<const api::core::v1::Pod>;
+
+    bool is_prepared_for(const api::core::v1::Pod& pod) const;
+    Task<std::vector<Claim>> read_claims(Pod pod);
+    Result<void> begin(const api::core::v1::Pod& pod, const std::vector<Claim>& claims);
+    Task<> ask_drivers(std::vector<std::string> claim_uids);
+    Task<> release(std::string claim_uid, std::string pod_uid);
+    Result<void> save();
+    std::shared_ptr<Semaphore> lock_of(const std::string& claim_uid);
+    const PreparedClaim* find(const std::string& namespace_, const std::string& name) const;
+
+    client::Client& client_;
+    FileSystem& files_;
+    DriverPlugins& drivers_;
+    Logger log_;
+    std::string checkpoint_;
+    PreparedClaims claims_;
+    std::map<std::string, std::weak_ptr<Semaphore>> locks_;  ///< by the claim's uid
+};
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,178 @@
+#include "kubelet/devices/driver_plugins.h"
+
+#include <algorithm>
+
+#include "api/resource_v1.h"
+#include "base/result.h"
+
+namespace porthole::kubelet {
+namespace {
+
+using namespace std::chrono_literals;
+namespace dra = api::dra::v1;
+
+constexpr Duration CallLimit = 45s;   // upstream's
+constexpr Duration SlicesKept = 30s;  // after a driver is gone: it may be being replaced
+constexpr Duration RemovalRetry = 10s;
+// Of one claim; more than any claim can hold.
+constexpr std::size_t MostDevices = 1024, MostIds = 1024, LongestText = 1024;
+
+/// The versions of the drivers' interface, the one that is preferred first. Their messages are the same.
+constexpr struct {
+    const char *announced, *service;
+} Versions[] = {
+    {"v1.DRAPlugin", "k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin"},
+    {"v1beta1.DRAPlugin", "k8s.io.kubelet.pkg.apis.dra.v1beta1.DRAPlugin"},
+};
+
+dra::Claim message_of(const ClaimName& claim) {
+    dra::Claim message;
+    message.namespace_ = claim.namespace_;
+    message.name = claim.name;
+    message.uid = claim.uid;
+    return message;
+}
+
+Result<std::vector<PreparedDevice>> checked_devices(std::vector<dra::Device> devices) {
+    const auto too_long = [](const std::vector<std::string>& texts) {
+        return texts.size() > MostIds || std::ranges::any_of(texts, [](const std::string& text) { return text.size() > LongestText; });
+    };
+    if (devices.size() > MostDevices) return Error(Reason::BadRequest, "NodePrepareResources returned too many devices");
+    std::vector<PreparedDevice> made;
+    std::size_t ids = 0;
+    for (dra::Device& device : devices) {
+        ids += device.cdi_device_ids.size();
+        if (too_long(device.cdi_device_ids) || too_long(device.request_names) || device.pool_name.size() > LongestText ||
+            device.device_name.size() > LongestText || ids > MostIds)
+            return Error(Reason::BadRequest, "NodePrepareResources returned too much for a device");
+        made.push_back({std::move(device.pool_name), std::move(device.device_name), std::move(device.request_names),
+                        std::move(device.cdi_device_ids)});
+    }
+    return made;
+}
+
+}  // namespace
+
+DriverPlugins::DriverPlugins(EventLoop& loop, client::Client& client, PluginConnector& connector, Logger log, std::string node_name)
+    : loop_(loop), client_(client), connector_(connector), log_(std::move(log)), node_name_(std::move(node_name)) {
+    gone_since_[""] = loop_.now();
+}
+
+Task<> DriverPlugins::add_plugin(PluginInfo info) {
+    const auto version = std::ranges::find_if(
+        Versions, [&](const auto& one) { return std::ranges::find(info.versions, one.announced) != info.versions.end(); });
+    if (version == std::end(Versions))
+        co_return Error(Reason::BadRequest, "invalid versions of plugin " + info.name + ": none of the supported gRPC services found");
+    auto& instances = drivers_[info.name];
+    std::erase_if(instances, [&](const Instance& one) { return one.info.socket == info.socket; });
+    std::shared_ptr<PluginConnection> connection = connector_.connect(info.endpoint);
+    gone_since_.erase(info.name);
+    instances.push_back({std::move(info), version->service, std::move(connection)});
+    co_return {};
+}
+
+Task<> DriverPlugins::remove_plugin(PluginInfo info) {
+    const auto found = drivers_.find(info.name);
+    if (found == drivers_.end()) co_return {};
+    const auto instance = std::ranges::find_if(found->second, [&](const Instance& one) { return one.info.socket == info.socket; });
+    if (instance == found->second.end()) co_return {};
+    const std::shared_ptr<PluginConnection> connection = instance->connection;
+    found->second.erase(instance);
+    if (found->second.empty()) {
+        drivers_.erase(found);
+        gone_since_[info.name] = loop_.now();
+        changed_.set();
+    }
+    co_return co_await connection->close();
+}
+
+Task<> DriverPlugins::run() {
+    for (;;) {
+        changed_.reset();
+        std::vector<std::string> due;
+        for (const auto& [driver, since] : gone_since_)
+            if (loop_.now() - since >= SlicesKept) due.push_back(driver);
+        for (const std::string& driver : due) {
+            const auto removed = co_await remove_slices(driver);
+            if (is_cancelled(removed)) co_return removed;
+            if (removed) {
+                gone_since_.erase(driver);
+                continue;
+            }
+            log_.warn("resource slices not deleted", {{"driver", driver}, {"error", removed.error().message}});
+            if (const auto again = gone_since_.find(driver); again != gone_since_.end())
+                again->second = loop_.now() - SlicesKept + RemovalRetry;
+        }
+        Duration pause = 1h;
+        for (const auto& [driver, since] : gone_since_) pause = std::min(pause, since + SlicesKept - loop_.now());
+        const auto woken = co_await with_timeout(changed_.wait(), std::max<Duration>(pause, 100ms), "drivers' slices");
+        if (is_cancelled(woken)) co_return woken;
+    }
+}
+
+/// Of one driver; or, after a start, of all that have not registered since.
+Task<> DriverPlugins::remove_slices(std::string driver) {
+    using api::resource::v1::ResourceSlice;
+    std::string selector = "spec.nodeName=" + node_name_;
+    if (!driver.empty()) selector += ",spec.driver=" + driver;
+    CO_TRY(const auto slices, co_await client_.list<ResourceSlice>({.field_selector = selector}));
+    for (const ResourceSlice& slice : slices.items) {
+        if (drivers_.contains(slice.spec.driver)) continue;
+        const auto removed = co_await client_.remove<ResourceSlice>(client::key_of(slice), {.uid = slice.metadata.uid});
+        if (!removed && !is_not_found(removed)) co_return removed;
+    }
+    co_return {};
+}
+
+Result<const DriverPlugins::Instance*> DriverPlugins::find(const std::string& driver) const {
+    const auto found = drivers_.find(driver);
+    if (found == drivers_.end()) return Error(Reason::NotFound, "DRA driver " + driver + " is not registered");
+    return &found->second.back();
+}
+
+Result<void> DriverPlugins::check_registered(const std::string& driver) const {
+    TRY_VOID(find(driver));
+    return {};
+}
+
+Task<std::map<std::string, std::vector<PreparedDevice>>> DriverPlugins::prepare(std::string driver, std::vector<ClaimName> claims) {
+    CO_TRY(const Instance* instance, find(driver));
+    const std::shared_ptr<PluginConnection> connection = instance->connection;
+    dra::NodePrepareResourcesRequest request;
+    for (const ClaimName& claim : claims) request.claims.push_back(message_of(claim));
+    auto answered = co_await connection->call(dra::DRAPlugin::NodePrepareResources, std::move(request), CallLimit,
+                                              "/" + instance->service + "/NodePrepareResources");
+    if (!answered) co_return std::move(answered).error().with_context("NodePrepareResources");
+    std::map<std::string, std::vector<PreparedDevice>> prepared;
+    for (const ClaimName& claim : claims) {
+        const auto answer = answered->claims.find(claim.uid);
+        if (answer == answered->claims.end())
+            co_return Error(Reason::InternalError, "NodePrepareResources skipped ResourceClaim " + claim.name);
+        if (!answer->second.error.empty())
+            co_return Error(Reason::InternalError, "NodePrepareResources failed for ResourceClaim " + claim.name + ": " +
+                                                       answer->second.error.substr(0, LongestText));
+        CO_TRY(prepared[claim.uid], checked_devices(std::move(answer->second.devices)));
+    }
+    co_return prepared;
+}
+
+Task<> DriverPlugins::unprepare(std::string driver, std::vector<ClaimName> claims) {
+    CO_TRY(const Instance* instance, find(driver));
+    const std::shared_ptr<PluginConnection> connection = instance->connection;
+    dra::NodeUnprepareResourcesRequest request;
+    for (const ClaimName& claim : claims) request.claims.push_back(message_of(claim));
+    auto answered = co_await connection->call(dra::DRAPlugin::NodeUnprepareResources, std::move(request), CallLimit,
+                                              "/" + instance->service + "/NodeUnprepareResources");
+    if (!answered) co_return std::move(answered).error().with_context("NodeUnprepareResources");
+    for (const ClaimName& claim : claims) {
+        const auto answer = answered->claims.find(claim.uid);
+        if (answer == answered->claims.end())
+            co_return Error(Reason::InternalError, "NodeUnprepareResources skipped ResourceClaim " + claim.name);
+        if (!answer->second.error.empty())
+            co_return Error(Reason::InternalError, "NodeUnprepareResources failed for ResourceClaim " + claim.name + ": " +
+                                                       answer->second.error.substr(0, LongestText));
+    }
+    co_return {};
+}
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,40 @@
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "schema/value.h"
+
+namespace porthole::kubelet {
+
+/// A device as its driver prepared it.
+struct PreparedDevice {
+    std::string pool, device;
+    std::vector<std::string> requests;  ///< of the claim, for which it is; empty: for all
+    std::vector<std::string> cdi_ids;   ///< by which the container runtime knows it
+    bool operator==(const PreparedDevice&) const = default;
+};
+
+/// A claim that drivers were asked to prepare, or are about to be, and the pods that use it.
+struct PreparedClaim {
+    std::string namespace_, name, uid;
+    std::map<std::string, std::vector<PreparedDevice>> drivers;  ///< of its devices, by name
+    std::set<std::string> pods;                                  ///< by uid
+    bool is_prepared = false;                                    ///< all drivers have done so
+    bool operator==(const PreparedClaim&) const = default;
+
+    /// The CDI ids for a container that names the claim, and `request` of it unless that is empty.
+    std::vector<std::string> cdi_ids(const std::string& request) const;
+};
+
+/// By uid.
+using PreparedClaims = std::map<std::string, PreparedClaim>;
+
+/// The text of the checkpoint.
+std::string checkpoint_text(const PreparedClaims& claims);
+/// Error: BadRequest for what is not one.
+Result<PreparedClaims> parse_checkpoint(std::string_view text);
+
+}  // namespace porthole::kubelet

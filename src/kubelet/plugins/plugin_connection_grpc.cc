@@ -1,0 +1,38 @@
+#include "kubelet/plugins/plugin_connection_grpc.h"
+
+#include "net/grpc/grpc.h"
+#include "runtime/asio_loop.h"
+
+namespace porthole::kubelet {
+namespace {
+
+constexpr std::size_t LargestAnswer = 4 << 20;  // gRPC's usual limit
+
+class GrpcConnection final : public PluginConnection {
+public:
+    GrpcConnection(AsioLoop& loop, std::string path)
+        : channel_(loop, net::Endpoint{.unix_path = std::move(path)}, nullptr, LargestAnswer) {}
+
+    Task<std::string> call(std::string method, std::string request, Duration limit) override {
+        return channel_.call(std::move(method), std::move(request), limit);
+    }
+    Task<> close() override { return channel_.close(); }
+
+private:
+    net::GrpcChannel channel_;
+};
+
+class GrpcConnector final : public PluginConnector {
+public:
+    explicit GrpcConnector(AsioLoop& loop) : loop_(loop) {}
+    std::unique_ptr<PluginConnection> connect(const std::string& path) override { return std::make_unique<GrpcConnection>(loop_, path); }
+
+private:
+    AsioLoop& loop_;
+};
+
+}  // namespace
+
+std::unique_ptr<PluginConnector> make_plugin_connector(AsioLoop& loop) { return std::make_unique<GrpcConnector>(loop); }
+
+}  // namespace porthole::kubelet

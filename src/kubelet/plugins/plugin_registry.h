@@ -1,0 +1,75 @@
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/pluginregistration_v1.h"
+#include "base/log.h"
+#include "kubelet/plugins/plugin_connection.h"
+#include "runtime/event_loop.h"
+#include "runtime/files/file_system.h"
+#include "runtime/scope.h"
+
+namespace porthole::kubelet {
+
+/// A plugin as it introduced itself. Within bounds, but otherwise as the plugin has it.
+struct PluginInfo {
+    std::string type, name;
+    std::string endpoint;  ///< the socket on which it serves: an absolute path
+    std::vector<std::string> versions;
+    std::string socket;  ///< by which it registered: identifies the instance
+};
+
+/// What is done with the plugins of one type ("DRAPlugin", "CSIPlugin"). Called on the kubelet's loop.
+class PluginHandler {
+public:
+    virtual ~PluginHandler() = default;
+    /// Error: why it cannot be used; the plugin is told, and asked again later.
+    virtual Task<> add_plugin(PluginInfo info) = 0;
+    /// The instance that registered by `socket` is gone. Harmless for one that was not added.
+    virtual Task<> remove_plugin(PluginInfo info) = 0;
+};
+
+/// Finds plugins: each makes a socket in a directory, on which it says who it is and is told whether it is registered, and removes it to
+/// go. Looks every second; a plugin that fails is asked again after 1 s, doubling to 2 min. Lives on `loop`; all references outlive it.
+class PluginRegistry {
+public:
+    static constexpr std::size_t MostPlugins = 256;  ///< sockets looked at
+    static constexpr std::size_t LongestName = 253, LongestEndpoint = 4096, MostVersions = 32, LongestVersion = 63;
+
+    PluginRegistry(EventLoop& loop, FileSystem& files, PluginConnector& connector, Logger log, std::string directory);
+
+    /// Before run(). The handler outlives the registry's tasks.
+    void add_handler(const std::string& type, PluginHandler& handler) { handlers_[type] = &handler; }
+    /// Until cancelled. Makes the directory. Error: Io when it cannot.
+    Task<> run();
+
+private:
+    struct Plugin {
+        FileStatus file;  ///< a socket that was made again is another plugin
+        bool busy = false, registered = false, gone = false;
+        int failures = 0;
+        MonotonicTime next{};
+        PluginInfo info;
+    };
+
+    void look();
+    Task<> settle(std::string socket);
+    Task<PluginInfo> introduce(PluginConnection& connection, std::string socket);
+    Task<> register_plugin(Plugin& plugin, std::string socket);
+
+    EventLoop& loop_;
+    FileSystem& files_;
+    PluginConnector& connector_;
+    Logger log_;
+    std::string directory_;
+    std::map<std::string, PluginHandler*> handlers_;
+    std::map<std::string, Plugin> plugins_;  ///< by socket
+    Scope scope_;
+};
+
+/// Error: BadRequest for what is out of bounds.
+Result<PluginInfo> checked_plugin_info(api::pluginregistration::v1::PluginInfo info, const std::string& socket);
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,369 @@
+#include "scheduler/devices/device_allocator.h"
+
+#include <algorithm>
+
+namespace porthole::scheduler {
+namespace {
+
+using namespace api::resource::v1;
+
+constexpr std::size_t MostResults = 32;          // of a claim, by the API
+constexpr std::size_t MostDevicesOfAPod = 1024;  // the depth of the search
+
+/// An empty key with Exists tolerates every taint, an empty effect all effects.
+bool tolerates(const DeviceToleration& toleration, const DeviceTaint& taint) {
+    if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
+    if (!toleration.key.empty() && toleration.key != taint.key) return false;
+    if (toleration.operator_ == "Exists") return true;
+    return (toleration.operator_.empty() || toleration.operator_ == "Equal") && toleration.value == taint.value;
+}
+
+bool is_tainted(const Device& device, const std::vector<DeviceToleration>& tolerations) {
+    return std::ranges::any_of(device.taints, [&](const DeviceTaint& taint) {
+        if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") return false;
+        return std::ranges::none_of(tolerations, [&](const DeviceToleration& one) { return tolerates(one, taint); });
+    });
+}
+
+bool has_capacity(const Device& device, const CapacityRequirements* wanted) {
+    if (!wanted) return true;
+    return std::ranges::all_of(wanted->requests, [&](const auto& request) {
+        const auto found = device.capacity.find(request.first);
+        return found != device.capacity.end() && request.second <= found->second.value;
+    });
+}
+
+/// The one selector that holds where all these devices can be used; nothing: everywhere.
+schema::Box<api::core::v1::NodeSelector> common_nodes(const std::vector<const DeviceRecord*>& devices) {
+    schema::Box<api::core::v1::NodeSelector> selector;
+    api::core::v1::NodeSelectorTerm term;
+    const auto add = [](auto& list, const auto& requirement) {
+        if (std::ranges::find(list, requirement) == list.end()) list.push_back(requirement);
+    };
+    for (const DeviceRecord* device : devices) {
+        const NodeChoice& nodes = device->nodes;
+        if (!nodes.node_name.empty()) {
+            term = {};
+            term.match_fields = {{.key = "metadata.name", .operator_ = "In", .values = {nodes.node_name}}};
+            break;
+        }
+        if (!nodes.selector) continue;
+        const auto& from = nodes.selector->node_selector_terms.front();
+        for (const auto& requirement : from.match_expressions) add(term.match_expressions, requirement);
+        for (const auto& requirement : from.match_fields) add(term.match_fields, requirement);
+    }
+    if (!term.match_expressions.empty() || !term.match_fields.empty()) selector.emplace().node_selector_terms = {std::move(term)};
+    return selector;
+}
+
+}  // namespace
+
+template <class T>
+DeviceAllocator::Wish DeviceAllocator::make_wish(const T& from, std::string name) {
+    Wish wish;
+    wish.name = std::move(name);
+    wish.device_class = world_.find_class(from.device_class_name);
+    wish.selectors = &from.selectors;
+    wish.tolerations = &from.tolerations;
+    if (from.capacity) wish.capacity = &*from.capacity;
+    wish.all = from.allocation_mode == "All";
+    wish.count = static_cast<std::size_t>(std::max<std::int64_t>(from.count, 0));
+    return wish;
+}
+
+DeviceAllocator::DeviceAllocator(DeviceWorld world, Claims claims, Limits limits) : world_(std::move(world)), limits_(limits) {
+    for (auto& claim : claims) {
+        ClaimState& state = claims_.emplace_back();
+        state.claim = std::move(claim);
+        for (const DeviceRequest& request : state.claim->spec.devices.requests) {
+            Request& made = state.requests.emplace_back();
+            if (request.exactly) {
+                Wish wish = make_wish(*request.exactly, request.name);
+                wish.admin_access = request.exactly->admin_access.value_or(false);
+                made.alternatives.push_back(std::move(wish));
+            }
+            for (const DeviceSubRequest& one : request.first_available)
+                made.alternatives.push_back(make_wish(one, request.name + "/" + one.name));
+        }
+        for (const DeviceConstraint& constraint : state.claim->spec.devices.constraints) state.constraints.emplace_back(constraint);
+    }
+}
+
+/// What is wrong with the claims wherever the pod is to run.
+Result<void> DeviceAllocator::check_requests() {
+    for (const ClaimState& claim : claims_) {
+        std::size_t least = 0;
+        for (const Request& request : claim.requests) {
+            std::size_t fewest = request.alternatives.empty() ? 0 : SIZE_MAX;
+            for (const Wish& wish : request.alternatives) {
+                if (!wish.device_class)
+                    return Error(Reason::BadRequest,
+                                 "claim " + claim.text() + ", request " + wish.name + ": could not retrieve device class");
+                fewest = std::min(fewest, wish.all ? 0 : wish.count);
+            }
+            least += std::min(fewest, MostResults + 1);
+        }
+        if (least > MostResults)
+            return Error(Reason::BadRequest, "claim " + claim.text() + ": number of requested devices " + std::to_string(least) +
+                                                 " exceeds the claim limit of " + std::to_string(MostResults));
+        for (std::size_t i = 0; i < claim.claim->spec.devices.constraints.size(); ++i) {
+            const DeviceConstraint& constraint = claim.claim->spec.devices.constraints[i];
+            if (!constraint.match_attribute && !constraint.distinct_attribute)
+                return Error(Reason::BadRequest, "claim " + claim.text() + ", constraint #" + std::to_string(i) +
+                                                     ": empty constraint (unsupported constraint type?)");
+        }
+    }
+    return {};
+}
+
+/// The devices that the node can use. Error: as allocate(). False: an `All` cannot be satisfied now.
+Result<bool> DeviceAllocator::gather(const NodeSpec& node) {
+    devices_.clear();
+    incomplete_ = invalid_ = nullptr;
+    for (const auto& pool : world_.inventory.pools()) {
+        bool concerns = false;
+        for (const DeviceRecord& device : pool->devices) {
+            if (!device.nodes.includes(node)) continue;
+            concerns = true;
+            // Devices that are only usable once their driver has done something are not waited for.
+            if (pool->is_complete && !pool->is_invalid && device.device->binding_conditions.empty()) devices_.push_back(&device);
+        }
+        if (concerns && !pool->is_complete) incomplete_ = pool.get();
+        if (concerns && pool->is_invalid) invalid_ = pool.get();
+    }
+    for (ClaimState& claim : claims_)
+        for (Request& request : claim.requests)
+            for (Wish& wish : request.alternatives) {
+                wish.all_devices.clear();
+                if (!wish.all) continue;
+                if (incomplete_ || invalid_) return false;
+                for (const DeviceRecord* device : devices_) {
+                    TRY(const bool selected, selects(claim, wish, *device));
+                    if (selected) wish.all_devices.push_back(device);
+                }
+            }
+    return true;
+}
+
+Result<bool> DeviceAllocator::selects(const ClaimState& claim, Wish& wish, const DeviceRecord& device) {
+    const auto known = wish.chosen_by_selectors.find(&device);
+    if (known != wish.chosen_by_selectors.end()) return known->second;
+    TRY(bool selected, all_match("class " + wish.device_class->metadata.name, wish.device_class->spec.selectors, device));
+    if (selected) {
+        TRY(selected, all_match("claim " + claim.text(), *wish.selectors, device));
+    }
+    wish.chosen_by_selectors.emplace(&device, selected);
+    return selected;
+}
+
+Result<bool> DeviceAllocator::all_match(const std::string& owner, const std::vector<DeviceSelector>& selectors,
+                                        const DeviceRecord& device) {
+    for (std::size_t i = 0; i < selectors.size(); ++i) {
+        const auto at_fault = [&](const std::string& what) {
+            return Error(Reason::BadRequest, owner + ": selector #" + std::to_string(i) + ": " + what);
+        };
+        if (!selectors[i].cel) return at_fault("CEL expression empty (unsupported selector type?)");
+        const std::string& text = selectors[i].cel->expression;
+        const objects::DeviceSelector* selector = world_.selectors.find(text);
+        if (!selector) selector = &world_.selectors.put(text, objects::DeviceSelector(text));
+        if (!selector->compiles()) return at_fault("CEL compile error: " + selector->problem());
+        const auto matches = selector->matches(device.view(), cost_);
+        if (!matches) return at_fault("CEL runtime error: " + matches.error().message);
+        if (cost_ > limits_.selector_cost) return at_fault("the selectors of the pod's claims cost too much");
+        if (!*matches) return false;
+    }
+    return true;
+}
+
+Result<std::optional<DeviceAllocator::Results>> DeviceAllocator::allocate(const NodeSpec& node) {
+    TRY_VOID(check_requests());
+    taken_.clear();
+    counters_.clear();
+    taken_in_all_ = 0;
+    error_.reset();
+    for (ClaimState& claim : claims_) {
+        claim.taken.clear();
+        claim.constraints.clear();
+        for (const DeviceConstraint& constraint : claim.claim->spec.devices.constraints) claim.constraints.emplace_back(constraint);
+    }
+    TRY(const bool ready, gather(node));
+    if (!ready) return std::optional<Results>();
+    const Outcome outcome = next_request(0, 0);
+    if (outcome == Outcome::Failed) return *error_;
+    if (outcome != Outcome::Found) return std::optional<Results>();
+    Results results;
+    for (const ClaimState& claim : claims_) results.push_back(result_of(claim));
+    return std::optional(std::move(results));
+}
+
+DeviceAllocator::Outcome DeviceAllocator::fail(Error error) {
+    error_ = std::move(error);
+    return Outcome::Failed;
+}
+
+/// Goes on with a request and all that follow. TooMany: every alternative is more than the claim's results can hold.
+DeviceAllocator::Outcome DeviceAllocator::next_request(std::size_t claim, std::size_t request) {
+    if (claim == claims_.size()) return Outcome::Found;
+    if (request == claims_[claim].requests.size()) {
+        // Fewer devices of an earlier claim may leave a smaller alternative to this one.
+        const Outcome rest = next_request(claim + 1, 0);
+        return rest == Outcome::TooMany ? Outcome::None : rest;
+    }
+    Request& wanted = claims_[claim].requests[request];
+    bool always_too_many = true;
+    for (std::size_t i = 0; i < wanted.alternatives.size(); ++i) {
+        wanted.selected = i;
+        const Outcome outcome = next_device(claim, request, wanted.alternatives[i], 0, 0);
+        if (outcome == Outcome::Found || outcome == Outcome::Failed) return outcome;
+        always_too_many = always_too_many && outcome == Outcome::TooMany;
+    }
+    return always_too_many ? Outcome::TooMany : Outcome::None;
+}
+
+/// Finds the device `index` of a wish, at or after `first` of the node's: the devices of one wish are interchangeable, so that each set is
+/// tried once.
+DeviceAllocator::Outcome DeviceAllocator::next_device(std::size_t claim, std::size_t request, Wish& wish, std::size_t index,
+                                                      std::size_t first) {
+    ClaimState& state = claims_[claim];
+    const std::size_t count = wish.all ? wish.all_devices.size() : wish.count;
+    if (wish.all && count == 0) return Outcome::None;
+    if (index == count) return next_request(claim, request + 1);
+    if (state.taken.size() + count - index > MostResults) return Outcome::TooMany;
+    if (taken_in_all_ == MostDevicesOfAPod)
+        return fail(Error(Reason::BadRequest, "a pod cannot have more than " + std::to_string(MostDevicesOfAPod) + " devices"));
+    const std::vector<const DeviceRecord*>& candidates = wish.all ? wish.all_devices : devices_;
+    const std::size_t begin = wish.all ? index : first, end = wish.all ? index + 1 : candidates.size();
+    for (std::size_t i = begin; i < end; ++i) {
+        const DeviceRecord& device = *candidates[i];
+        if (++steps_ > limits_.steps) return fail(Error(Reason::Timeout, "timed out trying to allocate devices"));
+        if (!wish.all) {
+            const auto selected = selects(state, wish, device);
+            if (!selected) return fail(selected.error());
+            if (!*selected) continue;
+        }
+        bool violates = false;
+        if (!take(state, wish, device, violates)) {
+            if (!wish.all) continue;
+            if (!violates) return Outcome::None;
+            return fail(Error(Reason::BadRequest, "claim " + state.text() + ", request " + wish.name + ": cannot add device " + device.key +
+                                                      " because a claim constraint would not be satisfied"));
+        }
+        const Outcome outcome = next_device(claim, request, wish, index + 1, i + 1);
+        if (outcome == Outcome::Found) return outcome;
+        put_back(state, wish, device);
+        if (outcome != Outcome::None) return outcome;
+    }
+    return Outcome::None;
+}
+
+/// What administrators only look at may be in use; but not twice in one claim.
+bool DeviceAllocator::take(ClaimState& claim, const Wish& wish, const DeviceRecord& device, bool& constraint_violated) {
+    const auto users = taken_.find(&device);
+    const bool is_taken = users != taken_.end() && !users->second.empty();
+    if (wish.admin_access ? is_taken && users->second.contains(&claim) : is_taken || world_.is_in_use(device.key)) return false;
+    if (is_tainted(*device.device, *wish.tolerations) || !has_capacity(*device.device, wish.capacity)) return false;
+    if (!take_counters(device)) return false;
+    for (std::size_t i = 0; i < claim.constraints.size(); ++i) {
+        if (claim.constraints[i].add(wish.name, device)) continue;
+        while (i > 0) claim.constraints[--i].remove(wish.name);
+        put_back_counters(device);
+        constraint_violated = true;
+        return false;
+    }
+    taken_[&device].insert(&claim);
+    claim.taken.push_back({&wish, &device});
+    ++taken_in_all_;
+    return true;
+}
+
+void DeviceAllocator::put_back(ClaimState& claim, const Wish& wish, const DeviceRecord& device) {
+    --taken_in_all_;
+    claim.taken.pop_back();
+    taken_[&device].erase(&claim);
+    for (ConstraintState& constraint : claim.constraints) constraint.remove(wish.name);
+    put_back_counters(device);
+}
+
+std::unordered_map<std::string, Quantity>& DeviceAllocator::counters_of(const DevicePool& pool) {
+    const auto [found, is_new] = counters_.try_emplace(&pool, pool.counters);
+    if (!is_new) return found->second;
+    for (const DeviceRecord& device : pool.devices) {
+        if (device.device->consumes_counters.empty() || !world_.is_in_use(device.key)) continue;
+        for (const DeviceCounterConsumption& one : device.device->consumes_counters)
+            for (const auto& [name, counter] : one.counters) found->second[one.counter_set + "/" + name] -= counter.value;
+    }
+    return found->second;
+}
+
+bool DeviceAllocator::take_counters(const DeviceRecord& device) {
+    if (device.device->consumes_counters.empty()) return true;
+    auto& left = counters_of(*device.pool);
+    for (const DeviceCounterConsumption& one : device.device->consumes_counters)
+        for (const auto& [name, counter] : one.counters) left[one.counter_set + "/" + name] -= counter.value;
+    for (const DeviceCounterConsumption& one : device.device->consumes_counters)
+        for (const auto& [name, counter] : one.counters) {
+            if (!left[one.counter_set + "/" + name].is_negative()) continue;
+            put_back_counters(device);
+            return false;
+        }
+    return true;
+}
+
+void DeviceAllocator::put_back_counters(const DeviceRecord& device) {
+    if (device.device->consumes_counters.empty()) return;
+    auto& left = counters_of(*device.pool);
+    for (const DeviceCounterConsumption& one : device.device->consumes_counters)
+        for (const auto& [name, counter] : one.counters) left[one.counter_set + "/" + name] += counter.value;
+}
+
+AllocationResult DeviceAllocator::result_of(const ClaimState& state) const {
+    AllocationResult result;
+    std::vector<const DeviceRecord*> devices;
+    for (const Taken& taken : state.taken) {
+        DeviceRequestAllocationResult& one = result.devices.results.emplace_back();
+        one.request = taken.wish->name;
+        one.driver = taken.device->pool->driver;
+        one.pool = taken.device->pool->name;
+        one.device = taken.device->device->name;
+        if (taken.wish->admin_access) one.admin_access = true;
+        one.tolerations = *taken.wish->tolerations;
+        devices.push_back(taken.device);
+    }
+    result.node_selector = common_nodes(devices);
+
+    // The configuration of a class once, for all requests that use it; then the claim's own, as far as it is for what was chosen.
+    const auto& spec = state.claim->spec.devices;
+    auto& config = result.devices.config;
+    std::map<std::string, std::pair<std::size_t, std::size_t>> of_class;
+    for (const Request& request : state.requests) {
+        if (request.alternatives.empty()) continue;
+        const Wish& wish = request.alternatives[request.selected];
+        const auto [known, is_new] = of_class.try_emplace(wish.device_class->metadata.name, config.size(), config.size());
+        if (is_new) {
+            for (const DeviceClassConfiguration& one : wish.device_class->spec.config) {
+                DeviceAllocationConfiguration& made = config.emplace_back();
+                made.opaque = one.opaque;
+                made.source = "FromClass";
+            }
+            known->second.second = config.size();
+        }
+        for (std::size_t i = known->second.first; i < known->second.second; ++i) config[i].requests.push_back(wish.name);
+    }
+    const auto is_chosen = [&](const std::string& name) {
+        return std::ranges::any_of(state.requests, [&](const Request& request) {
+            if (request.alternatives.empty()) return false;
+            const std::string& chosen = request.alternatives[request.selected].name;
+            return chosen == name || chosen.substr(0, chosen.find('/')) == name;
+        });
+    };
+    for (const DeviceClaimConfiguration& one : spec.config) {
+        if (!one.requests.empty() && std::ranges::none_of(one.requests, is_chosen)) continue;
+        DeviceAllocationConfiguration& made = config.emplace_back();
+        made.opaque = one.opaque;
+        made.source = "FromClaim";
+        made.requests = one.requests;
+    }
+    return result;
+}
+
+}  // namespace porthole::scheduler

@@ -1,0 +1,117 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "api/resource_v1.h"
+#include "base/lru_map.h"
+#include "base/result.h"
+#include "scheduler/devices/device_constraint.h"
+#include "scheduler/devices/device_inventory.h"
+
+namespace porthole::scheduler {
+
+/// Selectors by their text, compiled once.
+using DeviceSelectors = LruMap<objects::DeviceSelector>;
+
+/// What an allocator looks at. All outlives it.
+struct DeviceWorld {
+    const DeviceInventory& inventory;
+    std::function<bool(const std::string& device_key)> is_in_use;
+    std::function<std::shared_ptr<const api::resource::v1::DeviceClass>(const std::string& name)> find_class;
+    DeviceSelectors& selectors;
+};
+
+/// Chooses devices for all claims of a pod, node by node.
+///
+/// An exhaustive search, in the order of requests and of the pools' devices, that ends at the first solution. Anyone who may write claims
+/// chooses what it costs, so that steps and evaluations have a limit, which all nodes together share. For one cycle, on one thread.
+class DeviceAllocator {
+public:
+    using Claims = std::vector<std::shared_ptr<const api::resource::v1::ResourceClaim>>;
+    using Results = std::vector<api::resource::v1::AllocationResult>;
+    struct Limits {
+        std::uint64_t steps = 1'000'000;           ///< devices tried
+        std::uint64_t selector_cost = 20'000'000;  ///< a second or so
+    };
+
+    DeviceAllocator(DeviceWorld world, Claims claims) : DeviceAllocator(std::move(world), std::move(claims), Limits()) {}
+    DeviceAllocator(DeviceWorld world, Claims claims, Limits limits);
+
+    /// What each claim gets if the pod runs on `node`; nothing where that has not enough. Error: a claim or class is at fault, or the
+    /// limits were reached: no node will do.
+    Result<std::optional<Results>> allocate(const NodeSpec& node);
+
+private:
+    /// A request, or one of its alternatives, in the form in which it is searched for.
+    struct Wish {
+        std::string name;  ///< "gpu" or "gpu/large"
+        std::shared_ptr<const api::resource::v1::DeviceClass> device_class;
+        const std::vector<api::resource::v1::DeviceSelector>* selectors = nullptr;
+        const std::vector<api::resource::v1::DeviceToleration>* tolerations = nullptr;
+        const api::resource::v1::CapacityRequirements* capacity = nullptr;
+        bool all = false, admin_access = false;
+        std::size_t count = 0;
+        std::unordered_map<const DeviceRecord*, bool> chosen_by_selectors;  ///< on every node the same
+        std::vector<const DeviceRecord*> all_devices;                       ///< on this node, where `all`
+    };
+    struct Request {
+        std::vector<Wish> alternatives;
+        std::size_t selected = 0;
+    };
+    struct Taken {
+        const Wish* wish;
+        const DeviceRecord* device;
+    };
+    struct ClaimState {
+        std::shared_ptr<const api::resource::v1::ResourceClaim> claim;
+        std::vector<Request> requests;
+        std::vector<ConstraintState> constraints;
+        std::vector<Taken> taken;
+
+        std::string text() const { return claim->metadata.namespace_ + "/" + claim->metadata.name; }
+    };
+    enum class Outcome : std::uint8_t { Found, None, TooMany, Failed };
+
+    template <class T>
+    Wish make_wish(const T& from, std::string name);
+    Result<void> check_requests();
+    Result<bool> gather(const NodeSpec& node);
+    Result<bool> selects(const ClaimState& claim, Wish& wish, const DeviceRecord& device);
+    Result<bool> all_match(const std::string& owner, const std::vector<api::resource::v1::DeviceSelector>& selectors,
+                           const DeviceRecord& device);
+
+    Outcome next_request(std::size_t claim, std::size_t request);
+    Outcome next_device(std::size_t claim, std::size_t request, Wish& wish, std::size_t index, std::size_t first);
+    Outcome fail(Error error);
+    bool take(ClaimState& claim, const Wish& wish, const DeviceRecord& device, bool& constraint_violated);
+    void put_back(ClaimState& claim, const Wish& wish, const DeviceRecord& device);
+    bool take_counters(const DeviceRecord& device);
+    void put_back_counters(const DeviceRecord& device);
+    std::unordered_map<std::string, Quantity>& counters_of(const DevicePool& pool);
+
+    api::resource::v1::AllocationResult result_of(const ClaimState& claim) const;
+
+    DeviceWorld world_;
+    Limits limits_;
+    std::vector<ClaimState> claims_;
+    std::uint64_t steps_ = 0, cost_ = 0;
+    std::optional<Error> error_;
+
+    // Of the present node.
+    std::vector<const DeviceRecord*> devices_;
+    const DevicePool* incomplete_ = nullptr;
+    const DevicePool* invalid_ = nullptr;
+    std::unordered_map<const DeviceRecord*, std::set<const ClaimState*>> taken_;
+    std::size_t taken_in_all_ = 0;
+    std::map<const DevicePool*, std::unordered_map<std::string, Quantity>> counters_;  ///< what is left, by "set/counter"
+};
+
+}  // namespace porthole::scheduler

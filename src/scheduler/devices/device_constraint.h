@@ -1,0 +1,31 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "api/resource_v1.h"
+#include "scheduler/devices/device_inventory.h"
+
+namespace porthole::scheduler {
+
+/// A constraint of a claim while devices are chosen for it: all that it is about have the same value of an attribute, or each its own.
+/// Monotonic: what a set of devices violates, a larger one violates too. Borrows the claim and the devices.
+class ConstraintState {
+public:
+    explicit ConstraintState(const api::resource::v1::DeviceConstraint& constraint) : constraint_(constraint) {}
+
+    /// Adds a device that `request` ("gpu", "gpu/large") is to get. False, and nothing added, where it violates the constraint.
+    bool add(const std::string& request, const DeviceRecord& device);
+    /// Takes back the last that was added for `request`.
+    void remove(const std::string& request);
+
+private:
+    bool concerns(const std::string& request) const;
+
+    const api::resource::v1::DeviceConstraint& constraint_;
+    std::vector<const api::resource::v1::DeviceAttribute*> values_;
+};
+
+/// The device's attribute of a fully qualified name; null where it has none. A driver may leave its own domain out.
+const api::resource::v1::DeviceAttribute* find_attribute(const DeviceRecord& device, const std::string& name);
+
+}  // namespace porthole::scheduler

@@ -1,0 +1,172 @@
+#include "scheduler/plugins/device_claims.h"
+
+#include <algorithm>
+
+#include "base/result.h"
+#include "objects/owners.h"
+#include "schema/json/json.h"
+#include "schema/value.h"
+
+namespace porthole::scheduler {
+namespace {
+
+using namespace api::resource::v1;
+using client::NamespacedName;
+using schema::Value;
+
+constexpr std::size_t MostReservations = 256;
+constexpr std::size_t KeptSelectors = 256;
+constexpr int MostAttempts = 5;
+/// Keeps a claim from going while it holds devices; the claim controller takes it off.
+constexpr const char* Finalizer = "resource.kubernetes.io/delete-protection";
+
+}  // namespace
+
+bool is_reserved_for(const ResourceClaim& claim, const std::string& pod_uid) {
+    return std::ranges::any_of(claim.status.reserved_for, [&](const auto& consumer) { return consumer.uid == pod_uid; });
+}
+
+bool can_be_reserved(const ResourceClaim& claim) { return claim.status.reserved_for.size() < MostReservations; }
+
+DeviceClaims::DeviceClaims(const Handle& handle)
+    : handle_(handle),
+      claims_(handle_.context.informers.get<ResourceClaim>()),
+      slices_(handle_.context.informers.get<ResourceSlice>()),
+      classes_(handle_.context.informers.get<DeviceClass>()),
+      selectors_(KeptSelectors) {
+    claims_.subscribe({.added = [this](const Claim& now) { claim_changed(nullptr, now); },
+                       .updated = [this](const Claim& before, const Claim& now) { claim_changed(before, now); },
+                       .deleted = [this](const Claim& last) { claim_changed(last, nullptr); }});
+    slices_.on_change([this](const ResourceSlice&) {
+        inventory_.reset();
+        devices_changed();
+    });
+    classes_.on_change([this](const DeviceClass&) { devices_changed(); });
+}
+
+Task<> DeviceClaims::wait_for_sync() {
+    for (client::InformerCore* source : {&claims_.core(), &slices_.core(), &classes_.core()}) CO_TRY_VOID(co_await source->wait_for_sync());
+    co_return {};
+}
+
+void DeviceClaims::claim_changed(const Claim& before, const Claim& now) {
+    if (before && before->status.allocation) count(*before->status.allocation, -1);
+    if (now && now->status.allocation) {
+        count(*now->status.allocation, 1);
+        forget_pending(now->metadata.uid);
+    }
+    if (before && (!now || now->metadata.uid != before->metadata.uid)) forget_pending(before->metadata.uid);
+    // Devices that are free again are for everybody.
+    if (before && before->status.allocation && !(now && now->status.allocation)) return devices_changed();
+    if (!now || (before && before->status == now->status && before->metadata.uid == now->metadata.uid)) return;
+    const std::string key = client::key_of(*now).text();
+    devices_changed(&key);
+}
+
+void DeviceClaims::count(const Allocation& allocation, int change) {
+    for (const DeviceRequestAllocationResult& result : allocation.devices.results) {
+        if (result.admin_access.value_or(false)) continue;
+        const std::string key = device_key(result.driver, result.pool, result.device);
+        if ((in_use_[key] += change) <= 0) in_use_.erase(key);
+    }
+}
+
+void DeviceClaims::forget_pending(const std::string& claim_uid) {
+    const auto found = pending_.find(claim_uid);
+    if (found == pending_.end()) return;
+    count(found->second.allocation, -1);
+    pending_.erase(found);
+}
+
+void DeviceClaims::devices_changed(const std::string* claim) {
+    handle_.happened({.kind = ClusterEvent::Kind::DevicesChanged, .device_claim = claim});
+}
+
+DeviceWorld DeviceClaims::world() {
+    if (!inventory_) inventory_.emplace(slices_.list());
+    return {*inventory_, [this](const std::string& key) { return in_use_.contains(key); },
+            [this](const std::string& name) { return classes_.find({"", name}); }, selectors_};
+}
+
+void DeviceClaims::reserve(const PodInfo& pod, const ResourceClaim& claim, Allocation allocation) {
+    count(allocation, 1);
+    pending_[claim.metadata.uid] = {.allocation = std::move(allocation), .pod_uid = pod.uid};
+}
+
+void DeviceClaims::unreserve(const PodInfo& pod) {
+    std::vector<std::string> freed;
+    for (const auto& [uid, pending] : pending_)
+        if (pending.pod_uid == pod.uid && !pending.is_written) freed.push_back(uid);
+    for (const std::string& uid : freed) forget_pending(uid);
+    if (!freed.empty()) devices_changed();
+    const PodRef copy = std::make_shared<const PodInfo>(pod);
+    for (const PodDeviceClaim& entry : pod.device_claims)
+        if (!entry.claim.empty()) handle_.scope.spawn(take_off(copy, {pod.namespace_, entry.claim}));
+}
+
+Task<> DeviceClaims::bind(PodRef pod) {
+    for (const PodDeviceClaim& entry : pod->device_claims) {
+        const NamespacedName key{pod->namespace_, entry.claim};
+        const Claim claim = claims_.find(key);
+        if (!claim) co_return Error(Reason::Conflict, "claim " + key.text() + " got deleted in the meantime");
+        CO_TRY_VOID(co_await bind_one(pod, key, claim->metadata.uid));
+    }
+    co_return {};
+}
+
+Task<> DeviceClaims::bind_one(PodRef pod, NamespacedName key, std::string claim_uid) {
+    client::Client& client = handle_.context.client;
+    std::optional<Allocation> chosen;
+    if (const auto pending = pending_.find(claim_uid); pending != pending_.end() && pending->second.pod_uid == pod->uid)
+        chosen = pending->second.allocation;
+    for (int attempt = 1;; ++attempt) {
+        const auto conflict = [&](const char* what) { return Error(Reason::Conflict, "claim " + key.text() + " got " + what); };
+        CO_TRY(ResourceClaim claim, co_await client.get<ResourceClaim>(key));
+        if (claim.metadata.uid != claim_uid) co_return conflict("replaced in the meantime");
+        if (claim.metadata.deletion_timestamp) co_return conflict("deleted in the meantime");
+        if (is_reserved_for(claim, pod->uid) && claim.status.allocation) co_return {};
+        if (chosen && claim.status.allocation) co_return conflict("allocated elsewhere in the meantime");
+        if (!chosen && !claim.status.allocation) co_return conflict("deallocated elsewhere in the meantime");
+        if (!can_be_reserved(claim)) co_return conflict("reserved elsewhere in the meantime");
+        if (chosen && std::ranges::find(claim.metadata.finalizers, Finalizer) == claim.metadata.finalizers.end()) {
+            claim.metadata.finalizers.push_back(Finalizer);
+            auto updated = co_await client.update(claim);
+            if (!updated && updated.error().reason == Reason::Conflict && attempt < MostAttempts) continue;
+            if (!updated) co_return std::move(updated).error().with_context("add finalizer to claim " + key.text());
+            claim = *std::move(updated);
+        }
+        if (chosen) claim.status.allocation = *chosen;
+        claim.status.reserved_for.push_back({.resource = "pods", .name = pod->name, .uid = pod->uid});
+        const auto updated = co_await client.update_status(std::move(claim));
+        if (!updated && updated.error().reason == Reason::Conflict && attempt < MostAttempts) continue;
+        if (!updated) co_return Error(updated.error()).with_context("reserve claim " + key.text());
+        if (const auto pending = pending_.find(claim_uid); pending != pending_.end()) pending->second.is_written = true;
+        co_return {};
+    }
+}
+
+Task<> DeviceClaims::take_off(PodRef pod, NamespacedName key) {
+    client::Client& client = handle_.context.client;
+    const auto claim = co_await client.get<ResourceClaim>(key);
+    if (!claim || !is_reserved_for(*claim, pod->uid)) co_return {};
+    const Value entry = Value::object({{"$patch", "delete"}, {"uid", pod->uid}});
+    const Value patch = Value::object(
+        {{"metadata", Value::object({{"uid", claim->metadata.uid}})}, {"status", Value::object({{"reservedFor", Value::array({entry})}})}});
+    const auto patched = co_await client.patch<ResourceClaim>(key, client::PatchType::StrategicMerge, schema::to_json(patch), "status");
+    if (!patched && !is_not_found(patched) && !is_cancelled(patched))
+        handle_.context.log.warn("claim not unreserved", {{"claim", key.text()}, {"error", patched.error().message}});
+    co_return {};
+}
+
+void DeviceClaims::deallocate(const Claim& claim) {
+    handle_.scope.spawn([](Handle& handle, ResourceClaim changed) -> Task<> {
+        const std::string key = client::key_of(changed).text();
+        changed.status = {};
+        const auto updated = co_await handle.context.client.update_status(std::move(changed));
+        if (!updated && !is_cancelled(updated))
+            handle.context.log.debug("claim not deallocated", {{"claim", key}, {"error", updated.error().message}});
+        co_return {};
+    }(handle_, *claim));
+}
+
+}  // namespace porthole::scheduler

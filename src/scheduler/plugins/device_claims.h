@@ -1,0 +1,75 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "api/resource_v1.h"
+#include "scheduler/devices/device_allocator.h"
+#include "scheduler/framework/plugin.h"
+#include "scheduler/framework/pod_info.h"
+
+namespace porthole::scheduler {
+
+/// ResourceClaims, slices and classes as the watches show them, and which devices are in use. On the scheduler's loop.
+///
+/// A device is in use from reserve() on, before the allocation is written and seen: no two pods get it. Tells the scheduler of every
+/// change that may let a pod run. Pointers that it returns are good until the caller suspends.
+class DeviceClaims {
+public:
+    using Claim = std::shared_ptr<const api::resource::v1::ResourceClaim>;
+
+    explicit DeviceClaims(const Handle& handle);
+    DeviceClaims(const DeviceClaims&) = delete;
+
+    Task<> wait_for_sync();
+    /// Null for none.
+    Claim find(const client::NamespacedName& key) const { return claims_.find(key); }
+    bool has_class(const std::string& name) const { return classes_.find({"", name}) != nullptr; }
+    /// Chosen for the claim and not yet seen in its status.
+    bool is_being_allocated(const std::string& claim_uid) const { return pending_.contains(claim_uid); }
+    DeviceWorld world();
+
+    /// What `claim` gets with the pod, from now on in use.
+    void reserve(const PodInfo& pod, const api::resource::v1::ResourceClaim& claim, api::resource::v1::AllocationResult allocation);
+    /// Frees what was reserved for the pod and not written, and takes the pod off the claims' status.reservedFor.
+    void unreserve(const PodInfo& pod);
+    /// Writes what was reserved for the pod, and the pod into status.reservedFor of all of its claims. Error: Conflict when a claim is no
+    /// longer as it was when the pod was placed.
+    Task<> bind(PodRef pod);
+    /// Clears the allocation of a claim that only the pod holds, or no one.
+    void deallocate(const Claim& claim);
+
+private:
+    using Allocation = api::resource::v1::AllocationResult;
+    struct Pending {
+        Allocation allocation;
+        std::string pod_uid;
+        bool is_written = false;  ///< the API has it: kept until the watch shows it
+    };
+
+    void claim_changed(const Claim& before, const Claim& now);
+    void count(const Allocation& allocation, int change);
+    void forget_pending(const std::string& claim_uid);
+    void devices_changed(const std::string* claim = nullptr);
+    Task<> bind_one(PodRef pod, client::NamespacedName key, std::string claim_uid);
+    Task<> take_off(PodRef pod, client::NamespacedName key);
+
+    Handle handle_;
+    client::Informer<api::resource::v1::ResourceClaim>& claims_;
+    client::Informer<api::resource::v1::ResourceSlice>& slices_;
+    client::Informer<api::resource::v1::DeviceClass>& classes_;
+    std::optional<DeviceInventory> inventory_;  ///< made when first asked for after a change
+    DeviceSelectors selectors_;
+    std::unordered_map<std::string, int> in_use_;       ///< by device_key(): how many claims hold it
+    std::unordered_map<std::string, Pending> pending_;  ///< by the claim's uid
+};
+
+/// Whether status.reservedFor has the pod.
+bool is_reserved_for(const api::resource::v1::ResourceClaim& claim, const std::string& pod_uid);
+/// Whether status.reservedFor has room for one more.
+bool can_be_reserved(const api::resource::v1::ResourceClaim& claim);
+
+}  // namespace porthole::scheduler

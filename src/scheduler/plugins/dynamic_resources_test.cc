@@ -1,0 +1,173 @@
+#include <gtest/gtest.h>
+
+#include "api/resource_v1.h"
+#include "scheduler/framework/extension_points.h"
+#include "scheduler/plugins/device_claims.h"
+#include "scheduler/scheduler_fixture.h"
+#include "schema/json/json.h"
+
+namespace porthole::scheduler {
+namespace {
+
+using namespace testing;
+using namespace std::chrono_literals;
+using namespace api::resource::v1;
+
+/// Two nodes, of which "a" has the device "one"; the class "gpu".
+struct DeviceWorldTest : World {
+    DeviceWorldTest() {
+        cluster.set_node(node("a"));
+        cluster.set_node(node("b"));
+        put<DeviceClass>(R"({"metadata": {"name": "gpu"}})");
+        put<ResourceSlice>(R"({"metadata": {"name": "s"}, "spec": {"driver": "d", "nodeName": "a",
+            "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}, "devices": [{"name": "one"}]}})");
+        informers.start();
+        loop.advance(1s);
+    }
+    template <class T>
+    void put(const std::string& json) {
+        api.put(schema::decode_json<T>(json).value());
+        loop.advance(1s);
+    }
+    void put_claim(const std::string& name, const std::string& class_name = "gpu", const std::string& selectors = "[]") {
+        put<ResourceClaim>(R"({"metadata": {"namespace": "default", "name": ")" + name + R"("}, "spec": {"devices": {"requests": [
+            {"name": "r", "exactly": {"deviceClassName": ")" +
+                           class_name + R"(", "allocationMode": "ExactCount", "count": 1, "selectors": )" + selectors + "}}]}}}");
+    }
+    ResourceClaim claim(const std::string& name) { return *api.find<ResourceClaim>({"default", name}); }
+    /// Decides and reserves; the outcome of binding is in `bound` once there is one.
+    std::string place(const PodInfo& info) {
+        const Decision decision = cycle.decide(info);
+        if (!decision.node) return decision.diagnosis.text();
+        const std::string node = decision.node->name();
+        const auto reserved = run_reserve(plugins, info, node);
+        if (!reserved) return reserved.error().message;
+        scope.spawn([](DeviceWorldTest& world, PodRef pod, std::string node) -> Task<> {
+            world.bound = co_await run_pre_bind(world.plugins, pod, node);
+            co_return {};
+        }(*this, placed(info, node), node));
+        return node;
+    }
+    void unreserve(const PodInfo& info) {
+        run_unreserve(plugins, info, "a");
+        loop.advance(1s);
+    }
+    std::optional<Result<void>> bound;
+};
+
+PodInfo claiming(const std::string& name, const std::string& claim, bool generated = false) {
+    PodInfo info = pod(name);
+    info.device_claims = {{.name = "dev", .claim = claim, .is_generated = generated}};
+    return info;
+}
+
+TEST(DynamicResources, AllocatesAClaimWhereItsDevicesAre) {
+    DeviceWorldTest world;
+    world.put_claim("c");
+    EXPECT_EQ(world.place(claiming("p", "c")), "a");
+    world.loop.advance(1s);
+    ASSERT_TRUE(world.bound && *world.bound) << world.bound->error().message;
+    const ResourceClaim claim = world.claim("c");
+    ASSERT_TRUE(claim.status.allocation);
+    EXPECT_EQ(claim.status.allocation->devices.results.at(0).device, "one");
+    EXPECT_EQ(claim.metadata.finalizers, std::vector<std::string>{"resource.kubernetes.io/delete-protection"});
+    EXPECT_TRUE(is_reserved_for(claim, "uid-p"));
+    // A second pod that shares it follows it.
+    EXPECT_EQ(world.place(claiming("q", "c")), "a");
+    world.loop.advance(1s);
+    ASSERT_TRUE(*world.bound) << world.bound->error().message;
+    EXPECT_EQ(world.claim("c").status.reserved_for.size(), 2u);
+    world.cluster.remove_node("a");
+    EXPECT_EQ(world.choice(claiming("r", "c")), "0/1 nodes are available: 1 resourceclaim not available on the node.");
+}
+
+TEST(DynamicResources, ADeviceIsForOneClaimFromItsChoiceOn) {
+    DeviceWorldTest world;
+    world.put_claim("c");
+    world.put_claim("other");
+    EXPECT_EQ(world.place(claiming("p", "c")), "a");
+    EXPECT_EQ(world.choice(claiming("q", "other")), "0/2 nodes are available: 2 cannot allocate all claims.");
+    EXPECT_EQ(world.choice(claiming("r", "c")), "0/2 nodes are available: resource claim default/c is in the process of being allocated.");
+    world.loop.advance(1s);
+    EXPECT_EQ(world.choice(claiming("q", "other")), "0/2 nodes are available: 2 cannot allocate all claims.");
+    world.happened.clear();
+    world.api.change<ResourceClaim>({"default", "c"}, [](ResourceClaim& claim) { claim.status = {}; });
+    world.loop.advance(1s);
+    EXPECT_EQ(world.happened, std::vector{ClusterEvent::Kind::DevicesChanged});
+    EXPECT_EQ(world.choice(claiming("q", "other")), "a");
+}
+
+TEST(DynamicResources, WhatIsNotBoundIsGivenBack) {
+    DeviceWorldTest world;
+    world.put_claim("c");
+    world.put_claim("other");
+    const PodInfo info = claiming("p", "c");
+    world.api.set_fault([](const client::ApiRequest& request) -> std::optional<Error> {
+        if (request.method != "PUT") return std::nullopt;
+        return Error(Reason::Forbidden, "no");
+    });
+    EXPECT_EQ(world.place(info), "a");
+    world.loop.advance(1s);
+    EXPECT_EQ(world.bound->error().message, "running PreBind plugin \"DynamicResources\": add finalizer to claim default/c: no");
+    world.unreserve(info);
+    world.api.set_fault({});
+    EXPECT_EQ(world.choice(claiming("q", "other")), "a");
+
+    // What was written is kept, but not for the pod.
+    EXPECT_EQ(world.place(info), "a");
+    world.loop.advance(1s);
+    ASSERT_TRUE(*world.bound);
+    world.unreserve(info);
+    EXPECT_TRUE(world.claim("c").status.reserved_for.empty());
+    EXPECT_TRUE(world.claim("c").status.allocation);
+    EXPECT_EQ(world.choice(claiming("q", "other")), "0/2 nodes are available: 2 cannot allocate all claims.");
+}
+
+TEST(DynamicResources, SaysWhyAPodHasToWait) {
+    DeviceWorldTest world;
+    EXPECT_EQ(world.choice(claiming("p", "")), "0/2 nodes are available: pod \"default/p\": ResourceClaim not created yet.");
+    EXPECT_EQ(world.choice(claiming("p", "c")), "0/2 nodes are available: resourceclaim.resource.k8s.io \"c\" not found.");
+    world.put_claim("c", "gone");
+    EXPECT_EQ(world.choice(claiming("p", "c")), "0/2 nodes are available: request r: device class gone does not exist.");
+    EXPECT_EQ(world.choice(claiming("p", "c", true)),
+              "0/2 nodes are available: ResourceClaim default/c was not created for pod default/p (pod is not owner).");
+    world.put_claim("full");
+    world.api.change<ResourceClaim>({"default", "full"}, [](ResourceClaim& claim) {
+        claim.status.allocation.emplace();
+        for (int i = 0; i < 256; ++i)
+            claim.status.reserved_for.push_back({.resource = "pods", .name = std::to_string(i), .uid = std::to_string(i)});
+    });
+    world.loop.advance(1s);
+    EXPECT_EQ(world.choice(claiming("p", "full")), "0/2 nodes are available: resourceclaim in use.");
+    PodInfo holder = claiming("p", "full");
+    holder.uid = "7";
+    EXPECT_NE(world.cycle.decide(holder).node, nullptr) << "it has its place already";
+}
+
+TEST(DynamicResources, APodWhoseSelectorFailsGoesNowhere) {
+    DeviceWorldTest world;
+    world.put<ResourceSlice>(R"({"metadata": {"name": "t"}, "spec": {"driver": "d", "nodeName": "b",
+        "pool": {"name": "q", "generation": 1, "resourceSliceCount": 1},
+        "devices": [{"name": "two", "attributes": {"there": {"bool": true}}}]}})");
+    world.put_claim("c", "gpu", R"([{"cel": {"expression": "device.attributes['d'].there"}}])");
+    EXPECT_EQ(world.choice(claiming("p", "c")),
+              "running \"DynamicResources\" filter plugin: claim default/c: selector #0: CEL runtime error: no such key: there");
+}
+
+TEST(DynamicResources, AClaimOnTheWrongNodesIsAllocatedAnew) {
+    DeviceWorldTest world;
+    world.put_claim("c");
+    EXPECT_EQ(world.place(claiming("p", "c")), "a");
+    world.loop.advance(1s);
+    world.cluster.remove_node("a");
+    const PodInfo info = claiming("p", "c");
+    const Decision decision = world.cycle.decide(info);
+    ASSERT_EQ(decision.node, nullptr);
+    EXPECT_EQ(run_post_filters(world.plugins, std::make_shared<const PodInfo>(info), decision.diagnosis, world.cycle).message.substr(0, 41),
+              "deallocation of ResourceClaim completed p");
+    world.loop.advance(1s);
+    EXPECT_FALSE(world.claim("c").status.allocation);
+}
+
+}  // namespace
+}  // namespace porthole::scheduler
