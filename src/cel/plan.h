@@ -1,13 +1,13 @@
 #pragma once
 #include <memory>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "cel/checker/declarations.h"
 #include "cel/program.h"
 #include "cel/runtime_cost.h"
 #include "cel/syntax/expression.h"
+#include "cel/values/value_index.h"
 
 namespace porthole::cel {
 
@@ -64,7 +64,7 @@ struct Step {
     std::unique_ptr<const PreparedCall> prepared;
 
     // InSet.
-    std::unordered_set<Value, ValueHash, ValueEqual> set;
+    ValueIndex set;
 
     // Object.
     TypeRef type;
@@ -87,6 +87,6 @@ struct Plan {
 };
 
 /// Resolves names and constants of the checked expression. Issues: a constant conversion or pattern that fails.
-StepPtr make_plan(const Expression& expression, const Declarations& declarations, Plan& plan, Issues& issues);
+StepPtr make_plan(const Expression& expression, const Declarations& declarations, Plan& plan, Issues& issues, Work& work);
 
 }  // namespace porthole::cel

@@ -1,8 +1,7 @@
 #pragma once
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,33 +17,31 @@ namespace porthole::cel {
 class Activation {
 public:
     Activation& set(std::string name, Value value);
-    /// Evaluated at most once, at first use: what validating policies' `variables` are.
-    Activation& set_lazy(std::string name, std::function<Value()> make);
     /// nullptr where there is none.
     const Value* find(std::string_view name) const;
 
 private:
-    struct Variable {
-        std::string name;
-        mutable Value value;
-        mutable std::function<Value()> make;  ///< until it is evaluated
-    };
-    std::vector<Variable> variables_;
+    std::vector<std::pair<std::string, Value>> variables_;
 };
 
-/// Bounds of one evaluation. The limit is in the units of checker/cost.h.
+/// Bounds of one evaluation.
 struct EvaluateOptions {
-    std::uint64_t cost_limit = UINT64_MAX;
-    /// How many values comparisons may look at. Costs count only the outermost list or map of those that are compared, so that time has no
-    /// bound by them. Upstream ends what takes too long with its request.
-    std::uint64_t work_limit = UINT64_MAX;
+    static constexpr std::uint64_t WorkInUnit = 10, MostBytes = std::uint64_t{64} << 20;
+
+    std::uint64_t cost_limit = UINT64_MAX;  ///< in the units of checker/cost.h
+    /// Steps of work that it may take; WorkInUnit for each unit of the cost limit where it is not given. Upstream ends what takes too long
+    /// with its request.
+    std::optional<std::uint64_t> work_limit = {};
+    /// Counts its work here, within the limits of this, where several evaluations share them, also those within others. May make MostBytes
+    /// otherwise.
+    Work* work = nullptr;
 };
 
 /// How an evaluation ended. `value` is an error (Value::is_error) where the expression failed.
 struct Evaluation {
     Value value;
     std::uint64_t cost = 0;
-    std::uint64_t work = 0;
+    std::uint64_t work = 0;  ///< steps
     /// One of the limits ended it: "operation cancelled: actual cost limit exceeded".
     bool is_cancelled = false;
 };
@@ -67,6 +64,8 @@ public:
     /// Whether the expression names a field of the variable: `claims.email`, `claims.?email` or `has(claims.email)`, not `claims["email"]`.
     bool selects_field(std::string_view variable, std::string_view field) const;
     const std::string& text() const;
+    /// How deeply the expression is nested, which is how deep an evaluation recurses.
+    std::size_t depth() const;
 
 private:
     std::shared_ptr<const Plan> plan_;

@@ -30,11 +30,17 @@ const cel::Environment& expression_environment() {
     return environment;
 }
 
-Expression::Expression(const cel::Environment& environment, std::string text, std::initializer_list<cel::TypeRef> results)
+Expression::Expression(const cel::Environment& environment, std::string text, std::initializer_list<cel::TypeRef> results) {
+    cel::Work work(expression_costs::Compilation);
+    *this = Expression(environment, std::move(text), results, work);
+}
+
+Expression::Expression(const cel::Environment& environment, std::string text, std::initializer_list<cel::TypeRef> results, cel::Work& work)
     : text_(std::move(text)) {
-    auto compiled = environment.compile(text_);
+    auto compiled = environment.compile(text_, work);
     if (!compiled) {
         problem_ = "compilation failed: " + compiled.error().to_string();
+        work.make(problem_.size());
         return;
     }
     const cel::TypeRef& found = compiled->type();
@@ -46,25 +52,46 @@ Expression::Expression(const cel::Environment& environment, std::string text, st
 
 std::uint64_t CostBudget::limit() const { return std::min(expression_costs::Call, left - std::min(left, owed)); }
 
-std::optional<ExpressionResult> evaluate(const Expression& expression, const cel::Activation& activation, CostBudget& budget) {
-    ExpressionResult result;
-    if (!expression.compiles()) {
-        result.error = "compilation error: " + expression.problem();
-        result.fails_to_compile = true;
-        return result;
+cel::Work& CostBudget::work() {
+    if (!counted) {
+        counted.emplace(
+            cel::Work::Limits{.steps = cel::cost_product(left, cel::EvaluateOptions::WorkInUnit),
+                              .bytes = std::min(cel::cost_product(left, expression_costs::BytesInUnit), expression_costs::MostBytes)});
     }
-    const cel::Evaluation done = expression.program().evaluate(activation, {.cost_limit = std::min(expression_costs::Call, budget.left)});
+    return *counted;
+}
+
+namespace {
+
+ExpressionResult failed_to_compile(const Expression& expression) {
+    return {.value = {}, .error = "compilation error: " + expression.problem(), .fails_to_compile = true};
+}
+
+ExpressionResult result_of(const Expression& expression, cel::Evaluation done) {
+    if (!done.value.is_error()) return {.value = std::move(done.value), .error = ""};
+    std::string error = "expression '" + expression.text() + "' resulted in error: " + std::string(done.value.as_text());
+    return {.value = std::move(done.value), .error = std::move(error)};
+}
+
+}  // namespace
+
+ExpressionResult evaluate(const Expression& expression, const cel::Activation& activation) {
+    if (!expression.compiles()) return failed_to_compile(expression);
+    return result_of(expression, expression.program().evaluate(activation, {.cost_limit = expression_costs::Call}));
+}
+
+std::optional<ExpressionResult> evaluate(const Expression& expression, const cel::Activation& activation, CostBudget& budget) {
+    if (!expression.compiles()) return failed_to_compile(expression);
+    cel::Evaluation done =
+        expression.program().evaluate(activation, {.cost_limit = std::min(expression_costs::Call, budget.left), .work = &budget.work()});
     const std::uint64_t cost = done.cost + std::exchange(budget.owed, 0);
-    if (cost > budget.left) {
+    if (cost > budget.left || budget.work().is_used_up() || !done.value.count_parts(budget.work())) {
         budget.left = 0;
         budget.is_spent = true;
         return {};
     }
     budget.left -= cost;
-    result.value = done.value;
-    if (done.value.is_error())
-        result.error = "expression '" + expression.text() + "' resulted in error: " + std::string(done.value.as_text());
-    return result;
+    return result_of(expression, std::move(done));
 }
 
 }  // namespace porthole::apiserver

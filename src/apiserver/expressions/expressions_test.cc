@@ -90,6 +90,52 @@ TEST_F(AdmissionExpressions, EndWhenTheBudgetIsSpent) {
     EXPECT_EQ(value_of("variables.long"), OutOfBudget);
 }
 
+/// Policies' variables may be any text within limits: a chain of them, or one that is all of them.
+TEST_F(AdmissionExpressions, VariablesThatHoldThemselvesEnd) {
+    compiler.add_variable("self", "variables", {});
+    EXPECT_EQ(value_of("variables.self == variables.self"), "true");
+    EXPECT_EQ(value_of("variables.self.self == variables"), "true");
+    EXPECT_EQ(value_of("'%s'.format([variables.self])"), "{}");
+    const Expression expression = compiler.compile("variables.self", {}, {});
+    const AdmissionScope scope({}, compiler.variables(), budget);
+    EXPECT_EQ(evaluate(expression, scope.activation(), budget)->value.to_tree(), std::nullopt);
+}
+
+TEST_F(AdmissionExpressions, LongChainsOfVariablesEnd) {
+    compiler.add_variable("v0", "1", {});
+    for (int i = 1; i < 2000; ++i) compiler.add_variable("v" + std::to_string(i), "variables.v" + std::to_string(i - 1), {});
+    EXPECT_EQ(value_of("variables.v50"), "1");
+    EXPECT_NE(value_of("variables.v1999").find("variables refer to too many others"), std::string::npos);
+}
+
+TEST_F(AdmissionExpressions, VariablesThatReadEachOtherShareABudget) {
+    const std::string costly = "lists.range(100).all(i, i >= 0)";
+    compiler.add_variable("v0", costly, {});
+    for (int i = 1; i < 100; ++i) compiler.add_variable("v" + std::to_string(i), costly + " && variables.v" + std::to_string(i - 1), {});
+    budget = {.left = 1000};  // enough for each
+    EXPECT_EQ(value_of("variables.v99"), OutOfBudget);
+    EXPECT_LT(budget.work().steps(), 11'000u);
+}
+
+/// What costs do not count spends the budget, too.
+TEST_F(AdmissionExpressions, WorkSpendsTheBudget) {
+    std::string shared = "[[1]]";
+    for (int i = 0; i < 40; ++i) shared += ".map(x, [x, x])";
+    const std::string rows[] = {
+        shared + ".all(y, y == y)",
+        shared,  // a result that nothing could walk over
+        "{'a': 1}[dyn(" + shared + ")] == 1",
+        "dyn(" + shared + ") in [1, 2]",
+    };
+    for (const std::string& row : rows) {
+        SCOPED_TRACE(row);
+        budget = {.left = 10'000};
+        const std::string value = value_of(row);
+        EXPECT_TRUE(value == OutOfBudget || value.contains("no such key")) << value;
+        EXPECT_LT(budget.work().steps(), 110'000u);
+    }
+}
+
 TEST_F(AdmissionExpressions, MakeObjectsOfAnyFieldForPatches) {
     EXPECT_NE(problem("Object{}", {}), "");
     compiler.allow_patches();

@@ -29,11 +29,8 @@ bool is_less_specific(const Type& left, const Type& right) {
                                                          [](const TypeRef& a, const TypeRef& b) { return is_less_specific(*a, *b); });
 }
 
-TypeRef with_parameters(const TypeRef& type, std::vector<TypeRef> parameters) {
-    if (std::ranges::equal(type->parameters, parameters)) return type;
-    Type copy = *type;
-    copy.parameters = std::move(parameters);
-    return std::make_shared<const Type>(std::move(copy));
+TypeRef replaced(const TypeRef& type, std::vector<TypeRef> parameters) {
+    return type->parameters == parameters ? type : types::with_parameters(*type, std::move(parameters));
 }
 
 }  // namespace
@@ -67,6 +64,7 @@ void Unification::set(const std::string& parameter, TypeRef type) {
 }
 
 bool Unification::assign(const TypeRef& left, const TypeRef& right) {
+    if (!step()) return false;
     if (right->is(TypeKind::Parameter)) {
         const auto [valid, was_bound] = bind(left, right);
         if (valid) return true;
@@ -96,6 +94,7 @@ std::pair<bool, bool> Unification::bind(const TypeRef& type, const TypeRef& para
     if (type->is(TypeKind::Parameter) && type->name == parameter->name) return {true, true};
     if (const auto found = bindings_.find(parameter->name); found != bindings_.end()) {
         const TypeRef bound = found->second;
+        if (!step(std::min(type->size, bound->size))) return {false, true};
         if (*type == *bound) return {true, true};
         if (!assign(type, bound)) return {false, true};
         const TypeRef general = most_general(type, bound);
@@ -107,7 +106,9 @@ std::pair<bool, bool> Unification::bind(const TypeRef& type, const TypeRef& para
     return {true, false};
 }
 
-bool Unification::occurs(const Type& parameter, const Type& within) const {
+bool Unification::occurs(const Type& parameter, const Type& within) {
+    if (!within.is_generic) return false;
+    if (!step()) return true;
     if (within.is(TypeKind::Parameter)) {
         if (within.name == parameter.name) return true;
         const auto found = bindings_.find(within.name);
@@ -116,16 +117,20 @@ bool Unification::occurs(const Type& parameter, const Type& within) const {
     return std::ranges::any_of(within.parameters, [&](const TypeRef& inner) { return occurs(parameter, *inner); });
 }
 
-TypeRef Unification::substitute(const TypeRef& type, bool to_dyn) const {
+TypeRef Unification::substitute(const TypeRef& type, bool to_dyn) {
+    if (!type->is_generic) return type;
+    if (!step()) return types::error();
     if (type->is(TypeKind::Parameter)) {
         const auto found = bindings_.find(type->name);
-        if (found != bindings_.end()) return substitute(found->second, to_dyn);
-        return to_dyn ? types::dyn() : type;
+        if (found == bindings_.end()) return to_dyn ? types::dyn() : type;
+        return substitute(found->second, to_dyn);
     }
-    if (type->parameters.empty()) return type;
     std::vector<TypeRef> parameters;
     for (const TypeRef& parameter : type->parameters) parameters.push_back(substitute(parameter, to_dyn));
-    return with_parameters(type, std::move(parameters));
+    TypeRef made = replaced(type, std::move(parameters));
+    if (made->size <= LargestType) return made;
+    steps_ = MostSteps + 1;
+    return types::error();
 }
 
 TypeRef Unification::instantiate(const TypeRef& type, const std::map<std::string, TypeRef>& fresh_names) const {
@@ -133,13 +138,14 @@ TypeRef Unification::instantiate(const TypeRef& type, const std::map<std::string
         const auto found = fresh_names.find(type->name);
         return found == fresh_names.end() ? type : found->second;
     }
-    if (type->parameters.empty()) return type;
+    if (!type->is_generic) return type;
     std::vector<TypeRef> parameters;
     for (const TypeRef& parameter : type->parameters) parameters.push_back(instantiate(parameter, fresh_names));
-    return with_parameters(type, std::move(parameters));
+    return replaced(type, std::move(parameters));
 }
 
 const TypeRef& Unification::most_general(const TypeRef& left, const TypeRef& right) {
+    if (!step(std::min(left->size, right->size))) return left;
     return is_less_specific(*left, *right) ? left : right;
 }
 

@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -9,17 +11,24 @@
 namespace porthole::cel {
 
 /// What type parameters stand for, found while types are compared. A comparison that fails leaves no trace.
+///
+/// Types are shared, and parameters stand for types with parameters: what one stands for may be exponentially large. Beyond LargestType, or
+/// after MostSteps of all walks together, nothing agrees with anything, and is_exhausted() says so.
 class Unification {
 public:
+    static constexpr std::uint64_t LargestType = 1000, MostSteps = 3'000'000;
+
+    std::uint64_t steps() const { return steps_; }
+    bool is_exhausted() const { return steps_ > MostSteps; }
     TypeRef fresh();  ///< a new type parameter
     /// Whether a value of one type may be given for the other; dyn agrees with everything.
     bool is_assignable(const TypeRef& left, const TypeRef& right);
     bool are_assignable(const std::vector<TypeRef>& left, const std::vector<TypeRef>& right);
     /// With the parameters replaced that are known; the others become dyn where `to_dyn`.
-    TypeRef substitute(const TypeRef& type, bool to_dyn) const;
+    TypeRef substitute(const TypeRef& type, bool to_dyn);
     /// Gives the parameters of a declaration fresh names.
     TypeRef instantiate(const TypeRef& type, const std::map<std::string, TypeRef>& fresh_names) const;
-    static const TypeRef& most_general(const TypeRef& left, const TypeRef& right);
+    const TypeRef& most_general(const TypeRef& left, const TypeRef& right);
 
 private:
     template <class Compare>
@@ -28,12 +37,18 @@ private:
     bool assign_all(const std::vector<TypeRef>& left, const std::vector<TypeRef>& right);
     /// Whether `type` can be what the parameter stands for, and whether the parameter stood for something before.
     std::pair<bool, bool> bind(const TypeRef& type, const TypeRef& parameter);
-    bool occurs(const Type& parameter, const Type& within) const;
+    bool occurs(const Type& parameter, const Type& within);
+    /// False once there have been too many.
+    bool step(std::uint64_t count = 1) {
+        steps_ += std::min(count, MostSteps + 1);
+        return !is_exhausted();
+    }
     void set(const std::string& parameter, TypeRef type);
 
     std::map<std::string, TypeRef, std::less<>> bindings_;
     std::vector<std::pair<std::string, TypeRef>> journal_;  ///< what was there before, for undoing
     int next_ = 0;
+    std::uint64_t steps_ = 0;
 };
 
 }  // namespace porthole::cel
