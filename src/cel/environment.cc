@@ -112,21 +112,23 @@ CompileResult<Program> Environment::compile(std::string_view expression, bool ch
     plan->text = expression;
     plan->environment = state_;
     const ParseLimits limits{state_->limits.code_points, state_->limits.depth, state_->limits.nodes};
-    plan->expression = parse(plan->text, *state_->macros, limits, issues, work);
-    if (!plan->expression || work.is_used_up()) return fail();
-    if (checked) check(*plan->expression, state_->declarations, issues, work);
-    if (checked && issues.empty() && state_->validates_literals) validate_literals(*plan->expression, issues, work);
-    if (checked && issues.empty() && !state_->mixed_literals) validate_homogeneous(*plan->expression, issues);
+    const ExpressionPtr tree = parse(plan->text, *state_->macros, limits, issues, work);
+    if (!tree || work.is_used_up()) return fail();
+    if (checked) check(*tree, state_->declarations, issues, work);
+    if (checked && issues.empty() && state_->validates_literals) validate_literals(*tree, issues, work);
+    if (checked && issues.empty() && !state_->mixed_literals) validate_homogeneous(*tree, issues);
     if (!issues.empty() || work.is_used_up()) return fail();
-    plan->type = checked ? plan->expression->type : types::dyn();
-    plan->root = make_plan(*plan->expression, state_->declarations, *plan, issues, work);
+    plan->type = checked ? tree->type : types::dyn();
+    plan->root = make_plan(*tree, state_->declarations, *plan, issues, work);
     if (!issues.empty() || work.is_used_up()) return fail();
+    plan->depth = tree->depth;
+    if (checked) {
+        plan->estimate = estimate_cost(*tree, state_->declarations);
+        find_selections(*tree, plan->selections);
+    }
     return Program(std::move(plan));
 }
 
-CostRange Program::estimate_cost() const {
-    const auto& state = *static_cast<const Environment::State*>(plan_->environment.get());
-    return porthole::cel::estimate_cost(*plan_->expression, state.declarations);
-}
+CostRange Program::estimate_cost() const { return plan_->estimate; }
 
 }  // namespace porthole::cel

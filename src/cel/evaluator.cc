@@ -159,6 +159,7 @@ private:
             // What is absent and may be costs nothing.
             if (found || qualifier.is_test || !is_optional) charge(costs::Select);
             if (mistake) return *std::move(mistake);
+            if (found && found->is(Kind::Bytes)) work_.read(found->as_text().size());  // a view decodes it each time
             if (qualifier.is_test) return Value::boolean(found.has_value());
             if (!found) return step.is_test ? Value::boolean(false) : Value::none();
             value = *std::move(found);
@@ -458,6 +459,6 @@ Evaluation Program::evaluate(const Activation& activation, EvaluateOptions optio
 const TypeRef& Program::type() const { return plan_->type; }
 bool Program::uses_variable(std::string_view name) const { return std::ranges::find(plan_->globals, name) != plan_->globals.end(); }
 const std::string& Program::text() const { return plan_->text; }
-std::size_t Program::depth() const { return plan_->expression->depth; }
+std::size_t Program::depth() const { return plan_->depth; }
 
 }  // namespace porthole::cel

@@ -57,7 +57,7 @@ public:
 
     /// The type that the checker found.
     const TypeRef& type() const;
-    /// The least and the most that an evaluation costs, by the sizes that declared types allow.
+    /// The least and the most that an evaluation costs, by the sizes that declared types allow. Of checked expressions.
     CostRange estimate_cost() const;
     /// Whether the expression reads the variable.
     bool uses_variable(std::string_view name) const;

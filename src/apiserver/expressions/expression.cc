@@ -44,10 +44,12 @@ Expression::Expression(const cel::Environment& environment, std::string text, st
         return;
     }
     const cel::TypeRef& found = compiled->type();
-    if (results.size() == 0 || std::ranges::any_of(results, [&](const cel::TypeRef& one) { return *one == *found; }))
+    if (results.size() == 0 || std::ranges::any_of(results, [&](const cel::TypeRef& one) { return *one == *found; })) {
         program_ = *std::move(compiled);
-    else
+        text_ = {};
+    } else {
         problem_ = "must evaluate to " + expected_text(results) + " but got " + type_text(found);
+    }
 }
 
 std::uint64_t CostBudget::limit() const { return std::min(expression_costs::Call, left - std::min(left, owed)); }

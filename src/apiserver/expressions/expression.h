@@ -33,7 +33,7 @@ public:
     /// One that has no others beside it.
     Expression(const cel::Environment& environment, std::string text, std::initializer_list<cel::TypeRef> results = {});
 
-    const std::string& text() const { return text_; }
+    const std::string& text() const { return program_ ? program_->text() : text_; }
     bool compiles() const { return program_.has_value(); }
     /// In upstream's words: "compilation failed: ERROR: <input>:1:1: ..." or "must evaluate to bool but got string"; "" where it compiles.
     const std::string& problem() const { return problem_; }
@@ -43,7 +43,7 @@ public:
     cel::TypeRef type() const { return program_ ? program_->type() : cel::types::dyn(); }
 
 private:
-    std::string text_, problem_;
+    std::string text_, problem_;  ///< of one that does not compile
     std::optional<cel::Program> program_;
 };
 
