@@ -42,6 +42,8 @@ Result<Regex> Regex::compile(std::string_view pattern) {
     return Regex(std::move(program));
 }
 
+std::size_t Regex::size() const { return static_cast<std::size_t>(program_->ProgramSize()); }
+
 bool Regex::search(std::string_view text) const { return RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *program_); }
 
 namespace {

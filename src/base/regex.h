@@ -16,9 +16,13 @@ namespace porthole {
 /// Copies share the compiled program. Thread-safe.
 class Regex {
 public:
-    /// Error: BadRequest, in the words of Go's package regexp: `error parsing regexp: missing closing ): ...`.
+    /// A program of more than MostInstructions is too large. Error: BadRequest, in the words of Go's package regexp: `error parsing regexp:
+    /// missing closing ): ...`.
     static Result<Regex> compile(std::string_view pattern);
+    static constexpr std::size_t MostInstructions = 131'072;
 
+    /// How many instructions it compiles to.
+    std::size_t size() const;
     /// Whether some part of `text` matches.
     bool search(std::string_view text) const;
     /// The leftmost part of `text` that matches; nullopt where none does.

@@ -214,8 +214,10 @@ TEST(ResourceClaimRules, RefuseInKubernetesWords) {
              "spec.devices.requests[0].exactly.count: Invalid value: 2: must not be specified when allocationMode is 'All'"},
             {"no class", "spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: ''}}]}}",
              "spec.devices.requests[0].exactly.deviceClassName: Required value"},
-            {"alternatives", "spec: {devices: {requests: [{name: gpu, firstAvailable: [{name: large, deviceClassName: c}]}], "
-                             "constraints: [{requests: [gpu/large], matchAttribute: example.com/numa}]}}", ""},
+            {"alternatives",
+             "spec: {devices: {requests: [{name: gpu, firstAvailable: [{name: large, deviceClassName: c}]}], "
+             "constraints: [{requests: [gpu/large], matchAttribute: example.com/numa}]}}",
+             ""},
             {"an unknown request", "spec: {devices: {config: [{requests: [tpu], opaque: {driver: d, parameters: {}}}]}}",
              "spec.devices.config[0].requests[0]: Invalid value: \"tpu\": must be the name of a request in the claim or the name of a "
              "request and a subrequest separated by '/'"},
@@ -229,6 +231,24 @@ TEST(ResourceClaimRules, RefuseInKubernetesWords) {
     EXPECT_EQ(rules.update_status("{}", allocated), "");
     EXPECT_EQ(rules.update_status(allocated, reserved), "");
     EXPECT_TRUE(rules.update_status(allocated, "status: {allocation: {devices: {results: null}}}").ends_with("field is immutable"));
+}
+
+/// Whoever may make a claim may write thousands of selectors; compiling them ends.
+TEST(ResourceClaimRules, BoundWhatSelectorsTakeToCompile) {
+    RulesOf rules("resource.k8s.io", "v1", "ResourceClaim",
+                  "spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}");
+    const auto create = [&](const std::string& expression) {
+        std::string selectors;
+        for (int i = 0; i < 32; ++i) selectors += "{cel: {expression: \"" + expression + "\"}},";
+        return rules.create(
+            ("spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: c, selectors: [" + selectors + "]}}]}}").c_str());
+    };
+    std::string doubled = "optional.of(1)", typed = "[1]";
+    for (int i = 0; i < 11; ++i) doubled += ".optMap(a, a)";
+    for (int i = 0; i < 45; ++i) typed += ".map(a, {a: a})";
+    EXPECT_TRUE(create(doubled + ".hasValue()").contains("expressions are too large, all together"));
+    EXPECT_TRUE(create(typed + ".size() == 1").contains("too large"));
+    EXPECT_EQ(create("device.driver == 'd'"), "");
 }
 
 TEST(StorageClassRules, KeepWhatMadeVolumes) {
