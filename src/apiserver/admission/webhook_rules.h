@@ -22,7 +22,7 @@ std::string_view operation_name(AdmissionOperation operation);
 /// The operation that webhooks are told: a Binding or an Eviction is created, as upstream does it, although it changes the pod here.
 std::string_view operation_of(const AdmissionAttributes& attributes);
 
-/// Configurations of admission themselves: no webhook or policy sees their requests, so that a broken one can be removed.
+/// Configurations of admission themselves: no webhook sees their requests, so that a broken one can be removed.
 bool is_exempt_from_webhooks(const AdmissionAttributes& attributes);
 
 /// The version of the resource in which the webhook wants to see the request, or null when it does not want to. `served` are the
