@@ -21,7 +21,9 @@ AdmissionEvaluation::AdmissionEvaluation(const AdmissionDependencies& given, con
 
 void AdmissionEvaluation::Attempt::paid(const CostBudget& used, std::uint64_t right_size) {
     const CostBudget given = budget(right_size);
-    cost += given.left - used.left;
+    // What takes more steps than it costs counts by its steps.
+    const std::uint64_t work = used.counted ? used.counted->steps() / cel::EvaluateOptions::WorkInUnit : 0;
+    cost += std::min(given.left, std::max(given.left - used.left, work));
     was_cut = was_cut || (used.is_spent && given.left < right_size);
 }
 

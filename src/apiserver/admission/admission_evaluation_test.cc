@@ -9,14 +9,18 @@ class AdmissionEvaluationTest : public AdmissionTest {
 protected:
     AdmissionEvaluationTest() { given_.pool = &pool_; }
 
-    /// Uses up what a policy may cost. Yields what each attempt was given; the last one could not be paid where `is_spent_`.
-    std::vector<std::uint64_t> spend(AdmissionEvaluation& evaluation) {
+    /// Uses what a policy may cost, by costs or by work alone. Yields what each attempt was given; the last one could not be paid where
+    /// `is_spent_`.
+    std::vector<std::uint64_t> spend(AdmissionEvaluation& evaluation, bool by_work = false) {
         std::vector<std::uint64_t> rooms;
         EXPECT_TRUE(run(evaluation.run([&](AdmissionEvaluation::Attempt& attempt) {
             CostBudget budget = attempt.budget(expression_costs::Policy);
             rooms.push_back(budget.left);
             is_spent_ = budget.is_spent = budget.left < expression_costs::Policy;
-            budget.left = 0;
+            if (by_work)
+                budget.work().look(budget.left * cel::EvaluateOptions::WorkInUnit);
+            else
+                budget.left = 0;
             attempt.paid(budget, expression_costs::Policy);
         })));
         return rooms;
@@ -36,6 +40,12 @@ TEST_F(AdmissionEvaluationTest, AllExpressionsOfARunAreBounded) {
     }
     EXPECT_EQ(spend(evaluation), none);
     EXPECT_TRUE(is_spent_);
+}
+
+TEST_F(AdmissionEvaluationTest, WorkCountsWhereItIsMoreThanTheCost) {
+    AdmissionEvaluation evaluation(given_, attributes_);
+    for (int i = 0; i < 10; ++i) spend(evaluation, true);
+    EXPECT_EQ(spend(evaluation), std::vector<std::uint64_t>{0});
 }
 
 }  // namespace
