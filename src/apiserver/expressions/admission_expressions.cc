@@ -110,11 +110,9 @@ cel::Value value_of(const schema::Value* tree, const TypeRef& type = nullptr) {
 
 AdmissionCompiler::AdmissionCompiler()
     : types_(std::make_shared<cel::ObjectTypes>()), base_(expression_environment()), params_type_(cel::types::dyn()) {
-    types_->declare(VariablesType);
     base_ = base_.with_types(types_)
                 .with_variable("request", FixedTypes::get().request)
-                .with_variable("namespaceObject", FixedTypes::get().namespace_object)
-                .with_variable("variables", cel::types::object(*types_->find(VariablesType)));
+                .with_variable("namespaceObject", FixedTypes::get().namespace_object);
     assume(nullptr, nullptr);
 }
 
@@ -141,6 +139,7 @@ cel::Environment AdmissionCompiler::environment(AdmissionNames names) const {
 }
 
 const Expression& AdmissionCompiler::add_variable(const std::string& name, const std::string& text, AdmissionNames names) {
+    if (variables_.empty()) base_ = base_.with_variable("variables", cel::types::object(types_->declare(VariablesType)));
     const Expression& added = variables_.insert_or_assign(name, Expression(environment(names), text, {}, work_)).first->second;
     types_->declare(VariablesType).add_named(name, name, variable_type(added.type()), true);
     return added;

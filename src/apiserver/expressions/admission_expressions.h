@@ -22,7 +22,7 @@ struct AdmissionNames {
 using NamedExpressions = std::map<std::string, Expression, std::less<>>;
 
 /// Compiles the expressions of one object, all together within expression_costs::Compilation. Variables that are added are known to what is
-/// compiled after them. What it yields may outlive it. Used by one thread.
+/// compiled after them; where there are none, the name `variables` is not known. What it yields may outlive it. Used by one thread.
 class AdmissionCompiler {
 public:
     AdmissionCompiler();

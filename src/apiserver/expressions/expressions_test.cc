@@ -61,6 +61,14 @@ TEST_F(AdmissionExpressions, ThatDoNotFitAreRefusedInUpstreamsWords) {
     EXPECT_EQ(problem("authorizer.requestResource.check('get').allowed()", {boolean}), "");
 }
 
+TEST_F(AdmissionExpressions, VariablesAreKnownOnlyWhereThereAreAny) {
+    EXPECT_EQ(problem("variables.x == 1", {}),
+              "compilation failed: ERROR: <input>:1:1: undeclared reference to 'variables' (in container '')\n | variables.x == 1\n | ^");
+    compiler.add_variable("y", "variables.x", {});
+    EXPECT_EQ(compiler.variables().at("y").problem(),
+              "compilation failed: ERROR: <input>:1:10: undefined field 'x'\n | variables.x\n | .........^");
+}
+
 TEST_F(AdmissionExpressions, VariablesAreEvaluatedOnceWhenTheyAreRead) {
     compiler.add_variable("name", "object.metadata.name", {});
     compiler.add_variable("greeting", "'hello ' + variables.name", {});
