@@ -148,6 +148,18 @@ TEST_F(AdmissionPolicies, AuditAnnotationsAreWritten) {
         << refused.text;
 }
 
+// What the authorizer says decides, and is told to nobody, also not through a variable.
+TEST_F(AdmissionPolicies, MessagesAndAuditAnnotationsDoNotAskTheAuthorizer) {
+    const std::string may = R"~("variables":[{"name":"may","expression":"authorizer.path('/a').check('get').allowed()"}],)~";
+    policy(may + validation("!variables.may", R"~(,"message":"text","messageExpression":"'may: ' + string(variables.may)")~"));
+    bind();
+    EXPECT_EQ(refusal(), Denied + "text");
+    drop_all();
+    policy(may + R"~("auditAnnotations":[{"key":"may","valueExpression":"string(variables.may)"}])~");
+    bind();
+    EXPECT_NE(refusal().find("composited variable \"may\" fails to evaluate"), std::string::npos) << refusal();
+}
+
 TEST_F(AdmissionPolicies, AnErrorCountsByTheFailurePolicy) {
     policy(validation("object.nope == 1"));
     bind();
@@ -227,6 +239,15 @@ TEST_F(AdmissionPolicies, ParametersComeFromConfigMaps) {
     }
     bind();
     EXPECT_NE(refusal(config_map("a", "long")).find("no such key: data"), std::string::npos) << "params is null without paramRef";
+}
+
+TEST_F(AdmissionPolicies, ABindingMaySelectAHundredParameters) {
+    policy(R"("paramKind":{"apiVersion":"v1","kind":"ConfigMap"},)" + validation("params.data.k == 'ok'"));
+    for (int i = 0; i < 100; ++i) ASSERT_EQ(post(ConfigMaps, config_map("param" + std::to_string(i), "ok")).code, 201);
+    bind(R"(["Deny"])", R"(,"paramRef":{"selector":{"matchLabels":{"app":"ok"}},"parameterNotFoundAction":"Deny"})");
+    EXPECT_EQ(refusal(), "");
+    ASSERT_EQ(post(ConfigMaps, config_map("one-more", "ok")).code, 201);
+    EXPECT_EQ(refusal(), Denied + "failed to configure binding: paramRef.selector selects more than 100 params");
 }
 
 TEST_F(AdmissionPolicies, ParametersComeFromCustomResources) {
@@ -310,13 +331,68 @@ TEST_F(AdmissionPolicies, DoNotApplyToThemselves) {
     drop("validatingadmissionpolicies", "p");
 }
 
-TEST_F(AdmissionPolicies, ApplyToConfigurationsOfWebhooks) {
-    policy(validation("false"), AnyWrite);
+TEST_F(AdmissionPolicies, ProtectWebhookConfigurations) {
+    policy(validation("false", R"(,"message":"no webhooks")"), AnyWrite);
     bind();
-    const char* configuration =
-        R"({"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingWebhookConfiguration","metadata":{"name":"w"}})";
-    EXPECT_EQ(post("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", configuration).code, 422);
-    drop("validatingadmissionpolicybindings", "b");
+    for (const char* resource : {"validatingwebhookconfigurations", "mutatingwebhookconfigurations"}) {
+        const Answer refused = post(path(resource), R"({"metadata":{"name":"w"},"webhooks":[]})");
+        EXPECT_EQ(refused.code, 422) << refused.text;
+        EXPECT_NE(message_of(refused).find("no webhooks"), std::string::npos) << refused.text;
+    }
+}
+
+TEST_F(AdmissionPolicies, ANameIsStillToBeGeneratedWhenObjectsAreChanged) {
+    policy(validation("request.name.startsWith('made-') && object.metadata.name == request.name", R"(,"message":"no name")"));
+    bind();
+    const Answer made = post(ConfigMaps, R"({"metadata":{"generateName":"made-"}})");
+    ASSERT_EQ(made.code, 201) << made.text;
+    const Answer refused = post(ConfigMaps, R"({"metadata":{"generateName":"other-"}})");
+    EXPECT_EQ(message_of(refused).substr(0, 18), "configmaps \"other-") << "it has a name when it is validated";
+    EXPECT_GT(refused.at({"details", "name"}).size(), 6u);
+}
+
+TEST_F(AdmissionPolicies, ARoleInANamespaceIsAboutItsNamespaceToo) {
+    ASSERT_EQ(post("/api/v1/namespaces", R"({"metadata":{"name":"own"}})").code, 201);
+    const std::string rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/own/";
+    ASSERT_EQ(
+        post(rbac + "roles", R"({"metadata":{"name":"r"},"rules":[{"apiGroups":[""],"resources":["namespaces"],"verbs":["*"]}]})").code,
+        201);
+    ASSERT_EQ(post(rbac + "rolebindings",
+                   R"({"metadata":{"name":"r"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"r"},
+                   "subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"jane"}]})")
+                  .code,
+              201);
+    policy(validation("authorizer.requestResource.check('delete').allowed()", R"(,"message":"you may not")"),
+           R"({"resourceRules":[{"operations":["DELETE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["namespaces"]}]})");
+    bind();
+    HeaderKeeper keeper;
+    net::HttpRequest request{.method = "DELETE", .path = "/api/v1/namespaces/own", .body = ""};
+    EXPECT_TRUE(sim::run(loop, api->server().handle_as({.name = "jane"}, std::move(request), keeper)));
+    EXPECT_EQ(keeper.code, 200) << keeper.body;
+}
+
+// As upstream: nothing says that a token of the account was seen.
+TEST_F(AdmissionPolicies, AServiceAccountIsAskedAboutWithItsOwnGroupsAlone) {
+    ASSERT_EQ(post("/apis/rbac.authorization.k8s.io/v1/clusterroles",
+                   R"({"metadata":{"name":"reads-pods"},"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}]})")
+                  .code,
+              201);
+    const auto bind_group = [&](const std::string& group) {
+        return post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+                    R"({"metadata":{"name":"g"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"reads-pods"},
+                    "subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"Group","name":")" +
+                        group + R"("}]})")
+            .code;
+    };
+    policy(validation("authorizer.serviceAccount('default', 'x').group('').resource('pods').check('get').allowed()"));
+    bind();
+    ASSERT_EQ(bind_group("system:authenticated"), 201);
+    loop.run_ready();
+    EXPECT_NE(refusal(), "");
+    ASSERT_EQ(remove("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/g").code, 200);
+    ASSERT_EQ(bind_group("system:serviceaccounts:default"), 201);
+    loop.run_ready();
+    EXPECT_EQ(refusal(), "");
 }
 
 TEST_F(AdmissionPolicies, SeeDeletionsAndUpdates) {
@@ -444,11 +520,34 @@ TEST_F(MutatingPolicies, WhatDoesNotFitCountsByTheFailurePolicy) {
         SCOPED_TRACE(row.name);
         mutation(row.mutation);
         EXPECT_EQ(refusal().substr(0, denied.size() + row.message.size()), denied + row.message);
+        const Answer refused = post(ConfigMaps, config_map("a"));
+        EXPECT_EQ(refused.code, 403) << "as upstream, although:";
+        EXPECT_EQ(refused.at({"reason"}), "Invalid");
         drop_both();
         mutation(row.mutation, R"(,"failurePolicy":"Ignore")");
         EXPECT_EQ(refusal(), "");
         drop_both();
     }
+}
+
+TEST_F(MutatingPolicies, AConditionThatFailsCountsByTheFailurePolicy) {
+    const std::string condition = R"(,"matchConditions":[{"name":"c","expression":"object.nope == 1"}])";
+    mutation(apply("Object{data: {'late': 'yes'}}"), condition);
+    EXPECT_EQ(refusal(), "policy 'p' with binding 'p' denied request: expression 'object.nope == 1' resulted in error: no such key: nope");
+    drop_both();
+    mutation(apply("Object{data: {'late': 'yes'}}"), R"(,"failurePolicy":"Ignore")" + condition);
+    EXPECT_EQ(post(ConfigMaps, config_map("a")).body.at_path({"data", "late"}), nullptr);
+    EXPECT_NE(metrics().find(
+                  R"(apiserver_admission_match_condition_exclusions_total{kind="policy",name="p",operation="CREATE",type="validate"} 1)"),
+              std::string::npos);
+}
+
+TEST_F(MutatingPolicies, MayChangeWhatANameIsMadeOf) {
+    mutation(apply("Object{metadata: Object.metadata{generateName: has(object.metadata.name) || has(request.name) ? 'bad-' : 'good-'}}"));
+    const Answer made = post(ConfigMaps, R"({"metadata":{"generateName":"made-"}})");
+    ASSERT_EQ(made.code, 201) << made.text;
+    EXPECT_EQ(made.at({"metadata", "name"}).substr(0, 5), "good-");
+    EXPECT_EQ(made.at({"metadata", "name"}).size(), 10u);
 }
 
 TEST_F(MutatingPolicies, AtomicFieldsAreNotMerged) {

@@ -80,8 +80,37 @@ TEST_F(AdmissionWebhooks, ARefusalIsToldInTheWebhooksWords) {
     const Answer silent = post(ConfigMaps, config_map("a"));
     EXPECT_EQ(silent.code, 400);
     EXPECT_EQ(silent.at({"message"}), "admission webhook \"hook.example.com\" denied the request without explanation");
+    EXPECT_EQ(silent.body.find("reason"), nullptr);
     answer(R"("allowed":true)");
     EXPECT_EQ(post(ConfigMaps, config_map("a")).code, 201);
+}
+
+TEST_F(AdmissionWebhooks, ARefusalKeepsItsCodeAndItsReason) {
+    validating();
+    struct {
+        const char* status;
+        int code;
+        const char* reason;
+    } const rows[] = {
+        {R"({"code":403,"reason":"Invalid"})", 403, "Invalid"},
+        {R"({"code":418,"message":"teapot"})", 418, ""},
+        {R"({"code":409})", 409, ""},
+        {R"({"reason":"NotFound"})", 400, "NotFound"},
+        {R"({"code":200})", 400, ""},
+        {R"({"code":1000})", 400, ""},
+        {R"({"code":-7})", 400, ""},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.status);
+        answer(std::string(R"("allowed":false,"status":)") + row.status);
+        const Answer refused = post(ConfigMaps, config_map("a"));
+        EXPECT_EQ(refused.code, row.code);
+        EXPECT_EQ(schema::at(refused.body, "code").int_or(0), row.code);
+        EXPECT_EQ(refused.at({"reason"}), row.reason);
+    }
+    EXPECT_NE(metrics().find(R"(apiserver_admission_webhook_rejection_count{error_type="no_error",name="hook.example.com",)"
+                             R"(operation="CREATE",rejection_code="418",type="validating"} 1)"),
+              std::string::npos);
 }
 
 TEST_F(AdmissionWebhooks, AReviewTellsWhatIsAsked) {
@@ -128,6 +157,42 @@ TEST_F(AdmissionWebhooks, APatchChangesWhatIsStored) {
         events.events.back().find(
             R"("mutation.webhook.admission.k8s.io/round_0_index_0":"{\"configuration\":\"hook\",\"webhook\":\"hook.example.com\",\"mutated\":true}")"),
         std::string::npos);
+}
+
+TEST_F(AdmissionWebhooks, AMutatingWebhookThatChangesNothingIsAuditedToo) {
+    const auto audited = [&](const std::string& what) { return events.events.back().find(what) != std::string::npos; };
+    const std::string unchanged =
+        R"("mutation.webhook.admission.k8s.io/round_0_index_0":"{\"configuration\":\"hook\",\"webhook\":\"hook.example.com\",\"mutated\":false}")";
+    mutating(R"(,"failurePolicy":"Ignore","reinvocationPolicy":"IfNeeded")");
+    ASSERT_EQ(post(ConfigMaps, config_map("a")).code, 201) << "nothing answers";
+    EXPECT_TRUE(audited(unchanged)) << events.events.back();
+    EXPECT_TRUE(audited(R"("failed-open.mutation.webhook.admission.k8s.io/round_0_index_0":"hook.example.com")"));
+    answer(R"("allowed":false)");
+    ASSERT_EQ(post(ConfigMaps, config_map("b")).code, 400);
+    EXPECT_TRUE(audited(unchanged)) << events.events.back();
+    answer(R"("allowed":true)");
+    ASSERT_EQ(post(ConfigMaps, config_map("b")).code, 201);
+    EXPECT_TRUE(audited(unchanged)) << events.events.back();
+}
+
+TEST_F(AdmissionWebhooks, AuditCountsTheValidatingWebhooksThatAreCalled) {
+    validating(R"("rules":[{"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["secrets"]}])", "", "a");
+    validating(Creates, R"(,"failurePolicy":"Ignore")", "b");
+    ASSERT_EQ(post(ConfigMaps, config_map("m")).code, 201);
+    EXPECT_NE(events.events.back().find(R"("failed-open.validating.webhook.admission.k8s.io/round_0_index_0":"b.example.com")"),
+              std::string::npos)
+        << events.events.back();
+}
+
+TEST_F(AdmissionWebhooks, ANameIsGeneratedOfWhatTheyLeave) {
+    mutating();
+    patch(R"([{"op":"replace","path":"/metadata/generateName","value":"patched-"}])");
+    const Answer made = post(ConfigMaps, R"({"metadata":{"generateName":"made-"}})");
+    ASSERT_EQ(made.code, 201) << made.text;
+    EXPECT_EQ(made.at({"metadata", "name"}).substr(0, 8), "patched-");
+    const Value request = last_request();
+    EXPECT_EQ(request.find("name"), nullptr);
+    EXPECT_EQ(request.find("object")->at_path({"metadata", "name"}), nullptr);
 }
 
 TEST_F(AdmissionWebhooks, AChangedObjectGetsItsDefaultsAndIsValidated) {
@@ -211,13 +276,27 @@ TEST_F(AdmissionWebhooks, AnswersThatAreHostileFailTheCall) {
     };
     const std::string failed = "Internal error occurred: failed calling webhook \"hook.example.com\": ";
     EXPECT_EQ(why("{}"), failed + "received invalid webhook response: webhook response was absent");
-    EXPECT_NE(why("<html>").find("received invalid webhook response: the answer is not JSON"), std::string::npos);
+    EXPECT_NE(why("<html>").find("failed to call webhook: the answer is not JSON"), std::string::npos);
     EXPECT_NE(why(R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"1","allowed":true}})")
                   .find("received invalid webhook response: expected response.uid=\""),
               std::string::npos);
     EXPECT_NE(why(std::string(MostReviewAnswerBytes + 1, ' ')).find("the answer is longer"), std::string::npos);
     EXPECT_NE(why(std::string(100'000, '[')).find("not JSON"), std::string::npos);
     EXPECT_EQ(get(std::string(ConfigMaps) + "/a").code, 404);
+}
+
+TEST_F(AdmissionWebhooks, APatchThatCannotBeReadFailsTheCall) {
+    mutating();
+    const std::string failed = "Internal error occurred: failed calling webhook \"hook.example.com\": ";
+    const auto why = [&] { return std::string(post(ConfigMaps, config_map("a")).at({"message"})); };
+    patch("{");
+    EXPECT_EQ(why().find(failed + "received undecodable patch in webhook response: "), 0u) << why();
+    patch("{}");
+    EXPECT_EQ(why().find(failed + "received undecodable patch in webhook response: "), 0u) << why();
+    answer(R"("allowed":true,"patchType":"JSONPatch","patch":"%")");
+    EXPECT_EQ(why().find(failed + "failed to call webhook: "), 0u) << why();
+    answer(R"("allowed":false,"status":{"message":"no"},"patchType":"JSONPatch","patch":")" + encode_base64("{") + '"');
+    EXPECT_EQ(why(), "admission webhook \"hook.example.com\" denied the request: no");
 }
 
 TEST_F(AdmissionWebhooks, SelectorsChooseTheRequests) {

@@ -135,6 +135,73 @@ TEST_F(ConversionWebhooks, AnObjectIsReadInAVersionThatItWasNotWrittenIn) {
     EXPECT_EQ(review.at_path({"request", "objects"})->as_array().at(0).string_at({"metadata", "name"}), "a");
 }
 
+// For policies, a conversion that fails is a policy that is not configured rightly: the failure policy decides.
+TEST_F(ConversionWebhooks, AConversionThatFailsIsJudgedByThePoliciesFailurePolicy) {
+    define();
+    hook.answer = {};
+    const std::string group = "/apis/admissionregistration.k8s.io/v1/";
+    const std::string rules =
+        R"("matchConstraints":{"resourceRules":[{"operations":["*"],"apiGroups":["example.com"],"apiVersions":["v2"],"resources":["routes"]}]})";
+    const auto bound = [&](const std::string& sort, const std::string& spec, const std::string& binding) {
+        EXPECT_EQ(post(group + sort + "admissionpolicies", R"({"metadata":{"name":"p"},"spec":{)" + spec + "," + rules + "}}").code, 201);
+        EXPECT_EQ(
+            post(group + sort + "admissionpolicybindings", R"({"metadata":{"name":"b"},"spec":{"policyName":"p")" + binding + "}}").code,
+            201);
+        settle();
+    };
+    const std::string ignore = R"({"spec":{"failurePolicy":"Ignore"}})";
+    bound("validating", R"("validations":[{"expression":"false"}])", R"(,"validationActions":["Deny"])");
+    const Answer refused = post(V1, v1("a"));
+    EXPECT_EQ(refused.code, 422);
+    EXPECT_EQ(refused.at({"message"})
+                  .find("routes.example.com \"a\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied "
+                        "request: failed to configure binding: failed to convert object version: "),
+              0u)
+        << refused.text;
+    EXPECT_EQ(merge(group + "validatingadmissionpolicies/p", ignore).code, 200);
+    settle();
+    EXPECT_EQ(post(V1, v1("a")).code, 201);
+
+    bound("mutating",
+          R"("reinvocationPolicy":"Never","mutations":[{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"Object{}"}}])",
+          "");
+    const Answer unchanged = post(V1, v1("b"));
+    EXPECT_EQ(unchanged.code, 403);
+    EXPECT_EQ(unchanged.at({"reason"}), "Forbidden");
+    EXPECT_EQ(unchanged.at({"message"}).find("policy \"p\" denied request: failed to configure policy: "), 0u) << unchanged.text;
+    EXPECT_EQ(merge(group + "mutatingadmissionpolicies/p", ignore).code, 200);
+    settle();
+    EXPECT_EQ(post(V1, v1("b")).code, 201);
+}
+
+TEST_F(ConversionWebhooks, ARequestIsConvertedOnceForAllAdmissionWebhooksOfOnePlugin) {
+    define();
+    for (const std::string name : {"x", "y", "z"}) {
+        const std::string url = "https://" + name + ".test/review";
+        servers.at(url).answer = [](const net::HttpRequest& request) {
+            const auto review = schema::parse_json(request.body);
+            EXPECT_EQ(review->string_at({"request", "object", "host"}), "localhost");
+            return net::HttpResponse{
+                .code = 200,
+                .headers = {},
+                .body = R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"allowed":true,"uid":")" +
+                        std::string(review->string_at({"request", "uid"})) + "\"}}"};
+        };
+        ASSERT_EQ(post("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+                       R"({"metadata":{"name":")" + name + R"("},"webhooks":[{"name":")" + name +
+                           R"(.example.com","clientConfig":{"url":")" + url +
+                           R"("},"sideEffects":"None","admissionReviewVersions":["v1"],"rules":[{"operations":["*"],)"
+                           R"("apiGroups":["example.com"],"apiVersions":["v2"],"resources":["routes"]}],)"
+                           R"("matchConditions":[{"name":"host","expression":"object.host == 'localhost'"}]}]})")
+                      .code,
+                  201);
+    }
+    settle();
+    ASSERT_EQ(post(V1, v1("a", "localhost:8080")).code, 201);
+    EXPECT_EQ(asked.size(), 1u);
+    for (const char* name : {"x", "y", "z"}) EXPECT_EQ(servers.at("https://" + std::string(name) + ".test/review").requests.size(), 1u);
+}
+
 TEST_F(ConversionWebhooks, AListOfObjectsOfSeveralStoredVersionsIsOfOne) {
     define();
     ASSERT_EQ(post(V1, v1("one", "localhost:8080")).code, 201);

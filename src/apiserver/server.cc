@@ -104,7 +104,7 @@ Task<> Server::serve(net::HttpRequest& request, net::HttpResponder& responder, s
     if (!answered && !is_cancelled(answered) && answered.error().reason != Reason::Unavailable) {
         // A timeout is what a client may ask for, with a resourceVersion of the future: no line in the log for each.
         const bool asked_for = answered.error().reason == Reason::ServiceUnavailable || answered.error().reason == Reason::Timeout;
-        if (http_code(answered.error().reason) >= 500 && !asked_for)
+        if (http_code(answered.error()) >= 500 && !asked_for)
             seams_.log.warn("request failed",
                             {{"verb", context.info.verb}, {"path", context.info.path}, {"error", answered.error().message}});
         answered = co_await reply_error(context, std::move(answered).error());

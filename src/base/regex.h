@@ -16,9 +16,10 @@ namespace porthole {
 /// Copies share the compiled program. Thread-safe.
 class Regex {
 public:
-    /// The largest program has about 87,000 instructions; compiling it takes some milliseconds and a few megabytes.
-    /// Error: BadRequest, in the words of Go's package regexp: `error parsing regexp: missing closing ): ...`.
+    /// A program of more than MostInstructions is too large. Error: BadRequest, in the words of Go's package regexp: `error parsing regexp:
+    /// missing closing ): ...`.
     static Result<Regex> compile(std::string_view pattern);
+    static constexpr std::size_t MostInstructions = 131'072;
 
     /// Instructions of the program: memory and time of compiling it are in proportion.
     std::size_t size() const;

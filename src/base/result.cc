@@ -83,6 +83,7 @@ Error Error::with_context(const std::string& context) && {
 const char* to_string(Reason reason) { return row_of(reason).name; }
 
 int http_code(Reason reason) { return row_of(reason).code; }
+int http_code(const Error& error) { return error.details->code ? error.details->code : http_code(error.reason); }
 
 Reason reason_of_http_code(int code) {
     for (const ReasonRow& row : Rows) {

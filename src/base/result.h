@@ -55,6 +55,7 @@ struct ErrorDetails {
     std::string name, group, kind, uid;
     std::vector<Cause> causes;
     int retry_after_seconds = 0;
+    int code = 0;  ///< HTTP status code where it is not the one of the reason; 0: it is
 };
 
 /// ErrorDetails that take one pointer while nothing is in them, as in most errors. Copies are deep.
@@ -103,6 +104,9 @@ public:
     Result(Base base) : Base(std::move(base)) {}
     Result(Error error) : Base(std::unexpect, std::move(error)) {}
 };
+
+/// The HTTP status code that carries the error.
+int http_code(const Error& error);
 
 /// Ends the process with `message`: an invariant of the program itself is broken.
 [[noreturn]] void check_failed(const char* condition, const char* file, int line);

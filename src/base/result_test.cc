@@ -27,5 +27,13 @@ TEST(ErrorReasons, OnlyNotFoundIsIgnored) {
     EXPECT_EQ(cancelled.error().message, "closing");
 }
 
+TEST(ErrorReasons, TheCodeIsTheReasonsUnlessTheDetailsHaveOne) {
+    Error error(Reason::Invalid, "no");
+    EXPECT_EQ(http_code(error), 422);
+    error.details->code = 403;
+    EXPECT_EQ(http_code(error), 403);
+    EXPECT_EQ(http_code(Error(error)), 403);
+}
+
 }  // namespace
 }  // namespace porthole

@@ -88,29 +88,47 @@ Environment Environment::with_mixed_literals() const {
     return Environment(std::move(state));
 }
 
-CompileResult<Program> Environment::compile(std::string_view expression) const { return compile(expression, true); }
-CompileResult<Program> Environment::compile_unchecked(std::string_view expression) const { return compile(expression, false); }
+CompileResult<Program> Environment::compile(std::string_view expression) const {
+    Work work;
+    return compile(expression, true, work);
+}
+CompileResult<Program> Environment::compile(std::string_view expression, Work& work) const { return compile(expression, true, work); }
+CompileResult<Program> Environment::compile_unchecked(std::string_view expression) const {
+    Work work;
+    return compile(expression, false, work);
+}
 
-CompileResult<Program> Environment::compile(std::string_view expression, bool checked) const {
+CompileResult<Program> Environment::compile(std::string_view expression, bool checked, Work& work) const {
     Issues issues(expression);
+    const auto fail = [&]() -> CompileResult<Program> {
+        if (work.is_used_up()) {
+            issues = Issues(expression);
+            issues.add({}, "expressions are too large, all together");
+        }
+        return std::unexpected(std::move(issues));
+    };
+    if (work.is_used_up()) return fail();
     auto plan = std::make_shared<Plan>();
     plan->text = expression;
     plan->environment = state_;
-    plan->expression = parse(plan->text, *state_->macros, {state_->limits.code_points, state_->limits.depth, state_->limits.nodes}, issues);
-    if (!plan->expression) return std::unexpected(std::move(issues));
-    if (checked) check(*plan->expression, state_->declarations, issues);
-    if (checked && issues.empty() && state_->validates_literals) validate_literals(*plan->expression, issues);
-    if (checked && issues.empty() && !state_->mixed_literals) validate_homogeneous(*plan->expression, issues);
-    if (!issues.empty()) return std::unexpected(std::move(issues));
-    plan->type = checked ? plan->expression->type : types::dyn();
-    plan->root = make_plan(*plan->expression, state_->declarations, *plan, issues);
-    if (!issues.empty()) return std::unexpected(std::move(issues));
+    const ParseLimits limits{state_->limits.code_points, state_->limits.depth, state_->limits.nodes};
+    const ExpressionPtr tree = parse(plan->text, *state_->macros, limits, issues, work);
+    if (!tree || work.is_used_up()) return fail();
+    if (checked) check(*tree, state_->declarations, issues, work);
+    if (checked && issues.empty() && state_->validates_literals) validate_literals(*tree, issues, work);
+    if (checked && issues.empty() && !state_->mixed_literals) validate_homogeneous(*tree, issues);
+    if (!issues.empty() || work.is_used_up()) return fail();
+    plan->type = checked ? tree->type : types::dyn();
+    plan->root = make_plan(*tree, state_->declarations, *plan, issues, work);
+    if (!issues.empty() || work.is_used_up()) return fail();
+    plan->depth = tree->depth;
+    if (checked) {
+        plan->estimate = estimate_cost(*tree, state_->declarations);
+        find_selections(*tree, plan->selections);
+    }
     return Program(std::move(plan));
 }
 
-CostRange Program::estimate_cost() const {
-    const auto& state = *static_cast<const Environment::State*>(plan_->environment.get());
-    return porthole::cel::estimate_cost(*plan_->expression, state.declarations);
-}
+CostRange Program::estimate_cost() const { return plan_->estimate; }
 
 }  // namespace porthole::cel

@@ -16,14 +16,14 @@ namespace porthole::cel {
 
 /// A minor version of Kubernetes 1.x: which libraries expressions may use (see library/libraries.h).
 struct Compatibility {
-    int minor = 37;
+    int minor;
 };
 
-/// What an expression may cost its compiler, with upstream's numbers.
+/// What an expression may cost its compiler. Upstream has the first two, and does not count nodes.
 struct CompileLimits {
     std::size_t code_points = 100'000;
-    std::size_t depth = 250;      ///< of nested expressions
-    std::size_t nodes = 200'000;  ///< of the tree, macros expanded
+    std::size_t depth = 250;     ///< of nested expressions
+    std::size_t nodes = 20'000;  ///< of the tree, macros expanded: some double at each stage, and a node takes a kilobyte
 };
 
 /// Declared variables, types and libraries: what expressions are checked against.
@@ -38,9 +38,9 @@ struct CompileLimits {
 class Environment {
 public:
     /// Kubernetes' dialect at a version, without variables.
-    static Environment kubernetes(Compatibility compatibility = {});
+    static Environment kubernetes(Compatibility compatibility);
     /// The same with the libraries that upstream's dialect leaves out: math, encoders, bindings.
-    static Environment extended(Compatibility compatibility = {});
+    static Environment extended(Compatibility compatibility);
 
     Environment with_variable(std::string name, TypeRef type) const;
     /// Object types by name, for expressions that make objects (`Object.spec{...}`, `JSONPatch{...}`). The types are shared, not copied.
@@ -53,7 +53,9 @@ public:
 
     /// Parses, checks and plans. The issues are upstream's, with their positions.
     CompileResult<Program> compile(std::string_view expression) const;
-    /// Without checking: every variable is dyn. For tests of the language.
+    /// The same for one of several, which share what compiling may take: nodes are steps, and so are what is about as costly.
+    CompileResult<Program> compile(std::string_view expression, Work& work) const;
+    /// Without checking: every variable is dyn. Only for tests of the language: the product checks every expression.
     CompileResult<Program> compile_unchecked(std::string_view expression) const;
 
     struct State;
@@ -61,7 +63,7 @@ public:
 private:
     friend Environment make_environment(Compatibility compatibility, bool extended);
     explicit Environment(std::shared_ptr<const State> state) : state_(std::move(state)) {}
-    CompileResult<Program> compile(std::string_view expression, bool checked) const;
+    CompileResult<Program> compile(std::string_view expression, bool checked, Work& work) const;
     std::shared_ptr<const State> state_;
 };
 

@@ -8,6 +8,8 @@
 namespace porthole::cel {
 namespace {
 
+constexpr std::uint32_t DeepestValue = 500;
+
 /// A loop's variable. An accumulator gets its first value when it is first read: what `cel.bind` names and does not use costs nothing.
 struct Local {
     Value value;
@@ -17,38 +19,41 @@ struct Local {
 class Evaluator {
 public:
     Evaluator(const Plan& plan, const Activation& activation, EvaluateOptions options)
-        : plan_(plan), activation_(activation), options_(options), globals_(plan.globals.size()), locals_(plan.locals) {}
+        : plan_(plan),
+          activation_(activation),
+          cost_limit_(options.cost_limit),
+          own_work_({.steps = options.work_limit.value_or(cost_product(options.cost_limit, EvaluateOptions::WorkInUnit)),
+                     .bytes = EvaluateOptions::MostBytes}),
+          work_(options.work ? *options.work : own_work_),
+          globals_(plan.globals.size()),
+          locals_(plan.locals) {}
 
     Evaluation run() {
+        const std::uint64_t before = work_.steps();
         Evaluation done;
         done.value = evaluate(*plan_.root);
         done.cost = cost_;
-        done.work = work_.done;
-        done.is_cancelled = cancelled_;
-        if (cancelled_) done.value = cancellation();
+        done.work = work_.steps() - before;
+        done.is_cancelled = is_cancelled();
+        if (done.is_cancelled) done.value = cancellation();
         return done;
     }
 
 private:
     static Value cancellation() { return Value::error("operation cancelled: actual cost limit exceeded"); }
 
-    void charge(std::uint64_t amount) {
-        cost_ += std::min(amount, UINT64_MAX - cost_);
-        if (cost_ > options_.cost_limit) cancelled_ = true;
-    }
+    void charge(std::uint64_t amount) { cost_ += std::min(amount, UINT64_MAX - cost_); }
+    bool is_cancelled() const { return cost_ > cost_limit_ || work_.is_used_up(); }
 
-    void count_work(std::uint64_t amount) {
-        if (!work_.add(amount)) cancelled_ = true;
-    }
-    static std::uint64_t deep_size(const Value& value) {
-        std::uint64_t size = 1;
-        for (std::size_t i = 0, end = value.count(); i < end; ++i)
-            size += deep_size(value.is(Kind::List) ? value.item(i) : value.entry(i).second);
-        return size;
+    /// What walks over a value, or ends its life, goes as deep as it is nested.
+    Value nested(Value value) {
+        if (value.depth() > DeepestValue) work_.use_up();
+        return value;
     }
 
     Value evaluate(const Step& step) {
-        if (cancelled_) return cancellation();
+        work_.look();
+        if (is_cancelled()) return cancellation();
         switch (step.kind) {
             case StepKind::Constant:
                 return step.constant;
@@ -68,7 +73,7 @@ private:
                 return step.accumulator >= 0 ? accumulate(step) : call(step);
             case StepKind::InSet: {
                 const Value value = evaluate(*step.children[0]);
-                return value.is_error() ? value : Value::boolean(step.set.contains(value));
+                return value.is_error() ? value : Value::boolean(step.set.find(value, work_) != nullptr);
             }
             case StepKind::List:
                 return list(step);
@@ -154,6 +159,7 @@ private:
             // What is absent and may be costs nothing.
             if (found || qualifier.is_test || !is_optional) charge(costs::Select);
             if (mistake) return *std::move(mistake);
+            if (found && found->is(Kind::Bytes)) work_.read(found->as_text().size());  // a view decodes it each time
             if (qualifier.is_test) return Value::boolean(found.has_value());
             if (!found) return step.is_test ? Value::boolean(false) : Value::none();
             value = *std::move(found);
@@ -165,13 +171,11 @@ private:
     /// An index that is an attribute is read as part of the one that it qualifies.
     Value index_value(const Step& index) { return index.kind == StepKind::Attribute && !index.is_test ? resolve(index) : evaluate(index); }
 
-    static std::string key_text(const Value& key) { return key.to_string(); }
-
     /// Sets `found`. An error where the key cannot be there, or is not there although it must.
-    static std::optional<Value> find(const Value& value, const Value& key, bool may_be_absent, std::optional<Value>& found) {
+    std::optional<Value> find(const Value& value, const Value& key, bool may_be_absent, std::optional<Value>& found) {
         if (value.is(Kind::Map) || value.is(Kind::Object)) {
-            found = value.find(key);
-            if (!found && !may_be_absent) return Value::error("no such key: " + key_text(key));
+            found = value.find(key, work_);
+            if (!found && !may_be_absent) return Value::error("no such key: " + key.to_string());
             return {};
         }
         if (value.is(Kind::List)) {
@@ -180,11 +184,11 @@ private:
             if (index < value.count())
                 found = value.item(index);
             else if (!may_be_absent)
-                return Value::error("index out of bounds: " + key_text(key));
+                return Value::error("index out of bounds: " + key.to_string());
             return {};
         }
         if (may_be_absent) return {};
-        return Value::error("no such key: " + key_text(key));
+        return Value::error("no such key: " + key.to_string());
     }
 
     static std::optional<Value> list_index(const Value& key, std::size_t& index) {
@@ -211,7 +215,7 @@ private:
         bool failed = false;
         for (const StepPtr& term : step.children) {
             Value value = evaluate(*term);
-            if (cancelled_) return cancellation();
+            if (is_cancelled()) return cancellation();
             if (value.is(Kind::Bool)) {
                 if (value.as_bool() == decides) return value;
             } else if (!failed) {
@@ -224,14 +228,22 @@ private:
 
     Value equality(const Step& step) {
         const std::array<Value, 2> operands = {evaluate(*step.children[0]), evaluate(*step.children[1])};
-        if (cancelled_) return cancellation();
-        charge(call_cost(step.cost, operands, {}));
+        if (is_cancelled()) return cancellation();
+        read_texts(operands);
+        charge(call_cost(step.cost, operands, {}, work_));
+        if (is_cancelled()) return cancellation();
         for (const Value& operand : operands) {
             if (operand.is_error()) return operand;
         }
-        const bool equal = operands[0].equals(operands[1], &work_);
-        count_work(0);
+        const bool equal = operands[0].equals(operands[1], work_);
         return Value::boolean(equal == (step.kind == StepKind::Equal));
+    }
+
+    /// Costs and functions count code points.
+    void read_texts(std::span<const Value> values) {
+        for (const Value& value : values) {
+            if (value.is(Kind::String) || value.is(Kind::Bytes)) work_.read(value.as_text().size());
+        }
     }
 
     Value call(const Step& step) {
@@ -241,41 +253,33 @@ private:
         const Value* mistake = nullptr;
         for (std::size_t i = 0; i < count; ++i) {
             arguments[i] = evaluate(*step.children[i]);
-            if (cancelled_) return cancellation();
+            if (is_cancelled()) return cancellation();
             if (!arguments[i].is_error()) continue;
             if (step.function == operators::NotStrictlyFalse) continue;
             if (!mistake) mistake = &arguments[i];
             if (step.prepared && i == 0) return *mistake;  // upstream's call with a prepared pattern stops at once, and is not counted
             if (count <= 2) continue;
             // Upstream counts the call where every argument has been evaluated.
-            if (i + 1 == count) charge(call_cost(step.cost, {arguments.data(), count}, *mistake));
+            if (i + 1 == count) charge(call_cost(step.cost, {arguments.data(), count}, *mistake, work_));
             return *mistake;
         }
         const std::span<const Value> given(arguments.data(), count);
-        if (mistake || !is_charged_by_result(step.cost)) {
-            charge(call_cost(step.cost, given, mistake ? *mistake : Value()));
-            // Before it is done: what a function costs is a bound of what it does.
-            if (cancelled_) return cancellation();
-            return mistake ? *mistake : dispatch(step, given);
-        }
-        Value result = dispatch(step, given);
-        charge(call_cost(step.cost, given, result));
-        return result;
+        read_texts(given);
+        // Before it is done, where possible: the cost may be the square of a list's size.
+        const bool is_later = depends_on_result(step.cost);
+        if (!is_later) charge(call_cost(step.cost, given, {}, work_));
+        if (is_cancelled()) return cancellation();
+        Value result = mistake ? *mistake : dispatch(step, given);
+        if (is_later) charge(call_cost(step.cost, given, result, work_));
+        return nested(std::move(result));
     }
 
     Value dispatch(const Step& step, std::span<const Value> arguments) {
-        if (step.function == operators::In && arguments[1].is(Kind::List)) {
-            const bool found = arguments[1].contains(arguments[0], &work_);
-            return count_work(0), Value::boolean(found);
-        }
-        // Each item of one list is compared with each of the other.
-        if (step.cost == CostRule::Sets || step.cost == CostRule::SetsTwice || step.cost == CostRule::ListCompareFirst)
-            count_work(deep_size(arguments[0]) * arguments.back().count());
-        if (cancelled_) return cancellation();
         if (step.function == operators::NotStrictlyFalse) return Value::boolean(!arguments[0].is(Kind::Bool) || arguments[0].as_bool());
-        if (step.prepared && arguments[0].is(Kind::String)) return call_with_pattern(step.function, step.prepared->pattern, arguments);
+        if (step.prepared && arguments[0].is(Kind::String))
+            return call_with_pattern(step.function, step.prepared->pattern, arguments, work_);
         for (const Overload* overload : step.overloads) {
-            if (overload->run && overload->accepts(arguments)) return overload->run(arguments);
+            if (overload->run && overload->accepts(arguments)) return overload->run(arguments, work_);
         }
         return no_overload(step, arguments);
     }
@@ -300,7 +304,7 @@ private:
         if (count > 2 && failed) return locals_[place].value;
         for (std::size_t i = 1; i < count; ++i) {
             arguments[i] = evaluate(*step.children[i]);
-            if (cancelled_) return cancellation();
+            if (is_cancelled()) return cancellation();
             if (arguments[i].is_error() && count > 2) {
                 if (i + 1 == count) charge(1);
                 return arguments[i];
@@ -312,15 +316,15 @@ private:
         Value accumulator = std::move(locals_[place].value);
         if (step.function == operators::Add) {
             if (!accumulator.is(Kind::List)) return Value::no_such_overload();
-            return Value::append(std::move(accumulator), arguments[1]);
+            return nested(Value::append(std::move(accumulator), arguments[1], work_));
         }
         if (!accumulator.is(Kind::Map)) return Value::no_such_overload();
-        if (count == 3) return Value::insert(std::move(accumulator), std::move(arguments[1]), std::move(arguments[2]));
-        for (std::size_t i = 0; i < arguments[1].count() && !accumulator.is_error(); ++i) {
+        if (count == 3) return nested(Value::insert(std::move(accumulator), std::move(arguments[1]), std::move(arguments[2]), work_));
+        for (std::size_t i = 0; i < arguments[1].count() && !accumulator.is_error() && !is_cancelled(); ++i) {
             Value::Entry entry = arguments[1].entry(i);
-            accumulator = Value::insert(std::move(accumulator), std::move(entry.first), std::move(entry.second));
+            accumulator = Value::insert(std::move(accumulator), std::move(entry.first), std::move(entry.second), work_);
         }
-        return accumulator;
+        return nested(std::move(accumulator));
     }
 
     Value list(const Step& step) {
@@ -339,7 +343,8 @@ private:
             items.push_back(std::move(item));
         }
         charge(costs::List);
-        return Value::list(std::move(items));
+        work_.make(items.size() * sizeof(Value));
+        return nested(Value::list(std::move(items)));
     }
 
     Value failed_constructor(std::uint64_t cost, Value mistake) {
@@ -361,7 +366,7 @@ private:
                                                                        "' from non-optional value " + value.to_string()));
                 }
                 if (!value.has_value()) {
-                    std::erase_if(entries, [&](const Value::Entry& entry) { return entry.first.equals(key); });
+                    std::erase_if(entries, [&](const Value::Entry& entry) { return entry.first.equals(key, work_); });
                     continue;
                 }
                 value = Value(value.content());
@@ -369,7 +374,8 @@ private:
             entries.emplace_back(std::move(key), std::move(value));
         }
         charge(costs::Map);
-        return Value::map(std::move(entries));
+        work_.make(entries.size() * sizeof(Value::Entry));
+        return nested(Value::map(std::move(entries), work_));
     }
 
     Value object(const Step& step) {
@@ -388,7 +394,8 @@ private:
             fields.emplace_back(step.fields[i], std::move(value));
         }
         charge(costs::Object);
-        return Value::object(step.type, std::move(fields));
+        work_.make(fields.size() * sizeof(fields[0]));
+        return nested(Value::object(step.type, std::move(fields)));
     }
 
     Value loop(const Step& step) {
@@ -398,7 +405,7 @@ private:
         const std::size_t first = step.first_local;
         locals_[first].value = {};
         locals_[first].initial = step.children[1].get();
-        for (std::size_t i = 0, end = range.count(); i < end && !cancelled_; ++i) {
+        for (std::size_t i = 0, end = range.count(); i < end && !is_cancelled(); ++i) {
             set_variables(step, range, i);
             const Value condition = evaluate(*step.children[2]);
             if (condition.is(Kind::Bool) && !condition.as_bool()) break;
@@ -425,10 +432,10 @@ private:
 
     const Plan& plan_;
     const Activation& activation_;
-    EvaluateOptions options_;
+    const std::uint64_t cost_limit_;
+    Work own_work_;
+    Work& work_;
     std::uint64_t cost_ = 0;
-    Work work_{.limit = options_.work_limit};
-    bool cancelled_ = false;
     std::vector<const Value*> globals_;
     std::vector<Local> locals_;
 };
@@ -436,20 +443,13 @@ private:
 }  // namespace
 
 Activation& Activation::set(std::string name, Value value) {
-    variables_.push_back({std::move(name), std::move(value), {}});
-    return *this;
-}
-
-Activation& Activation::set_lazy(std::string name, std::function<Value()> make) {
-    variables_.push_back({std::move(name), {}, std::move(make)});
+    variables_.emplace_back(std::move(name), std::move(value));
     return *this;
 }
 
 const Value* Activation::find(std::string_view name) const {
-    const auto found = std::ranges::find(variables_, name, &Variable::name);
-    if (found == variables_.end()) return nullptr;
-    if (found->make) found->value = std::exchange(found->make, nullptr)();
-    return &found->value;
+    const auto found = std::ranges::find(variables_, name, &std::pair<std::string, Value>::first);
+    return found == variables_.end() ? nullptr : &found->second;
 }
 
 Evaluation Program::evaluate(const Activation& activation, EvaluateOptions options) const {
@@ -459,5 +459,6 @@ Evaluation Program::evaluate(const Activation& activation, EvaluateOptions optio
 const TypeRef& Program::type() const { return plan_->type; }
 bool Program::uses_variable(std::string_view name) const { return std::ranges::find(plan_->globals, name) != plan_->globals.end(); }
 const std::string& Program::text() const { return plan_->text; }
+std::size_t Program::depth() const { return plan_->depth; }
 
 }  // namespace porthole::cel

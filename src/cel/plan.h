@@ -1,7 +1,7 @@
 #pragma once
 #include <memory>
+#include <set>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "cel/checker/declarations.h"
@@ -64,7 +64,7 @@ struct Step {
     std::unique_ptr<const PreparedCall> prepared;
 
     // InSet.
-    std::unordered_set<Value, ValueHash, ValueEqual> set;
+    ValueIndex set;
 
     // Object.
     TypeRef type;
@@ -82,11 +82,17 @@ struct Plan {
     StepPtr root;
     std::vector<std::string> globals;  ///< the variables that it reads
     std::size_t locals = 0;
-    ExpressionPtr expression;  ///< checked; for estimation
+    // Of the expression's tree, which is larger than the plan and not kept.
+    std::size_t depth = 0;
+    CostRange estimate;
+    std::set<std::string, std::less<>> selections;  ///< variables' fields that it names: "claims.email"
     std::shared_ptr<const void> environment;
 };
 
+/// The variables' fields that the checked expression names, as `claims.email` does.
+void find_selections(const Expression& node, std::set<std::string, std::less<>>& found);
+
 /// Resolves names and constants of the checked expression. Issues: a constant conversion or pattern that fails.
-StepPtr make_plan(const Expression& expression, const Declarations& declarations, Plan& plan, Issues& issues);
+StepPtr make_plan(const Expression& expression, const Declarations& declarations, Plan& plan, Issues& issues, Work& work);
 
 }  // namespace porthole::cel

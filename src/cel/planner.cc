@@ -14,7 +14,8 @@ constexpr std::array<std::string_view, 10> Conversions = {"bool", "bytes",  "dou
 
 class Planner {
 public:
-    Planner(const Declarations& declarations, Plan& plan, Issues& issues) : declarations_(declarations), plan_(plan), issues_(issues) {}
+    Planner(const Declarations& declarations, Plan& plan, Issues& issues, Work& work)
+        : declarations_(declarations), plan_(plan), issues_(issues), work_(work) {}
 
     std::unique_ptr<Step> visit(const Expression& node) {
         switch (node.kind) {
@@ -132,10 +133,10 @@ private:
         return made->kind == StepKind::Call ? optimized(node, std::move(made), overload) : std::move(made);
     }
 
-    /// For expressions that are not checked: the overloads by name and number of arguments.
+    /// For compile_unchecked(): the overloads by name and number of arguments.
     void resolve_unchecked(const Expression& node, Step& made) {
         if (node.target) {
-            const std::string prefix = prefix_of(*node.target);
+            const std::string prefix = qualified_name(*node.target);
             if (!prefix.empty()) {
                 for (const std::string& candidate : declarations_.candidates(prefix + "." + node.name)) {
                     if (const auto* found = declarations_.functions->find(candidate)) {
@@ -155,12 +156,6 @@ private:
             }
         }
     }
-    static std::string prefix_of(const Expression& node) {
-        if (node.is(ExpressionKind::Identifier)) return node.name;
-        if (!node.is(ExpressionKind::Select) || node.is_test) return {};
-        const std::string prefix = prefix_of(*node.target);
-        return prefix.empty() ? prefix : prefix + "." + node.name;
-    }
 
     std::unique_ptr<Step> optimized(const Expression& node, std::unique_ptr<Step> made, std::string_view overload) {
         if (overload == "in_list" && is_constant(made->children[1])) {
@@ -172,6 +167,7 @@ private:
         const bool takes_pattern = made->function == "matches" || made->function == "find" || made->function == "findAll";
         if (takes_pattern && made->children.size() >= 2 && is_constant(made->children[1]) && made->children[1]->constant.is(Kind::String)) {
             auto pattern = Regex::compile(made->children[1]->constant.as_text());
+            look_at_pattern(pattern, work_);
             if (pattern)
                 made->prepared = std::make_unique<PreparedCall>(*std::move(pattern));
             else
@@ -195,10 +191,11 @@ private:
         if (!list.is(Kind::List)) return nullptr;
         if (list.count() == 0) return constant(Value::boolean(false));
         auto set = step(StepKind::InSet);
+        Work work;  // of scalars that the expression has
         for (std::size_t i = 0; i < list.count(); ++i) {
             const Value item = list.item(i);
             if (!item.is(Kind::Bool) && !item.is_numeric() && !item.is(Kind::String) && !item.is(Kind::Null)) return nullptr;
-            set->set.insert(item);
+            set->set.put(item, i, work);
         }
         set->children.push_back(std::move(made.children[0]));
         return set;
@@ -208,7 +205,8 @@ private:
         const Value& argument = made->children[0]->constant;
         for (const Overload* overload : made->overloads) {
             if (overload->is_member || !overload->run || !overload->accepts({&argument, 1})) continue;
-            Value value = overload->run({&argument, 1});
+            Work work;
+            Value value = overload->run({&argument, 1}, work);
             if (!value.is_error()) return constant(std::move(value));
             issues_.add(node.location, std::string(value.as_text()));
             return made;
@@ -280,6 +278,7 @@ private:
     const Declarations& declarations_;
     Plan& plan_;
     Issues& issues_;
+    Work& work_;
     std::vector<std::pair<std::string, std::size_t>> locals_;
     std::size_t next_local_ = 0;
     std::ptrdiff_t accumulator_ = -1;  ///< the local of the loop whose step is planned
@@ -287,8 +286,8 @@ private:
 
 }  // namespace
 
-StepPtr make_plan(const Expression& expression, const Declarations& declarations, Plan& plan, Issues& issues) {
-    return Planner(declarations, plan, issues).visit(expression);
+StepPtr make_plan(const Expression& expression, const Declarations& declarations, Plan& plan, Issues& issues, Work& work) {
+    return Planner(declarations, plan, issues, work).visit(expression);
 }
 
 }  // namespace porthole::cel

@@ -24,7 +24,7 @@ struct World {
     const Tree object = *schema::parse_json(
         R"({"name": "web-1", "replicas": 3, "ratio": 1.5, "paused": false, "labels": {"app": "web", "tier": "front"}, "ports": [80, 443],
             "items": [{"name": "a", "size": 1}, {"name": "b", "size": 20}]})");
-    Environment environment = Environment::kubernetes()
+    Environment environment = Environment::kubernetes({.minor = 37})
                                   .with_variable("i", types::integer())
                                   .with_variable("j", types::integer())
                                   .with_variable("u", types::unsigned_integer())

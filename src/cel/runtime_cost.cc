@@ -100,26 +100,22 @@ std::uint64_t size_of(const Value& value) {
     return value.size().value_or(1);
 }
 
-/// The most that there is where it is more.
-std::uint64_t whole(double number) { return number >= 18446744073709551615.0 ? UINT64_MAX : static_cast<std::uint64_t>(number); }
-
-std::uint64_t scaled(std::uint64_t size, double factor) { return whole(std::ceil(static_cast<double>(size) * factor)); }
-
-std::uint64_t traversal(const Value& value) {
+std::uint64_t traversal(const Value& value, Work& work) {
+    if (!work.look()) return 0;
     switch (value.kind()) {
         case Kind::String:
         case Kind::Bytes:
             return static_cast<std::uint64_t>(static_cast<double>(value.as_text().size()) * costs::Traversal);
         case Kind::List: {
             std::uint64_t cost = 0;
-            for (std::size_t i = 0, end = value.count(); i < end; ++i) cost += traversal(value.item(i));
+            for (std::size_t i = 0, end = value.count(); i < end && !work.is_used_up(); ++i) cost += traversal(value.item(i), work);
             return cost;
         }
         case Kind::Map: {
             std::uint64_t cost = 0;
-            for (std::size_t i = 0, end = value.count(); i < end; ++i) {
+            for (std::size_t i = 0, end = value.count(); i < end && !work.is_used_up(); ++i) {
                 const Value::Entry entry = value.entry(i);
-                cost += traversal(entry.first) + traversal(entry.second);
+                cost += traversal(entry.first, work) + traversal(entry.second, work);
             }
             return cost;
         }
@@ -129,12 +125,12 @@ std::uint64_t traversal(const Value& value) {
 }
 
 std::uint64_t pattern_cost(std::uint64_t text, std::uint64_t pattern) {
-    return scaled(text + 1, costs::Traversal) * scaled(pattern, costs::Regex);
+    return cost_product(cost_scaled(text + 1, costs::Traversal), cost_scaled(pattern, costs::Regex));
 }
 
 std::uint64_t list_cost(double factor, std::uint64_t size) {
-    const std::uint64_t items = whole(static_cast<double>(size) * factor);
-    return items > UINT64_MAX - 1 - costs::List ? UINT64_MAX : items + 1 + costs::List;
+    const double scaled = static_cast<double>(size) * factor;
+    return cost_sum(scaled < 1e19 ? static_cast<std::uint64_t>(scaled) : UINT64_MAX, 1 + costs::List);
 }
 
 std::uint64_t self_comparison(const Value& list) {
@@ -142,13 +138,13 @@ std::uint64_t self_comparison(const Value& list) {
     if (size == 0) return list_cost(2, 0);
     const Value first = list.item(0);
     const bool is_text = first.is(Kind::String) || first.is(Kind::Bytes);
-    return list_cost(is_text ? 2 + costs::Traversal : 2, size * size);
+    return list_cost(is_text ? 2 + costs::Traversal : 2, cost_product(size, size));
 }
 
 std::uint64_t selector_cost(std::uint64_t size) {
     // A requirement takes two characters, a struct and a list.
-    const std::uint64_t requirements = scaled(size, 0.5);
-    return costs::List + scaled(size, costs::Traversal) + requirements * (costs::List + costs::Object);
+    const std::uint64_t requirements = cost_scaled(size, 0.5);
+    return cost_sum(costs::List + cost_scaled(size, costs::Traversal), cost_product(requirements, costs::List + costs::Object));
 }
 
 }  // namespace
@@ -162,7 +158,9 @@ CostRule cost_rule(std::string_view function, std::string_view overload) {
     return CostRule::One;
 }
 
-std::uint64_t call_cost(CostRule rule, std::span<const Value> arguments, const Value& result) {
+bool depends_on_result(CostRule rule) { return rule == CostRule::ReadResultTwice || rule == CostRule::ListOfResult; }
+
+std::uint64_t call_cost(CostRule rule, std::span<const Value> arguments, const Value& result, Work& work) {
     const auto size = [&](std::size_t index) { return index < arguments.size() ? size_of(arguments[index]) : 1; };
     switch (rule) {
         case CostRule::One:
@@ -172,36 +170,37 @@ std::uint64_t call_cost(CostRule rule, std::span<const Value> arguments, const V
         case CostRule::Selector:
             return selector_cost(size(1));
         case CostRule::TraverseTarget:
-            return traversal(arguments[0]);
+            return traversal(arguments[0], work);
         case CostRule::ReadFirst:
-            return scaled(size(0), costs::Traversal);
+            return cost_scaled(size(0), costs::Traversal);
         case CostRule::ReadFirstTwice:
-            return scaled(size(0), 2 * costs::Traversal);
+            return cost_scaled(size(0), 2 * costs::Traversal);
         case CostRule::ReadResultTwice:
-            return scaled(size_of(result), 2 * costs::Traversal);
+            return cost_scaled(size_of(result), 2 * costs::Traversal);
         case CostRule::ReadSecond:
-            return scaled(size(1), costs::Traversal);
+            return cost_scaled(size(1), costs::Traversal);
         case CostRule::Pattern:
             return pattern_cost(size(0), size(1));
         case CostRule::ContainsIp:
-            return scaled(2 * size(0), costs::Traversal);
+            return cost_scaled(2 * size(0), costs::Traversal);
         case CostRule::ContainsIpText:
-            return scaled(2 * size(0), costs::Traversal) + scaled(size(1), costs::Traversal);
+            return cost_scaled(2 * size(0), costs::Traversal) + cost_scaled(size(1), costs::Traversal);
         case CostRule::ContainsCidr:
-            return scaled(2 * size(0), costs::Traversal) + scaled(size(0), costs::Traversal) + 1;
+            return cost_scaled(2 * size(0), costs::Traversal) + cost_scaled(size(0), costs::Traversal) + 1;
         case CostRule::ContainsCidrText:
-            return scaled(2 * size(0), costs::Traversal) + scaled(size(0), costs::Traversal) + 1 + scaled(size(1), costs::Traversal);
+            return cost_scaled(2 * size(0), costs::Traversal) + cost_scaled(size(0), costs::Traversal) + 1 +
+                   cost_scaled(size(1), costs::Traversal);
         case CostRule::Validate:
             return pattern_cost(size(1), format_pattern_size(arguments[0]));
         case CostRule::SearchList:
             return size(1);
         case CostRule::ReadShorter:
             if (arguments[0].is(Kind::Opaque)) return 1;
-            return scaled(std::min(size(0), size(1)), costs::Traversal);
+            return cost_scaled(std::min(size(0), size(1)), costs::Traversal);
         case CostRule::ReadBoth:
-            return scaled(size(0) + size(1), costs::Traversal);
+            return cost_scaled(size(0) + size(1), costs::Traversal);
         case CostRule::Substring:
-            return scaled(size(0), costs::Traversal) * scaled(size(1), costs::Traversal);
+            return cost_product(cost_scaled(size(0), costs::Traversal), cost_scaled(size(1), costs::Traversal));
         case CostRule::ListOfResult:
             return list_cost(1, size_of(result));
         case CostRule::ListFlatten:
@@ -214,9 +213,9 @@ std::uint64_t call_cost(CostRule rule, std::span<const Value> arguments, const V
         case CostRule::ListCompareSecond:
             return self_comparison(arguments[1]);
         case CostRule::Sets:
-            return 1 + size(0) * size(1);
+            return cost_sum(1, cost_product(size(0), size(1)));
         case CostRule::SetsTwice:
-            return 1 + 2 * size(0) * size(1);
+            return cost_sum(1, cost_product(2 * size(0), size(1)));
     }
     return 1;
 }

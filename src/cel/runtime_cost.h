@@ -10,15 +10,6 @@
 
 namespace porthole::cel {
 
-/// Hashes a value so that 1, 1u and 1.0 are one key.
-struct ValueHash {
-    std::size_t operator()(const Value& value) const { return value.hash(); }
-};
-/// Equality of the language.
-struct ValueEqual {
-    bool operator()(const Value& a, const Value& b) const { return a.equals(b); }
-};
-
 /// A call with a constant pattern, compiled once.
 struct PreparedCall {
     Regex pattern;
@@ -54,8 +45,8 @@ enum class CostRule : std::uint8_t {
 
 /// `overload` is "" where the checker left several.
 CostRule cost_rule(std::string_view function, std::string_view overload);
-/// Whether the cost is known only once the call was made; that of all others bounds what they do, and is charged before.
-inline bool is_charged_by_result(CostRule rule) { return rule == CostRule::ReadResultTwice || rule == CostRule::ListOfResult; }
-std::uint64_t call_cost(CostRule rule, std::span<const Value> arguments, const Value& result);
+/// Whether the cost follows from the result, too; others are known, and charged, before the call.
+bool depends_on_result(CostRule rule);
+std::uint64_t call_cost(CostRule rule, std::span<const Value> arguments, const Value& result, Work& work);
 
 }  // namespace porthole::cel

@@ -93,7 +93,7 @@ Tree write_value(const cel::Value& value) {
 }
 
 Tree answer(const Tree& request) {
-    auto environment = request.find("extended") ? cel::Environment::extended() : cel::Environment::kubernetes();
+    auto environment = request.find("extended") ? cel::Environment::extended({.minor = 37}) : cel::Environment::kubernetes({.minor = 37});
     if (request.find("mixed")) environment = environment.with_mixed_literals();
     environment = environment.with_container(request.string_at({"container"}).data());
     cel::Activation activation;

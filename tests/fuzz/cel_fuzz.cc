@@ -9,7 +9,7 @@ using namespace porthole::fuzz;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static const schema::Value object =
         *schema::parse_json(R"({"name": "web", "replicas": 3, "ratio": 1.5, "ports": [80, 443], "labels": {"app": "web"}})");
-    static const auto environment = cel::Environment::extended()
+    static const auto environment = cel::Environment::extended({.minor = 37})
                                         .with_variable("self", cel::types::dyn())
                                         .with_variable("text", cel::types::string())
                                         .with_limits({.code_points = 2000, .depth = 60, .nodes = 5000});

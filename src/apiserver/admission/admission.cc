@@ -1,6 +1,21 @@
 #include "apiserver/admission/admission.h"
 
+#include "apiserver/request/status.h"
+
 namespace porthole::apiserver {
+namespace {
+
+/// As upstream names what a request is about: a name may still have to be generated, and a deletecollection has none.
+std::string_view told_name(const AdmissionAttributes& attributes) {
+    if (!attributes.name.empty()) return attributes.name;
+    const bool has_metadata = attributes.object && attributes.object->kind().type->find_field("metadata");
+    if (!has_metadata) return "Unknown";
+    const auto& metadata = attributes.object->metadata();
+    if (!metadata.name.empty()) return metadata.name;
+    return metadata.generate_name.empty() ? std::string_view("Unknown") : metadata.generate_name;
+}
+
+}  // namespace
 
 Task<> AdmissionPlugin::admit(AdmissionAttributes&) { co_return {}; }
 Task<> AdmissionPlugin::validate(const AdmissionAttributes&) { co_return {}; }
@@ -31,13 +46,7 @@ Task<> AdmissionChain::validate(const AdmissionAttributes& attributes) const {
 }
 
 Error admission_forbidden(const AdmissionAttributes& attributes, const std::string& why) {
-    Error error(Reason::Forbidden, "");
-    error.details->group = attributes.kind.group;
-    error.details->kind = attributes.kind.plural;
-    error.details->name = attributes.name;
-    const std::string group = attributes.kind.group.empty() ? "" : "." + std::string(attributes.kind.group);
-    error.message = std::string(attributes.kind.plural) + group + " \"" + attributes.name + "\" is forbidden: " + why;
-    return error;
+    return forbidden_object(attributes.kind, told_name(attributes), why);
 }
 
 }  // namespace porthole::apiserver

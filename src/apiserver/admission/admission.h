@@ -36,7 +36,7 @@ struct AdmissionAttributes {
     AdmissionOperation operation = AdmissionOperation::Create;
     const schema::Kind& kind;      ///< of the resource that is addressed, in the version that is stored
     std::string subresource;       ///< "" for the object itself
-    std::string namespace_, name;  ///< name is "" when it is still to be generated
+    std::string namespace_, name;  ///< name is "" in admit() when it is still to be generated
     const User& user;
     bool dry_run = false;
     ApiObject* object = nullptr;            ///< what will be stored; null for Delete and Connect. For pods/binding and the like, their body
@@ -49,6 +49,8 @@ struct AdmissionAttributes {
     Reinvocation reinvocation = {};
 
     bool is(std::string_view group, std::string_view resource) const { return kind.group == group && kind.plural == resource; }
+    /// As upstream's requests have it: a Namespace is in itself.
+    const std::string& request_namespace() const { return is("", "namespaces") ? name : namespace_; }
 };
 
 /// One step that may change or reject writes. Add it to plugins.def.

@@ -62,15 +62,10 @@ Reason reason_named(std::string_view name) {
     return Reason::Unknown;
 }
 
-/// A rejection has a code of 400 at least. Differs from Kubernetes: of a code and a reason that do not belong together the reason counts,
-/// and a code that no reason has becomes 400 or 500.
-Reason denial_reason(const Value& status) {
-    if (const Reason named = reason_named(status.string_at({"reason"})); named != Reason::Unknown) return named;
+/// A rejection has a code of 400 at least, and HTTP codes have three digits.
+int denial_code(const Value& status) {
     const std::int64_t code = schema::at(status, "code").int_or(0);
-    if (code < 400 || code > 599) return Reason::BadRequest;
-    const Reason reason = reason_of_http_code(static_cast<int>(code));
-    if (reason != Reason::Unknown) return reason;
-    return code < 500 ? Reason::BadRequest : Reason::InternalError;
+    return code < 400 || code > 999 ? 400 : static_cast<int>(code);
 }
 
 std::string_view text_at(const Value& value, std::string_view key) { return schema::at(value, key).string_or(""); }
@@ -83,7 +78,9 @@ Error denial_of(const Value& status, const std::string& webhook) {
         message += ": " + std::string(reason);
     else
         message += " without explanation";
-    Error error(denial_reason(status), std::move(message));
+    // The reason need not be one of the code; one that Kubernetes does not have is told in the message at most.
+    Error error(reason_named(status.string_at({"reason"})), std::move(message));
+    error.details->code = denial_code(status);
     const Value& details = schema::at(status, "details");
     if (!details.is_object()) return error;
     error.details->name = text_at(details, "name");
@@ -111,7 +108,8 @@ Result<void> check_identity(const Value& answer, const Value& response, std::str
                  std::string(given) + ", Kind=" + std::string(text_at(answer, "kind")));
 }
 
-Result<void> read_patch(const Value& response, std::string_view version, bool mutating, AdmissionAnswer& answer) {
+/// Whether a patch goes with the question, and is said to be of which type.
+Result<void> check_patch(const Value& response, std::string_view version, bool mutating, AdmissionAnswer& answer) {
     const std::string_view patch = text_at(response, "patch");
     const Value* const type = response.find("patchType");
     const bool typed = type && type->is_string();
@@ -126,13 +124,22 @@ Result<void> read_patch(const Value& response, std::string_view version, bool mu
         if (typed && type->as_string().empty()) return wrong("webhook returned invalid response.patchType of \"\"");
         if (typed && type->as_string() != "JSONPatch") answer.other_patch_type = type->as_string();
     }
-    if (patch.empty() || !answer.other_patch_type.empty()) return {};
-    const auto bytes = decode_base64(patch);
-    if (!bytes) return wrong("response.patch: " + bytes.error().message);
-    auto operations = schema::parse_json(*bytes);
-    if (!operations) return wrong("response.patch: " + operations.error().message);
-    if (!operations->is_array()) return wrong("response.patch is not a list of operations");
-    if (!operations->as_array().empty()) answer.patch = std::move(*operations);
+    return {};
+}
+
+Result<Value> read_patch(std::string_view bytes) {
+    auto operations = schema::parse_json(bytes);
+    if (!operations) return wrong(operations.error().message);
+    if (!operations->is_array()) return wrong("the patch is not a list of operations");
+    return operations->as_array().empty() ? Value() : std::move(*operations);
+}
+
+/// The response that a body holds, if it is one to the question.
+Result<void> check_response(const Value& answer, const Value& response, std::string_view version, std::string_view uid) {
+    if (!response.is_object()) return wrong("webhook response was absent");
+    TRY_VOID(check_identity(answer, response, version, uid));
+    const Value& allowed = schema::at(response, "allowed");
+    if (!allowed.is_bool() && !allowed.is_null()) return wrong("response.allowed is not a bool");
     return {};
 }
 
@@ -157,9 +164,7 @@ Value admission_request(const schema::Kind& resource, const AdmissionAttributes&
     request["requestResource"] = resource_of(requested);
     if (!attributes.subresource.empty()) request["requestSubResource"] = attributes.subresource;
     if (!attributes.name.empty()) request["name"] = attributes.name;
-    // A namespace is in itself, as upstream's requests have it.
-    const std::string& namespace_ = attributes.is("", "namespaces") ? attributes.name : attributes.namespace_;
-    if (!namespace_.empty()) request["namespace"] = namespace_;
+    if (const std::string& namespace_ = attributes.request_namespace(); !namespace_.empty()) request["namespace"] = namespace_;
     request["operation"] = operation_of(attributes);
     request["userInfo"] = user_info(attributes.user);
     request["dryRun"] = attributes.dry_run;
@@ -176,15 +181,20 @@ std::string review_json(const AdmissionReview& review, const AdmissionAttributes
 Result<AdmissionAnswer> parse_admission_answer(std::string_view body, std::string_view version, std::string_view uid, bool mutating,
                                                const std::string& webhook) {
     const auto answer = schema::parse_json(body, {.depth = AnswerDepth});
-    if (!answer) return wrong("the answer is not JSON: " + answer.error().message);
+    if (!answer) return wrong("failed to call webhook: the answer is not JSON: " + answer.error().message);
     const Value& response = schema::at(*answer, "response");
-    if (!response.is_object()) return wrong("webhook response was absent");
-    TRY_VOID(check_identity(*answer, response, version, uid));
+    const auto patch = decode_base64(text_at(response, "patch"));
+    if (!patch) return wrong("failed to call webhook: response.patch: " + patch.error().message);
     AdmissionAnswer read;
-    const Value& allowed = schema::at(response, "allowed");
-    if (!allowed.is_bool() && !allowed.is_null()) return wrong("response.allowed is not a bool");
-    read.allowed = allowed.bool_or(false);
-    TRY_VOID(read_patch(response, version, mutating, read));
+    auto checked = check_response(*answer, response, version, uid);
+    if (checked) checked = check_patch(response, version, mutating, read);
+    if (!checked) return std::move(checked).error().with_context("received invalid webhook response");
+    read.allowed = schema::at(response, "allowed").bool_or(false);
+    if (read.allowed && mutating && !patch->empty()) {
+        auto operations = read_patch(*patch);
+        if (!operations) return std::move(operations).error().with_context("received undecodable patch in webhook response");
+        read.patch = std::move(*operations);
+    }
     if (const Value* warnings = response.find("warnings"); warnings && warnings->is_array()) {
         for (const Value& warning : warnings->as_array())
             if (warning.is_string() && !warning.as_string().empty()) read.warnings.push_back(warning.as_string());

@@ -396,5 +396,54 @@ TEST_F(Escalation, BindIsAskedOfTheSortOfRoleThatIsBound) {
     EXPECT_EQ(create(*plugin_, binding), "");
 }
 
+/// Refuses, and counts how often it is asked.
+struct CountingAuthorizer final : Authorizer {
+    Task<Decision> authorize(const AuthorizationAttributes&) override {
+        ++asked;
+        co_return Decision::no_opinion();
+    }
+    int asked = 0;
+};
+
+TEST_F(AdmissionTest, WebhooksOfOneRequestShareWhatTheAuthorizerSays) {
+    using namespace api::admissionregistration::v1;
+    CountingAuthorizer authorizer;
+    ObjectMap<ValidatingWebhookConfiguration> configurations;
+    auto configuration = std::make_shared<ValidatingWebhookConfiguration>(named<ValidatingWebhookConfiguration>("", "c"));
+    RuleWithOperations every;
+    every.operations = every.api_groups = every.api_versions = every.resources = {"*"};
+    ValidatingWebhook webhook;
+    webhook.rules = {every};
+    webhook.match_conditions = {{.name = "may", .expression = "authorizer.path('/a').check('get').allowed()"}};
+    configuration->webhooks.assign(5, webhook);
+    configurations["c"] = configuration;
+    const AdmissionDependencies given{.reader = reader_,
+                                      .rbac = rbac_,
+                                      .authorizer = authorizer,
+                                      .random = random_,
+                                      .loop = loop_,
+                                      .systems = {},
+                                      .webhooks = {.validating = &configurations}};
+    const auto plugin = make_validating_admission_webhook(given);
+    EXPECT_EQ(create(*plugin, named<api::core::v1::ConfigMap>("a", "m")), "");
+    EXPECT_EQ(authorizer.asked, 1);
+}
+
+struct RefusingPlugin final : AdmissionPlugin {
+    std::string_view name() const override { return "Refusing"; }
+    Task<> admit(AdmissionAttributes& attributes) override { co_return admission_forbidden(attributes, "no"); }
+};
+
+TEST_F(AdmissionTest, ARefusalNamesWhatThereIsOfAName) {
+    RefusingPlugin plugin;
+    auto map = named<api::core::v1::ConfigMap>("a", "m");
+    EXPECT_EQ(create(plugin, map), "configmaps \"m\" is forbidden: no");
+    map.metadata.name = "";
+    EXPECT_EQ(create(plugin, map), "configmaps \"Unknown\" is forbidden: no");
+    map.metadata.generate_name = "made-";
+    EXPECT_EQ(create(plugin, map), "configmaps \"made-\" is forbidden: no");
+    EXPECT_EQ(error_.details->name, "made-");
+}
+
 }  // namespace
 }  // namespace porthole::apiserver

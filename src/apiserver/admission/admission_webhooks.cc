@@ -6,6 +6,7 @@
 #include "apiserver/admission/admission_review.h"
 #include "apiserver/admission/compiled_objects.h"
 #include "apiserver/admission/plugins.h"
+#include "apiserver/admission/versioned_requests.h"
 #include "apiserver/admission/webhook_caller.h"
 #include "apiserver/admission/webhook_rules.h"
 #include "apiserver/expressions/match_conditions.h"
@@ -91,16 +92,10 @@ std::vector<ConfiguredWebhook> webhooks_of(const ObjectMap<Configuration>& confi
     return all;
 }
 
-/// What came of a call that did not fail.
-struct Reviewed {
-    AdmissionAnswer answer;
-    std::optional<ApiObject> sent;  ///< in the version in which the webhook saw it
-};
-
 /// A webhook's part in one request.
 struct Call {
     const ConfiguredWebhook& webhook;
-    const schema::Kind& kind;  ///< in whose version it sees the request
+    const VersionedRequest& seen;
     bool mutating = false;
 };
 
@@ -114,27 +109,43 @@ public:
 
     const KindVersions* versions() const { return given_.webhooks.versions; }
 
-    /// The version in which the webhook sees the request, or null.
-    Task<const schema::Kind*> match(const ConfiguredWebhook& webhook, const AdmissionAttributes& attributes, const char* type) {
+    /// One request on its way through the webhooks of a plugin. The attributes outlive it.
+    struct Passage {
+        Passage(const WebhookDispatcher& dispatcher, const AdmissionAttributes& given)
+            : attributes(given), requests(given, dispatcher.versions()), evaluation(dispatcher.given_, given) {}
+
+        const AdmissionAttributes& attributes;
+        VersionedRequests requests;
+        AdmissionEvaluation evaluation;
+    };
+
+    /// What the webhook sees of the request, or null. Error: Forbidden for conditions that cannot be evaluated and do not fail open.
+    Task<const VersionedRequest*> match(const ConfiguredWebhook& webhook, Passage& passage, const char* type) {
+        const AdmissionAttributes& attributes = passage.attributes;
         const auto served = versions() ? versions()->served(attributes.kind) : std::vector<const schema::Kind*>{};
         CO_TRY(const schema::Kind* const kind, match_webhook(webhook.selection, attributes, served, given_.reader));
-        if (!kind || webhook.match_conditions().empty()) co_return kind;
-        CO_TRY(const bool meets, co_await meets_conditions(webhook, attributes, *kind, type));
-        co_return meets ? kind : nullptr;
+        if (!kind) co_return nullptr;
+        CO_TRY(const VersionedRequest* const seen, co_await passage.requests.as(*kind));
+        const VersionedRequest& request = *seen;
+        static const NamedExpressions no_variables;
+        CO_TRY(const MatchConditions::Outcome outcome,
+               co_await passage.evaluation.meet(webhook.match_conditions(), no_variables, request.input(attributes),
+                                                {.name = webhook.name, .kind = "webhook", .type = type, .fails_open = webhook.fails_open}));
+        using Kind = MatchConditions::Outcome::Kind;
+        if (outcome.kind == Kind::Failed) co_return admission_forbidden(attributes, outcome.error);
+        co_return outcome.kind == Kind::Matches ? &request : nullptr;
     }
 
     /// nullopt when the call failed and the webhook may be missed. Errors end the request.
-    Task<std::optional<Reviewed>> review(Call call, const AdmissionAttributes& attributes, std::string annotation) {
+    Task<std::optional<AdmissionAnswer>> review(Call call, const AdmissionAttributes& attributes, std::string annotation) {
         if (attributes.dry_run && call.webhook.has_side_effects)
             co_return Error(Reason::BadRequest, "admission webhook " + quote(call.webhook.name) + " does not support dry run");
-        Reviewed reviewed;
-        CO_TRY(reviewed.sent, co_await in_version(attributes.object, attributes, call.kind, versions()));
-        CO_TRY(const std::optional<ApiObject> old, co_await in_version(attributes.old_object, attributes, call.kind, versions()));
+        const VersionedRequest& seen = call.seen;
         const AdmissionReview review{.version = call.webhook.review_version,
                                      .uid = given_.random.uuid(),
-                                     .resource = call.kind,
-                                     .object = reviewed.sent ? &*reviewed.sent : nullptr,
-                                     .old_object = old ? &*old : nullptr};
+                                     .resource = *seen.kind,
+                                     .object = seen.object ? &*seen.object : nullptr,
+                                     .old_object = seen.old_object ? &*seen.old_object : nullptr};
         WebhookCall counted{.name = call.webhook.name,
                             .type = call.mutating ? "admit" : "validating",
                             .operation = std::string(operation_name(attributes.operation))};
@@ -151,61 +162,29 @@ public:
             // A Conflict without a name means that another write came first, and would be tried again.
             if (answer->denial.reason == Reason::Conflict && answer->denial.details->name.empty())
                 answer->denial.details->name = attributes.name;
-            count_rejection(std::move(counted), "no_error", http_code(answer->denial.reason));
+            count_rejection(std::move(counted), "no_error", http_code(answer->denial));
             co_return std::move(answer->denial);
         }
         count(std::move(counted));
-        reviewed.answer = std::move(*answer);
-        co_return std::optional<Reviewed>(std::move(reviewed));
+        co_return std::optional(std::move(*answer));
     }
 
 private:
-    /// Conditions that cannot be evaluated count as the webhook's failure policy says. Error: Forbidden where that is Fail.
-    Task<bool> meets_conditions(const ConfiguredWebhook& webhook, const AdmissionAttributes& attributes, const schema::Kind& kind,
-                                const char* type) {
-        CO_TRY(const VersionedRequest request, co_await VersionedRequest::make(attributes, kind, versions()));
-        AdmissionEvaluation evaluation(given_, attributes.user);
-        MatchConditions::Outcome outcome;
-        const MonotonicTime begun = given_.loop.now();
-        CO_TRY_VOID(co_await evaluation.run([&](AdmissionEvaluation::Attempt& attempt) {
-            AdmissionInput input = request.input(attributes);
-            input.authorizer = &attempt.authorizer;
-            CostBudget budget = attempt.budget(expression_costs::MatchConditions);
-            const AdmissionScope scope(input, {}, budget);
-            outcome = webhook.match_conditions().evaluate(scope.activation(), budget);
-            attempt.paid(budget, expression_costs::MatchConditions);
-        }));
-        using Kind = MatchConditions::Outcome::Kind;
-        if (given_.condition_metrics) {
-            given_.condition_metrics->add(
-                {.name = webhook.name,
-                 .kind = "webhook",
-                 .type = type,
-                 .operation = std::string(operation_name(attributes.operation)),
-                 .taken = given_.loop.now() - begun,
-                 .errors = outcome.errors,
-                 .excluded = outcome.kind == Kind::Excluded || (outcome.kind == Kind::Failed && webhook.fails_open)});
-        }
-        if (outcome.kind == Kind::Failed && !webhook.fails_open) co_return admission_forbidden(attributes, outcome.error);
-        co_return outcome.kind == Kind::Matches;
-    }
-
     static Result<AdmissionAnswer> read(const Call& call, const AdmissionReview& review, const Result<std::string>& body) {
         if (!body) return Error(body.error()).with_context("failed to call webhook");
         auto answer = parse_admission_answer(*body, review.version, review.uid, call.mutating, call.webhook.name);
-        if (!answer) return std::move(answer).error().with_context("received invalid webhook response");
-        if (!answer->other_patch_type.empty())
+        if (answer && !answer->patch.is_null() && !answer->other_patch_type.empty())
             return Error(Reason::InternalError, "unsupported patch type " + quote(answer->other_patch_type));
         return answer;
     }
 
-    Result<std::optional<Reviewed>> failed(const Call& call, const AdmissionAttributes& attributes, const Error& error, WebhookCall counted,
-                                           const std::string& annotation) {
+    Result<std::optional<AdmissionAnswer>> failed(const Call& call, const AdmissionAttributes& attributes, const Error& error,
+                                                  WebhookCall counted, const std::string& annotation) {
         if (call.webhook.fails_open) {
             counted.failed_open = true;
             count(std::move(counted));
             attributes.audit_annotations.insert_or_assign(annotation, call.webhook.name);
-            return std::optional<Reviewed>();
+            return std::optional<AdmissionAnswer>();
         }
         count_rejection(std::move(counted), "calling_webhook_error", http_code(Reason::InternalError));
         return internal_error("failed calling webhook " + quote(call.webhook.name) + ": " + error.message);
@@ -238,46 +217,55 @@ public:
         // The plugins before may have changed it since the webhooks saw it.
         if (running && attributes.object && !state.left.is_null() && !(state.left == attributes.object->tree())) state.invoke_again();
         const std::vector<ConfiguredWebhook> webhooks = webhooks_of(*configurations_, compiled_);
+        WebhookDispatcher::Passage passage(dispatcher_, attributes);
         for (std::size_t i = 0; i < webhooks.size(); ++i) {
             if (running && !state.again.contains(webhooks[i].key())) continue;
-            CO_TRY(const schema::Kind* const kind, co_await dispatcher_.match(webhooks[i], attributes, "admit"));
-            if (!kind) continue;
-            CO_TRY_VOID(co_await call(webhooks[i], *kind, i, attributes));
+            CO_TRY(const VersionedRequest* const seen, co_await dispatcher_.match(webhooks[i], passage, "admit"));
+            if (!seen) continue;
+            CO_TRY(const bool changed, co_await call({.webhook = webhooks[i], .seen = *seen, .mutating = true}, i, attributes));
+            if (changed) passage.requests.forget();
         }
         if (attributes.object && !state.invoked.empty()) state.left = attributes.object->tree();
         co_return {};
     }
 
 private:
-    Task<> call(const ConfiguredWebhook& webhook, const schema::Kind& kind, std::size_t index, AdmissionAttributes& attributes) {
+    /// Whether it changed the object.
+    Task<bool> call(Call call, std::size_t index, AdmissionAttributes& attributes) {
         Invocations& state = attributes.reinvocation.webhooks;
         const std::string place = "round_" + std::to_string(attributes.reinvocation.running ? 1 : 0) + "_index_" + std::to_string(index);
-        CO_TRY(const auto reviewed, co_await dispatcher_.review({.webhook = webhook, .kind = kind, .mutating = true}, attributes,
-                                                                "failed-open.mutation.webhook.admission.k8s.io/" + place));
-        if (!reviewed) co_return {};
-        CO_TRY(const bool changed, co_await apply(webhook, *reviewed, attributes));
-        attributes.audit_annotations.insert_or_assign(
-            "mutation.webhook.admission.k8s.io/" + place,
-            schema::to_json(Value::object({{"configuration", webhook.configuration}, {"webhook", webhook.name}, {"mutated", changed}})));
+        const auto annotate = [&](bool changed) {
+            const Value annotation =
+                Value::object({{"configuration", call.webhook.configuration}, {"webhook", call.webhook.name}, {"mutated", changed}});
+            attributes.audit_annotations.insert_or_assign("mutation.webhook.admission.k8s.io/" + place, schema::to_json(annotation));
+        };
+        annotate(false);  // also of what fails
+        CO_TRY(const auto answer, co_await dispatcher_.review(call, attributes, "failed-open.mutation.webhook.admission.k8s.io/" + place));
+        bool changed = false;
+        if (answer) {
+            CO_TRY(changed, co_await apply(call, *answer, attributes));
+        }
         if (changed) {
+            annotate(true);
             attributes.reinvocation.changed = true;
             state.invoke_again();
         }
-        if (webhook.wants_changes) state.invoked.insert(webhook.key());
-        co_return {};
+        if (call.webhook.wants_changes) state.invoked.insert(call.webhook.key());
+        co_return changed;
     }
 
     /// Whether the patch changed the object.
-    Task<bool> apply(const ConfiguredWebhook& webhook, const Reviewed& reviewed, AdmissionAttributes& attributes) const {
-        if (reviewed.answer.patch.is_null()) co_return false;
-        if (!attributes.object || !reviewed.sent)
-            co_return internal_error("admission webhook " + quote(webhook.name) +
+    Task<bool> apply(const Call& call, const AdmissionAnswer& answer, AdmissionAttributes& attributes) const {
+        if (answer.patch.is_null()) co_return false;
+        const std::optional<ApiObject>& sent = call.seen.object;
+        if (!attributes.object || !sent)
+            co_return internal_error("admission webhook " + quote(call.webhook.name) +
                                      " attempted to modify the object, which is not supported for this operation");
-        const schema::Kind& kind = reviewed.sent->kind();
-        auto patched = schema::apply_json_patch(reviewed.sent->tree(), reviewed.answer.patch);
+        const schema::Kind& kind = sent->kind();
+        auto patched = schema::apply_json_patch(sent->tree(), answer.patch);
         if (!patched) co_return internal_error(patched.error().message);
         if (patched->string_at({"apiVersion"}) != kind.api_version() || patched->string_at({"kind"}) != kind.kind)
-            co_return internal_error("admission webhook " + quote(webhook.name) + " attempted to change the kind of the object");
+            co_return internal_error("admission webhook " + quote(call.webhook.name) + " attempted to change the kind of the object");
         auto conformed = schema::conform_object(kind, std::move(*patched), {}, schema::FieldValidation::Ignore);
         if (!conformed) co_return internal_error(conformed.error().message);
         ApiObject object(kind, std::move(conformed->value));
@@ -305,10 +293,12 @@ public:
     Task<> validate(const AdmissionAttributes& attributes) override {
         if (!configurations_ || configurations_->empty() || is_exempt_from_webhooks(attributes)) co_return {};
         const std::vector<ConfiguredWebhook> webhooks = webhooks_of(*configurations_, compiled_);
+        WebhookDispatcher::Passage passage(dispatcher_, attributes);
         std::vector<Task<>> calls;
-        for (std::size_t i = 0; i < webhooks.size(); ++i) {
-            CO_TRY(const schema::Kind* const kind, co_await dispatcher_.match(webhooks[i], attributes, "validating"));
-            if (kind) calls.push_back(call(webhooks[i], *kind, i, attributes));
+        for (const ConfiguredWebhook& webhook : webhooks) {
+            CO_TRY(const VersionedRequest* const seen, co_await dispatcher_.match(webhook, passage, "validating"));
+            // Upstream counts those that are called here, and all where they are called one after the other.
+            if (seen) calls.push_back(call({.webhook = webhook, .seen = *seen}, calls.size(), attributes));
         }
         if (calls.empty()) co_return {};
         CO_TRY(auto outcomes, co_await when_all(std::move(calls)));
@@ -317,8 +307,8 @@ public:
     }
 
 private:
-    Task<> call(const ConfiguredWebhook& webhook, const schema::Kind& kind, std::size_t index, const AdmissionAttributes& attributes) {
-        CO_TRY_VOID(co_await dispatcher_.review({.webhook = webhook, .kind = kind}, attributes,
+    Task<> call(Call call, std::size_t index, const AdmissionAttributes& attributes) {
+        CO_TRY_VOID(co_await dispatcher_.review(call, attributes,
                                                 "failed-open.validating.webhook.admission.k8s.io/round_0_index_" + std::to_string(index)));
         co_return {};
     }

@@ -1,11 +1,6 @@
 #include "apiserver/admission/webhook_metrics.h"
 
 namespace porthole::apiserver {
-namespace {
-
-constexpr double Buckets[] = {0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25};
-
-}  // namespace
 
 void AdmissionWebhookMetrics::add(WebhookCall call) {
     // Names are DNS names, so that labels need no escapes.

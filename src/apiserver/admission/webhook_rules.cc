@@ -74,7 +74,7 @@ Result<bool> namespace_fits(const Selector* selector, const AdmissionAttributes&
     const LabelSelector wanted = LabelSelector::from(*selector);
     if (is_namespace(attributes) && attributes.subresource.empty() && attributes.object)
         return wanted.matches(attributes.object->metadata().labels);
-    const std::string& name = is_namespace(attributes) ? attributes.name : attributes.namespace_;
+    const std::string& name = attributes.request_namespace();
     if (name.empty()) return true;  // what is in no namespace is never left out by this selector
     TRY(const auto found, reader.find<Namespace>("", name));
     if (!found) return not_found(Namespace::kind(), name);

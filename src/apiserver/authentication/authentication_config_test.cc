@@ -90,6 +90,8 @@ TEST(AuthenticationConfig, ChecksExpressionsInUpstreamsWords) {
         {"uid", mapped("username: {claim: sub, prefix: ''}, uid: {expression: 1 +}"), "jwt[0].claimMappings.uid.expression: "},
         {"extra", mapped("username: {claim: sub, prefix: ''}, extra: [{key: a.b/c, valueExpression: 1 +}]"),
          "jwt[0].claimMappings.extra[0].valueExpression: "},
+        {"a function of 1.37", ruled(", claimValidationRules: [{expression: \"claims.groups.includes('a')\"}]"),
+         "undeclared reference to 'includes'"},
         {"a rule of any type", ruled(", claimValidationRules: [{expression: claims.hd}]"),
          "jwt[0].claimValidationRules[0].expression: Invalid value: \"claims.hd\": must evaluate to bool"},
         {"a user rule of a string", ruled(", userValidationRules: [{expression: user.uid}]"),

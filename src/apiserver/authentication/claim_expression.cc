@@ -1,13 +1,10 @@
 #include "apiserver/authentication/claim_expression.h"
 
-#include "cel/environment.h"
-
 namespace porthole::apiserver {
 namespace {
 
 using schema::Value;
 
-constexpr std::uint64_t MostCost = 1'000'000;
 constexpr const char *Claims = "claims", *UserName = "user";
 
 /// What expressions are compiled against.
@@ -19,12 +16,12 @@ struct Variables {
         info.add("uid", text);
         info.add("groups", texts);
         info.add("extra", cel::types::map(text, texts));
-        const cel::Environment base = cel::Environment::kubernetes().with_types(types);
+        const cel::Environment base = expression_environment().with_types(types);
         claims = base.with_variable(Claims, cel::types::map(text, cel::types::dyn()));
         user = base.with_variable(UserName, cel::types::object(info));
     }
     std::shared_ptr<cel::ObjectTypes> types = std::make_shared<cel::ObjectTypes>();
-    cel::Environment claims = cel::Environment::kubernetes(), user = claims;
+    cel::Environment claims = expression_environment(), user = claims;
 };
 
 const Variables& variables() {
@@ -32,27 +29,26 @@ const Variables& variables() {
     return All;
 }
 
-Result<cel::Program> compile(const cel::Environment& environment, const std::string& text) {
-    auto program = environment.compile(text);
-    if (!program) return Error(Reason::BadRequest, "compilation failed: " + program.error().to_string());
-    return std::move(*program);
+Result<Expression> compile(const cel::Environment& environment, const std::string& text) {
+    Expression compiled(environment, text);
+    if (!compiled.compiles()) return Error(Reason::BadRequest, compiled.problem());
+    return compiled;
 }
 
-Result<cel::Program> compile_rule(const cel::Environment& environment, const std::string& text) {
-    TRY(cel::Program program, compile(environment, text));
-    if (!program.type()->is(cel::TypeKind::Bool)) return Error(Reason::BadRequest, "must evaluate to bool");
-    return program;
+Result<Expression> compile_rule(const cel::Environment& environment, const std::string& text) {
+    TRY(Expression compiled, compile(environment, text));
+    if (!compiled.type()->is(cel::TypeKind::Bool)) return Error(Reason::BadRequest, "must evaluate to bool");
+    return compiled;
 }
 
 Error failure(const std::string& why) { return Error(Reason::Unauthorized, why); }
 
 /// A view of `variable`.
-Result<cel::Value> evaluate(const cel::Program& program, const Value& variable) {
+Result<cel::Value> evaluate(const Expression& expression, const Value& variable) {
     const cel::Value bound = cel::Value::of(variable);
-    auto evaluation = program.evaluate(cel::Activation().set(Claims, bound).set(UserName, bound), {.cost_limit = MostCost});
-    if (evaluation.value.is_error())
-        return failure("expression '" + program.text() + "' resulted in error: " + std::string(evaluation.value.as_text()));
-    return std::move(evaluation.value);
+    ExpressionResult result = apiserver::evaluate(expression, cel::Activation().set(Claims, bound).set(UserName, bound));
+    if (!result.error.empty()) return failure(result.error);
+    return std::move(result.value);
 }
 
 Value list_of(const std::vector<std::string>& texts) {
@@ -64,26 +60,26 @@ Value list_of(const std::vector<std::string>& texts) {
 }  // namespace
 
 Result<ClaimExpression> ClaimExpression::mapping(const std::string& text) {
-    TRY(cel::Program program, compile(variables().claims, text));
-    return ClaimExpression(std::move(program));
+    TRY(Expression expression, compile(variables().claims, text));
+    return ClaimExpression(std::move(expression));
 }
 Result<ClaimExpression> ClaimExpression::claim_rule(const std::string& text) {
-    TRY(cel::Program program, compile_rule(variables().claims, text));
-    return ClaimExpression(std::move(program));
+    TRY(Expression expression, compile_rule(variables().claims, text));
+    return ClaimExpression(std::move(expression));
 }
 Result<ClaimExpression> ClaimExpression::user_rule(const std::string& text) {
-    TRY(cel::Program program, compile_rule(variables().user, text));
-    return ClaimExpression(std::move(program));
+    TRY(Expression expression, compile_rule(variables().user, text));
+    return ClaimExpression(std::move(expression));
 }
 
 Result<std::string> ClaimExpression::text_of(const Value& variable, std::string_view field) const {
-    TRY(const cel::Value value, evaluate(program_, variable));
+    TRY(const cel::Value value, evaluate(expression_, variable));
     if (!value.is(cel::Kind::String)) return failure(std::string(field) + " claim expression must return a string");
     return std::string(value.as_text());
 }
 
 Result<std::vector<std::string>> ClaimExpression::texts_of(const Value& variable) const {
-    TRY(const cel::Value value, evaluate(program_, variable));
+    TRY(const cel::Value value, evaluate(expression_, variable));
     std::vector<std::string> texts;
     if (value.is(cel::Kind::Null)) return texts;
     const bool is_list = value.is(cel::Kind::List);
@@ -96,7 +92,7 @@ Result<std::vector<std::string>> ClaimExpression::texts_of(const Value& variable
 }
 
 Result<void> ClaimExpression::check(const Value& variable, const std::string& message) const {
-    TRY(const cel::Value value, evaluate(program_, variable));
+    TRY(const cel::Value value, evaluate(expression_, variable));
     if (!value.is(cel::Kind::Bool)) return failure("validation expression must return a boolean");
     if (!value.as_bool()) return failure("validation expression '" + text() + "' failed: " + message);
     return {};

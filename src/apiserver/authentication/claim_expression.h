@@ -3,9 +3,9 @@
 #include <string_view>
 #include <vector>
 
+#include "apiserver/expressions/expression.h"
 #include "apiserver/request/user.h"
 #include "base/result.h"
-#include "cel/program.h"
 #include "schema/value.h"
 
 namespace porthole::apiserver {
@@ -21,9 +21,9 @@ public:
     static Result<ClaimExpression> claim_rule(const std::string& text);  ///< a condition on claims
     static Result<ClaimExpression> user_rule(const std::string& text);   ///< a condition on the user
 
-    const std::string& text() const { return program_.text(); }
+    const std::string& text() const { return expression_.text(); }
     /// Whether it names the claim by a selection: `claims.email`.
-    bool names_claim(std::string_view claim) const { return program_.selects_field("claims", claim); }
+    bool names_claim(std::string_view claim) const { return expression_.program().selects_field("claims", claim); }
     bool operator==(const ClaimExpression& other) const { return text() == other.text(); }
 
     // `variable` is what the expression is over: the claims, or user_variable(). Error: Unauthorized, which says what failed.
@@ -35,9 +35,9 @@ public:
     Result<void> check(const schema::Value& variable, const std::string& message) const;
 
 private:
-    explicit ClaimExpression(cel::Program program) : program_(std::move(program)) {}
+    explicit ClaimExpression(Expression expression) : expression_(std::move(expression)) {}
 
-    cel::Program program_;
+    Expression expression_;  ///< compiles
 };
 
 /// What `user` is in expressions: username, uid, groups and extra, all of them there.

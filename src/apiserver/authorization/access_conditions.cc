@@ -1,12 +1,10 @@
 #include "apiserver/authorization/access_conditions.h"
 
 #include "base/strings.h"
-#include "cel/environment.h"
 
 namespace porthole::apiserver {
 namespace {
 
-constexpr std::uint64_t MostCost = 1'000'000;
 constexpr const char* Request = "request";
 constexpr double Buckets[] = {0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25};
 
@@ -35,11 +33,11 @@ struct RequestDeclaration {
         spec.add("resourceAttributes", cel::types::object(resource));
         spec.add("nonResourceAttributes", cel::types::object(declare("NonResourceAttributes", {"path", "verb"})));
         type = cel::types::object(spec);
-        environment = cel::Environment::kubernetes().with_types(types).with_variable(Request, type);
+        environment = expression_environment().with_types(types).with_variable(Request, type);
     }
     std::shared_ptr<cel::ObjectTypes> types = std::make_shared<cel::ObjectTypes>();
     cel::TypeRef type;
-    cel::Environment environment = cel::Environment::kubernetes();
+    cel::Environment environment = expression_environment();
 };
 
 const RequestDeclaration& declaration() {
@@ -50,11 +48,9 @@ const RequestDeclaration& declaration() {
 }  // namespace
 
 Result<void> AccessConditions::add(const std::string& expression) {
-    auto program = declaration().environment.compile(expression);
-    if (!program) return Error(Reason::BadRequest, "compilation failed: " + program.error().to_string());
-    if (!program->type()->is(cel::TypeKind::Bool))
-        return Error(Reason::BadRequest, "must evaluate to bool but got " + program->type()->to_string());
-    programs_.push_back(std::move(*program));
+    Expression compiled(declaration().environment, expression, {cel::types::boolean()});
+    if (!compiled.compiles()) return Error(Reason::BadRequest, compiled.problem());
+    expressions_.push_back(std::move(compiled));
     return {};
 }
 
@@ -62,12 +58,11 @@ Result<bool> AccessConditions::match(const schema::Value& request) const {
     // The type is needed beside the value: `namespace` is a reserved word, which expressions write as `__namespace__`.
     const cel::Activation activation = cel::Activation().set(Request, cel::Value::of(request, declaration().type.get()));
     std::vector<std::string> failures;
-    for (const cel::Program& program : programs_) {
-        const cel::Value value = program.evaluate(activation, {.cost_limit = MostCost}).value;
-        if (value.is_error()) {
-            failures.push_back("cel evaluation error: expression '" + program.text() +
-                               "' resulted in error: " + std::string(value.as_text()));
-        } else if (!value.is_true()) {
+    for (const Expression& expression : expressions_) {
+        const ExpressionResult result = evaluate(expression, activation);
+        if (!result.error.empty()) {
+            failures.push_back("cel evaluation error: " + result.error);
+        } else if (!result.value.is_true()) {
             return false;
         }
     }

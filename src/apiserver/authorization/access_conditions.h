@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "apiserver/expressions/expression.h"
 #include "base/metrics_text.h"
 #include "base/result.h"
-#include "cel/program.h"
 #include "runtime/event_loop.h"
 #include "schema/value.h"
 
@@ -20,12 +20,12 @@ class AccessConditions {
 public:
     /// Error: BadRequest with what upstream says of the value: "compilation failed: ...", "must evaluate to bool but got int".
     Result<void> add(const std::string& expression);
-    bool empty() const { return programs_.empty(); }
+    bool empty() const { return expressions_.empty(); }
     /// Whether all hold. One that does not hold decides, also where others fail. Error: InternalError with all that failed.
     Result<bool> match(const schema::Value& request) const;
 
 private:
-    std::vector<cel::Program> programs_;
+    std::vector<Expression> expressions_;
 };
 
 /// Counts of match conditions under upstream's names, by the authorizer, whose name is a DNS name.

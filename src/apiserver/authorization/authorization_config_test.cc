@@ -75,6 +75,7 @@ TEST(AuthorizationConfig, IsChecked) {
         {conditions("{expression: 'true'}, {expression: 'true'}"), "matchConditions[1].expression: Duplicate value: \"true\""},
         {conditions("{expression: request.name}"),
          "matchConditions[0].expression: Invalid value: \"request.name\": compilation failed: ERROR: <input>:1:8: undefined field 'name'"},
+        {conditions("{expression: request.groups.includes('a')}"), "undeclared reference to 'includes'"},  // of 1.37
         {conditions("{expression: request.user}"), "must evaluate to bool but got string"},
         {conditions("{expression: size(request.groups)}"), "must evaluate to bool but got int"},
         {conditions(many(65)), "authorizers[0].webhook.matchConditions: Too many: 65: must have at most 64 items"},

@@ -14,6 +14,13 @@ std::string key_of(const cel::AuthorizationQuestion& question) {
         " ", [](const std::string& part) { return quote(part); });
 }
 
+/// As upstream asks about a service account: not as one whose token was seen.
+User asked_account(const cel::AuthorizationQuestion& question) {
+    User user = service_account_user(question.service_account_namespace, question.service_account_name);
+    std::erase(user.groups, GroupAuthenticated);
+    return user;
+}
+
 }  // namespace
 
 cel::AuthorizationAnswer ExpressionAuthorizer::authorize(const cel::AuthorizationQuestion& question) const {
@@ -24,11 +31,8 @@ cel::AuthorizationAnswer ExpressionAuthorizer::authorize(const cel::Authorizatio
 }
 
 AuthorizationAttributes ExpressionAuthorizer::attributes_of(const cel::AuthorizationQuestion& question) const {
-    AuthorizationAttributes attributes{
-        .user = question.service_account_name.empty()
-                    ? user_
-                    : service_account_user(question.service_account_namespace, question.service_account_name),
-        .verb = question.verb};
+    AuthorizationAttributes attributes{.user = question.service_account_name.empty() ? user_ : asked_account(question),
+                                       .verb = question.verb};
     if (question.path) {
         attributes.path = *question.path;
         return attributes;

@@ -10,8 +10,9 @@ using cel::TypeKind;
 using cel::TypeRef;
 
 constexpr const char* VariablesType = "kubernetes.variables";
-constexpr const char* VariablesName = "variables";
-constexpr int DeepestVariable = 100;  ///< that reads one that reads one, and so on
+
+/// Of nested expressions, all together, while variables are evaluated: each level takes some kilobytes of the stack.
+constexpr std::size_t DeepestVariables = 1000, DepthOfVariable = 4;
 
 struct FieldOf {
     const char* name;
@@ -109,11 +110,9 @@ cel::Value value_of(const schema::Value* tree, const TypeRef& type = nullptr) {
 
 AdmissionCompiler::AdmissionCompiler()
     : types_(std::make_shared<cel::ObjectTypes>()), base_(expression_environment()), params_type_(cel::types::dyn()) {
-    types_->declare(VariablesType);
     base_ = base_.with_types(types_)
                 .with_variable("request", FixedTypes::get().request)
-                .with_variable("namespaceObject", FixedTypes::get().namespace_object)
-                .with_variable(VariablesName, cel::types::object(*types_->find(VariablesType)));
+                .with_variable("namespaceObject", FixedTypes::get().namespace_object);
     assume(nullptr, nullptr);
 }
 
@@ -140,17 +139,14 @@ cel::Environment AdmissionCompiler::environment(AdmissionNames names) const {
 }
 
 const Expression& AdmissionCompiler::add_variable(const std::string& name, const std::string& text, AdmissionNames names) {
-    variables_.emplace_back(name, compile(text, names, {}));
-    const Expression& added = variables_.back().second;
+    if (variables_.empty()) base_ = base_.with_variable("variables", cel::types::object(types_->declare(VariablesType)));
+    const Expression& added = variables_.insert_or_assign(name, Expression(environment(names), text, {}, work_)).first->second;
     types_->declare(VariablesType).add_named(name, name, variable_type(added.type()), true);
     return added;
 }
 
 Expression AdmissionCompiler::compile(const std::string& text, AdmissionNames names, std::initializer_list<TypeRef> results) const {
-    Expression expression(environment(names), text, results);
-    // A variable that were all of them would hold itself, and so have no end.
-    expression.refuse_whole(VariablesName);
-    return expression;
+    return Expression(environment(names), text, results, work_);
 }
 
 TypeRef apply_configuration_type() {
@@ -163,7 +159,8 @@ TypeRef json_patch_list_type() {
     return cel::types::list(cel::types::object(type));
 }
 
-AdmissionScope::AdmissionScope(const AdmissionInput& input, const NamedExpressions& variables, CostBudget& budget) : budget_(budget) {
+AdmissionScope::AdmissionScope(const AdmissionInput& input, const NamedExpressions& variables, CostBudget& budget)
+    : variables_(variables), budget_(budget) {
     activation_.set("object", value_of(input.object))
         .set("oldObject", value_of(input.old_object))
         .set("request", value_of(input.request, FixedTypes::get().request))
@@ -173,20 +170,31 @@ AdmissionScope::AdmissionScope(const AdmissionInput& input, const NamedExpressio
         activation_.set("authorizer", cel::make_authorizer(*input.authorizer))
             .set("authorizer.requestResource", cel::make_resource_check(*input.authorizer, input.request_resource));
     }
-    std::vector<std::pair<std::string, std::function<cel::Value()>>> fields;
-    for (const auto& [name, expression] : variables)
-        fields.emplace_back(name, [this, &name = name, &expression = expression] { return variable(name, expression); });
-    static const ObjectType type{.name = VariablesType};
-    activation_.set(VariablesName, cel::Value::lazy_object(cel::types::object(type), std::move(fields)));
+    activation_.set("variables", cel::Value::lazy_object(*this));
 }
 
-cel::Value AdmissionScope::variable(const std::string& name, const Expression& expression) const {
+const TypeRef& AdmissionScope::type() const {
+    static const ObjectType object{.name = VariablesType};
+    static const TypeRef type = cel::types::object(object);
+    return type;
+}
+
+std::optional<cel::Value> AdmissionScope::field(std::string_view name) const {
+    if (const auto made = values_.find(name); made != values_.end()) return made->second;
+    const auto found = variables_.find(name);
+    if (found == variables_.end()) return {};
+    return values_.insert_or_assign(found->first, evaluate_variable(found->first, found->second)).first->second;
+}
+
+cel::Value AdmissionScope::evaluate_variable(const std::string& name, const Expression& expression) const {
     const std::string what = "composited variable " + quote(name);
     if (!expression.compiles()) return cel::Value::error(what + " fails to compile: " + expression.problem());
-    if (depth_ == DeepestVariable) return cel::Value::error(what + " fails to evaluate: variables depend on each other too deeply");
-    ++depth_;
-    const BoundedEvaluation done = evaluate_within(budget_.limit(), expression, activation_);
-    --depth_;
+    // Each is evaluated on top of the one that reads it.
+    const std::size_t depth = expression.program().depth() + DepthOfVariable;
+    if (depth_ + depth > DeepestVariables) return cel::Value::error(what + " fails to evaluate: variables refer to too many others");
+    depth_ += depth;
+    const cel::Evaluation done = expression.program().evaluate(activation_, {.cost_limit = budget_.limit(), .work = &budget_.work()});
+    depth_ -= depth;
     budget_.owed += done.cost;
     if (done.value.is_error()) return cel::Value::error(what + " fails to evaluate: " + std::string(done.value.as_text()));
     return done.value;

@@ -1,5 +1,6 @@
 #pragma once
-#include <deque>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,11 +18,11 @@ struct AdmissionNames {
     bool authorizer = true;
 };
 
-/// Variables, in the order in which they were added.
-using NamedExpressions = std::deque<std::pair<std::string, Expression>>;
+/// Variables by name.
+using NamedExpressions = std::map<std::string, Expression, std::less<>>;
 
-/// Compiles the expressions of one object. Variables that are added are known to what is compiled after them. What it yields may outlive
-/// it. Used by one thread.
+/// Compiles the expressions of one object, all together within expression_costs::Compilation. Variables that are added are known to what is
+/// compiled after them; where there are none, the name `variables` is not known. What it yields may outlive it. Used by one thread.
 class AdmissionCompiler {
 public:
     AdmissionCompiler();
@@ -41,6 +42,7 @@ private:
     std::shared_ptr<cel::ObjectTypes> types_;
     cel::Environment base_;
     cel::TypeRef params_type_;
+    mutable cel::Work work_{expression_costs::Compilation};
     NamedExpressions variables_;
 };
 
@@ -60,8 +62,8 @@ struct AdmissionInput {
 };
 
 /// The values of all names for a series of evaluations. Variables are evaluated at first use, once, at the cost of `budget`. All that it is
-/// made with outlives it.
-class AdmissionScope {
+/// made with outlives it. It outlives the values, of which `variables` itself may be one.
+class AdmissionScope : private cel::LazyFields {
 public:
     AdmissionScope(const AdmissionInput& input, const NamedExpressions& variables, CostBudget& budget);
     AdmissionScope(const AdmissionScope&) = delete;
@@ -69,11 +71,15 @@ public:
     const cel::Activation& activation() const { return activation_; }
 
 private:
-    cel::Value variable(const std::string& name, const Expression& expression) const;
+    const cel::TypeRef& type() const override;
+    std::optional<cel::Value> field(std::string_view name) const override;
+    cel::Value evaluate_variable(const std::string& name, const Expression& expression) const;
 
+    const NamedExpressions& variables_;
     CostBudget& budget_;
-    mutable int depth_ = 0;  ///< variables that are being evaluated
     cel::Activation activation_;
+    mutable std::map<std::string_view, cel::Value> values_;  ///< of the variables that have been read
+    mutable std::size_t depth_ = 0;                          ///< of the variables that are being evaluated, each for another one
 };
 
 }  // namespace porthole::apiserver

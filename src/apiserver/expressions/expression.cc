@@ -8,8 +8,6 @@ namespace porthole::apiserver {
 namespace {
 
 constexpr int ReleaseMinor = 36;
-/// Values that comparisons may look at for a unit of cost. Upstream charges 1 for two objects however large they are.
-constexpr std::uint64_t WorkOfUnit = 20;
 
 /// As messages outside of the checker show a type: "google.protobuf.Timestamp" where the checker's say "timestamp".
 std::string type_text(const cel::TypeRef& type) {
@@ -32,54 +30,70 @@ const cel::Environment& expression_environment() {
     return environment;
 }
 
-Expression::Expression(const cel::Environment& environment, std::string text, std::initializer_list<cel::TypeRef> results)
+Expression::Expression(const cel::Environment& environment, std::string text, std::initializer_list<cel::TypeRef> results) {
+    cel::Work work(expression_costs::Compilation);
+    *this = Expression(environment, std::move(text), results, work);
+}
+
+Expression::Expression(const cel::Environment& environment, std::string text, std::initializer_list<cel::TypeRef> results, cel::Work& work)
     : text_(std::move(text)) {
-    auto compiled = environment.compile(text_);
+    auto compiled = environment.compile(text_, work);
     if (!compiled) {
         problem_ = "compilation failed: " + compiled.error().to_string();
+        work.make(problem_.size());
         return;
     }
     const cel::TypeRef& found = compiled->type();
-    if (results.size() == 0 || std::ranges::any_of(results, [&](const cel::TypeRef& one) { return *one == *found; }))
+    if (results.size() == 0 || std::ranges::any_of(results, [&](const cel::TypeRef& one) { return *one == *found; })) {
         program_ = *std::move(compiled);
-    else
+        text_ = {};
+    } else {
         problem_ = "must evaluate to " + expected_text(results) + " but got " + type_text(found);
-}
-
-void Expression::refuse_whole(const std::string& variable) {
-    if (!program_ || !program_->uses_whole(variable)) return;
-    program_.reset();
-    problem_ = "compilation failed: " + variable + " can only be used by its fields, such as " + variable + ".name";
+    }
 }
 
 std::uint64_t CostBudget::limit() const { return std::min(expression_costs::Call, left - std::min(left, owed)); }
 
-BoundedEvaluation evaluate_within(std::uint64_t limit, const Expression& expression, const cel::Activation& activation) {
-    const std::uint64_t work_limit = limit * WorkOfUnit;
-    cel::Evaluation done = expression.program().evaluate(activation, {.cost_limit = limit, .work_limit = work_limit});
-    const std::uint64_t cost = std::max(done.cost, done.work / WorkOfUnit);
-    return {std::move(done.value), done.work > work_limit ? std::max(cost, limit + 1) : cost};
+cel::Work& CostBudget::work() {
+    if (!counted) {
+        counted.emplace(
+            cel::Work::Limits{.steps = cel::cost_product(left, cel::EvaluateOptions::WorkInUnit),
+                              .bytes = std::min(cel::cost_product(left, expression_costs::BytesInUnit), expression_costs::MostBytes)});
+    }
+    return *counted;
+}
+
+namespace {
+
+ExpressionResult failed_to_compile(const Expression& expression) {
+    return {.value = {}, .error = "compilation error: " + expression.problem(), .fails_to_compile = true};
+}
+
+ExpressionResult result_of(const Expression& expression, cel::Evaluation done) {
+    if (!done.value.is_error()) return {.value = std::move(done.value), .error = ""};
+    std::string error = "expression '" + expression.text() + "' resulted in error: " + std::string(done.value.as_text());
+    return {.value = std::move(done.value), .error = std::move(error)};
+}
+
+}  // namespace
+
+ExpressionResult evaluate(const Expression& expression, const cel::Activation& activation) {
+    if (!expression.compiles()) return failed_to_compile(expression);
+    return result_of(expression, expression.program().evaluate(activation, {.cost_limit = expression_costs::Call}));
 }
 
 std::optional<ExpressionResult> evaluate(const Expression& expression, const cel::Activation& activation, CostBudget& budget) {
-    ExpressionResult result;
-    if (!expression.compiles()) {
-        result.error = "compilation error: " + expression.problem();
-        result.fails_to_compile = true;
-        return result;
-    }
-    const BoundedEvaluation done = evaluate_within(std::min(expression_costs::Call, budget.left), expression, activation);
+    if (!expression.compiles()) return failed_to_compile(expression);
+    cel::Evaluation done =
+        expression.program().evaluate(activation, {.cost_limit = std::min(expression_costs::Call, budget.left), .work = &budget.work()});
     const std::uint64_t cost = done.cost + std::exchange(budget.owed, 0);
-    if (cost > budget.left) {
+    if (cost > budget.left || budget.work().is_used_up() || !done.value.count_parts(budget.work())) {
         budget.left = 0;
         budget.is_spent = true;
         return {};
     }
     budget.left -= cost;
-    result.value = done.value;
-    if (done.value.is_error())
-        result.error = "expression '" + expression.text() + "' resulted in error: " + std::string(done.value.as_text());
-    return result;
+    return result_of(expression, std::move(done));
 }
 
 }  // namespace porthole::apiserver

@@ -15,6 +15,11 @@ namespace expression_costs {
 inline constexpr std::uint64_t Call = 1'000'000;             ///< one expression
 inline constexpr std::uint64_t Policy = 10'000'000;          ///< all expressions of a policy with one binding and parameter
 inline constexpr std::uint64_t MatchConditions = 2'500'000;  ///< all match conditions of one object
+/// Bytes of lists, maps and texts that evaluations of one budget may make, also of those that are gone again; and for each unit, where the
+/// budget is small.
+inline constexpr std::uint64_t MostBytes = std::uint64_t{128} << 20, BytesInUnit = 100;
+/// Compiling all expressions of one object: nodes, and what is about as costly, some microseconds each; and the text of their problems.
+inline constexpr cel::Work::Limits Compilation = {.steps = 100'000, .bytes = std::uint64_t{1} << 20};
 }  // namespace expression_costs
 
 /// The dialect of this release, without variables.
@@ -23,13 +28,12 @@ const cel::Environment& expression_environment();
 /// An expression of an object or a file: compiled, or why it does not compile. Immutable; copies share the program.
 class Expression {
 public:
-    /// `results` are the types that it may have; none: any.
+    /// `results` are the types that it may have; none: any. `work` is shared with the other expressions of the object.
+    Expression(const cel::Environment& environment, std::string text, std::initializer_list<cel::TypeRef> results, cel::Work& work);
+    /// The only one of its object.
     Expression(const cel::Environment& environment, std::string text, std::initializer_list<cel::TypeRef> results = {});
 
-    /// From now on it does not compile if it uses the variable other than by naming a field of it.
-    void refuse_whole(const std::string& variable);
-
-    const std::string& text() const { return text_; }
+    const std::string& text() const { return program_ ? program_->text() : text_; }
     bool compiles() const { return program_.has_value(); }
     /// In upstream's words: "compilation failed: ERROR: <input>:1:1: ..." or "must evaluate to bool but got string"; "" where it compiles.
     const std::string& problem() const { return problem_; }
@@ -39,20 +43,24 @@ public:
     cel::TypeRef type() const { return program_ ? program_->type() : cel::types::dyn(); }
 
 private:
-    std::string text_, problem_;
+    std::string text_, problem_;  ///< of one that does not compile
     std::optional<cel::Program> program_;
 };
 
-/// What is left for a series of evaluations.
+/// What is left for a series of evaluations. Of what costs do not count they may do so much as the budget is large (see cel::Work): what is
+/// over that has spent the budget.
 struct CostBudget {
     std::uint64_t left = expression_costs::Policy;
     /// What variables have cost that the evaluation in progress has made; paid when it ends.
     std::uint64_t owed = 0;
     /// An evaluation wanted more than there was: nothing further is evaluated.
     bool is_spent = false;
+    std::optional<cel::Work> counted = {};  ///< by work()
 
     /// How much one evaluation may cost now.
     std::uint64_t limit() const;
+    /// The work of all evaluations, also of those within others. Its limits follow from what is left when it is first asked for.
+    cel::Work& work();
 };
 
 /// "validation failed due to running out of cost budget, no further validation rules will be run".
@@ -65,15 +73,11 @@ struct ExpressionResult {
     bool fails_to_compile = false;
 };
 
-/// How an evaluation within a limit ended.
-struct BoundedEvaluation {
-    cel::Value value;
-    std::uint64_t cost = 0;  ///< more than the limit where that has ended it
-};
-/// Evaluates at a cost of at most `limit`, in which comparisons count by what they look at. Requires: it compiles.
-BoundedEvaluation evaluate_within(std::uint64_t limit, const Expression& expression, const cel::Activation& activation);
+/// Evaluates the only expression of an object, at expression_costs::Call.
+ExpressionResult evaluate(const Expression& expression, const cel::Activation& activation);
 
-/// Evaluates and pays. nullopt: the budget is spent. Requires: it was not spent before.
+/// Evaluates and pays. What is yielded can be walked over within the budget's work. nullopt: the budget is spent. Requires: it was not
+/// spent before.
 std::optional<ExpressionResult> evaluate(const Expression& expression, const cel::Activation& activation, CostBudget& budget);
 
 }  // namespace porthole::apiserver

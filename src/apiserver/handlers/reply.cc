@@ -94,10 +94,10 @@ Task<> reply_tree(RequestContext& context, int code, schema::Value tree) {
 
 Task<> reply_error(RequestContext& context, Error error) {
     if (context.responder.started()) {
-        context.code = http_code(error.reason);
+        context.code = http_code(error);
         return context.responder.finish();
     }
-    const int code = http_code(error.reason);
+    const int code = http_code(error);
     if (error.reason == Reason::TooManyRequests || error.details->retry_after_seconds > 0) {
         net::Headers headers = common_headers(context);
         headers.add("retry-after", std::to_string(std::max(1, error.details->retry_after_seconds)));

@@ -117,7 +117,7 @@ Task<> ResourceHandler::refuse_page(RequestContext& context, Error error, std::s
     CO_TRY(std::string next, ContinueToken::of_the_present(token));
     schema::Value status = status_of(error);
     status["metadata"]["continue"] = std::move(next);
-    co_return co_await reply_tree(context, http_code(error.reason), std::move(status));
+    co_return co_await reply_tree(context, http_code(error), std::move(status));
 }
 
 Task<> ResourceHandler::list(RequestContext& context, const Resource& resource) {

@@ -289,6 +289,24 @@ TEST(ResourceSliceRules, BoundWhatNodesPublish) {
     EXPECT_EQ(rules.update("spec: {driver: e.example.com}"), "spec.driver: Invalid value: field is immutable");
 }
 
+/// Whoever may make a claim may write thousands of selectors; compiling them ends.
+TEST(ResourceClaimRules, BoundWhatSelectorsTakeToCompile) {
+    RulesOf rules("resource.k8s.io", "v1", "ResourceClaim",
+                  "spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}");
+    const auto create = [&](const std::string& expression) {
+        std::string selectors;
+        for (int i = 0; i < 32; ++i) selectors += "{cel: {expression: \"" + expression + "\"}},";
+        return rules.create(
+            ("spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: c, selectors: [" + selectors + "]}}]}}").c_str());
+    };
+    std::string doubled = "optional.of(1)", typed = "[1]";
+    for (int i = 0; i < 11; ++i) doubled += ".optMap(a, a)";
+    for (int i = 0; i < 45; ++i) typed += ".map(a, {a: a})";
+    EXPECT_TRUE(create(doubled + ".hasValue()").contains("expressions are too large, all together"));
+    EXPECT_TRUE(create(typed + ".size() == 1").contains("too large"));
+    EXPECT_EQ(create("device.driver == 'd'"), "");
+}
+
 TEST(StorageClassRules, KeepWhatMadeVolumes) {
     RulesOf rules("storage.k8s.io", "v1", "StorageClass", "{provisioner: example.com/disk, parameters: {a: b}}");
     EXPECT_EQ(rules.created().string_at({"volumeBindingMode"}), "Immediate");

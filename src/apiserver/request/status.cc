@@ -48,7 +48,7 @@ Value status_of(const Error& error) {
     if (const std::string reason = to_string(error.reason); !reason.empty()) status["reason"] = reason;
     Value details = details_of(*error.details);
     if (!details.as_object().empty()) status["details"] = std::move(details);
-    status["code"] = http_code(error.reason);
+    status["code"] = http_code(error);
     return status;
 }
 

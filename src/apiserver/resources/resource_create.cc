@@ -64,14 +64,6 @@ AdmissionAttributes ResourceStore::admission_attributes(const WriteRequest& requ
             .options = options_of(request, operation)};
 }
 
-Task<Written> ResourceStore::create(WriteRequest request, ApiObject object) {
-    if (object.name().empty() && !object.metadata().generate_name.empty()) {
-        object.edit_metadata([&](ObjectMeta& metadata) { metadata.name = generated_name(metadata.generate_name, seams_.random); });
-    }
-    request.name = object.name();
-    co_return co_await create_named(std::move(request), std::move(object));
-}
-
 void ResourceStore::prepare_create(const WriteRequest& request, ApiObject& object) {
     const Strategy& strategy = *request.resource.strategy;
     object.edit_metadata([&](ObjectMeta& metadata) {
@@ -85,7 +77,8 @@ void ResourceStore::prepare_create(const WriteRequest& request, ApiObject& objec
     if (strategy.prepare_for_create) strategy.prepare_for_create(object, write_context(request));
 }
 
-Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object) {
+Task<Written> ResourceStore::create(WriteRequest request, ApiObject object) {
+    request.name = object.name();
     const Resource& resource = request.resource;
     const Strategy& strategy = *resource.strategy;
     if (resource.stored->is(schema::Kind::HasStatus) && !strategy.keeps_created_status) object.clear_field("status");
@@ -93,10 +86,13 @@ Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object
     AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Create);
     attributes.object = &object;
     CO_TRY_VOID(co_await seams_.admission.admit(attributes));
-    if (attributes.reinvocation.changed) {
-        CO_TRY_VOID(check_namespace(request, object));
-        request.name = attributes.name = object.name();
+    if (attributes.reinvocation.changed) CO_TRY_VOID(check_namespace(request, object));
+    // Only now: admission may still change what the name is made of.
+    if (object.name().empty() && !object.metadata().generate_name.empty()) {
+        object.edit_metadata([&](ObjectMeta& metadata) { metadata.name = generated_name(metadata.generate_name, seams_.random); });
     }
+    request.name = object.name();
+    if (attributes.name.empty()) attributes.name = request.name;
     prepare_create(request, object);
     set_defaults(resource, object);
 

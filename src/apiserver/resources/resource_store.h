@@ -92,7 +92,6 @@ public:
     const Clock& clock() const { return seams_.clock; }
 
 private:
-    Task<Written> create_named(WriteRequest request, ApiObject object);
     Task<Written> write_over(const WriteRequest& request, const store::RecordPtr& current, ApiObject old, ApiObject object);
     Task<std::vector<store::RecordPtr>> selected(const WriteRequest& request, ListOptions selection);
     Task<> admit_deletion(const WriteRequest& request, AdmissionAttributes& attributes);

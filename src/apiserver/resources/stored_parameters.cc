@@ -19,12 +19,13 @@ Result<PolicyParameterPtr> StoredParameters::find(const schema::Kind& kind, cons
 }
 
 Result<std::vector<PolicyParameterPtr>> StoredParameters::list(const schema::Kind& kind, const std::string& namespace_,
-                                                               const LabelSelector& selector) const {
+                                                               const LabelSelector& selector, std::size_t most) const {
     std::vector<PolicyParameterPtr> found;
     const ResourcePtr resource = resources_.find(kind.group, kind.version, kind.plural);
     if (!resource) return found;
     TRY(const store::Range range, store_.range({.prefix = resource->prefix_of(namespace_)}));
     for (const store::RecordPtr& record : range.records) {
+        if (found.size() == most) break;
         const ObjectAttributes& attributes = attributes_of(*record);
         if (!selector.matches_by([&](const std::string& key) { return attributes.find_label(key); })) continue;
         TRY(auto one, decoded(resource, record));
@@ -40,8 +41,13 @@ Result<PolicyParameterPtr> StoredParameters::decoded(const ResourcePtr& resource
     object = to_served(*resource, std::move(object));
     auto made = std::make_shared<const PolicyParameter>(
         PolicyParameter{.namespace_ = object.namespace_(), .name = object.name(), .object = object.tree()});
-    if (decoded_.size() == MostDecoded) decoded_.clear();
+    const std::size_t bytes = record->value->size();
+    if (decoded_.size() == MostDecoded || decoded_bytes_ + bytes > MostDecodedBytes) {
+        decoded_.clear();
+        decoded_bytes_ = 0;
+    }
     decoded_.emplace(std::pair(record, resource), made);
+    decoded_bytes_ += bytes;
     return PolicyParameterPtr(std::move(made));
 }
 

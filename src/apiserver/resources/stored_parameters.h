@@ -15,8 +15,8 @@ public:
 
     const schema::Kind* find_kind(const std::string& api_version, const std::string& kind) const override;
     Result<PolicyParameterPtr> find(const schema::Kind& kind, const std::string& namespace_, const std::string& name) const override;
-    Result<std::vector<PolicyParameterPtr>> list(const schema::Kind& kind, const std::string& namespace_,
-                                                 const LabelSelector& selector) const override;
+    Result<std::vector<PolicyParameterPtr>> list(const schema::Kind& kind, const std::string& namespace_, const LabelSelector& selector,
+                                                 std::size_t most) const override;
 
 private:
     Result<PolicyParameterPtr> decoded(const ResourcePtr& resource, const store::RecordPtr& record) const;
@@ -26,8 +26,9 @@ private:
     const store::Store& store_;
     /// Requests ask for the same few objects again and again. By record, which is one version of one object, and the version that it is
     /// seen in; both stay in place while it is remembered.
-    static constexpr std::size_t MostDecoded = 256;
+    static constexpr std::size_t MostDecoded = 256, MostDecodedBytes = 16 << 20;
     mutable std::map<std::pair<store::RecordPtr, ResourcePtr>, PolicyParameterPtr> decoded_;
+    mutable std::size_t decoded_bytes_ = 0;  ///< of the records
 };
 
 }  // namespace porthole::apiserver

@@ -181,7 +181,7 @@ private:
                 "internal error: failed to construct type information for x-kubernetes-validations rules: unable to "
                 "convert structural schema to CEL declarations");
         }
-        RuleEnvironments environments(*place.type);
+        RuleEnvironments environments(*place.type, work_);
         for (std::size_t i = 0; i < rules.size() && answer_ < LongestAnswer; ++i)
             rule(rules[i], place, environments, path.child(Rules).index(i));
     }
@@ -237,6 +237,7 @@ private:
 
     const RuleCheck& check_;
     SchemaTypes types_;
+    cel::Work work_{RuleCompilation};
     TotalCost total_;
     FieldErrors schema_errors_, rule_errors_;
     std::size_t answer_ = 0;  ///< bytes of the errors of rules

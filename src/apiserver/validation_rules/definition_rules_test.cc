@@ -152,6 +152,15 @@ TEST(DefinitionRules, LimitsWhatRulesMayCost) {
                     .contains("messageExpression: Forbidden: estimated messageExpression cost exceeds budget by factor of 1."));
 }
 
+TEST(DefinitionRules, LimitsWhatRulesTakeToCompile) {
+    // Each stage has what is before it twice.
+    std::string doubled = "optional.of(1)", rules;
+    for (int i = 0; i < 11; ++i) doubled += ".optMap(a, a)";
+    for (int i = 0; i < 200; ++i) rules += "{rule: '" + doubled + ".hasValue()'},";
+    const std::string text = problems("{type: object, properties: {a: {type: integer}}, x-kubernetes-validations: [" + rules + "]}");
+    EXPECT_TRUE(text.contains("expressions are too large, all together")) << text.substr(0, 1000);
+}
+
 TEST(DefinitionRules, LimitsTheSumOfCosts) {
     // Each rule costs less than the limit of one, and the sum more than that of all.
     std::string rules;

@@ -12,8 +12,8 @@ const cel::Environment& base_environment(RuleDialect dialect) {
     return dialect == RuleDialect::New ? New : Stored;
 }
 
-void compile_message(const ValidationRule& rule, const cel::Environment& environment, CompiledRule& compiled) {
-    auto program = environment.compile(rule.message_expression);
+void compile_message(const ValidationRule& rule, const cel::Environment& environment, cel::Work& work, CompiledRule& compiled) {
+    auto program = environment.compile(rule.message_expression, work);
     if (!program)
         compiled.message_error = "messageExpression compilation failed: " + program.error().to_string();
     else if (!program->type()->is(cel::TypeKind::String))
@@ -37,9 +37,10 @@ CompiledRule compile_rule(const ValidationRule& rule, RuleEnvironments& environm
     CompiledRule compiled;
     if (trim(rule.rule).empty()) return compiled;
     const bool is_optional = rule.optional_old_self.value_or(false);
-    auto program = environments.get(dialect, is_optional).compile(rule.rule);
+    auto program = environments.get(dialect, is_optional).compile(rule.rule, environments.work());
     if (!program) {
         compiled.error = "compilation failed: " + program.error().to_string();
+        environments.work().make(compiled.error.size());
         return compiled;
     }
     if (!program->type()->is(cel::TypeKind::Bool)) {
@@ -48,7 +49,8 @@ CompiledRule compile_rule(const ValidationRule& rule, RuleEnvironments& environm
     }
     compiled.uses_old_self = program->uses_variable("oldSelf");
     compiled.program = *std::move(program);
-    if (!rule.message_expression.empty()) compile_message(rule, environments.get(message_dialect, is_optional), compiled);
+    if (!rule.message_expression.empty())
+        compile_message(rule, environments.get(message_dialect, is_optional), environments.work(), compiled);
     return compiled;
 }
 

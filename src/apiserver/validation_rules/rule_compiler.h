@@ -29,15 +29,21 @@ struct CompiledRule {
     std::string message_error;
 };
 
-/// What the rules of one place of a schema are compiled with: the variables `self` and `oldSelf` have the type of the place.
+/// What compiling all rules of a schema may take (see expression_costs::Compilation).
+inline constexpr cel::Work::Limits RuleCompilation = {.steps = 500'000, .bytes = std::uint64_t{1} << 20};
+
+/// What the rules of one place of a schema are compiled with: the variables `self` and `oldSelf` have the type of the place. `work` is
+/// shared with other places, and outlives this.
 class RuleEnvironments {
 public:
-    explicit RuleEnvironments(cel::TypeRef self) : self_(std::move(self)) {}
+    RuleEnvironments(cel::TypeRef self, cel::Work& work) : self_(std::move(self)), work_(work) {}
     /// Made when it is first asked for; programs share it.
     const cel::Environment& get(RuleDialect dialect, bool optional_old_self);
+    cel::Work& work() { return work_; }
 
 private:
     cel::TypeRef self_;
+    cel::Work& work_;
     std::optional<cel::Environment> made_[2][2];
 };
 

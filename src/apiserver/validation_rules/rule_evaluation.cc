@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "apiserver/expressions/expression.h"
 #include "apiserver/validation_rules/rule_node.h"
 #include "base/strings.h"
 #include "schema/structural/items_by_key.h"
@@ -17,11 +18,9 @@ using schema::PathStep;
 using schema::SchemaNode;
 using schema::Value;
 
-constexpr std::uint64_t CostLimit = 1'000'000;    ///< of one evaluation, as upstream's
 constexpr std::uint64_t CostOfNothing = 10;       ///< of an evaluation that upstream counts with 0: about the time that it takes
 constexpr std::size_t LongestMessage = 5 * 1024;  ///< that a messageExpression may yield, in bytes
 constexpr const char* NoPath = "<nil>";           ///< of the object itself
-constexpr const char* OutOfBudget = "validation failed due to running out of cost budget, no further validation rules will be run";
 constexpr const char* Stopped = "no further validation rules will be run";
 
 /// Whether a value is what it was, as upstream compares them: lists that are maps by their keys, and never what the schema does not
@@ -237,7 +236,7 @@ private:
     // --- Accounts ---
 
     cel::Evaluation evaluate(const cel::Program& program, const cel::Activation& variables) {
-        cel::Evaluation done = program.evaluate(variables, {.cost_limit = CostLimit, .work_limit = budget_.work});
+        cel::Evaluation done = program.evaluate(variables, {.cost_limit = expression_costs::Call, .work_limit = budget_.work});
         budget_.work -= std::min(done.work, budget_.work);
         return done;
     }

@@ -40,7 +40,8 @@ const RuleNode* RuleNode::find_property(std::string_view name) const {
 const std::vector<CompiledRule>& RuleNode::compiled() const {
     if (!compiled_) {
         compiled_.emplace();
-        RuleEnvironments environments(type);
+        cel::Work work(RuleCompilation);
+        RuleEnvironments environments(type, work);
         for (const Rule& rule : rules)
             compiled_->push_back(compile_rule(rule.given, environments, RuleDialect::Stored, RuleDialect::Stored));
     }

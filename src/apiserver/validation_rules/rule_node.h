@@ -46,7 +46,7 @@ private:
 /// What evaluating the rules of one object may take, and is left of it.
 struct RuleBudget {
     std::int64_t cost = 10'000'000;             ///< upstream's; negative once it has run out, when nothing more is evaluated
-    std::uint64_t work = 20'000'000;            ///< values that comparisons look at: see cel::EvaluateOptions
+    std::uint64_t work = 50'000'000;            ///< steps: see cel::Work
     std::size_t errors = 1000;                  ///< after which the object is wrong enough
     std::size_t text = std::size_t{256} << 10;  ///< bytes of their texts
     std::size_t warnings = 100;                 ///< further ones are left out

@@ -1,7 +1,6 @@
 #include "cel/checker/call_estimate.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace porthole::cel {
@@ -12,55 +11,55 @@ using Arguments = std::span<const EstimatedArgument>;
 constexpr CostRange One = CostRange::fixed(1);
 
 template <std::size_t Count>
-bool is_one_of(std::string_view name, const std::array<std::string_view, Count>& names) {
-    return std::ranges::find(names, name) != names.end();
+bool is_one_of(std::string_view name, const std::string_view (&names)[Count]) {
+    return std::ranges::find(names, name) != std::end(names);
 }
 
-constexpr std::array<std::string_view, 10> Traversals = {"isSorted", "sum", "max", "min", "indexOf", "lastIndexOf", "includes"};
-constexpr std::array<std::string_view, 9> ReadFirst = {"cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver"};
-constexpr std::array<std::string_view, 4> ReadText = {"lowerAscii", "upperAscii", "substring", "trim"};
-constexpr std::array<std::string_view, 14> ReadShorter = {"less_string", "greater_string", "less_equals_string", "greater_equals_string",
-                                                          "less_bytes",  "greater_bytes",  "less_equals_bytes",  "greater_equals_bytes",
-                                                          "equals",      "not_equals"};
+constexpr std::string_view Traversals[] = {"isSorted", "sum", "max", "min", "indexOf", "lastIndexOf", "includes"};
+constexpr std::string_view ReadFirst[] = {"cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver"};
+constexpr std::string_view ReadText[] = {"lowerAscii", "upperAscii", "substring", "trim"};
+constexpr std::string_view ReadShorter[] = {"less_string", "greater_string", "less_equals_string", "greater_equals_string",
+                                            "less_bytes",  "greater_bytes",  "less_equals_bytes",  "greater_equals_bytes",
+                                            "equals",      "not_equals"};
 /// Accessors.
-constexpr std::array<std::string_view, 48> Constant = {"serviceAccount",
-                                                       "path",
-                                                       "group",
-                                                       "resource",
-                                                       "subresource",
-                                                       "namespace",
-                                                       "name",
-                                                       "allowed",
-                                                       "reason",
-                                                       "error",
-                                                       "errored",
-                                                       "masked",
-                                                       "prefixLength",
-                                                       "family",
-                                                       "isUnspecified",
-                                                       "isLoopback",
-                                                       "isLinkLocalMulticast",
-                                                       "isLinkLocalUnicast",
-                                                       "isGlobalUnicast",
-                                                       "format.named",
-                                                       "sign",
-                                                       "asInteger",
-                                                       "isInteger",
-                                                       "asApproximateFloat",
-                                                       "isGreaterThan",
-                                                       "isLessThan",
-                                                       "compareTo",
-                                                       "add",
-                                                       "sub",
-                                                       "major",
-                                                       "minor",
-                                                       "patch",
-                                                       "getScheme",
-                                                       "getHostname",
-                                                       "getHost",
-                                                       "getPort",
-                                                       "getEscapedPath",
-                                                       "getQuery"};
+constexpr std::string_view Constant[] = {"serviceAccount",
+                                         "path",
+                                         "group",
+                                         "resource",
+                                         "subresource",
+                                         "namespace",
+                                         "name",
+                                         "allowed",
+                                         "reason",
+                                         "error",
+                                         "errored",
+                                         "masked",
+                                         "prefixLength",
+                                         "family",
+                                         "isUnspecified",
+                                         "isLoopback",
+                                         "isLinkLocalMulticast",
+                                         "isLinkLocalUnicast",
+                                         "isGlobalUnicast",
+                                         "format.named",
+                                         "sign",
+                                         "asInteger",
+                                         "isInteger",
+                                         "asApproximateFloat",
+                                         "isGreaterThan",
+                                         "isLessThan",
+                                         "compareTo",
+                                         "add",
+                                         "sub",
+                                         "major",
+                                         "minor",
+                                         "patch",
+                                         "getScheme",
+                                         "getHostname",
+                                         "getHost",
+                                         "getPort",
+                                         "getEscapedPath",
+                                         "getQuery"};
 
 CostRange read(const SizeRange& size, double times = 1) { return size.scaled(times * costs::Traversal); }
 

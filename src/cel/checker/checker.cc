@@ -3,17 +3,10 @@
 #include <algorithm>
 
 #include "cel/checker/unification.h"
+#include "cel/syntax/parser.h"
 
 namespace porthole::cel {
 namespace {
-
-/// "a.b.c" of nested selections of an identifier; "" for other trees.
-std::string qualified_name(const Expression& expression) {
-    if (expression.is(ExpressionKind::Identifier)) return expression.name;
-    if (!expression.is(ExpressionKind::Select) || expression.is_test) return {};
-    std::string name = qualified_name(*expression.target);
-    return name.empty() ? name : name + "." + expression.name;
-}
 
 std::string signature_text(const std::vector<TypeRef>& arguments, bool is_member) {
     std::string text = is_member ? arguments.front()->to_string() + "." : "";
@@ -22,14 +15,18 @@ std::string signature_text(const std::vector<TypeRef>& arguments, bool is_member
     return text + ")";
 }
 
+/// Comparing types is quick beside making nodes.
+constexpr std::uint64_t StepsInWork = 16;
+
 class Checker {
 public:
     Checker(const Declarations& declarations, Issues& issues) : declarations_(declarations), issues_(issues) {}
 
-    void run(Expression& root) {
+    void run(Expression& root, Work& work) {
         visit(root);
-        if (!is_too_large_) finish(root);
-        if (is_too_large_ || unification_.is_exhausted()) fail(root, "the type of the expression is too large");
+        finish(root);
+        work.look(unification_.steps() / StepsInWork);
+        if (unification_.is_exhausted()) issues_.add(root.location, "expression's types are too large");
     }
 
 private:
@@ -47,12 +44,15 @@ private:
         issues_.add(location, "expected type '" + expected->to_string() + "' but found '" + found->to_string() + "'");
     }
 
-    /// Nothing is looked at any more once a type is too large.
     void visit(Expression& node) {
         node.type = types::error();
-        if (is_too_large_) return;
+        if (unification_.is_exhausted()) return;
         visit_kind(node);
-        is_too_large_ = is_too_large_ || node.type->size > Unification::LargestType || unification_.is_exhausted();
+        // Types double at each stage of `.map(a, {a: a})`.
+        if (node.type->size > Unification::LargestType) {
+            fail(node, "type is too large");
+            node.type = types::error();
+        }
     }
 
     void visit_kind(Expression& node) {
@@ -238,7 +238,7 @@ private:
 
     TypeRef join(const TypeRef& previous, const TypeRef& current) {
         if (!previous) return current;
-        if (unification_.is_assignable(previous, current)) return Unification::most_general(previous, current);
+        if (unification_.is_assignable(previous, current)) return unification_.most_general(previous, current);
         return types::dyn();
     }
 
@@ -371,11 +371,12 @@ private:
     Issues& issues_;
     Unification unification_;
     std::vector<Resolved> locals_;
-    bool is_too_large_ = false;
 };
 
 }  // namespace
 
-void check(Expression& root, const Declarations& declarations, Issues& issues) { Checker(declarations, issues).run(root); }
+void check(Expression& root, const Declarations& declarations, Issues& issues, Work& work) {
+    Checker(declarations, issues).run(root, work);
+}
 
 }  // namespace porthole::cel

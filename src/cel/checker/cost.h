@@ -3,6 +3,11 @@
 
 namespace porthole::cel {
 
+// Without overflow: UINT64_MAX is unbounded.
+std::uint64_t cost_sum(std::uint64_t a, std::uint64_t b);
+std::uint64_t cost_product(std::uint64_t a, std::uint64_t b);
+std::uint64_t cost_scaled(std::uint64_t size, double factor);  ///< rounded up
+
 /// A range of costs or sizes, without overflow: UINT64_MAX is unbounded.
 struct CostRange {
     std::uint64_t min = 0, max = 0;

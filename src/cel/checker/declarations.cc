@@ -16,8 +16,7 @@ public:
     Overload run() {
         Overload overload;
         overload.id = trim(until(" = "));
-        const std::string_view signature = until("(", /*last_before=*/" -> ");
-        split_name(signature, overload);
+        split_name(signature_name(), overload);
         rest_.remove_prefix(1);
         while (!rest_.starts_with(")")) {
             overload.arguments.push_back(type());
@@ -47,8 +46,8 @@ private:
         return taken;
     }
     /// Up to the `(` that opens the arguments: the one whose `)` comes directly before the arrow.
-    std::string_view until(std::string_view, std::string_view arrow) {
-        const std::size_t close = rest_.find(arrow) - 1;
+    std::string_view signature_name() {
+        const std::size_t close = rest_.find(" -> ") - 1;
         std::size_t open = close;
         for (int depth = 0;; --open) {
             if (rest_[open] == ')') ++depth;
@@ -167,6 +166,14 @@ bool fits(const Value& value, const Type& type) {
 }
 
 }  // namespace
+
+Value Implementation::operator()(std::span<const Value> arguments, Work& work) const {
+    if (counted_) return counted_(arguments, work);
+    Value result = plain_(arguments);
+    if (result.is(Kind::String) || result.is(Kind::Bytes)) work.make(result.as_text().size());
+    if (result.is(Kind::List)) work.make(result.count() * sizeof(Value));
+    return result;
+}
 
 bool Overload::accepts(std::span<const Value> values) const {
     return values.size() == arguments.size() &&

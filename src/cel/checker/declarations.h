@@ -13,8 +13,25 @@
 
 namespace porthole::cel {
 
-/// What an overload does. The arguments, the target of a member function first, are of the declared kinds, and not errors.
-using Implementation = Value (*)(std::span<const Value> arguments);
+/// What an overload does. The arguments, the target of a member function first, are of the declared kinds, and not errors. What takes time
+/// or makes things out of proportion to its arguments counts its work itself.
+class Implementation {
+public:
+    using Plain = Value (*)(std::span<const Value> arguments);
+    using Counted = Value (*)(std::span<const Value> arguments, Work& work);
+
+    constexpr Implementation(std::nullptr_t = nullptr) {}
+    constexpr Implementation(Plain run) : plain_(run) {}
+    constexpr Implementation(Counted run) : counted_(run) {}
+
+    explicit operator bool() const { return plain_ || counted_; }
+    /// Requires that there is one. The result means nothing where the work is used up.
+    Value operator()(std::span<const Value> arguments, Work& work) const;
+
+private:
+    Plain plain_ = nullptr;
+    Counted counted_ = nullptr;
+};
 
 /// One signature of a function.
 struct Overload {
@@ -24,7 +41,7 @@ struct Overload {
     std::vector<TypeRef> arguments;  ///< of a member function the target first
     TypeRef result;
     std::vector<std::string> type_parameters;
-    Implementation run = nullptr;  ///< nullptr: the evaluator's own
+    Implementation run;  ///< none: the evaluator's own
 
     /// Whether values of these kinds fit, for calls whose types are known only when they run.
     bool accepts(std::span<const Value> values) const;

@@ -29,6 +29,10 @@ bool is_less_specific(const Type& left, const Type& right) {
                                                          [](const TypeRef& a, const TypeRef& b) { return is_less_specific(*a, *b); });
 }
 
+TypeRef replaced(const TypeRef& type, std::vector<TypeRef> parameters) {
+    return type->parameters == parameters ? type : types::with_parameters(*type, std::move(parameters));
+}
+
 }  // namespace
 
 TypeRef Unification::fresh() { return types::parameter("_var" + std::to_string(next_++)); }
@@ -59,15 +63,8 @@ void Unification::set(const std::string& parameter, TypeRef type) {
     slot = std::move(type);
 }
 
-bool Unification::step() {
-    is_exhausted_ = is_exhausted_ || ++steps_ > MostSteps;
-    return !is_exhausted_;
-}
-
 bool Unification::assign(const TypeRef& left, const TypeRef& right) {
     if (!step()) return false;
-    // Comparing and generalizing them below looks at all of both.
-    if (left->size > LargestType || right->size > LargestType) return is_exhausted_ = true, false;
     if (right->is(TypeKind::Parameter)) {
         const auto [valid, was_bound] = bind(left, right);
         if (valid) return true;
@@ -97,6 +94,7 @@ std::pair<bool, bool> Unification::bind(const TypeRef& type, const TypeRef& para
     if (type->is(TypeKind::Parameter) && type->name == parameter->name) return {true, true};
     if (const auto found = bindings_.find(parameter->name); found != bindings_.end()) {
         const TypeRef bound = found->second;
+        if (!step(std::min(type->size, bound->size))) return {false, true};
         if (*type == *bound) return {true, true};
         if (!assign(type, bound)) return {false, true};
         const TypeRef general = most_general(type, bound);
@@ -109,6 +107,7 @@ std::pair<bool, bool> Unification::bind(const TypeRef& type, const TypeRef& para
 }
 
 bool Unification::occurs(const Type& parameter, const Type& within) {
+    if (!within.is_generic) return false;
     if (!step()) return true;
     if (within.is(TypeKind::Parameter)) {
         if (within.name == parameter.name) return true;
@@ -119,22 +118,19 @@ bool Unification::occurs(const Type& parameter, const Type& within) {
 }
 
 TypeRef Unification::substitute(const TypeRef& type, bool to_dyn) {
-    std::size_t left = LargestType;
-    return substitute_within(type, to_dyn, left);
-}
-
-TypeRef Unification::substitute_within(const TypeRef& type, bool to_dyn, std::size_t& left) {
+    if (!type->is_generic) return type;
     if (!step()) return types::error();
-    if (left-- == 0) return left = 0, is_exhausted_ = true, types::error();
     if (type->is(TypeKind::Parameter)) {
         const auto found = bindings_.find(type->name);
-        if (found != bindings_.end()) return substitute_within(found->second, to_dyn, left);
-        return to_dyn ? types::dyn() : type;
+        if (found == bindings_.end()) return to_dyn ? types::dyn() : type;
+        return substitute(found->second, to_dyn);
     }
-    if (type->parameters.empty()) return type;
     std::vector<TypeRef> parameters;
-    for (const TypeRef& parameter : type->parameters) parameters.push_back(substitute_within(parameter, to_dyn, left));
-    return types::with_parameters(type, std::move(parameters));
+    for (const TypeRef& parameter : type->parameters) parameters.push_back(substitute(parameter, to_dyn));
+    TypeRef made = replaced(type, std::move(parameters));
+    if (made->size <= LargestType) return made;
+    steps_ = MostSteps + 1;
+    return types::error();
 }
 
 TypeRef Unification::instantiate(const TypeRef& type, const std::map<std::string, TypeRef>& fresh_names) const {
@@ -142,13 +138,14 @@ TypeRef Unification::instantiate(const TypeRef& type, const std::map<std::string
         const auto found = fresh_names.find(type->name);
         return found == fresh_names.end() ? type : found->second;
     }
-    if (type->parameters.empty()) return type;
+    if (!type->is_generic) return type;
     std::vector<TypeRef> parameters;
     for (const TypeRef& parameter : type->parameters) parameters.push_back(instantiate(parameter, fresh_names));
-    return types::with_parameters(type, std::move(parameters));
+    return replaced(type, std::move(parameters));
 }
 
 const TypeRef& Unification::most_general(const TypeRef& left, const TypeRef& right) {
+    if (!step(std::min(left->size, right->size))) return left;
     return is_less_specific(*left, *right) ? left : right;
 }
 

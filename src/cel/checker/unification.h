@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -10,15 +12,14 @@ namespace porthole::cel {
 
 /// What type parameters stand for, found while types are compared. A comparison that fails leaves no trace.
 ///
-/// A parameter may stand for a type that names other parameters twice each, and so on: the types of a short expression can be larger than
-/// any memory. Once a type is too large to be looked at, or all comparisons together took too long, is_exhausted() holds; what is yielded
-/// from then on is of no use.
+/// Types are shared, and parameters stand for types with parameters: what one stands for may be exponentially large. Beyond LargestType, or
+/// after MostSteps of all walks together, nothing agrees with anything, and is_exhausted() says so.
 class Unification {
 public:
-    static constexpr std::size_t LargestType = 2'000;      ///< types within one
-    static constexpr std::size_t MostSteps = 2'000'000;  ///< of all calls together, a type looked at each
+    static constexpr std::uint64_t LargestType = 1000, MostSteps = 3'000'000;
 
-    bool is_exhausted() const { return is_exhausted_; }
+    std::uint64_t steps() const { return steps_; }
+    bool is_exhausted() const { return steps_ > MostSteps; }
     TypeRef fresh();  ///< a new type parameter
     /// Whether a value of one type may be given for the other; dyn agrees with everything.
     bool is_assignable(const TypeRef& left, const TypeRef& right);
@@ -27,7 +28,7 @@ public:
     TypeRef substitute(const TypeRef& type, bool to_dyn);
     /// Gives the parameters of a declaration fresh names.
     TypeRef instantiate(const TypeRef& type, const std::map<std::string, TypeRef>& fresh_names) const;
-    static const TypeRef& most_general(const TypeRef& left, const TypeRef& right);
+    const TypeRef& most_general(const TypeRef& left, const TypeRef& right);
 
 private:
     template <class Compare>
@@ -37,16 +38,17 @@ private:
     /// Whether `type` can be what the parameter stands for, and whether the parameter stood for something before.
     std::pair<bool, bool> bind(const TypeRef& type, const TypeRef& parameter);
     bool occurs(const Type& parameter, const Type& within);
-    TypeRef substitute_within(const TypeRef& type, bool to_dyn, std::size_t& left);
-    /// Counts a step. False, and exhausted, when there were too many.
-    bool step();
+    /// False once there have been too many.
+    bool step(std::uint64_t count = 1) {
+        steps_ += std::min(count, MostSteps + 1);
+        return !is_exhausted();
+    }
     void set(const std::string& parameter, TypeRef type);
 
     std::map<std::string, TypeRef, std::less<>> bindings_;
     std::vector<std::pair<std::string, TypeRef>> journal_;  ///< what was there before, for undoing
     int next_ = 0;
-    std::size_t steps_ = 0;
-    bool is_exhausted_ = false;
+    std::uint64_t steps_ = 0;
 };
 
 }  // namespace porthole::cel

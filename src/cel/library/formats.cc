@@ -121,7 +121,8 @@ Problems check_datetime(std::string_view text) {
 }
 Problems check_uri(std::string_view text) {
     const Value given = Value::string(std::string(text));
-    const Value parsed = url_functions()[0].run({&given, 1});
+    Work work;
+    const Value parsed = url_functions()[0].run({&given, 1}, work);
     constexpr std::size_t Prefix = sizeof "URL parse error during conversion from string: " - 1;
     return parsed.is_error() ? Problems{std::string(parsed.as_text().substr(Prefix))} : Problems();
 }

@@ -12,7 +12,7 @@ namespace porthole::cel {
 /// A line of a library's table: an overload, and what it does.
 struct LibraryFunction {
     const char* declaration;
-    Implementation run;
+    Implementation run = {};
 };
 
 /// Functions and macros that are added together, from a minor version of Kubernetes on.
@@ -27,7 +27,11 @@ struct Library {
 std::span<const Library> all_libraries();
 
 /// `matches`, `find` and `findAll` with a pattern that is compiled already.
-Value call_with_pattern(std::string_view function, const Regex& pattern, std::span<const Value> arguments);
+Value call_with_pattern(std::string_view function, const Regex& pattern, std::span<const Value> arguments, Work& work);
+/// Counts the time of compiling it: a few characters may stand for thousands of instructions.
+void look_at_pattern(const Result<Regex>& pattern, Work& work);
+/// What a part of a text takes as a value of its own, next to its characters.
+inline constexpr std::size_t TextPartSize = 96;
 
 /// A value of the type kubernetes.Quantity.
 Value make_quantity(const Quantity& quantity);

@@ -65,25 +65,29 @@ Value extreme(Arguments a) {
     return best;
 }
 
-Value index_of(Arguments a) {
-    for (std::size_t i = 0; i < a[0].count(); ++i) {
-        if (a[0].item(i).equals(a[1])) return Value::integer(static_cast<std::int64_t>(i));
+Value index_of(Arguments a, Work& work) {
+    for (std::size_t i = 0; i < a[0].count() && !work.is_used_up(); ++i) {
+        if (a[0].item(i).equals(a[1], work)) return Value::integer(static_cast<std::int64_t>(i));
     }
     return Value::integer(-1);
 }
-Value last_index_of(Arguments a) {
-    for (std::size_t i = a[0].count(); i > 0; --i) {
-        if (a[0].item(i - 1).equals(a[1])) return Value::integer(static_cast<std::int64_t>(i - 1));
+Value last_index_of(Arguments a, Work& work) {
+    for (std::size_t i = a[0].count(); i > 0 && !work.is_used_up(); --i) {
+        if (a[0].item(i - 1).equals(a[1], work)) return Value::integer(static_cast<std::int64_t>(i - 1));
     }
     return Value::integer(-1);
 }
-Value includes(Arguments a) { return Value::boolean(a[0].is(Kind::List) ? a[0].contains(a[1]) : a[0].equals(a[1])); }
+Value includes(Arguments a, Work& work) {
+    return Value::boolean(a[0].is(Kind::List) ? a[0].contains(a[1], work) : a[0].equals(a[1], work));
+}
 
-Value range(Arguments a) {
+Value range(Arguments a, Work& work) {
     const std::int64_t size = a[0].as_int();
     if (size < 0) return Value::error(fmt::format("lists.range: size must be non-negative, got {}", size));
     if (size > LongestRange) return Value::error(fmt::format("lists.range: size {} exceeds maximum allowed ({})", size, LongestRange));
     std::vector<Value> items;
+    if (!work.make(static_cast<std::size_t>(size) * sizeof(Value))) return {};
+    items.reserve(static_cast<std::size_t>(size));
     for (std::int64_t i = 0; i < size; ++i) items.push_back(Value::integer(i));
     return Value::list(std::move(items));
 }
@@ -98,20 +102,20 @@ Value slice(Arguments a) {
     return Value::list(std::move(items));
 }
 
-void flatten_into(const Value& list, std::int64_t level, std::vector<Value>& items) {
-    for (std::size_t i = 0; i < list.count(); ++i) {
+void flatten_into(const Value& list, std::int64_t level, std::vector<Value>& items, Work& work) {
+    for (std::size_t i = 0; i < list.count() && work.look(); ++i) {
         Value item = list.item(i);
         if (item.is(Kind::List) && level > 0)
-            flatten_into(item, level - 1, items);
-        else
+            flatten_into(item, level - 1, items, work);
+        else if (work.make(sizeof(Value)))
             items.push_back(std::move(item));
     }
 }
-Value flatten(Arguments a) {
+Value flatten(Arguments a, Work& work) {
     const std::int64_t level = a.size() > 1 ? a[1].as_int() : 1;
     if (level < 0) return Value::error("level must be non-negative");
     std::vector<Value> items;
-    flatten_into(a[0], level, items);
+    flatten_into(a[0], level, items, work);
     return Value::list(std::move(items));
 }
 
@@ -121,11 +125,11 @@ Value reverse(Arguments a) {
     return Value::list(std::move(items));
 }
 
-Value distinct(Arguments a) {
+Value distinct(Arguments a, Work& work) {
     std::vector<Value> items;
-    for (std::size_t i = 0; i < a[0].count(); ++i) {
+    for (std::size_t i = 0; i < a[0].count() && !work.is_used_up(); ++i) {
         Value item = a[0].item(i);
-        if (std::ranges::none_of(items, [&](const Value& there) { return there.equals(item); })) items.push_back(std::move(item));
+        if (std::ranges::none_of(items, [&](const Value& there) { return there.equals(item, work); })) items.push_back(std::move(item));
     }
     return Value::list(std::move(items));
 }
@@ -153,27 +157,27 @@ Value sorted_by(const Value& list, const Value& keys) {
 Value sort(Arguments a) { return sorted_by(a[0], a[0]); }
 Value sort_by(Arguments a) { return sorted_by(a[0], a[1]); }
 
-bool has_all(const Value& list, const Value& wanted) {
-    for (std::size_t i = 0; i < wanted.count(); ++i) {
-        if (!list.contains(wanted.item(i))) return false;
+bool has_all(const Value& list, const Value& wanted, Work& work) {
+    for (std::size_t i = 0; i < wanted.count() && !work.is_used_up(); ++i) {
+        if (!list.contains(wanted.item(i), work)) return false;
     }
     return true;
 }
-Value sets_contains(Arguments a) { return Value::boolean(has_all(a[0], a[1])); }
-Value sets_equivalent(Arguments a) { return Value::boolean(has_all(a[0], a[1]) && has_all(a[1], a[0])); }
-Value sets_intersects(Arguments a) {
-    for (std::size_t i = 0; i < a[1].count(); ++i) {
-        if (a[0].contains(a[1].item(i))) return Value::boolean(true);
+Value sets_contains(Arguments a, Work& work) { return Value::boolean(has_all(a[0], a[1], work)); }
+Value sets_equivalent(Arguments a, Work& work) { return Value::boolean(has_all(a[0], a[1], work) && has_all(a[1], a[0], work)); }
+Value sets_intersects(Arguments a, Work& work) {
+    for (std::size_t i = 0; i < a[1].count() && !work.is_used_up(); ++i) {
+        if (a[0].contains(a[1].item(i), work)) return Value::boolean(true);
     }
     return Value::boolean(false);
 }
 
-Value insert(Arguments a) {
-    if (a.size() == 3) return Value::insert(a[0], a[1], a[2]);
+Value insert(Arguments a, Work& work) {
+    if (a.size() == 3) return Value::insert(a[0], a[1], a[2], work);
     Value map = a[0];
-    for (std::size_t i = 0; i < a[1].count() && !map.is_error(); ++i) {
+    for (std::size_t i = 0; i < a[1].count() && !map.is_error() && !work.is_used_up(); ++i) {
         Value::Entry entry = a[1].entry(i);
-        map = Value::insert(std::move(map), std::move(entry.first), std::move(entry.second));
+        map = Value::insert(std::move(map), std::move(entry.first), std::move(entry.second), work);
     }
     return map;
 }

@@ -57,7 +57,7 @@ Value logical_not(Arguments a) { return Value::boolean(!a[0].as_bool()); }
 
 Value add_string(Arguments a) { return Value::string(std::string(a[0].as_text()) += a[1].as_text()); }
 Value add_bytes(Arguments a) { return Value::bytes(std::string(a[0].as_text()) += a[1].as_text()); }
-Value add_list(Arguments a) { return Value::append(a[0], a[1]); }
+Value add_list(Arguments a, Work& work) { return Value::append(a[0], a[1], work); }
 
 Value moved(Moment moment, std::int64_t nanos) {
     moment.seconds += nanos / 1'000'000'000;
@@ -111,7 +111,7 @@ Value greater(Arguments a) {
 Value greater_equals(Arguments a) {
     return compared(a, [](int order) { return order >= 0; });
 }
-Value in(Arguments a) { return Value::boolean(a[1].contains(a[0])); }
+Value in(Arguments a, Work& work) { return Value::boolean(a[1].contains(a[0], work)); }
 
 // The overloads of a relation.
 #define PORTHOLE_CEL_RELATION(id, sign, run)                                                                                        \

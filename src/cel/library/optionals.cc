@@ -41,9 +41,9 @@ Value value(Arguments a) { return a[0].has_value() ? Value(a[0].content()) : Val
 Value has_value(Arguments a) { return Value::boolean(a[0].has_value()); }
 Value first(Arguments a) { return a[0].count() ? Value::some(a[0].item(0)) : Value::none(); }
 Value last(Arguments a) { return a[0].count() ? Value::some(a[0].item(a[0].count() - 1)) : Value::none(); }
-Value unwrap(Arguments a) {
+Value unwrap(Arguments a, Work& work) {
     std::vector<Value> items;
-    for (std::size_t i = 0; i < a[0].count(); ++i) {
+    for (std::size_t i = 0; i < a[0].count() && work.look(); ++i) {
         const Value item = a[0].item(i);
         if (!item.is(Kind::Optional)) return Value::error("value " + item.to_string() + " is not optional");
         if (item.has_value()) items.push_back(item.content());

@@ -36,27 +36,27 @@ std::string special_double(double number, bool plain) {
     return std::string(number < 0 ? "-" : "") + (plain ? "Infinity" : "∞");
 }
 
-Text as_text(const Value& value, Style style);
+Text as_text(const Value& value, Style style, Work& work);
 
-Text list_text(const Value& value, Style style) {
+Text list_text(const Value& value, Style style, Work& work) {
     std::string text = "[";
-    for (std::size_t i = 0; i < value.count(); ++i) {
-        Text item = as_text(value.item(i), style);
+    for (std::size_t i = 0; i < value.count() && !work.is_used_up(); ++i) {
+        Text item = as_text(value.item(i), style, work);
         if (!item.mistake.empty()) return item;
         text += (i ? ", " : "") + item.text;
     }
     return {text + "]", ""};
 }
 
-Text map_text(const Value& value, Style style) {
+Text map_text(const Value& value, Style style, Work& work) {
     std::vector<std::pair<std::string, std::string>> entries;
-    for (std::size_t i = 0; i < value.count(); ++i) {
+    for (std::size_t i = 0; i < value.count() && !work.is_used_up(); ++i) {
         const Value::Entry entry = value.entry(i);
         if (!entry.first.is(Kind::String) && !entry.first.is(Kind::Bool) && !entry.first.is(Kind::Int) && !entry.first.is(Kind::Uint))
             return fail("no formatting function for map key of type " + type_name(entry.first));
-        Text one = as_text(entry.second, style);
+        Text one = as_text(entry.second, style, work);
         if (!one.mistake.empty()) return one;
-        entries.emplace_back(as_text(entry.first, style).text, std::move(one.text));
+        entries.emplace_back(as_text(entry.first, style, work).text, std::move(one.text));
     }
     std::ranges::sort(entries);
     std::string text = "{";
@@ -71,15 +71,18 @@ std::string double_clause(double number, Style style) {
 }
 
 /// %s. Within a list or map texts are quoted, unless the style is plain.
-Text as_text(const Value& value, Style style) {
+Text as_text(const Value& value, Style style, Work& work) {
+    // With what stands around it.
+    const bool is_text = value.is(Kind::String) || value.is(Kind::Bytes);
+    if (!work.look() || !work.make(sizeof(Text) + (is_text ? value.as_text().size() : 0))) return {};
     const bool quotes = style.nested && !style.plain;
     const Style inner{style.plain, true};
     switch (value.kind()) {
         case Kind::List:
-            return list_text(value, inner);
+            return list_text(value, inner, work);
         case Kind::Map:
         case Kind::Object:
-            return map_text(value, inner);
+            return map_text(value, inner, work);
         case Kind::String:
             return {quotes ? quote(value.as_text()) : std::string(value.as_text()), ""};
         case Kind::Bytes:
@@ -177,10 +180,10 @@ Text based(const Value& value, int base, bool upper, const char* name, const cha
     return {upper ? to_upper(text) : text, ""};
 }
 
-Text clause(char kind, const Value& value, std::optional<int> precision, bool plain) {
+Text clause(char kind, const Value& value, std::optional<int> precision, bool plain, Work& work) {
     switch (kind) {
         case 's':
-            return as_text(value, {plain, false});
+            return as_text(value, {plain, false}, work);
         case 'd':
             return decimal(value, plain);
         case 'f':
@@ -201,7 +204,7 @@ Text clause(char kind, const Value& value, std::optional<int> precision, bool pl
 
 }  // namespace
 
-Value format_string(std::string_view pattern, const Value& arguments, bool plain) {
+Value format_string(std::string_view pattern, const Value& arguments, bool plain, Work& work) {
     std::string text;
     std::size_t next = 0;
     for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -228,7 +231,8 @@ Value format_string(std::string_view pattern, const Value& arguments, bool plain
                     "could not parse formatting clause: error while parsing precision: error while converting precision to integer");
             precision = digits;
         }
-        Text one = clause(pattern[i], arguments.item(next++), precision, plain);
+        Text one = clause(pattern[i], arguments.item(next++), precision, plain, work);
+        if (!work.make(one.text.size())) return {};
         if (!one.mistake.empty()) return Value::error(std::move(one.mistake));
         text += one.text;
     }

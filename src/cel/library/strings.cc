@@ -53,12 +53,14 @@ Value index_of(Arguments a) {
     return Value::integer(Forward ? find_forward(text, wanted, offset) : find_backward(text, wanted, offset));
 }
 
-Value join(Arguments a) {
+Value join(Arguments a, Work& work) {
     std::string text;
+    const std::string_view between = a.size() > 1 ? a[1].as_text() : std::string_view();
     for (std::size_t i = 0; i < a[0].count(); ++i) {
         const Value item = a[0].item(i);
         if (!item.is(Kind::String)) return Value::error("join: invalid input: " + item.to_string());
-        if (i > 0 && a.size() > 1) text += a[1].as_text();
+        if (!work.look() || !work.make(between.size() + item.as_text().size())) return {};
+        if (i > 0) text += between;
         text += item.as_text();
     }
     return Value::string(std::move(text));
@@ -74,13 +76,14 @@ std::size_t step_at(std::string_view text, std::size_t at) {
     return size;
 }
 
-Value replace(Arguments a) {
+Value replace(Arguments a, Work& work) {
     const std::string_view text = a[0].as_text(), old = a[1].as_text(), by = a[2].as_text();
     std::int64_t left = a.size() > 3 ? a[3].as_int() : -1;
     std::string result;
     std::size_t at = 0;
     if (old.empty()) {
         for (; left != 0; --left) {
+            if (!work.make(by.size() + 1)) return {};
             result += by;
             if (at == text.size()) return Value::string(std::move(result));
             const std::size_t size = step_at(text, at);
@@ -92,17 +95,20 @@ Value replace(Arguments a) {
     for (; left != 0; --left) {
         const std::size_t found = text.find(old, at);
         if (found == std::string_view::npos) break;
+        if (!work.make(found - at + by.size())) return {};
         result.append(text.substr(at, found - at)).append(by);
         at = found + old.size();
     }
     return Value::string(std::move(result.append(text.substr(at))));
 }
 
-Value split(Arguments a) {
+Value split(Arguments a, Work& work) {
     const std::string_view text = a[0].as_text(), separator = a[1].as_text();
     const std::int64_t most = a.size() > 2 ? a[2].as_int() : -1;
     std::vector<Value> parts;
-    const auto add = [&](std::string_view part) { parts.push_back(Value::string(std::string(part))); };
+    const auto add = [&](std::string_view part) {
+        if (work.make(TextPartSize + part.size())) parts.push_back(Value::string(std::string(part)));
+    };
     if (most == 0) return Value::list({});
     std::size_t at = 0;
     const auto is_last = [&] { return most > 0 && static_cast<std::int64_t>(parts.size()) + 1 >= most; };
@@ -163,8 +169,8 @@ Value quoted(Arguments a) {
     return Value::string(text + "\"");
 }
 
-Value format(Arguments a) { return format_string(a[0].as_text(), a[1], false); }
-Value format_plain(Arguments a) { return format_string(a[0].as_text(), a[1], true); }
+Value format(Arguments a, Work& work) { return format_string(a[0].as_text(), a[1], false, work); }
+Value format_plain(Arguments a, Work& work) { return format_string(a[0].as_text(), a[1], true, work); }
 
 Value reverse(Arguments a) {
     Points points = to_code_points(a[0].as_text());

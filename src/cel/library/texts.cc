@@ -12,10 +12,12 @@ Value starts_with(Arguments a) { return Value::boolean(a[0].as_text().starts_wit
 Value ends_with(Arguments a) { return Value::boolean(a[0].as_text().ends_with(a[1].as_text())); }
 
 template <const char* Function>
-Value with_pattern(Arguments a) {
+Value with_pattern(Arguments a, Work& work) {
     const auto pattern = Regex::compile(a[1].as_text());
+    look_at_pattern(pattern, work);
+    if (work.is_used_up()) return {};
     if (!pattern) return Value::error((std::string_view(Function) == "matches" ? "" : "Illegal regex: ") + pattern.error().message);
-    return call_with_pattern(Function, *pattern, a);
+    return call_with_pattern(Function, *pattern, a, work);
 }
 constexpr char Matches[] = "matches", Find[] = "find", FindAll[] = "findAll";
 
@@ -42,7 +44,12 @@ constexpr LibraryFunction Regexes[] = {
 
 }  // namespace
 
-Value call_with_pattern(std::string_view function, const Regex& pattern, std::span<const Value> a) {
+void look_at_pattern(const Result<Regex>& pattern, Work& work) {
+    constexpr std::size_t InstructionsInStep = 8;
+    work.look((pattern ? pattern->size() : Regex::MostInstructions) / InstructionsInStep);
+}
+
+Value call_with_pattern(std::string_view function, const Regex& pattern, std::span<const Value> a, Work& work) {
     if (function == Matches) return Value::boolean(pattern.search(a[0].as_text()));
     if (function == Find) {
         const auto found = pattern.find(a[0].as_text());
@@ -53,6 +60,7 @@ Value call_with_pattern(std::string_view function, const Regex& pattern, std::sp
     std::vector<Value> found;
     if (left != 0) {
         pattern.find_all(a[0].as_text(), [&](std::string_view part) {
+            if (!work.make(TextPartSize + part.size())) return false;
             found.push_back(Value::string(std::string(part)));
             return --left != 0;
         });

@@ -12,6 +12,8 @@ namespace {
 
 using Arguments = std::span<const Value>;
 
+constexpr std::uint64_t WorkOfReading = 1000;
+
 enum class Part { Year, Month, DayOfYear, DayOfMonth, Date, Weekday, Hours, Minutes, Seconds, Milliseconds };
 
 Value part_of(const Moment& moment, std::int64_t offset, Part part) {
@@ -60,9 +62,11 @@ std::optional<std::int64_t> fixed_offset(std::string_view text, std::size_t colo
 }
 
 /// A name of the system's time zone database. It may not lead out of it.
-std::optional<std::int64_t> named_offset(const std::string& name, const Moment& moment) {
+std::optional<std::int64_t> named_offset(const std::string& name, const Moment& moment, Work& work) {
     if (name.empty() || name == "UTC") return 0;
     if (name.front() == '/' || name.contains("..") || name.contains('\\') || name.size() > 100) return {};
+    // Its file is read each time, for a cost of one.
+    if (!work.look(WorkOfReading)) return {};
     std::ifstream file("/usr/share/zoneinfo/" + name, std::ios::binary);
     if (!file) return {};
     const std::string content{std::istreambuf_iterator<char>(file), {}};
@@ -77,10 +81,10 @@ Value utc(Arguments a) {
 }
 
 template <Part Which>
-Value zoned(Arguments a) {
+Value zoned(Arguments a, Work& work) {
     const std::string zone(a[1].as_text());
     const std::size_t colon = zone.find(':');
-    const auto offset = colon == std::string::npos ? named_offset(zone, a[0].as_moment()) : fixed_offset(zone, colon);
+    const auto offset = colon == std::string::npos ? named_offset(zone, a[0].as_moment(), work) : fixed_offset(zone, colon);
     if (!offset) return Value::error("unknown time zone " + zone);
     return part_of(a[0].as_moment(), *offset, Which);
 }

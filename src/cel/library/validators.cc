@@ -2,24 +2,27 @@
 
 #include "base/regex.h"
 #include "base/time/time.h"
+#include "cel/library/libraries.h"
 
 namespace porthole::cel {
 namespace {
 
-bool is_valid(const Expression& call, const Expression& argument) {
+bool is_valid(const Expression& call, const Expression& argument, Work& work) {
     if (!argument.is(ExpressionKind::Literal) || !argument.literal.is(Kind::String)) return true;
     const std::string_view text = argument.literal.as_text();
     if (call.name == "duration") return parse_duration(text).has_value();
     if (call.name == "timestamp") return Moment::parse(text).has_value();
-    return Regex::compile(text).has_value();
+    const auto pattern = Regex::compile(text);
+    look_at_pattern(pattern, work);
+    return pattern.has_value();
 }
 
-void validate_call(const Expression& call, Issues& issues) {
+void validate_call(const Expression& call, Issues& issues, Work& work) {
     const bool converts = (call.name == "duration" || call.name == "timestamp") && !call.target && call.arguments.size() == 1;
     const bool matches = call.name == "matches" && call.arguments.size() + (call.target ? 1 : 0) == 2;
     if (!converts && !matches) return;
     const Expression& argument = *call.arguments.back();
-    if (!is_valid(call, argument)) issues.add(argument.location, "invalid " + call.name + " argument");
+    if (!is_valid(call, argument, work)) issues.add(argument.location, "invalid " + call.name + " argument");
 }
 
 template <class Visit>
@@ -43,9 +46,10 @@ bool is_same(const Expression& entry, bool is_optional, TypeRef& first, Issues& 
 
 }  // namespace
 
-void validate_literals(const Expression& node, Issues& issues) {
-    if (node.is(ExpressionKind::Call)) validate_call(node, issues);
-    for_each_child(node, [&](const Expression& child) { validate_literals(child, issues); });
+void validate_literals(const Expression& node, Issues& issues, Work& work) {
+    if (work.is_used_up()) return;
+    if (node.is(ExpressionKind::Call)) validate_call(node, issues, work);
+    for_each_child(node, [&](const Expression& child) { validate_literals(child, issues, work); });
 }
 
 void validate_homogeneous(const Expression& node, Issues& issues) {

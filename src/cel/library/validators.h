@@ -4,7 +4,7 @@
 namespace porthole::cel {
 
 /// Adds an issue for each literal that can only fail: durations, timestamps and patterns.
-void validate_literals(const Expression& root, Issues& issues);
+void validate_literals(const Expression& root, Issues& issues, Work& work);
 
 /// Adds an issue for each list or map written in the expression whose elements are not of one type. Arguments of `format` may mix.
 void validate_homogeneous(const Expression& root, Issues& issues);

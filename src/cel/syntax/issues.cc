@@ -11,7 +11,7 @@
 namespace porthole::cel {
 namespace {
 
-constexpr std::size_t MostReported = 100, LongestSnippet = 16384;
+constexpr std::size_t MostReported = 100, LongestSnippet = 16384, LongestText = std::size_t{64} << 10;
 
 std::size_t length_of(char lead) {
     const auto byte = static_cast<unsigned char>(lead);
@@ -41,8 +41,12 @@ std::string Issues::to_string() const {
     std::ranges::sort(order, {}, [this](std::size_t index) { return std::pair(issues_[index].location, index); });
     const std::vector<std::string_view> lines = split_views(source_, '\n');
     std::string text;
+    std::size_t shown = 0;
     for (const std::size_t index : order) {
         const Issue& issue = issues_[index];
+        // Differs from Kubernetes, where each issue of a long line repeats it.
+        if (text.size() > LongestText) break;
+        ++shown;
         if (!text.empty()) text += '\n';
         if (issue.location.line == 0) {
             text += "ERROR: <input>:-1:0: " + issue.message;
@@ -55,7 +59,7 @@ std::string Issues::to_string() const {
         std::ranges::replace(line, '\t', ' ');
         text += "\n | " + line + "\n | " + snippet(line, issue.location.column);
     }
-    if (count_ > MostReported) text += fmt::format("\n{} more errors were truncated", count_ - MostReported);
+    if (count_ > shown) text += fmt::format("\n{} more errors were truncated", count_ - shown);
     return text;
 }
 

@@ -1,7 +1,6 @@
 #include "cel/syntax/parser.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <optional>
@@ -11,9 +10,6 @@
 namespace porthole::cel {
 namespace {
 
-constexpr std::array<std::string_view, 17> Reserved = {"as",        "break",  "const",  "continue", "else", "for",
-                                                       "function",  "if",     "import", "let",      "loop", "package",
-                                                       "namespace", "return", "var",    "void",     "while"};
 constexpr const char* ExpectedOperand =
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
 constexpr const char* ExpectedOperator =
@@ -40,6 +36,7 @@ public:
         if (!failed_ && !peek().is(TokenKind::End)) unexpected(ExpectedOperator);
         return failed_ || !issues_.empty() ? nullptr : std::move(expression);
     }
+    std::size_t nodes() const { return nodes_; }
 
 private:
     const Token& peek(std::size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
@@ -308,7 +305,7 @@ private:
             return parse_object(std::move(type));
         }
         const Token name = take();
-        if (std::ranges::find(Reserved, name.text) != Reserved.end()) return fail(start, "reserved identifier: " + std::string(name.text));
+        if (is_reserved(name.text)) return fail(start, "reserved identifier: " + std::string(name.text));
         if (peek().is("(")) {
             const Location location = peek().location;
             return limited(make_call(location, dot + std::string(name.text), nullptr, parse_arguments()));
@@ -371,14 +368,25 @@ private:
 
 }  // namespace
 
-ExpressionPtr parse(std::string_view source, const std::vector<Macro>& macros, const ParseLimits& limits, Issues& issues) {
+std::string qualified_name(const Expression& expression) {
+    if (expression.is(ExpressionKind::Identifier)) return expression.name;
+    if (!expression.is(ExpressionKind::Select) || expression.is_test) return {};
+    std::string name = qualified_name(*expression.target);
+    return name.empty() ? name : name + "." + expression.name;
+}
+
+ExpressionPtr parse(std::string_view source, const std::vector<Macro>& macros, const ParseLimits& limits, Issues& issues, Work& work) {
     const std::uint64_t size = code_points(source);
     if (size > limits.code_points) {
         issues.add({}, "expression code point size exceeds limit: size: " + std::to_string(size) + ", limit " +
                            std::to_string(limits.code_points));
         return nullptr;
     }
-    return Parser(source, macros, limits, issues).run();
+    Parser parser(source, macros, limits, issues);
+    ExpressionPtr parsed = parser.run();
+    work.read(source.size());
+    work.look(parser.nodes());
+    return parsed;
 }
 
 }  // namespace porthole::cel

@@ -29,8 +29,11 @@ struct ParseLimits {
     std::size_t code_points, depth, nodes;
 };
 
-/// The tree of `source`, with macros expanded; nullptr where there are issues.
-ExpressionPtr parse(std::string_view source, const std::vector<Macro>& macros, const ParseLimits& limits, Issues& issues);
+/// The tree of `source`, with macros expanded; nullptr where there are issues. A node is a step of work.
+ExpressionPtr parse(std::string_view source, const std::vector<Macro>& macros, const ParseLimits& limits, Issues& issues, Work& work);
+
+/// "a.b.c" of nested selections of an identifier; "" for other trees.
+std::string qualified_name(const Expression& expression);
 
 /// Makes the nodes of one macro's expansion, all at the place of the call.
 class NodeMaker {

@@ -141,27 +141,69 @@ std::string Value::to_string() const {
             return seconds_text(as_nanos());
         case Kind::Type:
             return as_type()->name;
-        case Kind::Optional:
-            return has_value() ? "optional(" + content().to_string() + ")" : "optional.none()";
         case Kind::Opaque:
             return as_opaque().text();
-        case Kind::List: {
-            std::string text = "[";
-            for (std::size_t i = 0; i < count(); ++i) text += (i ? ", " : "") + item(i).to_string();
-            return text + "]";
-        }
-        default: {
-            std::string text = "{";
-            for (std::size_t i = 0; i < count(); ++i) {
-                const Entry one = entry(i);
-                text += (i ? ", " : "") + one.first.to_string() + ": " + one.second.to_string();
+        default:
+            break;
+    }
+    std::string text;
+    write(text);
+    if (text.size() <= LongestText) return text;
+    std::size_t end = LongestText;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+    text.resize(end);
+    return text + "...";
+}
+
+void Value::write(std::string& text) const {
+    if (text.size() > LongestText) return;
+    switch (kind_) {
+        case Kind::String:
+        case Kind::Bytes:
+            text += as_text().substr(0, LongestText + 1);
+            break;
+        case Kind::Optional:
+            if (!has_value()) {
+                text += "optional.none()";
+                break;
             }
-            return text + "}";
-        }
+            text += "optional(";
+            content().write(text);
+            text += ")";
+            break;
+        case Kind::List:
+            text += "[";
+            for (std::size_t i = 0; i < count() && text.size() <= LongestText; ++i) {
+                if (i) text += ", ";
+                item(i).write(text);
+            }
+            text += "]";
+            break;
+        case Kind::Map:
+        case Kind::Object:
+            text += "{";
+            for (std::size_t i = 0; i < count() && text.size() <= LongestText; ++i) {
+                const Entry one = entry(i);
+                if (i) text += ", ";
+                one.first.write(text);
+                text += ": ";
+                one.second.write(text);
+            }
+            text += "}";
+            break;
+        default:
+            text += to_string();
     }
 }
 
 std::optional<schema::Value> Value::to_tree() const {
+    Work work({.bytes = LargestTree});
+    return to_tree(work);
+}
+
+std::optional<schema::Value> Value::to_tree(Work& work) const {
+    const bool is_text = kind_ == Kind::String || kind_ == Kind::Bytes;
+    if (is_lazy_ || !work.make(sizeof(schema::Value) + (is_text ? as_text().size() : 0))) return {};
     switch (kind_) {
         case Kind::Null:
             return schema::Value();
@@ -183,11 +225,11 @@ std::optional<schema::Value> Value::to_tree() const {
         case Kind::Duration:
             return schema::Value(seconds_text(as_nanos()));
         case Kind::Optional:
-            return has_value() ? content().to_tree() : schema::Value();
+            return has_value() ? content().to_tree(work) : schema::Value();
         case Kind::List: {
             schema::Array items;
             for (std::size_t i = 0; i < count(); ++i) {
-                auto one = item(i).to_tree();
+                auto one = item(i).to_tree(work);
                 if (!one) return {};
                 items.push_back(*std::move(one));
             }
@@ -198,9 +240,10 @@ std::optional<schema::Value> Value::to_tree() const {
             schema::Object members;
             for (std::size_t i = 0; i < count(); ++i) {
                 const Entry one = entry(i);
-                auto value = one.second.to_tree();
+                auto value = one.second.to_tree(work);
                 if (!value) return {};
                 std::string key = one.first.to_string();
+                if (!work.make(key.size())) return {};
                 // A view's members keep the names that they have in JSON.
                 if (is_view_) key = (data_.tree->as_object().begin() + static_cast<std::ptrdiff_t>(i))->key;
                 if (kind_ == Kind::Object && type()->object) {

@@ -13,19 +13,12 @@ TypeRef simple(TypeKind kind, const char* name) {
     return std::make_shared<const Type>(std::move(type));
 }
 
-void set_parameters(Type& type, std::vector<TypeRef> parameters) {
-    std::uint64_t size = 1;
-    for (const TypeRef& parameter : parameters) size += parameter->size;
-    type.size = static_cast<std::uint32_t>(std::min<std::uint64_t>(size, UINT32_MAX));
-    type.parameters = std::move(parameters);
-}
-
 TypeRef compound(TypeKind kind, std::string name, std::vector<TypeRef> parameters) {
     Type type;
     type.kind = kind;
     type.name = std::move(name);
-    set_parameters(type, std::move(parameters));
-    return std::make_shared<const Type>(std::move(type));
+    type.is_generic = kind == TypeKind::Parameter;
+    return types::with_parameters(type, std::move(parameters));
 }
 
 constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -70,7 +63,7 @@ const ObjectField* ObjectType::find(std::string_view field) const {
     if (is_open) return &any;
     auto found = fields.find(field);
     // Since 1.31 a word of the language is a field's name, too: self.namespace.
-    if (found == fields.end() && std::ranges::find(Reserved, field) != Reserved.end()) found = fields.find(escape_property(field));
+    if (found == fields.end() && is_reserved(field)) found = fields.find(escape_property(field));
     return found == fields.end() ? nullptr : &found->second;
 }
 
@@ -148,16 +141,21 @@ TypeRef object(const ObjectType& object) {
     return std::make_shared<const Type>(std::move(type));
 }
 
-TypeRef bounded(const TypeRef& type, std::uint64_t max_size) {
-    Type copy = *type;
-    copy.max_size = max_size;
+TypeRef with_parameters(const Type& type, std::vector<TypeRef> parameters) {
+    Type copy = type;
+    copy.size = 1;
+    copy.is_generic = type.is(TypeKind::Parameter);
+    for (const TypeRef& parameter : parameters) {
+        if (__builtin_add_overflow(copy.size, parameter->size, &copy.size)) copy.size = UINT64_MAX;
+        copy.is_generic = copy.is_generic || parameter->is_generic;
+    }
+    copy.parameters = std::move(parameters);
     return std::make_shared<const Type>(std::move(copy));
 }
 
-TypeRef with_parameters(const TypeRef& type, std::vector<TypeRef> parameters) {
-    if (std::ranges::equal(type->parameters, parameters)) return type;
+TypeRef bounded(const TypeRef& type, std::uint64_t max_size) {
     Type copy = *type;
-    set_parameters(copy, std::move(parameters));
+    copy.max_size = max_size;
     return std::make_shared<const Type>(std::move(copy));
 }
 
@@ -178,9 +176,11 @@ TypeRef list_of(TypeRef element, ListSemantics semantics, std::vector<std::strin
 
 }  // namespace types
 
+bool is_reserved(std::string_view word) { return std::ranges::find(Reserved, word) != Reserved.end(); }
+
 std::string escape_property(std::string_view property) {
     if (property.empty()) return {};
-    if (std::ranges::find(Reserved, property) != Reserved.end()) return "__" + std::string(property) + "__";
+    if (is_reserved(property)) return "__" + std::string(property) + "__";
     if (!is_letter(property.front()) && property.front() != '_') return {};
     std::string escaped;
     for (std::size_t i = 0; i < property.size(); ++i) {

@@ -44,19 +44,21 @@ struct Type {
     std::string name;  ///< "int", "list", "net.IP", "Object.spec", "A"
     std::vector<TypeRef> parameters;
     const ObjectType* object = nullptr;
+    /// How many types it consists of; types are shared, and may so be larger than memory.
+    std::uint64_t size = 1;
+    bool is_generic = false;  ///< a Parameter, or has one
 
     /// The most elements, members, characters or bytes that the schema allows, for cost estimation; Unbounded where it does not say.
     /// Upstream gives numbers and booleans of a custom resource's schema 0.
     std::uint64_t max_size = Unbounded;
     ListSemantics list = ListSemantics::Atomic;
     std::vector<std::string> list_keys;  ///< of ListSemantics::Map: JSON names
-    std::uint32_t size = 1;              ///< types in its text, itself included; shared ones count each time, UINT32_MAX for more
 
     bool is(TypeKind other) const { return kind == other; }
     bool is_dyn() const { return kind == TypeKind::Dyn; }
     bool is_any() const { return is_dyn() && name == "any"; }
     bool is_optional() const { return kind == TypeKind::Opaque && name == "optional_type"; }
-    /// Name and parameters agree.
+    /// Name and parameters agree. Takes up to `size` steps.
     bool operator==(const Type& other) const;
     /// As messages of the checker show it: "list(int)", "map(string, dyn)", "timestamp".
     std::string to_string() const;
@@ -120,13 +122,16 @@ TypeRef type_of(TypeRef type = nullptr);  ///< nullptr: of any type
 TypeRef parameter(std::string name);
 TypeRef opaque(std::string name, std::vector<TypeRef> parameters = {});
 TypeRef object(const ObjectType& object);
+/// A copy with other parameters.
+TypeRef with_parameters(const Type& type, std::vector<TypeRef> parameters);
 /// A copy with the schema's bound.
 TypeRef bounded(const TypeRef& type, std::uint64_t max_size);
-/// A copy with other parameters; the type itself where they are the same.
-TypeRef with_parameters(const TypeRef& type, std::vector<TypeRef> parameters);
 /// A list that equality and `+` treat as a set, or as a map by `keys`.
 TypeRef list_of(TypeRef element, ListSemantics semantics, std::vector<std::string> keys, std::uint64_t max_size = Type::Unbounded);
 }  // namespace types
+
+/// A word of the language, which is not an identifier: "in", "namespace".
+bool is_reserved(std::string_view word);
 
 /// The name by which expressions select a property, as Kubernetes escapes it: "a.b" is a__dot__b, "namespace" is __namespace__.
 /// "" where it has none: a property that is not an identifier after escaping.

@@ -1,12 +1,13 @@
 #include "cel/values/value.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
-#include <unordered_map>
 
 #include "base/base64.h"
 #include "base/time/time.h"
+#include "cel/values/keyed_hash.h"
 
 namespace porthole::cel {
 
@@ -17,47 +18,38 @@ struct TextData : Shared {
     std::string text;
 };
 
+/// What has values within it.
+struct Composite : Shared {
+    std::uint32_t depth = 1;
+
+    void deepen(const Value& part) { depth = std::max(depth, part.depth() + 1); }
+};
+
 /// The items of a list that an expression made.
-struct ListData : Shared {
+struct ListData : Composite {
     std::vector<Value> items;
     const Type* type = nullptr;  ///< of the object's list from which it was made by `+`
 };
 
 /// The entries of a map in order of insertion, with an index once it is worth it.
-struct MapData : Shared {
-    struct Hash {
-        std::size_t operator()(const Value& value) const { return value.hash(); }
-    };
-    struct Equal {
-        bool operator()(const Value& a, const Value& b) const { return a.equals(b); }
-    };
+struct MapData : Composite {
     static constexpr std::size_t SmallSize = 8;
 
-    const Value* find(const Value& key) const;
+    const Value* find(const Value& key, Work& work) const;
     /// Replaces the value of a key that is there.
-    void put(Value key, Value value);
+    void put(Value key, Value value, Work& work);
 
     std::vector<Value::Entry> entries;
     std::optional<Value> missing;  ///< what reading an absent key yields; nothing: an error
 
 private:
-    std::unordered_map<Value, std::size_t, Hash, Equal> index_;
+    ValueIndex index_;
 };
 
 /// The fields of an object that an expression made, in their order.
-struct ObjectData : Shared {
-    struct Field {
-        std::string name;
-        mutable Value value;
-        mutable std::function<Value()> make;  ///< until it is read
-
-        const Value& get() const {
-            if (make) value = std::exchange(make, nullptr)();
-            return value;
-        }
-    };
+struct ObjectData : Composite {
     TypeRef type;
-    std::vector<Field> fields;
+    std::vector<std::pair<std::string, Value>> fields;
 };
 
 /// A type as a value.
@@ -67,8 +59,8 @@ struct TypeData : Shared {
 };
 
 /// The content of an optional that has one.
-struct OptionalData : Shared {
-    explicit OptionalData(Value value) : content(std::move(value)) {}
+struct OptionalData : Composite {
+    explicit OptionalData(Value value) : content(std::move(value)) { deepen(content); }
     Value content;
 };
 
@@ -104,27 +96,45 @@ std::optional<int> compare_numbers(const Value& left, const Value& right) {
 
 }  // namespace
 
-const Value* MapData::find(const Value& key) const {
+void ValueIndex::put(const Value& value, std::size_t place, Work& work) {
+    const std::size_t hash = value.hash(work);
+    const auto [first, last] = places_.equal_range(hash);
+    const auto found = std::find_if(first, last, [&](const auto& one) { return one.second.value.equals(value, work); });
+    if (found != last)
+        found->second.place = place;
+    else
+        places_.emplace(hash, Entry{value, place});
+}
+
+const std::size_t* ValueIndex::find(const Value& value, Work& work) const {
+    const auto [first, last] = places_.equal_range(value.hash(work));
+    const auto found = std::find_if(first, last, [&](const auto& one) { return one.second.value.equals(value, work); });
+    return found == last ? nullptr : &found->second.place;
+}
+
+const Value* MapData::find(const Value& key, Work& work) const {
     if (!index_.empty()) {
-        const auto found = index_.find(key);
-        return found == index_.end() ? nullptr : &entries[found->second].second;
+        const std::size_t* found = index_.find(key, work);
+        return found ? &entries[*found].second : nullptr;
     }
     for (const Value::Entry& entry : entries) {
-        if (entry.first.equals(key)) return &entry.second;
+        if (entry.first.equals(key, work)) return &entry.second;
     }
     return nullptr;
 }
 
-void MapData::put(Value key, Value value) {
-    if (const Value* there = find(key)) {
+void MapData::put(Value key, Value value, Work& work) {
+    deepen(key);
+    deepen(value);
+    if (const Value* there = find(key, work)) {
         const_cast<Value&>(*there) = std::move(value);
         return;
     }
     entries.emplace_back(std::move(key), std::move(value));
     if (!index_.empty())
-        index_.emplace(entries.back().first, entries.size() - 1);
+        index_.put(entries.back().first, entries.size() - 1, work);
     else if (entries.size() > SmallSize)
-        for (std::size_t i = 0; i < entries.size(); ++i) index_.emplace(entries[i].first, i);
+        for (std::size_t i = 0; i < entries.size(); ++i) index_.put(entries[i].first, i, work);
 }
 
 Value Value::boolean(bool value) {
@@ -186,14 +196,19 @@ Value Value::duration(std::int64_t nanos) {
 Value Value::list(std::vector<Value> items) {
     auto* data = new ListData;
     data->items = std::move(items);
+    for (const Value& item : data->items) data->deepen(item);
     Value made;
     made.kind_ = Kind::List;
     made.owner_ = SharedRef(data);
     return made;
 }
 Value Value::map(std::vector<Entry> entries) {
+    Work work;
+    return map(std::move(entries), work);
+}
+Value Value::map(std::vector<Entry> entries, Work& work) {
     auto* data = new MapData;
-    for (Entry& entry : entries) data->put(std::move(entry.first), std::move(entry.second));
+    for (Entry& entry : entries) data->put(std::move(entry.first), std::move(entry.second), work);
     Value made;
     made.kind_ = Kind::Map;
     made.owner_ = SharedRef(data);
@@ -207,19 +222,18 @@ Value Value::map_with_default(std::vector<Entry> entries, Value missing) {
 Value Value::object(TypeRef type, std::vector<std::pair<std::string, Value>> fields) {
     auto* data = new ObjectData;
     data->type = std::move(type);
-    for (auto& [name, value] : fields) data->fields.push_back({std::move(name), std::move(value), nullptr});
+    data->fields = std::move(fields);
+    for (const auto& [name, value] : data->fields) data->deepen(value);
     Value made;
     made.kind_ = Kind::Object;
     made.owner_ = SharedRef(data);
     return made;
 }
-Value Value::lazy_object(TypeRef type, std::vector<std::pair<std::string, std::function<Value()>>> fields) {
-    auto* data = new ObjectData;
-    data->type = std::move(type);
-    for (auto& [name, make] : fields) data->fields.push_back({std::move(name), {}, std::move(make)});
+Value Value::lazy_object(const LazyFields& fields) {
     Value made;
     made.kind_ = Kind::Object;
-    made.owner_ = SharedRef(data);
+    made.is_lazy_ = true;
+    made.data_.lazy = &fields;
     return made;
 }
 Value Value::type(TypeRef type) {
@@ -338,7 +352,13 @@ Value Value::of(const schema::Value& tree, const Type* type) {
     }
 }
 
+std::uint32_t Value::depth() const {
+    const bool is_composite = kind_ == Kind::List || kind_ == Kind::Map || kind_ == Kind::Object || kind_ == Kind::Optional;
+    return is_composite && owner_.get() ? static_cast<const Composite&>(*owner_.get()).depth : 0;
+}
+
 std::size_t Value::count() const {
+    if (is_lazy_) return 0;
     if (is_view_) return kind_ == Kind::List ? data_.tree->as_array().size() : data_.tree->as_object().size();
     switch (kind_) {
         case Kind::List:
@@ -360,8 +380,8 @@ Value Value::item(std::size_t index) const {
 Value::Entry Value::entry(std::size_t index) const {
     if (!is_view_) {
         if (kind_ == Kind::Object) {
-            const ObjectData::Field& field = object_data().fields[index];
-            return {string_view(field.name), field.get()};
+            const auto& [name, value] = object_data().fields[index];
+            return {string_view(name), value};
         }
         return map_data().entries[index];
     }
@@ -376,14 +396,16 @@ Value::Entry Value::entry(std::size_t index) const {
 }
 
 std::optional<Value> Value::find(std::string_view key) const {
+    if (is_lazy_) return data_.lazy->field(key);
     if (!is_view_) {
         if (kind_ == Kind::Object) {
-            for (const ObjectData::Field& field : object_data().fields) {
-                if (field.name == key) return field.get();
+            for (const auto& [name, value] : object_data().fields) {
+                if (name == key) return value;
             }
             return {};
         }
-        const Value* found = map_data().find(string_view(key));
+        Work work;  // of comparing texts
+        const Value* found = map_data().find(string_view(key), work);
         return found ? std::optional(*found) : map_data().missing;
     }
     const Type* type = extra_.type;
@@ -398,16 +420,16 @@ std::optional<Value> Value::find(std::string_view key) const {
     return of(*found, type && type->is(TypeKind::Map) ? type->parameters[1].get() : nullptr);
 }
 
-std::optional<Value> Value::find(const Value& key) const {
+std::optional<Value> Value::find(const Value& key, Work& work) const {
     if (is_view_ || kind_ == Kind::Object) return key.is(Kind::String) ? find(key.as_text()) : std::nullopt;
-    const Value* found = map_data().find(key);
+    const Value* found = map_data().find(key, work);
     return found ? std::optional(*found) : map_data().missing;
 }
 
-bool Value::contains(const Value& key, Work* work) const {
-    if (kind_ == Kind::Map && !is_view_) return map_data().find(key);
-    if (kind_ != Kind::List) return find(key).has_value();
-    for (std::size_t i = 0, end = count(); i < end; ++i) {
+bool Value::contains(const Value& key, Work& work) const {
+    if (kind_ == Kind::Map && !is_view_) return map_data().find(key, work) != nullptr;
+    if (kind_ != Kind::List) return find(key, work).has_value();
+    for (std::size_t i = 0, end = count(); i < end && !work.is_used_up(); ++i) {
         if (item(i).equals(key, work)) return true;
     }
     return false;
@@ -440,7 +462,7 @@ TypeRef Value::type() const {
         case Kind::Map:
             return AnyMap;
         case Kind::Object:
-            return object_data().type;
+            return is_lazy_ ? data_.lazy->type() : object_data().type;
         case Kind::Type:
             return AnyType;
         case Kind::Optional:
@@ -487,67 +509,81 @@ class ItemIndex {
 public:
     explicit ItemIndex(const Type& type) : type_(type) {}
 
-    void put(const Value& item, std::size_t position) { positions_.insert_or_assign(identity(item), position); }
-    std::optional<std::size_t> find(const Value& item) const {
-        const auto found = positions_.find(identity(item));
-        return found == positions_.end() ? std::nullopt : std::optional(found->second);
-    }
+    void put(const Value& item, std::size_t position, Work& work) { positions_.put(identity(item), position, work); }
+    const std::size_t* find(const Value& item, Work& work) const { return positions_.find(identity(item), work); }
 
 private:
     Value identity(const Value& item) const { return type_.list == ListSemantics::Set ? item : Value::list(keys_of(item, type_)); }
 
     const Type& type_;
-    std::unordered_map<Value, std::size_t, MapData::Hash, MapData::Equal> positions_;
+    ValueIndex positions_;
 };
 
 /// The order of items does not matter. Requires lists of one size.
-bool equal_unordered(const Value& left, const Value& right, const Type& type, Work* work) {
+bool equal_unordered(const Value& left, const Value& right, const Type& type, Work& work) {
     ItemIndex index(type);
-    for (std::size_t i = 0; i < left.count(); ++i) index.put(left.item(i), i);
-    for (std::size_t i = 0; i < right.count(); ++i) {
+    for (std::size_t i = 0; i < left.count() && !work.is_used_up(); ++i) index.put(left.item(i), i, work);
+    for (std::size_t i = 0; i < right.count() && !work.is_used_up(); ++i) {
         const Value item = right.item(i);
-        const auto found = index.find(item);
+        const std::size_t* found = index.find(item, work);
         if (!found || !left.item(*found).equals(item, work)) return false;
     }
     return true;
+}
+
+/// Counts a tree as values that are looked at.
+void look_at(const schema::Value& tree, Work& work) {
+    if (!work.look()) return;
+    if (tree.is_string()) {
+        work.read(tree.as_string().size());
+    } else if (tree.is_array()) {
+        for (const schema::Value& item : tree.as_array()) look_at(item, work);
+    } else if (tree.is_object()) {
+        for (const schema::Member& member : tree.as_object()) look_at(member.value, work);
+    }
 }
 
 }  // namespace
 
 const Type* Value::list_type() const { return is_view_ ? extra_.type : list_data().type; }
 
-bool Value::lists_equal(const Value& other, Work* work) const {
+bool Value::lists_equal(const Value& other, Work& work) const {
     const std::size_t size = count();
     if (size != other.count()) return false;
     if (const Type* type = list_type(); type && type->list != ListSemantics::Atomic) return equal_unordered(*this, other, *type, work);
-    for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t i = 0; i < size && !work.is_used_up(); ++i) {
         if (!item(i).equals(other.item(i), work)) return false;
     }
     return true;
 }
 
-bool Value::maps_equal(const Value& other, Work* work) const {
+bool Value::maps_equal(const Value& other, Work& work) const {
     const std::size_t size = count();
     if (size != other.count()) return false;
     const ObjectType* object = is_view_ && other.is_view_ && extra_.type ? extra_.type->object : nullptr;
-    for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t i = 0; i < size && !work.is_used_up(); ++i) {
         const Entry one = entry(i);
         if (object && !object->find(one.first.as_text())) {
             // What the schema does not describe is compared as it is.
             const std::string key(one.first.as_text());
             const schema::Value* there = other.data_.tree->find(key);
+            if (there) look_at(*there, work);
             if (!there || *there != *data_.tree->find(key)) return false;
             continue;
         }
-        const std::optional<Value> found = other.find(one.first);
+        const std::optional<Value> found = other.find(one.first, work);
         if (!found ? !one.second.is(Kind::Null) : !one.second.equals(*found, work)) return false;
     }
     return true;
 }
 
-bool Value::equals(const Value& other, Work* work) const {
-    constexpr std::size_t BytesInStep = 64;
-    if (work && !work->add(1 + (kind_ == Kind::String || kind_ == Kind::Bytes ? extra_.size / BytesInStep : 0))) return false;
+bool Value::equals(const Value& other) const {
+    Work work;
+    return equals(other, work);
+}
+
+bool Value::equals(const Value& other, Work& work) const {
+    if (!work.look() || ((kind_ == Kind::String || kind_ == Kind::Bytes) && !work.read(extra_.size))) return false;
     if (is_numeric() && other.is_numeric()) return compare_numbers(*this, other) == 0;
     if (kind_ != other.kind_) return false;
     switch (kind_) {
@@ -567,6 +603,7 @@ bool Value::equals(const Value& other, Work* work) const {
         case Kind::Map:
             return maps_equal(other, work);
         case Kind::Object:
+            if (is_lazy_ || other.is_lazy_) return is_lazy_ && other.is_lazy_ && data_.lazy == other.data_.lazy;
             return object_data().type->name == other.object_data().type->name && maps_equal(other, work);
         case Kind::Type:
             return as_type()->name == other.as_type()->name;
@@ -597,35 +634,37 @@ std::optional<int> Value::compare(const Value& other) const {
     }
 }
 
-std::size_t Value::hash() const {
+std::size_t Value::hash(Work& work) const {
+    if (!work.look()) return 0;
     switch (kind_) {
         case Kind::Bool:
             return as_bool() ? 1 : 2;
         // One amount has one hash, whatever its kind.
         case Kind::Int:
-            return std::hash<double>()(static_cast<double>(as_int()));
+            return keyed_hash(static_cast<double>(as_int()));
         case Kind::Uint:
-            return std::hash<double>()(static_cast<double>(as_uint()));
+            return keyed_hash(static_cast<double>(as_uint()));
         case Kind::Double:
-            return std::hash<double>()(as_double());
+            return keyed_hash(as_double());
         case Kind::String:
         case Kind::Bytes:
-            return std::hash<std::string_view>()(as_text());
+            work.read(extra_.size);
+            return keyed_hash(as_text());
         case Kind::Timestamp:
         case Kind::Duration:
-            return std::hash<std::int64_t>()(data_.integer);
+            return keyed_hash(data_.integer);
         // Sums, because the order of items may not matter; a field that is null counts as absent.
         case Kind::List: {
             std::size_t sum = 0;
-            for (std::size_t i = 0, end = count(); i < end; ++i) sum += item(i).hash();
+            for (std::size_t i = 0, end = count(); i < end && !work.is_used_up(); ++i) sum += item(i).hash(work);
             return sum;
         }
         case Kind::Map:
         case Kind::Object: {
             std::size_t sum = 0;
-            for (std::size_t i = 0, end = count(); i < end; ++i) {
+            for (std::size_t i = 0, end = count(); i < end && !work.is_used_up(); ++i) {
                 const Entry one = entry(i);
-                if (!one.second.is(Kind::Null)) sum += one.first.hash() * 31 + one.second.hash();
+                if (!one.second.is(Kind::Null)) sum += keyed_hash(std::array{one.first.hash(work), one.second.hash(work)});
             }
             return sum;
         }
@@ -634,43 +673,65 @@ std::size_t Value::hash() const {
     }
 }
 
-Value Value::append(Value list, const Value& more) {
+bool Value::count_parts(Work& work) const {
+    if (!work.make(sizeof(Value)) || !work.look()) return false;
+    if (kind_ == Kind::String || kind_ == Kind::Bytes) return work.make(extra_.size);
+    if (kind_ == Kind::Optional) return !has_value() || content().count_parts(work);
+    for (std::size_t i = 0, end = count(); i < end; ++i) {
+        if (kind_ == Kind::List) {
+            if (!item(i).count_parts(work)) return false;
+        } else {
+            const Entry one = entry(i);
+            if (!one.first.count_parts(work) || !one.second.count_parts(work)) return false;
+        }
+    }
+    return true;
+}
+
+Value Value::append(Value list, const Value& more, Work& work) {
     const Type* type = list.list_type();
-    if (list.is_view_ || !list.owner_.is_unique()) {
+    const bool in_place = !list.is_view_ && list.owner_.is_unique();
+    const std::size_t size = list.count(), added = more.count();
+    const std::size_t copied = in_place ? added : size + added;
+    if (!work.look(copied) || !work.make(copied * sizeof(Value))) return list;
+    if (!in_place) {
         std::vector<Value> items;
-        const std::size_t size = list.count();
-        items.reserve(size + more.count());
+        items.reserve(size + added);
         for (std::size_t i = 0; i < size; ++i) items.push_back(list.item(i));
         list = Value::list(std::move(items));
         const_cast<ListData&>(list.list_data()).type = type;
     }
-    auto& items = const_cast<ListData&>(list.list_data()).items;
+    auto& data = const_cast<ListData&>(list.list_data());
     if (!type || type->list == ListSemantics::Atomic) {
-        for (std::size_t i = 0, end = more.count(); i < end; ++i) items.push_back(more.item(i));
+        for (std::size_t i = 0; i < added; ++i) data.deepen(data.items.emplace_back(more.item(i)));
         return list;
     }
     ItemIndex index(*type);
-    for (std::size_t i = 0; i < items.size(); ++i) index.put(items[i], i);
-    for (std::size_t i = 0, end = more.count(); i < end; ++i) {
+    for (std::size_t i = 0; i < size && !work.is_used_up(); ++i) index.put(data.items[i], i, work);
+    for (std::size_t i = 0; i < added && !work.is_used_up(); ++i) {
         Value item = more.item(i);
-        if (const auto there = index.find(item)) {
-            items[*there] = std::move(item);
+        data.deepen(item);
+        if (const std::size_t* there = index.find(item, work)) {
+            data.items[*there] = std::move(item);
         } else {
-            index.put(item, items.size());
-            items.push_back(std::move(item));
+            index.put(item, data.items.size(), work);
+            data.items.push_back(std::move(item));
         }
     }
     return list;
 }
 
-Value Value::insert(Value map, Value key, Value value) {
-    if (map.find(key)) return error("insert failed: key " + key.to_string() + " already exists");
-    if (map.is_view_ || !map.owner_.is_unique()) {
+Value Value::insert(Value map, Value key, Value value, Work& work) {
+    if (map.find(key, work)) return error("insert failed: key " + key.to_string() + " already exists");
+    const bool in_place = !map.is_view_ && map.owner_.is_unique();
+    const std::size_t copied = in_place ? 1 : map.count() + 1;
+    if (!work.look(copied) || !work.make(copied * sizeof(Entry))) return map;
+    if (!in_place) {
         std::vector<Entry> entries;
         for (std::size_t i = 0, end = map.count(); i < end; ++i) entries.push_back(map.entry(i));
-        map = Value::map(std::move(entries));
+        map = Value::map(std::move(entries), work);
     }
-    const_cast<MapData&>(map.map_data()).put(std::move(key), std::move(value));
+    const_cast<MapData&>(map.map_data()).put(std::move(key), std::move(value), work);
     return map;
 }
 

@@ -1,16 +1,16 @@
 #pragma once
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "cel/values/type.h"
+#include "cel/values/work.h"
 #include "schema/value.h"
 
 namespace porthole::cel {
@@ -94,21 +94,18 @@ enum class Kind : std::uint8_t {
     Error
 };
 
+struct Composite;
 struct ListData;
 struct MapData;
 struct ObjectData;
 
-/// Values that comparisons have looked at, those of the same list each time: `[[1]].map(x, [x, x])`, repeated, is small in memory and without end
-/// to a walk.
-struct Work {
-    std::uint64_t done = 0, limit = UINT64_MAX;
-
-    bool is_over() const { return done > limit; }
-    /// False when it is over.
-    bool add(std::uint64_t amount) {
-        done += std::min(amount, UINT64_MAX - done);
-        return !is_over();
-    }
+/// The fields of an object that are made when they are read: what policies' `variables` are. Outlives the values that refer to it.
+class LazyFields {
+public:
+    virtual ~LazyFields() = default;
+    virtual const TypeRef& type() const = 0;
+    /// nullopt where there is none.
+    virtual std::optional<Value> field(std::string_view name) const = 0;
 };
 
 /// A value of the language.
@@ -132,12 +129,14 @@ public:
     static Value duration(std::int64_t nanos);
     static Value list(std::vector<Value> items);
     /// Of keys that are equal the last counts.
+    static Value map(std::vector<Entry> entries, Work& work);
     static Value map(std::vector<Entry> entries);
     /// Reading a key that is not there yields `missing`; `in` still tells what is there.
     static Value map_with_default(std::vector<Entry> entries, Value missing);
     static Value object(TypeRef type, std::vector<std::pair<std::string, Value>> fields);
-    /// An object whose fields are made when they are first read, each at most once: what policies' `variables` are.
-    static Value lazy_object(TypeRef type, std::vector<std::pair<std::string, std::function<Value()>>> fields);
+    /// An object that does not tell which fields it has: it counts none, equals itself, and is not JSON. As a field may be the object
+    /// itself, nothing walks over it.
+    static Value lazy_object(const LazyFields& fields);
     static Value type(TypeRef type);
     static Value some(Value value);  ///< optional.of
     static Value none();             ///< optional.none
@@ -173,32 +172,40 @@ public:
 
     /// Items of a list, entries of a map, fields of an object.
     std::size_t count() const;
-    Value item(std::size_t index) const;                    ///< of a list; index < count()
-    Entry entry(std::size_t index) const;                   ///< of a map or object
-    std::optional<Value> find(const Value& key) const;      ///< in a map: 1, 1u and 1.0 are one key
-    std::optional<Value> find(std::string_view key) const;  ///< in a map or object
-    bool contains(const Value& key, Work* work = nullptr) const;
+    Value item(std::size_t index) const;                            ///< of a list; index < count()
+    Entry entry(std::size_t index) const;                           ///< of a map or object
+    std::optional<Value> find(const Value& key, Work& work) const;  ///< in a map: 1, 1u and 1.0 are one key
+    std::optional<Value> find(std::string_view key) const;          ///< in a map or object
+    bool contains(const Value& key, Work& work) const;
+    /// How deeply lists, maps, objects and optionals that expressions made are nested: 0 for others, also for views.
+    std::uint32_t depth() const;
 
     /// The run-time type, as `type(x)` yields it.
     TypeRef type() const;
     /// What size() yields for a string, bytes, list or map, an opaque value's own size; nullopt for others.
     std::optional<std::uint64_t> size() const;
-    /// Like equality of the language: numbers by amount, everything else only within its kind. Adds what it looked at to `*work` where
-    /// given; once that is over its limit the answer is of no use.
-    bool equals(const Value& other, Work* work = nullptr) const;
+    /// Like equality of the language: numbers by amount, everything else only within its kind.
+    bool equals(const Value& other, Work& work) const;
+    bool equals(const Value& other) const;
     /// -1, 0, 1; nullopt where they cannot be ordered (NaN, kinds that differ).
     std::optional<int> compare(const Value& other) const;
-    std::size_t hash() const;
+    /// Equal values have one hash, which other processes do not know.
+    std::size_t hash(Work& work) const;
 
-    /// As JSON: durations as "1.5s", bytes in base64, an absent optional as null. nullopt for types and opaque values.
+    /// As JSON: durations as "1.5s", bytes in base64, an absent optional as null. nullopt for types and opaque values, and for what takes
+    /// more than LargestTree.
     std::optional<schema::Value> to_tree() const;
-    /// For messages and tests, in the language's own notation.
+    /// For messages and tests, in the language's own notation. The text of a list or map ends with "..." where it is longer than
+    /// LongestText.
     std::string to_string() const;
+    static constexpr std::size_t LargestTree = std::size_t{64} << 20, LongestText = std::size_t{16} << 10;
+    /// Counts every part as often as it occurs, also those of views, as bytes that are made: whether it can be walked over.
+    bool count_parts(Work& work) const;
 
     /// The list, changed in place where nothing else refers to it. Requires: two lists.
-    static Value append(Value list, const Value& more);
+    static Value append(Value list, const Value& more, Work& work);
     /// The map with one more entry, in place where nothing else refers to it. An error where the key is there already.
-    static Value insert(Value map, Value key, Value value);
+    static Value insert(Value map, Value key, Value value, Work& work);
 
 private:
     union Data {
@@ -208,6 +215,7 @@ private:
         double real;
         const char* text;
         const schema::Value* tree;
+        const LazyFields* lazy;
     };
     union Extra {
         std::size_t size = 0;
@@ -221,14 +229,36 @@ private:
     static Value view(Kind kind, const schema::Value& tree, const Type* type);
     /// What the schema says of a list; nullptr where it says nothing.
     const Type* list_type() const;
-    bool lists_equal(const Value& other, Work* work) const;
-    bool maps_equal(const Value& other, Work* work) const;
+    bool lists_equal(const Value& other, Work& work) const;
+    bool maps_equal(const Value& other, Work& work) const;
+    std::optional<schema::Value> to_tree(Work& work) const;
+    /// Appends what to_string() yields, until `text` is too long.
+    void write(std::string& text) const;
 
     Kind kind_ = Kind::Null;
     bool is_view_ = false;  ///< of a tree
+    bool is_lazy_ = false;
     Data data_;
     Extra extra_;
     SharedRef owner_;
+};
+
+/// The places of values, found by hash: 1, 1u and 1.0 are one value. Const operations are thread-safe.
+class ValueIndex {
+public:
+    bool empty() const { return places_.empty(); }
+    /// Replaces the place of an equal value.
+    void put(const Value& value, std::size_t place, Work& work);
+    /// nullptr where there is none.
+    const std::size_t* find(const Value& value, Work& work) const;
+
+private:
+    struct Entry {
+        Value value;
+        std::size_t place;
+    };
+    // By hash, so that comparing those of one hash counts as work.
+    std::unordered_multimap<std::size_t, Entry> places_;
 };
 
 /// The text of a number as the language's string() writes it: "1e+06", "0.1".

@@ -14,8 +14,6 @@ namespace {
 using namespace api::resource::v1;
 
 constexpr int ReleaseMinor = 36;
-/// Values that comparisons may look at for a unit of cost.
-constexpr std::uint64_t WorkOfUnit = 20;
 
 /// The bounds are those of a ResourceSlice, by which costs are estimated.
 const cel::Environment& selector_environment() {
@@ -88,9 +86,15 @@ cel::Value device_value(const std::string& driver, const Device& device) {
 DeviceView::DeviceView(const std::string& driver, const Device& device) : value_(device_value(driver, device)) {}
 
 DeviceSelector::DeviceSelector(const std::string& expression) {
-    auto compiled = selector_environment().compile(expression);
+    cel::Work work;
+    *this = DeviceSelector(expression, work);
+}
+
+DeviceSelector::DeviceSelector(const std::string& expression, cel::Work& work) {
+    auto compiled = selector_environment().compile(expression, work);
     if (!compiled) {
         problem_ = "compilation failed: " + compiled.error().to_string();
+        work.make(problem_.size());
         return;
     }
     const cel::TypeRef type = compiled->type();
@@ -102,9 +106,8 @@ DeviceSelector::DeviceSelector(const std::string& expression) {
 
 Result<bool> DeviceSelector::matches(const DeviceView& device, std::uint64_t& cost) const {
     if (device.value().is_error()) return Error(Reason::BadRequest, std::string(device.value().as_text()));
-    const cel::Evaluation done = program_->evaluate(cel::Activation().set("device", device.value()),
-                                                    {.cost_limit = DeviceSelectorCost, .work_limit = DeviceSelectorCost * WorkOfUnit});
-    cost += std::min(std::max(done.cost, done.work / WorkOfUnit), DeviceSelectorCost);
+    const cel::Evaluation done = program_->evaluate(cel::Activation().set("device", device.value()), {.cost_limit = DeviceSelectorCost});
+    cost += std::min(std::max(done.cost, done.work / cel::EvaluateOptions::WorkInUnit), DeviceSelectorCost);
     if (done.value.is_error()) return Error(Reason::BadRequest, std::string(done.value.as_text()));
     if (!done.value.is(cel::Kind::Bool))
         return Error(Reason::BadRequest, "CEL result of type " + done.value.type()->name + " could not be converted to bool");

@@ -29,6 +29,8 @@ private:
 class DeviceSelector {
 public:
     explicit DeviceSelector(const std::string& expression);
+    /// Compiles within what is left of `work`, which is that of all selectors of an object.
+    DeviceSelector(const std::string& expression, cel::Work& work);
 
     bool compiles() const { return program_.has_value(); }
     /// In upstream's words; "" where it compiles.

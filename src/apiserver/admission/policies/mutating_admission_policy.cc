@@ -31,22 +31,27 @@ struct Invocation {
 class PolicyMutation {
 public:
     PolicyMutation(const AdmissionDependencies& given, AdmissionAttributes& attributes)
-        : given_(given), attributes_(attributes), request_(given, attributes), evaluation_(given, attributes.user) {}
+        : given_(given), attributes_(attributes), request_(given, attributes), evaluation_(given, attributes) {}
 
-    void select(const BoundMutation& bound, const std::shared_ptr<const CompiledMutation>& compiled) {
+    Task<> select(const BoundMutation& bound, const std::shared_ptr<const CompiledMutation>& compiled) {
         const auto& spec = bound.policy->spec;
         const auto* const param_kind = spec.param_kind ? &*spec.param_kind : nullptr;
         const auto kind = request_.match(spec.match_constraints ? &*spec.match_constraints : nullptr);
-        if (kind && !*kind) return;
+        if (kind && !*kind) co_return {};
         const auto checked = kind ? request_.check_param_kind(param_kind) : Result<void>();
         if (!kind || !checked) {
             const std::string why = kind ? checked.error().message : kind.error().message;
-            return fail(*compiled, "policy " + quote(bound.policy->metadata.name), "failed to configure policy: " + why, Reason::Forbidden);
+            fail_policy(*bound.policy, *compiled, why);
+            co_return {};
         }
         for (const auto& binding : bound.bindings) {
             const auto& selection = binding->spec.match_resources;
             const auto matched = request_.match(selection ? &*selection : nullptr);
             if (matched && !*matched) continue;
+            if (matched) {
+                CO_TRY(const VersionedRequest* const seen, co_await seen_by(*bound.policy, *compiled, **kind));
+                if (!seen) continue;
+            }
             auto parameters = matched ? request_.parameters(param_kind, binding->spec.param_ref ? &*binding->spec.param_ref : nullptr)
                                       : Result<std::vector<PolicyParameterPtr>>(matched.error());
             if (!parameters) {
@@ -57,6 +62,7 @@ public:
             for (PolicyParameterPtr& parameter : *parameters)
                 invocations_.push_back({bound.policy, binding, compiled, std::move(parameter), *kind});
         }
+        co_return {};
     }
 
     Task<> mutate() {
@@ -67,6 +73,8 @@ public:
         if (problems_.empty()) co_return {};
         Error error = admission_forbidden(attributes_, "");
         error.message = problems_.front().message;
+        // As upstream, the code stays that of Forbidden.
+        error.details->code = http_code(Reason::Forbidden);
         error.reason = problems_.front().reason;
         for (const Problem& problem : problems_) error.details->causes.push_back({"", problem.message, ""});
         co_return error;
@@ -82,6 +90,18 @@ private:
     }
     void fail(const CompiledMutation& compiled, const std::string& who, const std::string& why, Reason reason) {
         if (!compiled.fails_open()) problems_.push_back({who + " denied request: " + why, reason});
+    }
+
+    void fail_policy(const MutatingPolicy& policy, const CompiledMutation& compiled, const std::string& why) {
+        fail(compiled, "policy " + quote(policy.metadata.name), "failed to configure policy: " + why, Reason::Forbidden);
+    }
+
+    /// Null where the request cannot be had in that version, which counts by the failure policy.
+    Task<const VersionedRequest*> seen_by(const MutatingPolicy& policy, const CompiledMutation& compiled, const schema::Kind& kind) {
+        auto seen = co_await request_.versions().as(kind);
+        if (seen || is_cancelled(seen)) co_return seen;
+        fail_policy(policy, compiled, seen.error().message);
+        co_return nullptr;
     }
 
     Task<> invoke(const Invocation& invocation) {
@@ -109,39 +129,32 @@ private:
 
     Task<bool> meets_conditions(const Invocation& invocation) {
         const CompiledMutation& compiled = *invocation.compiled;
-        if (!compiled.has_match_conditions()) co_return true;
         CO_TRY(const schema::Value* const namespace_object, request_.namespace_object());
-        CO_TRY(const VersionedRequest* const in_version, co_await request_.as(*invocation.kind));
-        const VersionedRequest& seen = *in_version;
-        MatchConditions::Outcome outcome;
-        const MonotonicTime begun = given_.loop.now();
-        CO_TRY_VOID(co_await evaluation_.run([&](AdmissionEvaluation::Attempt& attempt) {
-            outcome =
-                compiled.meets_conditions(request_.input(seen, invocation.parameter.get(), namespace_object, attempt.authorizer), attempt);
-        }));
+        CO_TRY(const VersionedRequest* const seen, co_await seen_by(*invocation.policy, compiled, *invocation.kind));
+        if (!seen) co_return false;
+        const AdmissionInput input = request_.input(*seen, invocation.parameter.get(), namespace_object);
+        // The type is upstream's word for both kinds of policies.
+        CO_TRY(const MatchConditions::Outcome met,
+               co_await evaluation_.meet(
+                   compiled.match_conditions(), compiled.variables(), input,
+                   {.name = invocation.policy->metadata.name, .kind = "policy", .type = "validate", .fails_open = compiled.fails_open()}));
         using Kind = MatchConditions::Outcome::Kind;
-        if (given_.condition_metrics) {
-            given_.condition_metrics->add({.name = invocation.policy->metadata.name,
-                                           .kind = "policy",
-                                           .type = "validate",  // upstream's word for both kinds of policies
-                                           .operation = std::string(operation_name(attributes_.operation)),
-                                           .taken = given_.loop.now() - begun,
-                                           .errors = outcome.errors,
-                                           .excluded = outcome.kind == Kind::Excluded});
-        }
-        if (outcome.kind == Kind::Failed) fail(compiled, subject(*invocation.policy, *invocation.binding), outcome.error, Reason::Invalid);
-        co_return outcome.kind == Kind::Matches;
+        if (met.kind == Kind::Failed) fail(compiled, subject(*invocation.policy, *invocation.binding), met.error, Reason::Invalid);
+        co_return met.kind == Kind::Matches;
     }
 
     /// Whether the object was changed. Error: Invalid where the failure policy decides.
     Task<bool> mutate(const Invocation& invocation, std::size_t index) {
         CO_TRY(const schema::Value* const namespace_object, request_.namespace_object());
-        CO_TRY(const VersionedRequest* const in_version, co_await request_.as(*invocation.kind));
-        const VersionedRequest& seen = *in_version;
+        auto in_version = co_await request_.versions().as(*invocation.kind);
+        if (is_cancelled(in_version)) co_return std::move(in_version).error();
+        if (!in_version) co_return Error(Reason::Invalid, "failed to convert object version: " + in_version.error().message);
+        const VersionedRequest& seen = **in_version;
         CompiledMutation::Patch patch;
         CO_TRY_VOID(co_await evaluation_.run([&](AdmissionEvaluation::Attempt& attempt) {
-            patch = invocation.compiled->evaluate(
-                index, request_.input(seen, invocation.parameter.get(), namespace_object, attempt.authorizer), attempt);
+            AdmissionInput input = request_.input(seen, invocation.parameter.get(), namespace_object);
+            input.authorizer = &attempt.authorizer;
+            patch = invocation.compiled->evaluate(index, input, attempt);
         }));
         if (!patch.error.empty()) co_return Error(Reason::Invalid, patch.error);
         const schema::Kind& kind = seen.object->kind();
@@ -153,7 +166,7 @@ private:
         }
         if (object.tree() == attributes_.object->tree()) co_return false;
         *attributes_.object = std::move(object);
-        request_.forget_versions();
+        request_.versions().forget();
         co_return true;
     }
 
@@ -174,9 +187,9 @@ private:
     std::vector<Problem> problems_;
 };
 
-class MutatingAdmissionPolicy final : public AdmissionPlugin {
+class MutatingAdmissionPolicyPlugin final : public AdmissionPlugin {
 public:
-    explicit MutatingAdmissionPolicy(const AdmissionDependencies& given) : given_(given) {}
+    explicit MutatingAdmissionPolicyPlugin(const AdmissionDependencies& given) : given_(given) {}
     std::string_view name() const override { return "MutatingAdmissionPolicy"; }
 
     /// By the names of policies, bindings and parameters, all of them chosen before the first changes the object.
@@ -187,7 +200,7 @@ public:
         if (bound.empty()) co_return {};
         PolicyMutation mutation(given_, attributes);
         for (const BoundMutation& one : bound)
-            mutation.select(one, compiled_.of(one.policy->metadata.name, one.policy, *policies.mutating));
+            CO_TRY_VOID(co_await mutation.select(one, compiled_.of(one.policy->metadata.name, one.policy, *policies.mutating)));
         co_return co_await mutation.mutate();
     }
 
@@ -199,7 +212,7 @@ private:
 }  // namespace
 
 AdmissionPluginPtr make_mutating_admission_policy(const AdmissionDependencies& given) {
-    return std::make_unique<MutatingAdmissionPolicy>(given);
+    return std::make_unique<MutatingAdmissionPolicyPlugin>(given);
 }
 
 }  // namespace porthole::apiserver

@@ -107,14 +107,6 @@ CompiledMutation CompiledMutation::compile(const Policy& policy) {
     return compiled;
 }
 
-MatchConditions::Outcome CompiledMutation::meets_conditions(const AdmissionInput& input, AdmissionEvaluation::Attempt& attempt) const {
-    CostBudget budget = attempt.budget(expression_costs::MatchConditions);
-    const AdmissionScope scope(input, variables_, budget);
-    auto outcome = conditions_.evaluate(scope.activation(), budget);
-    attempt.paid(budget, expression_costs::MatchConditions);
-    return outcome;
-}
-
 CompiledMutation::Patch CompiledMutation::evaluate(std::size_t index, const AdmissionInput& input,
                                                    AdmissionEvaluation::Attempt& attempt) const {
     const Mutation& mutation = mutations_[index];

@@ -22,10 +22,10 @@ public:
 
     bool fails_open() const { return fails_open_; }
     bool wants_changes() const { return wants_changes_; }  ///< reinvocationPolicy IfNeeded
-    bool has_match_conditions() const { return !conditions_.empty(); }
+    const MatchConditions& match_conditions() const { return conditions_; }
+    const NamedExpressions& variables() const { return variables_; }
     std::size_t count() const { return mutations_.size(); }
 
-    MatchConditions::Outcome meets_conditions(const AdmissionInput& input, AdmissionEvaluation::Attempt& attempt) const;
     /// Requires: index < count().
     Patch evaluate(std::size_t index, const AdmissionInput& input, AdmissionEvaluation::Attempt& attempt) const;
     /// The object of that kind with the patch. Error: Invalid for a patch that does not fit, InternalError for one whose result cannot be

@@ -20,17 +20,12 @@ std::string kind_text(const PolicyRequest::ParamKind& kind) { return kind.api_ve
 PolicyRequest::PolicyRequest(const AdmissionDependencies& given, const AdmissionAttributes& attributes)
     : given_(given),
       attributes_(attributes),
-      served_(given.webhooks.versions ? given.webhooks.versions->served(attributes.kind) : std::vector<const schema::Kind*>{}) {}
+      served_(given.webhooks.versions ? given.webhooks.versions->served(attributes.kind) : std::vector<const schema::Kind*>{}),
+      versions_(attributes, given.webhooks.versions) {}
 
 Result<const schema::Kind*> PolicyRequest::match(const MatchResources* selection) const {
     static const MatchResources all;
     return match_resources(selection ? *selection : all, attributes_, served_, given_.reader);
-}
-
-Task<const VersionedRequest*> PolicyRequest::as(const schema::Kind& kind) {
-    if (const auto made = versions_.find(&kind); made != versions_.end()) co_return &made->second;
-    CO_TRY(VersionedRequest request, co_await VersionedRequest::make(attributes_, kind, given_.webhooks.versions));
-    co_return &versions_.emplace(&kind, std::move(request)).first->second;
 }
 
 Result<const schema::Value*> PolicyRequest::namespace_object() {
@@ -58,9 +53,7 @@ Result<std::vector<PolicyParameterPtr>> PolicyRequest::parameters(const ParamKin
     const schema::Kind& found = *source.find_kind(kind->api_version, kind->kind);
     std::string namespace_;
     if (found.namespaced()) {
-        // A namespace is in itself, as upstream's requests have it.
-        const std::string& own = attributes_.is("", "namespaces") ? attributes_.name : attributes_.namespace_;
-        namespace_ = !reference->namespace_.empty() ? reference->namespace_ : own;
+        namespace_ = !reference->namespace_.empty() ? reference->namespace_ : attributes_.request_namespace();
         if (namespace_.empty())
             return misconfigured("cannot use namespaced paramRef in policy binding that matches cluster-scoped resources");
     } else if (!reference->namespace_.empty()) {
@@ -71,7 +64,9 @@ Result<std::vector<PolicyParameterPtr>> PolicyRequest::parameters(const ParamKin
         TRY(auto one, source.find(found, namespace_, reference->name));
         if (one) parameters.push_back(std::move(one));
     } else if (reference->selector) {
-        TRY(parameters, source.list(found, namespace_, LabelSelector::from(*reference->selector)));
+        TRY(parameters, source.list(found, namespace_, LabelSelector::from(*reference->selector), MostParameters + 1));
+        if (parameters.size() > MostParameters)
+            return misconfigured("paramRef.selector selects more than " + std::to_string(MostParameters) + " params");
     }
     if (parameters.empty() && reference->parameter_not_found_action.value_or("") == "Deny")
         return misconfigured("no params found for policy binding with `Deny` parameterNotFoundAction");
@@ -79,11 +74,10 @@ Result<std::vector<PolicyParameterPtr>> PolicyRequest::parameters(const ParamKin
 }
 
 AdmissionInput PolicyRequest::input(const VersionedRequest& request, const PolicyParameter* parameter,
-                                    const schema::Value* namespace_object, const cel::AuthorizationSource& authorizer) const {
+                                    const schema::Value* namespace_object) const {
     AdmissionInput input = request.input(attributes_);
     input.params = parameter ? &parameter->object : nullptr;
     input.namespace_object = namespace_object;
-    input.authorizer = &authorizer;
     return input;
 }
 

@@ -8,6 +8,7 @@
 #include "api/admissionregistration_v1.h"
 #include "apiserver/admission/admission_evaluation.h"
 #include "apiserver/admission/policies/policy_parameters.h"
+#include "apiserver/admission/versioned_requests.h"
 
 namespace porthole::apiserver {
 
@@ -41,26 +42,25 @@ public:
 
     /// The version in which a policy or binding sees the request, or null where it does not. Error: that of match_resources().
     Result<const schema::Kind*> match(const MatchResources* selection) const;
-    /// The request in one version, made once. Valid until forget_versions(). Errors: those of KindVersions::convert().
-    Task<const VersionedRequest*> as(const schema::Kind& kind);
-    /// The object was changed.
-    void forget_versions() { versions_.clear(); }
+    VersionedRequests& versions() { return versions_; }
     /// The namespace of the request, as expressions see it; null for a cluster-scoped one. Error: NotFound.
     Result<const schema::Value*> namespace_object();
+    /// How many parameters a binding may select: users may make as many as they like.
+    static constexpr std::size_t MostParameters = 100;
     /// With what a binding evaluates the policy, once each: null for without a parameter. None where it does not because there are none.
-    /// Errors are in upstream's words, and mean that policy or binding are not configured rightly.
+    /// Errors are in upstream's words, and mean that policy or binding are not configured rightly; so do more than MostParameters.
     Result<std::vector<PolicyParameterPtr>> parameters(const ParamKind* kind, const ParamRef* reference) const;
     /// The served kind that a policy's paramKind names. Error: it is not served.
     Result<void> check_param_kind(const ParamKind* kind) const;
 
-    AdmissionInput input(const VersionedRequest& request, const PolicyParameter* parameter, const schema::Value* namespace_object,
-                         const cel::AuthorizationSource& authorizer) const;
+    /// Without an authorizer.
+    AdmissionInput input(const VersionedRequest& request, const PolicyParameter* parameter, const schema::Value* namespace_object) const;
 
 private:
     const AdmissionDependencies& given_;
     const AdmissionAttributes& attributes_;
     const std::vector<const schema::Kind*> served_;
-    std::map<const schema::Kind*, VersionedRequest> versions_;
+    VersionedRequests versions_;
     bool has_namespace_ = false;  ///< namespace_ is what it is
     schema::Value namespace_;
 };

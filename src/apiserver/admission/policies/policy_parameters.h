@@ -24,9 +24,9 @@ public:
     virtual const schema::Kind* find_kind(const std::string& api_version, const std::string& kind) const = 0;
     /// Null when there is none. `namespace_` is "" for a kind without. Error: InternalError when it cannot be read.
     virtual Result<PolicyParameterPtr> find(const schema::Kind& kind, const std::string& namespace_, const std::string& name) const = 0;
-    /// In one namespace, by name.
+    /// The first `most` in one namespace, by name.
     virtual Result<std::vector<PolicyParameterPtr>> list(const schema::Kind& kind, const std::string& namespace_,
-                                                         const LabelSelector& selector) const = 0;
+                                                         const LabelSelector& selector, std::size_t most) const = 0;
 };
 
 }  // namespace porthole::apiserver

@@ -47,7 +47,7 @@ void add_annotation(Annotations& annotations, const PolicyAnnotation& made) {
 class PolicyValidation {
 public:
     PolicyValidation(const AdmissionDependencies& given, const AdmissionAttributes& attributes)
-        : given_(given), attributes_(attributes), request_(given, attributes), evaluation_(given, attributes.user) {}
+        : given_(given), attributes_(attributes), request_(given, attributes), evaluation_(given, attributes) {}
 
     Task<> validate(const BoundPolicy<ValidatingPolicy, ValidatingBinding>& bound, const CompiledValidation& compiled) {
         const auto& spec = bound.policy->spec;
@@ -71,8 +71,14 @@ public:
                 misconfigured(binding->metadata.name, parameters.error().message);
                 continue;
             }
-            CO_TRY(const VersionedRequest* const request, co_await request_.as(**kind));
-            CO_TRY_VOID(co_await validate(*bound.policy, *binding, compiled, *request, *parameters));
+            if (parameters->empty()) continue;
+            const auto request = co_await request_.versions().as(**kind);
+            if (is_cancelled(request)) co_return request.error();
+            if (!request) {
+                misconfigured(binding->metadata.name, "failed to convert object version: " + request.error().message);
+                continue;
+            }
+            CO_TRY_VOID(co_await validate(*bound.policy, *binding, compiled, **request, *parameters));
         }
         for (const auto& [key, values] : annotations_) attributes_.audit_annotations.emplace(policy + "/" + key, join(values, ", "));
         co_return {};
@@ -95,15 +101,26 @@ private:
     Task<> validate(const ValidatingPolicy& policy, const ValidatingBinding& binding, const CompiledValidation& compiled,
                     const VersionedRequest& request, const std::vector<PolicyParameterPtr>& parameters) {
         CO_TRY(const Value* const namespace_object, request_.namespace_object());
+        using Kind = MatchConditions::Outcome::Kind;
         for (const PolicyParameterPtr& parameter : parameters) {
-            PolicyVerdict verdict;
+            const AdmissionInput input = request_.input(request, parameter.get(), namespace_object);
             const MonotonicTime begun = given_.loop.now();
-            CO_TRY_VOID(co_await evaluation_.run([&](AdmissionEvaluation::Attempt& attempt) {
-                verdict = compiled.evaluate(request_.input(request, parameter.get(), namespace_object, attempt.authorizer), attempt);
-            }));
-            const Duration taken = given_.loop.now() - begun;
-            if (compiled.has_match_conditions()) count_conditions(policy, verdict, taken);
-            enforce(policy, binding, verdict, taken);
+            CO_TRY(const MatchConditions::Outcome met,
+                   co_await evaluation_.meet(
+                       compiled.match_conditions(), compiled.variables(), input,
+                       {.name = policy.metadata.name, .kind = "policy", .type = "validate", .fails_open = compiled.fails_open()}));
+            if (met.kind == Kind::Excluded) continue;
+            PolicyVerdict verdict;
+            if (met.kind == Kind::Failed) {
+                verdict = compiled.failed(met.error);
+            } else {
+                CO_TRY_VOID(co_await evaluation_.run([&](AdmissionEvaluation::Attempt& attempt) {
+                    AdmissionInput asked = input;
+                    asked.authorizer = &attempt.authorizer;
+                    verdict = compiled.evaluate(asked, attempt);
+                }));
+            }
+            enforce(policy, binding, verdict, given_.loop.now() - begun);
         }
         co_return {};
     }
@@ -164,16 +181,6 @@ private:
         check.enforcement = enforcement;
         if (given_.policies.metrics) given_.policies.metrics->add_validation(std::move(check));
     }
-    void count_conditions(const ValidatingPolicy& policy, const PolicyVerdict& verdict, Duration taken) {
-        if (!given_.condition_metrics) return;
-        ConditionsEvaluated evaluated = verdict.conditions;
-        evaluated.name = policy.metadata.name;
-        evaluated.kind = "policy";
-        evaluated.type = "validate";
-        evaluated.operation = operation_name(attributes_.operation);
-        evaluated.taken = taken;
-        given_.condition_metrics->add(std::move(evaluated));
-    }
 
     const AdmissionDependencies& given_;
     const AdmissionAttributes& attributes_;
@@ -183,9 +190,9 @@ private:
     Annotations annotations_;  ///< of the policy in progress
 };
 
-class ValidatingAdmissionPolicy final : public AdmissionPlugin {
+class ValidatingAdmissionPolicyPlugin final : public AdmissionPlugin {
 public:
-    explicit ValidatingAdmissionPolicy(const AdmissionDependencies& given) : given_(given) {}
+    explicit ValidatingAdmissionPolicyPlugin(const AdmissionDependencies& given) : given_(given) {}
     std::string_view name() const override { return "ValidatingAdmissionPolicy"; }
 
     /// By the names of the policies. Of several refusals the client is told the first.
@@ -210,7 +217,7 @@ private:
 }  // namespace
 
 AdmissionPluginPtr make_validating_admission_policy(const AdmissionDependencies& given) {
-    return std::make_unique<ValidatingAdmissionPolicy>(given);
+    return std::make_unique<ValidatingAdmissionPolicyPlugin>(given);
 }
 
 }  // namespace porthole::apiserver

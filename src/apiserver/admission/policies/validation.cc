@@ -12,7 +12,6 @@ constexpr std::size_t LongestMessage = 5 * 1024;
 /// A policy may give only reasons that have a code of their own (see upstream's reasonToCode).
 Reason reason_of(const std::optional<std::string>& named) {
     if (named == "Forbidden") return Reason::Forbidden;
-    if (named == "Unauthorized") return Reason::Unauthorized;
     if (named == "RequestEntityTooLarge") return Reason::RequestEntityTooLarge;
     return Reason::Invalid;
 }
@@ -30,7 +29,6 @@ CompiledValidation CompiledValidation::compile(const Policy& policy) {
         Validation validation{.expression = compiler.compile(one.expression, names, {cel::types::boolean()}),
                               .message = std::string(trim(one.message)),
                               .reason = reason_of(one.reason)};
-        // Messages must not tell what the authorizer says.
         if (!one.message_expression.empty()) {
             validation.message_expression =
                 compiler.compile(one.message_expression, {.params = names.params, .authorizer = false}, {cel::types::string()});
@@ -45,19 +43,6 @@ CompiledValidation CompiledValidation::compile(const Policy& policy) {
 }
 
 PolicyVerdict CompiledValidation::evaluate(const AdmissionInput& input, AdmissionEvaluation::Attempt& attempt) const {
-    PolicyVerdict verdict;
-    if (!conditions_.empty()) {
-        CostBudget budget = attempt.budget(expression_costs::MatchConditions);
-        const AdmissionScope scope(input, variables_, budget);
-        const MatchConditions::Outcome outcome = conditions_.evaluate(scope.activation(), budget);
-        attempt.paid(budget, expression_costs::MatchConditions);
-        using Kind = MatchConditions::Outcome::Kind;
-        verdict.conditions.errors = outcome.errors;
-        verdict.conditions.excluded = outcome.kind == Kind::Excluded || (outcome.kind == Kind::Failed && fails_open_);
-        if (outcome.kind == Kind::Failed && !fails_open_) verdict.decisions.push_back(failure(outcome.error));
-        if (outcome.kind != Kind::Matches) return verdict;
-    }
-
     CostBudget budget = attempt.budget(expression_costs::Policy);
     std::vector<ExpressionResult> results;
     {
@@ -70,8 +55,7 @@ PolicyVerdict CompiledValidation::evaluate(const AdmissionInput& input, Admissio
     }
     if (budget.is_spent) {
         attempt.paid(budget, expression_costs::Policy);
-        verdict.decisions.push_back(failure(OutOfBudget));
-        return verdict;
+        return failed(OutOfBudget);
     }
     // What the authorizer says of others is not for the texts that a user reads, also not through a variable.
     AdmissionInput without_authorizer = input;
@@ -79,16 +63,15 @@ PolicyVerdict CompiledValidation::evaluate(const AdmissionInput& input, Admissio
     const AdmissionScope message_scope(without_authorizer, variables_, budget);
     const MessageResults texts = messages(message_scope.activation(), budget);
     attempt.paid(budget, expression_costs::Policy);
+    PolicyVerdict verdict;
     for (std::size_t i = 0; i < results.size(); ++i) verdict.decisions.push_back(decide(validations_[i], results[i], texts, i));
 
     CostBudget annotation_budget = attempt.budget(expression_costs::Policy);
     const AdmissionScope annotation_scope(without_authorizer, variables_, annotation_budget);
     auto made = annotations(annotation_scope.activation(), annotation_budget);
     attempt.paid(annotation_budget, expression_costs::Policy);
-    if (made)
-        verdict.annotations = *std::move(made);
-    else
-        verdict.decisions = {failure(OutOfBudget)};
+    if (!made) return failed(OutOfBudget);
+    verdict.annotations = *std::move(made);
     return verdict;
 }
 

@@ -26,8 +26,7 @@ struct PolicyAnnotation {
 /// What a validating policy says of a request, with one parameter.
 struct PolicyVerdict {
     std::vector<PolicyDecision> decisions;  ///< as the policy's validations; or one, of an error that concerns all
-    std::vector<PolicyAnnotation> annotations;
-    ConditionsEvaluated conditions;  ///< without a name where there are none
+    std::vector<PolicyAnnotation> annotations = {};
 };
 
 /// A ValidatingAdmissionPolicy whose expressions are compiled. Immutable.
@@ -37,8 +36,11 @@ public:
     static CompiledValidation compile(const Policy& policy);
 
     bool fails_open() const { return fails_open_; }
-    bool has_match_conditions() const { return !conditions_.empty(); }
-    /// Safe on any thread.
+    const MatchConditions& match_conditions() const { return conditions_; }
+    const NamedExpressions& variables() const { return variables_; }
+    /// Of an error that concerns all, as the failure policy has it.
+    PolicyVerdict failed(std::string message) const { return {.decisions = {failure(std::move(message))}}; }
+    /// Of a request that meets the match conditions. Safe on any thread.
     PolicyVerdict evaluate(const AdmissionInput& input, AdmissionEvaluation::Attempt& attempt) const;
 
 private:

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "apiserver/kinds/admissionregistration/admission_rules.h"
@@ -66,12 +65,9 @@ void check_mutable(const std::vector<NamedRuleWithOperations>& rules, const Fiel
 }
 
 bool is_identifier(std::string_view name) {
-    constexpr std::array<std::string_view, 21> Reserved = {"as",       "break",   "const",  "continue", "else", "false", "for",
-                                                           "function", "if",      "import", "in",       "let",  "loop",  "namespace",
-                                                           "null",     "package", "return", "true",     "var",  "void",  "while"};
     const auto starts = [](char c) { return c == '_' || (to_lower(c) >= 'a' && to_lower(c) <= 'z'); };
     const auto continues = [&](char c) { return starts(c) || (c >= '0' && c <= '9'); };
-    return !name.empty() && starts(name[0]) && std::ranges::all_of(name, continues) && std::ranges::find(Reserved, name) == Reserved.end();
+    return !name.empty() && starts(name[0]) && std::ranges::all_of(name, continues) && !cel::is_reserved(name);
 }
 
 void validate_variables(const std::vector<Variable>& variables, AdmissionNames names, AdmissionCompiler& compiler, const FieldPath& path,

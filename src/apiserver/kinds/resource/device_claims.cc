@@ -2,6 +2,7 @@
 #include <set>
 
 #include "api/resource_v1.h"
+#include "apiserver/expressions/expression.h"
 #include "apiserver/kinds/checks.h"
 #include "apiserver/kinds/kinds.h"
 #include "apiserver/strategy/object_meta.h"
@@ -30,19 +31,21 @@ void check_count(const std::vector<T>& list, std::size_t most, const FieldPath& 
 
 // --- Selectors ---
 
-void validate_selector(const DeviceSelector& selector, const FieldPath& path, FieldErrors& errors) {
+void validate_selector(const DeviceSelector& selector, cel::Work& work, const FieldPath& path, FieldErrors& errors) {
     if (!selector.cel) return errors.required(path / "cel");
     const std::string& text = selector.cel->expression;
     const FieldPath where = path / "cel" / "expression";
     if (text.size() > LongestSelector) return errors.too_long(where, LongestSelector);
-    const objects::DeviceSelector compiled(text);
+    const objects::DeviceSelector compiled(text, work);
     if (!compiled.compiles()) return errors.invalid(where, text, compiled.problem());
     if (compiled.most_cost() > objects::DeviceSelectorCost) errors.forbidden(where, "too complex, exceeds cost limit");
 }
 
-void validate_selectors(const std::vector<DeviceSelector>& selectors, const FieldPath& path, FieldErrors& errors) {
+/// `work` is that of compiling, of all selectors of the object: whoever may make a claim may write thousands.
+void validate_selectors(const std::vector<DeviceSelector>& selectors, cel::Work& work, const FieldPath& path, FieldErrors& errors) {
     check_count(selectors, MostSelectors, path, errors);
-    for (std::size_t i = 0; i < std::min(selectors.size(), MostSelectors); ++i) validate_selector(selectors[i], path.index(i), errors);
+    for (std::size_t i = 0; i < std::min(selectors.size(), MostSelectors); ++i)
+        validate_selector(selectors[i], work, path.index(i), errors);
 }
 
 // --- Configuration ---
@@ -115,9 +118,9 @@ void validate_toleration(const DeviceToleration& toleration, const FieldPath& pa
 
 /// With T an ExactDeviceRequest or a DeviceSubRequest.
 template <class T>
-void validate_wish(const T& wish, const FieldPath& path, FieldErrors& errors) {
+void validate_wish(const T& wish, cel::Work& work, const FieldPath& path, FieldErrors& errors) {
     check_required_format(wish.device_class_name, names::check_dns1123_subdomain, path / "deviceClassName", errors);
-    validate_selectors(wish.selectors, path / "selectors", errors);
+    validate_selectors(wish.selectors, work, path / "selectors", errors);
     if (wish.allocation_mode == "All")
         check(wish.count == 0, wish.count, "must not be specified when allocationMode is 'All'", path / "count", errors);
     else if (wish.allocation_mode == "ExactCount")
@@ -129,21 +132,21 @@ void validate_wish(const T& wish, const FieldPath& path, FieldErrors& errors) {
         validate_toleration(wish.tolerations[i], (path / "tolerations").index(i), errors);
 }
 
-void validate_request(const DeviceRequest& request, const FieldPath& path, FieldErrors& errors) {
+void validate_request(const DeviceRequest& request, cel::Work& work, const FieldPath& path, FieldErrors& errors) {
     check_required_format(request.name, names::check_dns1123_label, path / "name", errors);
     const FieldPath alternatives = path / "firstAvailable";
     if (!request.exactly && request.first_available.empty())
         return errors.required(path, "exactly one of `exactly` or `firstAvailable` is required");
     if (request.exactly && !request.first_available.empty())
         return errors.invalid(path, nullptr, "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set");
-    if (request.exactly) return validate_wish(*request.exactly, path / "exactly", errors);
+    if (request.exactly) return validate_wish(*request.exactly, work, path / "exactly", errors);
     check_count(request.first_available, MostSubRequests, alternatives, errors);
     std::set<std::string> seen;
     for (std::size_t i = 0; i < request.first_available.size(); ++i) {
         const DeviceSubRequest& alternative = request.first_available[i];
         if (!seen.insert(alternative.name).second) errors.duplicate(alternatives.index(i) / "name", alternative.name);
         check_required_format(alternative.name, names::check_dns1123_label, alternatives.index(i) / "name", errors);
-        validate_wish(alternative, alternatives.index(i), errors);
+        validate_wish(alternative, work, alternatives.index(i), errors);
     }
 }
 
@@ -175,9 +178,10 @@ void validate_claim(const DeviceClaim& claim, const FieldPath& path, FieldErrors
     const FieldPath requests = path / "requests", constraints = path / "constraints", configurations = path / "config";
     check_count(claim.requests, MostRequests, requests, errors);
     std::set<std::string> seen;
+    cel::Work work(expression_costs::Compilation);
     for (std::size_t i = 0; i < claim.requests.size(); ++i) {
         if (!seen.insert(claim.requests[i].name).second) errors.duplicate(requests.index(i) / "name", claim.requests[i].name);
-        validate_request(claim.requests[i], requests.index(i), errors);
+        validate_request(claim.requests[i], work, requests.index(i), errors);
     }
     check_count(claim.constraints, MostConstraints, constraints, errors);
     for (std::size_t i = 0; i < claim.constraints.size(); ++i)
@@ -213,7 +217,8 @@ void default_claim(DeviceClaim& claim) {
 // --- The kinds ---
 
 void validate_class(const DeviceClass& object, FieldErrors& errors) {
-    validate_selectors(object.spec.selectors, "spec.selectors", errors);
+    cel::Work work(expression_costs::Compilation);
+    validate_selectors(object.spec.selectors, work, "spec.selectors", errors);
     validate_configurations(object.spec.config, "spec.config", errors);
 }
 
