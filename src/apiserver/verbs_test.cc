@@ -66,6 +66,9 @@ TEST_F(Verbs, RefusesAnObjectInAMissingNamespace) {
 TEST_F(Verbs, RefusesABodyThatDoesNotFitThePath) {
     EXPECT_EQ(post(ConfigMaps, R"({"metadata":{"name":"a","namespace":"other"}})").at({"message"}),
               "the namespace of the provided object does not match the namespace sent on the request");
+    const Answer made = post("/apis/rbac.authorization.k8s.io/v1/clusterroles", R"({"metadata":{"name":"r","namespace":"other"}})");
+    EXPECT_EQ(made.code, 201);
+    EXPECT_EQ(made.at({"metadata", "namespace"}), "");
     post(ConfigMaps, config_map("a"));
     EXPECT_EQ(put(std::string(ConfigMaps) + "/a", config_map("b")).at({"message"}),
               "the name of the object (b) does not match the name on the URL (a)");

@@ -21,6 +21,12 @@ bool placement_changed(const PodInfo& before, const PodInfo& after) {
            before.device_claims != after.device_claims;
 }
 
+/// A pod is not looked at before someone else has changed it: taken its gates away, or made the claims that it asks for by template.
+bool is_gated(const PodInfo& pod) {
+    return !pod.scheduling_gates.empty() ||
+           std::ranges::any_of(pod.device_claims, [](const PodDeviceClaim& entry) { return entry.claim.empty(); });
+}
+
 }  // namespace
 
 SchedulingQueue::ActiveKey SchedulingQueue::active_key(const Entry& entry) const {
@@ -72,7 +78,7 @@ void SchedulingQueue::set(PodRef pod) {
     if (added) {
         entry.sequence = next_sequence_++;
         entry.pod = std::move(pod);
-        put(entry, entry.pod->scheduling_gates.empty() ? Place::Active : Place::Gated);
+        put(entry, is_gated(*entry.pod) ? Place::Gated : Place::Active);
         return;
     }
     const bool matters = placement_changed(*entry.pod, *pod);
@@ -80,7 +86,7 @@ void SchedulingQueue::set(PodRef pod) {
     take(entry);
     entry.pod = std::move(pod);
     put(entry, place);
-    if (place == Place::Gated && entry.pod->scheduling_gates.empty()) {
+    if (place == Place::Gated && !is_gated(*entry.pod)) {
         take(entry);
         put(entry, Place::Active);
     } else if (matters && place == Place::Unschedulable) {

@@ -54,6 +54,18 @@ TEST(SchedulingQueue, HoldsGatedPodsUntilTheLastGateOpens) {
     EXPECT_EQ(world.pop(), "gated");
 }
 
+TEST(SchedulingQueue, HoldsPodsUntilTheirResourceClaimsAreMade) {
+    QueueWorld world;
+    PodInfo info = pod("gated");
+    info.device_claims = {{.name = "dev", .is_generated = true}};
+    world.queue.set(std::make_shared<const PodInfo>(info));
+    EXPECT_EQ(world.pop(), "");
+    EXPECT_EQ(world.queue.sizes().gated, 1u);
+    info.device_claims[0].claim = "p-dev-1";
+    world.queue.set(std::make_shared<const PodInfo>(info));
+    EXPECT_EQ(world.pop(), "gated");
+}
+
 TEST(SchedulingQueue, RetriesOnlyOnEventsThatHelpTheRejectingPlugin) {
     QueueWorld world;
     world.queue.set(pending("big", 0, 2000));

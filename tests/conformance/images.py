@@ -33,17 +33,6 @@ RELEASE = 'NAME="Alpine Linux"\nPRETTY_NAME="Debian\'s programs in place of Alpi
 NGINX = ("user www-data; pid /run/nginx.pid; error_log /dev/stderr; events {}\n"
          "http { include /etc/nginx/mime.types; access_log /dev/stdout; server { listen 80; root /usr/share/nginx/html; } }\n")
 E2E = "e2e-test-images"  # of registry.k8s.io, as pause and etcd are
-# Stands in for hostpathplugin as a proxy, which is all that tests of drivers ask of it: what connects to the socket gets a connection that the
-# test has made to the port.
-PROXY = """#!/bin/sh
-for word; do
-    case $word in
-        --endpoint=*) socket=${word#*=} ;;
-        --proxy-endpoint=tcp://:*) port=${word##*:} ;;
-    esac
-done
-exec socat "UNIX-LISTEN:$socket,fork,unlink-early" "TCP-LISTEN:$port,reuseaddr,reuseport"
-"""
 
 
 def layer_of_folder(folder):
@@ -112,6 +101,13 @@ def busybox_layer(busybox):
                           {"tmp": 0o1777, "root": 0o700, "usr/bin": 0o755, "var": 0o755, "home": 0o755})
 
 
+def compile_proxy():
+    with tempfile.TemporaryDirectory() as name:
+        program = pathlib.Path(name) / "proxy"
+        subprocess.run([make.COMPILER, "-O2", "-static", "-s", "-o", program, HERE / "proxy.c"], check=True)
+        return program.read_bytes()
+
+
 def served_by_agnhost(repository, tag, config, layer, manifest):
     """Files of the registry that agnhost itself serves to some tests."""
     files = {}
@@ -155,7 +151,7 @@ def make_images(folder, programs):
 
     registry.add("build-image/distroless-iptables", "v0.9.6", [debian_layer([*BASE, "conntrack", "iptables"])])
     registry.add("sig-storage/hostpathplugin", "v1.17.1",
-                 [debian_layer(["busybox-static", "dash", "libc-bin", "socat"]), layer_of_files({"hostpathplugin": (PROXY, 0o755)})])
+                 [busybox_layer(programs / "busybox"), layer_of_files({"hostpathplugin": (compile_proxy(), 0o755)})])
 
     registry.add(f"{E2E}/sample-apiserver", "1.29.2", [base, layer_of_files({"sample-apiserver": (program("sample-apiserver"), 0o755)})],
                  entrypoint=["/sample-apiserver"])

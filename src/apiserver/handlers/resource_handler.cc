@@ -54,11 +54,11 @@ Result<void> ensure_names_match_request(const RequestInfo& info, const schema::K
     if (!info.name.empty() && !metadata.name.empty() && metadata.name != info.name) {
         return bad_request("the name of the object (" + metadata.name + ") does not match the name on the URL (" + info.name + ")");
     }
-    const bool fits = metadata.namespace_ == (kind.namespaced() ? info.namespace_ : metadata.namespace_) &&
-                      (info.name.empty() || metadata.name == info.name);
-    if (fits) return {};
+    // What is not in a namespace loses the one that it names.
+    const std::string namespace_ = kind.namespaced() ? info.namespace_ : "";
+    if (metadata.namespace_ == namespace_ && (info.name.empty() || metadata.name == info.name)) return {};
     object.edit_metadata([&](ObjectMeta& edited) {
-        if (kind.namespaced()) edited.namespace_ = info.namespace_;
+        edited.namespace_ = namespace_;
         if (!info.name.empty()) edited.name = info.name;
     });
     return {};

@@ -265,7 +265,7 @@ TEST(ResourceClaimRules, BoundWhatDriversSayOfDevices) {
 
 TEST(ResourceSliceRules, BoundWhatNodesPublish) {
     RulesOf rules("resource.k8s.io", "v1", "ResourceSlice",
-                  "spec: {driver: d.example.com, nodeName: n, pool: {name: p, generation: 1, resourceSliceCount: 1}, devices: []}");
+                  "spec: {driver: d.example.com, nodeName: one, pool: {name: p, generation: 1, resourceSliceCount: 1}, devices: []}");
     std::string many;
     for (int i = 0; i < 129; ++i) many += "{name: d" + std::to_string(i) + "},";
     const std::string too_many = "spec: {devices: [" + many + "]}";

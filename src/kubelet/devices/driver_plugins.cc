@@ -4,6 +4,7 @@
 
 #include "api/resource_v1.h"
 #include "base/result.h"
+#include "net/http/http.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -55,7 +56,7 @@ Result<std::vector<PreparedDevice>> checked_devices(std::vector<dra::Device> dev
 
 DriverPlugins::DriverPlugins(EventLoop& loop, client::Client& client, PluginConnector& connector, Logger log, std::string node_name)
     : loop_(loop), client_(client), connector_(connector), log_(std::move(log)), node_name_(std::move(node_name)) {
-    gone_since_[""] = loop_.now();
+    gone_since_[""] = loop_.now() - SlicesKept;
 }
 
 Task<> DriverPlugins::add_plugin(PluginInfo info) {
@@ -110,18 +111,12 @@ Task<> DriverPlugins::run() {
     }
 }
 
-/// Of one driver; or, after a start, of all that have not registered since.
+/// Of one driver, or of all.
 Task<> DriverPlugins::remove_slices(std::string driver) {
-    using api::resource::v1::ResourceSlice;
     std::string selector = "spec.nodeName=" + node_name_;
     if (!driver.empty()) selector += ",spec.driver=" + driver;
-    CO_TRY(const auto slices, co_await client_.list<ResourceSlice>({.field_selector = selector}));
-    for (const ResourceSlice& slice : slices.items) {
-        if (drivers_.contains(slice.spec.driver)) continue;
-        const auto removed = co_await client_.remove<ResourceSlice>(client::key_of(slice), {.uid = slice.metadata.uid});
-        if (!removed && !is_not_found(removed)) co_return removed;
-    }
-    co_return {};
+    return client_.remove_raw(client::Client::collection_path(api::resource::v1::ResourceSlice::kind(), ""), {},
+                              "fieldSelector=" + net::percent_encode(selector));
 }
 
 Result<const DriverPlugins::Instance*> DriverPlugins::find(const std::string& driver) const {

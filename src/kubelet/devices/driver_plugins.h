@@ -19,8 +19,8 @@ struct ClaimName {
 };
 
 /// The drivers of devices on this node, which prepare claims and release them. Of several instances of one driver, as there are while it
-/// is being replaced, the one that registered last is used. The ResourceSlices of a driver that has been gone for 30 s are deleted, as
-/// are those of drivers that did not come back after a restart. Lives on `loop`; all references outlive it.
+/// is being replaced, the one that registered last is used. The ResourceSlices of a driver that has been gone for 30 s are deleted; after
+/// a start those of all, who publish them again when they are back. Lives on `loop`; all references outlive it.
 class DriverPlugins final : public PluginHandler {
 public:
     static constexpr const char* Type = "DRAPlugin";
@@ -53,7 +53,7 @@ private:
     Logger log_;
     std::string node_name_;
     std::map<std::string, std::vector<Instance>> drivers_;  ///< the instance that is used comes last
-    std::map<std::string, MonotonicTime> gone_since_;       ///< drivers whose slices are to be deleted; "" for all that never registered
+    std::map<std::string, MonotonicTime> gone_since_;       ///< drivers whose slices are to be deleted; "" for all
     Event changed_;
 };
 

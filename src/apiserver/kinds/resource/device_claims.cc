@@ -407,6 +407,7 @@ void validate_slice_update(const ResourceSlice& object, const ResourceSlice& old
 
 Strategy resource_slice_strategy() {
     Strategy strategy = strategy_for<ResourceSlice>({.validate = validate_slice, .validate_update = validate_slice_update});
+    strategy.selectable_fields = {{"spec.nodeName"}, {"spec.driver"}};
     strategy.generation = Generation::OnSpecChange;
     return strategy;
 }
