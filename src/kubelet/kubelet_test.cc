@@ -465,6 +465,21 @@ TEST_F(KubeletTest, ARuleRestartsAllContainersOfAPod) {
     ASSERT_TRUE(until([&] { return pod("p").status.phase == "Failed"; })) << "no rule says otherwise";
 }
 
+TEST_F(KubeletTest, WhatAPodThatWasRemovedAtOnceAskedForIsFreeForOthers) {
+    constexpr const char* Spec =
+        R"({"terminationGracePeriodSeconds":20,"containers":[{"name":"a","image":"image:1","resources":{"requests":{"cpu":"3"}}}]})";
+    runtime.behavior = [](const cri::ContainerConfig&) { return sim::Behavior{.stops_after = 15s}; };
+    add("old", Spec);
+    ASSERT_TRUE(until([&] { return ready("old"); }));
+    client::DeleteOptions at_once;
+    at_once.grace_period_seconds = 0;
+    ASSERT_TRUE(porthole::sim::run(loop, client.remove<core::Pod>({"default", "old"}, at_once)));
+    loop.advance(1s);
+    EXPECT_THAT(runtime.running("old"), ElementsAre("a")) << "it takes its time to end";
+    add("new", Spec);
+    EXPECT_TRUE(until([&] { return ready("new"); }, 5s)) << pod("new").status.message;
+}
+
 struct WindowsKubeletTest : KubeletTest {
     WindowsKubeletTest() {
         stop();

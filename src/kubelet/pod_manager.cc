@@ -156,7 +156,7 @@ std::vector<std::shared_ptr<const core::Pod>> PodManager::pods() const {
 std::vector<std::shared_ptr<const core::Pod>> PodManager::active() const {
     std::vector<std::shared_ptr<const core::Pod>> all;
     for (const auto& [uid, record] : pods_)
-        if (!record.rejected && !record.worker->is_finished() && !is_terminal_phase(record.worker->pod().status.phase))
+        if (!record.rejected && !record.removed && !record.worker->is_finished() && !is_terminal_phase(record.worker->pod().status.phase))
             all.push_back(record.worker->shared_pod());
     return all;
 }

@@ -23,7 +23,7 @@ public:
     PodWorker* find(const std::string& uid);
     PodWorker* find(const std::string& namespace_, const std::string& name);
     std::vector<std::shared_ptr<const core::Pod>> pods() const;    ///< all that are known
-    std::vector<std::shared_ptr<const core::Pod>> active() const;  ///< admitted and not over
+    std::vector<std::shared_ptr<const core::Pod>> active() const;  ///< admitted, not over, and still wanted
     bool is_known(const std::string& uid) const { return pods_.contains(uid); }
     void wake(const std::string& uid);
     void wake_all();
