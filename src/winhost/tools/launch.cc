@@ -4,6 +4,7 @@
 // Wine keeps 32-bit exit codes and the program's environment only inside; hence this detour instead of starting the program itself.
 #include <windows.h>
 
+#include <atomic>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -68,6 +69,66 @@ BOOL WINAPI on_control(DWORD event) {
     return TRUE;
 }
 
+/// A standard stream of the program, as a pipe of Windows: what Wine makes of a pipe of Linux answers no question about itself, and libuv,
+/// thus Node.js, takes it for no pipe at all. A thread copies between the two.
+class Stream {
+public:
+    /// `ours` goes to or comes from init. A console and files stay what they are.
+    Stream(HANDLE ours, bool input) : from_(ours), to_(ours), theirs_(ours) {
+        SECURITY_ATTRIBUTES inherited{sizeof inherited, nullptr, TRUE};
+        HANDLE reads = nullptr, writes = nullptr;
+        if (GetFileType(ours) != FILE_TYPE_PIPE || !CreatePipe(&reads, &writes, &inherited, BufferSize)) return;
+        theirs_ = input ? reads : writes;
+        (input ? to_ : from_) = input ? writes : reads;
+        SetHandleInformation(input ? writes : reads, HANDLE_FLAG_INHERIT, 0);
+        copied_ = true;
+    }
+
+    HANDLE theirs() const { return theirs_; }
+
+    /// Once the program has its end: ours of that is closed, so that the other's end is seen.
+    void start() {
+        if (!copied_) return;
+        CloseHandle(theirs_);
+        thread_ = CreateThread(nullptr, 0, [](void* self) -> DWORD { return static_cast<Stream*>(self)->copy(); }, this, 0, nullptr);
+    }
+
+    /// Waits until all that the program has written is passed on. A process that it has left behind may hold the pipe open for ever.
+    void finish() {
+        DWORD waiting = 0;
+        while (thread_ && WaitForSingleObject(thread_, 1000) == WAIT_TIMEOUT) {
+            if (!writing_ && (!PeekNamedPipe(from_, nullptr, 0, nullptr, &waiting, nullptr) || waiting == 0)) return;
+        }
+    }
+
+private:
+    static constexpr DWORD BufferSize = 65536;
+
+    DWORD copy() {
+        std::vector<char> buffer(BufferSize);
+        DWORD size = 0;
+        while (ReadFile(from_, buffer.data(), BufferSize, &size, nullptr) && size > 0) {
+            writing_ = true;
+            for (DWORD done = 0, part = 0; done < size; done += part)
+                if (!WriteFile(to_, buffer.data() + done, size - done, &part, nullptr)) return close();
+            writing_ = false;
+        }
+        return close();
+    }
+
+    /// The reader sees the end of the stream, a writer that nobody reads.
+    DWORD close() {
+        writing_ = false;
+        CloseHandle(from_);
+        CloseHandle(to_);
+        return 0;
+    }
+
+    HANDLE from_, to_, theirs_, thread_ = nullptr;
+    bool copied_ = false;
+    std::atomic<bool> writing_ = false;
+};
+
 }  // namespace
 
 int wmain(int count, wchar_t** words) {
@@ -83,9 +144,11 @@ int wmain(int count, wchar_t** words) {
     STARTUPINFOW startup{};
     startup.cb = sizeof startup;
     startup.dwFlags = STARTF_USESTDHANDLES;
-    startup.hStdInput = GetStdHandle(STD_INPUT_HANDLE);
-    startup.hStdOutput = GetStdHandle(STD_OUTPUT_HANDLE);
-    startup.hStdError = GetStdHandle(STD_ERROR_HANDLE);
+    Stream input(GetStdHandle(STD_INPUT_HANDLE), true), output(GetStdHandle(STD_OUTPUT_HANDLE), false),
+        errors(GetStdHandle(STD_ERROR_HANDLE), false);
+    startup.hStdInput = input.theirs();
+    startup.hStdOutput = output.theirs();
+    startup.hStdError = errors.theirs();
     PROCESS_INFORMATION process{};
     std::wstring command = spec.command;
     const bool moved = spec.directory.empty() || SetCurrentDirectoryW(spec.directory.c_str());
@@ -101,10 +164,13 @@ int wmain(int count, wchar_t** words) {
         return 126;
     }
     AssignProcessToJobObject(job, process.hProcess);
+    for (Stream* stream : {&input, &output, &errors}) stream->start();
     ResumeThread(process.hThread);
     CloseHandle(process.hThread);
     own.report("started", process.dwProcessId);
     WaitForSingleObject(process.hProcess, INFINITE);
+    output.finish();
+    errors.finish();
     DWORD code = 0;
     GetExitCodeProcess(process.hProcess, &code);
     own.report("exit", code);
