@@ -69,6 +69,22 @@ BOOL WINAPI on_control(DWORD event) {
     return TRUE;
 }
 
+/// The token of a program that runs as ContainerUser: ours is an administrator's, as Wine has no other, without being one. Null if that
+/// is not wanted, so that the program gets ours.
+HANDLE token_of_user() {
+    wchar_t name[64];
+    DWORD length = 64, size = SECURITY_MAX_SID_SIZE;
+    HANDLE own = nullptr, restricted = nullptr;
+    if (!GetUserNameW(name, &length) || std::wstring(name) != L"ContainerUser") return nullptr;
+    char administrators[SECURITY_MAX_SID_SIZE];
+    SID_AND_ATTRIBUTES removed{administrators, 0};
+    if (!CreateWellKnownSid(WinBuiltinAdministratorsSid, nullptr, administrators, &size) ||
+        !OpenProcessToken(GetCurrentProcess(), TOKEN_ALL_ACCESS, &own) ||
+        !CreateRestrictedToken(own, DISABLE_MAX_PRIVILEGE, 1, &removed, 0, nullptr, 0, nullptr, &restricted))
+        return nullptr;
+    return restricted;
+}
+
 /// A standard stream of the program, as a pipe of Windows: what Wine makes of a pipe of Linux answers no question about itself, and libuv,
 /// thus Node.js, takes it for no pipe at all. A thread copies between the two.
 class Stream {
@@ -137,6 +153,7 @@ int wmain(int count, wchar_t** words) {
     folder = &own;
     if (!own.open_report()) return 125;
     const LaunchFolder::Spec spec = own.spec();
+    const HANDLE token = token_of_user();  // Wine takes the name from the environment that we are about to leave
     take_environment(spec);
     job = CreateJobObjectW(nullptr, nullptr);
     SetConsoleCtrlHandler(on_control, TRUE);
@@ -153,8 +170,8 @@ int wmain(int count, wchar_t** words) {
     std::wstring command = spec.command;
     const bool moved = spec.directory.empty() || SetCurrentDirectoryW(spec.directory.c_str());
     const auto start = [&] {
-        return CreateProcessW(nullptr, command.data(), nullptr, nullptr, TRUE, CREATE_SUSPENDED | CREATE_UNICODE_ENVIRONMENT, nullptr,
-                              spec.directory.empty() ? nullptr : spec.directory.c_str(), &startup, &process);
+        return CreateProcessAsUserW(token, nullptr, command.data(), nullptr, nullptr, TRUE, CREATE_SUSPENDED | CREATE_UNICODE_ENVIRONMENT,
+                                    nullptr, spec.directory.empty() ? nullptr : spec.directory.c_str(), &startup, &process);
     };
     bool started = moved && start();
     // Now and then a process of Wine dies while its loader sets it up. Nothing of the program has run then: it is started once more.
