@@ -160,6 +160,16 @@ Result<void> replace_programs(const fs::path& drive) {
     return write(system / "bcryptprimitives.dll", programs().bcryptprimitives);
 }
 
+/// Wine's own gets another name, also where Wine looks for its originals, which it prefers to what stands in system32.
+Result<void> put_in_front_of_winsock(const fs::path& originals, const fs::path& system) {
+    std::error_code code;
+    for (const fs::path& place : {originals / "x86_64-windows/ws2_32.dll", originals / "x86_64-unix/ws2_32.so", system / "ws2_32.dll"}) {
+        fs::rename(place, place.parent_path() / ("wine_" + place.filename().string()), code);
+        if (code) return io("renaming " + place.string(), code);
+    }
+    return write(system / "ws2_32.dll", programs().ws2_32);
+}
+
 /// Wine has copied its DLLs into the prefix: the copies become links to the originals.
 Result<void> share_files(const fs::path& originals, const fs::path& windows) {
     std::error_code code;
@@ -232,7 +242,7 @@ std::string WineInstallation::fingerprint() const {
         text += "|" + path + " " + std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec);
     }
     const Programs& own = programs();
-    for (const std::string_view program : {own.init, own.launch, own.host, own.pipes, own.absent, own.bcryptprimitives})
+    for (const std::string_view program : {own.init, own.launch, own.host, own.pipes, own.absent, own.bcryptprimitives, own.ws2_32})
         text += content_hash(program);
     return content_hash(text);
 }
@@ -278,6 +288,7 @@ Result<void> finish_prefix(const WineInstallation& wine, const std::string& root
         fs::remove_all(prefix / name, code);
     TRY_VOID(replace_links(drive / "users"));
     TRY_VOID(replace_programs(drive));
+    TRY_VOID(put_in_front_of_winsock(base / fs::path(wine.libraries).relative_path(), drive / "windows/system32"));
     TRY_VOID(share_files(base / fs::path(wine.libraries).relative_path() / "x86_64-windows", drive / "windows"));
     TRY_VOID(edit_registry(prefix, template_folder));
     TRY_VOID(make_contained_user(prefix, fs::path(template_folder) / "contained-user"));
