@@ -102,7 +102,10 @@ Result<void> copy_windows_files(const fs::path& folder, const fs::path& root) {
         if (program && (is_in(Pretenders) || is_in(DesktopPrograms))) continue;
         TRY(std::string image, read(entry.path()));
         TRY(image, strip_debug_sections(std::move(image)));
-        if (entry.path().filename() == "kernelbase.dll") correct_default_control_handler(image);
+        if (entry.path().filename() == "kernelbase.dll") {
+            correct_default_control_handler(image);
+            hide_placeholders(image);
+        }
         if (entry.path().filename() == "ntdll.dll") limit_stack_clearing(image);
         TRY_VOID(write(root / entry.path().relative_path(), image));
     }
@@ -234,7 +237,7 @@ Result<void> WineInstallation::check() const {
 }
 
 std::string WineInstallation::fingerprint() const {
-    std::string text = "7";  // of the way it is built
+    std::string text = "8";  // of the way it is built
     for (const std::string& path : {loader, server, libraries + "/x86_64-windows/ntdll.dll", libraries + "/x86_64-windows/kernelbase.dll",
                                     libraries + "/x86_64-unix/ntdll.so", data + "/wine.inf"}) {
         struct stat status{};
