@@ -78,6 +78,7 @@ class ProgramCase(harness.ClusterCase):
     secret = {"password": "correct-horse"}  # file name -> text
     environment = {}  # name -> value; a value that begins with "secret:" is a key of the Secret
     user = ""
+    stdin = False  # whether its standard input stays open
     probe = None  # a readiness probe's action; a connection to the port, if not said
     memory = "256Mi"
     start_seconds = 120
@@ -140,7 +141,7 @@ class ProgramCase(harness.ClusterCase):
         probe = self.probe or {"tcpSocket": {"port": self.port}}
         environment = [{"name": key, "valueFrom": {"secretKeyRef": {"name": name, "key": value.removeprefix("secret:")}}} if value.startswith("secret:")
                        else {"name": key, "value": value} for key, value in self.environment.items()]
-        main = {"name": "main", "image": self.image, "command": list(self.command), "env": environment,
+        main = {"name": "main", "image": self.image, "command": list(self.command), "stdin": self.stdin, "env": environment,
                 "ports": [{"containerPort": port, "protocol": protocol} for port, protocol in ports],
                 "resources": {"requests": {"cpu": "100m"}, "limits": {"memory": self.memory}},
                 "readinessProbe": {**probe, "periodSeconds": 1, "timeoutSeconds": 5},

@@ -93,14 +93,11 @@ class Npm(Package):
 
 
 class Jar(Package):
-    """Of Maven; `name` is group:artifact, with :packaging:classifier where it is not the plain jar. Without `files` the jar itself is taken."""
+    """Of Maven; `name` is group:artifact, with :packaging:classifier where it is not the plain jar."""
 
     def download(self, folder):
         group, artifact, *more = self.name.split(":")
         call("mvn", "-q", "-B", "dependency:copy", f"-Dartifact={':'.join([group, artifact, self.version, *more])}", f"-DoutputDirectory={folder}")
-
-    def image_files(self):
-        return {self.files: self.kept.read_bytes()} if isinstance(self.files, str) else super().image_files()
 
 
 @dataclasses.dataclass(frozen=True)

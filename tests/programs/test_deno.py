@@ -19,4 +19,3 @@ class Deno(program_case.ProgramCase):
     check_prints = "deno 2.9.6"
     says = "listening on 8080"
     talk = node_server.TALK
-    red = "V8 cannot reserve its tables of pointers in Wine 8: SegmentedTable::InitializeTable"
