@@ -87,6 +87,16 @@ bool correct_default_control_handler(std::string& image) {
     return true;
 }
 
+bool hide_placeholders(std::string& image) {
+    using namespace std::string_view_literals;
+    constexpr std::string_view Names = "\0VirtualAlloc\0VirtualAlloc2\0VirtualAlloc2FromApp\0"sv;  // as they follow each other in the table
+    constexpr std::size_t Digit = "\0VirtualAlloc\0VirtualAlloc"sv.size();
+    const std::size_t at = image.find(Names);
+    if (at == image.npos) return false;
+    image[at + Digit] = '0';
+    return true;
+}
+
 bool limit_stack_clearing(std::string& image) {
     // and rcx,-1000h; lea rdi,[rcx-F0000h]; mov rsp,rdi; sub rcx,rdi; xor eax,eax; shr rcx,3; rep stosq
     constexpr std::string_view Code(

@@ -19,4 +19,9 @@ bool correct_default_control_handler(std::string& image);
 /// where the code is not the known one.
 bool limit_stack_clearing(std::string& image);
 
+/// Wine's VirtualAlloc2 exists but cannot reserve placeholders. V8 (Node.js since 24, Deno) asks whether it is there, and has another way
+/// where it is not: kernelbase.dll exports it as VirtualAlloc0, which keeps the names in order. False, with nothing changed, where it
+/// exports none.
+bool hide_placeholders(std::string& image);
+
 }  // namespace porthole::winhost

@@ -95,5 +95,16 @@ TEST(PeImage, ClearsLessOfANewThreadsStackOnlyWhereTheCodeIsTheKnownOne) {
     EXPECT_EQ(other, before);
 }
 
+TEST(PeImage, HidesTheAllocatorThatCannotReservePlaceholders) {
+    using namespace std::string_literals;
+    std::string image = "x\0VirtualAlloc\0VirtualAlloc2\0VirtualAlloc2FromApp\0y"s;
+    EXPECT_TRUE(hide_placeholders(image));
+    EXPECT_EQ(image, "x\0VirtualAlloc\0VirtualAlloc0\0VirtualAlloc2FromApp\0y"s);
+    EXPECT_FALSE(hide_placeholders(image)) << "it is gone";
+    std::string other = "VirtualAlloc2";
+    EXPECT_FALSE(hide_placeholders(other));
+    EXPECT_EQ(other, "VirtualAlloc2");
+}
+
 }  // namespace
 }  // namespace porthole::winhost

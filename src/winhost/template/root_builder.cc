@@ -102,7 +102,10 @@ Result<void> copy_windows_files(const fs::path& folder, const fs::path& root) {
         if (program && (is_in(Pretenders) || is_in(DesktopPrograms))) continue;
         TRY(std::string image, read(entry.path()));
         TRY(image, strip_debug_sections(std::move(image)));
-        if (entry.path().filename() == "kernelbase.dll") correct_default_control_handler(image);
+        if (entry.path().filename() == "kernelbase.dll") {
+            correct_default_control_handler(image);
+            hide_placeholders(image);
+        }
         if (entry.path().filename() == "ntdll.dll") limit_stack_clearing(image);
         TRY_VOID(write(root / entry.path().relative_path(), image));
     }
@@ -158,6 +161,16 @@ Result<void> replace_programs(const fs::path& drive) {
         TRY_VOID(write(folder / (std::string(name) + ".exe"), programs().absent, true));
     }
     return write(system / "bcryptprimitives.dll", programs().bcryptprimitives);
+}
+
+/// Wine's own gets another name, also where Wine looks for its originals, which it prefers to what stands in system32.
+Result<void> put_in_front_of_winsock(const fs::path& originals, const fs::path& system) {
+    std::error_code code;
+    for (const fs::path& place : {originals / "x86_64-windows/ws2_32.dll", originals / "x86_64-unix/ws2_32.so", system / "ws2_32.dll"}) {
+        fs::rename(place, place.parent_path() / ("wine_" + place.filename().string()), code);
+        if (code) return io("renaming " + place.string(), code);
+    }
+    return write(system / "ws2_32.dll", programs().ws2_32);
 }
 
 /// Wine has copied its DLLs into the prefix: the copies become links to the originals.
@@ -224,7 +237,7 @@ Result<void> WineInstallation::check() const {
 }
 
 std::string WineInstallation::fingerprint() const {
-    std::string text = "7";  // of the way it is built
+    std::string text = "8";  // of the way it is built
     for (const std::string& path : {loader, server, libraries + "/x86_64-windows/ntdll.dll", libraries + "/x86_64-windows/kernelbase.dll",
                                     libraries + "/x86_64-unix/ntdll.so", data + "/wine.inf"}) {
         struct stat status{};
@@ -232,7 +245,7 @@ std::string WineInstallation::fingerprint() const {
         text += "|" + path + " " + std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec);
     }
     const Programs& own = programs();
-    for (const std::string_view program : {own.init, own.launch, own.host, own.pipes, own.absent, own.bcryptprimitives})
+    for (const std::string_view program : {own.init, own.launch, own.host, own.pipes, own.absent, own.bcryptprimitives, own.ws2_32})
         text += content_hash(program);
     return content_hash(text);
 }
@@ -278,6 +291,7 @@ Result<void> finish_prefix(const WineInstallation& wine, const std::string& root
         fs::remove_all(prefix / name, code);
     TRY_VOID(replace_links(drive / "users"));
     TRY_VOID(replace_programs(drive));
+    TRY_VOID(put_in_front_of_winsock(base / fs::path(wine.libraries).relative_path(), drive / "windows/system32"));
     TRY_VOID(share_files(base / fs::path(wine.libraries).relative_path() / "x86_64-windows", drive / "windows"));
     TRY_VOID(edit_registry(prefix, template_folder));
     TRY_VOID(make_contained_user(prefix, fs::path(template_folder) / "contained-user"));

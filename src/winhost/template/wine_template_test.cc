@@ -24,6 +24,9 @@ TEST(WineTemplate, HasWhatAContainerNeedsAndNoWayToADesktop) {
     const std::string root = join_path(made->folder, "root");
     const std::string drive = join_path(root, "wine/drive_c");
     EXPECT_TRUE(files->exists(join_path(drive, "windows/system32/kernel32.dll")));
+    EXPECT_TRUE(files->exists(join_path(drive, "windows/system32/wine_ws2_32.dll"))) << "ours stands in front of it";
+    EXPECT_FALSE(files->exists(join_path(root, "usr/lib/x86_64-linux-gnu/wine/x86_64-windows/ws2_32.dll")))
+        << "Wine would prefer it to ours";
     EXPECT_TRUE(files->exists(join_path(made->folder, "profile-2025/wine/system.reg")));
     EXPECT_TRUE(files->exists(join_path(made->contained_user(), "wine/drive_c/users/ContainerUser")));
     EXPECT_FALSE(files->exists(join_path(root, "wine/dosdevices/z:"))) << "a program would see all of Linux";

@@ -4,6 +4,7 @@
 // Wine keeps 32-bit exit codes and the program's environment only inside; hence this detour instead of starting the program itself.
 #include <windows.h>
 
+#include <atomic>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -68,6 +69,82 @@ BOOL WINAPI on_control(DWORD event) {
     return TRUE;
 }
 
+/// The token of a program that runs as ContainerUser: ours is an administrator's, as Wine has no other, without being one. Null if that
+/// is not wanted, so that the program gets ours.
+HANDLE token_of_user() {
+    wchar_t name[64];
+    DWORD length = 64, size = SECURITY_MAX_SID_SIZE;
+    HANDLE own = nullptr, restricted = nullptr;
+    if (!GetUserNameW(name, &length) || std::wstring(name) != L"ContainerUser") return nullptr;
+    char administrators[SECURITY_MAX_SID_SIZE];
+    SID_AND_ATTRIBUTES removed{administrators, 0};
+    if (!CreateWellKnownSid(WinBuiltinAdministratorsSid, nullptr, administrators, &size) ||
+        !OpenProcessToken(GetCurrentProcess(), TOKEN_ALL_ACCESS, &own) ||
+        !CreateRestrictedToken(own, DISABLE_MAX_PRIVILEGE, 1, &removed, 0, nullptr, 0, nullptr, &restricted))
+        return nullptr;
+    return restricted;
+}
+
+/// A standard stream of the program, as a pipe of Windows: what Wine makes of a pipe of Linux answers no question about itself, and libuv,
+/// thus Node.js, takes it for no pipe at all. A thread copies between the two.
+class Stream {
+public:
+    /// `ours` goes to or comes from init. A console and files stay what they are.
+    Stream(HANDLE ours, bool input) : from_(ours), to_(ours), theirs_(ours) {
+        SECURITY_ATTRIBUTES inherited{sizeof inherited, nullptr, TRUE};
+        HANDLE reads = nullptr, writes = nullptr;
+        if (GetFileType(ours) != FILE_TYPE_PIPE || !CreatePipe(&reads, &writes, &inherited, BufferSize)) return;
+        theirs_ = input ? reads : writes;
+        (input ? to_ : from_) = input ? writes : reads;
+        SetHandleInformation(input ? writes : reads, HANDLE_FLAG_INHERIT, 0);
+        copied_ = true;
+    }
+
+    HANDLE theirs() const { return theirs_; }
+
+    /// Once the program has its end: ours of that is closed, so that the other's end is seen.
+    void start() {
+        if (!copied_) return;
+        CloseHandle(theirs_);
+        thread_ = CreateThread(nullptr, 0, [](void* self) -> DWORD { return static_cast<Stream*>(self)->copy(); }, this, 0, nullptr);
+    }
+
+    /// Waits until all that the program has written is passed on. A process that it has left behind may hold the pipe open for ever.
+    void finish() {
+        DWORD waiting = 0;
+        while (thread_ && WaitForSingleObject(thread_, 1000) == WAIT_TIMEOUT) {
+            if (!writing_ && (!PeekNamedPipe(from_, nullptr, 0, nullptr, &waiting, nullptr) || waiting == 0)) return;
+        }
+    }
+
+private:
+    static constexpr DWORD BufferSize = 65536;
+
+    DWORD copy() {
+        std::vector<char> buffer(BufferSize);
+        DWORD size = 0;
+        while (ReadFile(from_, buffer.data(), BufferSize, &size, nullptr) && size > 0) {
+            writing_ = true;
+            for (DWORD done = 0, part = 0; done < size; done += part)
+                if (!WriteFile(to_, buffer.data() + done, size - done, &part, nullptr)) return close();
+            writing_ = false;
+        }
+        return close();
+    }
+
+    /// The reader sees the end of the stream, a writer that nobody reads.
+    DWORD close() {
+        writing_ = false;
+        CloseHandle(from_);
+        CloseHandle(to_);
+        return 0;
+    }
+
+    HANDLE from_, to_, theirs_, thread_ = nullptr;
+    bool copied_ = false;
+    std::atomic<bool> writing_ = false;
+};
+
 }  // namespace
 
 int wmain(int count, wchar_t** words) {
@@ -76,6 +153,7 @@ int wmain(int count, wchar_t** words) {
     folder = &own;
     if (!own.open_report()) return 125;
     const LaunchFolder::Spec spec = own.spec();
+    const HANDLE token = token_of_user();  // Wine takes the name from the environment that we are about to leave
     take_environment(spec);
     job = CreateJobObjectW(nullptr, nullptr);
     SetConsoleCtrlHandler(on_control, TRUE);
@@ -83,15 +161,17 @@ int wmain(int count, wchar_t** words) {
     STARTUPINFOW startup{};
     startup.cb = sizeof startup;
     startup.dwFlags = STARTF_USESTDHANDLES;
-    startup.hStdInput = GetStdHandle(STD_INPUT_HANDLE);
-    startup.hStdOutput = GetStdHandle(STD_OUTPUT_HANDLE);
-    startup.hStdError = GetStdHandle(STD_ERROR_HANDLE);
+    Stream input(GetStdHandle(STD_INPUT_HANDLE), true), output(GetStdHandle(STD_OUTPUT_HANDLE), false),
+        errors(GetStdHandle(STD_ERROR_HANDLE), false);
+    startup.hStdInput = input.theirs();
+    startup.hStdOutput = output.theirs();
+    startup.hStdError = errors.theirs();
     PROCESS_INFORMATION process{};
     std::wstring command = spec.command;
     const bool moved = spec.directory.empty() || SetCurrentDirectoryW(spec.directory.c_str());
     const auto start = [&] {
-        return CreateProcessW(nullptr, command.data(), nullptr, nullptr, TRUE, CREATE_SUSPENDED | CREATE_UNICODE_ENVIRONMENT, nullptr,
-                              spec.directory.empty() ? nullptr : spec.directory.c_str(), &startup, &process);
+        return CreateProcessAsUserW(token, nullptr, command.data(), nullptr, nullptr, TRUE, CREATE_SUSPENDED | CREATE_UNICODE_ENVIRONMENT,
+                                    nullptr, spec.directory.empty() ? nullptr : spec.directory.c_str(), &startup, &process);
     };
     bool started = moved && start();
     // Now and then a process of Wine dies while its loader sets it up. Nothing of the program has run then: it is started once more.
@@ -101,10 +181,13 @@ int wmain(int count, wchar_t** words) {
         return 126;
     }
     AssignProcessToJobObject(job, process.hProcess);
+    for (Stream* stream : {&input, &output, &errors}) stream->start();
     ResumeThread(process.hThread);
     CloseHandle(process.hThread);
     own.report("started", process.dwProcessId);
     WaitForSingleObject(process.hProcess, INFINITE);
+    output.finish();
+    errors.finish();
     DWORD code = 0;
     GetExitCodeProcess(process.hProcess, &code);
     own.report("exit", code);

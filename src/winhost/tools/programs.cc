@@ -22,6 +22,9 @@ constexpr unsigned char Absent[] = {
 constexpr unsigned char Bcryptprimitives[] = {
 #embed "bcryptprimitives.dll"
 };
+constexpr unsigned char Ws2[] = {
+#embed "ws2_32.dll"
+};
 
 template <std::size_t Size>
 std::string_view view(const unsigned char (&bytes)[Size]) {
@@ -31,7 +34,7 @@ std::string_view view(const unsigned char (&bytes)[Size]) {
 }  // namespace
 
 const Programs& programs() {
-    static const Programs All{view(Init), view(Launch), view(Pipes), view(Host), view(Absent), view(Bcryptprimitives)};
+    static const Programs All{view(Init), view(Launch), view(Pipes), view(Host), view(Absent), view(Bcryptprimitives), view(Ws2)};
     return All;
 }
 
