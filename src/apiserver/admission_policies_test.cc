@@ -445,6 +445,22 @@ TEST_F(AdmissionPolicies, ExpressionsThatDoNotFitTheTypesAreToldInTheStatus) {
     EXPECT_EQ(changed.body.at_path({"status", "typeChecking", "expressionWarnings"}), nullptr) << changed.text;
 }
 
+TEST_F(AdmissionPolicies, WhatTheStatusTellsHasAnEnd) {
+    std::string list = "[object.a0";
+    for (int i = 1; i < 1000; ++i) list += ",object.a" + std::to_string(i);
+    std::string many = R"("validations":[)";
+    for (int i = 0; i < 20; ++i) many += (i ? "," : "") + std::string(R"({"expression":")") + list + R"(] == []"})";
+    policy(many + "]", R"({"resourceRules":[{"operations":["*"],"apiGroups":["apps"],"apiVersions":["v1"],
+                           "resources":["daemonsets","deployments","replicasets","statefulsets"]}]})");
+    const Answer found = get(path("validatingadmissionpolicies") + "/p");
+    ASSERT_NE(found.body.at_path({"status", "typeChecking"}), nullptr) << "it cannot be stored";
+    std::size_t size = 0;
+    for (const auto& warning : found.body.at_path({"status", "typeChecking", "expressionWarnings"})->as_array())
+        size += warning.string_at({"warning"}).size();
+    EXPECT_GT(size, 60'000u);
+    EXPECT_LT(size, 300'000u);
+}
+
 /// The same with policies that change objects.
 class MutatingPolicies : public AdmissionPolicies {
 protected:

@@ -61,23 +61,24 @@ std::deque<AdmissionCompiler> PolicyTypeCheck::make_compilers() const {
 }
 
 void PolicyTypeCheck::add_warning(const std::deque<AdmissionCompiler>& compilers, const std::string& expression, std::string field,
-                                  std::vector<Warning>& warnings) const {
+                                  Warnings& warnings) const {
     constexpr std::string_view Prefix = "compilation failed: ";
     std::string told;
-    for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    for (std::size_t i = 0; i < kinds_.size() && warnings.text < MostText; ++i) {
         const Expression checked = compilers[i].compile(expression, names(), {});
         if (checked.compiles()) continue;
         if (!told.empty()) told += "\n";
         std::string_view issues = checked.problem();
         if (issues.starts_with(Prefix)) issues.remove_prefix(Prefix.size());
         told += kinds_[i].name + ": " + std::string(issues) + "\n";
+        warnings.text += issues.size();
     }
-    if (!told.empty()) warnings.push_back({.field_ref = std::move(field), .warning = std::move(told)});
+    if (!told.empty()) warnings.all.push_back({.field_ref = std::move(field), .warning = std::move(told)});
 }
 
 std::vector<PolicyTypeCheck::Warning> PolicyTypeCheck::check() const {
     const std::deque<AdmissionCompiler> compilers = make_compilers();
-    std::vector<Warning> warnings;
+    Warnings warnings;
     for (std::size_t i = 0; i < policy_->spec.validations.size(); ++i) {
         const auto& validation = policy_->spec.validations[i];
         const std::string place = "spec.validations[" + std::to_string(i) + "].";
@@ -85,7 +86,7 @@ std::vector<PolicyTypeCheck::Warning> PolicyTypeCheck::check() const {
         if (!validation.message_expression.empty())
             add_warning(compilers, validation.message_expression, place + "messageExpression", warnings);
     }
-    return warnings;
+    return std::move(warnings.all);
 }
 
 }  // namespace porthole::apiserver

@@ -19,6 +19,8 @@ public:
 
     /// Of one rule at most so many kinds are looked at, and no further rule once there are so many.
     static constexpr std::size_t MostKinds = 10;
+    /// No further issues are told once there is so much text: it is stored with the policy.
+    static constexpr std::size_t MostText = std::size_t{64} << 10;
 
     PolicyTypeCheck(std::shared_ptr<const Policy> policy, const schema::Registry& registry);
     std::vector<Warning> check() const;
@@ -28,10 +30,14 @@ private:
         std::string name;  ///< "apps/v1, Kind=Deployment"
         cel::TypeRef type;
     };
+    struct Warnings {
+        std::vector<Warning> all;
+        std::size_t text = 0;
+    };
     /// One for each of kinds_, which knows the policy's variables.
     std::deque<AdmissionCompiler> make_compilers() const;
     void add_warning(const std::deque<AdmissionCompiler>& compilers, const std::string& expression, std::string field,
-                     std::vector<Warning>& warnings) const;
+                     Warnings& warnings) const;
     AdmissionNames names() const { return {.params = params_ != nullptr}; }
 
     std::shared_ptr<const Policy> policy_;
