@@ -496,7 +496,7 @@ Task<> PodWorker::stop_everything() {
 }
 
 Task<> PodWorker::clean_up() {
-    const std::string& uid = pod_->metadata.uid;
+    const std::string uid = pod_->metadata.uid;  // the pod may be replaced meanwhile
     services_.probes.remove_pod(uid);
     services_.containers.forget_pod(uid);
     CO_TRY_VOID(services_.footprint.tear_down_volumes(uid));
