@@ -16,10 +16,9 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
   # Paths below the source tree are hashed relative to the build folder, so that every build folder shares one cache. Precompiled
-  # headers are only cached without their times; no source uses __DATE__ or __TIME__.
+  # headers are only cached without their times (see porthole.cmake); no source uses __DATE__ or __TIME__.
   set(ccache_launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
                       CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
-  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
   set(CMAKE_C_COMPILER_LAUNCHER ${ccache_launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${ccache_launcher})
 endif()
