@@ -51,9 +51,9 @@ int run_restore(std::vector<std::string> arguments) {
     Progress progress(world.loop, quiet);
     const DataDir data(path);
     progress.begin("restoring into " + data.root().string());
-    const auto restored = restore(data, file, keys);
+    const auto restored = restore(data, file, keys, world.loop.wall_now());
     if (!restored) return fail(restored.error().message);
-    progress.done(fmt::format("{}: {} objects of {}", data.root().string(), restored->info.records, restored->info.created));
+    progress.done(fmt::format("{}: {} objects of {}", data.root().string(), restored->info.records, restored->info.created.to_string()));
     progress.note("Now: " + next_command(data, restored->options));
     return 0;
 }

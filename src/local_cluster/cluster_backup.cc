@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/base64.h"
@@ -28,17 +30,23 @@ constexpr std::size_t LargestKeysFile = 4 << 20;
 /// Files of the data directory beside the store and `pki`, as far as they are there.
 constexpr const char* OtherFiles[] = {"encryption.yaml", "authentication.yaml", "admission.yaml", "cluster.json"};
 
-/// Removes a path, with everything below, unless it was kept.
+/// A new folder next to `path`, for its owner alone, which is removed with everything in it.
 class Scratch {
 public:
-    explicit Scratch(fs::path path) : path_(std::move(path)) {}
+    explicit Scratch(const fs::path& path) {
+        std::string name = path.string() + ".XXXXXX";
+        if (::mkdtemp(name.data())) path_ = name;
+    }
     ~Scratch() {
         std::error_code ignored;
         if (!path_.empty()) fs::remove_all(path_, ignored);
     }
     Scratch(const Scratch&) = delete;
-    const fs::path& path() const { return path_; }
-    void keep() { path_.clear(); }
+    /// Error: Io where it could not be made.
+    Result<fs::path> path() const {
+        if (path_.empty()) return Error(Reason::Io, std::string("making a directory for what is not finished: ") + std::strerror(errno));
+        return path_;
+    }
 
 private:
     fs::path path_;
@@ -60,9 +68,6 @@ Result<void> move_durably(const fs::path& from, const fs::path& to) {
     if (opened >= 0) ::close(opened);
     return synced ? Result<void>() : io_error("writing", folder, why);
 }
-
-/// What a new file or folder in `path`'s place is named until it is whole.
-fs::path unfinished(const fs::path& path) { return path.string() + ".unfinished"; }
 
 Result<void> refuse_existing(const fs::path& path) {
     if (!path_exists(path)) return {};
@@ -127,7 +132,7 @@ Result<std::unique_ptr<store::Engine>> open_store(const DataDir& data) { return 
 
 Result<store::BackupInfo> write_objects(const DataDir& data, const fs::path& file, SystemTime now) {
     TRY(const node_join::Pki pki, node_join::Pki::load(data.pki()));
-    store::BackupInfo info{.created = Timestamp(now).to_string(), .program = PortholeVersion};
+    store::BackupInfo info{.created = Timestamp(now), .program = PortholeVersion};
     TRY(info.cluster, pki.ca_hash());
     TRY(auto writer, store::BackupWriter::create(file.string()));
     TRY(info.revision, store::read_embedded_store(data.store().string(), [&](const store::Row& row) { return writer.add(row); }));
@@ -135,8 +140,22 @@ Result<store::BackupInfo> write_objects(const DataDir& data, const fs::path& fil
     return info;
 }
 
+/// They become part of a command that people type.
+Result<void> check_options(const ClusterOptions& options) {
+    TRY_VOID(check_networks(options));
+    std::vector<std::string> texts{options.backend,   options.cluster_cidr, options.service_cidr,
+                                   options.node_cidr, options.cluster_dns,  options.cluster_domain};
+    texts.insert(texts.end(), options.windows_nodes.begin(), options.windows_nodes.end());
+    for (const std::string& text : texts) {
+        const auto is_plain = [](unsigned char c) { return std::isalnum(c) || c == '.' || c == ':' || c == '/' || c == '-'; };
+        if (!std::ranges::all_of(text, is_plain))
+            return Error(Reason::BadRequest, "keys: cluster.json has an option that `up` does not take");
+    }
+    return {};
+}
+
 /// Into `data`, whose folder is made here.
-Result<Restored> restore_into(const DataDir& data, const fs::path& file, const fs::path& keys_file) {
+Result<Restored> restore_into(const DataDir& data, const fs::path& file, const fs::path& keys_file, SystemTime now) {
     TRY(const Value keys, parse_keys(keys_file));
     std::error_code error;
     fs::create_directories(data.pki(), error);
@@ -148,16 +167,17 @@ Result<Restored> restore_into(const DataDir& data, const fs::path& file, const f
     Restored restored;
     {
         TRY(const auto engine, open_store(data));
-        TRY(restored.info, store::restore_backup(file.string(), *engine));
+        TRY(restored.info, store::restore_backup(file.string(), *engine, Timestamp(now)));
     }
     TRY(const auto again, open_store(data));
-    TRY_VOID(store::verify_restored(*again, restored.info));
+    TRY_VOID(store::verify_restored(*again, restored.info, Timestamp(now)));
     TRY(const node_join::Pki pki, node_join::Pki::load(data.pki()));
     TRY(const std::string cluster, pki.ca_hash());
     if (cluster != restored.info.cluster || cluster != keys.string_at({"cluster"}))
         return Error(Reason::Conflict, keys_file.string() + " has the keys of another cluster than " + file.string());
     if (path_exists(data.state_file())) {
         TRY(Cluster known, Cluster::load(data));
+        TRY_VOID(check_options(known.options));
         restored.options = known.options;
         TRY_VOID(Cluster{.options = std::move(known.options)}.save(data));  // its processes were another machine's
     }
@@ -174,39 +194,38 @@ Result<Backup> back_up(const DataDir& data, const fs::path& file, SystemTime now
     TRY_VOID(refuse_existing(keys));
     if (!path_exists(data.pki()))
         return Error(Reason::NotFound, "there is no control plane in " + data.root().string() + ": name its data directory with --data");
-    Scratch written(unfinished(file)), written_keys(unfinished(keys)), scratch(file.string() + ".verification");
-    std::error_code error;
-    for (const fs::path& left : {written.path(), written_keys.path(), scratch.path()}) fs::remove_all(left, error);
-
-    TRY(const std::string secrets, read_keys(data));
-    TRY_VOID(write_durably(written_keys.path(), secrets));
+    const Scratch scratch(file);
+    TRY(const fs::path folder, scratch.path());
+    const fs::path objects = folder / "objects", secrets = folder / "keys";
+    TRY(const std::string before, read_keys(data));
+    TRY_VOID(write_durably(secrets, before));
     Backup backup{.has_encryption_key = path_exists(data.encryption_file())};
-    TRY(backup.info, write_objects(data, written.path(), now));
-    TRY(const std::string secrets_then, read_keys(data));
-    if (secrets_then != secrets)  // or the objects could be of a key that is not among them
+    TRY(backup.info, write_objects(data, objects, now));
+    TRY(const std::string after, read_keys(data));
+    if (after != before)  // or the objects could be of a key that is not among them
         return Error(Reason::Conflict, "keys or configuration in " + data.root().string() + " changed meanwhile: run this again");
-    TRY_VOID(restore_into(DataDir(scratch.path()), written.path(), written_keys.path()));
-    backup.bytes = fs::file_size(written.path(), error);
-    TRY_VOID(move_durably(written_keys.path(), keys));
-    if (const auto moved = move_durably(written.path(), file); !moved) {
-        fs::remove(keys, error);
-        return moved.error();
-    }
-    return backup;
+    TRY_VOID(restore_into(DataDir(folder / "restored"), objects, secrets, now));
+    std::error_code error;
+    backup.bytes = fs::file_size(objects, error);
+    Result<void> moved = move_durably(secrets, keys);
+    if (moved) moved = move_durably(objects, file);
+    if (moved) return backup;
+    fs::remove(keys, error);
+    fs::remove(file, error);
+    return moved.error();
 }
 
-Result<Restored> restore(const DataDir& data, const fs::path& file, const fs::path& keys) {
+Result<Restored> restore(const DataDir& data, const fs::path& file, const fs::path& keys, SystemTime now) {
     std::error_code error;
     if (path_exists(data.root()) && !fs::is_empty(data.root(), error))
         return Error(Reason::AlreadyExists,
                      data.root().string() + " is not empty: choose another --data, or end the cluster there with `porthole down --purge" +
                          data.flag() + "`");
-    const fs::path root = fs::absolute(data.root());
-    Scratch made(unfinished(root));
-    fs::remove_all(made.path(), error);
-    TRY(Restored restored, restore_into(DataDir(made.path()), file, keys));
-    TRY_VOID(move_durably(made.path(), root));
-    made.keep();
+    const Scratch scratch(data.root());
+    TRY(const fs::path folder, scratch.path());
+    TRY(Restored restored, restore_into(DataDir(folder / "data"), file, keys, now));
+    const auto moved = move_durably(folder / "data", data.root());
+    if (!moved) return Error(moved.error()).with_context("a mount point takes no directory; choose one below it with --data");
     return restored;
 }
 

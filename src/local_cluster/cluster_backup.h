@@ -16,8 +16,8 @@ struct Backup {
     bool has_encryption_key = false;  ///< else secrets are not encrypted, or by a configuration that is kept elsewhere
 };
 /// Writes `file` and its keys file, for the owner alone, of what there is at one moment, whether the cluster runs or not; then restores
-/// them into a scratch directory in the same folder and compares. After an error there is neither. Errors: AlreadyExists, NotFound where there is no
-/// control plane, Io.
+/// them into a scratch directory in the same folder and compares. After an error there is neither. Errors: AlreadyExists, NotFound where
+/// there is no control plane, Io.
 Result<Backup> back_up(const DataDir& data, const std::filesystem::path& file, SystemTime now);
 
 /// A plain value: `options` are those with which the cluster was brought up; none where it was a server of its own.
@@ -27,6 +27,6 @@ struct Restored {
 };
 /// Makes the data directory, which must not exist or be empty, from a backup and its keys. After an error it is as it was. Errors:
 /// AlreadyExists, NotFound, Conflict for keys of another cluster, Io, BadRequest for files that are not what a backup has.
-Result<Restored> restore(const DataDir& data, const std::filesystem::path& file, const std::filesystem::path& keys);
+Result<Restored> restore(const DataDir& data, const std::filesystem::path& file, const std::filesystem::path& keys, SystemTime now);
 
 }  // namespace porthole::local_cluster

@@ -52,14 +52,14 @@ TEST_F(ClusterBackup, MakesTheControlPlanesDirectoryAnew) {
     const auto backup = back_up(data, file, Now);
     ASSERT_TRUE(backup) << backup.error().message;
     EXPECT_EQ(backup->info.revision, store::Revision(7));
-    EXPECT_EQ(backup->info.created, "2027-01-15T08:00:00Z");
+    EXPECT_EQ(backup->info.created, Timestamp(Now));
     EXPECT_TRUE(backup->has_encryption_key);
     EXPECT_EQ(names(folder), (std::vector<std::string>{"b", "b.keys", "data"}));
     for (const fs::path& path : {file, keys})
         EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write) << path;
 
     fs::create_directories(other.root());
-    const auto restored = restore(other, file, keys);
+    const auto restored = restore(other, file, keys, Now);
     ASSERT_TRUE(restored) << restored.error().message;
     EXPECT_EQ(restored->info.records, 1u);
     EXPECT_EQ(restored->options, Cluster::load(data)->options);
@@ -75,7 +75,7 @@ TEST_F(ClusterBackup, NothingIsOverwritten) {
     EXPECT_EQ(back_up(data, file, Now).error().reason, Reason::AlreadyExists);
     fs::rename(file, folder / "c");
     EXPECT_EQ(back_up(data, file, Now).error().reason, Reason::AlreadyExists) << "its keys";
-    const auto restored = restore(data, folder / "c", keys);
+    const auto restored = restore(data, folder / "c", keys, Now);
     ASSERT_FALSE(restored);
     EXPECT_EQ(restored.error().reason, Reason::AlreadyExists);
     EXPECT_THAT(restored.error().message, HasSubstr("porthole down --purge"));
@@ -95,7 +95,7 @@ TEST_F(ClusterBackup, KeysMustBeThoseOfTheObjects) {
     const DataDir third(folder / "third");
     make_cluster(third);
     ASSERT_TRUE(back_up(third, folder / "t", Now));
-    const auto restored = restore(other, file, folder / "t.keys");
+    const auto restored = restore(other, file, folder / "t.keys", Now);
     ASSERT_FALSE(restored);
     EXPECT_EQ(restored.error().reason, Reason::Conflict);
     EXPECT_FALSE(fs::exists(other.root()));
@@ -108,14 +108,14 @@ TEST_F(ClusterBackup, AKeysFileCannotWriteElsewhere) {
         std::string bad = good;
         bad.replace(bad.find("pki/admin.crt"), std::string("pki/admin.crt").size(), name);
         ASSERT_TRUE(write_durably(keys, bad));
-        const auto restored = restore(other, file, keys);
+        const auto restored = restore(other, file, keys, Now);
         ASSERT_FALSE(restored) << name;
         EXPECT_EQ(restored.error().reason, Reason::BadRequest) << name;
         EXPECT_EQ(names(folder), (std::vector<std::string>{"b", "b.keys", "data"})) << name;
     }
     for (const char* text : {"", "[]", "{}", R"({"format":"porthole-keys/2","files":{}})", R"({"format":"porthole-keys/1","files":[]})"}) {
         ASSERT_TRUE(write_durably(keys, text));
-        EXPECT_EQ(restore(other, file, keys).error().reason, Reason::BadRequest) << text;
+        EXPECT_EQ(restore(other, file, keys, Now).error().reason, Reason::BadRequest) << text;
     }
 }
 

@@ -42,7 +42,7 @@ class Bundle(ClusterCase):
         with tarfile.open(next(node.rglob("drive_c/node.tar.gz"))) as archive:
             texts = {member.name: archive.extractfile(member).read() for member in archive}
         self.assertRegex(texts["machine/hns.txt"].decode(), r"(?mi)^networks: [1-9]")
-        self.assertIn(b"Porthole", texts["machine/porthole.txt"])
+        self.assertIn(b"porthole ", texts["machine/porthole.txt"])
         self.assertTrue([name for name in texts if name.startswith("machine/logs/kubelet")], sorted(texts))
 
 

@@ -1,5 +1,7 @@
 #include "cmd/bundle/archive.h"
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -7,12 +9,16 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <limits>
 
 namespace porthole::cmd::bundle {
 namespace {
 
+#ifdef O_BINARY
+constexpr int Binary = O_BINARY;  // Windows would change ends of lines
+#else
+constexpr int Binary = 0;
+#endif
 constexpr std::size_t BlockSize = 512, LongestName = 100, LongestPrefix = 155;
 constexpr std::uint64_t LargestEntry = 0777'7777'7777;  // eleven octal digits
 
@@ -103,12 +109,13 @@ Result<Archive> Archive::create(const std::string& path, Timestamp now) {
     auto impl = std::make_unique<Impl>();
     impl->path = path;
     impl->time = now.seconds();
-    impl->file = gzopen(path.c_str(), "wxb6");
-    if (!impl->file) return Error(errno == EEXIST ? Reason::AlreadyExists : Reason::Io, "making " + path + ": " + std::strerror(errno));
-    using std::filesystem::perms;
-    std::error_code error;
-    std::filesystem::permissions(path, perms::owner_read | perms::owner_write, error);  // before there is anything in it
-    if (error) return Error(Reason::Io, "making " + path + ": " + error.message());
+    const int opened = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | Binary, 0600);
+    if (opened < 0) return Error(errno == EEXIST ? Reason::AlreadyExists : Reason::Io, "making " + path + ": " + std::strerror(errno));
+    impl->file = gzdopen(opened, "wb6");
+    if (!impl->file) {
+        ::close(opened);
+        return Error(Reason::Io, "making " + path + ": out of memory");
+    }
     return Archive(std::move(impl));
 }
 

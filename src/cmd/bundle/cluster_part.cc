@@ -37,7 +37,7 @@ Task<> ask(client::Client& client, Writer& writer, std::string file, std::string
         writer.note(file, answer.error().message);
         co_return {};
     }
-    co_return writer.add_object(file, **answer);
+    co_return writer.add_answer(file, **answer);
 }
 
 Task<> add_resource(client::Client& client, Writer& writer, client::DiscoveredResourcePtr resource) {
@@ -51,7 +51,7 @@ Task<> add_resource(client::Client& client, Writer& writer, client::DiscoveredRe
             co_return {};
         }
         CO_TRY_VOID(writer.add_object(file, **list));
-        const auto slices = schema::parse_json(**list);
+        const auto slices = schema::parse_json(**list, {.depth = 2 * schema::MaxTreeDepth});
         options.continue_ = slices ? std::string(slices->string_at({"metadata", "continue"})) : "";
         if (options.continue_.empty()) co_return {};
     }

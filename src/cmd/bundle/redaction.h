@@ -11,8 +11,8 @@ namespace porthole::cmd::bundle {
 std::string redact_text(std::string text);
 
 /// Takes out of an API object, or a list of them, what may be a secret by its place: contents of Secrets and of ConfigMaps, values of
-/// environment variables, values named as passwords and tokens are, the copy of all that in kubectl's annotation; and managedFields, which
-/// say nothing here. Sizes stay. Every other text goes through redact_text().
+/// environment variables and of probes' headers, values named as passwords and tokens are, the copy of all that in kubectl's annotation;
+/// and managedFields, which say nothing here. Sizes stay. Every other text goes through redact_text().
 void redact(schema::Value& object);
 
 }  // namespace porthole::cmd::bundle

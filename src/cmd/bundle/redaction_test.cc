@@ -22,6 +22,15 @@ TEST(RedactText, TakesOutWhatHasTheFormOfASecret) {
         {R"({"apiKey": "abc", "name": "x"})", R"({"apiKey": "<removed>", "name": "x"})"},
         {"DB_PASSWORD: 's3cret'", "DB_PASSWORD: '<removed>'"},
         {"secret \"web\" not found", "secret \"web\" not found"},
+        {R"(password="two words" x)", R"(password="<removed>" x)"},
+        {R"({"password":"a,b c&d"})", R"({"password":"<removed>"})"},
+        {"PASSWORD=p&s,s;x} y", "PASSWORD=<removed> y"},
+        {R"(msg="{\"token\":\"abc\",\"a\":1}")", R"(msg="{\"token\":\"<removed>\",\"a\":1}")"},
+        {"client-key-data: LS0tLS1CRUdJTiBFQyBQUklWQVRFIEtFWS0tLS0t", "client-key-data: <removed>"},
+        {"key LS0tLS1CRUdJTiBFQyBQUklWQVRFIEtFWS0tLS0t", "key <removed>"},
+        {"ca LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUI=", "ca LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUI="},
+        {"-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nabc\n-----END RSA PRIVATE KEY----- b", "<removed> b"},
+        {"https://ghp_x@github.com/a", "https://<removed>@github.com/a"},
         {"", ""},
     };
     for (const auto& one : cases) EXPECT_EQ(redact_text(one.text), one.redacted);
@@ -50,6 +59,15 @@ TEST(Redact, TakesOutValuesOfVariablesWhereverAPodIsDescribed) {
                           {"name":"B","valueFrom":{"secretKeyRef":{"name":"s","key":"k"}}}]}]}}}})"),
         R"({"kind":"Deployment","spec":{"template":{"spec":{"containers":[{"image":"i","env":[{"name":"A","value":"<removed: 1 bytes>"},)"
         R"({"name":"B","valueFrom":{"secretKeyRef":{"name":"s","key":"k"}}}]}]}}}})");
+}
+
+TEST(Redact, TakesOutWhatOtherToolsKeepInAnnotationsAndHeadersOfProbes) {
+    EXPECT_EQ(redacted(R"({"kind":"Secret","metadata":{"annotations":{"kapp.k14s.io/original":"{data}"}}})"),
+              R"({"kind":"Secret","metadata":{"annotations":{"kapp.k14s.io/original":"<removed: 6 bytes>"}}})");
+    EXPECT_EQ(redacted(R"({"httpGet":{"httpHeaders":[{"name":"X-Key","value":"abc"}]},"env":{"A":"x"},"api_key":"a","client-secret":5,)"
+                       R"("tokens":["t"]})"),
+              R"({"httpGet":{"httpHeaders":[{"name":"X-Key","value":"<removed: 3 bytes>"}]},"env":{"A":"<removed: 1 bytes>"},)"
+              R"("api_key":"<removed: 1 bytes>","client-secret":"<removed>","tokens":["<removed: 1 bytes>"]})");
 }
 
 TEST(Redact, TakesOutCopiesNamesOfSecretsAndFormsAtAnyDepth) {

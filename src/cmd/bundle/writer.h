@@ -13,8 +13,10 @@ public:
 
     /// Error: Io.
     Result<void> add_text(const std::string& name, std::string text) { return archive_.add(name, redact_text(std::move(text))); }
-    /// JSON that is an API object or a list of them; any other text is added as a text. Error: Io.
+    /// JSON that is an API object or a list of them; what is neither is noted. Error: Io.
     Result<void> add_object(const std::string& name, const std::string& text);
+    /// JSON, or any other text. Error: Io.
+    Result<void> add_answer(const std::string& name, const std::string& text);
     void note(const std::string& name, const std::string& why) { notes_ += name + ": " + redact_text(why) + "\n"; }
     /// The notes, as a file of the archive. Error: Io.
     Result<void> add_notes() { return archive_.add("errors.txt", notes_.empty() ? "none\n" : notes_); }

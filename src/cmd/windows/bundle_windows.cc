@@ -41,7 +41,11 @@ int run_bundle(std::vector<std::string> arguments) {
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 
     const auto written = write(file, to_utf8(node_join::own_program().wstring()), logs);
-    if (!written) return fail(written.error().message);
+    if (!written) {
+        std::error_code ignored;
+        if (written.error().reason != Reason::AlreadyExists) std::filesystem::remove(file, ignored);
+        return fail(written.error().message);
+    }
     std::printf("%s: read it before you give it away\n", file.c_str());
     return 0;
 }

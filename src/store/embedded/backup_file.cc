@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -18,7 +19,8 @@ constexpr std::int64_t ApplicationId = 0x504f5254;  // "PORT": what `file` shows
 constexpr const char* InfoTable = "info(name TEXT PRIMARY KEY, value TEXT NOT NULL)";
 constexpr std::size_t LongestKey = 4096, LargestValue = 64 << 20, LongestInfo = 256;
 constexpr std::uint64_t LastRevision = std::uint64_t(1) << 50;  // with which restored revisions have room
-constexpr std::size_t RowsPerAppend = 512;
+constexpr std::size_t RowsPerAppend = 512, BytesPerAppend = 16 << 20;
+constexpr std::uint64_t RevisionsAhead = 1'000'000'000, RevisionsASecond = 1000;  // more than a server writes
 
 std::string number_text(std::uint64_t number) { return std::to_string(number); }
 
@@ -63,7 +65,9 @@ Result<BackupInfo> read_info(Database& database) {
         if (name == "records") number(info.records);
         if (name == "checksum") number(info.checksum);
         if (name == "cluster") info.cluster = value;
-        if (name == "created") info.created = value;
+        if (name == "created") {
+            TRY(info.created, Timestamp::parse(value));
+        }
         if (name == "program") info.program = value;
     }
 }
@@ -112,24 +116,25 @@ public:
 
     Result<void> add(Row row) {
         const bool same = !commits_.empty() && commits_.back().rows.back().revision == row.revision;
-        if (!same && rows_ >= RowsPerAppend) TRY_VOID(flush());
+        if (!same && (rows_ >= RowsPerAppend || bytes_ >= BytesPerAppend)) TRY_VOID(flush());
         if (!same) commits_.emplace_back();
-        commits_.back().rows.push_back(std::move(row));
         ++rows_;
+        bytes_ += row.value.size();
+        commits_.back().rows.push_back(std::move(row));
         return {};
     }
     Result<void> flush() {
         if (commits_.empty()) return {};
         TRY_VOID(engine_.append(commits_));
         commits_.clear();
-        rows_ = 0;
+        rows_ = bytes_ = 0;
         return {};
     }
 
 private:
     Engine& engine_;
     std::vector<Commit> commits_;
-    std::size_t rows_ = 0;
+    std::size_t rows_ = 0, bytes_ = 0;
 };
 
 }  // namespace
@@ -167,12 +172,10 @@ Result<void> BackupWriter::finish(BackupInfo& info) {
     Database& database = impl_->database;
     TRY_VOID(database.execute((std::string("CREATE TABLE ") + InfoTable).c_str()));
     TRY(Statement insert, database.prepare("INSERT INTO info VALUES(?,?)"));
-    const std::pair<const char*, std::string> lines[] = {{"revision", number_text(info.revision.value)},
-                                                         {"records", number_text(info.records)},
-                                                         {"checksum", number_text(info.checksum)},
-                                                         {"cluster", info.cluster},
-                                                         {"created", info.created},
-                                                         {"program", info.program}};
+    const std::pair<const char*, std::string> lines[] = {
+        {"revision", number_text(info.revision.value)}, {"records", number_text(info.records)},
+        {"checksum", number_text(info.checksum)},       {"cluster", info.cluster},
+        {"created", info.created.to_string()},          {"program", info.program}};
     for (const auto& [name, value] : lines) TRY_VOID(insert.bind(1, std::string_view(name)).bind(2, value).run());
     const std::string marks =
         "PRAGMA application_id=" + std::to_string(ApplicationId) + "; PRAGMA user_version=" + std::to_string(BackupFormat) + "; COMMIT";
@@ -190,24 +193,28 @@ Result<BackupInfo> read_backup(const std::string& path, const std::function<Resu
     return info;
 }
 
-Result<BackupInfo> restore_backup(const std::string& path, Engine& engine) {
+Revision restored_revision(const BackupInfo& info, Timestamp now) {
+    const std::int64_t age = std::max<std::int64_t>(0, now.seconds() - info.created.seconds());
+    return Revision(info.revision.value + RevisionsAhead + static_cast<std::uint64_t>(age) * RevisionsASecond);
+}
+
+Result<BackupInfo> restore_backup(const std::string& path, Engine& engine, Timestamp now) {
     bool empty = true;
     TRY(const Revision compacted, engine.load([&](Row) { empty = false; }));
     if (!empty || compacted.value > 0) return Error(Reason::Conflict, "the store to restore into is not empty");
     Appender appender(engine);
     TRY(const BackupInfo info, read_backup(path, [&](Row row) { return appender.add(std::move(row)); }));
     TRY_VOID(appender.flush());
-    TRY_VOID(engine.compact(Revision(info.revision.value + RevisionsAhead), {}));
+    TRY_VOID(engine.compact(restored_revision(info, now), {}));
     engine.close();
     return info;
 }
 
-Result<void> verify_restored(Engine& engine, const BackupInfo& info) {
+Result<void> verify_restored(Engine& engine, const BackupInfo& info, Timestamp now) {
     Checksum checksum;
     TRY(const Revision compacted, engine.load([&](const Row& row) { checksum.add(row); }));
     engine.close();
-    if (checksum.value() == info.checksum && checksum.records() == info.records && compacted.value == info.revision.value + RevisionsAhead)
-        return {};
+    if (checksum.value() == info.checksum && checksum.records() == info.records && compacted == restored_revision(info, now)) return {};
     return Error(Reason::Io, "the restored store does not hold what the backup has");
 }
 

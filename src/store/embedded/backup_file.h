@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "base/time/time.h"
 #include "store/engine.h"
 
 namespace porthole::store {
@@ -13,7 +14,7 @@ struct BackupInfo {
     std::uint64_t records = 0;   ///< in the file
     std::uint64_t checksum = 0;  ///< of all records: finds damage by a disk or a transfer, not a change on purpose
     std::string cluster;         ///< whose it is; the store's user gives it a meaning
-    std::string created;         ///< RFC 3339
+    Timestamp created;           ///< when
     std::string program;         ///< the version of Porthole that wrote it
 };
 
@@ -41,15 +42,15 @@ private:
 /// what is not a backup, is damaged, or was written by a newer Porthole; those of `visit`.
 Result<BackupInfo> read_backup(const std::string& path, const std::function<Result<void>(Row)>& visit);
 
-/// How far a restored store's revision is ahead of the backup's: beyond each that clients may have seen since, so that their watches end
-/// with Expired, and they list again.
-inline constexpr std::uint64_t RevisionsAhead = 1'000'000'000;
+/// The revision of a store that is restored at `now`: far ahead of the backup's, and the further the older that is, so that it is beyond
+/// each that clients may have seen since, also in stores restored before. Their watches then end with Expired, and they list again.
+Revision restored_revision(const BackupInfo& info, Timestamp now);
 
 /// Fills `engine`, then closes it. Requires: nothing was called on it. Blocks. Errors: Conflict when it holds anything, Io, those of
 /// read_backup(); the engine may then hold a part.
-Result<BackupInfo> restore_backup(const std::string& path, Engine& engine);
+Result<BackupInfo> restore_backup(const std::string& path, Engine& engine, Timestamp now);
 
 /// Whether `engine` gives what restore_backup() filled it with; then closes it. Requires: nothing was called on it. Error: Io.
-Result<void> verify_restored(Engine& engine, const BackupInfo& info);
+Result<void> verify_restored(Engine& engine, const BackupInfo& info, Timestamp now);
 
 }  // namespace porthole::store

@@ -19,6 +19,8 @@ namespace {
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
+constexpr std::int64_t Now = 1'800'000'000;
+
 /// A store in one folder, its backup, and a store in another folder that is made from it.
 struct BackupTest : testing::Test {
     static std::string make_folder() {
@@ -42,7 +44,7 @@ struct BackupTest : testing::Test {
         ASSERT_TRUE(sim::run(loop_, store.commit({{}, std::move(operations)})));
     }
     Result<BackupInfo> back_up() {
-        BackupInfo info{.cluster = "sha256:abc", .created = "2026-01-01T00:00:00Z", .program = "1"};
+        BackupInfo info{.cluster = "sha256:abc", .created = Timestamp::from_seconds(Now), .program = "1"};
         TRY(BackupWriter writer, BackupWriter::create(file_));
         TRY(info.revision, read_embedded_store(source_, [&](const Row& row) { return writer.add(row); }));
         TRY_VOID(writer.finish(info));
@@ -50,7 +52,7 @@ struct BackupTest : testing::Test {
     }
     Result<BackupInfo> restore() {
         TRY(const auto engine, open_embedded_engine(target_));
-        return restore_backup(file_, *engine);
+        return restore_backup(file_, *engine, now_);
     }
     Result<BackupInfo> read() {
         return read_backup(file_, [](const Row&) { return Result<void>(); });
@@ -64,6 +66,7 @@ struct BackupTest : testing::Test {
 
     const std::string folder_ = make_folder();
     const std::string source_ = folder_ + "/source", target_ = folder_ + "/target", file_ = folder_ + "/file";
+    Timestamp now_ = Timestamp::from_seconds(Now + 60);  ///< of restoring
     sim::SimLoop loop_;
     sim::SimWorkerPool pool_{loop_};
 };
@@ -115,6 +118,44 @@ TEST_F(BackupTest, ClientsOfTheFormerStoreMustReadAnew) {
     close(std::move(store));
 }
 
+TEST_F(BackupTest, RestoringAgainGoesBeyondWhatTheFirstTimeGave) {
+    close(open(source_));
+    ASSERT_TRUE(back_up());
+    ASSERT_TRUE(restore());
+    auto store = open(target_);
+    for (int n = 0; n < 100; ++n) commit(*store, {Put{.key = "/a", .value = "x"}});
+    const Revision seen = store->revision();
+    close(std::move(store));
+    fs::remove_all(target_);
+    now_ = Timestamp::from_seconds(Now + 61);
+    ASSERT_TRUE(restore());
+    store = open(target_);
+    EXPECT_FALSE(store->watch({.prefix = "/", .after = seen}));
+    close(std::move(store));
+}
+
+TEST_F(BackupTest, CommitsDoNotWaitForOneThatReads) {
+    const EmbeddedOptions small{.checkpoint_length = 1 << 20, .restart_length = 1 << 16, .reserved_ahead = 1 << 12};
+    auto engine = open_embedded_engine(source_, small);
+    ASSERT_TRUE(engine);
+    ASSERT_TRUE((*engine)->load([](Row) {}));
+    std::uint64_t revision = 0;
+    const auto append = [&] {
+        ++revision;
+        const Commit commit{
+            .rows = {{.revision = Revision(revision), .key = "/a", .value = std::string(1 << 16, 'x'), .created = Revision(1)}}};
+        return (*engine)->append(std::span(&commit, 1));
+    };
+    ASSERT_TRUE(append());
+    const auto begin = std::chrono::steady_clock::now();
+    ASSERT_TRUE(read_embedded_store(source_, [&](const Row&) -> Result<void> {
+        for (int n = 0; n < 8; ++n) TRY_VOID(append());
+        return {};
+    }));
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5)) << "which is what a lock is waited for, each time";
+    (*engine)->close();
+}
+
 TEST_F(BackupTest, ManyRecordsOfManyRevisionsAreTheSameInTheRestoredStore) {
     auto store = open(source_);
     for (int n = 0; n < 300; ++n) {
@@ -127,11 +168,11 @@ TEST_F(BackupTest, ManyRecordsOfManyRevisionsAreTheSameInTheRestoredStore) {
     const auto info = restore();
     ASSERT_TRUE(info) << info.error().message;
     EXPECT_EQ(info->records, 900u);
-    ASSERT_TRUE(verify_restored(**open_embedded_engine(target_), *info));
+    ASSERT_TRUE(verify_restored(**open_embedded_engine(target_), *info, now_));
     store = open(target_);
     commit(*store, {Put{.key = "/more", .value = "x"}});
     close(std::move(store));
-    EXPECT_FALSE(verify_restored(**open_embedded_engine(target_), *info));
+    EXPECT_FALSE(verify_restored(**open_embedded_engine(target_), *info, now_));
 }
 
 TEST_F(BackupTest, AnEngineThatHoldsSomethingIsNotFilled) {
@@ -201,7 +242,7 @@ TEST_F(BackupTest, AnEngineThatFailsIsReported) {
         Result<void> compact(Revision, std::span<const Row>) override { return {}; }
         void close() override {}
     } engine;
-    EXPECT_THAT(restore_backup(file_, engine).error().message, HasSubstr("disk full"));
+    EXPECT_THAT(restore_backup(file_, engine, now_).error().message, HasSubstr("disk full"));
 }
 
 }  // namespace

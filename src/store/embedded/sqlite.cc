@@ -8,6 +8,8 @@
 namespace porthole::store {
 namespace {
 
+constexpr int LongestWait = 5000;  // milliseconds, for another connection's lock
+
 Error sqlite_error(sqlite3* database) {
     std::string message = database ? sqlite3_errmsg(database) : "out of memory";
     const int code = database ? sqlite3_system_errno(database) : 0;
@@ -79,7 +81,7 @@ Result<Database> Database::open_with(const std::string& path, int flags) {
     const int code = sqlite3_open_v2(path.c_str(), &database, flags | SQLITE_OPEN_NOMUTEX, nullptr);
     Database opened(database);
     if (code != SQLITE_OK) return sqlite_error(database);
-    sqlite3_busy_timeout(database, 5000);
+    sqlite3_busy_timeout(database, LongestWait);
     return opened;
 }
 
@@ -98,7 +100,11 @@ Result<Statement> Database::prepare(const char* sql) {
 bool Database::autocommit() const { return sqlite3_get_autocommit(database_.get()) != 0; }
 
 void Database::checkpoint() { sqlite3_wal_checkpoint_v2(database_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr); }
-void Database::restart_log() { sqlite3_wal_checkpoint_v2(database_.get(), nullptr, SQLITE_CHECKPOINT_RESTART, nullptr, nullptr); }
+void Database::restart_log() {
+    sqlite3_busy_timeout(database_.get(), 0);  // not for a reader, such as a backup's: commits wait for this
+    sqlite3_wal_checkpoint_v2(database_.get(), nullptr, SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
+    sqlite3_busy_timeout(database_.get(), LongestWait);
+}
 
 void Database::reserve_log(std::int64_t length) {
     // Zeros end the log for whoever reads it after a crash, as its old rows do when it has started at its beginning again.

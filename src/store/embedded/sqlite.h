@@ -51,7 +51,7 @@ public:
     bool autocommit() const;
     /// Copies the log into the database as far as no reader or writer is in the way. Neither this nor the next two report failures.
     void checkpoint();
-    /// The same, and then starts the log at its beginning again.
+    /// The same, and then starts the log at its beginning again unless someone reads it: without waiting.
     void restart_log();
     /// Makes the log's file at least `length` bytes long as far as the disk allows. A sync of what is then written there has
     /// only bytes to write, and no new length of the file: half of its time.
