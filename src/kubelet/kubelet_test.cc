@@ -429,6 +429,26 @@ TEST_F(KubeletTest, APodIsResizedAsAWhole) {
     EXPECT_EQ(pod("p").status.allocated_resources["cpu"], Quantity::parse("1").value());
 }
 
+TEST_F(KubeletTest, AResizeThatIsReplacedWhileItIsMadeIsMadeGood) {
+    add("p", R"({"resources":{"limits":{"memory":"100Mi"}},"containers":[{"name":"a","image":"image:1"}]})");
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    const auto resize = [&](const char* memory) {
+        api.change<core::Pod>({"default", "p"}, [&](core::Pod& changed) {
+            changed.spec.resources->limits["memory"] = Quantity::parse(memory).value();
+            ++changed.metadata.generation;
+        });
+    };
+    const auto updates = [&] { return std::ranges::count(runtime.calls(), "UpdateContainerResources"); };
+    runtime.latency = 500ms;
+    resize("200Mi");
+    ASSERT_TRUE(until([&] { return updates() == 1; }));
+    resize("300Mi");
+    loop.advance(30s);
+    EXPECT_EQ(runtime.find("p", "a")->config.linux->resources->memory_limit_in_bytes, 300 << 20);
+    EXPECT_EQ(updates(), 2);
+    EXPECT_EQ(pod("p").status.resources->limits.at("memory"), Quantity::parse("300Mi").value());
+}
+
 TEST(StatusPatch, NamesWhatHasGoneFromAMap) {
     const Quantity one = Quantity::from_value(1);
     core::PodStatus before, now;

@@ -105,8 +105,8 @@ private:
     Task<> make_sandbox(const PodActions& actions);
     Task<> reset_containers(const PodActions& actions);
     Task<> kill_containers(const PodActions& actions);
-    Task<> resize(const PodActions& actions);
-    Task<std::string> memory_limit_problem(const core::Pod& before, const PodActions& actions);
+    Task<> resize(std::shared_ptr<const core::Pod> pod, const PodActions& actions);
+    Task<std::string> memory_limit_problem(const core::Pod& before, std::shared_ptr<const core::Pod> after, const PodActions& actions);
     Task<> start_containers(const PodActions& actions);
     Task<> stop_everything();
     Task<> clean_up();
