@@ -34,7 +34,8 @@ core::PodStatus previous_status(const core::Pod& pod, const core::PodStatus* own
 
 }  // namespace
 
-PodWorker::PodWorker(PodServices& services, std::shared_ptr<const core::Pod> pod) : services_(services), pod_(std::move(pod)) {
+PodWorker::PodWorker(PodServices& services, std::shared_ptr<const core::Pod> pod)
+    : services_(services), pod_(std::move(pod)), resized_(reported_as_given(*pod_)) {
     if (pod_->metadata.deletion_timestamp || is_terminal_phase(pod_->status.phase)) termination_.emplace();
 }
 

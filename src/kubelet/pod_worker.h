@@ -129,7 +129,7 @@ private:
     std::shared_ptr<const core::Pod> pod_;
     PodRuntimeState state_;
     std::map<std::string, WaitingReason> waiting_;
-    std::map<std::string, GivenResources> resized_;  ///< by container: what it was given after its start
+    std::map<std::string, GivenResources> resized_;  ///< by container: what it was given after its start, by this kubelet or one before
     std::optional<Rejection> resize_pending_;
     std::string resize_error_;
     bool resizing_ = false;  ///< a resize was in progress when last looked
