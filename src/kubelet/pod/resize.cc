@@ -116,6 +116,7 @@ core::Pod with_reported_resources(core::Pod pod) {
                 continue;
             }
             stated[name] = found->second;
+            if (!found->second.is_zero()) stated[name] -= objects::amount_of(pod.spec.overhead, name);
         }
     }
     return pod;
