@@ -449,6 +449,36 @@ TEST_F(KubeletTest, AResizeThatIsReplacedWhileItIsMadeIsMadeGood) {
     EXPECT_EQ(pod("p").status.resources->limits.at("memory"), Quantity::parse("300Mi").value());
 }
 
+TEST_F(KubeletTest, AResizeIsCompletedOnlyOnceTheContainersRunWithIt) {
+    add("p", R"({"resources":{"limits":{"memory":"1Gi"}},"containers":[{"name":"a","image":"image:1"},{"name":"b","image":"image:1"}]})");
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    runtime.memory = [](const std::string&) { return 64 << 20; };
+    const auto shrink_in_vain = [&](const char* memory) {
+        api.change<core::Pod>({"default", "p"}, [&](core::Pod& changed) {
+            changed.spec.resources->limits["memory"] = Quantity::parse(memory).value();
+            ++changed.metadata.generation;
+        });
+        return until([&] { return objects::find_condition(pod("p").status.conditions, "PodResizeInProgress") != nullptr; });
+    };
+    ASSERT_TRUE(shrink_in_vain("32Mi"));
+    runtime.fault = [](const std::string& method) {
+        return method == "CreateContainer" ? std::optional(Error(Reason::Unknown, "no")) : std::nullopt;
+    };
+    runtime.exit("p", "a", 1);
+    runtime.exit("p", "b", 1);
+    loop.advance(20s);
+    EXPECT_THAT(events("ResizeCompleted"), IsEmpty()) << "the containers are not there";
+    runtime.fault = nullptr;
+    ASSERT_TRUE(until([&] { return runtime.running("p").size() == 2; }, 60s));
+    loop.advance(2s);
+    EXPECT_EQ(events("ResizeCompleted").size(), 1u);
+
+    ASSERT_TRUE(shrink_in_vain("16Mi"));
+    api.remove<core::Pod>({"default", "p"});
+    ASSERT_TRUE(until([&] { return !exists("p"); }));
+    EXPECT_EQ(events("ResizeCompleted").size(), 1u) << "the pod has ended without";
+}
+
 TEST_F(KubeletTest, AResizeOutlivesTheKubelet) {
     add("p", R"({"resources":{"limits":{"memory":"100Mi"}},"containers":[{"name":"a","image":"image:1"},
         {"name":"own","image":"image:1","resources":{"requests":{"cpu":"100m"}}}]})");

@@ -117,12 +117,23 @@ void PodWorker::report() {
 }
 
 void PodWorker::tell_of_resize() {
-    const bool ahead = has_resize_ahead();
-    if (resizing_ && !ahead) {
-        resize_error_.clear();
-        services_.events.normal(reference_to(*pod_), "ResizeCompleted", resize_message("Pod resize completed", *pod_));
+    if (has_resize_ahead()) {
+        resizing_ = true;
+        return;
     }
-    resizing_ = ahead;
+    // What has ended was not resized; what takes its place is made with what the pod asks for.
+    if (!resizing_ || termination_ || !state_.has_running_container() || awaits_restart()) return;
+    resizing_ = false;
+    resize_error_.clear();
+    services_.events.normal(reference_to(*pod_), "ResizeCompleted", resize_message("Pod resize completed", *pod_));
+}
+
+/// Whether a container that was there is not now, and comes back.
+bool PodWorker::awaits_restart() const {
+    return std::ranges::any_of(all_containers(*pod_), [this](const ContainerSpec& spec) {
+        return spec.kind != ContainerKind::Ephemeral && state_.find_newest(spec.container.name) &&
+               should_restart(*pod_, spec.container, state_);
+    });
 }
 
 core::PodStatus PodWorker::status_now() const {

@@ -115,6 +115,7 @@ private:
     void note_resizes();
     void add_resize_conditions(core::PodStatus& status) const;
     bool has_resize_ahead() const;
+    bool awaits_restart() const;
     void report();
     void tell_of_resize();
     core::PodStatus status_now() const;
@@ -132,7 +133,7 @@ private:
     std::map<std::string, GivenResources> resized_;  ///< by container: what it was given after its start, by this kubelet or one before
     std::optional<Rejection> resize_pending_;
     std::string resize_error_;
-    bool resizing_ = false;  ///< a resize was in progress when last looked
+    bool resizing_ = false;  ///< a resize has begun and is not completed
     std::optional<Termination> termination_;
     bool stopped_ = false, finished_ = false;
     int failures_ = 0;  ///< syncs in a row
