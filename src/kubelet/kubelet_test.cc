@@ -429,6 +429,93 @@ TEST_F(KubeletTest, APodIsResizedAsAWhole) {
     EXPECT_EQ(pod("p").status.allocated_resources["cpu"], Quantity::parse("1").value());
 }
 
+TEST_F(KubeletTest, AResizeThatIsReplacedWhileItIsMadeIsMadeGood) {
+    add("p", R"({"resources":{"limits":{"memory":"100Mi"}},"containers":[{"name":"a","image":"image:1"}]})");
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    const auto resize = [&](const char* memory) {
+        api.change<core::Pod>({"default", "p"}, [&](core::Pod& changed) {
+            changed.spec.resources->limits["memory"] = Quantity::parse(memory).value();
+            ++changed.metadata.generation;
+        });
+    };
+    const auto updates = [&] { return std::ranges::count(runtime.calls(), "UpdateContainerResources"); };
+    runtime.latency = 500ms;
+    resize("200Mi");
+    ASSERT_TRUE(until([&] { return updates() == 1; }));
+    resize("300Mi");
+    loop.advance(30s);
+    EXPECT_EQ(runtime.find("p", "a")->config.linux->resources->memory_limit_in_bytes, 300 << 20);
+    EXPECT_EQ(updates(), 2);
+    EXPECT_EQ(pod("p").status.resources->limits.at("memory"), Quantity::parse("300Mi").value());
+}
+
+TEST_F(KubeletTest, AResizeIsCompletedOnlyOnceTheContainersRunWithIt) {
+    add("p", R"({"resources":{"limits":{"memory":"1Gi"}},"containers":[{"name":"a","image":"image:1"},{"name":"b","image":"image:1"}]})");
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    runtime.memory = [](const std::string&) { return 64 << 20; };
+    const auto shrink_in_vain = [&](const char* memory) {
+        api.change<core::Pod>({"default", "p"}, [&](core::Pod& changed) {
+            changed.spec.resources->limits["memory"] = Quantity::parse(memory).value();
+            ++changed.metadata.generation;
+        });
+        return until([&] { return objects::find_condition(pod("p").status.conditions, "PodResizeInProgress") != nullptr; });
+    };
+    ASSERT_TRUE(shrink_in_vain("32Mi"));
+    runtime.fault = [](const std::string& method) {
+        return method == "CreateContainer" ? std::optional(Error(Reason::Unknown, "no")) : std::nullopt;
+    };
+    runtime.exit("p", "a", 1);
+    runtime.exit("p", "b", 1);
+    loop.advance(20s);
+    EXPECT_THAT(events("ResizeCompleted"), IsEmpty()) << "the containers are not there";
+    runtime.fault = nullptr;
+    ASSERT_TRUE(until([&] { return runtime.running("p").size() == 2; }, 60s));
+    loop.advance(2s);
+    EXPECT_EQ(events("ResizeCompleted").size(), 1u);
+
+    ASSERT_TRUE(shrink_in_vain("16Mi"));
+    api.remove<core::Pod>({"default", "p"});
+    ASSERT_TRUE(until([&] { return !exists("p"); }));
+    EXPECT_EQ(events("ResizeCompleted").size(), 1u) << "the pod has ended without";
+}
+
+TEST_F(KubeletTest, AResizeOutlivesTheKubelet) {
+    add("p", R"({"resources":{"limits":{"memory":"100Mi"}},"containers":[{"name":"a","image":"image:1"},
+        {"name":"own","image":"image:1","resources":{"requests":{"cpu":"100m"}}}]})");
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    const auto resize = [&](const char* memory, const char* cpu) {
+        api.change<core::Pod>({"default", "p"}, [&](core::Pod& changed) {
+            changed.spec.resources->limits["memory"] = Quantity::parse(memory).value();
+            changed.spec.containers[1].resources.requests["cpu"] = Quantity::parse(cpu).value();
+            ++changed.metadata.generation;
+        });
+    };
+    const auto updates = [&] { return std::ranges::count(runtime.calls(), "UpdateContainerResources"); };
+    resize("300Mi", "300m");
+    loop.advance(10s);
+    ASSERT_EQ(events("ResizeCompleted").size(), 1u);
+    const core::PodStatus before = pod("p").status;
+    const auto made = updates();
+
+    runtime.memory = [](const std::string&) { return 200 << 20; };  // more than it was made with
+    stop();
+    start();
+    loop.advance(60s);
+    const core::PodStatus now = pod("p").status;
+    EXPECT_EQ(now.resources, before.resources);
+    EXPECT_EQ(now.container_statuses[1].resources, before.container_statuses[1].resources);
+    EXPECT_EQ(updates(), made);
+    EXPECT_EQ(events("ResizeCompleted").size(), 1u);
+
+    stop();
+    resize("350Mi", "300m");
+    start();
+    loop.advance(60s);
+    EXPECT_EQ(runtime.find("p", "a")->config.linux->resources->memory_limit_in_bytes, 350 << 20);
+    EXPECT_EQ(events("ResizeStarted").size(), 2u);
+    EXPECT_EQ(events("ResizeCompleted").size(), 2u);
+}
+
 TEST(StatusPatch, NamesWhatHasGoneFromAMap) {
     const Quantity one = Quantity::from_value(1);
     core::PodStatus before, now;

@@ -34,7 +34,8 @@ core::PodStatus previous_status(const core::Pod& pod, const core::PodStatus* own
 
 }  // namespace
 
-PodWorker::PodWorker(PodServices& services, std::shared_ptr<const core::Pod> pod) : services_(services), pod_(std::move(pod)) {
+PodWorker::PodWorker(PodServices& services, std::shared_ptr<const core::Pod> pod)
+    : services_(services), pod_(std::move(pod)), resized_(reported_as_given(*pod_)) {
     if (pod_->metadata.deletion_timestamp || is_terminal_phase(pod_->status.phase)) termination_.emplace();
 }
 
@@ -116,12 +117,23 @@ void PodWorker::report() {
 }
 
 void PodWorker::tell_of_resize() {
-    const bool ahead = has_resize_ahead();
-    if (resizing_ && !ahead) {
-        resize_error_.clear();
-        services_.events.normal(reference_to(*pod_), "ResizeCompleted", resize_message("Pod resize completed", *pod_));
+    if (has_resize_ahead()) {
+        resizing_ = true;
+        return;
     }
-    resizing_ = ahead;
+    // What has ended was not resized; what takes its place is made with what the pod asks for.
+    if (!resizing_ || termination_ || !state_.has_running_container() || awaits_restart()) return;
+    resizing_ = false;
+    resize_error_.clear();
+    services_.events.normal(reference_to(*pod_), "ResizeCompleted", resize_message("Pod resize completed", *pod_));
+}
+
+/// Whether a container that was there is not now, and comes back.
+bool PodWorker::awaits_restart() const {
+    return std::ranges::any_of(all_containers(*pod_), [this](const ContainerSpec& spec) {
+        return spec.kind != ContainerKind::Ephemeral && state_.find_newest(spec.container.name) &&
+               should_restart(*pod_, spec.container, state_);
+    });
 }
 
 core::PodStatus PodWorker::status_now() const {
@@ -219,6 +231,7 @@ Task<bool> PodWorker::take_step(const PodActions& actions) {
         CO_TRY_VOID(co_await reset_containers(actions));
         co_return true;
     }
+    const std::shared_ptr<const core::Pod> pod = pod_;  // that of the actions, which may be replaced meanwhile
     Result<void> resized;
     if (actions.kill_pod) {
         if (actions.sandbox_changed)
@@ -231,7 +244,7 @@ Task<bool> PodWorker::take_step(const PodActions& actions) {
             CO_TRY_VOID(co_await refresh());  // what has ended does not use what it was given
         }
         // A resize that is not possible now is tried again, and keeps nothing from starting.
-        resized = co_await resize(actions);
+        resized = co_await resize(pod, actions);
         if (is_cancelled(resized)) co_return std::move(resized).error();
     }
     if (!actions.create_sandbox && actions.containers_to_start.empty()) {
@@ -363,14 +376,15 @@ Task<> PodWorker::kill_containers(const PodActions& actions) {
     co_return {};
 }
 
-/// The pod's own limits hold for all of its containers together: they are widened before and narrowed after.
-Task<> PodWorker::resize(const PodActions& actions) {
+/// The pod's own limits hold for all of its containers together: they are widened before and narrowed after. `pod` is the form that the
+/// actions are of: what is given is noted, and a newer form is a resize of its own.
+Task<> PodWorker::resize(std::shared_ptr<const core::Pod> pod, const PodActions& actions) {
     if (actions.containers_to_resize.empty() && !actions.resize_pod) co_return {};
-    const core::Pod before = with_given_resources(*pod_, state_);
-    CO_TRY(const std::string problem, co_await memory_limit_problem(before, actions));
+    const core::Pod before = with_given_resources(*pod, state_);
+    CO_TRY(const std::string problem, co_await memory_limit_problem(before, pod, actions));
     Result<void> resized;
     if (problem.empty())
-        resized = services_.footprint.ensure_cgroup_for_both(before, *pod_);
+        resized = services_.footprint.ensure_cgroup_for_both(before, *pod);
     else
         resized = Error(Reason::Conflict, problem);
     for (const ContainerToResize& change : actions.containers_to_resize) {
@@ -378,7 +392,7 @@ Task<> PodWorker::resize(const PodActions& actions) {
         const core::ResourceRequirements& wanted = change.container.resources;
         cri::UpdateContainerResourcesRequest request;
         request.container_id = change.id;
-        request.linux = linux_resources(wanted.requests, limits_in_force(wanted, pod_->spec.resources));
+        request.linux = linux_resources(wanted.requests, limits_in_force(wanted, pod->spec.resources));
         auto updated = co_await services_.containers.runtime.update_container_resources(std::move(request));
         const cri::ContainerStatus* status = state_.find_by_id(change.id);
         if (!updated)
@@ -387,40 +401,41 @@ Task<> PodWorker::resize(const PodActions& actions) {
             resized_[change.id] = {wanted, given->pod};
     }
     note_resizes();
-    if (resized) resized = services_.footprint.ensure_cgroup(*pod_);
+    if (resized) resized = services_.footprint.ensure_cgroup(*pod);
     if (is_cancelled(resized)) co_return std::move(resized).error();
     if (!resized) {
         if (resize_error_ != resized.error().message) {
             resize_error_ = resized.error().message;
-            services_.events.warning(reference_to(*pod_), "ResizeError", resize_message("Pod resize error", *pod_, resize_error_));
+            services_.events.warning(reference_to(*pod), "ResizeError", resize_message("Pod resize error", *pod, resize_error_));
         }
         report();
         co_return std::move(resized).error();
     }
     for (const cri::ContainerStatus& container : state_.containers)
-        if (const auto given = given_resources(container)) resized_[container.id] = {given->container, pod_->spec.resources};
+        if (const auto given = given_resources(container)) resized_[container.id] = {given->container, pod->spec.resources};
     resize_error_.clear();
     note_resizes();
     co_return {};
 }
 
 /// Which memory limit would be below what is in use now: the kernel would end what it limits. "" for none.
-Task<std::string> PodWorker::memory_limit_problem(const core::Pod& before, const PodActions& actions) {
+Task<std::string> PodWorker::memory_limit_problem(const core::Pod& before, std::shared_ptr<const core::Pod> after,
+                                                  const PodActions& actions) {
     const auto shrinks = [](std::int64_t from, std::int64_t to) { return to != 0 && (from == 0 || to < from); };
     const auto limit_of = [](const core::ResourceRequirements& own, const core::Pod& pod) {
         return amount_of(limits_in_force(own, pod.spec.resources), "memory").value();
     };
-    const std::int64_t pod_limit = PodFootprint::memory_limit(*pod_);
+    const std::int64_t pod_limit = PodFootprint::memory_limit(*after);
     const bool pod_shrinks = shrinks(PodFootprint::memory_limit(before), pod_limit);
     std::map<std::string, std::int64_t> shrinking;
     for (const ContainerToResize& change : actions.containers_to_resize) {
         const auto spec = find_container(before, change.container.name);
-        const std::int64_t limit = limit_of(change.container.resources, *pod_);
+        const std::int64_t limit = limit_of(change.container.resources, *after);
         if (spec && shrinks(limit_of(spec->container.resources, before), limit)) shrinking[change.container.name] = limit;
     }
     if (!pod_shrinks && shrinking.empty()) co_return "";
     cri::ListContainerStatsRequest request;
-    request.filter.emplace().label_selector[PodUidLabel] = pod_->metadata.uid;
+    request.filter.emplace().label_selector[PodUidLabel] = after->metadata.uid;
     CO_TRY(const auto listed, co_await services_.containers.runtime.list_container_stats(std::move(request)));
     std::int64_t used_by_pod = 0;
     std::vector<std::string> problems;

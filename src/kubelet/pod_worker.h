@@ -105,8 +105,8 @@ private:
     Task<> make_sandbox(const PodActions& actions);
     Task<> reset_containers(const PodActions& actions);
     Task<> kill_containers(const PodActions& actions);
-    Task<> resize(const PodActions& actions);
-    Task<std::string> memory_limit_problem(const core::Pod& before, const PodActions& actions);
+    Task<> resize(std::shared_ptr<const core::Pod> pod, const PodActions& actions);
+    Task<std::string> memory_limit_problem(const core::Pod& before, std::shared_ptr<const core::Pod> after, const PodActions& actions);
     Task<> start_containers(const PodActions& actions);
     Task<> stop_everything();
     Task<> clean_up();
@@ -115,6 +115,7 @@ private:
     void note_resizes();
     void add_resize_conditions(core::PodStatus& status) const;
     bool has_resize_ahead() const;
+    bool awaits_restart() const;
     void report();
     void tell_of_resize();
     core::PodStatus status_now() const;
@@ -129,10 +130,10 @@ private:
     std::shared_ptr<const core::Pod> pod_;
     PodRuntimeState state_;
     std::map<std::string, WaitingReason> waiting_;
-    std::map<std::string, GivenResources> resized_;  ///< by container: what it was given after its start
+    std::map<std::string, GivenResources> resized_;  ///< by container: what it was given after its start, by this kubelet or one before
     std::optional<Rejection> resize_pending_;
     std::string resize_error_;
-    bool resizing_ = false;  ///< a resize was in progress when last looked
+    bool resizing_ = false;  ///< a resize has begun and is not completed
     std::optional<Termination> termination_;
     bool stopped_ = false, finished_ = false;
     int failures_ = 0;  ///< syncs in a row

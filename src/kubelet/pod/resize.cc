@@ -107,10 +107,34 @@ core::Pod with_reported_resources(core::Pod pod) {
     if (!pod.spec.resources || !pod.status.resources) return pod;
     for (auto list : {&ResourceRequirements::requests, &ResourceRequirements::limits}) {
         const ResourceList& reported = (*pod.status.resources).*list;
-        for (auto& [name, amount] : (*pod.spec.resources).*list)
-            if (const auto found = reported.find(name); found != reported.end()) amount = found->second;
+        ResourceList& stated = (*pod.spec.resources).*list;
+        for (const char* name : {"cpu", "memory"}) {
+            if (!stated.contains(name)) continue;
+            const auto found = reported.find(name);
+            if (found == reported.end()) {
+                stated.erase(name);
+                continue;
+            }
+            stated[name] = found->second;
+            if (!found->second.is_zero()) stated[name] -= objects::amount_of(pod.spec.overhead, name);
+        }
     }
     return pod;
+}
+
+std::map<std::string, GivenResources> reported_as_given(const core::Pod& pod) {
+    std::map<std::string, GivenResources> given;
+    if (pod.spec.resources && !pod.status.resources) return given;
+    const schema::Box<ResourceRequirements> whole = with_reported_resources(pod).spec.resources;
+    for (const auto* statuses :
+         {&pod.status.init_container_statuses, &pod.status.container_statuses, &pod.status.ephemeral_container_statuses}) {
+        for (const core::ContainerStatus& status : *statuses) {
+            const std::size_t id = status.container_id.find("://");
+            if (status.state.running && status.resources && id != std::string::npos)
+                given[status.container_id.substr(id + 3)] = {*status.resources, whole};
+        }
+    }
+    return given;
 }
 
 core::Pod with_given_resources(core::Pod pod, const PodRuntimeState& state) {

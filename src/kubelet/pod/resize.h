@@ -24,8 +24,12 @@ bool differ_at_pod_level(const schema::Box<core::ResourceRequirements>& one, con
 
 /// `pod` with the container resources of `other`, which has the same containers: what it may use until there is room for more.
 core::Pod with_resources_of(core::Pod pod, const core::Pod& other);
-/// `pod` with the resources that its status tells of: what a kubelet before this one allowed it.
+/// `pod` with the resources that its status tells of, without its overhead, which is reported with them: what a kubelet before this one
+/// allowed it.
 core::Pod with_reported_resources(core::Pod pod);
+/// What the pod's status says that its running containers were given, by the runtime's id of the container. The runtime knows only what
+/// they were made with.
+std::map<std::string, GivenResources> reported_as_given(const core::Pod& pod);
 /// `pod` with what its running containers were given so far: what it uses while a resize is in progress.
 core::Pod with_given_resources(core::Pod pod, const PodRuntimeState& state);
 /// Whether two forms of a pod differ in cpu or memory.

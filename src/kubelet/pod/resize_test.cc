@@ -129,6 +129,29 @@ TEST(Resize, IsToldWithWhatTheContainersAreToHave) {
     EXPECT_TRUE(resize_message("Pod resize error", pod, "no").ends_with(R"("generation":3,"error":"no"})"));
 }
 
+TEST(Resize, AKubeletThatStartsAgainKnowsWhatWasGiven) {
+    core::Pod pod;
+    pod.spec.containers = {container("100m", "64Mi")};
+    core::ContainerStatus& status = pod.status.container_statuses.emplace_back();
+    status.name = "c";
+    status.container_id = "containerd://1";
+    status.state.running.emplace();
+    status.resources = resources("100m", "32Mi");
+    EXPECT_EQ(reported_as_given(pod), (std::map<std::string, GivenResources>{{"1", {resources("100m", "32Mi"), {}}}}));
+
+    pod.spec.resources = resources("400m", "256Mi");
+    EXPECT_TRUE(reported_as_given(pod).empty()) << "it is not told what the pod as a whole has";
+    pod.status.resources = resources("300m", "128Mi");
+    pod.status.resources->limits.erase("cpu");
+    core::ResourceRequirements whole = resources("300m", "128Mi");
+    whole.limits.erase("cpu");
+    EXPECT_EQ(reported_as_given(pod).at("1").pod, whole) << "a limit that is not reported is still to be set";
+
+    status.state = {};
+    status.state.terminated.emplace();
+    EXPECT_TRUE(reported_as_given(pod).empty());
+}
+
 TEST(Resize, APodWaitsWithWhatItHas) {
     core::Pod before, after;
     before.spec.containers = {container("100m", "64Mi")};

@@ -175,6 +175,20 @@ TEST_F(StatusTest, ThePodsResourcesAreThoseThatAreAllocatedAndThoseThatItHas) {
     EXPECT_EQ(now.resources->limits, (ResourceList{{"cpu", quantity("200m")}, {"memory", quantity("2Gi")}}));
 }
 
+TEST_F(StatusTest, OverheadIsReportedWithThePodsResourcesAndIsNoResize) {
+    const auto quantity = [](const char* text) { return Quantity::parse(text).value(); };
+    pod.spec.overhead = {{"cpu", quantity("10m")}, {"memory", quantity("8Mi")}};
+    pod.spec.resources.emplace().requests = {{"cpu", quantity("1")}, {"memory", quantity("0")}};
+    pod.spec.resources->limits = {{"cpu", quantity("0")}, {"memory", quantity("1Gi")}};
+    sandbox();
+    runs("a");
+    pod.status = status();
+    EXPECT_EQ(pod.status.resources->requests["cpu"], quantity("1010m"));
+    EXPECT_EQ(pod.status.resources->limits["memory"], quantity("1032Mi"));
+    EXPECT_EQ(with_reported_resources(pod).spec.resources, pod.spec.resources);
+    EXPECT_FALSE(differ_in_resources(pod, with_reported_resources(pod)));
+}
+
 TEST_F(StatusTest, RestartingAllContainersIsToldUntilAllAreRemoved) {
     pod.spec.restart_policy = "Never";
     pod.spec.containers.emplace_back().name = "b";

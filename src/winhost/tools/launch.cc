@@ -4,8 +4,11 @@
 // Wine keeps 32-bit exit codes and the program's environment only inside; hence this detour instead of starting the program itself.
 #include <windows.h>
 
+#include <lmcons.h>
+
 #include <atomic>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +17,8 @@
 namespace {
 
 using porthole::winhost::LaunchFolder;
+
+constexpr ULONGLONG StreamsLimit = 5000;  // milliseconds after the program's end
 
 const LaunchFolder* folder;
 HANDLE job;
@@ -69,19 +74,20 @@ BOOL WINAPI on_control(DWORD event) {
     return TRUE;
 }
 
-/// The token of a program that runs as ContainerUser: ours is an administrator's, as Wine has no other, without being one. Null if that
-/// is not wanted, so that the program gets ours.
-HANDLE token_of_user() {
-    wchar_t name[64];
-    DWORD length = 64, size = SECURITY_MAX_SID_SIZE;
+/// The token of a program that runs as ContainerUser: ours is an administrator's, as Wine has no other, without being one. Null for other
+/// users, whose program gets ours; nullopt with GetLastError() when it cannot be made, as the program must not run with more rights.
+std::optional<HANDLE> token_of_user() {
+    wchar_t name[UNLEN + 1];
+    DWORD length = UNLEN + 1, size = SECURITY_MAX_SID_SIZE;
     HANDLE own = nullptr, restricted = nullptr;
-    if (!GetUserNameW(name, &length) || std::wstring(name) != L"ContainerUser") return nullptr;
+    if (!GetUserNameW(name, &length)) return std::nullopt;
+    if (std::wstring(name) != L"ContainerUser") return nullptr;
     char administrators[SECURITY_MAX_SID_SIZE];
     SID_AND_ATTRIBUTES removed{administrators, 0};
     if (!CreateWellKnownSid(WinBuiltinAdministratorsSid, nullptr, administrators, &size) ||
         !OpenProcessToken(GetCurrentProcess(), TOKEN_ALL_ACCESS, &own) ||
         !CreateRestrictedToken(own, DISABLE_MAX_PRIVILEGE, 1, &removed, 0, nullptr, 0, nullptr, &restricted))
-        return nullptr;
+        return std::nullopt;
     return restricted;
 }
 
@@ -109,12 +115,14 @@ public:
         thread_ = CreateThread(nullptr, 0, [](void* self) -> DWORD { return static_cast<Stream*>(self)->copy(); }, this, 0, nullptr);
     }
 
-    /// Waits until all that the program has written is passed on. A process that it has left behind may hold the pipe open for ever.
-    void finish() {
-        DWORD waiting = 0;
-        while (thread_ && WaitForSingleObject(thread_, 1000) == WAIT_TIMEOUT) {
-            if (!writing_ && (!PeekNamedPipe(from_, nullptr, 0, nullptr, &waiting, nullptr) || waiting == 0)) return;
-        }
+    /// Once the program has ended: waits until all that it has written is passed on, but not beyond `deadline` (of GetTickCount64). A
+    /// process that it has left behind may hold the pipe open or write for ever, and the reader may read nothing.
+    void finish(ULONGLONG deadline) {
+        if (!thread_ || WaitForSingleObject(thread_, 1000) != WAIT_TIMEOUT) return;
+        ending_ = true;
+        do {
+            CancelSynchronousIo(thread_);
+        } while (WaitForSingleObject(thread_, 20) == WAIT_TIMEOUT && GetTickCount64() < deadline);
     }
 
 private:
@@ -122,19 +130,29 @@ private:
 
     DWORD copy() {
         std::vector<char> buffer(BufferSize);
-        DWORD size = 0;
-        while (ReadFile(from_, buffer.data(), BufferSize, &size, nullptr) && size > 0) {
-            writing_ = true;
-            for (DWORD done = 0, part = 0; done < size; done += part)
-                if (!WriteFile(to_, buffer.data() + done, size - done, &part, nullptr)) return close();
-            writing_ = false;
+        for (DWORD size = 0; !ending_ || has_more();) {
+            // What finish() cancels has taken nothing from the pipe.
+            if (!ReadFile(from_, buffer.data(), BufferSize, &size, nullptr)) {
+                if (GetLastError() == ERROR_OPERATION_ABORTED) continue;
+                break;
+            }
+            if (size == 0) break;
+            for (DWORD done = 0, part = 0; done < size; done += part) {
+                part = 0;
+                if (!WriteFile(to_, buffer.data() + done, size - done, &part, nullptr) && GetLastError() != ERROR_OPERATION_ABORTED)
+                    return close();
+            }
         }
         return close();
     }
 
+    bool has_more() const {
+        DWORD waiting = 0;
+        return PeekNamedPipe(from_, nullptr, 0, nullptr, &waiting, nullptr) && waiting > 0;
+    }
+
     /// The reader sees the end of the stream, a writer that nobody reads.
     DWORD close() {
-        writing_ = false;
         CloseHandle(from_);
         CloseHandle(to_);
         return 0;
@@ -142,7 +160,7 @@ private:
 
     HANDLE from_, to_, theirs_, thread_ = nullptr;
     bool copied_ = false;
-    std::atomic<bool> writing_ = false;
+    std::atomic<bool> ending_ = false;  ///< what is in the pipe now is the last
 };
 
 }  // namespace
@@ -153,7 +171,11 @@ int wmain(int count, wchar_t** words) {
     folder = &own;
     if (!own.open_report()) return 125;
     const LaunchFolder::Spec spec = own.spec();
-    const HANDLE token = token_of_user();  // Wine takes the name from the environment that we are about to leave
+    const std::optional<HANDLE> token = token_of_user();  // Wine takes the name from the environment that we are about to leave
+    if (!token) {
+        own.report("error", GetLastError());
+        return 126;
+    }
     take_environment(spec);
     job = CreateJobObjectW(nullptr, nullptr);
     SetConsoleCtrlHandler(on_control, TRUE);
@@ -170,7 +192,7 @@ int wmain(int count, wchar_t** words) {
     std::wstring command = spec.command;
     const bool moved = spec.directory.empty() || SetCurrentDirectoryW(spec.directory.c_str());
     const auto start = [&] {
-        return CreateProcessAsUserW(token, nullptr, command.data(), nullptr, nullptr, TRUE, CREATE_SUSPENDED | CREATE_UNICODE_ENVIRONMENT,
+        return CreateProcessAsUserW(*token, nullptr, command.data(), nullptr, nullptr, TRUE, CREATE_SUSPENDED | CREATE_UNICODE_ENVIRONMENT,
                                     nullptr, spec.directory.empty() ? nullptr : spec.directory.c_str(), &startup, &process);
     };
     bool started = moved && start();
@@ -186,8 +208,9 @@ int wmain(int count, wchar_t** words) {
     CloseHandle(process.hThread);
     own.report("started", process.dwProcessId);
     WaitForSingleObject(process.hProcess, INFINITE);
-    output.finish();
-    errors.finish();
+    const ULONGLONG deadline = GetTickCount64() + StreamsLimit;
+    output.finish(deadline);
+    errors.finish(deadline);
     DWORD code = 0;
     GetExitCodeProcess(process.hProcess, &code);
     own.report("exit", code);

@@ -7,6 +7,7 @@
 //   stubborn           prints control events and stays
 //   family NAME        starts two stubborn ones, named so, and stays with them
 //   storm              starts stubborn ones until it may no more: prints the error, exit code 56
+//   flood              zero bytes, for as long as anybody reads
 //   console            prints the console's size, and again when it changes, for a minute
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,6 +99,11 @@ int main(int count, char** words) {
     if (!strcmp(verb, "copy")) {
         char buffer[4096];
         for (size_t size; (size = fread(buffer, 1, sizeof buffer, stdin)) > 0;) fwrite(buffer, 1, size, stdout);
+        return 0;
+    }
+    if (!strcmp(verb, "flood")) {
+        static const char noise[65536];
+        while (fwrite(noise, 1, sizeof noise, stdout) == sizeof noise) continue;
         return 0;
     }
     if (!strcmp(verb, "storm")) return storm(words[0]);

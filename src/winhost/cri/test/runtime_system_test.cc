@@ -109,6 +109,18 @@ TEST_F(RuntimeSystem, ArgumentsDirectoryAndEnvironmentArriveAsTheyWereGiven) {
                           "stdout F gr\xc3\xbc\xc3\x9f dich\n"));
 }
 
+TEST_F(RuntimeSystem, AProgramEndsWhateverTheProcessesDoThatItLeavesBehind) {
+    const std::string sandbox = lab().make_sandbox("parent");
+    const std::string id = lab().make_container(sandbox, lab().probe("parent", {"wait"}));
+    ASSERT_TRUE(lab().start_container(id));
+    EXPECT_THAT(exec(id, {"cmd", "/c", "start /b probe.exe wait & echo said"}).stdout, HasSubstr("said"));
+    // Four of them keep the pipe full.
+    std::string command;
+    for (int child = 0; child < 4; ++child) command += "start /b probe.exe flood & ";
+    EXPECT_EQ(exec(id, {"cmd", "/c", command + "exit 3"}).exit_code, 3);
+    remove(sandbox);
+}
+
 TEST_F(RuntimeSystem, AProgramThatIsNotThereFailsWithWindowsWords) {
     const std::string sandbox = lab().make_sandbox("missing");
     cri::ContainerConfig config = lab().probe("missing", {});
