@@ -17,7 +17,7 @@ namespace porthole::kubelet {
 /// Has drivers prepare the claims of pods before their containers are made, and release them when the last pod that uses them has ended.
 ///
 /// What a driver may have prepared is in a file before it is asked, so that it is released even if the agent or the machine restarts in
-/// between. Steps of one claim never overlap; those of different claims do. Lives on the kubelet's loop; all references outlive it.
+/// between. After a start drivers are asked again for what they had prepared: it may be gone with a reboot. Steps of one claim never overlap; those of different claims do. Lives on the kubelet's loop; all references outlive it.
 class ClaimPreparer {
 public:
     /// Reads `checkpoint`, if it is there.

@@ -143,6 +143,10 @@ TEST_F(ClaimPreparerTest, RemembersWhatIsPreparedOverARestart) {
     EXPECT_EQ(prepare(user), "");
     restart();
     EXPECT_EQ(preparer->cdi_ids(*user, user->spec.containers[0]), Calls{"gpu.example.com/device=c-0"});
+    add_driver();
+    EXPECT_EQ(prepare(user), "");
+    EXPECT_EQ(gpu.calls, (Calls{"prepare c (v1)", "prepare c (v1)"})) << "what a driver prepared is gone after a reboot";
+    restart();
     EXPECT_TRUE(run(preparer->unprepare_stale([](const std::string&) { return true; })));
     EXPECT_EQ(preparer->claims().size(), 1u);
     EXPECT_TRUE(run(preparer->unprepare_stale([](const std::string&) { return false; })));
