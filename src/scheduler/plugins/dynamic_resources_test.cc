@@ -97,6 +97,21 @@ TEST(DynamicResources, ADeviceIsForOneClaimFromItsChoiceOn) {
     EXPECT_EQ(world.choice(claiming("q", "other")), "a");
 }
 
+TEST(DynamicResources, AClaimThatIsDeletedAfterItsChoiceFreesItsDevice) {
+    DeviceWorldTest world;
+    world.put_claim("c");
+    world.put_claim("other");
+    const PodInfo info = claiming("p", "c");
+    ASSERT_EQ(world.choice(info), "a");
+    ASSERT_TRUE(run_reserve(world.plugins, info, "a"));
+    EXPECT_EQ(world.choice(claiming("q", "other")), "0/2 nodes are available: 2 cannot allocate all claims.");
+    world.happened.clear();
+    world.api.erase<ResourceClaim>({"default", "c"});
+    world.loop.advance(1s);
+    EXPECT_EQ(world.happened, std::vector{ClusterEvent::Kind::DevicesChanged}) << "pods may wait for it";
+    EXPECT_EQ(world.choice(claiming("q", "other")), "a");
+}
+
 TEST(DynamicResources, WhatIsNotBoundIsGivenBack) {
     DeviceWorldTest world;
     world.put_claim("c");
