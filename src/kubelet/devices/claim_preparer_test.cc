@@ -213,6 +213,8 @@ TEST_F(ClaimPreparerTest, ADriverThatRegistersTwiceTakesItsOwnPlace) {
     add_driver();
     EXPECT_EQ(unprepare("p"), "");
     EXPECT_EQ(gpu.calls, (Calls{"prepare c (v1)", "unprepare c"}));
+    EXPECT_TRUE(run(drivers->remove_plugin(plugin_info())));
+    EXPECT_EQ(prepare(pod("p", {"c"})), "DRA driver gpu.example.com is not registered");
 }
 
 TEST_F(ClaimPreparerTest, RefusesMoreDevicesThanAClaimCanHave) {
