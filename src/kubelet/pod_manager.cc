@@ -232,12 +232,19 @@ Task<> PodManager::run_housekeeping() {
         if (is_cancelled(collection)) co_return std::move(collection).error();
         if (!collection) services_.log.warn("dead containers cannot be removed", {{"error", collection.error().message}});
         if (sources_ready_) remove_stale_directories();
-        if (sources_ready_ && services_.devices) {
-            auto released = co_await services_.devices->unprepare_stale(
-                [this](const std::string& uid) { return pods_.contains(uid) || seen_.contains(uid); });
-            if (is_cancelled(released)) co_return std::move(released).error();
+        if (sources_ready_ && services_.devices && !releasing_devices_) {
+            releasing_devices_ = true;
+            scope_.spawn(release_devices());
         }
     }
+}
+
+/// Besides housekeeping: a driver may take its time.
+Task<> PodManager::release_devices() {
+    auto released =
+        co_await services_.devices->unprepare_stale([this](const std::string& uid) { return pods_.contains(uid) || seen_.contains(uid); });
+    releasing_devices_ = false;
+    co_return released;
 }
 
 /// Removes the last leftovers of pods that have ended and that their source no longer has.

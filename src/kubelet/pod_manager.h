@@ -58,6 +58,7 @@ private:
     void adopt_orphan(const PodSighting& sighting);
     Task<> finish_removed();
     void remove_stale_directories();
+    Task<> release_devices();
 
     PodServices& services_;
     std::function<AdmissionContext()> admission_context_;
@@ -65,6 +66,7 @@ private:
     std::map<std::string, PodSighting> seen_;
     MonotonicTime relisted_;
     bool sources_ready_ = false;
+    bool releasing_devices_ = false;  ///< the task
     Scope scope_;
 };
 

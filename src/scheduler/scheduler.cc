@@ -195,7 +195,8 @@ void Scheduler::schedule(PodRef pod) {
     if (!decision.diagnosis.error.empty()) {
         ++counts_.errors;
         report(pod, "SchedulerError", decision.diagnosis.error, "");
-        return queue_.retry_after_error(pod->uid);
+        // It would come to the same again, at the same cost, as long as nothing changes.
+        return queue_.retry_after_rejection(pod->uid, decision.diagnosis.rejected_by);
     }
     ++counts_.unschedulable;
     std::string message = decision.diagnosis.text();

@@ -56,11 +56,15 @@ struct World {
     Scope scope{loop};
     Cluster cluster;
     std::vector<ClusterEvent::Kind> happened;  // what the plugins told
+    int devices_for_everybody = 0;             // of that, what may help any pod
     PluginList plugins = make_plugins({.context = {loop, client, informers, events, random, log},
                                        .scheduler_name = "default-scheduler",
                                        .cluster = cluster,
                                        .scope = scope,
-                                       .happened = [this](const ClusterEvent& event) { happened.push_back(event.kind); }});
+                                       .happened = [this](const ClusterEvent& event) {
+                                           happened.push_back(event.kind);
+                                           devices_for_everybody += event.kind == ClusterEvent::Kind::DevicesChanged && !event.device_claim;
+                                       }});
     Cycle cycle{cluster, plugins, random};
 
     ~World() {

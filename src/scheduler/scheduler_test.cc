@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "api/resource_v1.h"
 #include "api/storage_v1.h"
 #include "client/fake/fake_api.h"
 #include "objects/conditions.h"
@@ -198,6 +199,51 @@ TEST(Scheduler, MakesRoomForMoreImportantPods) {
     world.loop.advance(15s);
     EXPECT_EQ(world.node_of("high"), "n1");
     EXPECT_EQ(world.event_of("low", "Preempted").substr(0, 25), "Normal: Preempted by pod ");
+}
+
+TEST(Scheduler, TriesAPodThatIsAtFaultAgainWhenSomethingChanges) {
+    using namespace api::resource::v1;
+    SchedulerWorld world;
+    const auto put_slice = [&](const char* attribute, int generation) {
+        ResourceSlice slice;
+        slice.metadata.name = "s" + std::to_string(generation);
+        slice.spec.driver = "d";
+        slice.spec.node_name = "n1";
+        slice.spec.pool = {.name = "p", .generation = generation, .resource_slice_count = 1};
+        Device& device = slice.spec.devices.emplace_back();
+        device.name = "one";
+        device.attributes[attribute].bool_ = true;
+        world.api.put(slice);
+    };
+    world.api.put(api_node("n1"));
+    DeviceClass gpu;
+    gpu.metadata.name = "gpu";
+    gpu.spec.selectors.emplace_back().cel.emplace().expression = "device.attributes['d'].there";
+    world.api.put(gpu);
+    put_slice("other", 1);
+    ResourceClaim claim;
+    claim.metadata.namespace_ = "default";
+    claim.metadata.name = "c";
+    auto& request = claim.spec.devices.requests.emplace_back();
+    request.name = "r";
+    auto& wanted = request.exactly.emplace();
+    wanted.device_class_name = "gpu";
+    wanted.allocation_mode = "ExactCount";
+    wanted.count = 1;
+    world.api.put(claim);
+    core::Pod pod = api_pod("web");
+    pod.spec.resource_claims.emplace_back().name = "dev";
+    pod.spec.resource_claims.back().resource_claim_name = "c";
+    world.api.put(pod);
+    world.loop.advance(1min);
+    EXPECT_EQ(world.why_not("web"),
+              "SchedulerError: running \"DynamicResources\" filter plugin: class gpu: selector #0: CEL runtime error: no such key: there");
+    EXPECT_EQ(world.scheduler.counts().errors, 1u) << "nothing changed";
+    world.loop.advance(5min);
+    EXPECT_EQ(world.scheduler.counts().errors, 2u);
+    put_slice("there", 2);
+    world.loop.advance(11s);
+    EXPECT_EQ(world.node_of("web"), "n1");
 }
 
 TEST(Scheduler, LetsAClaimThatWaitsForItsConsumerBeBoundFirst) {

@@ -263,6 +263,17 @@ TEST(ResourceClaimRules, BoundWhatDriversSayOfDevices) {
         "status.allocation.devices.config[0].source: Unsupported value: \"Elsewhere\": supported values: \"FromClaim\", \"FromClass\"");
 }
 
+TEST(ResourceClaimRules, ForgetWhatWasSaidOfDevicesThatWereTakenAway) {
+    RulesOf rules("resource.k8s.io", "v1", "ResourceClaim",
+                  "spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}");
+    const char* used =
+        "status: {allocation: {devices: {results: [{request: gpu, driver: d, pool: p, device: one}]}}, "
+        "devices: [{driver: d, pool: p, device: one}]}";
+    EXPECT_EQ(rules.update_status(used, "status: {allocation: null}"), "");
+    EXPECT_EQ(rules.update_status(used, "status: {allocation: null, devices: [{driver: d, pool: p, device: two}]}"),
+              "status.devices[0]: Invalid value: must be an allocated device in the claim");
+}
+
 TEST(ResourceSliceRules, BoundWhatNodesPublish) {
     RulesOf rules("resource.k8s.io", "v1", "ResourceSlice",
                   "spec: {driver: d.example.com, nodeName: one, pool: {name: p, generation: 1, resourceSliceCount: 1}, devices: []}");

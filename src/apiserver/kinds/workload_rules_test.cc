@@ -273,5 +273,47 @@ TEST(PodTemplateRules, ChecksItsTemplate) {
     EXPECT_EQ(rules.create("template: {spec: {containers: null}}"), "template.spec.containers: Required value");
 }
 
+TEST(PodRules, ClaimsAreNamedOnceAndKnown) {
+    RulesOf rules("", "v1", "Pod", "spec: {containers: [{name: c, image: i}], resourceClaims: [{name: gpu, resourceClaimName: g}]}");
+    expect_answers(
+        rules,
+        {
+            {"as it is", "{}", ""},
+            {"used", "spec: {containers: [{name: c, image: i, resources: {claims: [{name: gpu}]}}]}", ""},
+            {"by template", "spec: {resourceClaims: [{name: gpu, resourceClaimTemplateName: t}]}", ""},
+            {"two requests",
+             "spec: {containers: [{name: c, image: i, resources: {claims: [{name: gpu, request: a}, {name: gpu, request: b}]}}]}", ""},
+            {"of a static pod", "{metadata: {annotations: {kubernetes.io/config.mirror: x}}, spec: {nodeName: one}}",
+             "Forbidden: static pods do not support resource claims"},
+            {"no name", "spec: {resourceClaims: [{resourceClaimName: g}]}", "spec.resourceClaims[0].name: Required value"},
+            {"twice", "spec: {resourceClaims: [{name: a, resourceClaimName: g}, {name: a, resourceClaimName: g}]}",
+             "spec.resourceClaims[1].name: Duplicate value: \"a\""},
+            {"of nothing", "spec: {resourceClaims: [{name: a}]}",
+             "spec.resourceClaims[0]: Invalid value: {\"name\":\"a\"}: must specify one of: `resourceClaimName`, "
+             "`resourceClaimTemplateName`"},
+            {"of both", "spec: {resourceClaims: [{name: a, resourceClaimName: g, resourceClaimTemplateName: t}]}",
+             "spec.resourceClaims[0]: Invalid value: {\"name\":\"a\",\"resourceClaimName\":\"g\",\"resourceClaimTemplateName\":\"t\"}: at "
+             "most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"},
+            {"no such entry", "spec: {containers: [{name: c, image: i, resources: {claims: [{name: nic}]}}]}",
+             "spec.containers[0].resources.claims[0]: Not found: \"nic\": must be one of the names in pod.spec.resourceClaims: gpu"},
+            {"no entries", "spec: {resourceClaims: null, containers: [{name: c, image: i, resources: {claims: [{name: nic}]}}]}",
+             "spec.containers[0].resources.claims[0]: Not found: \"nic\": must be one of the names in pod.spec.resourceClaims which is "
+             "empty"},
+            {"used without a name", "spec: {containers: [{name: c, image: i, resources: {claims: [{request: a}]}}]}",
+             "spec.containers[0].resources.claims[0]: Required value"},
+            {"used twice", "spec: {containers: [{name: c, image: i, resources: {claims: [{name: gpu}, {name: gpu, request: a}]}}]}",
+             "spec.containers[0].resources.claims[1]: Duplicate value: \"gpu\""},
+            {"a request and all", "spec: {containers: [{name: c, image: i, resources: {claims: [{name: gpu, request: a}, {name: gpu}]}}]}",
+             "spec.containers[0].resources.claims[1]: Duplicate value: \"gpu\""},
+            {"a request twice",
+             "spec: {containers: [{name: c, image: i, resources: {claims: [{name: gpu, request: a}, {name: gpu, request: a}]}}]}",
+             "spec.containers[0].resources.claims[1]: Duplicate value: \"gpu/a\""},
+        });
+    EXPECT_TRUE(
+        rules.create("spec: {resourceClaims: [{name: A, resourceClaimName: g}]}").starts_with("spec.resourceClaims[0].name: Invalid"));
+    EXPECT_TRUE(rules.create("spec: {resourceClaims: [{name: a, resourceClaimName: G}]}")
+                    .starts_with("spec.resourceClaims[0].resourceClaimName: Invalid"));
+}
+
 }  // namespace
 }  // namespace porthole::apiserver

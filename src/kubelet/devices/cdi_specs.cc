@@ -72,13 +72,15 @@ struct Spec {
 /// By kind ("vendor.com/class"). A file that cannot be read is none: it may be of another driver.
 std::multimap<std::string, Spec> read_specs(FileSystem& files) {
     std::multimap<std::string, Spec> specs;
+    std::size_t looked_at = 0;
     for (const char* folder : Folders)
         for (const std::string& name : files.list(folder).value_or(std::vector<std::string>())) {
-            if ((!name.ends_with(".json") && !name.ends_with(".yaml")) || specs.size() == MostFiles) continue;
+            if (!name.ends_with(".json") && !name.ends_with(".yaml")) continue;
+            if (looked_at++ == MostFiles) return specs;
             const std::string path = std::string(folder) + "/" + name;
-            const auto text = files.read(path, LargestFile);
-            auto value = text ? schema::parse_yaml(*text) : Result<Value>(text.error());
-            if (value) specs.emplace(value->string_at({"kind"}), Spec{path, *std::move(value)});
+            const auto text = files.read_untrusted(path, 0, LargestFile + 1);
+            if (!text || text->size() > LargestFile) continue;
+            if (auto value = schema::parse_yaml(*text)) specs.emplace(value->string_at({"kind"}), Spec{path, *std::move(value)});
         }
     return specs;
 }
@@ -94,8 +96,13 @@ Result<void> add_cdi_devices(FileSystem& files, const std::vector<std::string>& 
         const Spec* spec = nullptr;
         const Value* device = nullptr;
         for (auto [at, end] = specs.equal_range(kind); at != end; ++at)
-            for (const Value& one : list_at(at->second.value, "devices"))
-                if (one.string_at({"name"}) == name) spec = &at->second, device = &one;
+            for (const Value& one : list_at(at->second.value, "devices")) {
+                if (one.string_at({"name"}) != name) continue;
+                if (spec && parent_path(spec->path) == parent_path(at->second.path))
+                    return at_fault(at->second.path, "device " + id + " is in " + spec->path + " too");
+                spec = &at->second;
+                device = &one;
+            }
         if (!device) return Error(Reason::NotFound, "unresolvable CDI devices " + id);
         // What holds for all devices of a file comes once.
         const Value* common = find(spec->value, "containerEdits");

@@ -12,6 +12,7 @@ namespace {
 struct CdiSpecs : testing::Test {
     CdiSpecs() {
         EXPECT_TRUE(files.create_directories("/etc/cdi", 0755));
+        EXPECT_TRUE(files.create_directories("/etc/cdi-not", 0755));
         EXPECT_TRUE(files.create_directories("/var/run/cdi", 0755));
     }
     void write(const std::string& path, const std::string& text) { EXPECT_TRUE(files.write(path, text, 0644)); }
@@ -53,6 +54,23 @@ TEST_F(CdiSpecs, OfTheRunningSystemCount) {
     write("/var/run/cdi/b.json", R"({"kind": "e.com/c", "devices": [{"name": "d", "containerEdits": {"env": ["FROM=run"]}}]})");
     EXPECT_EQ(add({"e.com/c=d"}), "");
     EXPECT_EQ(config.envs.at(0).value, "run");
+}
+
+TEST_F(CdiSpecs, OfOneFolderDoNotHaveADeviceTwice) {
+    write("/etc/cdi/a.json", R"({"kind": "e.com/c", "devices": [{"name": "d"}, {"name": "e"}]})");
+    write("/etc/cdi/b.json", R"({"kind": "e.com/c", "devices": [{"name": "d"}]})");
+    EXPECT_EQ(add({"e.com/c=d"}), "CDI specification /etc/cdi/b.json: device e.com/c=d is in /etc/cdi/a.json too");
+    EXPECT_EQ(add({"e.com/c=e"}), "");
+}
+
+TEST_F(CdiSpecs, AreRegularFilesAndNotTooMany) {
+    const std::string spec = R"({"kind": "e.com/c", "devices": [{"name": "d"}]})";
+    write("/etc/cdi-not/a.json", spec);
+    EXPECT_TRUE(files.create_symlink("/etc/cdi-not/a.json", "/etc/cdi/a.json"));
+    EXPECT_EQ(add({"e.com/c=d"}), "unresolvable CDI devices e.com/c=d");
+    for (int i = 0; i < 1024; ++i) write("/etc/cdi/b" + std::to_string(i) + ".json", "{");
+    write("/etc/cdi/c.json", spec);
+    EXPECT_EQ(add({"e.com/c=d"}), "unresolvable CDI devices e.com/c=d");
 }
 
 TEST_F(CdiSpecs, SayWhatIsAtFault) {

@@ -24,12 +24,17 @@ Result<std::string> claim_name(const api::core::v1::Pod& pod, const PodResourceC
 ClaimPreparer::ClaimPreparer(client::Client& client, FileSystem& files, DriverPlugins& drivers, Logger log, std::string checkpoint)
     : client_(client), files_(files), drivers_(drivers), log_(std::move(log)), checkpoint_(std::move(checkpoint)) {
     const auto text = files_.read(checkpoint_);
-    if (!text) return;
-    auto read = parse_checkpoint(*text);
-    if (read)
+    if (is_not_found(text)) return;
+    auto read = text ? parse_checkpoint(*text) : Result<PreparedClaims>(text.error());
+    if (read) {
         claims_ = *std::move(read);
-    else
-        log_.error("what drivers have prepared is not known any more", {{"file", checkpoint_}, {"error", read.error().message}});
+        return;
+    }
+    // It names what is still to be released: someone may yet make use of it.
+    const std::string kept = checkpoint_ + ".unreadable";
+    const auto renamed = files_.rename(checkpoint_, kept);
+    log_.error("what drivers have prepared is not known any more",
+               {{"file", checkpoint_}, {"error", read.error().message}, {"kept", renamed ? kept : renamed.error().message}});
 }
 
 Result<void> ClaimPreparer::save() {
@@ -108,6 +113,7 @@ Result<void> ClaimPreparer::begin(const api::core::v1::Pod& pod, const std::vect
             return Error(Reason::Conflict, "old ResourceClaim with same name " + claim.metadata.name + " and different UID " + known->uid +
                                                " still exists (previous pod force-deleted?!)");
     }
+    PreparedClaims before = claims_;
     for (const Claim& claim : claims) {
         PreparedClaim& noted = claims_[claim.metadata.uid];
         noted.namespace_ = claim.metadata.namespace_;
@@ -116,7 +122,9 @@ Result<void> ClaimPreparer::begin(const api::core::v1::Pod& pod, const std::vect
         noted.pods.insert(pod.metadata.uid);
         for (const auto& result : claim.status.allocation->devices.results) noted.drivers[result.driver];
     }
-    return save();
+    auto saved = save();
+    if (!saved) claims_ = std::move(before);  // no driver is asked
+    return saved;
 }
 
 /// One call for each driver.

@@ -17,10 +17,11 @@ namespace porthole::kubelet {
 /// Has drivers prepare the claims of pods before their containers are made, and release them when the last pod that uses them has ended.
 ///
 /// What a driver may have prepared is in a file before it is asked, so that it is released even if the agent or the machine restarts in
-/// between. Steps of one claim never overlap; those of different claims do. Lives on the kubelet's loop; all references outlive it.
+/// between. After a start drivers are asked again for what they had prepared: it may be gone with a reboot. Steps of one claim never
+/// overlap; those of different claims do. Lives on the kubelet's loop; all references outlive it.
 class ClaimPreparer {
 public:
-    /// Reads `checkpoint`, if it is there.
+    /// Reads `checkpoint`, if it is there; one that cannot be read is kept as `checkpoint`.unreadable.
     ClaimPreparer(client::Client& client, FileSystem& files, DriverPlugins& drivers, Logger log, std::string checkpoint);
 
     /// Prepares all claims of the pod; what is prepared already stays so. Error: in upstream's words; to be tried again.

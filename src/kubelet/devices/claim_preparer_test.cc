@@ -143,6 +143,10 @@ TEST_F(ClaimPreparerTest, RemembersWhatIsPreparedOverARestart) {
     EXPECT_EQ(prepare(user), "");
     restart();
     EXPECT_EQ(preparer->cdi_ids(*user, user->spec.containers[0]), Calls{"gpu.example.com/device=c-0"});
+    add_driver();
+    EXPECT_EQ(prepare(user), "");
+    EXPECT_EQ(gpu.calls, (Calls{"prepare c (v1)", "prepare c (v1)"})) << "what a driver prepared is gone after a reboot";
+    restart();
     EXPECT_TRUE(run(preparer->unprepare_stale([](const std::string&) { return true; })));
     EXPECT_EQ(preparer->claims().size(), 1u);
     EXPECT_TRUE(run(preparer->unprepare_stale([](const std::string&) { return false; })));
@@ -151,6 +155,31 @@ TEST_F(ClaimPreparerTest, RemembersWhatIsPreparedOverARestart) {
     EXPECT_TRUE(run(preparer->unprepare_stale([](const std::string&) { return false; })));
     EXPECT_TRUE(preparer->claims().empty());
     EXPECT_EQ(gpu.calls.back(), "unprepare c");
+}
+
+TEST_F(ClaimPreparerTest, KeepsACheckpointThatItCannotRead) {
+    put_claim("c", {"p"});
+    ASSERT_TRUE(folder.files->write(folder.path + "/state", "{", 0600));
+    restart();
+    add_driver();
+    EXPECT_EQ(prepare(pod("p", {"c"})), "");
+    EXPECT_EQ(folder.files->read(folder.path + "/state.unreadable").value(), "{");
+    // Not a file at all: it cannot even be read.
+    ASSERT_TRUE(folder.files->remove(folder.path + "/state"));
+    ASSERT_TRUE(folder.files->remove(folder.path + "/state.unreadable"));
+    ASSERT_TRUE(folder.files->create_directories(folder.path + "/state/kept", 0700));
+    restart();
+    add_driver();
+    EXPECT_EQ(prepare(pod("p", {"c"})), "");
+    EXPECT_TRUE(folder.files->exists(folder.path + "/state.unreadable/kept"));
+}
+
+TEST_F(ClaimPreparerTest, AsksNoDriverAndNotesNothingWhereTheCheckpointCannotBeWritten) {
+    put_claim("c", {"p"});
+    ASSERT_TRUE(folder.files->create_directories(folder.path + "/state/in-the-way", 0700));
+    EXPECT_NE(prepare(pod("p", {"c"})), "");
+    EXPECT_TRUE(gpu.calls.empty());
+    EXPECT_TRUE(preparer->claims().empty()) << "such a pod can end without the driver";
 }
 
 TEST_F(ClaimPreparerTest, DoesNotMixANewClaimWithAnOldOneOfItsName) {
@@ -176,6 +205,16 @@ TEST_F(ClaimPreparerTest, SpeaksTheOlderVersionToOlderDrivers) {
     EXPECT_TRUE(run(old.close()));
     const auto refused = run(drivers->add_plugin(plugin_info({"v9.DRAPlugin"})));
     EXPECT_EQ(refused.error().message, "invalid versions of plugin gpu.example.com: none of the supported gRPC services found");
+}
+
+TEST_F(ClaimPreparerTest, ADriverThatRegistersTwiceTakesItsOwnPlace) {
+    put_claim("c", {"p"});
+    EXPECT_EQ(prepare(pod("p", {"c"})), "");
+    add_driver();
+    EXPECT_EQ(unprepare("p"), "");
+    EXPECT_EQ(gpu.calls, (Calls{"prepare c (v1)", "unprepare c"}));
+    EXPECT_TRUE(run(drivers->remove_plugin(plugin_info())));
+    EXPECT_EQ(prepare(pod("p", {"c"})), "DRA driver gpu.example.com is not registered");
 }
 
 TEST_F(ClaimPreparerTest, RefusesMoreDevicesThanAClaimCanHave) {

@@ -65,10 +65,18 @@ Task<> DriverPlugins::add_plugin(PluginInfo info) {
     if (version == std::end(Versions))
         co_return Error(Reason::BadRequest, "invalid versions of plugin " + info.name + ": none of the supported gRPC services found");
     auto& instances = drivers_[info.name];
-    std::erase_if(instances, [&](const Instance& one) { return one.info.socket == info.socket; });
+    std::shared_ptr<PluginConnection> replaced;
+    const auto old = std::ranges::find_if(instances, [&](const Instance& one) { return one.info.socket == info.socket; });
+    if (old != instances.end()) {
+        replaced = old->connection;
+        instances.erase(old);
+    }
     std::shared_ptr<PluginConnection> connection = connector_.connect(info.endpoint);
     gone_since_.erase(info.name);
     instances.push_back({std::move(info), version->service, std::move(connection)});
+    if (!replaced) co_return {};
+    const auto closed = co_await replaced->close();
+    if (is_cancelled(closed)) co_return closed;
     co_return {};
 }
 
@@ -90,19 +98,24 @@ Task<> DriverPlugins::remove_plugin(PluginInfo info) {
 Task<> DriverPlugins::run() {
     for (;;) {
         changed_.reset();
-        std::vector<std::string> due;
+        std::vector<std::pair<std::string, MonotonicTime>> due;
         for (const auto& [driver, since] : gone_since_)
-            if (loop_.now() - since >= SlicesKept) due.push_back(driver);
-        for (const std::string& driver : due) {
+            if (loop_.now() - since >= SlicesKept) due.emplace_back(driver, since);
+        for (const auto& [driver, since] : due) {
+            // Earlier ones took their time.
+            const auto is_still_gone = [&] {
+                const auto now = gone_since_.find(driver);
+                return now != gone_since_.end() && now->second == since;
+            };
+            if (!is_still_gone()) continue;
             const auto removed = co_await remove_slices(driver);
             if (is_cancelled(removed)) co_return removed;
-            if (removed) {
+            if (!removed) log_.warn("resource slices not deleted", {{"driver", driver}, {"error", removed.error().message}});
+            if (!is_still_gone()) continue;  // it came back and went again: its new slices have their own time
+            if (removed)
                 gone_since_.erase(driver);
-                continue;
-            }
-            log_.warn("resource slices not deleted", {{"driver", driver}, {"error", removed.error().message}});
-            if (const auto again = gone_since_.find(driver); again != gone_since_.end())
-                again->second = loop_.now() - SlicesKept + RemovalRetry;
+            else
+                gone_since_[driver] = loop_.now() - SlicesKept + RemovalRetry;
         }
         Duration pause = 1h;
         for (const auto& [driver, since] : gone_since_) pause = std::min(pause, since + SlicesKept - loop_.now());

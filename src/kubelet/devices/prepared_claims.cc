@@ -63,7 +63,6 @@ std::string checkpoint_text(const PreparedClaims& claims) {
         list.as_array().push_back(Value::object({{"namespace", claim.namespace_},
                                                  {"name", claim.name},
                                                  {"uid", uid},
-                                                 {"prepared", claim.is_prepared},
                                                  {"pods", list_of(claim.pods)},
                                                  {"drivers", std::move(drivers)}}));
     }
@@ -78,8 +77,6 @@ Result<PreparedClaims> parse_checkpoint(std::string_view text) {
     for (const Value& one : list->as_array()) {
         PreparedClaim claim{.namespace_ = text_at(one, "namespace"), .name = text_at(one, "name"), .uid = text_at(one, "uid")};
         if (claim.uid.empty()) return Error(Reason::BadRequest, "not a checkpoint of claims");
-        const Value* prepared = one.as_object().find("prepared");
-        claim.is_prepared = prepared && prepared->is_bool() && prepared->as_bool();
         for (std::string& pod : strings_at(one, "pods")) claim.pods.insert(std::move(pod));
         if (const Value* drivers = one.as_object().find("drivers"); drivers && drivers->is_object())
             for (const auto& [driver, devices] : drivers->as_object()) {

@@ -22,7 +22,7 @@ struct PreparedClaim {
     std::string namespace_, name, uid;
     std::map<std::string, std::vector<PreparedDevice>> drivers;  ///< of its devices, by name
     std::set<std::string> pods;                                  ///< by uid
-    bool is_prepared = false;                                    ///< all drivers have done so
+    bool is_prepared = false;                                    ///< all drivers have done so since the kubelet started
     bool operator==(const PreparedClaim&) const = default;
 
     /// The CDI ids for a container that names the claim, and `request` of it unless that is empty.

@@ -11,8 +11,7 @@ PreparedClaim claim() {
             .uid = "u",
             .drivers = {{"a", {{"pool", "d1", {"gpu/large"}, {"a/d=1", "a/d=2"}}, {"pool", "d2", {"nic"}, {"a/d=3"}}}},
                         {"b", {{"pool", "d3", {}, {"b/d=1", "a/d=1"}}}}},
-            .pods = {"p1", "p2"},
-            .is_prepared = true};
+            .pods = {"p1", "p2"}};
 }
 
 TEST(PreparedClaim, HasTheDevicesOfARequest) {
@@ -28,6 +27,9 @@ TEST(Checkpoint, IsReadAsItWasWritten) {
     const auto read = parse_checkpoint(checkpoint_text(claims));
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(*read, claims);
+    PreparedClaims prepared = claims;
+    prepared.at("u").is_prepared = true;
+    EXPECT_EQ(checkpoint_text(prepared), checkpoint_text(claims)) << "it would not hold after a reboot";
 }
 
 TEST(Checkpoint, OfSomethingElseIsRefused) {

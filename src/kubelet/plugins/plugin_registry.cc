@@ -49,7 +49,10 @@ Task<> PluginRegistry::run() {
 /// Begins what is due: one step at a time for each socket.
 void PluginRegistry::look() {
     std::map<std::string, FileStatus> found;
-    for (const std::string& name : files_.list(directory_).value_or(std::vector<std::string>())) {
+    const auto names = files_.list(directory_);
+    // What cannot be looked at now is not gone.
+    if (!names && !is_not_found(names)) return;
+    for (const std::string& name : names.value_or(std::vector<std::string>())) {
         if (name.starts_with('.') || found.size() == MostPlugins) continue;
         const std::string path = directory_ + "/" + name;
         if (const auto status = files_.link_status(path); status && status->type == FileType::Socket) found.emplace(path, *status);

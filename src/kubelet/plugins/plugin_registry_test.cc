@@ -79,6 +79,18 @@ TEST_F(PluginRegistryTest, TellsAPluginWhyItIsNotUsedAndAsksItAgain) {
     EXPECT_TRUE(run_task(loop, plugin.close()));
 }
 
+TEST_F(PluginRegistryTest, KeepsPluginsWhileItCannotLook) {
+    FakePlugin plugin(loop, socket("gpu.sock"), "gpu.example.com");
+    ASSERT_TRUE(until([&] { return !plugin.told.empty(); }));
+    const std::string away = folder.path + ".away";
+    ASSERT_TRUE(folder.files->rename(folder.path, away));
+    ASSERT_TRUE(folder.files->create_symlink(folder.path, folder.path));  // a link to itself cannot be listed
+    EXPECT_FALSE(until([&] { return handler.events.size() == 2; }, 2500ms)) << handler.events.back();
+    ASSERT_TRUE(folder.files->remove(folder.path));
+    ASSERT_TRUE(folder.files->rename(away, folder.path));
+    EXPECT_TRUE(run_task(loop, plugin.close()));
+}
+
 TEST_F(PluginRegistryTest, RefusesTypesThatItDoesNotKnow) {
     FakePlugin plugin(loop, socket("other.sock"), "other");
     plugin.info.type = "DevicePlugin";

@@ -7,8 +7,9 @@ namespace {
 
 using namespace api::resource::v1;
 
-constexpr std::size_t MostResults = 32;          // of a claim, by the API
-constexpr std::size_t MostDevicesOfAPod = 1024;  // the depth of the search
+constexpr std::size_t MostResults = 32;  // of a claim, by the API
+// Together they bound the depth of the search: each step down takes a device or goes to the next claim.
+constexpr std::size_t MostDevicesOfAPod = 1024, MostClaimsOfAPod = 1024;
 
 /// An empty key with Exists tolerates every taint, an empty effect all effects.
 bool tolerates(const DeviceToleration& toleration, const DeviceTaint& taint) {
@@ -72,6 +73,10 @@ DeviceAllocator::Wish DeviceAllocator::make_wish(const T& from, std::string name
 }
 
 DeviceAllocator::DeviceAllocator(DeviceWorld world, Claims claims, Limits limits) : world_(std::move(world)), limits_(limits) {
+    if (claims.size() > MostClaimsOfAPod) {
+        problem_ = Error(Reason::BadRequest, "a pod cannot have more than " + std::to_string(MostClaimsOfAPod) + " claims to allocate");
+        return;
+    }
     for (auto& claim : claims) {
         ClaimState& state = claims_.emplace_back();
         state.claim = std::move(claim);
@@ -87,10 +92,11 @@ DeviceAllocator::DeviceAllocator(DeviceWorld world, Claims claims, Limits limits
         }
         for (const DeviceConstraint& constraint : state.claim->spec.devices.constraints) state.constraints.emplace_back(constraint);
     }
+    problem_ = check_requests();
 }
 
 /// What is wrong with the claims wherever the pod is to run.
-Result<void> DeviceAllocator::check_requests() {
+Result<void> DeviceAllocator::check_requests() const {
     for (const ClaimState& claim : claims_) {
         std::size_t least = 0;
         for (const Request& request : claim.requests) {
@@ -116,6 +122,11 @@ Result<void> DeviceAllocator::check_requests() {
     return {};
 }
 
+Result<void> DeviceAllocator::step() {
+    if (++steps_ > limits_.steps) return Error(Reason::Timeout, "timed out trying to allocate devices");
+    return {};
+}
+
 /// The devices that the node can use. Error: as allocate(). False: an `All` cannot be satisfied now.
 Result<bool> DeviceAllocator::gather(const NodeSpec& node) {
     devices_.clear();
@@ -138,6 +149,7 @@ Result<bool> DeviceAllocator::gather(const NodeSpec& node) {
                 if (!wish.all) continue;
                 if (incomplete_ || invalid_) return false;
                 for (const DeviceRecord* device : devices_) {
+                    TRY_VOID(step());
                     TRY(const bool selected, selects(claim, wish, *device));
                     if (selected) wish.all_devices.push_back(device);
                 }
@@ -176,7 +188,7 @@ Result<bool> DeviceAllocator::all_match(const std::string& owner, const std::vec
 }
 
 Result<std::optional<DeviceAllocator::Results>> DeviceAllocator::allocate(const NodeSpec& node) {
-    TRY_VOID(check_requests());
+    if (!problem_) return problem_.error();
     taken_.clear();
     counters_.clear();
     taken_in_all_ = 0;
@@ -235,7 +247,7 @@ DeviceAllocator::Outcome DeviceAllocator::next_device(std::size_t claim, std::si
     const std::size_t begin = wish.all ? index : first, end = wish.all ? index + 1 : candidates.size();
     for (std::size_t i = begin; i < end; ++i) {
         const DeviceRecord& device = *candidates[i];
-        if (++steps_ > limits_.steps) return fail(Error(Reason::Timeout, "timed out trying to allocate devices"));
+        if (const auto in_time = step(); !in_time) return fail(in_time.error());
         if (!wish.all) {
             const auto selected = selects(state, wish, device);
             if (!selected) return fail(selected.error());
@@ -263,6 +275,7 @@ bool DeviceAllocator::take(ClaimState& claim, const Wish& wish, const DeviceReco
     if (wish.admin_access ? is_taken && users->second.contains(&claim) : is_taken || world_.is_in_use(device.key)) return false;
     if (is_tainted(*device.device, *wish.tolerations) || !has_capacity(*device.device, wish.capacity)) return false;
     if (!take_counters(device)) return false;
+    steps_ += claim.constraints.size();
     for (std::size_t i = 0; i < claim.constraints.size(); ++i) {
         if (claim.constraints[i].add(wish.name, device)) continue;
         while (i > 0) claim.constraints[--i].remove(wish.name);
@@ -298,8 +311,10 @@ std::unordered_map<std::string, Quantity>& DeviceAllocator::counters_of(const De
 bool DeviceAllocator::take_counters(const DeviceRecord& device) {
     if (device.device->consumes_counters.empty()) return true;
     auto& left = counters_of(*device.pool);
-    for (const DeviceCounterConsumption& one : device.device->consumes_counters)
+    for (const DeviceCounterConsumption& one : device.device->consumes_counters) {
+        steps_ += one.counters.size();
         for (const auto& [name, counter] : one.counters) left[one.counter_set + "/" + name] -= counter.value;
+    }
     for (const DeviceCounterConsumption& one : device.device->consumes_counters)
         for (const auto& [name, counter] : one.counters) {
             if (!left[one.counter_set + "/" + name].is_negative()) continue;

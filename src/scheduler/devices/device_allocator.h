@@ -38,7 +38,7 @@ public:
     using Claims = std::vector<std::shared_ptr<const api::resource::v1::ResourceClaim>>;
     using Results = std::vector<api::resource::v1::AllocationResult>;
     struct Limits {
-        std::uint64_t steps = 1'000'000;           ///< devices tried
+        std::uint64_t steps = 1'000'000;           ///< devices looked at for a request, and their constraints and counters
         std::uint64_t selector_cost = 20'000'000;  ///< a second or so
     };
 
@@ -59,7 +59,7 @@ private:
         const api::resource::v1::CapacityRequirements* capacity = nullptr;
         bool all = false, admin_access = false;
         std::size_t count = 0;
-        std::unordered_map<const DeviceRecord*, bool> chosen_by_selectors;  ///< on every node the same
+        std::unordered_map<const DeviceRecord*, bool> chosen_by_selectors;  ///< on every node the same; no more than steps
         std::vector<const DeviceRecord*> all_devices;                       ///< on this node, where `all`
     };
     struct Request {
@@ -82,7 +82,8 @@ private:
 
     template <class T>
     Wish make_wish(const T& from, std::string name);
-    Result<void> check_requests();
+    Result<void> check_requests() const;
+    Result<void> step();
     Result<bool> gather(const NodeSpec& node);
     Result<bool> selects(const ClaimState& claim, Wish& wish, const DeviceRecord& device);
     Result<bool> all_match(const std::string& owner, const std::vector<api::resource::v1::DeviceSelector>& selectors,
@@ -102,6 +103,7 @@ private:
     DeviceWorld world_;
     Limits limits_;
     std::vector<ClaimState> claims_;
+    Result<void> problem_;  ///< wherever the pod is to run
     std::uint64_t steps_ = 0, cost_ = 0;
     std::optional<Error> error_;
 

@@ -275,6 +275,13 @@ TEST(DeviceAllocator, EndsAtItsLimits) {
                                 {"name": "s", "exactly": {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1,
                                  "selectors": [{"cel": {"expression": "false"}}]}})";
     EXPECT_EQ(cluster.allocate({requests(wish)}, "a", {.steps = 100'000}), "timed out trying to allocate devices");
+    const std::string all = R"({"name": "r", "exactly": {"deviceClassName": "gpu", "allocationMode": "All",
+                                "selectors": [{"cel": {"expression": "false"}}]}})";
+    EXPECT_EQ(cluster.allocate({requests(all)}, "a", {.steps = 59}), "timed out trying to allocate devices");
+    EXPECT_EQ(cluster.allocate({requests(all)}, "a", {.steps = 60}), "none");
+    const std::string constrained = requests(exactly(), R"(, "constraints": [{"matchAttribute": "gpu.example.com/gone"}])");
+    EXPECT_EQ(cluster.allocate({constrained}, "a", {.steps = 100}), "timed out trying to allocate devices");
+    EXPECT_EQ(cluster.allocate(std::vector<std::string>(1025, requests(exactly()))), "a pod cannot have more than 1024 claims to allocate");
     EXPECT_EQ(cluster.allocate({requests(exactly())}, "a", {.selector_cost = 1}),
               "class gpu: selector #0: the selectors of the pod's claims cost too much");
 }

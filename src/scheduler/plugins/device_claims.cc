@@ -50,14 +50,15 @@ Task<> DeviceClaims::wait_for_sync() {
 }
 
 void DeviceClaims::claim_changed(const Claim& before, const Claim& now) {
+    bool freed = before && before->status.allocation && !(now && now->status.allocation);
     if (before && before->status.allocation) count(*before->status.allocation, -1);
     if (now && now->status.allocation) {
         count(*now->status.allocation, 1);
-        forget_pending(now->metadata.uid);
+        freed = forget_pending(now->metadata.uid, &*now->status.allocation) || freed;
     }
-    if (before && (!now || now->metadata.uid != before->metadata.uid)) forget_pending(before->metadata.uid);
+    if (before && (!now || now->metadata.uid != before->metadata.uid)) freed = forget_pending(before->metadata.uid) || freed;
     // Devices that are free again are for everybody.
-    if (before && before->status.allocation && !(now && now->status.allocation)) return devices_changed();
+    if (freed) return devices_changed();
     if (!now || (before && before->status == now->status && before->metadata.uid == now->metadata.uid)) return;
     const std::string key = client::key_of(*now).text();
     devices_changed(&key);
@@ -71,11 +72,13 @@ void DeviceClaims::count(const Allocation& allocation, int change) {
     }
 }
 
-void DeviceClaims::forget_pending(const std::string& claim_uid) {
+bool DeviceClaims::forget_pending(const std::string& claim_uid, const Allocation* instead) {
     const auto found = pending_.find(claim_uid);
-    if (found == pending_.end()) return;
+    if (found == pending_.end()) return false;
+    const bool freed = !instead || !(found->second.allocation.devices.results == instead->devices.results);
     count(found->second.allocation, -1);
     pending_.erase(found);
+    return freed;
 }
 
 void DeviceClaims::devices_changed(const std::string* claim) {

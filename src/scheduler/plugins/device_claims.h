@@ -52,7 +52,8 @@ private:
 
     void claim_changed(const Claim& before, const Claim& now);
     void count(const Allocation& allocation, int change);
-    void forget_pending(const std::string& claim_uid);
+    /// The claim is gone, or has an allocation `instead`. Whether devices may be free by that.
+    bool forget_pending(const std::string& claim_uid, const Allocation* instead = nullptr);
     void devices_changed(const std::string* claim = nullptr);
     Task<> bind_one(PodRef pod, client::NamespacedName key, std::string claim_uid);
     Task<> take_off(PodRef pod, client::NamespacedName key);

@@ -97,6 +97,49 @@ TEST(DynamicResources, ADeviceIsForOneClaimFromItsChoiceOn) {
     EXPECT_EQ(world.choice(claiming("q", "other")), "a");
 }
 
+TEST(DynamicResources, AClaimThatIsDeletedAfterItsChoiceFreesItsDevice) {
+    DeviceWorldTest world;
+    world.put_claim("c");
+    world.put_claim("other");
+    const PodInfo info = claiming("p", "c");
+    ASSERT_EQ(world.choice(info), "a");
+    ASSERT_TRUE(run_reserve(world.plugins, info, "a"));
+    EXPECT_EQ(world.choice(claiming("q", "other")), "0/2 nodes are available: 2 cannot allocate all claims.");
+    world.happened.clear();
+    world.api.erase<ResourceClaim>({"default", "c"});
+    world.loop.advance(1s);
+    EXPECT_EQ(world.happened, std::vector{ClusterEvent::Kind::DevicesChanged}) << "pods may wait for it";
+    EXPECT_EQ(world.choice(claiming("q", "other")), "a");
+}
+
+TEST(DynamicResources, AClaimThatAnotherSchedulerAllocatedFreesWhatWasChosen) {
+    DeviceWorldTest world;
+    world.put_claim("c");
+    world.put_claim("other");
+    const PodInfo info = claiming("p", "c");
+    const auto allocate = [&](const std::string& device) {
+        ASSERT_EQ(world.choice(info), "a");
+        ASSERT_TRUE(run_reserve(world.plugins, info, "a"));
+        world.devices_for_everybody = 0;
+        world.api.change<ResourceClaim>({"default", "c"}, [&](ResourceClaim& claim) {
+            auto& result = claim.status.allocation.emplace().devices.results.emplace_back();
+            result.request = "r";
+            result.driver = "d";
+            result.pool = "p";
+            result.device = device;
+        });
+        world.loop.advance(1s);
+    };
+    allocate("two");
+    EXPECT_EQ(world.devices_for_everybody, 1);
+    EXPECT_EQ(world.choice(claiming("q", "other")), "a");
+    world.api.change<ResourceClaim>({"default", "c"}, [](ResourceClaim& claim) { claim.status = {}; });
+    world.loop.advance(1s);
+    allocate("one");
+    EXPECT_EQ(world.devices_for_everybody, 0) << "as it was chosen";
+    EXPECT_EQ(world.choice(claiming("q", "other")), "0/2 nodes are available: 2 cannot allocate all claims.");
+}
+
 TEST(DynamicResources, WhatIsNotBoundIsGivenBack) {
     DeviceWorldTest world;
     world.put_claim("c");

@@ -34,6 +34,10 @@ FieldPath FieldPath::index(std::size_t position) const { return FieldPath(fmt::f
 FieldPath FieldPath::key(std::string_view name) const { return FieldPath(fmt::format("{}[{}]", text_, name)); }
 
 void FieldErrors::add(const char* type, const FieldPath& path, std::string_view what, std::string_view value, std::string_view detail) {
+    if (causes_.size() >= MostCauses || bytes_ >= MostBytes) {
+        ++left_out_;
+        return;
+    }
     std::string message(what);
     if (!value.empty()) message.append(": ").append(value);
     if (!detail.empty()) message.append(": ").append(detail);
@@ -70,7 +74,9 @@ void FieldErrors::duplicate(const FieldPath& path, const Value& bad) {
     add("FieldValueDuplicate", path, "Duplicate value", shown(bad), "");
 }
 void FieldErrors::duplicate_as_a_whole(const FieldPath& path) { add("FieldValueDuplicate", path, "Duplicate value", "", ""); }
-void FieldErrors::not_found(const FieldPath& path, const Value& bad) { add("FieldValueNotFound", path, "Not found", shown(bad), ""); }
+void FieldErrors::not_found(const FieldPath& path, const Value& bad, std::string_view detail) {
+    add("FieldValueNotFound", path, "Not found", shown(bad), detail);
+}
 void FieldErrors::forbidden(const FieldPath& path, std::string_view detail) { add("FieldValueForbidden", path, "Forbidden", "", detail); }
 void FieldErrors::too_long(const FieldPath& path, std::size_t max_bytes) {
     add("FieldValueTooLong", path, "Too long", "", fmt::format("may not be more than {} bytes", max_bytes));

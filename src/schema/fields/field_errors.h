@@ -49,7 +49,7 @@ public:
     }
     void duplicate(const FieldPath& path, const Value& bad);
     void duplicate_as_a_whole(const FieldPath& path);
-    void not_found(const FieldPath& path, const Value& bad);
+    void not_found(const FieldPath& path, const Value& bad, std::string_view detail = "");
     void forbidden(const FieldPath& path, std::string_view detail);
     void too_long(const FieldPath& path, std::size_t max_bytes);
     void too_long_characters(const FieldPath& path, std::size_t max_characters);

@@ -72,9 +72,12 @@ void validate(const Pod& object, FieldErrors& errors) {
             std::ranges::all_of(cost->second.substr(cost->second.starts_with('-')), [](char c) { return c >= '0' && c <= '9'; });
         if (!number) errors.invalid(FieldPath("metadata.annotations").key(cost->first), cost->second, "must be a 32bit integer");
     }
-    if (const auto mirror = annotations.find("kubernetes.io/config.mirror"); mirror != annotations.end() && object.spec.node_name.empty())
-        errors.invalid(FieldPath("metadata.annotations").key(mirror->first), mirror->second,
-                       "must set spec.nodeName if mirror pod annotation is set");
+    if (const auto mirror = annotations.find("kubernetes.io/config.mirror"); mirror != annotations.end()) {
+        if (object.spec.node_name.empty())
+            errors.invalid(FieldPath("metadata.annotations").key(mirror->first), mirror->second,
+                           "must set spec.nodeName if mirror pod annotation is set");
+        if (!object.spec.resource_claims.empty()) errors.forbidden("", "static pods do not support resource claims");
+    }
 }
 
 void warn(const Pod& object, const Pod* old, std::vector<std::string>& warnings) {

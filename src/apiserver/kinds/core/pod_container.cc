@@ -336,6 +336,7 @@ void validate_common(const AnyContainer& container, const ContainerScope& scope,
     else if (!is_one_of(container.image_pull_policy, {"Always", "IfNotPresent", "Never"}))
         errors.not_supported(path / "imagePullPolicy", container.image_pull_policy, {"Always", "IfNotPresent", "Never"});
     validate_resources(container.resources, path / "resources", errors);
+    validate_container_claims(container.resources.claims, scope.claims, path / "resources" / "claims", errors);
     if (container.security_context) validate_security(*container.security_context, path / "securityContext", errors);
 }
 
@@ -420,7 +421,7 @@ void validate_resources(const ResourceRequirements& resources, const FieldPath& 
 }
 
 void validate_containers(const PodSpec& spec, const FieldPath& path, PodSpecIn in, FieldErrors& errors) {
-    const ContainerScope scope{spec, in};
+    const ContainerScope scope{spec, in, PodClaimNames(spec)};
     std::set<std::string> seen;
     const auto check_unique = [&](const std::string& name, const FieldPath& at) {
         if (!name.empty() && !seen.insert(name).second) errors.duplicate(at / "name", name);

@@ -282,6 +282,7 @@ void check_port(const IntOrString& port, const FieldPath& path, FieldErrors& err
 
 void validate_pod_spec(const PodSpec& spec, const FieldPath& path, PodSpecIn in, FieldErrors& errors) {
     validate_volumes(spec.volumes, path / "volumes", in, errors);
+    validate_pod_resource_claims(spec.resource_claims, path / "resourceClaims", errors);
     validate_containers(spec, path, in, errors);
     validate_pod_level_resources(spec, path / "resources", errors);
     if (spec.restart_policy.empty())

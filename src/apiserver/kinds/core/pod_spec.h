@@ -1,4 +1,8 @@
 #pragma once
+#include <set>
+#include <string>
+#include <vector>
+
 #include "api/core_v1.h"
 #include "apiserver/strategy/strategy.h"
 #include "apiserver/validation/field_errors.h"
@@ -27,10 +31,24 @@ void validate_pod_spec(const PodSpec& spec, const FieldPath& path, PodSpecIn in,
 /// Labels, annotations and spec of a template.
 void validate_pod_template(const PodTemplateSpec& object, const FieldPath& path, FieldErrors& errors);
 
+// pod_resource_claims.cc
+/// `path` leads to spec.resourceClaims.
+void validate_pod_resource_claims(const std::vector<api::core::v1::PodResourceClaim>& claims, const FieldPath& path, FieldErrors& errors);
+/// Of the entries of spec.resourceClaims.
+struct PodClaimNames {
+    explicit PodClaimNames(const PodSpec& spec);
+    std::set<std::string> names;
+    std::string help;  ///< of a name that is not one of them
+};
+/// The claims of a container; `path` leads to resources.claims.
+void validate_container_claims(const std::vector<api::core::v1::ResourceClaim>& claims, const PodClaimNames& known, const FieldPath& path,
+                               FieldErrors& errors);
+
 // pod_container.cc
 struct ContainerScope {
     const PodSpec& pod;
     PodSpecIn in;
+    PodClaimNames claims;
 };
 void validate_containers(const PodSpec& spec, const FieldPath& path, PodSpecIn in, FieldErrors& errors);
 void validate_resources(const ResourceRequirements& resources, const FieldPath& path, FieldErrors& errors);

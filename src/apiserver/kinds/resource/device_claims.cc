@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "api/resource_v1.h"
 #include "apiserver/expressions/expression.h"
@@ -254,6 +255,20 @@ void validate_reservations(const ResourceClaim& object, const ResourceClaim& old
         errors.forbidden(path, "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set");
 }
 
+/// What was said of devices that the claim no longer has: not all who take an allocation away know of it.
+void drop_deallocated_devices(ResourceClaim& object, const ResourceClaim& old, const WriteContext&) {
+    if (!old.status.allocation || object.status.devices.empty()) return;
+    std::set<std::tuple<std::string, std::string, std::string, std::optional<std::string>>> deallocated;
+    for (const auto& result : old.status.allocation->devices.results)
+        deallocated.emplace(result.driver, result.pool, result.device, result.share_id);
+    if (object.status.allocation)
+        for (const auto& result : object.status.allocation->devices.results)
+            deallocated.erase({result.driver, result.pool, result.device, result.share_id});
+    std::erase_if(object.status.devices, [&](const AllocatedDeviceStatus& device) {
+        return deallocated.contains({device.driver, device.pool, device.device, device.share_id});
+    });
+}
+
 /// What drivers say of the devices that the claim has.
 void validate_device_statuses(const ResourceClaim& object, FieldErrors& errors) {
     const auto& devices = object.status.devices;
@@ -420,6 +435,7 @@ Strategy device_class_strategy() {
 
 Strategy resource_claim_strategy() {
     return strategy_for<ResourceClaim>({.set_defaults = default_resource_claim,
+                                        .prepare_for_status_update = drop_deallocated_devices,
                                         .validate = validate_resource_claim,
                                         .validate_update = validate_same_spec<ResourceClaim>,
                                         .validate_status_update = validate_status});
