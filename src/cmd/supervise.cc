@@ -5,6 +5,7 @@
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/progress_pipe.h"
 #include "local_cluster/supervisor.h"
+#include "runtime/files/file_lock.h"
 
 namespace porthole::cmd {
 
@@ -35,9 +36,12 @@ int run_supervise(std::vector<std::string> arguments) {
 
     ::signal(SIGPIPE, SIG_IGN);
     const DataDir data(path);
+    // The server starts another supervisor when ours dies, and so do `up` and systemd. Two would end each other's cluster.
+    const auto lock = FileLock::try_take(data.supervisor_lock().string());
+    if (!lock) return fail(lock.error().message);
+    if (!lock->has_value()) return report ? fail("another supervisor of this cluster starts or ends at this moment") : 0;
     auto cluster = Cluster::load(data);
     if (!cluster) return fail(cluster.error().message);
-    // The server starts another supervisor when ours dies, and so does systemd: one is enough.
     if (is_running(cluster->supervisor) && cluster->supervisor.pid != ::getpid()) return 0;
     RealWorld world;
     ProgressPipe pipe(report ? 3 : -1);

@@ -24,6 +24,8 @@ public:
     std::filesystem::path admission_file() const { return root_ / "admission.yaml"; }
     std::filesystem::path logs() const { return root_ / "logs"; }
     std::filesystem::path state_file() const { return root_ / "cluster.json"; }
+    /// Held by the one supervisor that there may be.
+    std::filesystem::path supervisor_lock() const { return root_ / "supervisor.lock"; }
     std::filesystem::path admin_kubeconfig() const { return root_ / "admin.kubeconfig"; }
     std::filesystem::path node(const std::string& name) const { return root_ / "nodes" / name; }
     /// Sockets and process state, not kept over a reboot. Short, since a Unix socket's path ends at 107 bytes.

@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <thread>
 
 #include "local_cluster/child_process.h"
 #include "local_cluster/emulated_host.h"
 #include "local_cluster/progress_pipe.h"
 #include "runtime/files/durable_file.h"
+#include "runtime/files/file_lock.h"
 
 namespace porthole::local_cluster {
 namespace {
@@ -125,6 +127,12 @@ Result<void> start_cluster(const DataDir& data, Cluster& cluster, ProgressReport
     }
     // A server that had lost its supervisor may have started one in the same moment: then ours leaves the cluster to that.
     auto others = Cluster::load(data);
+    for (int round = 0; round < 20 && others && !is_running(others->supervisor); ++round) {
+        const auto free = FileLock::try_take(data.supervisor_lock().string());
+        if (!free || *free) break;
+        std::this_thread::sleep_for(100ms);  // it writes its name down a moment after it has begun
+        others = Cluster::load(data);
+    }
     if (!others || !is_running(others->supervisor)) return supervisor.error();
     cluster = *std::move(others);
     return {};

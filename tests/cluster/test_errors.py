@@ -1,5 +1,6 @@
 """Bad input gets Kubernetes' own answer, or one line that says what, why and the remedy; nothing is left half done."""
 
+import fcntl
 import json
 import os
 import pathlib
@@ -191,6 +192,14 @@ class FailedStarts(unittest.TestCase):
             listener.kill()
             listener.wait(5)
             listener.stdout.close()
+
+    def test_a_second_supervisor_leaves_everything_alone(self):
+        self.cluster.data.mkdir()
+        with open(self.cluster.data / "supervisor.lock", "w") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            self.fails_in_one_line(self.cluster.up(check=False), "did not come up", str(self.cluster.data / "logs"))
+            self.assertIn("another supervisor of this cluster", (self.cluster.data / "logs/supervisor.log").read_text())
+            self.assertFalse((self.cluster.data / "pki").exists(), "nothing was begun")
 
     def test_missing_containerd_names_the_package(self):
         empty = self.cluster.folder / "bin"
