@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Adds up JUnit XML files and ends with the line `N passed, N failed`: test_summary.py FOLDER.
+"""Adds up JUnit XML files and ends with what failed and why, and the line `N passed, N failed`: test_summary.py FOLDER.
 
 The folder holds what the steps of `./run test` left: GoogleTest's file per program (cases), ctest's own (programs; only
 those that ended without a GoogleTest file count, since they crashed), and python_tests.py's. Ends with 1 when anything
@@ -8,7 +8,15 @@ failed or nothing ran.
 
 import pathlib
 import sys
+import textwrap
 import xml.etree.ElementTree as xml
+
+
+LINES = 15  # of a failure's text: the last ones, which of a traceback say what was wrong
+
+
+def excerpt(text):
+    return "\n".join(line[:300] for line in text.strip().splitlines()[-LINES:])
 
 
 class Totals:
@@ -21,8 +29,9 @@ class Totals:
 
     def add_case(self, case):
         name = f"{case.get('classname', '')}.{case.get('name')}".lstrip(".")
-        if case.find("failure") is not None or case.find("error") is not None:
-            self.failed.append(name)
+        problem = next((found for kind in ("failure", "error") if (found := case.find(kind)) is not None), None)
+        if problem is not None:
+            self.failed.append(f"{name}\n{textwrap.indent(excerpt(problem.text or problem.get('message', '')), '    ')}".rstrip())
         elif case.find("skipped") is not None or case.get("status") in ("notrun", "disabled"):
             self.skipped += 1
         else:

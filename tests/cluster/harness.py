@@ -32,6 +32,7 @@ IMAGE, IMAGE_2 = "porthole.test/busybox:1", "porthole.test/busybox:2"
 REGISTRY = "127.0.0.1:5000"
 PULLED_IMAGE = REGISTRY + "/pulled/busybox:1"
 MIRROR_PORT = 5001
+FETCH_SECONDS = 5  # of one request: a busy machine may lose the first packet twice, after which it comes again at 1 and 3 s
 MIRROR = 'server = "{0}"\n[host."{0}"]\n  capabilities = ["pull", "resolve"]\n'
 
 sys.path.insert(0, str(ROOT / "tests/images"))
@@ -422,13 +423,14 @@ class ClusterCase(unittest.TestCase):
         chosen = ["-c", container] if container else []
         return self.kubectl("exec", pod, *chosen, "--", *command, **options)
 
-    def fetch_from_pod(self, pod, url):
-        """The page, or an AssertionError that says why not. The timeout is outside: this wget's own is broken."""
-        return self.exec(pod, "timeout", "3", "wget", "-qO-", url, seconds=15).strip()
+    def fetch_from_pod(self, pod, url, times=1):
+        """The pages, each on lines of its own, or an AssertionError that says why not. The timeout is outside: this wget's own is broken."""
+        script = f'for _ in $(seq {times}); do timeout {FETCH_SECONDS} wget -qO- "$0" && echo || exit 1; done'
+        return self.exec(pod, "sh", "-c", script, url, seconds=10 + FETCH_SECONDS * times).strip()
 
-    def fetch_from_node(self, url):
-        busybox = TOOLS / "busybox"
-        return run(self.cluster.network.inside(["timeout", "3", str(busybox), "wget", "-qO-", url])).stdout.strip()
+    def fetch_from_node(self, url, times=1):
+        words = self.cluster.network.inside(["timeout", str(FETCH_SECONDS), str(TOOLS / "busybox"), "wget", "-qO-", url])
+        return "\n".join(run(words).stdout.strip() for _ in range(times))
 
 
 def condition(found, kind):

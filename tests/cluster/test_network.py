@@ -35,10 +35,10 @@ class NetworkCase(ClusterCase):
     def answers(self, fetch, url, count=20):
         """How often each pod answered; a request may fail only before the rules are there."""
         self.eventually(lambda: fetch(url), 15, f"{url} answers")
-        return collections.Counter(fetch(url) for _ in range(count))
+        return collections.Counter(fetch(url, count).split())
 
     def from_pod(self, name):
-        return lambda url: self.fetch_from_pod(name, url)
+        return lambda url, times=1: self.fetch_from_pod(name, url, times)
 
     def connect_from_node(self, address, port, kind="tcp"):
         """(seconds, error name) of a connection attempt inside the cluster's namespace."""

@@ -8,7 +8,8 @@ import test_summary  # noqa: E402
 
 GTEST = """<testsuites><testsuite name="Task">
 <testcase name="Runs" classname="Task" status="run"/>
-<testcase name="Fails" classname="Task" status="run"><failure message="no"/></testcase>
+<testcase name="Fails" classname="Task" status="run"><failure message="no">where
+why</failure></testcase>
 <testcase name="Off" classname="Task" status="notrun"/>
 </testsuite></testsuites>"""
 CTEST = """<testsuite><testcase name="task_test" status="fail"><failure message="Failed"/></testcase>
@@ -25,7 +26,13 @@ class TestSummary(unittest.TestCase):
 
     def test_counts_cases_and_not_their_program_again(self):
         crashed = "gone_test (the whole program: it crashed, hung or is missing)"
-        self.assertEqual(self.totals(task_test=GTEST, ctest=CTEST), (1, [crashed, "Task.Fails"], 1))
+        self.assertEqual(self.totals(task_test=GTEST, ctest=CTEST), (1, [crashed, "Task.Fails\n    where\n    why"], 1))
+
+    def test_of_a_long_reason_the_end_is_told(self):
+        many = GTEST.replace("where", "\n".join(f"line {number}" for number in range(30)))
+        _, failed, _ = self.totals(task_test=many)
+        self.assertIn("line 29\n    why", failed[0])
+        self.assertNotIn("line 5\n", failed[0])
 
     def test_half_written_file_counts_as_a_failed_program(self):
         passed, failed, _ = self.totals(task_test=GTEST[:50], ctest=CTEST)
