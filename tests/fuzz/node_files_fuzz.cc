@@ -4,6 +4,7 @@
 
 #include "dns/forwarder.h"
 #include "kubelet/container/network_files.h"
+#include "kubelet/devices/cdi_specs.h"
 #include "kubelet/options/options.h"
 #include "kubelet/server/node_log_query.h"
 #include "kubelet/static_pods.h"
@@ -36,6 +37,17 @@ void static_pod(const std::string& text) {
     if (pod && (pod->metadata.name.empty() || pod->metadata.uid.empty() || pod->spec.node_name != "n1")) std::abort();
 }
 
+/// What is added has a place in the container.
+void devices(FileSystem& files, const std::string& text) {
+    if (!files.create_directories("/etc/cdi", 0755) || !files.write("/etc/cdi/a.yaml", text, 0644)) std::abort();
+    api::cri::v1::ContainerConfig config;
+    static_cast<void>(add_cdi_devices(files, {"e.com/c=d"}, config));
+    for (const auto& one : config.envs)
+        if (one.key.empty()) std::abort();
+    for (const auto& one : config.mounts)
+        if (one.container_path.empty() || one.host_path.empty()) std::abort();
+}
+
 void configurations(FileSystem& files) {
     for (const bool windows : {false, true}) {
         const auto options = parse_kubelet_options({"--config", "/config"}, windows, files);
@@ -61,6 +73,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         std::abort();
     resolv_conf(text);
     static_pod(text);
+    devices(files, text);
     configurations(files);
     log_query(files, text);
     return 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <initializer_list>
 #include <map>
 
 #include "schema/yaml/yaml.h"
@@ -14,6 +15,7 @@ namespace cri = api::cri::v1;
 
 /// The later one counts.
 constexpr const char* Folders[] = {"/etc/cdi", "/var/run/cdi"};
+constexpr const char* NeedsNewer = "needs a container runtime that knows CDI: containerd 2.0";
 constexpr std::size_t MostFiles = 1024, LargestFile = 1 << 20;
 
 const Value* find(const Value& object, std::string_view key) {
@@ -31,9 +33,29 @@ Error at_fault(const std::string& path, const std::string& what) {
     return Error(Reason::BadRequest, "CDI specification " + path + ": " + what);
 }
 
+/// What CRI has no field for. It is refused, as a device that differs from what its vendor says may not work, or be open to others.
+Result<void> check_fields(const Value& edit, std::initializer_list<std::string_view> known, const std::string& of,
+                          const std::string& path) {
+    if (!edit.is_object()) return at_fault(path, of + " is not an object");
+    for (const schema::Member& member : edit.as_object())
+        if (!member.value.is_null() && std::ranges::find(known, member.key) == known.end())
+            return at_fault(path, std::string(member.key) + " of " + of + " " + NeedsNewer);
+    return {};
+}
+
+Result<bool> is_read_only(const Value& mount, const std::string& path) {
+    bool read_only = false;
+    for (const Value& option : list_at(mount, "options")) {
+        const std::string text(option.string_or(""));
+        if (text != "ro" && text != "rw" && text != "bind" && text != "rbind" && text != "private" && text != "rprivate")
+            return at_fault(path, "option \"" + text + "\" of a mount " + NeedsNewer);
+        read_only = read_only || text == "ro";
+    }
+    return read_only;
+}
+
 Result<void> apply(const Value& edits, const std::string& path, cri::ContainerConfig& config) {
-    for (const char* unable : {"hooks", "additionalGids", "intelRdt", "netDevices"})
-        if (find(edits, unable)) return at_fault(path, std::string(unable) + " need a container runtime that knows CDI: containerd 2.0");
+    TRY_VOID(check_fields(edits, {"env", "deviceNodes", "mounts"}, "containerEdits", path));
     for (const Value& variable : list_at(edits, "env")) {
         const std::string text(variable.string_or(""));
         const std::size_t equals = text.find('=');
@@ -45,6 +67,8 @@ Result<void> apply(const Value& edits, const std::string& path, cri::ContainerCo
         added.value = text.substr(equals + 1);
     }
     for (const Value& node : list_at(edits, "deviceNodes")) {
+        // What a node of that path is, the runtime reads from the path: the fields that repeat it change nothing.
+        TRY_VOID(check_fields(node, {"path", "hostPath", "permissions", "type", "major", "minor"}, "a device node", path));
         cri::Device& added = config.devices.emplace_back();
         added.container_path = node.string_at({"path"});
         added.host_path = node.string_at({"hostPath"});
@@ -54,11 +78,13 @@ Result<void> apply(const Value& edits, const std::string& path, cri::ContainerCo
         if (added.permissions.empty()) added.permissions = "rwm";
     }
     for (const Value& mount : list_at(edits, "mounts")) {
+        TRY_VOID(check_fields(mount, {"containerPath", "hostPath", "options"}, "a mount", path));
         cri::Mount& added = config.mounts.emplace_back();
         added.container_path = mount.string_at({"containerPath"});
         added.host_path = mount.string_at({"hostPath"});
         if (added.container_path.empty() || added.host_path.empty()) return at_fault(path, "a mount has no path");
-        added.readonly = std::ranges::any_of(list_at(mount, "options"), [](const Value& option) { return option.string_or("") == "ro"; });
+        TRY(const bool read_only, is_read_only(mount, path));
+        added.readonly = read_only;
     }
     return {};
 }

@@ -78,9 +78,29 @@ TEST_F(CdiSpecs, SayWhatIsAtFault) {
     EXPECT_EQ(add({"nonsense"}), "unresolvable CDI devices nonsense");
     write("/etc/cdi/a.json", R"({"kind": "e.com/c", "devices": [{"name": "d", "containerEdits": {"hooks": [{"path": "/x"}]}},
         {"name": "e", "containerEdits": {"env": ["x"]}}, {"name": "f", "containerEdits": {"deviceNodes": [{}]}}]})");
-    EXPECT_EQ(add({"e.com/c=d"}), "CDI specification /etc/cdi/a.json: hooks need a container runtime that knows CDI: containerd 2.0");
+    EXPECT_EQ(add({"e.com/c=d"}),
+              "CDI specification /etc/cdi/a.json: hooks of containerEdits needs a container runtime that knows CDI: containerd 2.0");
     EXPECT_EQ(add({"e.com/c=e"}), "CDI specification /etc/cdi/a.json: a variable is not NAME=VALUE");
     EXPECT_EQ(add({"e.com/c=f"}), "CDI specification /etc/cdi/a.json: a device node has no path");
+}
+
+TEST_F(CdiSpecs, RefuseWhatCriCannotSay) {
+    const auto refusal = [&](const std::string& edits) {
+        write("/etc/cdi/a.json", R"({"kind": "e.com/c", "devices": [{"name": "d", "containerEdits": )" + edits + "}]}");
+        const std::string text = add({"e.com/c=d"});
+        const std::string before = "CDI specification /etc/cdi/a.json: ",
+                          after = " needs a container runtime that knows CDI: containerd 2.0";
+        if (text.empty()) return text;
+        EXPECT_TRUE(text.starts_with(before) && text.ends_with(after)) << text;
+        return text.substr(before.size(), text.size() - before.size() - after.size());
+    };
+    EXPECT_EQ(refusal(R"({"additionalGids": [5]})"), "additionalGids of containerEdits");
+    EXPECT_EQ(refusal(R"({"deviceNodes": [{"path": "/dev/a", "fileMode": 438}]})"), "fileMode of a device node");
+    EXPECT_EQ(refusal(R"({"deviceNodes": [{"path": "/dev/a", "uid": 1}]})"), "uid of a device node");
+    EXPECT_EQ(refusal(R"({"deviceNodes": [{"path": "/dev/a", "type": "c", "major": 1, "minor": 3}]})"), "");
+    EXPECT_EQ(refusal(R"({"mounts": [{"hostPath": "/a", "containerPath": "/b", "type": "tmpfs"}]})"), "type of a mount");
+    EXPECT_EQ(refusal(R"({"mounts": [{"hostPath": "/a", "containerPath": "/b", "options": ["rbind", "noexec"]}]})"),
+              "option \"noexec\" of a mount");
 }
 
 TEST(RuntimeKnowsCdi, FromContainerd2On) {

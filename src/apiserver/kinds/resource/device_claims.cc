@@ -6,6 +6,7 @@
 #include "apiserver/expressions/expression.h"
 #include "apiserver/kinds/checks.h"
 #include "apiserver/kinds/kinds.h"
+#include "apiserver/kinds/resource/device_checks.h"
 #include "apiserver/strategy/object_meta.h"
 #include "base/strings.h"
 #include "objects/devices/device_selector.h"
@@ -19,16 +20,9 @@ using namespace api::resource::v1;
 
 constexpr std::size_t MostRequests = 32, MostSubRequests = 8, MostConstraints = 32, MostConfigurations = 32, MostSelectors = 32;
 constexpr std::size_t MostReservations = 256, MostTolerations = 16, MostDeviceConditions = 8;
-constexpr std::size_t MostDevices = 128, MostDevicesWithTaintsOrCounters = 64, MostAttributes = 32, MostTaints = 16, MostCounterSets = 8,
-                      MostCounters = 32, LongestAttribute = 64;
 constexpr std::size_t LongestSelector = 10 * 1024, LongestParameters = 10 * 1024;
 constexpr std::string_view RequestReference =
     "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
-
-template <class T>
-void check_count(const std::vector<T>& list, std::size_t most, const FieldPath& path, FieldErrors& errors) {
-    if (list.size() > most) errors.too_many(path, list.size(), most);
-}
 
 // --- Selectors ---
 
@@ -68,21 +62,6 @@ template <class T>
 void validate_configurations(const std::vector<T>& list, const FieldPath& path, FieldErrors& errors) {
     check_count(list, MostConfigurations, path, errors);
     for (std::size_t i = 0; i < list.size(); ++i) validate_configuration(list[i], path.index(i), errors);
-}
-
-// --- Names ---
-
-/// A C identifier.
-void validate_identifier(const std::string& name, const FieldPath& path, FieldErrors& errors) {
-    constexpr std::size_t Longest = 32;
-    if (name.empty()) return errors.required(path, "the name must not be empty");
-    if (name.size() > Longest) return errors.too_long(path, Longest);
-    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-    const auto fits = [&](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c); };
-    check(std::ranges::all_of(name, fits) && !is_digit(name.front()), name,
-          "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_' "
-          "(e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '[A-Za-z_][A-Za-z0-9_]*')",
-          path, errors);
 }
 
 // --- Requests ---
@@ -151,15 +130,6 @@ void validate_request(const DeviceRequest& request, cel::Work& work, const Field
     }
 }
 
-/// The name of an attribute with its domain: "gpu.example.com/model".
-void validate_full_name(const std::string& name, const FieldPath& path, FieldErrors& errors) {
-    const std::size_t slash = name.find('/');
-    if (slash == std::string::npos)
-        return errors.invalid(path, name, "a fully qualified name must be a domain and a name separated by a slash");
-    check_driver_name(name.substr(0, slash), path, errors);
-    validate_identifier(name.substr(slash + 1), path, errors);
-}
-
 void validate_constraint(const DeviceConstraint& constraint, const std::set<std::string>& names, const FieldPath& path,
                          FieldErrors& errors) {
     validate_references(constraint.requests, names, path / "requests", errors);
@@ -169,9 +139,9 @@ void validate_constraint(const DeviceConstraint& constraint, const std::set<std:
                                    ? R"(exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set)"
                                    : R"(exactly one of "matchAttribute" or "distinctAttribute" is required)");
     if (constraint.match_attribute)
-        validate_full_name(*constraint.match_attribute, path / "matchAttribute", errors);
+        check_full_name(*constraint.match_attribute, path / "matchAttribute", errors);
     else
-        validate_full_name(*constraint.distinct_attribute, path / "distinctAttribute", errors);
+        check_full_name(*constraint.distinct_attribute, path / "distinctAttribute", errors);
 }
 
 void validate_claim(const DeviceClaim& claim, const FieldPath& path, FieldErrors& errors) {
@@ -296,6 +266,7 @@ void validate_status(const ResourceClaim& object, const ResourceClaim& old, Fiel
         if (!(*object.status.allocation == *old.status.allocation)) errors.invalid_as_a_whole(path, FieldIsImmutable);
         return;
     }
+    check_one_term(object.status.allocation->node_selector, path / "nodeSelector", errors);
     const std::set<std::string> names = request_names(object.spec.devices);
     const auto& results = object.status.allocation->devices.results;
     check_count(results, MostRequests, path / "devices" / "results", errors);
@@ -303,8 +274,9 @@ void validate_status(const ResourceClaim& object, const ResourceClaim& old, Fiel
         const FieldPath where = (path / "devices" / "results").index(i);
         check(names.contains(results[i].request), results[i].request, RequestReference, where / "request", errors);
         check_driver_name(results[i].driver, where / "driver", errors);
-        check_required(results[i].pool, where / "pool", errors);
+        check_pool_name(results[i].pool, where / "pool", errors);
         check_required_format(results[i].device, names::check_dns1123_label, where / "device", errors);
+        check_binding_conditions(results[i].binding_conditions, results[i].binding_failure_conditions, where, errors);
     }
     const auto& config = object.status.allocation->devices.config;
     check_count(config, 2 * MostConfigurations, path / "devices" / "config", errors);
@@ -323,109 +295,7 @@ void validate_template(const ResourceClaimTemplate& object, FieldErrors& errors)
     validate_claim(object.spec.spec.devices, "spec.spec.devices", errors);
 }
 
-// --- Slices: nodes write them for their drivers, and the scheduler reads all of them ---
-
-void validate_attribute(const DeviceAttribute& attribute, const FieldPath& path, FieldErrors& errors) {
-    const int values =
-        attribute.int_.has_value() + attribute.bool_.has_value() + attribute.string.has_value() + attribute.version.has_value();
-    if (values == 0) return errors.required(path, "exactly one value must be specified");
-    if (values > 1) return errors.invalid_as_a_whole(path, "exactly one value must be specified");
-    if (attribute.string && attribute.string->size() > LongestAttribute) errors.too_long(path / "string", LongestAttribute);
-    if (attribute.version && attribute.version->size() > LongestAttribute) errors.too_long(path / "version", LongestAttribute);
-}
-
-/// "model", or "gpu.example.com/model".
-void validate_name(const std::string& name, const FieldPath& path, FieldErrors& errors) {
-    if (name.contains('/'))
-        validate_full_name(name, path, errors);
-    else
-        validate_identifier(name, path, errors);
-}
-
-/// Who can use something: exactly one of the fields is set.
-template <class T>
-int node_choices(const T& from) {
-    return from.node_name.has_value() + from.node_selector.has_value() + from.all_nodes.value_or(false);
-}
-
-void validate_one_term(const schema::Box<api::core::v1::NodeSelector>& selector, const FieldPath& path, FieldErrors& errors) {
-    if (selector && selector->node_selector_terms.size() != 1)
-        errors.invalid_as_a_whole(path / "nodeSelectorTerms", "must have exactly one node selector term");
-}
-
-void validate_device(const Device& device, bool chooses_nodes, const FieldPath& path, FieldErrors& errors) {
-    check_required_format(device.name, names::check_dns1123_label, path / "name", errors);
-    if (device.attributes.size() + device.capacity.size() > MostAttributes)
-        errors.invalid(path, device.attributes.size() + device.capacity.size(),
-                       "the total number of attributes and capacities must not exceed " + std::to_string(MostAttributes));
-    for (const auto& [name, attribute] : device.attributes) {
-        validate_name(name, path / "attributes", errors);
-        validate_attribute(attribute, (path / "attributes").key(name), errors);
-    }
-    for (const auto& [name, capacity] : device.capacity) validate_name(name, path / "capacity", errors);
-    check_count(device.taints, MostTaints, path / "taints", errors);
-    for (std::size_t i = 0; i < device.taints.size(); ++i) {
-        const FieldPath where = (path / "taints").index(i);
-        invalid_all(errors, where / "key", device.taints[i].key, names::check_qualified_name(device.taints[i].key));
-        invalid_all(errors, where / "value", device.taints[i].value, names::check_label_value(device.taints[i].value));
-        check_required_choice(device.taints[i].effect, {"NoExecute", "NoSchedule", "None"}, where / "effect", errors);
-    }
-    check_count(device.consumes_counters, MostCounterSets, path / "consumesCounters", errors);
-    for (std::size_t i = 0; i < device.consumes_counters.size(); ++i)
-        if (device.consumes_counters[i].counters.size() > MostCounters)
-            errors.too_many((path / "consumesCounters").index(i) / "counters", device.consumes_counters[i].counters.size(), MostCounters);
-    if (chooses_nodes)
-        check(node_choices(device) == 1, nullptr,
-              "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in the "
-              "ResourceSlice spec",
-              path, errors);
-    validate_one_term(device.node_selector, path / "nodeSelector", errors);
-}
-
-void validate_slice(const ResourceSlice& object, FieldErrors& errors) {
-    const FieldPath path = "spec", devices = path / "devices";
-    const ResourceSliceSpec& spec = object.spec;
-    check_driver_name(spec.driver, path / "driver", errors);
-    check_required(spec.pool.name, path / "pool" / "name", errors);
-    check(spec.pool.resource_slice_count > 0, spec.pool.resource_slice_count, "must be greater than zero",
-          path / "pool" / "resourceSliceCount", errors);
-    check_not_negative(spec.pool.generation, path / "pool" / "generation", errors);
-    const bool each = spec.per_device_node_selection.value_or(false);
-    check(node_choices(spec) + each == 1, nullptr,
-          "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required", path, errors);
-    validate_one_term(spec.node_selector, path / "nodeSelector", errors);
-    const bool is_costly =
-        std::ranges::any_of(spec.devices, [](const Device& device) { return !device.taints.empty() || !device.consumes_counters.empty(); });
-    check_count(spec.devices, is_costly ? MostDevicesWithTaintsOrCounters : MostDevices, devices, errors);
-    std::set<std::string> seen;
-    for (std::size_t i = 0; i < std::min(spec.devices.size(), MostDevices); ++i) {
-        if (!seen.insert(spec.devices[i].name).second) errors.duplicate(devices.index(i) / "name", spec.devices[i].name);
-        validate_device(spec.devices[i], each, devices.index(i), errors);
-    }
-    check_count(spec.shared_counters, MostCounterSets, path / "sharedCounters", errors);
-    for (std::size_t i = 0; i < spec.shared_counters.size(); ++i)
-        if (spec.shared_counters[i].counters.size() > MostCounters)
-            errors.too_many((path / "sharedCounters").index(i) / "counters", spec.shared_counters[i].counters.size(), MostCounters);
-}
-
-void validate_slice_update(const ResourceSlice& object, const ResourceSlice& old, FieldErrors& errors) {
-    validate_slice(object, errors);
-    const auto same = [&](bool holds, const FieldPath& path) {
-        if (!holds) errors.invalid_as_a_whole(path, FieldIsImmutable);
-    };
-    same(object.spec.driver == old.spec.driver, "spec.driver");
-    same(object.spec.pool.name == old.spec.pool.name, "spec.pool.name");
-    same(object.spec.node_name == old.spec.node_name, "spec.nodeName");
-}
-
 }  // namespace
-
-Strategy resource_slice_strategy() {
-    Strategy strategy = strategy_for<ResourceSlice>({.validate = validate_slice, .validate_update = validate_slice_update});
-    strategy.selectable_fields = {{"spec.nodeName"}, {"spec.driver"}};
-    strategy.generation = Generation::OnSpecChange;
-    return strategy;
-}
 
 Strategy device_class_strategy() {
     Strategy strategy = strategy_for<DeviceClass>({.validate = validate_class});
