@@ -1,6 +1,7 @@
 #include "scheduler/plugins/device_claims.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/result.h"
 #include "objects/owners.h"
@@ -17,8 +18,30 @@ using schema::Value;
 constexpr std::size_t MostReservations = 256;
 constexpr std::size_t KeptSelectors = 256;
 constexpr int MostAttempts = 5;
+constexpr Duration SettlePause = std::chrono::seconds(5);
 /// Keeps a claim from going while it holds devices; the claim controller takes it off.
 constexpr const char* Finalizer = "resource.kubernetes.io/delete-protection";
+
+/// A server that answers with one of these may have done what it was asked to, or may do it yet.
+bool may_have_happened(const Error& error) {
+    switch (error.reason) {
+        case Reason::Unknown:
+        case Reason::InternalError:
+        case Reason::ServerTimeout:
+        case Reason::Timeout:
+        case Reason::Unavailable:
+        case Reason::Io:
+            return true;
+        default:
+            return false;
+    }
+}
+
+std::uint64_t number_of(const std::string& version) {
+    std::uint64_t number = 0;
+    std::from_chars(version.data(), version.data() + version.size(), number);
+    return number;
+}
 
 }  // namespace
 
@@ -55,6 +78,11 @@ void DeviceClaims::claim_changed(const Claim& before, const Claim& now) {
     if (now && now->status.allocation) {
         count(*now->status.allocation, 1);
         freed = forget_pending(now->metadata.uid, &*now->status.allocation) || freed;
+    } else if (now) {
+        // A watch that was interrupted may show the claim only after its devices were taken from it again.
+        const auto pending = pending_.find(now->metadata.uid);
+        if (pending != pending_.end() && pending->second.version && number_of(now->metadata.resource_version) > pending->second.version)
+            freed = forget_pending(now->metadata.uid) || freed;
     }
     if (before && (!now || now->metadata.uid != before->metadata.uid)) freed = forget_pending(before->metadata.uid) || freed;
     // Devices that are free again are for everybody.
@@ -142,10 +170,40 @@ Task<> DeviceClaims::bind_one(PodRef pod, NamespacedName key, std::string claim_
         claim.status.reserved_for.push_back({.resource = "pods", .name = pod->name, .uid = pod->uid});
         const auto updated = co_await client.update_status(std::move(claim));
         if (!updated && updated.error().reason == Reason::Conflict && attempt < MostAttempts) continue;
-        if (!updated) co_return Error(updated.error()).with_context("reserve claim " + key.text());
-        if (const auto pending = pending_.find(claim_uid); pending != pending_.end()) pending->second.is_written = true;
+        if (updated) {
+            written(claim_uid, updated->metadata.resource_version);
+            co_return {};
+        }
+        if (chosen && may_have_happened(updated.error())) {
+            written(claim_uid, "");
+            handle_.scope.spawn(settle(key, claim_uid));
+        }
+        co_return Error(updated.error()).with_context("reserve claim " + key.text());
+    }
+}
+
+Task<> DeviceClaims::settle(NamespacedName key, std::string claim_uid) {
+    for (;;) {
+        // The request may still be under way.
+        CO_TRY_VOID(co_await handle_.context.loop.sleep(SettlePause));
+        if (!pending_.contains(claim_uid)) co_return {};
+        const auto claim = co_await handle_.context.client.get<ResourceClaim>(key);
+        if (is_cancelled(claim)) co_return {};
+        if (!claim && !is_not_found(claim)) continue;
+        if (claim && claim->metadata.uid == claim_uid && claim->status.allocation) {
+            written(claim_uid, claim->metadata.resource_version);
+        } else if (forget_pending(claim_uid)) {
+            devices_changed();
+        }
         co_return {};
     }
+}
+
+void DeviceClaims::written(const std::string& claim_uid, const std::string& version) {
+    const auto pending = pending_.find(claim_uid);
+    if (pending == pending_.end()) return;
+    pending->second.is_written = true;
+    pending->second.version = number_of(version);
 }
 
 Task<> DeviceClaims::take_off(PodRef pod, NamespacedName key) {

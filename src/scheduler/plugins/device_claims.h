@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -47,15 +48,21 @@ private:
     struct Pending {
         Allocation allocation;
         std::string pod_uid;
-        bool is_written = false;  ///< the API has it: kept until the watch shows it
+        /// Written: the API has it, or may have it while no one can tell. Kept until the watch shows it, or that it is gone.
+        bool is_written = false;
+        std::uint64_t version = 0;  ///< of the claim as it was written; 0 while that is not known
     };
 
     void claim_changed(const Claim& before, const Claim& now);
     void count(const Allocation& allocation, int change);
+    /// The API has what was reserved for the claim, as of this version of it.
+    void written(const std::string& claim_uid, const std::string& version);
     /// The claim is gone, or has an allocation `instead`. Whether devices may be free by that.
     bool forget_pending(const std::string& claim_uid, const Allocation* instead = nullptr);
     void devices_changed(const std::string* claim = nullptr);
     Task<> bind_one(PodRef pod, client::NamespacedName key, std::string claim_uid);
+    /// After a write that may or may not have happened: asks until the API answers.
+    Task<> settle(client::NamespacedName key, std::string claim_uid);
     Task<> take_off(PodRef pod, client::NamespacedName key);
 
     Handle handle_;

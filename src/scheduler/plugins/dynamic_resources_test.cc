@@ -166,6 +166,61 @@ TEST(DynamicResources, WhatIsNotBoundIsGivenBack) {
     EXPECT_EQ(world.choice(claiming("q", "other")), "0/2 nodes are available: 2 cannot allocate all claims.");
 }
 
+/// A write that the server does, or does not, and answers with a timeout.
+TEST(DynamicResources, DevicesOfAWriteThatMayHaveHappenedAreHeldUntilTheServerTells) {
+    for (const bool happens : {true, false}) {
+        DeviceWorldTest world;
+        world.put_claim("c");
+        world.put_claim("other");
+        bool answers = false;
+        world.api.set_fault([&](const client::ApiRequest& request) -> std::optional<Error> {
+            if (!answers && request.method == "GET" && request.path.ends_with("/c")) return Error(Reason::Unavailable, "gone");
+            if (!request.path.ends_with("/status")) return std::nullopt;
+            answers = false;
+            return Error(Reason::Timeout, "timed out");
+        });
+        answers = true;
+        const PodInfo info = claiming("p", "c");
+        EXPECT_EQ(world.place(info), "a");
+        world.loop.advance(1s);
+        ASSERT_TRUE(world.bound && !*world.bound);
+        world.unreserve(info);
+        EXPECT_EQ(world.choice(claiming("q", "other")), "0/2 nodes are available: 2 cannot allocate all claims.") << "it may have happened";
+        world.loop.advance(60s);
+        EXPECT_EQ(world.choice(claiming("q", "other")), "0/2 nodes are available: 2 cannot allocate all claims.") << "nobody could tell";
+        answers = true;
+        if (happens)
+            world.api.change<ResourceClaim>({"default", "c"}, [](ResourceClaim& claim) {
+                auto& result = claim.status.allocation.emplace().devices.results.emplace_back();
+                result.request = "r";
+                result.driver = "d";
+                result.pool = "p";
+                result.device = "one";
+            });
+        world.loop.advance(10s);
+        EXPECT_EQ(world.choice(claiming("q", "other")), happens ? "0/2 nodes are available: 2 cannot allocate all claims." : "a");
+    }
+}
+
+TEST(DynamicResources, DevicesAreFreeOfAnAllocationThatNoWatchEverShowed) {
+    DeviceWorldTest world;
+    world.put_claim("c");
+    world.put_claim("other");
+    world.api.set_fault([&](const client::ApiRequest& request) -> std::optional<Error> {
+        if (request.path.ends_with("/resourceclaims")) return Error(Reason::Unavailable, "no list");
+        return std::nullopt;
+    });
+    world.api.expire_watches();
+    EXPECT_EQ(world.place(claiming("p", "c")), "a");
+    world.loop.advance(1s);
+    ASSERT_TRUE(world.bound && *world.bound) << world.bound->error().message;
+    world.api.change<ResourceClaim>({"default", "c"}, [](ResourceClaim& claim) { claim.status = {}; });
+    EXPECT_EQ(world.choice(claiming("q", "other")), "0/2 nodes are available: 2 cannot allocate all claims.");
+    world.api.set_fault({});
+    world.loop.advance(60s);
+    EXPECT_EQ(world.choice(claiming("q", "other")), "a");
+}
+
 TEST(DynamicResources, SaysWhyAPodHasToWait) {
     DeviceWorldTest world;
     EXPECT_EQ(world.choice(claiming("p", "")), "0/2 nodes are available: pod \"default/p\": ResourceClaim not created yet.");
