@@ -5,6 +5,7 @@
 #include "base/result.h"
 #include "controllers/resource_claim/claim_names.h"
 #include "objects/owners.h"
+#include "objects/resource_claims.h"
 #include "schema/json/json.h"
 #include "schema/value.h"
 
@@ -68,10 +69,9 @@ Task<Requeue> ResourceClaimController::reconcile(client::NamespacedName key) {
 Task<std::string> ResourceClaimController::ensure_claim(Pod pod, api::core::v1::PodResourceClaim entry) {
     if (!entry.resource_claim_template_name) co_return std::string();
     const std::string& namespace_ = pod->metadata.namespace_;
-    const auto status = std::ranges::find(pod->status.resource_claim_statuses, entry.name, &api::core::v1::PodResourceClaimStatus::name);
-    if (status != pod->status.resource_claim_statuses.end()) {
-        if (!status->resource_claim_name) co_return std::string();  // none is needed
-        const auto known = claims_.find({namespace_, *status->resource_claim_name});
+    if (const auto name = objects::resource_claim_name(*pod, entry)) {
+        if (name->empty()) co_return std::string();
+        const auto known = claims_.find({namespace_, *name});
         if (known && objects::is_controlled_by(known->metadata, pod->metadata.uid)) co_return std::string();
     }
     // Made, but not told of: by a predecessor, or a moment ago.
@@ -122,7 +122,7 @@ Task<> ResourceClaimController::write_names(Pod pod, std::map<std::string, std::
 Task<> ResourceClaimController::reserve_claims(Pod pod) {
     for (const std::string& name : resource_claim_names(*pod)) {
         const auto found = claims_.find({pod->metadata.namespace_, name});
-        if (!found || !found->status.allocation || is_reserved_for(*found, pod->metadata.uid) ||
+        if (!found || !found->status.allocation || objects::is_reserved_for(*found, pod->metadata.uid) ||
             found->status.reserved_for.size() >= MostReservations)
             continue;
         Claim claim = *found;

@@ -4,6 +4,7 @@
 #include "controllers/resource_claim/claim_names.h"
 #include "controllers/resource_claim/resource_claim_cleaner.h"
 #include "objects/owners.h"
+#include "objects/resource_claims.h"
 
 namespace porthole::controllers {
 namespace {
@@ -159,7 +160,7 @@ TEST_F(ResourceClaims, AreReservedForPodsThatSomebodyElsePlaced) {
         entry.resource_claim_name = "c";
     }));
     pass(1s);
-    EXPECT_TRUE(is_reserved_for(claims().front(), pod.metadata.uid));
+    EXPECT_TRUE(objects::is_reserved_for(claims().front(), pod.metadata.uid));
 }
 
 TEST(ResourceClaimNames, AreCutInProportion) {

@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "objects/owners.h"
+#include "objects/resource_claims.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -13,9 +14,7 @@ using api::core::v1::PodResourceClaim;
 
 /// The claim of the entry; "" where none is needed. Error: NotFound while it is not made.
 Result<std::string> claim_name(const api::core::v1::Pod& pod, const PodResourceClaim& entry) {
-    if (entry.resource_claim_name) return *entry.resource_claim_name;
-    for (const auto& status : pod.status.resource_claim_statuses)
-        if (status.name == entry.name) return status.resource_claim_name.value_or("");
+    if (auto name = objects::resource_claim_name(pod, entry)) return *std::move(name);
     return Error(Reason::NotFound, "pod \"" + pod.metadata.namespace_ + "/" + pod.metadata.name + "\": ResourceClaim not created yet");
 }
 
@@ -94,8 +93,7 @@ Task<std::vector<ClaimPreparer::Claim>> ClaimPreparer::read_claims(Pod pod) {
         if (!entry.resource_claim_name && !objects::is_controlled_by(read->metadata, uid))
             co_return Error(Reason::Forbidden, "ResourceClaim " + client::key_of(*read).text() + " was not created for pod " +
                                                    client::key_of(*pod).text() + " (pod is not owner)");
-        const auto& consumers = read->status.reserved_for;
-        if (std::ranges::none_of(consumers, [&](const auto& consumer) { return consumer.uid == uid; }))
+        if (!objects::is_reserved_for(*read, uid))
             co_return Error(Reason::Forbidden, "pod " + pod->metadata.name + " (" + uid + ") is not allowed to use ResourceClaim " + name +
                                                    " (" + read->metadata.uid + ")");
         if (!read->status.allocation) co_return Error(Reason::BadRequest, "ResourceClaim " + name + ": claim not allocated");

@@ -7,6 +7,7 @@
 #include "objects/pod_resources.h"
 #include "objects/pods.h"
 #include "objects/requirement.h"
+#include "objects/resource_claims.h"
 #include "schema/value.h"
 
 namespace porthole::scheduler {
@@ -206,16 +207,9 @@ void read_container(const core::Container& container, const core::PodSpec& spec,
 std::vector<PodDeviceClaim> device_claims(const core::Pod& pod) {
     std::vector<PodDeviceClaim> claims;
     for (const core::PodResourceClaim& entry : pod.spec.resource_claims) {
-        PodDeviceClaim claim{.name = entry.name, .claim = entry.resource_claim_name.value_or("")};
-        if (!entry.resource_claim_name) {
-            claim.is_generated = true;
-            const auto status = std::ranges::find(pod.status.resource_claim_statuses, entry.name, &core::PodResourceClaimStatus::name);
-            if (status != pod.status.resource_claim_statuses.end()) {
-                if (!status->resource_claim_name) continue;  // none is needed
-                claim.claim = *status->resource_claim_name;
-            }
-        }
-        claims.push_back(std::move(claim));
+        const auto name = objects::resource_claim_name(pod, entry);
+        if (name && name->empty()) continue;  // none is needed
+        claims.push_back({.name = entry.name, .claim = name.value_or(""), .is_generated = !entry.resource_claim_name});
     }
     return claims;
 }

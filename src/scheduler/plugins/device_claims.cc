@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "base/result.h"
-#include "objects/owners.h"
+#include "objects/resource_claims.h"
 #include "schema/json/json.h"
 #include "schema/value.h"
 
@@ -44,10 +44,6 @@ std::uint64_t number_of(const std::string& version) {
 }
 
 }  // namespace
-
-bool is_reserved_for(const ResourceClaim& claim, const std::string& pod_uid) {
-    return std::ranges::any_of(claim.status.reserved_for, [&](const auto& consumer) { return consumer.uid == pod_uid; });
-}
 
 bool can_be_reserved(const ResourceClaim& claim) { return claim.status.reserved_for.size() < MostReservations; }
 
@@ -155,7 +151,7 @@ Task<> DeviceClaims::bind_one(PodRef pod, NamespacedName key, std::string claim_
         CO_TRY(ResourceClaim claim, co_await client.get<ResourceClaim>(key));
         if (claim.metadata.uid != claim_uid) co_return conflict("replaced in the meantime");
         if (claim.metadata.deletion_timestamp) co_return conflict("deleted in the meantime");
-        if (is_reserved_for(claim, pod->uid) && claim.status.allocation) co_return {};
+        if (objects::is_reserved_for(claim, pod->uid) && claim.status.allocation) co_return {};
         if (chosen && claim.status.allocation) co_return conflict("allocated elsewhere in the meantime");
         if (!chosen && !claim.status.allocation) co_return conflict("deallocated elsewhere in the meantime");
         if (!can_be_reserved(claim)) co_return conflict("reserved elsewhere in the meantime");
@@ -209,7 +205,7 @@ void DeviceClaims::written(const std::string& claim_uid, const std::string& vers
 Task<> DeviceClaims::take_off(PodRef pod, NamespacedName key) {
     client::Client& client = handle_.context.client;
     const auto claim = co_await client.get<ResourceClaim>(key);
-    if (!claim || !is_reserved_for(*claim, pod->uid)) co_return {};
+    if (!claim || !objects::is_reserved_for(*claim, pod->uid)) co_return {};
     const Value entry = Value::object({{"$patch", "delete"}, {"uid", pod->uid}});
     const Value patch = Value::object(
         {{"metadata", Value::object({{"uid", claim->metadata.uid}})}, {"status", Value::object({{"reservedFor", Value::array({entry})}})}});

@@ -75,8 +75,6 @@ private:
     std::unordered_map<std::string, Pending> pending_;  ///< by the claim's uid
 };
 
-/// Whether status.reservedFor has the pod.
-bool is_reserved_for(const api::resource::v1::ResourceClaim& claim, const std::string& pod_uid);
 /// Whether status.reservedFor has room for one more.
 bool can_be_reserved(const api::resource::v1::ResourceClaim& claim);
 

@@ -3,6 +3,7 @@
 
 #include "api/core_v1.h"
 #include "objects/owners.h"
+#include "objects/resource_claims.h"
 #include "scheduler/framework/convert.h"
 #include "scheduler/plugins/device_claims.h"
 #include "scheduler/plugins/plugins.h"
@@ -124,7 +125,8 @@ private:
         if (claim.metadata.deletion_timestamp) return "resourceclaim \"" + claim.metadata.name + "\" is being deleted";
         if (entry.is_generated && !objects::is_controlled_by(claim.metadata, pod.uid))
             return "ResourceClaim " + key + " was not created for pod " + pod.key() + " (pod is not owner)";
-        if (claim.status.allocation) return can_be_reserved(claim) || is_reserved_for(claim, pod.uid) ? "" : "resourceclaim in use";
+        if (claim.status.allocation)
+            return can_be_reserved(claim) || objects::is_reserved_for(claim, pod.uid) ? "" : "resourceclaim in use";
         if (claims_.is_being_allocated(claim.metadata.uid)) return "resource claim " + key + " is in the process of being allocated";
         const auto missing = [&](const std::string& request, const std::string& name) {
             return claims_.has_class(name) ? "" : "request " + request + ": device class " + name + " does not exist";

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "api/resource_v1.h"
+#include "objects/resource_claims.h"
 #include "scheduler/framework/extension_points.h"
 #include "scheduler/plugins/device_claims.h"
 #include "scheduler/scheduler_fixture.h"
@@ -71,7 +72,7 @@ TEST(DynamicResources, AllocatesAClaimWhereItsDevicesAre) {
     ASSERT_TRUE(claim.status.allocation);
     EXPECT_EQ(claim.status.allocation->devices.results.at(0).device, "one");
     EXPECT_EQ(claim.metadata.finalizers, std::vector<std::string>{"resource.kubernetes.io/delete-protection"});
-    EXPECT_TRUE(is_reserved_for(claim, "uid-p"));
+    EXPECT_TRUE(objects::is_reserved_for(claim, "uid-p"));
     // A second pod that shares it follows it.
     EXPECT_EQ(world.place(claiming("q", "c")), "a");
     world.loop.advance(1s);

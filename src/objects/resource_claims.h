@@ -1,0 +1,17 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "api/core_v1.h"
+#include "api/resource_v1.h"
+
+/// Pods and their ResourceClaims.
+namespace porthole::objects {
+
+/// The name of the claim behind an entry of the pod's spec.resourceClaims: "" where none is needed, nothing while it is still to be made.
+std::optional<std::string> resource_claim_name(const api::core::v1::Pod& pod, const api::core::v1::PodResourceClaim& entry);
+
+/// Whether status.reservedFor has the pod.
+bool is_reserved_for(const api::resource::v1::ResourceClaim& claim, const std::string& pod_uid);
+
+}  // namespace porthole::objects
