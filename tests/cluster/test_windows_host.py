@@ -353,6 +353,22 @@ class Access(HostCase):
         self.kubectl("logs", "web")
 
 
+class SelfCheck(HostCase):
+    # EMU-08
+    def test_the_emulated_host_does_what_is_assumed_of_windows(self):
+        before = self.on_host("porthole.exe", "hns", "list", "-o", "json")
+        said = self.on_host("porthole.exe", "self-check", "C:\\report.json")
+        self.assertIn("emulated: of Windows this says nothing", said)
+        self.assertRegex(said, r"(?m)^[1-9][0-9]+ as assumed, 0 differ, [1-9][0-9]* not run$")
+        self.assertRegex(said, r"not run +overlay-id-from-4096: .*\n +it needs an adapter of the host")
+        report = json.loads(next(self.host().rglob("drive_c/report.json")).read_text())
+        self.assertTrue(report["host"]["emulated"])
+        self.assertRegex(report["host"]["hns"], r"^[0-9]+\.[0-9]+$")
+        self.assertEqual({one["outcome"] for one in report["assumptions"]}, {"as assumed"})
+        names = lambda text: sorted(one["Name"] for one in json.loads(text)["networks"])
+        self.assertEqual(names(self.on_host("porthole.exe", "hns", "list", "-o", "json")), names(before), "it removes what it made")
+
+
 class Paths(HostCase):
     # KBL-30
     def test_paths_beyond_260_characters(self):
