@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "cel/values/keyed_hash.h"
-#include "cel/values/value_data.h"
+#include "cel/values/value.h"
 
 namespace porthole::cel {
 
@@ -91,8 +91,6 @@ void look_at(const schema::Value& tree, Work& work) {
 
 }  // namespace
 
-const Type* Value::list_type() const { return is_view_ ? extra_.type : list_data().type; }
-
 bool Value::lists_equal(const Value& other, Work& work) const {
     const std::size_t size = count();
     if (size != other.count()) return false;
@@ -150,7 +148,7 @@ bool Value::equals(const Value& other, Work& work) const {
             return maps_equal(other, work);
         case Kind::Object:
             if (is_lazy_ || other.is_lazy_) return is_lazy_ && other.is_lazy_ && data_.lazy == other.data_.lazy;
-            return object_data().type->name == other.object_data().type->name && maps_equal(other, work);
+            return type()->name == other.type()->name && maps_equal(other, work);
         case Kind::Type:
             return as_type()->name == other.as_type()->name;
         case Kind::Optional:

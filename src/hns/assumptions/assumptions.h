@@ -27,6 +27,7 @@ struct AssumedCall {
     std::chrono::seconds within{};  ///< how long the answer may take to become so
 };
 
+/// What is assumed of a service, as calls. A value.
 struct Assumption {
     std::string id, says;
     bool needs_adapter = false;  ///< it makes networks on an adapter of the host

@@ -10,7 +10,7 @@ namespace porthole::hns {
 /// of the forms "<any>", "<guid>", "<mac>" whatever has the form; GUIDs in any case of letters.
 bool shows(const schema::Value& expected, const schema::Value& found);
 
-/// `found` reduced to what `expected` speaks of, so that it can stand in its place: members that it does not name are left out, and what
+/// `found` reduced to what `expected` speaks of, so that it can replace it: members that it does not name are left out, and what
 /// has its form is replaced by the form. A list that has not all of its items is left as whole, each item reduced to the first of them.
 schema::Value observed(const schema::Value& expected, const schema::Value& found);
 

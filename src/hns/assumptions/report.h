@@ -7,6 +7,7 @@
 
 namespace porthole::hns {
 
+/// An assumption and what came of its check.
 struct CheckedAssumption {
     Assumption assumption;
     Finding finding;
