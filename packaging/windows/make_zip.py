@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Packs the programs of a Windows node: make_zip.py OUTPUT.zip PORTHOLE.EXE
+"""Packs the programs of a Windows node: make_zip.py OUTPUT.zip PORTHOLE.EXE; or test programs: make_zip.py OUTPUT.zip FOLDER
 
 The same input gives the same bytes. Text has the line ends that Windows' own editors and cmd.exe expect.
 """
@@ -21,15 +21,20 @@ def contents(program):
         yield str(path.relative_to(HERE)), text(path)
 
 
+def tests(folder):
+    for path in sorted(pathlib.Path(folder).glob("*_test.exe")):
+        yield f"tests/{path.name}", path.read_bytes()
+
+
 def text(path):
     return path.read_text(encoding="utf-8").replace("\r\n", "\n").replace("\n", "\r\n").encode()
 
 
-def write(output, program):
+def write(output, source):
     output = pathlib.Path(output)
     partial = output.with_suffix(".new")
     with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for name, data in contents(program):
+        for name, data in tests(source) if pathlib.Path(source).is_dir() else contents(source):
             entry = zipfile.ZipInfo(f"{FOLDER}/{name}", LONG_AGO)
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, data)

@@ -361,12 +361,23 @@ class SelfCheck(HostCase):
         self.assertIn("emulated: of Windows this says nothing", said)
         self.assertRegex(said, r"(?m)^[1-9][0-9]+ as assumed, 0 differ, [1-9][0-9]* not run$")
         self.assertRegex(said, r"not run +overlay-id-from-4096: .*\n +it needs an adapter of the host")
-        report = json.loads(next(self.host().rglob("drive_c/report.json")).read_text())
+        report = json.loads((self.host() / "C/report.json").read_text())
         self.assertTrue(report["host"]["emulated"])
         self.assertRegex(report["host"]["hns"], r"^[0-9]+\.[0-9]+$")
         self.assertEqual({one["outcome"] for one in report["assumptions"]}, {"as assumed"})
         names = lambda text: sorted(one["Name"] for one in json.loads(text)["networks"])
         self.assertEqual(names(self.on_host("porthole.exe", "hns", "list", "-o", "json")), names(before), "it removes what it made")
+
+    def test_a_failing_test_program_is_in_the_report_with_what_it_said(self):
+        folder = self.host() / "C/tests"
+        folder.mkdir(exist_ok=True)
+        (folder / "other_test.exe").write_bytes((ROOT / "build/windows/bin/porthole.exe").read_bytes())
+        (folder / "bad_test.exe").write_bytes(b"no program")
+        said = self.on_host("porthole.exe", "self-check", "C:\\report.json", "--tests", "C:\\tests", check=False)
+        self.assertRegex(said, r"(?m)^  FAILS +bad_test.exe")
+        results = json.loads((folder.parent / "report.json").read_text())["tests"]
+        self.assertEqual([result["program"] for result in results], ["bad_test.exe", "other_test.exe"])
+        self.assertTrue(all(result["output"] and not result["passes"] for result in results), results)
 
 
 class Paths(HostCase):

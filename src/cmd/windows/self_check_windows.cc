@@ -1,5 +1,6 @@
 #include <windows.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "cmd/program/flags.h"
@@ -18,6 +19,7 @@ namespace {
 using hns::Finding;
 using schema::Value;
 
+constexpr Duration TestLimit = std::chrono::minutes(5);
 constexpr const char* AboutSelfCheck =
     "Compare this host's network service with what Porthole assumes of it.\n\n"
     "Porthole's emulated Windows hosts, and so its tests, do what is assumed of Windows. On a Windows Server this makes networks, "
@@ -58,15 +60,41 @@ Result<std::vector<hns::CheckedAssumption>> check_all(RealWorld& world, hns::Hns
     return all;
 }
 
+/// The end of what a program printed, where its failures are.
+std::string tail(const std::string& output) {
+    constexpr std::size_t Most = 4000;
+    return output.size() <= Most ? output : output.substr(output.size() - Most);
+}
+
+/// Runs the test programs of the folder, which under Wine have passed, one after the other.
+Result<Value> run_tests(RealWorld& world, const std::string& folder) {
+    const auto files = make_file_system();
+    TRY(const std::vector<std::string> names, files->list(folder));
+    Value results = Value::array();
+    for (const std::string& name : names) {
+        if (!name.ends_with("_test.exe")) continue;
+        const auto ran = world.run(world.processes->run({.arguments = {folder + "\\" + name, "--gtest_brief=1"}, .limit = TestLimit}));
+        const bool passes = ran && ran->exit_code == 0;
+        std::printf("  %s  %s\n", passes ? "passes    " : "FAILS     ", name.c_str());
+        std::fflush(stdout);
+        Value result = Value::object({{"program", name}, {"passes", passes}});
+        if (!passes) result.as_object().append("output", ran ? tail(ran->output + ran->errors) : ran.error().message);
+        results.as_array().push_back(std::move(result));
+    }
+    return results;
+}
+
 }  // namespace
 
 int run_self_check(std::vector<std::string> arguments) {
-    std::string file = "porthole-self-check.json", adapter;
+    std::string file = "porthole-self-check.json", adapter, tests;
     CLI::App app(AboutSelfCheck, "self-check");
     app.add_option("REPORT", file, "the report, a new file or one to replace")->capture_default_str();
     app.add_option("--adapter", adapter,
                    "also make L2Bridge and overlay networks on this adapter (\"Ethernet\"): its connections break for some seconds, and no "
                    "other network may be on it");
+    app.add_option("--tests", tests,
+                   "also run the test programs in this folder, of the zip file of tests; a failure's output is in the report");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 
     RealWorld world;
@@ -82,11 +110,18 @@ int run_self_check(std::vector<std::string> arguments) {
     };
     const auto differ = count(Finding::Outcome::Differs);
     std::printf("%td as assumed, %td differ, %td not run\n", count(Finding::Outcome::AsAssumed), differ, count(Finding::Outcome::NotRun));
-    const auto files = make_file_system();
-    const auto written = files->write(file, schema::to_pretty_json(hns::report_of(std::move(host), *checked)) + "\n", 0644);
+    Value report = hns::report_of(std::move(host), *checked);
+    bool pass = true;
+    if (!tests.empty()) {
+        auto results = run_tests(world, tests);
+        if (!results) return fail(results.error().message);
+        pass = std::ranges::all_of(results->as_array(), [](const Value& one) { return schema::at(one, "passes").bool_or(false); });
+        report.as_object().append("tests", *std::move(results));
+    }
+    const auto written = make_file_system()->write(file, schema::to_pretty_json(report) + "\n", 0644);
     if (!written) return fail(written.error().message);
     std::printf("%s: the report\n", file.c_str());
-    return differ ? 1 : 0;
+    return differ || !pass ? 1 : 0;
 }
 
 }  // namespace porthole::cmd
