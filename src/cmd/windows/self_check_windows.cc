@@ -94,7 +94,7 @@ int run_self_check(std::vector<std::string> arguments) {
                    "also make L2Bridge and overlay networks on this adapter (\"Ethernet\"): its connections break for some seconds, and no "
                    "other network may be on it");
     app.add_option("--tests", tests,
-                   "also run the test programs in this folder, of the zip file of tests; a failure's output is in the report");
+                   "also run the test programs in this directory, of the zip file of tests; a failure's output is in the report");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 
     RealWorld world;
