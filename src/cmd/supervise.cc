@@ -53,6 +53,7 @@ int run_supervise(std::vector<std::string> arguments) {
         supervisor.stop();
         starting.cancel();
     });
+    world.loop.on_hangup([&] { supervisor.resize(); });
     starting.spawn(watch(supervisor.start(), start));
     (void)world.run(start.ended.wait());
     const Result<void>& started = start.result;

@@ -5,8 +5,10 @@
 #include "cmd/foreground.h"
 #include "cmd/program/flags.h"
 #include "cmd/program/progress.h"
+#include "local_cluster/description.h"
 #include "local_cluster/kubeconfig_entry.h"
 #include "local_cluster/next_steps.h"
+#include "local_cluster/resize.h"
 #include "local_cluster/start.h"
 #include "local_cluster/system_unit.h"
 
@@ -20,7 +22,7 @@ using namespace std::chrono_literals;
 struct UpFlags {
     std::string data = default_data_dir();
     std::string kubeconfig;
-    std::string nodes = "linux=1";
+    std::string nodes, file;
     bool detach = false, quiet = false;
     ClusterOptions options;
 };
@@ -34,6 +36,55 @@ Task<> wait_for_port(EventLoop& loop, std::uint16_t port) {
 Result<void> preflight(const ClusterOptions& options) {
     if (::geteuid() != 0) return Error(Reason::Forbidden, "`up` makes namespaces and links: run it as root, for example with sudo");
     return check_machine(options);
+}
+
+Result<void> read_description_file(const std::string& file, ClusterOptions& options) {
+    constexpr std::size_t Longest = 1 << 20;
+    TRY(const std::string text, make_file_system()->read(file, Longest));
+    auto read = read_description(text, options);
+    return read ? std::move(read) : Result<void>(std::move(read).error().with_context(file));
+}
+
+/// Whoever does not say which nodes there should be wants those that the cluster has.
+Result<void> read_options(UpFlags& flags, const DataDir& data) {
+    if (const auto known = Cluster::load(data); known && !known->options.foreign) {
+        flags.options.linux_nodes = known->options.linux_nodes;
+        flags.options.windows_nodes = known->options.windows_nodes;
+    } else if (const char* nodes = std::getenv("PORTHOLE_NODES")) {
+        TRY_VOID(parse_nodes(nodes, flags.options));
+    }
+    if (!flags.file.empty()) return read_description_file(flags.file, flags.options);
+    return flags.nodes.empty() ? Result<void>() : parse_nodes(flags.nodes, flags.options);
+}
+
+/// Of a cluster that runs.
+Result<void> change_nodes(RealWorld& world, const DataDir& data, const Cluster& cluster, const ClusterOptions& options,
+                          Progress& progress) {
+    TRY_VOID(check_programs(options));
+    TRY_VOID(check_networks(options));
+    return world.run(resize_cluster(world.loop, data, cluster, options, progress));
+}
+
+/// Yields the flags that a description takes the place of.
+std::vector<CLI::Option*> add_cluster_flags(CLI::App& app, UpFlags& flags) {
+    ClusterOptions& options = flags.options;
+    app.add_option("--file,-f", flags.file, "a description of the cluster, in place of the flags below");
+    return {
+        app.add_option("--nodes", flags.nodes,
+                       "SYSTEM=COUNT[:RELEASE] by comma, for example linux=2 or linux=1,windows=2 or linux=1,windows=1:2019,windows=1:2025 "
+                       "(default: what the cluster has; of a new one PORTHOLE_NODES, or linux=1)"),
+        app.add_flag("--hardened", options.hardened,
+                     "set the cluster as the CIS Kubernetes Benchmark wants it (`porthole doctor` checks it); it stays so"),
+        app.add_option("--port", options.port, "of the API server")->capture_default_str(),
+        app.add_option("--cluster-cidr", options.cluster_cidr, "addresses of pods")->capture_default_str(),
+        app.add_option("--service-cidr", options.service_cidr, "addresses of services")->capture_default_str(),
+        app.add_option("--backend", options.backend, "pod network between nodes: host-gw or vxlan")
+            ->check(CLI::IsMember({"host-gw", "vxlan"}))
+            ->capture_default_str(),
+        app.add_option("--node-cidr", options.node_cidr, "address range of the nodes on this machine")->capture_default_str(),
+        app.add_option("--cluster-dns", options.cluster_dns, "address of the cluster's DNS")->capture_default_str(),
+        app.add_option("--cluster-domain", options.cluster_domain, "domain of services")->capture_default_str(),
+    };
 }
 
 /// After a reboot the cluster comes back by itself where systemd can see to it. Yields what to tell the person.
@@ -52,41 +103,34 @@ int run_up(std::vector<std::string> arguments) {
     UpFlags flags;
     ClusterOptions& options = flags.options;
     CLI::App app("Bring up a whole cluster on this machine and point kubectl at it.", "up");
-    app.add_option("--nodes", flags.nodes,
-                   "SYSTEM=COUNT[:RELEASE] by comma, for example linux=2 or linux=1,windows=2 or linux=1,windows=1:2019,windows=1:2025")
-        ->capture_default_str();
+    const std::vector<CLI::Option*> described = add_cluster_flags(app, flags);
     app.add_option("--data", flags.data, "the cluster's data directory")->capture_default_str();
     app.add_option("--kubeconfig", flags.kubeconfig, "merged into this file (default: KUBECONFIG or ~/.kube/config)");
-    app.add_flag("--hardened", options.hardened,
-                 "set the cluster as the CIS Kubernetes Benchmark wants it (`porthole doctor` checks it); it stays so");
     app.add_flag("--detach,-d", flags.detach, "return once the cluster is ready and leave it running");
     app.add_flag("--quiet,-q", flags.quiet, "print failures only");
-    app.add_option("--port", options.port, "of the API server")->capture_default_str();
-    app.add_option("--cluster-cidr", options.cluster_cidr, "addresses of pods")->capture_default_str();
-    app.add_option("--service-cidr", options.service_cidr, "addresses of services")->capture_default_str();
-    app.add_option("--backend", options.backend, "pod network between nodes: host-gw or vxlan")
-        ->check(CLI::IsMember({"host-gw", "vxlan"}))
-        ->capture_default_str();
-    app.add_option("--node-cidr", options.node_cidr, "address range of the nodes on this machine")->capture_default_str();
-    app.add_option("--cluster-dns", options.cluster_dns, "address of the cluster's DNS")->capture_default_str();
-    app.add_option("--cluster-domain", options.cluster_domain, "domain of services")->capture_default_str();
     app.footer(
-        "Without --detach it stays in the foreground and Ctrl-C ends the cluster. It can be repeated: it starts what is missing.\n\n"
+        "Without --detach it stays in the foreground and Ctrl-C ends the cluster. It can be repeated: it starts what is missing, and with "
+        "other\n"
+        "--nodes it adds nodes to the running cluster or drains and removes the last of each system.\n\n"
         "Examples:\n"
         "  porthole up --detach                            one Linux node; then: kubectl get nodes\n"
         "  porthole up --nodes linux=2,windows=1 --detach  two Linux nodes and an emulated Windows one\n"
         "  porthole up --nodes linux=1,windows=1:2019,windows=1:2025 -d\n"
         "                                                  Windows Server 2019 and 2025 next to each other\n"
+        "  porthole up -f cluster.yaml -d                  the nodes, networks and settings of a file\n"
         "  porthole up --hardened -d                       what `porthole doctor` asks for: audit log, seccomp, limits and more\n"
         "  porthole sample web                             a first workload, on every system that it has\n"
         "  porthole image load app.tar                     an image for its nodes\n"
         "  porthole down                                   ends it; --purge deletes its data too");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 
-    if (const auto parsed = parse_nodes(flags.nodes, options); !parsed) return fail(parsed.error().message);
+    for (const CLI::Option* option : described)
+        if (!flags.file.empty() && option->count() > 0)
+            return fail("--file and " + option->get_name() + " exclude each other: change the file");
+    const DataDir data(flags.data);
+    if (const auto read = read_options(flags, data); !read) return fail(read.error().message);
 
     RealWorld world;
-    const DataDir data(flags.data);
     Progress progress(world.loop, flags.quiet);
     bool running = false;
     auto cluster = planned_cluster(data, options, running);
@@ -102,9 +146,14 @@ int run_up(std::vector<std::string> arguments) {
         if (const auto usable = check_kubeconfig(kubeconfig); !usable) return fail(usable.error().message);
         if (const auto started = start_cluster(data, *cluster, progress); !started) return fail(started.error().message);
     }
+    const bool changes = running && nodes_text(cluster->options) != nodes_text(options);
+    if (changes) {
+        if (const auto changed = change_nodes(world, data, *cluster, options, progress); !changed) return fail(changed.error().message);
+    }
     if (const auto written = write_admin_kubeconfig(data, cluster->server_url()); !written) return fail(written.error().message);
     if (const auto entered = enter_kubeconfig(data, kubeconfig); !entered) return fail(entered.error().message);
-    progress.done(running ? "already running; kubectl context porthole in " + kubeconfig : "kubectl context porthole in " + kubeconfig);
+    progress.done(running && !changes ? "already running; kubectl context porthole in " + kubeconfig
+                                      : "kubectl context porthole in " + kubeconfig);
     if (flags.detach) {
         const auto survives = world.run(survive_reboot(world, data));
         if (!survives) return fail("the cluster runs, but will not start again after a reboot: " + survives.error().message);

@@ -3,7 +3,9 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <set>
 #include <sstream>
 
 #include "base/values/ip.h"
@@ -27,6 +29,16 @@ ProcessId decode_process(const Value* value) {
     const Value* pid = value->find("pid");
     const Value* start = value->find("startTime");
     return {pid ? static_cast<int>(pid->int_or(0)) : 0, start ? static_cast<std::uint64_t>(start->int_or(0)) : 0};
+}
+
+NodeHost host_of(const Cluster& cluster, const DataDir& data, const std::string& name, int number, const std::string& windows_profile) {
+    const std::string own_name = name.substr(cluster.options.host_prefix.size());
+    const bool machine = number == 1 && windows_profile.empty();
+    return {.name = name,
+            .number = number,
+            .address = address_in(cluster.options.node_cidr, static_cast<unsigned>(number)).value_or(""),
+            .network_namespace = machine ? "" : "porthole-" + data.id() + "-" + own_name,
+            .windows_profile = windows_profile};
 }
 
 }  // namespace
@@ -66,19 +78,54 @@ Result<void> parse_nodes(const std::string& text, ClusterOptions& options) {
     return {};
 }
 
+std::string nodes_text(const ClusterOptions& options) {
+    std::string text = "linux=" + std::to_string(options.linux_nodes);
+    for (const std::string& profile : options.windows_nodes) text += ",windows=1:" + profile;
+    return text;
+}
+
 std::vector<NodeHost> Cluster::nodes(const DataDir& data) const {
     std::vector<NodeHost> hosts;
     const auto add = [&](const std::string& name, const std::string& windows_profile) {
         const bool machine = hosts.empty() && windows_profile.empty();
         const auto others = static_cast<int>(hosts.size()) - (options.linux_nodes > 0 ? 1 : 0);
-        const int number = machine ? 1 : options.first_host + others;
-        hosts.push_back({options.host_prefix + name, address_in(options.node_cidr, static_cast<unsigned>(number)).value_or(""),
-                         machine ? "" : "porthole-" + data.id() + "-" + name, windows_profile});
+        const auto known = host_numbers.find(options.host_prefix + name);
+        const int number = machine ? 1 : known != host_numbers.end() ? known->second : options.first_host + others;
+        hosts.push_back(host_of(*this, data, options.host_prefix + name, number, windows_profile));
     };
     for (int i = 1; i <= options.linux_nodes; ++i) add("linux-" + std::to_string(i), "");
     int windows = 0;
     for (const std::string& profile : options.windows_nodes) add("windows-" + std::to_string(++windows), profile);
     return hosts;
+}
+
+std::vector<NodeHost> Cluster::surplus_hosts(const DataDir& data) const {
+    const std::vector<NodeHost> wanted = nodes(data);
+    std::vector<NodeHost> surplus;
+    for (const auto& [name, number] : host_numbers) {
+        if (std::ranges::find(wanted, name, &NodeHost::name) != wanted.end()) continue;
+        // Which release it emulated does not matter any more.
+        surplus.push_back(host_of(*this, data, name, number, name.starts_with(options.host_prefix + "windows-") ? "2022" : ""));
+    }
+    return surplus;
+}
+
+std::vector<NodeHost> Cluster::all_hosts(const DataDir& data) const {
+    std::vector<NodeHost> all = nodes(data);
+    for (NodeHost& host : surplus_hosts(data)) all.push_back(std::move(host));
+    return all;
+}
+
+void Cluster::number_hosts(const DataDir& data) {
+    std::set<int> taken;
+    for (const auto& [name, number] : host_numbers) taken.insert(number);
+    for (const NodeHost& node : nodes(data)) {
+        if (host_numbers.contains(node.name)) continue;
+        int number = node.network_namespace.empty() ? node.number : options.first_host;
+        while (taken.contains(number)) ++number;
+        taken.insert(number);
+        host_numbers.emplace(node.name, number);
+    }
 }
 
 std::string Cluster::server_address() const { return address_in(options.node_cidr, 1).value_or(""); }
@@ -128,6 +175,9 @@ Result<Cluster> Cluster::load(const DataDir& data) {
     }
     if (const Value* number = value.find("networkNamespace")) cluster.network_namespace = static_cast<std::uint64_t>(number->int_or(0));
     cluster.supervisor = decode_process(value.find("supervisor"));
+    if (const Value* hosts = value.find("hosts"); hosts && hosts->is_object()) {
+        for (const auto& member : hosts->as_object()) cluster.host_numbers[member.key] = static_cast<int>(member.value.int_or(0));
+    }
     if (const Value* processes = value.find("processes"); processes && processes->is_object()) {
         for (const auto& member : processes->as_object()) cluster.processes[member.key] = decode_process(&member.value);
     }
@@ -137,6 +187,8 @@ Result<Cluster> Cluster::load(const DataDir& data) {
 Result<void> Cluster::save(const DataDir& data) const {
     Value processes_value = Value::object();
     for (const auto& [name, process] : processes) processes_value[name] = encode(process);
+    Value hosts = Value::object();
+    for (const auto& [name, number] : host_numbers) hosts[name] = number;
     Value windows_nodes = Value::array();
     for (const std::string& profile : options.windows_nodes) windows_nodes.as_array().push_back(profile);
     Value value = Value::object({
@@ -156,6 +208,7 @@ Result<void> Cluster::save(const DataDir& data) const {
         {"networkNamespace", static_cast<std::int64_t>(network_namespace)},
         {"supervisor", encode(supervisor)},
         {"processes", std::move(processes_value)},
+        {"hosts", std::move(hosts)},
     });
     if (const auto& foreign = options.foreign) {
         value["foreign"] = Value::object({{"server", foreign->server},
@@ -167,6 +220,19 @@ Result<void> Cluster::save(const DataDir& data) const {
                                           {"clusterDomain", foreign->wishes.cluster_domain}});
     }
     return write_durably(data.state_file(), schema::to_json(value) + "\n");
+}
+
+Result<void> check_resize(const ClusterOptions& now, const ClusterOptions& wanted, const std::string& end_it) {
+    ClusterOptions same = wanted;
+    same.linux_nodes = now.linux_nodes;
+    same.windows_nodes = now.windows_nodes;
+    if (!(same == now) || now.foreign) return Error(Reason::AlreadyExists, "a cluster with other options is running; " + end_it);
+    for (std::size_t i = 0; i < std::min(now.windows_nodes.size(), wanted.windows_nodes.size()); ++i)
+        if (now.windows_nodes[i] != wanted.windows_nodes[i])
+            return Error(Reason::AlreadyExists,
+                         fmt::format("windows-{} emulates Server {}, and no other release while the cluster runs; {}", i + 1,
+                                     now.windows_nodes[i], end_it));
+    return {};
 }
 
 Result<void> check_networks(const ClusterOptions& options) {

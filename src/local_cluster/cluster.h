@@ -41,9 +41,13 @@ struct ClusterOptions {
 /// otherwise. Error: BadRequest, with what to write.
 Result<void> parse_nodes(const std::string& text, ClusterOptions& options);
 
+/// What parse_nodes() reads as the nodes of `options`.
+std::string nodes_text(const ClusterOptions& options);
+
 /// The host of one node.
 struct NodeHost {
     std::string name;  ///< for example "linux-2" or "windows-1"
+    int number = 0;    ///< in node_cidr; the machine itself is 1
     std::string address;
     std::string network_namespace;  ///< name below /run/netns; "" for the first node, which is the machine itself
     std::string windows_profile;    ///< of an emulated Windows host; "" for Linux
@@ -57,8 +61,16 @@ struct Cluster {
     std::uint64_t network_namespace = 0;  ///< the number of the one that this machine's part is in; 0 where it is not known
     ProcessId supervisor;
     std::map<std::string, ProcessId> processes;  ///< "server", "linux-1/containerd", "linux-1/agent", …
+    /// Every host that was made and not yet removed, by name, with its number: addresses stay when other hosts come and go.
+    std::map<std::string, int> host_numbers;
 
+    /// The hosts that are asked for.
     std::vector<NodeHost> nodes(const DataDir& data) const;
+    /// Those that were made and are asked for no longer.
+    std::vector<NodeHost> surplus_hosts(const DataDir& data) const;
+    std::vector<NodeHost> all_hosts(const DataDir& data) const;
+    /// Gives numbers to the hosts that are asked for and have none.
+    void number_hosts(const DataDir& data);
     /// The address at which every node reaches the server: the first of the hosts' network.
     std::string server_address() const;
     std::string server_url() const;
@@ -67,6 +79,10 @@ struct Cluster {
     static Result<Cluster> load(const DataDir& data);
     Result<void> save(const DataDir& data) const;
 };
+
+/// Whether a cluster that runs with `now` may become one of `wanted`: hosts come and go at the end of their system's list, nothing else
+/// changes. Error: AlreadyExists, which ends with the remedy `end_it`.
+Result<void> check_resize(const ClusterOptions& now, const ClusterOptions& wanted, const std::string& end_it);
 
 /// Whether nodes, services and pods have ranges of their own with room for all. Error: BadRequest, naming the flags.
 Result<void> check_networks(const ClusterOptions& options);

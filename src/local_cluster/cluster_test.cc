@@ -171,5 +171,63 @@ TEST(ClusterNodes, OfAForeignClusterAreWindowsHostsWithNamesOfTheirOwn) {
     std::filesystem::remove_all(data.root());
 }
 
+TEST(ClusterNodes, KeepTheirAddressesWhenOthersComeAndGo) {
+    const DataDir data(testing::TempDir() + "porthole-numbers");
+    std::filesystem::create_directories(data.root());
+    Cluster cluster;
+    const auto resize = [&](const char* nodes) {
+        ASSERT_TRUE(parse_nodes(nodes, cluster.options));
+        // What the supervisor does: it removes hosts, then gives numbers to new ones, and writes that down.
+        for (const NodeHost& host : cluster.surplus_hosts(data)) cluster.host_numbers.erase(host.name);
+        cluster.number_hosts(data);
+        ASSERT_TRUE(cluster.save(data));
+        cluster = Cluster::load(data).value();
+    };
+    const auto addresses = [&] {
+        std::string text;
+        for (const NodeHost& node : cluster.nodes(data)) text += node.name + " " + node.address.substr(node.address.rfind('.')) + " ";
+        return text;
+    };
+    resize("linux=2,windows=1");
+    EXPECT_EQ(addresses(), "linux-1 .1 linux-2 .2 windows-1 .3 ");
+    resize("linux=3,windows=2");
+    EXPECT_EQ(addresses(), "linux-1 .1 linux-2 .2 linux-3 .4 windows-1 .3 windows-2 .5 ");
+    resize("linux=1,windows=2");
+    EXPECT_EQ(addresses(), "linux-1 .1 windows-1 .3 windows-2 .5 ");
+    resize("linux=2,windows=2");
+    EXPECT_EQ(addresses(), "linux-1 .1 linux-2 .2 windows-1 .3 windows-2 .5 ");
+    ASSERT_TRUE(parse_nodes("linux=1", cluster.options));
+    const auto surplus = cluster.surplus_hosts(data);
+    ASSERT_EQ(surplus.size(), 3u);
+    EXPECT_EQ(surplus.front().name, "linux-2");
+    EXPECT_FALSE(surplus.front().is_windows());
+    EXPECT_TRUE(surplus.back().is_windows());
+    EXPECT_EQ(cluster.all_hosts(data).size(), 4u);
+    std::filesystem::remove_all(data.root());
+}
+
+TEST(CheckResize, LetsOnlyTheEndsOfTheListsChange) {
+    ClusterOptions now;
+    ASSERT_TRUE(parse_nodes("linux=2,windows=1:2019,windows=1:2025", now));
+    const struct {
+        const char *nodes, *error;
+    } rows[] = {
+        {"linux=1,windows=1:2019", ""},
+        {"linux=5,windows=1:2019,windows=1:2025,windows=1", ""},
+        {"linux=2", ""},
+        {"linux=2,windows=1:2022", "windows-1 emulates Server 2019, and no other release while the cluster runs; end it"},
+        {"linux=2,windows=1:2019,windows=1", "windows-2 emulates Server 2025, and no other release while the cluster runs; end it"},
+    };
+    for (const auto& row : rows) {
+        ClusterOptions wanted = now;
+        ASSERT_TRUE(parse_nodes(row.nodes, wanted));
+        const auto checked = check_resize(now, wanted, "end it");
+        EXPECT_EQ(checked ? "" : checked.error().message, row.error) << row.nodes;
+    }
+    ClusterOptions other = now;
+    other.backend = "vxlan";
+    EXPECT_EQ(check_resize(now, other, "end it").error().message, "a cluster with other options is running; end it");
+}
+
 }  // namespace
 }  // namespace porthole::local_cluster

@@ -29,6 +29,12 @@ HostLinks::HostLinks(ProcessRunner& processes, const DataDir& data, const Cluste
     if (at != given.npos) switch_namespace_ = given.substr(at + 1);
 }
 
+std::string HostLinks::port_of(const NodeHost& node) const {
+    // Of a cluster elsewhere the first host is not this machine.
+    const int number = cluster_.options.linux_nodes > 0 ? node.number : node.number - cluster_.options.first_host + 1;
+    return prefix() + "n" + std::to_string(number);
+}
+
 Task<> HostLinks::ip_batch(std::string network_namespace, std::string lines, bool force) {
     if (lines.empty()) co_return {};
     Command command{.arguments = ip_in(network_namespace), .input = std::move(lines)};
@@ -82,9 +88,8 @@ Task<> HostLinks::ensure_switch() {
 Task<> HostLinks::ensure_ports() {
     CO_TRY(const auto there, co_await links_in(switch_namespace_));
     std::string lines;
-    int number = 0;
     for (const NodeHost& node : cluster_.nodes(data_)) {
-        const std::string port = port_of(++number);
+        const std::string port = port_of(node);
         if (node.network_namespace.empty() || there.contains(port)) continue;
         lines += "link add " + port + " type veth peer name eth0 netns " + node.network_namespace + "\n";
         lines += "link set " + port + " master " + bridge_ + " up\n";
@@ -103,11 +108,17 @@ Task<> HostLinks::ensure_addresses() {
     co_return {};
 }
 
+Task<> HostLinks::remove_host(NodeHost node) {
+    if (node.network_namespace.empty() || !namespace_exists(node.network_namespace)) co_return {};
+    // The port would go with its other end, but only a moment after the namespace.
+    CO_TRY_VOID(co_await ip_batch(switch_namespace_, "link del " + port_of(node) + "\n", true));
+    co_return co_await ip_batch("", "netns del " + node.network_namespace + "\n");
+}
+
 Task<> HostLinks::remove() {
     std::string lines, ports;
-    int number = 0;
-    for (const NodeHost& node : cluster_.nodes(data_)) {
-        ports += "link del " + port_of(++number) + "\n";
+    for (const NodeHost& node : cluster_.all_hosts(data_)) {
+        ports += "link del " + port_of(node) + "\n";
         if (!node.network_namespace.empty() && namespace_exists(node.network_namespace))
             lines += "netns del " + node.network_namespace + "\n";
     }

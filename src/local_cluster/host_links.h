@@ -23,13 +23,15 @@ public:
 
     /// Creates what is missing; harmless when all is there.
     Task<> ensure();
+    /// Removes what one host has of it, whatever state it is in.
+    Task<> remove_host(NodeHost node);
     /// Removes all of it, whatever state it is in.
     Task<> remove();
 
 private:
     /// Of the names of our links.
     std::string prefix() const { return "ph" + data_.id(); }
-    std::string port_of(int number) const { return prefix() + "n" + std::to_string(number); }
+    std::string port_of(const NodeHost& node) const;
     Task<> ensure_namespaces();
     Task<> ensure_switch();
     Task<> ensure_ports();

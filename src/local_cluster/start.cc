@@ -31,27 +31,6 @@ bool in_path(const std::string& program) {
     return false;
 }
 
-Result<void> check_programs(const ClusterOptions& options) {
-    std::string missing;
-    const auto need = [&](bool there, const char* package) {
-        if (!there) missing += std::string(" ") + package;
-    };
-    if (options.linux_nodes > 0) need(in_path("containerd"), "containerd");
-    need(in_path("runc"), "runc");
-    need(in_path("ip"), "iproute2");
-    need(in_path("nft"), "nftables");
-    if (options.linux_nodes > 0) need(path_exists("/usr/lib/cni/bridge"), "containernetworking-plugins");
-    if (!missing.empty()) return Error(Reason::NotFound, "programs are missing; install them with: apt-get install" + missing);
-    std::error_code code;
-    if (std::filesystem::is_empty("/sys/fs/cgroup", code) || code) {
-        return Error(Reason::Unavailable,
-                     "no control groups are mounted at /sys/fs/cgroup, and containers need them: mount -t cgroup2 none /sys/fs/cgroup "
-                     "(in a network namespace: `nsenter --net=` keeps them, `ip netns exec` does not)");
-    }
-    if (!options.windows_nodes.empty()) return EmulatedHost::preflight();
-    return {};
-}
-
 ChildCommand supervise_command(const DataDir& data) {
     return {.arguments = {own_program().string(), "supervise", "--data", data.root().string()}, .log_file = data.logs() / "supervisor.log"};
 }
@@ -75,6 +54,27 @@ Result<ProcessId> start_supervisor(const DataDir& data, ProgressReport& progress
 }
 
 }  // namespace
+
+Result<void> check_programs(const ClusterOptions& options) {
+    std::string missing;
+    const auto need = [&](bool there, const char* package) {
+        if (!there) missing += std::string(" ") + package;
+    };
+    if (options.linux_nodes > 0) need(in_path("containerd"), "containerd");
+    need(in_path("runc"), "runc");
+    need(in_path("ip"), "iproute2");
+    need(in_path("nft"), "nftables");
+    if (options.linux_nodes > 0) need(path_exists("/usr/lib/cni/bridge"), "containernetworking-plugins");
+    if (!missing.empty()) return Error(Reason::NotFound, "programs are missing; install them with: apt-get install" + missing);
+    std::error_code code;
+    if (std::filesystem::is_empty("/sys/fs/cgroup", code) || code) {
+        return Error(Reason::Unavailable,
+                     "no control groups are mounted at /sys/fs/cgroup, and containers need them: mount -t cgroup2 none /sys/fs/cgroup "
+                     "(in a network namespace: `nsenter --net=` keeps them, `ip netns exec` does not)");
+    }
+    if (!options.windows_nodes.empty()) return EmulatedHost::preflight();
+    return {};
+}
 
 bool port_is_free(std::uint16_t port) {
     const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -107,10 +107,12 @@ Result<Cluster> planned_cluster(const DataDir& data, const ClusterOptions& optio
     // What is encrypted could not be read without it.
     ClusterOptions wanted = options;
     wanted.hardened = wanted.hardened || known->options.hardened;
-    if (running && !(known->options == wanted)) {
-        return Error(Reason::AlreadyExists, "a cluster with other options is running in " + data.root().string() +
-                                                "; end it first with `porthole down" + data.flag() + "`");
+    if (running) {
+        if (!(known->options == wanted))
+            TRY_VOID(check_resize(known->options, wanted, "end it first with `porthole down" + data.flag() + "`"));
+        return known;
     }
+    known->number_hosts(data);  // as they are; what is not asked for any more is removed by the supervisor
     known->options = std::move(wanted);
     return known;
 }

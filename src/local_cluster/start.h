@@ -10,11 +10,13 @@ namespace porthole::local_cluster {
 /// Whether this machine has what a cluster with these options needs: programs, networks of their own, a free port. Nothing is changed.
 /// Error: one line with the remedy.
 Result<void> check_machine(const ClusterOptions& options);
+/// The part of it about programs: what nodes of these systems need.
+Result<void> check_programs(const ClusterOptions& options);
 /// Whether a server could listen on `port` of every address.
 bool port_is_free(std::uint16_t port);
 
-/// What is kept in `data`, or what `options` ask for where nothing is. `running`: a supervisor keeps it up already. Error:
-/// AlreadyExists when that one was started with other options.
+/// What is kept in `data`, with what `options` ask for, or that alone where nothing is. `running`: a supervisor keeps it up already; then
+/// it is what runs, which has other nodes than asked for at most (resize.h). Error: as check_resize().
 Result<Cluster> planned_cluster(const DataDir& data, const ClusterOptions& options, bool& running);
 
 /// Writes the cluster down, starts a supervisor for it and blocks until all is up, reporting the supervisor's steps. Error: one line

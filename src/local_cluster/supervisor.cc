@@ -156,24 +156,26 @@ Task<> Supervisor::keep_running(std::string name, ChildCommand command) {
     }
 }
 
-Task<std::string> Supervisor::api_get(std::string path) {
+Task<std::string> Supervisor::api_call(std::string method, std::string path) {
     CO_TRY(auto tls, net::TlsClientContext::create(
                          {.ca_pem = pki_.ca_pem, .certificate_pem = identity_.certificate_pem, .key_pem = identity_.key_pem}));
     net::HttpClient client(loop_, {.host = "127.0.0.1", .port = cluster_.options.port}, std::move(tls));
     net::HttpRequest request;
-    request.method = "GET";
+    request.method = std::move(method);
     request.path = std::move(path);
     auto response = co_await client.send(std::move(request));
     CO_TRY_VOID(co_await client.close());
     if (!response) co_return std::move(response).error();
-    if (response->code != 200) co_return Error(Reason::Unavailable, "the server answers " + std::to_string(response->code));
+    if (response->code != 200)
+        co_return Error(response->code == 404 ? Reason::NotFound : Reason::Unavailable,
+                        "the server answers " + std::to_string(response->code));
     co_return std::move(response->body);
 }
 
 Task<> Supervisor::wait_for_api() {
     const MonotonicTime deadline = loop_.now() + 30s;
     for (;;) {
-        const auto answer = co_await with_timeout(api_get("/readyz"), 2s, "asking the server whether it is ready");
+        const auto answer = co_await with_timeout(api_call("GET", "/readyz"), 2s, "asking the server whether it is ready");
         if (answer) co_return {};
         if (is_cancelled(answer)) co_return answer.error();
         if (loop_.now() > deadline) {
@@ -186,7 +188,7 @@ Task<> Supervisor::wait_for_api() {
 Task<> Supervisor::wait_for_node(std::string name, Duration limit, fs::path log) {
     const MonotonicTime deadline = loop_.now() + limit;
     for (;;) {
-        const auto answer = co_await with_timeout(api_get("/api/v1/nodes/" + name), 2s, "reading the node");
+        const auto answer = co_await with_timeout(api_call("GET", "/api/v1/nodes/" + name), 2s, "reading the node");
         if (answer) {
             const auto node = schema::parse_json(*answer);
             if (node && is_ready(*node)) co_return {};
@@ -225,7 +227,7 @@ Task<> Supervisor::bring_up_windows(NodeHost node) {
     std::error_code error;
     fs::create_directories(data_.node(node.name), error);
     if (error) co_return Error(Reason::Io, "cannot make " + data_.node(node.name).string() + ": " + error.message());
-    children_.spawn(keep_running(node.name + "/winhost", host.command()));
+    scope_of(node.name).spawn(keep_running(node.name + "/winhost", host.command()));
     CO_TRY_VOID(co_await host.ensure_ready());
     if (!host.has_joined()) {
         if (cluster_.options.foreign) {
@@ -245,10 +247,10 @@ Task<> Supervisor::bring_up_linux(NodeHost node) {
     const fs::path folder = data_.node(node.name);
     CO_TRY_VOID(write_node_identity(folder, identity));
     CO_TRY_VOID(write_durably(folder / "kubeconfig", node_kubeconfig(cluster_.server_url(), data_.pki() / "ca.crt", folder)));
-    children_.spawn(keep_running(node.name + "/containerd", containerd.command()));
+    scope_of(node.name).spawn(keep_running(node.name + "/containerd", containerd.command()));
     NodeContainerd waiting(processes_, data_, node);
     CO_TRY_VOID(co_await waiting.ensure_ready(loop_));
-    children_.spawn(keep_running(node.name + "/agent", agent_command(node)));
+    scope_of(node.name).spawn(keep_running(node.name + "/agent", agent_command(node)));
     co_return co_await wait_for_node(node.name, 1min, data_.logs() / (node.name + "-agent.log"));
 }
 
@@ -265,6 +267,8 @@ Task<> Supervisor::step(std::string name, Task<> work) {
 
 Task<> Supervisor::start() {
     CO_TRY_VOID(prepare());
+    CO_TRY(const auto permit, co_await changing_.acquire());
+    take_wanted_nodes();  // what was asked of a supervisor that has died since
     HostLinks links(processes_, data_, cluster_);
     CO_TRY_VOID(co_await step("hosts' network", links.ensure()));
     const bool foreign = cluster_.options.foreign.has_value();
@@ -272,13 +276,82 @@ Task<> Supervisor::start() {
         children_.spawn(keep_running("server", server_command()));
         CO_TRY_VOID(co_await step("control plane ready", wait_for_api()));
     }
+    co_return co_await converge();
+}
+
+Result<void> Supervisor::read_wanted_nodes() {
+    TRY(const std::string text, read_file(data_.wanted_nodes_file()));
+    ClusterOptions wanted = cluster_.options;
+    TRY_VOID(parse_nodes(text, wanted));
+    TRY_VOID(check_resize(cluster_.options, wanted, "end it first"));
+    cluster_.options = std::move(wanted);
+    return cluster_.save(data_);
+}
+
+void Supervisor::take_wanted_nodes() {
+    if (!path_exists(data_.wanted_nodes_file())) return;
+    if (const auto read = read_wanted_nodes(); !read) log_.error("the nodes stay as they are", {{"error", read.error().message}});
+}
+
+void Supervisor::resize() { children_.spawn(apply_wanted_nodes()); }
+
+Task<> Supervisor::apply_wanted_nodes() {
+    CO_TRY(const auto permit, co_await changing_.acquire());
+    take_wanted_nodes();
+    co_return co_await converge();
+}
+
+Task<> Supervisor::converge() {
+    for (NodeHost& node : cluster_.surplus_hosts(data_)) {
+        const std::string name = "node " + node.name + " removed";
+        CO_TRY_VOID(co_await step(name, remove_host(std::move(node))));
+    }
+    cluster_.number_hosts(data_);
+    CO_TRY_VOID(cluster_.save(data_));
+    HostLinks links(processes_, data_, cluster_);
+    CO_TRY_VOID(co_await links.ensure());
     std::vector<Task<>> nodes;
     for (const NodeHost& node : cluster_.nodes(data_)) {
-        nodes.push_back(step("node " + node.name + (foreign ? " joined" : " Ready"), bring_up(node)));
+        if (up_.insert(node.name).second)
+            nodes.push_back(step("node " + node.name + (cluster_.options.foreign ? " joined" : " Ready"), bring_up(node)));
     }
     CO_TRY(auto results, co_await when_all(std::move(nodes)));
+    std::error_code ignored;
+    fs::remove(data_.wanted_nodes_file(), ignored);
     for (auto& result : results) CO_TRY_VOID(std::move(result));
     co_return {};
+}
+
+Scope& Supervisor::scope_of(const std::string& host) {
+    std::unique_ptr<Scope>& scope = hosts_[host];
+    if (!scope)
+        scope =
+            std::make_unique<Scope>(loop_, [this](const Error& error) { log_.error("supervision failed", {{"error", error.message}}); });
+    return *scope;
+}
+
+Task<> Supervisor::remove_node_object(std::string name) {
+    if (cluster_.options.foreign) co_return {};
+    const auto removed = co_await with_timeout(api_call("DELETE", "/api/v1/nodes/" + name), 10s, "removing the node");
+    if (!removed && !is_not_found(removed)) co_return Error(removed.error()).with_context("removing node " + name);
+    co_return {};
+}
+
+Task<> Supervisor::remove_host(NodeHost node) {
+    if (const auto found = hosts_.find(node.name); found != hosts_.end()) {
+        CO_TRY_VOID(co_await found->second->close());
+        hosts_.erase(node.name);
+    }
+    CO_TRY_VOID(co_await (node.is_windows() ? end_process(node.name + "/winhost", 45s) : end_process(node.name + "/agent", 5s)));
+    CO_TRY_VOID(co_await clean_up_host(loop_, processes_, data_, node));
+    CO_TRY_VOID(co_await end_process(node.name + "/containerd", 5s));
+    CO_TRY_VOID(co_await remove_host_files(loop_, data_, node));
+    HostLinks links(processes_, data_, cluster_);
+    CO_TRY_VOID(co_await links.remove_host(node));
+    CO_TRY_VOID(co_await remove_node_object(node.name));
+    cluster_.host_numbers.erase(node.name);
+    up_.erase(node.name);
+    co_return cluster_.save(data_);
 }
 
 Task<> Supervisor::serve() {
@@ -295,11 +368,12 @@ Task<> Supervisor::end_process(const std::string& name, Duration grace) {
 
 Task<> Supervisor::shut_down() {
     CO_TRY_VOID(co_await children_.close());
-    for (const NodeHost& node : cluster_.nodes(data_)) {
+    for (const auto& [name, scope] : hosts_) CO_TRY_VOID(co_await scope->close());
+    for (const NodeHost& node : cluster_.all_hosts(data_)) {
         CO_TRY_VOID(co_await (node.is_windows() ? end_process(node.name + "/winhost", 45s) : end_process(node.name + "/agent", 5s)));
     }
     CO_TRY_VOID(co_await clean_up(loop_, processes_, data_, cluster_));
-    for (const NodeHost& node : cluster_.nodes(data_)) CO_TRY_VOID(co_await end_process(node.name + "/containerd", 5s));
+    for (const NodeHost& node : cluster_.all_hosts(data_)) CO_TRY_VOID(co_await end_process(node.name + "/containerd", 5s));
     CO_TRY_VOID(co_await end_process("server", 10s));
     HostLinks links(processes_, data_, cluster_);
     CO_TRY_VOID(co_await links.remove());

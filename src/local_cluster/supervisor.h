@@ -1,4 +1,9 @@
 #pragma once
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
 #include "base/log.h"
 #include "base/progress_report.h"
 #include "local_cluster/cluster.h"
@@ -23,11 +28,24 @@ public:
     /// Waits for stop(), then ends all processes and removes their leftovers.
     Task<> serve();
     void stop() { stop_.set(); }
+    /// Makes the cluster one of the nodes that wanted_nodes_file() asks for: brings up those that are new, ends and removes those that are
+    /// no longer asked for, with their data and their Node objects. In the background.
+    void resize();
     /// Ends the processes named in cluster.json, also those that an earlier supervisor started, and removes their leftovers.
     Task<> shut_down();
 
 private:
     Result<void> prepare();
+    Result<void> read_wanted_nodes();
+    void take_wanted_nodes();
+    /// Removes the hosts that are not asked for and brings up the others.
+    Task<> converge();
+    Task<> apply_wanted_nodes();
+    Task<> remove_host(NodeHost node);
+    /// DELETE of the Node object; success where it is not there.
+    Task<> remove_node_object(std::string name);
+    /// Of what keeps the processes of one host running.
+    Scope& scope_of(const std::string& host);
     ChildCommand server_command() const;
     ChildCommand agent_command(const NodeHost& node) const;
     /// Keeps one process alive until the scope closes; backs off from 0.1 s to 10 s while it dies early.
@@ -42,8 +60,8 @@ private:
     Task<> wait_for_node(std::string name, Duration limit, std::filesystem::path log);
     Task<> step(std::string name, Task<> work);
     Task<> end_process(const std::string& name, Duration grace);
-    /// GET as the supervisor; the body of a 200.
-    Task<std::string> api_get(std::string path);
+    /// A request as the supervisor; the body of a 200.
+    Task<std::string> api_call(std::string method, std::string path);
 
     AsioLoop& loop_;
     ProcessRunner& processes_;
@@ -53,7 +71,10 @@ private:
     node_join::KeyPair identity_;  ///< what the API knows the supervisor by: it waits for nodes and makes bootstrap tokens, no more
     ProgressReport& report_;
     Logger log_;
-    Scope children_;
+    Scope children_;                                       ///< the server, and changes of the nodes
+    std::map<std::string, std::unique_ptr<Scope>> hosts_;  ///< by host: what keeps its processes running
+    std::set<std::string> up_;                             ///< the hosts that bring_up() was started for
+    Semaphore changing_{1};                                ///< one change of the nodes at a time
     Event stop_;
 };
 

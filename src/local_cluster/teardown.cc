@@ -39,16 +39,30 @@ Task<> end_all(AsioLoop& loop, std::vector<ProcessId> processes) {
 
 }  // namespace
 
-Task<> clean_up(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, const Cluster& cluster) {
-    for (const NodeHost& node : cluster.nodes(data)) {
-        if (node.is_windows()) {
-            EmulatedHost host(loop, processes, data, node);
-            CO_TRY_VOID(co_await host.clean_up());
-            continue;
-        }
-        // In good order where containerd answers: it also takes back addresses and port mappings.
-        (void)co_await with_timeout(teardown::remove_pods(loop, data.containerd_socket(node.name).string()), 20s, "removing pods");
+Task<> clean_up_host(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, NodeHost node) {
+    if (node.is_windows()) {
+        EmulatedHost host(loop, processes, data, node);
+        co_return co_await host.clean_up();
     }
+    // In good order where containerd answers: it also takes back addresses and port mappings.
+    (void)co_await with_timeout(teardown::remove_pods(loop, data.containerd_socket(node.name).string()), 20s, "removing pods");
+    co_return {};
+}
+
+Task<> remove_host_files(AsioLoop& loop, const DataDir& data, NodeHost node) {
+    CO_TRY_VOID(co_await end_all(loop, processes_with(data.runtime(node.name).string() + "/")));
+    teardown::remove_cgroups("porthole-" + data.id() + "/" + node.name);
+    for (const fs::path& folder : {data.runtime(node.name), data.node(node.name)}) {
+        CO_TRY_VOID(unmount_below(folder.string()));
+        std::error_code error;
+        fs::remove_all(folder, error);
+        if (error) co_return Error(Reason::Io, "cannot remove " + folder.string() + ": " + error.message());
+    }
+    co_return {};
+}
+
+Task<> clean_up(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, const Cluster& cluster) {
+    for (NodeHost& node : cluster.all_hosts(data)) CO_TRY_VOID(co_await clean_up_host(loop, processes, data, std::move(node)));
     CO_TRY_VOID(co_await teardown::remove_node_rules(processes));
     CO_TRY_VOID(co_await end_all(loop, processes_with(data.runtime().string() + "/")));
     const auto unmounted = unmount_below(data.runtime().string());

@@ -24,6 +24,8 @@ struct AsioLoop::Impl {
     asio::steady_timer timer{context};
     std::optional<asio::signal_set> signals;
     std::function<void(int)> signal_handler;
+    std::optional<asio::signal_set> hangups;
+    std::function<void()> hangup_handler;
     std::uint64_t next_id = 1;
     std::optional<MonotonicTime> armed;
 
@@ -59,6 +61,14 @@ struct AsioLoop::Impl {
             if (error) return;
             signal_handler(signal);
             wait_signal();
+        });
+    }
+
+    void wait_hangup() {
+        hangups->async_wait([this](boost::system::error_code error, int) {
+            if (error) return;
+            hangup_handler();
+            wait_hangup();
         });
     }
 };
@@ -97,6 +107,14 @@ void AsioLoop::on_signal(std::function<void(int)> handler) {
     if (impl_->signals) return;
     impl_->signals.emplace(impl_->context, SIGINT, SIGTERM);
     impl_->wait_signal();
+}
+
+void AsioLoop::on_hangup([[maybe_unused]] std::function<void()> handler) {
+#ifdef SIGHUP
+    impl_->hangup_handler = std::move(handler);
+    impl_->hangups.emplace(impl_->context, SIGHUP);
+    impl_->wait_hangup();
+#endif
 }
 
 }  // namespace porthole

@@ -28,6 +28,8 @@ public:
     void stop();
     /// Calls `handler` on the loop for SIGINT and SIGTERM, each time. A second call replaces the handler.
     void on_signal(std::function<void(int signal)> handler);
+    /// Calls `handler` on the loop for SIGHUP, each time; without it the signal ends the process. Never on Windows. Call it once.
+    void on_hangup(std::function<void()> handler);
     boost::asio::io_context& context();
 
 private:

@@ -1,0 +1,105 @@
+"""Nodes of a running cluster come and go: `porthole up` with other --nodes."""
+
+import json
+import re
+import unittest
+
+from harness import ClusterCase, SharedCluster, condition, list_names
+from manifests import container, pod, web_pod
+
+RESIZED = SharedCluster("linux=1,windows=1")
+
+
+class Resize(ClusterCase):
+    shared = RESIZED
+    alone = True  # one changes what the other stands on
+
+    def up(self, nodes, check=True):
+        self.cluster.nodes = nodes
+        done = self.cluster.up(check)
+        self.cluster.porthole("image", "load", self.cluster.images / "busybox.docker.tar")  # onto new nodes, too
+        return done
+
+    def nodes(self):
+        items = json.loads(self.kubectl("get", "nodes", "-o", "json", namespaced=False))["items"]
+        return {node["metadata"]["name"]: condition(node, "Ready") for node in items}
+
+    # PRV-03, PRV-04, LIM-61
+    def test_nodes_of_either_system_are_added_and_removed_without_leftovers(self):
+        addresses = lambda: {node["metadata"]["name"]: node["status"]["addresses"][0]["address"]
+                             for node in json.loads(self.kubectl("get", "nodes", "-o", "json", namespaced=False))["items"]}
+        before = addresses()
+        said = self.up("linux=2,windows=2").stdout
+        self.assertRegex(said, r"node linux-2 Ready.*")
+        self.assertRegex(said, r"node windows-2 Ready.*")
+        self.assertEqual(self.nodes(), {name: "True" for name in ("linux-1", "linux-2", "windows-1", "windows-2")})
+        self.assertEqual({name: address for name, address in addresses().items() if name in before}, before)
+
+        self.apply({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {
+            "replicas": 2, "selector": {"matchLabels": {"app": "web"}},
+            "template": {"metadata": {"labels": {"app": "web"}}, "spec": web_pod("web")["spec"] | {
+                "nodeSelector": {"kubernetes.io/os": "linux"},
+                "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway",
+                                               "labelSelector": {"matchLabels": {"app": "web"}}}]}}}})
+        self.kubectl("rollout", "status", "deployment/web", "--timeout=90s")
+        uid = self.get("node", "linux-2", namespaced=False)["metadata"]["uid"]
+        said = self.up("linux=1,windows=1").stdout
+        self.assertRegex(said, r"node linux-2 drained.*")
+        self.assertEqual(self.nodes(), {"linux-1": "True", "windows-1": "True"})
+        self.kubectl("rollout", "status", "deployment/web", "--timeout=90s")
+        pods = json.loads(self.kubectl("get", "pods", "-l", "app=web", "-o", "json"))["items"]
+        self.assertEqual({found["spec"]["nodeName"] for found in pods}, {"linux-1"})
+        self.assertEqual(list_names(self.cluster.data / "nodes"), ["linux-1", "windows-1"])
+        self.assertEqual([line for line in self.cluster.leftovers() if re.search("linux-2|windows-2", line)], [])
+
+        self.up("linux=2,windows=1")
+        self.assertEqual(self.nodes(), {"linux-1": "True", "linux-2": "True", "windows-1": "True"})
+        self.assertNotEqual(self.get("node", "linux-2", namespaced=False)["metadata"]["uid"], uid, "a new node")
+        self.up("linux=1,windows=1")
+
+    def test_what_would_be_lost_is_named_and_the_node_stays(self):
+        self.up("linux=2,windows=1")
+        self.addCleanup(self.up, "linux=1,windows=1")
+        self.apply(pod("alone", container(), nodeName="linux-2"))
+        self.wait_ready("alone")
+        refused = self.up("linux=1,windows=1", check=False)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn(f"no controller would make pod {self.namespace}/alone again, which runs on linux-2; delete it first", refused.stderr)
+        self.assertIn("the cluster keeps its nodes: linux-2 cannot be drained", refused.stderr)
+        self.assertFalse(self.get("node", "linux-2", namespaced=False)["spec"].get("unschedulable", False))
+        self.assertEqual(condition(self.get("pod", "alone"), "Ready"), "True")
+        self.kubectl("delete", "pod", "alone", "--wait=true", "--grace-period=1")
+
+    def test_other_changes_are_refused_with_the_remedy(self):
+        refused = self.cluster.porthole("up", "--detach", "--nodes", "linux=1,windows=1:2019", check=False)
+        self.assertIn("windows-1 emulates Server 2022, and no other release while the cluster runs; end it first with `porthole down", refused.stderr)
+        refused = self.cluster.porthole("up", "--detach", "--nodes", "linux=1,windows=1", "--cluster-domain", "other.test", check=False)
+        self.assertIn("a cluster with other options is running; end it first with `porthole down", refused.stderr)
+
+    # PRV-01, PRV-04
+    def test_a_description_is_applied_and_up_without_one_keeps_what_there_is(self):
+        file = self.cluster.folder / "cluster.yaml"
+        def apply(text, check=True):
+            file.write_text("apiVersion: porthole.dev/v1alpha1\nkind: Cluster\n" + text)
+            return self.cluster.porthole("up", "--detach", "--file", file, "--kubeconfig", self.cluster.kubeconfig, check=check, seconds=240)
+        apply("spec: {pools: [{os: linux, count: 2}, {os: windows}]}")
+        both = {"linux-1": "True", "linux-2": "True", "windows-1": "True"}
+        self.assertEqual(self.nodes(), both)
+        self.cluster.porthole("up", "--detach", "--kubeconfig", self.cluster.kubeconfig)
+        self.assertEqual(self.nodes(), both)
+        self.assertIn("spec.pools[0].os: must be linux or windows", apply("spec: {pools: [{os: mac}]}", check=False).stderr)
+        self.assertEqual(self.nodes(), both)
+        apply("spec: {pools: [{os: linux}, {os: windows}]}")
+        self.assertEqual(self.nodes(), {"linux-1": "True", "windows-1": "True"})
+
+    # PRV-03
+    def test_fewer_nodes_after_a_stop_leave_nothing_of_the_others(self):
+        self.up("linux=2,windows=1")
+        self.cluster.down()
+        self.up("linux=1,windows=1")
+        self.assertEqual(self.nodes(), {"linux-1": "True", "windows-1": "True"})
+        self.assertEqual(list_names(self.cluster.data / "nodes"), ["linux-1", "windows-1"])
+
+
+if __name__ == "__main__":
+    unittest.main()
