@@ -3,7 +3,8 @@
 
 A NAME selects the tests whose full name contains it. Class and module fixtures are not supported: a test stands alone, so that any of
 them can run at the same time as any other. A class that says `alone = True` disturbs other tests of what it says as `shared`, for example
-a cluster: its tests run one after another, after all that do not disturb. Results are written as JUnit XML for tools/test_summary.py.
+a cluster: its tests run one after another, after all that do not disturb. Where no other class shares it, they do not wait, unless the
+class says `takes_processors = True`, too. Results are written as JUnit XML for tools/test_summary.py.
 """
 
 import argparse
@@ -58,15 +59,18 @@ class Run:
 
     def run_all(self, tests, at_once):
         """`at_once` tests at a time, then those that are alone in what they share, half as many at a time, as they are the larger ones."""
-        groups = {}
+        groups, others = {}, []
         for test in tests:
-            if getattr(test, "alone", False):
-                groups.setdefault(getattr(test, "shared", None), []).append(test)
+            place = groups.setdefault(getattr(test, "shared", None), []) if getattr(test, "alone", False) else others
+            place.append(test)
+        busy = {getattr(test, "shared", None) for test in others}
+        waits = lambda shared, group: shared in busy or any(getattr(test, "takes_processors", False) for test in group)
+        longest_first = sorted(groups.items(), key=lambda item: len(item[1]), reverse=True)
+        at_once_with_others = [group for shared, group in longest_first if not waits(shared, group)]
         with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-            list(pool.map(self.run_one, [test for test in tests if not getattr(test, "alone", False)]))
-        longest_first = sorted(groups.values(), key=len, reverse=True)
+            list(pool.map(self.run_group, at_once_with_others + [[test] for test in others]))
         with concurrent.futures.ThreadPoolExecutor(max(1, at_once // 2)) as pool:
-            list(pool.map(self.run_group, longest_first))
+            list(pool.map(self.run_group, [group for shared, group in longest_first if waits(shared, group)]))
 
     def run_group(self, tests):
         for test in tests:

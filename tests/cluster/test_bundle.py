@@ -11,6 +11,7 @@ HIDDEN = "correct-horse-battery"
 
 class Bundle(ClusterCase):
     shared = MIXED
+    alone = True  # so that nothing has to wait for the tests of that cluster
 
     def test_it_says_what_the_cluster_is_and_did_without_its_secrets(self):  # TRB-16
         told = container(script=SLEEP, env=[{"name": "PASSWORD", "value": HIDDEN}], resources={"limits": {"memory": "16Mi"}})

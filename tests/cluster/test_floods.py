@@ -11,7 +11,7 @@ FLOODED = SharedCluster("linux=1")
 
 class Floods(ClusterCase):
     shared = FLOODED
-    alone = True  # it takes all processors
+    alone = takes_processors = True
 
     @needs_newest_kubectl
     def test_the_server_stays_small_and_answers(self):

@@ -49,8 +49,21 @@ class Groups(unittest.TestCase):
 
     def test_they_wait_for_all_that_do_not_disturb(self):
         order = Order()
-        tests = [case(order, "a", True), case(order, "b", True), case(order, "a", False), case(order, "c", False)]
+        tests = [case(order, "a", True), case(order, "b", True), case(order, "a", False), case(order, "b", False)]
         self.run_all(order, tests, 4)
+        self.assertEqual([alone for _, alone in order.ended], [False, False, True, True])
+
+    def test_those_of_a_group_that_nothing_else_is_in_do_not_wait(self):
+        order = Order()
+        self.run_all(order, [case(order, "a", True), case(order, "b", False)], 4)  # each waits until the other runs
+        self.assertEqual(len(order.ended), 2)
+
+    def test_those_that_take_all_processors_wait(self):
+        order = Order()
+        heavy = [case(order, group, True) for group in "ab"]
+        for test in heavy:
+            test.takes_processors = True
+        self.run_all(order, heavy + [case(order, "c", False), case(order, "d", False)], 4)
         self.assertEqual([alone for _, alone in order.ended], [False, False, True, True])
 
 
