@@ -288,7 +288,7 @@ bool AttachDetachController::is_taken(const std::string& volume, const std::stri
         moves = moves || attachment->metadata.deletion_timestamp || (!attachment->status.attached && !attachment->status.attach_error);
     }
     for (auto one = progress_.lower_bound({volume, ""}); one != progress_.end() && one->first.first == volume; ++one) {
-        if (!one->second.created || one->first.second == node) continue;
+        if (!one->second.created || one->first.second == node || holders.contains(one->first.second)) continue;
         holders.insert(one->first.second);
         moves = true;
     }

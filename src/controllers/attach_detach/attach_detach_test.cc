@@ -275,6 +275,18 @@ TEST_F(AttachDetachTest, TwoPodsThatComeTogetherDoNotGetTheSameVolume) {
     EXPECT_TRUE(has_event("FailedAttachVolume: Multi-Attach error for volume \"pv-c\" Volume is already used by pod(s) p"));
 }
 
+TEST_F(AttachDetachTest, TellsAPodThatCameWhileTheVolumeWentElsewhere) {
+    put_claim("c");
+    put_pod("p", "n2");
+    run<AttachDetachController>();
+    pass(1s);
+    put_pod("q", "n1");
+    pass(1s);
+    EXPECT_EQ(count_of("Multi-Attach"), 0u);
+    attacher();
+    EXPECT_EQ(count_of("Multi-Attach"), 1u);
+}
+
 TEST_F(AttachDetachTest, TellsPodsWhatTheAttacherSays) {
     put_claim("c");
     put_pod("p", "n1");
