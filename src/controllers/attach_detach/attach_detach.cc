@@ -95,7 +95,8 @@ void AttachDetachController::watch(Context& context) {
                                       },
                                   .deleted =
                                       [this](const auto& node) {
-                                          last_in_use_[node->metadata.name] = node->status.volumes_in_use;
+                                          if (!by_node_.find(node->metadata.name).empty())
+                                              last_in_use_[node->metadata.name] = node->status.volumes_in_use;
                                           report_.node_gone(node->metadata.name);
                                           node_changed(*node);
                                       }});
@@ -133,6 +134,7 @@ void AttachDetachController::attachment_seen(const Attachment& attachment) {
 }
 
 void AttachDetachController::attachment_gone(const Attachment& attachment) {
+    if (by_node_.find(attachment.spec.node_name).empty()) last_in_use_.erase(attachment.spec.node_name);
     const auto found = volume_of_.find(attachment.metadata.name);
     if (found == volume_of_.end()) return;
     const std::string volume = found->second;

@@ -73,7 +73,7 @@ private:
     NodeReport report_;
     std::map<std::string, std::set<std::string>> names_;           // of VolumeAttachments, by volume
     std::map<std::string, std::string> volume_of_;                 // by VolumeAttachment
-    std::map<std::string, std::vector<std::string>> last_in_use_;  // of nodes that are gone
+    std::map<std::string, std::vector<std::string>> last_in_use_;  // of nodes that are gone and still have attachments
     std::map<Place, Progress> progress_;
 };
 
