@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "objects/pods.h"
 
@@ -27,6 +28,14 @@ bool crosses_namespaces(const Pod& pod) {
     return any(pod.spec.affinity->pod_affinity) || any(pod.spec.affinity->pod_anti_affinity);
 }
 
+/// Whether the class that an object names is one of those that the scope means; "" for none.
+bool fits_name(const ScopedResourceSelectorRequirement& wanted, const std::string& name) {
+    const bool listed = std::ranges::find(wanted.values, name) != wanted.values.end();
+    if (wanted.operator_ == "In") return listed;
+    if (wanted.operator_ == "NotIn") return !listed;
+    return (wanted.operator_ == "DoesNotExist") == name.empty();
+}
+
 bool fits_scope(const ScopedResourceSelectorRequirement& wanted, const Pod& pod) {
     const std::string& scope = wanted.scope_name;
     if (scope == "BestEffort") return qos_class(pod.spec) == PodQOSClass::BestEffort;
@@ -35,11 +44,31 @@ bool fits_scope(const ScopedResourceSelectorRequirement& wanted, const Pod& pod)
     if (scope == "NotTerminating") return !pod.spec.active_deadline_seconds.has_value();
     if (scope == "CrossNamespacePodAffinity") return crosses_namespaces(pod);
     if (scope != "PriorityClass") return false;
-    const std::string& name = pod.spec.priority_class_name;
-    const bool listed = std::ranges::find(wanted.values, name) != wanted.values.end();
-    if (wanted.operator_ == "In") return listed;
-    if (wanted.operator_ == "NotIn") return !listed;
-    return (wanted.operator_ == "DoesNotExist") == name.empty();
+    return fits_name(wanted, pod.spec.priority_class_name);
+}
+
+/// The attributes that the claim has, wants, and is getting.
+std::set<std::string> attributes_classes(const PersistentVolumeClaim& claim) {
+    std::set<std::string> names{claim.spec.volume_attributes_class_name.value_or(""),
+                                claim.status.current_volume_attributes_class_name.value_or("")};
+    if (claim.status.modify_volume_status) names.insert(claim.status.modify_volume_status->target_volume_attributes_class_name);
+    names.erase("");
+    return names;
+}
+
+bool fits_scope(const ScopedResourceSelectorRequirement& wanted, const PersistentVolumeClaim& claim) {
+    if (wanted.scope_name != "VolumeAttributesClass") return false;
+    const std::set<std::string> names = attributes_classes(claim);
+    if (names.empty()) return fits_name(wanted, "");
+    return std::ranges::any_of(names, [&](const std::string& name) { return fits_name(wanted, name); });
+}
+
+template <class T>
+bool fits_scopes(const ResourceQuotaSpec& quota, const T& object) {
+    for (const std::string& scope : quota.scopes)
+        if (!fits_scope({.scope_name = scope, .operator_ = "Exists", .values = {}}, object)) return false;
+    if (!quota.scope_selector) return true;
+    return std::ranges::all_of(quota.scope_selector->match_expressions, [&](const auto& wanted) { return fits_scope(wanted, object); });
 }
 
 }  // namespace
@@ -90,7 +119,10 @@ ResourceAmounts usage_of(const Service& service) {
 ResourceAmounts usage_of(const PersistentVolumeClaim& claim) {
     ResourceAmounts usage{{"count/persistentvolumeclaims", One}, {"persistentvolumeclaims", One}};
     const auto found = claim.spec.resources.requests.find("storage");
-    const Quantity storage = found == claim.spec.resources.requests.end() ? Quantity() : found->second;
+    Quantity storage = found == claim.spec.resources.requests.end() ? Quantity() : found->second;
+    // A growth that failed may have been taken back, but not yet what was allocated for it.
+    const auto allocated = claim.status.allocated_resources.find("storage");
+    if (allocated != claim.status.allocated_resources.end() && storage < allocated->second) storage = allocated->second;
     usage["requests.storage"] = storage;
     if (const std::string name = claim.spec.storage_class_name.value_or(""); !name.empty()) {
         usage[name + ".storageclass.storage.k8s.io/requests.storage"] = storage;
@@ -99,13 +131,9 @@ ResourceAmounts usage_of(const PersistentVolumeClaim& claim) {
     return usage;
 }
 
-bool counts_only_pods(const ResourceQuotaSpec& quota) { return !quota.scopes.empty() || quota.scope_selector; }
+bool has_scopes(const ResourceQuotaSpec& quota) { return !quota.scopes.empty() || quota.scope_selector; }
 
-bool covers(const ResourceQuotaSpec& quota, const Pod& pod) {
-    for (const std::string& scope : quota.scopes)
-        if (!fits_scope({.scope_name = scope, .operator_ = "Exists", .values = {}}, pod)) return false;
-    if (!quota.scope_selector) return true;
-    return std::ranges::all_of(quota.scope_selector->match_expressions, [&](const auto& wanted) { return fits_scope(wanted, pod); });
-}
+bool covers(const ResourceQuotaSpec& quota, const Pod& pod) { return fits_scopes(quota, pod); }
+bool covers(const ResourceQuotaSpec& quota, const PersistentVolumeClaim& claim) { return fits_scopes(quota, claim); }
 
 }  // namespace porthole::objects

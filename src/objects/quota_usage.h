@@ -25,9 +25,9 @@ ResourceAmounts usage_of(const api::core::v1::Pod& pod, SystemTime now);
 ResourceAmounts usage_of(const api::core::v1::Service& service);
 ResourceAmounts usage_of(const api::core::v1::PersistentVolumeClaim& claim);
 
-/// Whether the quota's scopes let it count the pod. A quota without scopes counts every object.
+/// Whether the quota's scopes let it count the object. A quota without scopes counts every object, and no other kinds have scopes.
 bool covers(const api::core::v1::ResourceQuotaSpec& quota, const api::core::v1::Pod& pod);
-/// A quota with scopes counts nothing but pods.
-bool counts_only_pods(const api::core::v1::ResourceQuotaSpec& quota);
+bool covers(const api::core::v1::ResourceQuotaSpec& quota, const api::core::v1::PersistentVolumeClaim& claim);
+bool has_scopes(const api::core::v1::ResourceQuotaSpec& quota);
 
 }  // namespace porthole::objects

@@ -91,5 +91,37 @@ TEST(QuotaUsage, ScopesChoosePods) {
     EXPECT_FALSE(covers(scoped("BestEffort"), best_effort)) << "its own requests count";
 }
 
+TEST(QuotaUsage, ScopesOfClaimsAreTheirAttributes) {
+    PersistentVolumeClaim plain, tuned, changing;
+    tuned.spec.volume_attributes_class_name = "gold";
+    changing.spec.volume_attributes_class_name = "gold";
+    changing.status.current_volume_attributes_class_name = "silver";
+    ResourceQuotaSpec any, gold, silver, not_gold, pods;
+    any.scopes = {"VolumeAttributesClass"};
+    pods.scopes = {"BestEffort"};
+    const auto select = [](ResourceQuotaSpec& quota, const char* operation, const char* name) {
+        quota.scope_selector.emplace().match_expressions.push_back(
+            {.scope_name = "VolumeAttributesClass", .operator_ = operation, .values = {name}});
+    };
+    select(gold, "In", "gold");
+    select(silver, "In", "silver");
+    select(not_gold, "NotIn", "gold");
+    EXPECT_TRUE(covers(ResourceQuotaSpec(), plain));
+    EXPECT_FALSE(covers(any, plain));
+    EXPECT_TRUE(covers(any, tuned));
+    EXPECT_TRUE(covers(gold, tuned));
+    EXPECT_FALSE(covers(silver, tuned));
+    EXPECT_TRUE(covers(silver, changing)) << "it still has them";
+    EXPECT_TRUE(covers(not_gold, plain));
+    EXPECT_FALSE(covers(pods, tuned)) << "a scope of pods";
+}
+
+TEST(QuotaUsage, AClaimUsesWhatIsAllocatedForIt) {
+    PersistentVolumeClaim claim;
+    claim.spec.resources.requests["storage"] = *Quantity::parse("1Gi");
+    claim.status.allocated_resources["storage"] = *Quantity::parse("3Gi");
+    EXPECT_EQ(usage_of(claim).at("requests.storage"), *Quantity::parse("3Gi"));
+}
+
 }  // namespace
 }  // namespace porthole::objects

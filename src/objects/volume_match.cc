@@ -21,6 +21,10 @@ Quantity amount(const std::map<std::string, Quantity>& amounts) {
     return found == amounts.end() ? Quantity() : found->second;
 }
 
+bool has_same_attributes(const PersistentVolume& volume, const PersistentVolumeClaim& claim) {
+    return volume.spec.volume_attributes_class_name.value_or("") == claim.spec.volume_attributes_class_name.value_or("");
+}
+
 }  // namespace
 
 const std::string& class_of(const PersistentVolumeClaim& claim) {
@@ -34,15 +38,25 @@ bool is_reserved_for(const PersistentVolume& volume, const PersistentVolumeClaim
     return reference->uid.empty() || reference->uid == claim.metadata.uid;
 }
 
-bool fits(const PersistentVolume& volume, const PersistentVolumeClaim& claim, const Node* node) {
+bool has_same_mode(const PersistentVolume& volume, const PersistentVolumeClaim& claim) {
+    return volume.spec.volume_mode.value_or(Filesystem) == claim.spec.volume_mode.value_or(Filesystem);
+}
+
+std::string mismatch(const PersistentVolume& volume, const PersistentVolumeClaim& claim) {
+    if (volume.metadata.deletion_timestamp) return "the volume is marked for deletion \"" + volume.metadata.name + "\"";
+    if (amount(volume.spec.capacity) < amount(claim.spec.resources.requests)) return "requested PV is too small";
+    if (volume.spec.storage_class_name != class_of(claim)) return "storageClassName does not match";
+    if (!has_same_attributes(volume, claim)) return "volumeAttributesClassName does not match";
+    if (!has_same_mode(volume, claim)) return "incompatible volumeMode";
     const auto offers = [&](const std::string& mode) {
         return std::ranges::find(volume.spec.access_modes, mode) != volume.spec.access_modes.end();
     };
-    if (volume.metadata.deletion_timestamp || volume.spec.storage_class_name != class_of(claim)) return false;
-    if (volume.spec.volume_mode.value_or(Filesystem) != claim.spec.volume_mode.value_or(Filesystem)) return false;
-    if (!std::ranges::all_of(claim.spec.access_modes, offers)) return false;
+    return std::ranges::all_of(claim.spec.access_modes, offers) ? "" : "incompatible accessMode";
+}
+
+bool fits(const PersistentVolume& volume, const PersistentVolumeClaim& claim, const Node* node) {
+    if (!mismatch(volume, claim).empty()) return false;
     if (claim.spec.selector && !matches(*claim.spec.selector, volume.metadata.labels)) return false;
-    if (amount(volume.spec.capacity) < amount(claim.spec.resources.requests)) return false;
     const bool anywhere = !volume.spec.node_affinity || !volume.spec.node_affinity->required;
     return anywhere || !node || matches(*volume.spec.node_affinity->required, *node);
 }
@@ -52,8 +66,9 @@ std::shared_ptr<const PersistentVolume> choose_volume(const std::vector<std::sha
     std::shared_ptr<const PersistentVolume> best;
     for (const auto& volume : volumes) {
         if (is_reserved_for(*volume, claim)) {
-            // Its maker has promised it, so class and size do not matter; what the pod could not work with does.
-            if (!volume->metadata.deletion_timestamp && amount(volume->spec.capacity) >= amount(claim.spec.resources.requests))
+            // Its maker has promised it, so the class does not matter; what the pod could not work with does.
+            if (!volume->metadata.deletion_timestamp && amount(volume->spec.capacity) >= amount(claim.spec.resources.requests) &&
+                has_same_mode(*volume, claim) && has_same_attributes(*volume, claim))
                 return volume;
             continue;
         }

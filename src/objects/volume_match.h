@@ -12,6 +12,10 @@ namespace porthole::objects {
 const std::string& class_of(const api::core::v1::PersistentVolumeClaim& claim);
 /// Whether the volume is meant for this very claim and no other: by uid, or by name where its maker did not know the uid.
 bool is_reserved_for(const api::core::v1::PersistentVolume& volume, const api::core::v1::PersistentVolumeClaim& claim);
+/// Why the volume cannot be the one that the claim asks for by name, in upstream's words; "" where it can.
+std::string mismatch(const api::core::v1::PersistentVolume& volume, const api::core::v1::PersistentVolumeClaim& claim);
+/// Block devices and file systems do not stand for each other.
+bool has_same_mode(const api::core::v1::PersistentVolume& volume, const api::core::v1::PersistentVolumeClaim& claim);
 /// Whether the volume suits the claim, bound to another or not: class, modes, labels, size, and the node that was chosen (null: none was).
 bool fits(const api::core::v1::PersistentVolume& volume, const api::core::v1::PersistentVolumeClaim& claim,
           const api::core::v1::Node* node);

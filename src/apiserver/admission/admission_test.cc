@@ -258,6 +258,9 @@ TEST_F(Admission, StorageIsProtectedWhileInUse) {
     PersistentVolumeClaim claim = named<PersistentVolumeClaim>("a", "data");
     ASSERT_EQ(create(*plugin, claim), "");
     EXPECT_EQ(claim.metadata.finalizers, std::vector<std::string>{"kubernetes.io/pvc-protection"});
+    api::storage::v1::VolumeAttributesClass attributes = named<api::storage::v1::VolumeAttributesClass>("", "gold");
+    ASSERT_EQ(create(*plugin, attributes), "");
+    EXPECT_EQ(attributes.metadata.finalizers, std::vector<std::string>{"kubernetes.io/vac-protection"});
 }
 
 TEST_F(Admission, NewNodesAreTaintedOnce) {

@@ -74,9 +74,10 @@ class StorageObjectInUseProtection final : public AdmissionPlugin {
 public:
     std::string_view name() const override { return "StorageObjectInUseProtection"; }
     Task<> admit(AdmissionAttributes& attributes) override {
-        const char* finalizer = is_new(attributes, "", "persistentvolumeclaims") ? "kubernetes.io/pvc-protection"
-                                : is_new(attributes, "", "persistentvolumes")    ? "kubernetes.io/pv-protection"
-                                                                                 : nullptr;
+        const char* finalizer = is_new(attributes, "", "persistentvolumeclaims")                  ? "kubernetes.io/pvc-protection"
+                                : is_new(attributes, "", "persistentvolumes")                     ? "kubernetes.io/pv-protection"
+                                : is_new(attributes, "storage.k8s.io", "volumeattributesclasses") ? "kubernetes.io/vac-protection"
+                                                                                                  : nullptr;
         if (!finalizer) co_return {};
         attributes.object->edit_metadata([&](auto& metadata) {
             if (std::ranges::find(metadata.finalizers, finalizer) == metadata.finalizers.end()) metadata.finalizers.push_back(finalizer);

@@ -6,6 +6,7 @@
 #include "api/core_v1.h"
 #include "apiserver/admission/plugins.h"
 #include "apiserver/admission/pod_references.h"
+#include "apiserver/admission/token_audiences.h"
 #include "apiserver/authorization/node_authorizer.h"
 #include "apiserver/request/status.h"
 #include "objects/local_volume.h"
@@ -58,7 +59,7 @@ std::vector<std::string> changed(const Labels& before, const Labels& after) {
 
 class NodeRestriction final : public AdmissionPlugin {
 public:
-    explicit NodeRestriction(const ObjectReader& reader) : reader_(reader) {}
+    NodeRestriction(const ObjectReader& reader, Authorizer& authorizer) : reader_(reader), authorizer_(authorizer) {}
     std::string_view name() const override { return "NodeRestriction"; }
 
     Task<> admit(AdmissionAttributes& attributes) override {
@@ -74,6 +75,10 @@ public:
             refusal = attributes.name == *node ? "" : "node \"" + *node + "\" may only access its own objects of this kind";
         }
         if (!refusal) co_return std::move(refusal).error();
+        if (refusal->empty() && attributes.is("", "serviceaccounts") && attributes.subresource == "token") {
+            refusal = co_await audience(attributes);
+            if (!refusal) co_return std::move(refusal).error();
+        }
         if (!refusal->empty()) co_return admission_forbidden(attributes, *refusal);
         co_return {};
     }
@@ -198,11 +203,36 @@ private:
         return pod->spec.node_name == node ? std::string() : "node requested token bound to a pod scheduled on a different node";
     }
 
+    /// A node gets tokens that its pod needs, and those that a role gives it. Requires: token() has found the pod.
+    Task<std::string> audience(const AdmissionAttributes& attributes) const {
+        using api::authentication::v1::TokenRequest;
+        const auto& spec = attributes.object->view<TokenRequest>().spec;
+        if (spec.audiences.size() > 1) co_return "node may only request 0 or 1 audiences";
+        const std::string wanted = spec.audiences.empty() ? "" : spec.audiences[0];
+        CO_TRY(const auto pod, reader_.find<Pod>(attributes.namespace_, spec.bound_object_ref->name));
+        if (!pod) co_return std::string();
+        CO_TRY(const bool needed, needs_token_for(reader_, *pod, wanted));
+        if (needed) co_return std::string();
+        CO_TRY(const Decision decision, co_await authorizer_.authorize({.user = attributes.user,
+                                                                        .verb = "request-serviceaccounts-token-audience",
+                                                                        .is_resource = true,
+                                                                        .version = "v1",
+                                                                        .resource = wanted,
+                                                                        .namespace_ = attributes.namespace_,
+                                                                        .name = attributes.name}));
+        if (decision.allowed()) co_return std::string();
+        co_return "audience \"" + wanted + "\" not found in pod spec volume, " + attributes.user.name +
+            " is not authorized to request tokens for this audience";
+    }
+
     const ObjectReader& reader_;
+    Authorizer& authorizer_;
 };
 
 }  // namespace
 
-AdmissionPluginPtr make_node_restriction(const AdmissionDependencies& given) { return std::make_unique<NodeRestriction>(given.reader); }
+AdmissionPluginPtr make_node_restriction(const AdmissionDependencies& given) {
+    return std::make_unique<NodeRestriction>(given.reader, given.authorizer);
+}
 
 }  // namespace porthole::apiserver

@@ -1,6 +1,7 @@
 #include "api/authentication_v1.h"
 #include "api/coordination_v1.h"
 #include "api/core_v1.h"
+#include "api/storage_v1.h"
 #include "apiserver/admission/admission_fixture.h"
 
 namespace porthole::apiserver {
@@ -189,7 +190,9 @@ TEST_F(NodeRestrictionTest, ANodeHoldsOnlyItsLease) {
 }
 
 TEST_F(NodeRestrictionTest, ANodeAsksTokensForItsPods) {
-    put(pod_on("n1"));
+    Pod pod = pod_on("n1");
+    pod.spec.volumes.emplace_back().projected.emplace().sources.emplace_back().service_account_token.emplace().path = "token";
+    put(pod);
     const auto ask = [&](const std::string& uid) {
         TokenRequest request = named<TokenRequest>("a", "robot");
         if (!uid.empty())
@@ -202,6 +205,46 @@ TEST_F(NodeRestrictionTest, ANodeAsksTokensForItsPods) {
     EXPECT_NE(ask("uid-of-a-namesake"), "");
     put(pod_on("n2"));
     EXPECT_EQ(ask("uid-web"), "serviceaccounts \"robot\" is forbidden: node requested token bound to a pod scheduled on a different node");
+}
+
+TEST_F(NodeRestrictionTest, ANodeAsksTokensForTheAudiencesThatItsPodNeeds) {
+    const auto ask = [&](std::vector<std::string> audiences) {
+        TokenRequest request = named<TokenRequest>("a", "robot");
+        request.spec.bound_object_ref = BoundObjectReference{.kind = "Pod", .api_version = "v1", .name = "web", .uid = "uid-web"};
+        request.spec.audiences = std::move(audiences);
+        ApiObject body = ApiObject::of(request);
+        return pass(*plugin_, AdmissionOperation::Create, request.metadata, ServiceAccount::kind(), &body, nullptr, "token");
+    };
+    const auto refusal = [](const std::string& audience) {
+        return "serviceaccounts \"robot\" is forbidden: audience \"" + audience +
+               "\" not found in pod spec volume, system:node:n1 is not authorized to request tokens for this audience";
+    };
+    Pod pod = pod_on("n1");
+    put(pod);
+    EXPECT_EQ(ask({}), refusal(""));
+    EXPECT_EQ(ask({"vault"}), refusal("vault"));
+    EXPECT_EQ(ask({"vault", "more"}), "serviceaccounts \"robot\" is forbidden: node may only request 0 or 1 audiences");
+
+    api::storage::v1::CSIDriver driver;
+    driver.metadata.name = "csi.example.com";
+    driver.spec.token_requests = {{.audience = "vault"}};
+    put(driver);
+    pod.spec.volumes.emplace_back().csi.emplace().driver = "csi.example.com";
+    put(pod);
+    EXPECT_EQ(ask({"vault"}), "") << "the driver of an inline volume";
+    EXPECT_EQ(ask({"other"}), refusal("other"));
+
+    pod.spec.volumes[0] = {};
+    pod.spec.volumes[0].persistent_volume_claim.emplace().claim_name = "data";
+    put(pod);
+    EXPECT_EQ(ask({"vault"}), refusal("vault"));
+    PersistentVolume volume = named<PersistentVolume>("", "v");
+    volume.spec.csi.emplace().driver = "csi.example.com";
+    put(volume);
+    PersistentVolumeClaim claim = named<PersistentVolumeClaim>("a", "data");
+    claim.spec.volume_name = "v";
+    put(claim);
+    EXPECT_EQ(ask({"vault"}), "") << "the driver of a claim's volume";
 }
 
 }  // namespace

@@ -72,17 +72,22 @@ public:
         CO_TRY(const auto quotas, reader_.list<ResourceQuota>(attributes.namespace_));
         if (quotas.empty()) co_return {};
 
-        ResourceAmounts wanted = usage_of(attributes.kind, *attributes.object);
+        const ResourceAmounts whole = usage_of(attributes.kind, *attributes.object);
+        ResourceAmounts wanted = whole;
         if (update && attributes.old_object)
             for (const auto& [resource, amount] : usage_of(attributes.kind, *attributes.old_object)) wanted[resource] -= amount;
         std::erase_if(wanted, [](const auto& item) { return item.second.sign() <= 0; });
+        const ResourceAmounts more = wanted;
         for (const auto& quota : quotas) {
-            if (!concerns(*quota, attributes)) continue;
+            if (!concerns(*quota, *attributes.object)) continue;
+            // An update may bring an object into a quota's scopes.
+            const bool enters = update && attributes.old_object && !concerns(*quota, *attributes.old_object);
+            if (enters) wanted = whole;
             if (create && attributes.object->is<Pod>()) {
                 if (const std::string missing = unstated(*quota, attributes.object->view<Pod>()); !missing.empty())
                     co_return admission_forbidden(attributes, "failed quota: " + quota->metadata.name + ": must specify " + missing);
             }
-            CO_TRY_VOID(check(*quota, attributes, wanted));
+            CO_TRY_VOID(check(*quota, attributes, enters ? whole : more));
         }
         if (!attributes.dry_run && !wanted.empty()) reserve(attributes, std::move(wanted));
         co_return {};
@@ -118,9 +123,10 @@ private:
         return objects::usage_of_kind(kind);
     }
 
-    static bool concerns(const ResourceQuota& quota, const AdmissionAttributes& attributes) {
-        if (!objects::counts_only_pods(quota.spec)) return true;
-        return attributes.object->is<Pod>() && objects::covers(quota.spec, attributes.object->view<Pod>());
+    static bool concerns(const ResourceQuota& quota, const ApiObject& object) {
+        if (object.is<Pod>()) return objects::covers(quota.spec, object.view<Pod>());
+        if (object.is<PersistentVolumeClaim>()) return objects::covers(quota.spec, object.view<PersistentVolumeClaim>());
+        return !objects::has_scopes(quota.spec);
     }
 
     Result<void> check(const ResourceQuota& quota, const AdmissionAttributes& attributes, const ResourceAmounts& wanted) {
@@ -151,7 +157,8 @@ private:
             for (const auto& service : services) used += objects::usage_of(*service);
         } else if (attributes.object->is<PersistentVolumeClaim>()) {
             TRY(const auto claims, reader_.list<PersistentVolumeClaim>(space));
-            for (const auto& claim : claims) used += objects::usage_of(*claim);
+            for (const auto& claim : claims)
+                if (objects::covers(quota.spec, *claim)) used += objects::usage_of(*claim);
         } else {
             TRY(const std::size_t count, reader_.count(attributes.kind, space));
             for (const auto& [resource, one] : objects::usage_of_kind(attributes.kind))
@@ -169,7 +176,7 @@ private:
         for (const Reservation& reserved : reservations_) {
             if (reserved.namespace_ != attributes.namespace_ || reserved.kind != &attributes.kind) continue;
             if (reserved.revision != store::Revision() && is_of(reserved, attributes, attributes.object->name())) continue;
-            if (reserved.object.is<Pod>() && !objects::covers(quota.spec, reserved.object.view<Pod>())) continue;
+            if (!concerns(quota, reserved.object)) continue;
             used += reserved.wanted;
         }
         return used;

@@ -43,6 +43,26 @@ TEST_F(ResourceQuotaTest, RefusesWhatWouldExceedTheQuotaInKubernetesWords) {
     EXPECT_EQ(create(*plugin_, map("m")), "");
 }
 
+TEST_F(ResourceQuotaTest, AClaimMayComeIntoAQuotasScopeLater) {
+    quota({{"persistentvolumeclaims", "1"}}, {"VolumeAttributesClass"});
+    const auto claim = [](const char* name, std::optional<std::string> attributes) {
+        PersistentVolumeClaim made;
+        made.metadata.namespace_ = "ns";
+        made.metadata.name = name;
+        made.spec.volume_attributes_class_name = std::move(attributes);
+        return made;
+    };
+    put(claim("a", "gold"));
+    EXPECT_EQ(create(*plugin_, claim("b", std::nullopt)), "");
+    const std::string refusal =
+        "persistentvolumeclaims \"b\" is forbidden: exceeded quota: q, requested: persistentvolumeclaims=1, used: "
+        "persistentvolumeclaims=1, limited: persistentvolumeclaims=1";
+    EXPECT_EQ(create(*plugin_, claim("b", "silver")), refusal);
+    put(claim("b", std::nullopt));
+    EXPECT_EQ(update(*plugin_, claim("b", std::nullopt), claim("b", "silver")), refusal);
+    EXPECT_EQ(update(*plugin_, claim("a", "gold"), claim("a", "silver")), "") << "it is counted already";
+}
+
 TEST_F(ResourceQuotaTest, CountsEveryKindByName) {
     quota({{"count/configmaps", "1"}});
     put(map("a"));

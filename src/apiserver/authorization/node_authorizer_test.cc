@@ -128,6 +128,30 @@ TEST_F(NodeAuthorizerTest, ReachesVolumesByTheClaimsOfItsPodsOnly) {
     EXPECT_FALSE(allows(ask("n2", "get", "volumeattachments", "", "at", "storage.k8s.io")));
 }
 
+TEST_F(NodeAuthorizerTest, ReachesSecretsOfVolumesThatItMounts) {
+    const auto secret = [&](const std::string& node, const std::string& name) {
+        return allows(ask(node, "get", "secrets", "storage", name));
+    };
+    PersistentVolume volume = named<PersistentVolume>("", "v");
+    auto& csi = volume.spec.csi.emplace();
+    csi.driver = "csi.example.com";
+    csi.node_stage_secret_ref = SecretReference{.name = "stage", .namespace_ = "storage"};
+    csi.controller_publish_secret_ref = SecretReference{.name = "control", .namespace_ = "storage"};
+    volume.spec.claim_ref.emplace() = {.namespace_ = "a", .name = "data"};
+    put(volume);
+    EXPECT_FALSE(secret("n1", "stage")) << "the claim has no volume";
+    PersistentVolumeClaim claim = named<PersistentVolumeClaim>("a", "data");
+    claim.spec.volume_name = "v";
+    put(claim);
+    EXPECT_TRUE(secret("n1", "stage"));
+    EXPECT_FALSE(secret("n2", "stage")) << "another node";
+    EXPECT_FALSE(secret("n1", "control")) << "for the driver's controller";
+    EXPECT_FALSE(allows(ask("n1", "update", "secrets", "storage", "stage")));
+    volume.spec.claim_ref->name = "other";
+    put(volume);
+    EXPECT_FALSE(secret("n1", "stage")) << "the volume is not the claim's, whatever the claim says";
+}
+
 TEST_F(NodeAuthorizerTest, FollowsVolumesWhoseDataAreOnIt) {
     PersistentVolume volume = named<PersistentVolume>("", "v");
     volume.metadata.labels["local.porthole.io/node"] = "n1";

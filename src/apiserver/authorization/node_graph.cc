@@ -92,6 +92,19 @@ bool NodeGraph::reaches(std::string_view node, std::string_view resource, std::s
     return found != reached_.end() && found->second.contains(thing(resource, namespace_, name));
 }
 
+std::vector<std::pair<std::string, std::string>> NodeGraph::reached(std::string_view node, std::string_view resource) const {
+    std::vector<std::pair<std::string, std::string>> found;
+    const auto things = reached_.find(node);
+    if (things == reached_.end()) return found;
+    const std::string start = std::string(resource) + "/";
+    for (auto one = things->second.lower_bound(start); one != things->second.end() && one->first.starts_with(start); ++one) {
+        const std::string_view place = std::string_view(one->first).substr(start.size());
+        const std::size_t slash = place.find('/');
+        found.emplace_back(place.substr(0, slash), place.substr(slash + 1));
+    }
+    return found;
+}
+
 bool NodeGraph::holds_pod(std::string_view node, std::string_view key) const {
     const auto found = pods_.find(key);
     return found != pods_.end() && found->second.node == node;

@@ -155,6 +155,29 @@ TEST(ClaimRules, RefuseInKubernetesWords) {
     EXPECT_EQ(rules.update("spec: {volumeName: v}"), "") << "bound once";
 }
 
+TEST(ClaimRules, AttributesMayChangeButNotGoAway) {
+    RulesOf rules("", "v1", "PersistentVolumeClaim", "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}");
+    // Create clears the status, so that the rule is asked with one of a bound claim.
+    EXPECT_EQ(rules.update("spec: {volumeAttributesClassName: gold}").substr(0, 15), "spec: Forbidden") << "not bound";
+    EXPECT_EQ(rules.create("spec: {volumeAttributesClassName: Gold}").substr(0, 53),
+              "spec.volumeAttributesClassName: Invalid value: \"Gold\"");
+}
+
+TEST(ClaimRules, GrowthIsToldInKnownWords) {
+    RulesOf rules("", "v1", "PersistentVolumeClaim", "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}");
+    const auto status = [&](const char* change) { return rules.update_status("{}", change); };
+    EXPECT_EQ(
+        status("status: {allocatedResources: {storage: 2Gi, example.com/x: 1}, allocatedResourceStatuses: {storage: NodeResizePending}}"),
+        "");
+    EXPECT_EQ(status("status: {allocatedResourceStatuses: {storage: Soon}}"),
+              "status.allocatedResourceStatuses: Unsupported value: \"storage\": supported values: \"ControllerResizeInProgress\", "
+              "\"ControllerResizeInfeasible\", \"NodeResizeInProgress\", \"NodeResizeInfeasible\", \"NodeResizePending\"");
+    EXPECT_EQ(status("status: {allocatedResources: {cpu: 1}}"),
+              "status.allocatedResources: Unsupported value: \"cpu\": supported values: \"storage\"");
+    EXPECT_EQ(status("status: {capacity: {storage: -1}}"),
+              "status.capacity[storage]: Invalid value: \"-1\": must be a valid resource quantity");
+}
+
 TEST(VolumeRules, RefuseInKubernetesWords) {
     RulesOf rules("", "v1", "PersistentVolume", "spec: {accessModes: [ReadWriteOnce], capacity: {storage: 1Gi}, hostPath: {path: /data}}");
     EXPECT_EQ(rules.created().string_at({"spec", "persistentVolumeReclaimPolicy"}), "Retain");
@@ -165,6 +188,11 @@ TEST(VolumeRules, RefuseInKubernetesWords) {
                    {"two sources", "spec: {nfs: {server: s, path: /x}}", "spec.nfs: Forbidden: may not specify more than 1 volume type"},
                    {"a driver's volume without handle", "spec: {hostPath: null, csi: {driver: csi.example.com, volumeHandle: ''}}",
                     "spec.csi.volumeHandle: Required value"},
+                   {"a driver's secret without namespace",
+                    "spec: {hostPath: null, csi: {driver: csi.example.com, volumeHandle: h, nodePublishSecretRef: {name: s}}}",
+                    "spec.csi.nodePublishSecretRef.namespace: Required value"},
+                   {"attributes of no driver", "spec: {volumeAttributesClassName: gold}",
+                    "spec.csi: Required value: has to be specified when using volumeAttributesClassName"},
                    {"a local disk anywhere", "spec: {hostPath: null, local: {path: /d}}",
                     "spec.nodeAffinity: Required value: Local volume requires node affinity"},
                    {"recycled root", "spec: {hostPath: {path: /}, persistentVolumeReclaimPolicy: Recycle}",
@@ -172,6 +200,13 @@ TEST(VolumeRules, RefuseInKubernetesWords) {
                });
     EXPECT_EQ(rules.update("spec: {hostPath: {path: /other}}").substr(0, 93),
               "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creati");
+    RulesOf disks("", "v1", "PersistentVolume",
+                  "spec: {accessModes: [ReadWriteOnce], capacity: {storage: 1Gi}, csi: {driver: csi.example.com, volumeHandle: h}}");
+    EXPECT_EQ(disks.update("spec: {csi: {controllerExpandSecretRef: {name: s, namespace: ns}}}"), "");
+    EXPECT_NE(disks.update("spec: {csi: {nodeExpandSecretRef: {name: s, namespace: ns}}}"), "");
+    EXPECT_EQ(disks.update("spec: {volumeAttributesClassName: gold}", "spec: {volumeAttributesClassName: silver}"), "");
+    EXPECT_EQ(disks.update("spec: {volumeAttributesClassName: gold}", "spec: {volumeAttributesClassName: null}"),
+              "spec.volumeAttributesClassName: Forbidden: update from non-nil value to nil is forbidden");
 }
 
 // --- Devices ---
@@ -204,6 +239,12 @@ TEST(CsiRules, RefuseInKubernetesWords) {
               "[spec.tokenRequests[1].audience: Duplicate value: \"a\", spec.tokenRequests[1].expirationSeconds: Invalid value: 5: may not "
               "specify a "
               "duration less than 10 minutes]");
+    EXPECT_EQ(
+        drivers.create("spec: {serviceAccountTokenInSecrets: true}"),
+        "spec.serviceAccountTokenInSecrets: Invalid value: true: serviceAccountTokenInSecrets is set but no tokenRequests are specified");
+    EXPECT_TRUE(drivers.created("spec: {preventPodSchedulingIfMissing: true}").at_path({"spec", "preventPodSchedulingIfMissing"}) ==
+                nullptr)
+        << "its feature gate is off";
     EXPECT_EQ(drivers.update("spec: {attachRequired: false}"), "spec.attachedRequired: Invalid value: false: field is immutable");
 
     RulesOf nodes("storage.k8s.io", "v1", "CSINode", "spec: {drivers: [{name: csi.example.com, nodeID: n1}]}");
@@ -218,6 +259,13 @@ TEST(CsiRules, RefuseInKubernetesWords) {
     EXPECT_EQ(attachments.create("spec: {source: {persistentVolumeName: null}}"),
               "spec.source: Required value: must specify exactly one of inlineVolumeSpec and persistentVolumeName");
     EXPECT_NE(attachments.update("spec: {nodeName: n2}").find("field is immutable"), std::string::npos);
+    EXPECT_EQ(attachments.create("spec: {source: {persistentVolumeName: null, inlineVolumeSpec: {accessModes: [ReadWriteOnce], "
+                                 "csi: {driver: csi.example.com, volumeHandle: h}}}}"),
+              "");
+    EXPECT_EQ(attachments.create("spec: {source: {persistentVolumeName: null, inlineVolumeSpec: {accessModes: [ReadWriteOnce], "
+                                 "capacity: {storage: 1Gi}, nfs: {server: s, path: /x}}}}"),
+              "[spec.source.inlineVolumeSpec.capacity: Forbidden: may not be specified in the context of inline volumes, "
+              "spec.source.inlineVolumeSpec.csi: Required value: has to be specified in the context of inline volumes]");
 }
 
 // --- Policy and scheduling ---

@@ -334,6 +334,8 @@ Result<Value> FakeApi::update_object(const Target& target, Value object) {
     Value next = old;
     if (target.subresource == "status") {
         next["status"] = at(object, "status");
+        if (const Value* annotations = object.at_path({"metadata", "annotations"}))
+            next.ensure_path({"metadata", "annotations"}) = *annotations;
     } else if (target.subresource == "approval") {
         next["status"]["conditions"] = at(at(object, "status"), "conditions");
     } else if (target.subresource == "finalize") {

@@ -1,7 +1,13 @@
 #include "controllers/persistent_volume/volume_binder.h"
 
+#include <algorithm>
+
 #include "base/result.h"
+#include "base/strings.h"
+#include "controllers/persistent_volume/claims_of.h"
+#include "objects/csi_translation.h"
 #include "objects/owners.h"
+#include "objects/pods.h"
 #include "objects/volume_match.h"
 
 namespace porthole::controllers {
@@ -21,11 +27,29 @@ constexpr const char* SelectedNode = "volume.kubernetes.io/selected-node";
 constexpr const char* Provisioner = "volume.kubernetes.io/storage-provisioner";
 constexpr const char* OldProvisioner = "volume.beta.kubernetes.io/storage-provisioner";
 constexpr const char* DefaultClass = "storageclass.kubernetes.io/is-default-class";
-constexpr const char* NoProvisioner = "kubernetes.io/no-provisioner";
+constexpr const char* MigratedTo = "pv.kubernetes.io/migrated-to";
+constexpr const char* InTreeFinalizer = "kubernetes.io/pv-controller";
+/// Provisioners of this prefix were part of Kubernetes.
+constexpr std::string_view InTreePrefix = "kubernetes.io/";
 
 std::string annotation(const api::meta::v1::ObjectMeta& metadata, const char* key) {
     const auto found = metadata.annotations.find(key);
     return found == metadata.annotations.end() ? "" : found->second;
+}
+
+/// Names the driver that took over from the provisioner of the annotations; whether that changed something.
+bool name_driver(std::map<std::string, std::string>& annotations, const std::string& provisioner) {
+    if (provisioner.empty()) return false;
+    const std::string driver = objects::driver_of_in_tree_plugin(provisioner);
+    if (driver.empty()) return annotations.erase(MigratedTo) > 0;
+    return std::exchange(annotations[MigratedTo], driver) != driver;
+}
+
+/// Whether the volume's data are deleted by a program that is not part of the cluster.
+bool has_external_deleter(const PersistentVolume& volume) {
+    const std::string provisioner = annotation(volume.metadata, ProvisionedBy);
+    if (!provisioner.empty() && !provisioner.starts_with(InTreePrefix)) return true;
+    return volume.metadata.annotations.contains(MigratedTo) || volume.spec.csi;
 }
 
 NamespacedName claim_key(const PersistentVolume& volume) { return {volume.spec.claim_ref->namespace_, volume.spec.claim_ref->name}; }
@@ -40,7 +64,8 @@ VolumeBinder::VolumeBinder(Context& context)
       volumes_(context.informers.get<PersistentVolume>()),
       classes_(context.informers.get<StorageClass>()),
       nodes_(context.informers.get<Node>()),
-      by_volume_(claims_.add_index([](const PersistentVolumeClaim& claim) { return std::vector{claim.spec.volume_name}; })) {
+      by_volume_(claims_.add_index([](const PersistentVolumeClaim& claim) { return std::vector{claim.spec.volume_name}; })),
+      pods_by_claim_(depends_on(context.informers.get<api::core::v1::Pod>()).add_index(claims_of)) {
     reconcile_each(claims_);
     reconcile_each(volumes_);
     depends_on(nodes_);
@@ -50,6 +75,7 @@ VolumeBinder::VolumeBinder(Context& context)
             queue().add(claim_key(volume));
         else
             retry_unbound_claims();
+        for (const auto& claim : by_volume_.find(volume.metadata.name)) queue().add(client::key_of(*claim));
     });
     claims_.on_change([this](const PersistentVolumeClaim& claim) {
         if (!claim.spec.volume_name.empty()) queue().add({"", claim.spec.volume_name});
@@ -76,8 +102,21 @@ Task<Requeue> VolumeBinder::reconcile(NamespacedName key) {
 
 // --- claims
 
+Task<bool> VolumeBinder::hand_over(ClaimRef claim) {
+    PersistentVolumeClaim changed = *claim;
+    std::string provisioner = annotation(claim->metadata, Provisioner);
+    if (provisioner.empty()) provisioner = annotation(claim->metadata, OldProvisioner);
+    if (!name_driver(changed.metadata.annotations, provisioner)) co_return false;
+    CO_TRY_VOID(co_await client_.update(std::move(changed)));
+    co_return true;
+}
+
 Task<> VolumeBinder::sync_claim(ClaimRef claim) {
+    CO_TRY(const bool changed, co_await hand_over(claim));
+    if (changed) co_return {};
     if (!claim->spec.volume_name.empty()) co_return co_await sync_bound_claim(claim);
+    if (!annotation(claim->metadata, BindCompleted).empty())
+        co_return co_await lose(claim, "ClaimLost", "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!");
     const auto node = selected_node(*claim);
     const bool early = waits_for_consumer(*claim) && !node;
     const VolumeRef volume = objects::choose_volume(volumes_.list(), *claim, node.get());
@@ -101,13 +140,8 @@ Task<> VolumeBinder::sync_bound_claim(ClaimRef claim) {
         events_.warning(*claim, "FailedBinding", "volume \"" + volume->metadata.name + "\" already bound to a different claim.");
         co_return co_await set_pending(claim);
     }
-    if (free && was_bound) {
-        co_return co_await lose(claim, "ClaimLost", "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!");
-    }
-    if (!was_bound && !objects::fits(*volume, *claim, nullptr)) {
-        events_.warning(
-            *claim, "VolumeMismatch",
-            "Cannot bind to requested volume \"" + volume->metadata.name + "\": its class, size or modes are not what the claim asks for");
+    if (const std::string why = free && !was_bound ? objects::mismatch(*volume, *claim) : ""; !why.empty()) {
+        events_.warning(*claim, "VolumeMismatch", "Cannot bind to requested volume \"" + volume->metadata.name + "\": " + why);
         co_return co_await set_pending(claim);
     }
     co_return co_await bind(claim, volume);
@@ -135,6 +169,8 @@ Task<> VolumeBinder::bind(ClaimRef claim, VolumeRef volume) {
     status.phase = "Bound";
     status.access_modes = taken.spec.access_modes;
     if (bound.status.phase != "Bound") status.capacity = taken.spec.capacity;
+    // Later only the driver's resizer knows which attributes the volume has.
+    if (bound.status.phase == "Pending") status.current_volume_attributes_class_name = taken.spec.volume_attributes_class_name;
     if (status == bound.status) co_return {};
     bound.status = std::move(status);
     CO_TRY_VOID(co_await client_.update_status(std::move(bound)));
@@ -148,6 +184,7 @@ Task<> VolumeBinder::lose(ClaimRef claim, std::string reason, std::string messag
     lost.status.phase = "Lost";
     lost.status.access_modes.clear();
     lost.status.capacity.clear();
+    lost.status.current_volume_attributes_class_name.reset();
     CO_TRY_VOID(co_await client_.update_status(std::move(lost)));
     events_.warning(*claim, std::move(reason), std::move(message));
     co_return {};
@@ -200,15 +237,27 @@ Task<> VolumeBinder::wait_for_volume(ClaimRef claim) {
         co_return {};
     }
     if (waits_for_consumer(*claim) && annotation(claim->metadata, SelectedNode).empty()) {
-        events_.normal(*claim, "WaitForFirstConsumer", "waiting for first consumer to be created before binding");
+        tell_waiting_for_consumer(*claim);
         co_return {};
     }
-    if (found->provisioner == NoProvisioner) {
-        events_.normal(*claim, "FailedBinding",
-                       "no persistent volume of storage class \"" + name + "\" fits this claim, and the class has no provisioner");
+    const std::string driver = objects::driver_of_in_tree_plugin(found->provisioner);
+    if (driver.empty() && found->provisioner.starts_with(InTreePrefix)) {  // kubernetes.io/no-provisioner, for example
+        events_.warning(*claim, "ProvisioningFailed", "no volume plugin matched name: " + found->provisioner);
         co_return {};
     }
-    co_return co_await ask_provisioner(claim, found->provisioner);
+    co_return co_await ask_provisioner(claim, driver.empty() ? found->provisioner : driver);
+}
+
+void VolumeBinder::tell_waiting_for_consumer(const PersistentVolumeClaim& claim) {
+    std::vector<std::string> pods;
+    for (const auto& pod : pods_by_claim_.find(client::key_of(claim).text()))
+        if (pod->spec.node_name.empty() && !objects::is_terminal(*pod) && !objects::is_terminating(*pod))
+            pods.push_back(pod->metadata.name);
+    if (pods.empty())
+        events_.normal(claim, "WaitForFirstConsumer", "waiting for first consumer to be created before binding");
+    else
+        events_.normal(claim, "WaitForPodScheduled",
+                       "waiting for pod" + std::string(pods.size() > 1 ? "s " : " ") + join(pods, ",") + " to be scheduled");
 }
 
 Task<> VolumeBinder::ask_provisioner(ClaimRef claim, std::string provisioner) {
@@ -216,6 +265,7 @@ Task<> VolumeBinder::ask_provisioner(ClaimRef claim, std::string provisioner) {
         PersistentVolumeClaim asking = *claim;
         asking.metadata.annotations[Provisioner] = provisioner;
         asking.metadata.annotations[OldProvisioner] = provisioner;
+        name_driver(asking.metadata.annotations, provisioner);
         CO_TRY_VOID(co_await client_.update(std::move(asking)));
     }
     events_.normal(*claim, "ExternalProvisioning",
@@ -227,7 +277,20 @@ Task<> VolumeBinder::ask_provisioner(ClaimRef claim, std::string provisioner) {
 
 // --- volumes
 
+/// What an in-tree provisioner has made is deleted by the driver that took over, which has a finalizer of its own.
+Task<bool> VolumeBinder::hand_over(VolumeRef volume) {
+    PersistentVolume changed = *volume;
+    const std::string provisioner = annotation(volume->metadata, ProvisionedBy);
+    name_driver(changed.metadata.annotations, provisioner);
+    if (!objects::driver_of_in_tree_plugin(provisioner).empty()) std::erase(changed.metadata.finalizers, InTreeFinalizer);
+    if (changed.metadata == volume->metadata) co_return false;
+    CO_TRY_VOID(co_await client_.update(std::move(changed)));
+    co_return true;
+}
+
 Task<> VolumeBinder::sync_volume(VolumeRef volume) {
+    CO_TRY(const bool changed, co_await hand_over(volume));
+    if (changed) co_return {};
     if (!volume->spec.claim_ref) co_return co_await set_phase(volume, "Available");
     const std::string& uid = volume->spec.claim_ref->uid;
     if (uid.empty()) co_return co_await set_phase(volume, "Available");  // kept for a claim that may come
@@ -243,10 +306,22 @@ Task<> VolumeBinder::sync_volume(VolumeRef volume) {
     }
     if (claim->spec.volume_name == volume->metadata.name) co_return co_await set_phase(volume, "Bound");
     if (claim->spec.volume_name.empty()) {
+        if (!objects::has_same_mode(*volume, *claim)) {
+            events_.warning(*volume, "VolumeMismatch",
+                            "Cannot bind PersistentVolume to requested PersistentVolumeClaim \"" + claim->metadata.name +
+                                "\" due to incompatible volumeMode.");
+            events_.warning(*claim, "VolumeMismatch",
+                            "Cannot bind PersistentVolume \"" + volume->metadata.name +
+                                "\" to requested PersistentVolumeClaim due to incompatible volumeMode.");
+            co_return {};
+        }
         queue().add(client::key_of(*claim));
         co_return {};
     }
-    // The claim has found another one. What we have promised, we take back; what a person has promised stays.
+    // The claim has found another one. What was made for it is not needed; what we have promised, we take back; what a person has promised
+    // stays.
+    const bool made_for_it = !annotation(volume->metadata, ProvisionedBy).empty();
+    if (made_for_it && volume->spec.persistent_volume_reclaim_policy == "Delete") co_return co_await release(volume);
     if (annotation(volume->metadata, BoundByController).empty()) co_return {};
     PersistentVolume freed = *volume;
     freed.spec.claim_ref.reset();
@@ -257,8 +332,8 @@ Task<> VolumeBinder::sync_volume(VolumeRef volume) {
 
 Task<> VolumeBinder::release(VolumeRef volume) {
     const std::string& policy = volume->spec.persistent_volume_reclaim_policy;
-    if (policy == "Retain" || !annotation(volume->metadata, ProvisionedBy).empty()) co_return co_await set_phase(volume, "Released");
     if (volume->status.phase == "Failed") co_return {};
+    if (policy == "Retain" || (policy == "Delete" && has_external_deleter(*volume))) co_return co_await set_phase(volume, "Released");
     const std::string what = policy == "Delete" ? "deletable" : "recyclable";
     const std::string message = "no " + what + " volume plugin matched: no provisioner of this cluster created \"" + volume->metadata.name +
                                 "\"; delete it, or set persistentVolumeReclaimPolicy to Retain";

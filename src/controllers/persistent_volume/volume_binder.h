@@ -26,6 +26,10 @@ private:
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
 
+    /// Says whether it has changed the annotations or finalizers of an in-tree volume or claim, after which it comes back.
+    Task<bool> hand_over(ClaimRef claim);
+    Task<bool> hand_over(VolumeRef volume);
+
     Task<> sync_claim(ClaimRef claim);
     Task<> sync_bound_claim(ClaimRef claim);
     Task<> bind(ClaimRef claim, VolumeRef volume);
@@ -33,13 +37,14 @@ private:
     /// Nothing fits: says why, or asks the class's provisioner.
     Task<> wait_for_volume(ClaimRef claim);
     Task<> ask_provisioner(ClaimRef claim, std::string provisioner);
+    void tell_waiting_for_consumer(const PersistentVolumeClaim& claim);
     /// For claims that came before there was one.
     std::string default_class() const;
     bool waits_for_consumer(const PersistentVolumeClaim& claim) const;
     std::shared_ptr<const Node> selected_node(const PersistentVolumeClaim& claim) const;
 
     Task<> sync_volume(VolumeRef volume);
-    /// Its claim no longer exists.
+    /// Its claim no longer exists, or has another volume.
     Task<> release(VolumeRef volume);
     Task<> set_phase(VolumeRef volume, std::string phase, std::string reason = "", std::string message = "");
     Task<> set_pending(ClaimRef claim);
@@ -52,6 +57,7 @@ private:
     client::Informer<StorageClass>& classes_;
     client::Informer<Node>& nodes_;
     client::Informer<PersistentVolumeClaim>::Index by_volume_;  // "" for those that have none
+    client::Informer<api::core::v1::Pod>::Index pods_by_claim_;
 };
 
 }  // namespace porthole::controllers

@@ -219,6 +219,122 @@ TEST_F(VolumeBinderTest, AsksTheProvisionerThatTheClassNames) {
     EXPECT_TRUE(told_of("ExternalProvisioning: Waiting for a volume to be created either by the external provisioner 'csi.example.test'"));
 }
 
+TEST_F(VolumeBinderTest, LeavesVolumesOfCsiDriversToTheirProvisioner) {
+    auto disk = volume("v", "1Gi");
+    disk.spec.persistent_volume_reclaim_policy = "Delete";
+    disk.spec.csi.emplace() = {.driver = "csi.example.test", .volume_handle = "h"};
+    api.put(disk);
+    api.put(claim("c", "1Gi"));
+    run<VolumeBinder>();
+    pass(1s);
+    api.erase<PersistentVolumeClaim>({"ns", "c"});
+    pass(1s);
+    EXPECT_EQ(volume_now("v").status.phase, "Released") << "its provisioner deletes it";
+}
+
+TEST_F(VolumeBinderTest, AVolumeThatWasMadeForAClaimWithAnotherIsReleased) {
+    api.put(volume("v", "1Gi"));
+    api.put(claim("c", "1Gi"));
+    run<VolumeBinder>();
+    pass(1s);
+    auto late = volume("late", "1Gi");
+    late.metadata.annotations["pv.kubernetes.io/provisioned-by"] = "csi.example.test";
+    late.spec.persistent_volume_reclaim_policy = "Delete";
+    late.spec.claim_ref = objects::object_reference(claim_now("c"));
+    api.put(late);
+    pass(1s);
+    EXPECT_EQ(volume_now("late").status.phase, "Released");
+    EXPECT_EQ(state("c"), "Bound v Bound");
+}
+
+TEST_F(VolumeBinderTest, AsksTheDriverThatTookOverFromAnInTreeProvisioner) {
+    put_class("old", "kubernetes.io/aws-ebs");
+    put_class("none", "kubernetes.io/no-provisioner");
+    api.put(claim("c", "1Gi", "old"));
+    api.put(claim("d", "1Gi", "none"));
+    auto asked = claim("e", "1Gi", "old");
+    asked.metadata.annotations["volume.beta.kubernetes.io/storage-provisioner"] = "kubernetes.io/aws-ebs";
+    api.put(asked);
+    auto made = volume("v", "1Gi", "old");
+    made.metadata.annotations["pv.kubernetes.io/provisioned-by"] = "kubernetes.io/aws-ebs";
+    made.metadata.finalizers = {"kubernetes.io/pv-controller", "kubernetes.io/pv-protection"};
+    api.put(made);
+    run<VolumeBinder>();
+    pass(1s);
+    EXPECT_EQ(volume_now("v").metadata.annotations.at("pv.kubernetes.io/migrated-to"), "ebs.csi.aws.com");
+    EXPECT_EQ(volume_now("v").metadata.finalizers, std::vector<std::string>{"kubernetes.io/pv-protection"});
+    pass(1s);
+    api.erase<PersistentVolume>({"", "v"});
+    EXPECT_TRUE(told_of("ExternalProvisioning: Waiting for a volume to be created either by the external provisioner 'ebs.csi.aws.com'"));
+    EXPECT_TRUE(has_event("ProvisioningFailed: no volume plugin matched name: kubernetes.io/no-provisioner"));
+}
+
+TEST_F(VolumeBinderTest, NamesThePodsThatWaitForANode) {
+    put_class("late", "csi.example.test", "WaitForFirstConsumer");
+    api.put(claim("c", "1Gi", "late"));
+    Pod pod;
+    pod.metadata.namespace_ = "ns";
+    pod.metadata.name = "p";
+    auto& data = pod.spec.volumes.emplace_back();
+    data.name = "data";
+    data.persistent_volume_claim.emplace().claim_name = "c";
+    api.put(pod);
+    run<VolumeBinder>();
+    pass(1s);
+    EXPECT_TRUE(has_event("WaitForPodScheduled: waiting for pod p to be scheduled"));
+}
+
+TEST_F(VolumeBinderTest, SaysWhyAVolumeThatWasAskedForDoesNotFit) {
+    auto block = volume("block", "5Gi");
+    block.spec.volume_mode = "Block";
+    auto tuned = volume("tuned", "5Gi");
+    tuned.spec.volume_attributes_class_name = "gold";
+    for (const auto& made : {volume("small", "1Gi"), volume("classy", "5Gi", "fast"), block, tuned}) {
+        api.put(made);
+        auto asking = claim("c-" + made.metadata.name, "3Gi");
+        asking.spec.volume_name = made.metadata.name;
+        api.put(asking);
+    }
+    auto shared = claim("shared", "1Gi");
+    shared.spec.volume_name = "small";
+    shared.spec.access_modes = {"ReadWriteMany"};
+    api.put(shared);
+    run<VolumeBinder>();
+    pass(1s);
+    for (const char* text :
+         {"\"small\": requested PV is too small", "\"classy\": storageClassName does not match", "\"block\": incompatible volumeMode",
+          "\"tuned\": volumeAttributesClassName does not match", "\"small\": incompatible accessMode"})
+        EXPECT_TRUE(has_event(std::string("VolumeMismatch: Cannot bind to requested volume ") + text)) << text;
+}
+
+TEST_F(VolumeBinderTest, AClaimStartsWithTheAttributesOfItsVolume) {
+    auto tuned = volume("tuned", "5Gi");
+    tuned.spec.volume_attributes_class_name = "gold";
+    api.put(tuned);
+    api.put(volume("plain", "1Gi"));
+    auto asking = claim("c", "1Gi");
+    asking.spec.volume_attributes_class_name = "gold";
+    api.put(asking);
+    run<VolumeBinder>();
+    pass(1s);
+    EXPECT_EQ(state("c"), "Bound tuned Bound");
+    EXPECT_EQ(claim_now("c").status.current_volume_attributes_class_name, "gold");
+    api.change<PersistentVolume>({"", "tuned"}, [](auto& volume) { volume.spec.volume_attributes_class_name = "silver"; });
+    pass(1s);
+    EXPECT_EQ(claim_now("c").status.current_volume_attributes_class_name, "gold") << "from then on its resizer says so";
+}
+
+TEST_F(VolumeBinderTest, BindsAVolumeAgainThatHasComeUnbound) {
+    api.put(volume("v", "1Gi"));
+    api.put(claim("c", "1Gi"));
+    run<VolumeBinder>();
+    pass(1s);
+    api.change<PersistentVolume>({"", "v"}, [](auto& volume) { volume.spec.claim_ref.reset(); });
+    pass(1s);
+    EXPECT_EQ(state("c"), "Bound v Bound");
+    EXPECT_TRUE(volume_now("v").spec.claim_ref.has_value());
+}
+
 TEST_F(VolumeBinderTest, AClaimThatCameBeforeTheDefaultClassGetsIt) {
     api.put(claim("c", "1Gi"));
     auto none = claim("none", "1Gi");

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "objects/csi_translation.h"
 #include "objects/local_volume.h"
+#include "schema/json/json.h"
 
 namespace porthole::controllers {
 
@@ -11,6 +13,7 @@ using client::Requeue;
 
 namespace {
 
+constexpr const char* Resizer = "volume.kubernetes.io/storage-resizer";
 constexpr const char* Pending = "FileSystemResizePending";
 
 Quantity storage_of(const std::map<std::string, Quantity>& amounts) {
@@ -37,12 +40,29 @@ Task<Requeue> VolumeExpander::reconcile(client::NamespacedName key) {
     if (wanted <= storage_of(claim->status.capacity)) co_return Requeue::never();
     const auto volume = volumes_.find({"", claim->spec.volume_name});
     if (!volume || !volume->spec.claim_ref || volume->spec.claim_ref->uid != claim->metadata.uid) co_return Requeue::never();
+    if (const std::string plugin = objects::in_tree_plugin_of(*volume); !plugin.empty()) {
+        CO_TRY_VOID(co_await hand_over(claim, plugin));
+        co_return Requeue::never();
+    }
     if (!local_volume::is_local(*volume)) {
         events_.normal(*claim, "ExternalExpanding", "waiting for an external controller to expand this PVC");
         co_return Requeue::never();
     }
     CO_TRY_VOID(co_await expand(claim, volume));
     co_return Requeue::never();
+}
+
+Task<> VolumeExpander::hand_over(ClaimRef claim, std::string plugin) {
+    events_.normal(*claim, "ExternalExpanding", "CSI migration enabled for " + plugin + "; waiting for external resizer to expand the pvc");
+    const std::string driver = objects::driver_of_in_tree_plugin(plugin);
+    const auto named = claim->metadata.annotations.find(Resizer);
+    if (named != claim->metadata.annotations.end() && named->second == driver) co_return {};
+    schema::Value patch;
+    patch.ensure_path({"metadata", "resourceVersion"}) = claim->metadata.resource_version;
+    patch.ensure_path({"metadata", "annotations"}) = schema::Value::object({{Resizer, driver}});
+    CO_TRY_VOID(
+        co_await client_.patch<PersistentVolumeClaim>(client::key_of(*claim), client::PatchType::Merge, schema::to_json(patch), "status"));
+    co_return {};
 }
 
 /// First the volume, so that the kubelet knows the size when the claim says that it is its turn.

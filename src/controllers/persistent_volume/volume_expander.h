@@ -16,6 +16,8 @@ private:
     using ClaimRef = std::shared_ptr<const PersistentVolumeClaim>;
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
+    /// The driver that took over from an in-tree plug-in finds by the annotation what is for it.
+    Task<> hand_over(ClaimRef claim, std::string plugin);
     Task<> expand(ClaimRef claim, std::shared_ptr<const PersistentVolume> volume);
 
     client::Client& client_;

@@ -53,5 +53,19 @@ TEST_F(VolumeExpanderTest, OtherDriversExpandThemselves) {
     EXPECT_TRUE(has_event("ExternalExpanding: waiting for an external controller to expand this PVC"));
 }
 
+TEST_F(VolumeExpanderTest, InTreeVolumesAreExpandedByTheDriverThatTookOver) {
+    put_grown("c", "unused");
+    api.change<PersistentVolume>({"", "v-c"}, [](PersistentVolume& volume) {
+        volume.spec.csi.reset();
+        volume.spec.cinder.emplace().volume_id = "id";
+    });
+    run<VolumeExpander>();
+    pass(1s);
+    EXPECT_TRUE(
+        has_event("ExternalExpanding: CSI migration enabled for kubernetes.io/cinder; waiting for external resizer to expand the pvc"));
+    EXPECT_EQ((api.find<PersistentVolumeClaim>({"ns", "c"})->metadata.annotations.at("volume.kubernetes.io/storage-resizer")),
+              "cinder.csi.openstack.org");
+}
+
 }  // namespace
 }  // namespace porthole::controllers

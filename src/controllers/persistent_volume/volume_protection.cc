@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "controllers/persistent_volume/ephemeral_volumes.h"
+#include "controllers/persistent_volume/claims_of.h"
 #include "objects/owners.h"
 
 namespace porthole::controllers {
@@ -15,16 +15,6 @@ constexpr const char* ClaimFinalizer = "kubernetes.io/pvc-protection";
 constexpr const char* VolumeFinalizer = "kubernetes.io/pv-protection";
 
 bool has_ended(const api::core::v1::Pod& pod) { return pod.status.phase == "Succeeded" || pod.status.phase == "Failed"; }
-
-/// "ns/claim" of every claim that the pod uses.
-std::vector<std::string> claims_of(const api::core::v1::Pod& pod) {
-    std::vector<std::string> keys;
-    for (const auto& volume : pod.spec.volumes) {
-        if (volume.persistent_volume_claim) keys.push_back(pod.metadata.namespace_ + "/" + volume.persistent_volume_claim->claim_name);
-        if (volume.ephemeral) keys.push_back(pod.metadata.namespace_ + "/" + ephemeral_claim_name(pod, volume));
-    }
-    return keys;
-}
 
 bool is_held(const api::meta::v1::ObjectMeta& metadata, const char* finalizer) {
     return metadata.deletion_timestamp && objects::has_finalizer(metadata, finalizer);

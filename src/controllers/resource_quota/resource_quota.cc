@@ -50,9 +50,10 @@ ResourceAmounts ResourceQuotaController::used_by_typed_kinds(const ResourceQuota
     const std::string& space = quota.metadata.namespace_;
     for (const auto& pod : pods_.list(space))
         if (objects::covers(quota.spec, *pod)) objects::operator+=(used, objects::usage_of(*pod, loop().wall_now()));
-    if (objects::counts_only_pods(quota.spec)) return used;
+    for (const auto& claim : claims_.list(space))
+        if (objects::covers(quota.spec, *claim)) objects::operator+=(used, objects::usage_of(*claim));
+    if (objects::has_scopes(quota.spec)) return used;
     for (const auto& service : services_.list(space)) objects::operator+=(used, objects::usage_of(*service));
-    for (const auto& claim : claims_.list(space)) objects::operator+=(used, objects::usage_of(*claim));
     return used;
 }
 

@@ -143,6 +143,7 @@ void Cluster::place(PodRef pod, const std::string& node_name, bool assumed) {
     PodClass& pod_class = ensure_class(pod);
     ++pod_class.nodes[node.slot()];
     node.add(pod, &pod_class);
+    count_claims(*pod, true);
     const std::string& uid = pod->uid;
     placements_.emplace(uid, Placement{pod, node.slot(), assumed});
 }
@@ -168,9 +169,25 @@ void Cluster::remove_pod(const std::string& uid) {
     const auto entry = std::ranges::find_if(node.pods(), [&](const auto& one) { return one.pod == placement.pod; });
     PodClass& pod_class = *entry->pod_class;
     node.remove(placement.pod->uid);
+    count_claims(*placement.pod, false);
     if (--pod_class.nodes[placement.slot] == 0) pod_class.nodes.erase(placement.slot);
     if (pod_class.nodes.empty()) drop_class(pod_class);
     drop_if_unused(node);
+}
+
+void Cluster::count_claims(const PodInfo& pod, bool adding) {
+    for (const std::string& claim : pod.claims) {
+        const std::string key = pod.namespace_ + "/" + claim;
+        if (adding)
+            ++claim_uses_[key];
+        else if (--claim_uses_[key] == 0)
+            claim_uses_.erase(key);
+    }
+}
+
+std::uint32_t Cluster::claim_uses(const std::string& claim) const {
+    const auto found = claim_uses_.find(claim);
+    return found == claim_uses_.end() ? 0 : found->second;
 }
 
 bool Cluster::is_assumed(const std::string& uid) const {

@@ -65,6 +65,9 @@ public:
     /// The pod if it is counted on some node, else null.
     PodRef find_pod(const std::string& uid) const;
 
+    /// How often pods that are counted on nodes name the claim "namespace/name".
+    std::uint32_t claim_uses(const std::string& claim) const;
+
     /// A preemptor waits for room on `node`; pods of lower priority may not take it meanwhile.
     void nominate(PodRef pod, const std::string& node);
     void clear_nomination(const std::string& uid);
@@ -97,6 +100,7 @@ private:
     PodClass& ensure_class(const PodRef& pod);
     void drop_class(PodClass& pod_class);
     void topology_changed();
+    void count_claims(const PodInfo& pod, bool adding);
 
     std::vector<std::unique_ptr<NodeInfo>> slots_;
     std::vector<std::uint32_t> free_slots_;
@@ -106,6 +110,7 @@ private:
     std::unordered_map<std::string, std::string> nominations_;        // uid → node
     std::unordered_map<std::string, Labels> namespaces_;
     std::unordered_map<std::string, ImageInfo> images_;
+    std::unordered_map<std::string, std::uint32_t> claim_uses_;  // none is 0
 
     std::unordered_map<std::string, std::unique_ptr<PodClass>> classes_;  // by text
     std::unordered_map<std::string, std::vector<PodClass*>> classes_by_namespace_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "objects/csi_translation.h"
+#include "objects/csi_volume.h"
 #include "objects/owners.h"
 #include "objects/pod_resources.h"
 #include "objects/pods.h"
@@ -219,6 +221,26 @@ bool owned_by_set(const core::Pod& pod) {
     return owner && (owner->kind == "ReplicaSet" || owner->kind == "StatefulSet" || owner->kind == "ReplicationController");
 }
 
+/// Upstream's rules of which disks are the same. Of Ceph's, pods that share one monitor may mean the same cluster.
+void read_disks(const core::Volume& volume, PodInfo& info) {
+    if (const auto& disk = volume.gce_persistent_disk) info.disks.push_back({"gce " + disk->pd_name, disk->read_only});
+    if (const auto& disk = volume.aws_elastic_block_store) info.disks.push_back({"aws " + disk->volume_id, false});
+    if (const auto& disk = volume.iscsi) info.disks.push_back({"iscsi " + disk->iqn, disk->read_only});
+    if (const auto& disk = volume.rbd)
+        for (const std::string& monitor : disk->monitors)
+            info.disks.push_back({"rbd " + monitor + " " + disk->pool + " " + disk->image, disk->read_only});
+}
+
+void read_volume(const core::Pod& pod, const core::Volume& volume, PodInfo& info) {
+    if (volume.persistent_volume_claim) info.claims.push_back(volume.persistent_volume_claim->claim_name);
+    if (volume.ephemeral) info.claims.push_back(pod.metadata.name + "-" + volume.name);
+    read_disks(volume, info);
+    const auto translated = objects::translated_to_csi(volume, info.namespace_);
+    if (!translated || !*translated) return;  // what cannot be translated, the kubelet refuses
+    const auto& source = *(*translated)->spec.csi;
+    info.migrated_volumes.push_back({objects::unique_volume_name(source), source.driver, objects::in_tree_plugin_of(volume)});
+}
+
 }  // namespace
 
 Selector selector(const schema::Box<api::meta::v1::LabelSelector>& from) {
@@ -263,10 +285,7 @@ PodInfo pod_info(const core::Pod& pod) {
     }
     for (const auto& one : pod.spec.topology_spread_constraints) info.spread_constraints.push_back(spread_constraint(one, info.labels));
     info.owned_by_set = owned_by_set(pod);
-    for (const core::Volume& volume : pod.spec.volumes) {
-        if (volume.persistent_volume_claim) info.claims.push_back(volume.persistent_volume_claim->claim_name);
-        if (volume.ephemeral) info.claims.push_back(pod.metadata.name + "-" + volume.name);
-    }
+    for (const core::Volume& volume : pod.spec.volumes) read_volume(pod, volume, info);
     info.device_claims = device_claims(pod);
     return info;
 }

@@ -47,7 +47,8 @@ struct ClusterEvent {
         PodPlaced,       ///< pod, now counted on its node
         PodChanged,      ///< pod (labels or requests of a placed pod)
         PodRemoved,      ///< pod, gone from its node
-        VolumesChanged,  ///< a claim, volume or storage class
+        VolumesChanged,  ///< a claim, volume, storage class, CSIDriver or CSIStorageCapacity
+        VolumeRoomGrew,  ///< a CSINode allows more volumes, or a VolumeAttachment is gone
         DevicesChanged,  ///< a ResourceSlice or DeviceClass, or device_claim
         NamespaceChanged,
     };

@@ -65,6 +65,21 @@ struct SpreadConstraint {
     bool honor_node_affinity = true, honor_node_taints = false;
 };
 
+/// A disk that a pod names itself, and that not every pod may have on one node.
+struct PodDisk {
+    std::string id;  ///< equal for the same disk
+    bool read_only = false;
+    /// Of the same disk one may be written, or all may be read.
+    bool conflicts(const PodDisk& other) const { return id == other.id && !(read_only && other.read_only); }
+};
+
+/// A volume of a pod that is of a CSI driver although the pod names an in-tree type.
+struct MigratedVolume {
+    std::string name;  ///< as in objects/csi_volume.h
+    std::string driver;
+    std::string plugin;  ///< in-tree name
+};
+
 /// An entry of preferredDuringSchedulingIgnoredDuringExecution of the node affinity.
 struct PreferredNodeTerm {
     std::int32_t weight = 0;
@@ -106,8 +121,10 @@ struct PodInfo {
     std::vector<SpreadConstraint> spread_constraints;
     bool owned_by_set = false;        ///< by a ReplicaSet, StatefulSet or ReplicationController
     std::vector<std::string> claims;  ///< PersistentVolumeClaims it mounts
+    std::vector<PodDisk> disks;
+    std::vector<MigratedVolume> migrated_volumes;
     std::vector<PodDeviceClaim> device_claims;
-    std::string affinity_text;        ///< equal texts: equal affinity terms; "" for none
+    std::string affinity_text;  ///< equal texts: equal affinity terms; "" for none
 
     std::string key() const { return namespace_ + "/" + name; }
     /// Whether the node selector and the required node affinity let it run there.

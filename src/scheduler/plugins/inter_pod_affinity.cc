@@ -126,6 +126,7 @@ public:
             case ClusterEvent::Kind::NamespaceChanged:
                 return true;
             case ClusterEvent::Kind::VolumesChanged:
+            case ClusterEvent::Kind::VolumeRoomGrew:
             case ClusterEvent::Kind::DevicesChanged:
                 return false;
         }

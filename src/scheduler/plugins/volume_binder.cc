@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "api/storage_v1.h"
+#include "base/strings.h"
+#include "objects/csi_translation.h"
+#include "objects/selectors.h"
 #include "objects/volume_match.h"
 #include "scheduler/framework/convert.h"
 #include "scheduler/framework/plugin.h"
@@ -19,15 +22,50 @@ using schema::Value;
 
 constexpr const char* NoProvisioner = "kubernetes.io/no-provisioner";
 constexpr const char* SelectedNode = "volume.kubernetes.io/selected-node";
+constexpr const char* MigratedPlugins = "storage.alpha.kubernetes.io/migrated-plugins";
 constexpr Duration LongestVolumeWait = std::chrono::minutes(10);
 
+VolumeInfo::Terms node_terms(const core::PersistentVolume& volume) {
+    if (!volume.spec.node_affinity || !volume.spec.node_affinity->required) return std::nullopt;
+    std::vector<NodeSelectorTerm> terms;
+    for (const auto& term : volume.spec.node_affinity->required->node_selector_terms) terms.push_back(node_term(term));
+    return terms;
+}
+
 VolumeInfo volume_info(const core::PersistentVolume& volume) {
-    VolumeInfo info;
-    if (!volume.spec.node_affinity || !volume.spec.node_affinity->required) return info;
-    info.node_terms.emplace();
-    for (const auto& term : volume.spec.node_affinity->required->node_selector_terms) info.node_terms->push_back(node_term(term));
+    VolumeInfo info{.node_terms = node_terms(volume), .in_tree_plugin = objects::in_tree_plugin_of(volume)};
+    if (info.in_tree_plugin.empty()) return info;
+    const auto translated = objects::translated_to_csi(volume);
+    info.migrated_terms = translated ? node_terms(*translated) : info.node_terms;
     return info;
 }
+
+/// Whether a CSI driver of the node does the work of the in-tree plug-in.
+bool has_migrated(const storage::CSINode& node, const std::string& plugin) {
+    const auto list = node.metadata.annotations.find(MigratedPlugins);
+    if (list == node.metadata.annotations.end()) return false;
+    const auto plugins = split(list->second, ',');
+    return std::ranges::find(plugins, plugin) != plugins.end();
+}
+
+/// Without terms every node is allowed.
+bool allows(const std::vector<core::TopologySelectorTerm>& terms, const Labels& labels) {
+    const auto fits = [&](const core::TopologySelectorLabelRequirement& one) {
+        const auto label = labels.find(one.key);
+        return label != labels.end() && std::ranges::find(one.values, label->second) != one.values.end();
+    };
+    return terms.empty() || std::ranges::any_of(terms, [&](const core::TopologySelectorTerm& term) {
+               return std::ranges::all_of(term.match_label_expressions, fits);
+           });
+}
+
+/// The largest volume that the capacity allows; nothing: unknown.
+const std::optional<Quantity>& volume_limit(const storage::CSIStorageCapacity& capacity) {
+    return capacity.maximum_volume_size ? capacity.maximum_volume_size : capacity.capacity;
+}
+
+std::string for_class(const std::string& name) { return "class " + name; }
+std::string for_claim(const std::string& namespace_, const std::string& name) { return "claim " + namespace_ + "/" + name; }
 
 std::string key_of(const PodInfo& pod, const std::string& claim) { return pod.namespace_ + "/" + claim; }
 
@@ -48,7 +86,15 @@ VolumeBinder::VolumeBinder(const Handle& handle)
     : handle_(handle),
       claim_source_(handle_.context.informers.get<core::PersistentVolumeClaim>()),
       volume_source_(handle_.context.informers.get<core::PersistentVolume>()),
-      classes_(handle_.context.informers.get<storage::StorageClass>()) {
+      unbound_volumes_(volume_source_.add_index([](const core::PersistentVolume& volume) {
+          const auto& reference = volume.spec.claim_ref;
+          return std::vector{reference ? for_claim(reference->namespace_, reference->name) : for_class(volume.spec.storage_class_name)};
+      })),
+      classes_(handle_.context.informers.get<storage::StorageClass>()),
+      drivers_(handle_.context.informers.get<storage::CSIDriver>()),
+      csi_nodes_(handle_.context.informers.get<storage::CSINode>()),
+      capacities_(handle_.context.informers.get<storage::CSIStorageCapacity>()),
+      capacities_of_(capacities_.add_index([](const storage::CSIStorageCapacity& one) { return std::vector{one.storage_class_name}; })) {
     claim_source_.subscribe({.added =
                                  [this](const auto& now) {
                                      claim_seen(*now);
@@ -66,19 +112,38 @@ VolumeBinder::VolumeBinder(const Handle& handle)
                                  }});
     volume_source_.subscribe({.added = [this](const auto& now) { volume_seen(*now); },
                               .updated = [this](const auto&, const auto& now) { volume_seen(*now); },
-                              .deleted =
-                                  [this](const auto& last) {
-                                      volumes_.erase(last->metadata.name);
-                                      volumes_moved();
-                                  }});
+                              .deleted = [this](const auto& last) { volumes_.erase(last->metadata.name); }});
     classes_.on_change([this](const storage::StorageClass&) {
         for (const auto& claim : claim_source_.list()) claim_seen(*claim);
         changed();
     });
+    watch_drivers();
+}
+
+/// Of what drivers say, only what may let a pod run.
+void VolumeBinder::watch_drivers() {
+    drivers_.subscribe({.updated = [this](const auto& old, const auto& now) {
+        if (old->spec.storage_capacity.value_or(false) && !now->spec.storage_capacity.value_or(false)) changed();
+    }});
+    csi_nodes_.subscribe({.added =
+                              [this](const auto& now) {
+                                  if (now->metadata.annotations.contains(MigratedPlugins)) changed();
+                              },
+                          .updated =
+                              [this](const auto& old, const auto& now) {
+                                  if (old->metadata.annotations != now->metadata.annotations) changed();
+                              }});
+    capacities_.subscribe({.added = [this](const auto&) { changed(); },
+                           .updated =
+                               [this](const auto& old, const auto& now) {
+                                   const auto &before = volume_limit(*old), &after = volume_limit(*now);
+                                   if (after && (!before || *before < *after)) changed();
+                               }});
 }
 
 Task<> VolumeBinder::wait_for_sync() {
-    for (client::InformerCore* source : {&claim_source_.core(), &volume_source_.core(), &classes_.core()}) {
+    for (client::InformerCore* source :
+         {&claim_source_.core(), &volume_source_.core(), &classes_.core(), &drivers_.core(), &csi_nodes_.core(), &capacities_.core()}) {
         CO_TRY_VOID(co_await source->wait_for_sync());
     }
     co_return {};
@@ -112,6 +177,32 @@ void VolumeBinder::unreserve(const PodInfo& pod) {
 
 const VolumeInfo* VolumeBinder::find_volume(const std::string& name) const { return find_in(volumes_, name); }
 
+bool VolumeBinder::is_usable(const VolumeInfo& volume, const NodeInfo& node) const {
+    const VolumeInfo::Terms* terms = &volume.node_terms;
+    if (!volume.in_tree_plugin.empty()) {
+        const auto csi_node = csi_nodes_.find({"", node.name()});
+        if (csi_node && has_migrated(*csi_node, volume.in_tree_plugin)) terms = &volume.migrated_terms;
+    }
+    return !*terms ||
+           std::ranges::any_of(**terms, [&](const NodeSelectorTerm& term) { return term.matches(node.spec().labels, node.name()); });
+}
+
+bool VolumeBinder::can_provision(const ClaimInfo& claim, const NodeInfo& node, bool& has_room) const {
+    const auto storage_class = claim.provisioned_by.empty() ? nullptr : classes_.find({"", claim.provisioned_by});
+    if (!storage_class || !allows(storage_class->allowed_topologies, node.spec().labels)) return false;
+    has_room = claim.size == 0 || has_capacity(*storage_class, claim.size, node.spec().labels);
+    return has_room;
+}
+
+bool VolumeBinder::has_capacity(const storage::StorageClass& storage_class, std::int64_t size, const Labels& labels) const {
+    const auto driver = drivers_.find({"", storage_class.provisioner});
+    if (!driver || !driver->spec.storage_capacity.value_or(false)) return true;
+    return std::ranges::any_of(capacities_of_.find(storage_class.metadata.name), [&](const auto& capacity) {
+        const auto& limit = volume_limit(*capacity);
+        return limit && limit->value() >= size && capacity->node_topology && objects::matches(*capacity->node_topology, labels);
+    });
+}
+
 void VolumeBinder::claim_seen(const core::PersistentVolumeClaim& claim) {
     const auto storage_class = classes_.find({"", claim.spec.storage_class_name.value_or("")});
     const bool bound = claim.metadata.annotations.contains("pv.kubernetes.io/bind-completed") || claim.status.phase == "Bound";
@@ -119,7 +210,11 @@ void VolumeBinder::claim_seen(const core::PersistentVolumeClaim& claim) {
                    .terminating = claim.metadata.deletion_timestamp.has_value(),
                    .selected_node = selected_node(claim),
                    .waits_for_consumer = storage_class && storage_class->volume_binding_mode == "WaitForFirstConsumer"};
-    if (!bound && info.waits_for_consumer && storage_class->provisioner == NoProvisioner) info.candidates = candidates_for(claim);
+    if (!bound && info.waits_for_consumer) {
+        if (storage_class->provisioner != NoProvisioner) info.provisioned_by = storage_class->metadata.name;
+        const auto size = claim.spec.resources.requests.find("storage");
+        if (size != claim.spec.resources.requests.end()) info.size = size->second.value();
+    }
     const std::string key = client::key_of(claim).text();
     if (bound) reservations_.erase(key);
     claims_[key] = std::move(info);
@@ -127,24 +222,18 @@ void VolumeBinder::claim_seen(const core::PersistentVolumeClaim& claim) {
 
 void VolumeBinder::volume_seen(const core::PersistentVolume& volume) {
     volumes_[volume.metadata.name] = volume_info(volume);
-    volumes_moved();
     changed();
 }
 
-std::vector<std::string> VolumeBinder::candidates_for(const core::PersistentVolumeClaim& claim) const {
-    std::vector<std::string> names;
-    for (const auto& volume : volume_source_.list()) {
-        const bool free = !volume->spec.claim_ref && objects::fits(*volume, claim, nullptr);
-        if (free || objects::is_reserved_for(*volume, claim)) names.push_back(volume->metadata.name);
-    }
-    return names;
-}
-
-void VolumeBinder::volumes_moved() {
-    for (const auto& claim : claim_source_.list()) {
-        const ClaimInfo* known = find_in(claims_, client::key_of(*claim).text());
-        if (known && known->candidates) claim_seen(*claim);
-    }
+std::vector<const VolumeInfo*> VolumeBinder::candidates_for(const PodInfo& pod, const std::string& name) const {
+    std::vector<const VolumeInfo*> found;
+    const auto claim = claim_source_.find({pod.namespace_, name});
+    if (!claim) return found;
+    for (const auto& volume : unbound_volumes_.find(for_class(objects::class_of(*claim))))
+        if (objects::fits(*volume, *claim, nullptr)) found.push_back(&volumes_.at(volume->metadata.name));
+    for (const auto& volume : unbound_volumes_.find(for_claim(pod.namespace_, name)))
+        if (objects::is_reserved_for(*volume, *claim)) found.push_back(&volumes_.at(volume->metadata.name));
+    return found;
 }
 
 void VolumeBinder::changed() {

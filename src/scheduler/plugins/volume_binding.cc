@@ -16,7 +16,7 @@ public:
     std::string_view name() const override { return "VolumeBinding"; }
     Task<> wait_for_sync() override { return binder_.wait_for_sync(); }
 
-    PreFilter pre_filter(const PodInfo& pod, const Cluster&) override {
+    PreFilter pre_filter(const PodInfo& pod, const Cluster& cluster) override {
         volumes_.clear();
         choices_.clear();
         reserved_nodes_.clear();
@@ -29,14 +29,17 @@ public:
             if (claim->terminating) return PreFilter::reject("persistentvolumeclaim \"" + claim_name + "\" is being deleted");
             unbound = unbound || (claim->volume.empty() && !claim->waits_for_consumer);
             if (claim->volume.empty()) {
-                if (claim->candidates) choices_.push_back(choices_of(*claim));
-                if (const std::string* node = binder_.find_reserved_node(pod, claim_name)) reserved_nodes_.push_back(node);
+                if (claim->waits_for_consumer) choices_.push_back({claim, binder_.candidates_for(pod, claim_name)});
+                if (const std::string* node = binder_.find_reserved_node(pod, claim_name))
+                    reserved_nodes_.push_back(node);
+                else if (cluster.find_node(claim->selected_node))
+                    reserved_nodes_.push_back(&claim->selected_node);
                 continue;
             }
             const VolumeInfo* volume = binder_.find_volume(claim->volume);
             if (!volume)
                 volume_missing_ = true;
-            else if (volume->node_terms)
+            else if (volume->node_terms || volume->migrated_terms)
                 volumes_.push_back(volume);
         }
         if (unbound) return PreFilter::reject("pod has unbound immediate PersistentVolumeClaims");
@@ -44,20 +47,16 @@ public:
     }
 
     bool filter(const NodeInfo& node, FilterStatus& status) override {
-        if (volume_missing_) {
-            status.reject("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)", false);
-            return false;
-        }
-        if (!std::ranges::all_of(volumes_, [&](const VolumeInfo* volume) { return usable_on(*volume, node); })) {
+        const std::size_t before = status.reasons.size();
+        if (!std::ranges::all_of(volumes_, [&](const VolumeInfo* volume) { return binder_.is_usable(*volume, node); }))
             status.reject("node(s) didn't match PersistentVolume's node affinity", false);
-            return false;
-        }
         const bool elsewhere = std::ranges::any_of(reserved_nodes_, [&](const std::string* reserved) { return *reserved != node.name(); });
-        if (elsewhere || !each_finds_one(node)) {
+        bool has_room = true;
+        if (elsewhere || (!each_finds_one(node, has_room) && has_room))
             status.reject("node(s) didn't find available persistent volumes to bind", false);
-            return false;
-        }
-        return true;
+        if (!has_room) status.reject("node(s) did not have enough free storage", false);
+        if (volume_missing_) status.reject("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)", false);
+        return status.reasons.size() == before;
     }
 
     Result<void> reserve(const PodInfo& pod, const std::string& node) override {
@@ -73,36 +72,27 @@ public:
     }
 
 private:
-    using Choices = std::vector<const VolumeInfo*>;
+    struct Choice {
+        const ClaimInfo* claim;
+        std::vector<const VolumeInfo*> volumes;
+    };
 
-    Choices choices_of(const ClaimInfo& claim) const {
-        Choices choices;
-        for (const std::string& name : *claim.candidates)
-            if (const VolumeInfo* volume = binder_.find_volume(name)) choices.push_back(volume);
-        return choices;
-    }
-
-    static bool usable_on(const VolumeInfo& volume, const NodeInfo& node) {
-        return !volume.node_terms || std::ranges::any_of(*volume.node_terms, [&](const NodeSelectorTerm& term) {
-            return term.matches(node.spec().labels, node.name());
-        });
-    }
-
-    /// A volume of its own for each claim. Taken in turn: claims of one pod rarely compete, and who loses tries again.
-    bool each_finds_one(const NodeInfo& node) const {
-        Choices taken;
-        return std::ranges::all_of(choices_, [&](const Choices& choices) {
-            const auto found = std::ranges::find_if(choices, [&](const VolumeInfo* volume) {
-                return usable_on(*volume, node) && std::ranges::find(taken, volume) == taken.end();
+    /// A volume of its own for each claim, or one that can be made. Taken in turn: claims of one pod rarely compete, and who loses tries
+    /// again. `has_room` becomes false where only room is wanting.
+    bool each_finds_one(const NodeInfo& node, bool& has_room) const {
+        std::vector<const VolumeInfo*> taken;
+        return std::ranges::all_of(choices_, [&](const Choice& choice) {
+            const auto found = std::ranges::find_if(choice.volumes, [&](const VolumeInfo* volume) {
+                return binder_.is_usable(*volume, node) && std::ranges::find(taken, volume) == taken.end();
             });
-            if (found == choices.end()) return false;
+            if (found == choice.volumes.end()) return binder_.can_provision(*choice.claim, node, has_room);
             taken.push_back(*found);
             return true;
         });
     }
 
     VolumeBinder binder_;
-    std::vector<Choices> choices_;                    // for each unbound claim whose class makes no volumes
+    std::vector<Choice> choices_;                     // for each unbound claim
     std::vector<const std::string*> reserved_nodes_;  // of its unbound claims, those that another pod is waiting for
     std::vector<const VolumeInfo*> volumes_;          // of the pod's bound claims, those that cannot be used everywhere
     bool volume_missing_ = false;

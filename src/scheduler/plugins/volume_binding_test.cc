@@ -108,6 +108,88 @@ TEST(VolumeBinding, GoesWhereThereAreVolumesForAllOfItsClaims) {
         << "a volume that another claim has is no candidate";
 }
 
+TEST(VolumeBinding, VolumesAreMadeWhereTheClassAllowsIt) {
+    VolumeWorld world;
+    world.put_claim("data", "late");
+    world.api.change<api::storage::v1::StorageClass>({"", "late"}, [](api::storage::v1::StorageClass& storage_class) {
+        storage_class.allowed_topologies = {{.match_label_expressions = {{.key = "zone", .values = {"b", "c"}}}}};
+    });
+    world.loop.advance(1s);
+    EXPECT_EQ(world.choice(pod_with({"data"})), "b1");
+    world.api.change<api::storage::v1::StorageClass>({"", "late"}, [](api::storage::v1::StorageClass& storage_class) {
+        storage_class.allowed_topologies[0].match_label_expressions[0].values = {"c"};
+    });
+    world.loop.advance(1s);
+    EXPECT_EQ(world.choice(pod_with({"data"})), "0/2 nodes are available: 2 node(s) didn't find available persistent volumes to bind.");
+    world.put_volume("v", "a", "late");
+    EXPECT_EQ(world.choice(pod_with({"data"})), "a1") << "one that exists is as good";
+}
+
+TEST(VolumeBinding, VolumesAreMadeWhereThereIsRoom) {
+    using namespace api::storage::v1;
+    VolumeWorld world;
+    world.put_claim("data", "late");
+    world.api.change<core::PersistentVolumeClaim>({"default", "data"}, [](core::PersistentVolumeClaim& claim) {
+        claim.spec.resources.requests["storage"] = *Quantity::parse("5Gi");
+    });
+    CSIDriver driver;
+    driver.metadata.name = "example.com/disks";
+    driver.spec.storage_capacity = true;
+    world.api.put(driver);
+    world.loop.advance(1s);
+    EXPECT_EQ(world.choice(pod_with({"data"})), "0/2 nodes are available: 2 node(s) did not have enough free storage.");
+    const auto put_capacity = [&](const char* zone, const char* total, const char* largest) {
+        CSIStorageCapacity capacity;
+        capacity.metadata.namespace_ = "driver";
+        capacity.metadata.name = zone;
+        capacity.storage_class_name = "late";
+        capacity.node_topology.emplace().match_labels["zone"] = zone;
+        capacity.capacity = *Quantity::parse(total);
+        if (*largest) capacity.maximum_volume_size = *Quantity::parse(largest);
+        world.api.put(capacity);
+        world.loop.advance(1s);
+    };
+    put_capacity("a", "10Gi", "4Gi");
+    EXPECT_EQ(world.choice(pod_with({"data"})), "0/2 nodes are available: 2 node(s) did not have enough free storage.");
+    world.happened.clear();
+    put_capacity("a", "10Gi", "3Gi");
+    EXPECT_TRUE(world.happened.empty()) << "less room helps no one";
+    put_capacity("b", "5Gi", "");
+    EXPECT_EQ(world.happened, std::vector(1, ClusterEvent::Kind::VolumesChanged));
+    EXPECT_EQ(world.choice(pod_with({"data"})), "b1");
+}
+
+TEST(VolumeBinding, GoesWhereItsVolumeIsBeingMade) {
+    VolumeWorld world;
+    world.put_claim("data", "late");
+    world.api.change<core::PersistentVolumeClaim>({"default", "data"}, [](core::PersistentVolumeClaim& claim) {
+        claim.metadata.annotations["volume.kubernetes.io/selected-node"] = "b1";
+    });
+    world.loop.advance(1s);
+    EXPECT_EQ(world.choice(pod_with({"data"})), "b1");
+    world.cluster.remove_node("b1");
+    EXPECT_EQ(world.choice(pod_with({"data"})), "a1") << "a node that is gone is not waited for";
+}
+
+TEST(VolumeBinding, InTreeVolumesFollowTheDriverThatTookOver) {
+    VolumeWorld world;
+    world.cluster.set_node(labeled(node("c1"), {{"topology.cinder.csi.openstack.org/zone", "nova"}}));
+    core::PersistentVolume volume;
+    volume.metadata.name = "v";
+    volume.spec.cinder.emplace().volume_id = "d";
+    volume.spec.node_affinity.emplace().required.emplace().node_selector_terms = {
+        {.match_expressions = {{.key = "topology.kubernetes.io/zone", .operator_ = "In", .values = {"nova"}}}}};
+    world.api.put(volume);
+    world.put_claim("data", "late", "v");
+    EXPECT_EQ(world.choice(pod_with({"data"})), "0/3 nodes are available: 3 node(s) didn't match PersistentVolume's node affinity.");
+    api::storage::v1::CSINode csi_node;
+    csi_node.metadata.name = "c1";
+    csi_node.metadata.annotations["storage.alpha.kubernetes.io/migrated-plugins"] = "kubernetes.io/aws-ebs,kubernetes.io/cinder";
+    world.api.put(csi_node);
+    world.loop.advance(1s);
+    EXPECT_EQ(world.choice(pod_with({"data"})), "c1");
+}
+
 TEST(VolumeBinding, TellsOfClaimsVolumesAndClasses) {
     VolumeWorld world;
     world.happened.clear();

@@ -1,7 +1,9 @@
 #include "api/core_v1.h"
 #include "apiserver/kinds/checks.h"
 #include "apiserver/kinds/core/pod_spec.h"
+#include "apiserver/kinds/core/volume_spec.h"
 #include "apiserver/kinds/kinds.h"
+#include "apiserver/kinds/resource_names.h"
 #include "apiserver/strategy/object_meta.h"
 #include "schema/convert.h"
 
@@ -110,10 +112,44 @@ void validate_claim_update(const PersistentVolumeClaim& object, const Persistent
         errors.invalid("volumeMode", object.spec.volume_mode.value_or(""), "field is immutable");
     const auto now = object.spec.resources.requests.find("storage");
     const auto before = old.spec.resources.requests.find("storage");
+    const auto& attributes = object.spec.volume_attributes_class_name;
+    if (old.status.current_volume_attributes_class_name && attributes != old.spec.volume_attributes_class_name &&
+        attributes.value_or("").empty())
+        errors.forbidden(path / "volumeAttributesClassName", std::string("update to ") + (attributes ? "empty string" : "nil") +
+                                                                 " is forbidden when status.currentVolumeAttributesClassName is not nil");
     if (now == object.spec.resources.requests.end() || before == old.spec.resources.requests.end() || now->second >= before->second) return;
     const auto capacity = old.status.capacity.find("storage");
     if (capacity == old.status.capacity.end() || now->second <= capacity->second)
         errors.forbidden(path / "resources" / "requests" / "storage", "field can not be less than status.capacity");
+}
+
+/// Of Kubernetes' own resources a claim has only storage.
+bool check_claim_resource(const std::string& name, const FieldPath& path, FieldErrors& errors) {
+    const auto problems = names::check_qualified_name(name);
+    invalid_all(errors, path, name, problems);
+    if (!problems.empty()) return false;
+    if (!is_native_resource(name) || name == "storage") return true;
+    errors.not_supported(path, name, {"storage"});
+    return false;
+}
+
+void validate_claim_status(const PersistentVolumeClaim& object, const PersistentVolumeClaim&, FieldErrors& errors) {
+    const FieldPath path = "status";
+    const auto check_amount = [&](const Quantity& amount, const FieldPath& at) {
+        check(!amount.is_negative(), amount.to_string(), "must be a valid resource quantity", at, errors);
+    };
+    for (const auto& [name, amount] : object.status.capacity) check_amount(amount, (path / "capacity").key(name));
+    for (const auto& [name, state] : object.status.allocated_resource_statuses) {
+        const FieldPath at = path / "allocatedResourceStatuses";
+        check_claim_resource(name, at, errors);
+        if (!is_one_of(state, {"ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizePending", "NodeResizeInProgress",
+                               "NodeResizeInfeasible"}))
+            errors.not_supported(at, name,
+                                 {"ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress",
+                                  "NodeResizeInfeasible", "NodeResizePending"});
+    }
+    for (const auto& [name, amount] : object.status.allocated_resources)
+        if (check_claim_resource(name, path / "allocatedResources", errors)) check_amount(amount, (path / "allocatedResources").key(name));
 }
 
 // --- Volumes ---
@@ -131,16 +167,27 @@ void prepare_volume(PersistentVolume& object, const WriteContext& context) {
     object.status.last_phase_transition_time = context.now;
 }
 
+void validate_csi_source(const api::core::v1::CSIPersistentVolumeSource& source, const FieldPath& path, FieldErrors& errors) {
+    check_driver_name(source.driver, path / "driver", errors);
+    check_required(source.volume_handle, path / "volumeHandle", errors);
+    const auto check_secret = [&](const auto& secret, const char* field) {
+        if (!secret) return;
+        check_required_format(secret->name, names::check_dns1123_subdomain, path / field / "name", errors);
+        check_required_format(secret->namespace_, names::check_dns1123_label, path / field / "namespace", errors);
+    };
+    check_secret(source.controller_publish_secret_ref, "controllerPublishSecretRef");
+    check_secret(source.controller_expand_secret_ref, "controllerExpandSecretRef");
+    check_secret(source.node_publish_secret_ref, "nodePublishSecretRef");
+    check_secret(source.node_expand_secret_ref, "nodeExpandSecretRef");
+}
+
 /// Exactly one place where the bytes are.
 void validate_source(const api::core::v1::PersistentVolumeSource& source, const FieldPath& path, FieldErrors& errors) {
     const schema::Value tree = schema::to_value(source);
     if (tree.as_object().empty()) return errors.required(path, "must specify a volume type");
     for (auto member = std::next(tree.as_object().begin()); member != tree.as_object().end(); ++member)
         errors.forbidden(path / member->key, "may not specify more than 1 volume type");
-    if (source.csi) {
-        check_required(source.csi->driver, path / "csi" / "driver", errors);
-        check_required(source.csi->volume_handle, path / "csi" / "volumeHandle", errors);
-    }
+    if (source.csi) validate_csi_source(*source.csi, path / "csi", errors);
     if (source.host_path) check_required(source.host_path->path, path / "hostPath" / "path", errors);
     if (source.local) check_required(source.local->path, path / "local" / "path", errors);
     if (source.nfs) {
@@ -150,9 +197,36 @@ void validate_source(const api::core::v1::PersistentVolumeSource& source, const 
     }
 }
 
-void validate_volume(const PersistentVolume& object, FieldErrors& errors) {
-    const FieldPath path = "spec";
-    const auto& spec = object.spec;
+void validate_volume(const PersistentVolume& object, FieldErrors& errors) { validate_volume_spec(object.spec, "spec", errors); }
+
+void validate_attributes_class(const api::core::v1::PersistentVolumeSpec& spec, const FieldPath& path, FieldErrors& errors) {
+    if (!spec.volume_attributes_class_name) return;
+    const FieldPath at = path / "volumeAttributesClassName";
+    if (spec.volume_attributes_class_name->empty())
+        errors.required(at, "an empty string is disallowed");
+    else
+        check_object_name(*spec.volume_attributes_class_name, at, errors);
+    if (!spec.csi) errors.required(path / "csi", "has to be specified when using volumeAttributesClassName");
+}
+
+}  // namespace
+
+void validate_inline_volume_spec(const api::core::v1::PersistentVolumeSpec& spec, const FieldPath& path, FieldErrors& errors) {
+    constexpr const char* NotInline = "may not be specified in the context of inline volumes";
+    if (spec.claim_ref) errors.forbidden(path / "claimRef", NotInline);
+    if (!spec.capacity.empty()) errors.forbidden(path / "capacity", NotInline);
+    if (!spec.csi) errors.required(path / "csi", "has to be specified in the context of inline volumes");
+    validate_access_modes(spec.access_modes, path / "accessModes", "", errors);
+    if (!spec.persistent_volume_reclaim_policy.empty() && spec.persistent_volume_reclaim_policy != "Retain")
+        errors.forbidden(path / "persistentVolumeReclaimPolicy", "may only be Retain in the context of inline volumes");
+    if (spec.node_affinity) errors.forbidden(path / "nodeAffinity", NotInline);
+    validate_source(spec, path, errors);
+    if (!spec.storage_class_name.empty()) errors.forbidden(path / "storageClassName", NotInline);
+    if (spec.volume_mode.value_or("Filesystem") != "Filesystem")
+        errors.forbidden(path / "volumeMode", "may not specify volumeMode other than Filesystem in the context of inline volumes");
+}
+
+void validate_volume_spec(const api::core::v1::PersistentVolumeSpec& spec, const FieldPath& path, FieldErrors& errors) {
     validate_access_modes(spec.access_modes, path / "accessModes", "", errors);
     const auto storage = spec.capacity.find("storage");
     if (spec.capacity.empty())
@@ -177,11 +251,17 @@ void validate_volume(const PersistentVolume& object, FieldErrors& errors) {
     if (!spec.storage_class_name.empty())
         invalid_all(errors, path / "storageClassName", spec.storage_class_name, names::check_dns1123_subdomain(spec.storage_class_name));
     check_volume_mode(spec.volume_mode, path / "volumeMode", errors);
+    validate_attributes_class(spec, path, errors);
 }
+
+namespace {
 
 void validate_volume_update(const PersistentVolume& object, const PersistentVolume& old, FieldErrors& errors) {
     validate_volume(object, errors);
-    const api::core::v1::PersistentVolumeSource &now = object.spec, &before = old.spec;
+    api::core::v1::PersistentVolumeSource now = object.spec;
+    const api::core::v1::PersistentVolumeSource& before = old.spec;
+    // A driver may learn later to grow volumes.
+    if (now.csi && before.csi && !before.csi->controller_expand_secret_ref) now.csi->controller_expand_secret_ref.reset();
     if (!(now == before)) errors.forbidden("spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation");
     if (object.spec.volume_mode != old.spec.volume_mode)
         errors.invalid("volumeMode", object.spec.volume_mode.value_or(""), "field is immutable");
@@ -189,6 +269,8 @@ void validate_volume_update(const PersistentVolume& object, const PersistentVolu
         errors.invalid("nodeAffinity", object.spec.node_affinity ? schema::to_value(*object.spec.node_affinity) : schema::Value(),
                        "field is immutable, except for updating from beta label to GA");
     }
+    if (old.spec.volume_attributes_class_name && !object.spec.volume_attributes_class_name)
+        errors.forbidden("spec.volumeAttributesClassName", "update from non-nil value to nil is forbidden");
 }
 
 }  // namespace
@@ -197,7 +279,8 @@ Strategy persistent_volume_claim_strategy() {
     return strategy_for<PersistentVolumeClaim>({.set_defaults = default_claim,
                                                 .prepare_for_create = prepare_claim,
                                                 .validate = validate_claim,
-                                                .validate_update = validate_claim_update});
+                                                .validate_update = validate_claim_update,
+                                                .validate_status_update = validate_claim_status});
 }
 
 Strategy persistent_volume_strategy() {

@@ -2,6 +2,7 @@
 
 #include "api/storage_v1.h"
 #include "apiserver/kinds/checks.h"
+#include "apiserver/kinds/core/volume_spec.h"
 #include "apiserver/kinds/kinds.h"
 #include "apiserver/strategy/object_meta.h"
 #include "base/strings.h"
@@ -57,7 +58,14 @@ void validate_driver(const CSIDriver& object, FieldErrors& errors) {
               path / "nodeAllocatableUpdatePeriodSeconds", errors);
     if (spec.service_account_token_in_secrets && spec.token_requests.empty())
         errors.invalid(path / "serviceAccountTokenInSecrets", *spec.service_account_token_in_secrets,
-                       "must not be set when `tokenRequests` is empty");
+                       "serviceAccountTokenInSecrets is set but no tokenRequests are specified");
+}
+
+/// A field whose feature gate, VolumeLimitScaling, is off.
+void prepare_driver(CSIDriver& object, const WriteContext&) { object.spec.prevent_pod_scheduling_if_missing.reset(); }
+
+void prepare_driver_update(CSIDriver& object, const CSIDriver& old, const WriteContext&) {
+    if (!old.spec.prevent_pod_scheduling_if_missing) object.spec.prevent_pod_scheduling_if_missing.reset();
 }
 
 void validate_driver_update(const CSIDriver& object, const CSIDriver& old, FieldErrors& errors) {
@@ -150,6 +158,8 @@ void validate_attachment(const VolumeAttachment& object, FieldErrors& errors) {
         if (source.persistent_volume_name->empty())
             errors.required(path / "source" / "persistentVolumeName", "must specify non empty persistentVolumeName");
         check_object_name(*source.persistent_volume_name, path / "source" / "persistentVolumeName", errors);
+    } else {
+        validate_inline_volume_spec(*source.inline_volume_spec, path / "source" / "inlineVolumeSpec", errors);
     }
     invalid_all(errors, path / "nodeName", object.spec.node_name, names::check_dns1123_subdomain(object.spec.node_name));
     validate_attachment_status(object.status, errors);
@@ -170,8 +180,11 @@ void prepare_attachment_status(VolumeAttachment& object, const VolumeAttachment&
 }  // namespace
 
 Strategy csi_driver_strategy() {
-    Strategy strategy =
-        strategy_for<CSIDriver>({.set_defaults = default_driver, .validate = validate_driver, .validate_update = validate_driver_update});
+    Strategy strategy = strategy_for<CSIDriver>({.set_defaults = default_driver,
+                                                 .prepare_for_create = prepare_driver,
+                                                 .prepare_for_update = prepare_driver_update,
+                                                 .validate = validate_driver,
+                                                 .validate_update = validate_driver_update});
     strategy.generation = Generation::OnSpecChange;
     strategy.unconditional_update = false;
     return strategy;

@@ -1,0 +1,80 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "controllers/attach_detach/attachable_volumes.h"
+#include "controllers/attach_detach/node_report.h"
+
+namespace porthole::controllers {
+
+/// Attaches volumes to the nodes of the pods that want them, and detaches them from others, by making and deleting VolumeAttachments.
+///
+/// Its keys are the unique names of volumes, without a namespace. All that has to survive a restart is in the API: what is attached, or on
+/// the way, is a VolumeAttachment; what a kubelet may mount, or has mounted, is in the node's status. A volume is detached in this order:
+/// the node no longer lists it as in use; the node's status no longer shows it as attached; the node is asked once more; the
+/// VolumeAttachment is deleted.
+class AttachDetachController final : public client::Controller {
+public:
+    static constexpr const char* Account = "attachdetach-controller";
+    explicit AttachDetachController(Context& context);
+
+private:
+    using Node = api::core::v1::Node;
+    using Pod = api::core::v1::Pod;
+    using Attachment = api::storage::v1::VolumeAttachment;
+    using AttachmentRef = std::shared_ptr<const Attachment>;
+
+    /// What is remembered of a volume on a node.
+    struct Progress {
+        std::optional<MonotonicTime> created;    ///< when this process made the VolumeAttachment, until the cache shows it
+        std::optional<MonotonicTime> attaching;  ///< since when the attacher has been waited for
+        std::optional<MonotonicTime> unwanted;   ///< since when it has been attached without need
+        std::string reported_error;              ///< of the attacher, with its time
+        bool told_exclusive = false;
+        bool withdrawn = false;  ///< about to be detached: the node must not mount it
+    };
+    using Place = std::pair<std::string, std::string>;  ///< volume and node
+
+    Task<client::Requeue> reconcile(client::NamespacedName key) override;
+
+    void watch(Context& context);
+    void node_changed(const Node& node);
+    void attachment_seen(const Attachment& attachment);
+    void attachment_gone(const Attachment& attachment);
+    void add_all(const std::vector<std::string>& volumes);
+
+    /// The VolumeAttachments of the volume, by node.
+    std::map<std::string, AttachmentRef> attachments_of(const std::string& volume) const;
+    std::set<std::string> attached_to(const std::string& node) const;
+
+    Task<> detach(std::string volume, AttachmentRef attachment);
+    Task<> attach(std::string volume, std::string node, const WantedVolume& wanted);
+    /// The attachment is wanted and exists: tells its pods how it goes.
+    void follow(const std::string& volume, const Attachment& attachment, const WantedVolume& wanted);
+    /// Whether another node keeps the exclusive volume; tells the pods of `node` once.
+    bool is_taken(const std::string& volume, const std::string& node, const WantedVolume& wanted);
+    void tell_exclusive(const std::string& node, const WantedVolume& wanted, const std::set<std::string>& holders);
+    void fail(const WantedVolume& wanted, const std::string& node, const std::string& why);
+    bool is_in_use(const std::string& volume, const std::string& node) const;
+    /// Forgets what is over, and says when something will be too late.
+    client::Requeue next_look(const std::string& volume, const std::optional<WantedVolume>& wanted);
+
+    client::Client& client_;
+    client::EventRecorder& events_;
+    AttachableVolumes volumes_;
+    client::Informer<Node>& nodes_;
+    client::Informer<Attachment>& attachments_;
+    client::Informer<Attachment>::Index by_node_, by_persistent_volume_;
+    client::Informer<Node>::Index nodes_by_volume_;  // in volumesAttached
+    client::Informer<Pod>::Index pods_by_node_;
+    NodeReport report_;
+    std::map<std::string, std::set<std::string>> names_;           // of VolumeAttachments, by volume
+    std::map<std::string, std::string> volume_of_;                 // by VolumeAttachment
+    std::map<std::string, std::vector<std::string>> last_in_use_;  // of nodes that are gone and still have attachments
+    std::map<Place, Progress> progress_;
+};
+
+}  // namespace porthole::controllers
