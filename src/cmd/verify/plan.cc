@@ -16,7 +16,12 @@ std::string suffix_limitation(const Service& service) {
            " across namespaces (by design)";
 }
 
-constexpr const char* OverlayLimitation = "on an overlay a node reaches only its own Windows pods (by design)";
+constexpr const char* OverlayLimitation = 
+    "on an overlay a node reaches only its own Windows pods, and a Windows node only its own pods (by design)";
+constexpr const char* HostServiceLimitation =
+    "programs of a Windows host do not reach services, its pods do (by design): test from a pod";
+constexpr const char* OwnNodePortLimitation =
+    "a Windows node does not reach a node port at its own address (by design): test from another machine or from a pod";
 
 std::string url(const std::string& host, int port) { return "http://" + host + ":" + std::to_string(port) + "/"; }
 
@@ -52,25 +57,26 @@ private:
 
     void pair(const Node& from, const Node& to) {
         const bool other = from.name != to.name;
-        // A Windows pod cannot be on its node's own network, so that what starts there is only seen from the other side.
-        if (!from.windows) {
-            if (other) ping(Flow::NodeToNode, from, to, true, to.address);
-            const bool hidden = other && to.windows && (from.overlay || to.overlay);
-            fetch(Flow::NodeToPod, from, to.name, true, url(to.server_ip, ServerPort), hidden ? OverlayLimitation : "");
-        }
+        if (other) ping(Flow::NodeToNode, from, to, true, to.address);
+        const bool hidden = other && (from.windows || to.windows) && (from.overlay || to.overlay);
+        fetch(Flow::NodeToPod, from, to.name, true, url(to.server_ip, ServerPort), hidden ? OverlayLimitation : "");
         ping(Flow::PodToNode, from, to, false, to.address, from.windows ? IcmpLimitation : "");
         fetch(Flow::PodToPod, from, to.name, false, url(to.server_ip, ServerPort));
         ping(Flow::PodPing, from, to, false, to.server_ip);
         const std::string name = to.server + ".servers." + service_.namespace_ + ".svc." + service_.cluster_domain;
         fetch(Flow::PodByName, from, to.name, false, url(name, ServerPort));
-        if (service_.node_port != 0) fetch(Flow::NodePort, from, to.name, false, url(to.address, service_.node_port));
+        if (service_.node_port != 0) {
+            fetch(Flow::NodePort, from, to.name, false, url(to.address, service_.node_port));
+            const bool own = from.windows && !other;
+            fetch(Flow::NodePortFromNode, from, to.name, true, url(to.address, service_.node_port), own ? OwnNodePortLimitation : "");
+        }
         // From its own node a Windows host port cannot be reached.
         if (service_.host_port != 0 && other) fetch(Flow::HostPort, from, to.name, false, url(to.address, service_.host_port));
     }
 
     void to_service(const Node& from) {
         fetch(Flow::ServiceByAddress, from, "", false, url(service_.cluster_ip, service_.port));
-        if (!from.windows) fetch(Flow::ServiceFromNode, from, "", true, url(service_.cluster_ip, service_.port));
+        fetch(Flow::ServiceFromNode, from, "", true, url(service_.cluster_ip, service_.port), from.windows ? HostServiceLimitation : "");
         fetch(Flow::ServiceByName, from, "", false, url(service_.name, service_.port));
         fetch(Flow::ServiceByPartName, from, "", false, url(service_.name + "." + service_.namespace_, service_.port),
               from.windows ? suffix_limitation(service_) : "");
@@ -147,6 +153,8 @@ const char* title(Flow flow) {
             return "pod to service by full name";
         case Flow::NodePort:
             return "pod to node port";
+        case Flow::NodePortFromNode:
+            return "node to node port";
         case Flow::HostPort:
             return "pod to host port";
         case Flow::OutsideByTcp:
@@ -190,6 +198,10 @@ std::string failing_hop(const Check& check, const Outcomes& outcomes, const std:
         case Flow::ServiceFromNode:
             if (const auto hop = first_unreachable()) return *hop;
             return "service proxy of " + check.from + ": look at its log and its rules";
+        case Flow::NodePortFromNode:
+            if (outcome(outcomes, Flow::NodeToNode, check.from, check.to) == false)
+                return "between the nodes " + check.from + " and " + check.to + ": look at cables, firewalls and the nodes' addresses";
+            return "service proxy of " + check.to + ": look at its log and its rules";
         case Flow::NodePort:
         case Flow::HostPort:
             if (outcome(outcomes, Flow::PodToNode, check.from, check.to) == false && check.from != check.to)

@@ -36,11 +36,12 @@ enum class Flow : std::uint8_t {
     ServiceByPartName,  ///< "service.namespace", between the bare and the full name
     ServiceByFullName,  ///< "service.namespace.svc.<domain>"
     NodePort,           ///< from a pod, at a node's address
+    NodePortFromNode,   ///< from a node, at a node's address
     HostPort,           ///< from a pod, at a node's address
     OutsideByTcp,       ///< HTTP to a URL outside the cluster
     OutsideByPing,      ///< ping of that URL's host
 };
-constexpr int FlowCount = 15;
+constexpr int FlowCount = 16;
 /// "pod to pod by address"
 const char* title(Flow flow);
 

@@ -39,11 +39,11 @@ std::string linux_attempt(std::size_t number, const Check& check) {
     return "( " + attempt + " >/dev/null 2>&1 && echo check " + id + " pass || echo check " + id + " fail ) &\n";
 }
 
-std::string windows_attempt(std::size_t number, const Check& check, const std::string& image) {
+std::string windows_attempt(std::size_t number, const Check& check, const std::string& image, const std::string& fetch) {
     const std::string id = std::to_string(number);
     // Its exit code says nothing: Windows' is 0 for "host unreachable", Wine's always.
     if (check.url.empty()) return "echo check " + id + " ping & ping.exe -n 2 -w 2000 " + check.ping + " & echo check " + id + " fail";
-    const std::string attempt = (is_agnhost(image) ? "curl.exe -sS -m 5 " : "C:\\web\\fetch.exe ") + check.url;
+    const std::string attempt = (is_agnhost(image) ? "curl.exe -sS -m 5 " : fetch + " ") + check.url;
     // Wine's cmd runs what follows && after a failure, too; it knows the error level, but may go through both branches.
     return "(" + attempt + " >nul 2>nul & if errorlevel 1 (echo check " + id + " fail) else (echo check " + id + " pass))";
 }
@@ -60,9 +60,11 @@ std::vector<std::string> linux_command(const std::string& image, const NumberedC
     return is_bundled(image) ? bundled : std::vector<std::string>{"sh", "-c", script + "wait"};
 }
 
-std::vector<std::string> windows_command(const std::string& image, const NumberedChecks& checks) {
+std::vector<std::string> windows_command(const std::string& image, bool on_host, const NumberedChecks& checks) {
+    // On the host the files of the image are somewhere below, and what the host has at C:\\web is none of ours.
+    const std::string fetch = std::string(on_host ? "%CONTAINER_SANDBOX_MOUNT_POINT%" : "C:") + "\\web\\fetch.exe";
     std::string script;
-    for (const auto& [number, check] : checks) script += (script.empty() ? "" : " & ") + windows_attempt(number, check, image);
+    for (const auto& [number, check] : checks) script += (script.empty() ? "" : " & ") + windows_attempt(number, check, image, fetch);
     return {"cmd.exe", "/c", script};
 }
 
@@ -114,12 +116,18 @@ core::Pod prober_pod(const Node& node, bool on_host, const Images& images, const
                      const std::vector<std::pair<std::size_t, Check>>& checks) {
     core::Pod pod = pod_on(node, (on_host ? "from-node-" : "from-pod-") + node.server, namespace_);
     pod.spec.host_network = on_host;
+    if (on_host && node.windows) {
+        // On Windows only the host's own programs are on its network.
+        auto& options = pod.spec.security_context.emplace().windows_options.emplace();
+        options.host_process = true;
+        options.run_as_user_name = "NT AUTHORITY\\SYSTEM";
+    }
     pod.spec.restart_policy = "Never";
     core::Container container;
     container.name = "prober";
     container.image = node.windows ? images.windows_image : images.linux_image;
     container.image_pull_policy = "IfNotPresent";
-    container.command = node.windows ? windows_command(images.windows_image, checks) : linux_command(images.linux_image, checks);
+    container.command = node.windows ? windows_command(images.windows_image, on_host, checks) : linux_command(images.linux_image, checks);
     pod.spec.containers.push_back(std::move(container));
     return pod;
 }
