@@ -88,6 +88,9 @@ class MixedNodes(VerifyCase):
         self.assertEqual(self.pairs(checks, "pod to pod by address"), {(a, b) for a in names for b in names})
         self.assertEqual({way["from"] for way in checks if way["flow"] == "pod to service by full name"}, set(names))
         self.assertEqual(self.pairs(checks, "node to node (ping)"), {(a, b) for a in names for b in names if a != b})
+        # VER-02
+        self.assertEqual(self.pairs(checks, "pod to its gateway (ping)"), {(name, name) for name in names})
+        self.assertEqual({way["result"] for way in checks if way["flow"] == "pod to its gateway (ping)"}, {"pass"})
         # SVC-19, SVC-20, TRB-06, TRB-11, LIM-09, LIM-10
         results = lambda flow: {(way["from"], way["to"]): way["result"] for way in checks if way["flow"] == flow}
         self.assertEqual(results("node to service by address"),

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/values/ip.h"
+
 namespace porthole::cmd::verify {
 
 namespace {
@@ -25,6 +27,11 @@ constexpr const char* OwnNodePortLimitation =
 
 std::string url(const std::string& host, int port) { return "http://" + host + ":" + std::to_string(port) + "/"; }
 
+std::string host_of(const std::string& url) {
+    const std::size_t start = url.find("://") + 3;
+    return url.substr(start, url.find_first_of(":/", start) - start);
+}
+
 constexpr int ServerPort = 80;
 
 class Planner {
@@ -35,6 +42,9 @@ public:
     std::vector<Check> all() && {
         for (const Node& from : nodes_) {
             for (const Node& to : nodes_) pair(from, to);
+            // Of an overlay on Windows the gateway is the virtual switch, which is no host.
+            if (!from.windows || !from.overlay)
+                checks_.push_back({.flow = Flow::PodToGateway, .from = from.name, .to = from.name, .ping = Gateway});
             to_service(from);
             to_outside(from);
         }
@@ -87,9 +97,8 @@ private:
     void to_outside(const Node& from) {
         if (outside_.empty()) return;
         fetch(Flow::OutsideByTcp, from, "", false, outside_);
-        const std::size_t start = outside_.find("://") + 3;
-        const std::string host = outside_.substr(start, outside_.find_first_of(":/", start) - start);
-        checks_.push_back({.flow = Flow::OutsideByPing, .from = from.name, .ping = host, .limitation = from.windows ? IcmpLimitation : ""});
+        checks_.push_back(
+            {.flow = Flow::OutsideByPing, .from = from.name, .ping = host_of(outside_), .limitation = from.windows ? IcmpLimitation : ""});
     }
 
     const std::vector<Node>& nodes_;
@@ -104,6 +113,16 @@ std::optional<bool> outcome(const Outcomes& outcomes, Flow flow, const std::stri
         if (check.flow == flow && check.from == from && check.to == to) return passed;
     }
     return std::nullopt;
+}
+
+/// The range of its node's exceptions from address translation in which the target is; "" where it is in none, or has a name.
+std::string covering_exception(const Check& check, const std::vector<Node>& nodes) {
+    const auto node = std::ranges::find(nodes, check.from, &Node::name);
+    const auto target = IpAddress::parse(host_of(check.url));
+    if (node == nodes.end() || !target) return "";
+    for (const std::string& text : node->nat_exceptions)
+        if (const auto range = IpPrefix::parse(text); range && range->contains(*target)) return text;
+    return "";
 }
 
 /// Windows has several resolvers, which differ: only one of its tools asks as programs do.
@@ -133,6 +152,8 @@ const char* title(Flow flow) {
             return "node to node (ping)";
         case Flow::PodToNode:
             return "pod to node (ping)";
+        case Flow::PodToGateway:
+            return "pod to its gateway (ping)";
         case Flow::NodeToPod:
             return "node to pod";
         case Flow::PodToPod:
@@ -183,6 +204,8 @@ std::string failing_hop(const Check& check, const Outcomes& outcomes, const std:
         case Flow::PodToPod:
         case Flow::PodPing:
             return pod_hop(check.from, check.to, outcomes);
+        case Flow::PodToGateway:
+            return "pods of " + check.from + " to their gateway: look at the pod network of " + check.from;
         case Flow::PodToNode:
             return check.from == check.to ? "pods of " + check.from + " to their node: look at the pod network of " + check.from
                                           : "pods of " + check.from + " to node " + check.to + ": look at routes and firewalls";
@@ -209,6 +232,11 @@ std::string failing_hop(const Check& check, const Outcomes& outcomes, const std:
             return (check.flow == Flow::NodePort ? "service proxy of " : "port mappings of ") + check.to +
                    ": look at its log and its rules";
         case Flow::OutsideByTcp:
+            if (const std::string range = covering_exception(check, nodes); !range.empty())
+                return "address translation on " + check.from + ": " + range +
+                       " is among its exceptions and covers the target; take it out of Exceptions of OutBoundNAT in the node's CNI "
+                       "configuration";
+            [[fallthrough]];
         case Flow::OutsideByPing:
             return "pods of " + check.from + " out of the cluster: look at address translation on " + check.from;
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/result.h"
+#include "base/strings.h"
 #include "objects/conditions.h"
 #include "objects/pods.h"
 
@@ -78,11 +79,14 @@ Task<> Verification::find_nodes() {
             report_.left_out.push_back("node " + node.metadata.name + " is not Ready");
             continue;
         }
+        const auto exceptions = node.metadata.annotations.find("porthole.dev/nat-exceptions");
         report_.nodes.push_back({.name = node.metadata.name,
                                  .address = internal_address(node),
                                  .windows = label != node.metadata.labels.end() && label->second == "windows",
                                  .overlay = back_end != node.metadata.annotations.end() && back_end->second == "vxlan",
-                                 .server = "server-" + std::to_string(report_.nodes.size() + 1)});
+                                 .server = "server-" + std::to_string(report_.nodes.size() + 1),
+                                 .nat_exceptions = exceptions == node.metadata.annotations.end() ? std::vector<std::string>()
+                                                                                                 : split_list(exceptions->second)});
     }
     if (report_.nodes.empty()) co_return Error(Reason::NotFound, "the cluster has no Ready node");
     co_return {};

@@ -33,14 +33,22 @@ std::string bundled_attempt(std::size_t number, const Check& check) {
 }
 
 std::string linux_attempt(std::size_t number, const Check& check) {
-    const std::string attempt =
-        check.url.empty() ? "timeout 5 ping -c 1 -W 3 " + check.ping : "timeout 5 wget -q -O /dev/null " + check.url;
+    const std::string host = check.ping == Gateway ? "$(ip route | awk '/^default/ {print $3}')" : check.ping;
+    const std::string attempt = check.url.empty() ? "timeout 5 ping -c 1 -W 3 " + host : "timeout 5 wget -q -O /dev/null " + check.url;
     const std::string id = std::to_string(number);
     return "( " + attempt + " >/dev/null 2>&1 && echo check " + id + " pass || echo check " + id + " fail ) &\n";
 }
 
+/// `route` speaks the same in every language, but Wine has only `ipconfig`.
+std::string ping_gateway(const std::string& image) {
+    const std::string ping = " do @ping.exe -n 2 -w 2000 ";
+    return is_bundled(image) ? "for /f \"tokens=2 delims=:\" %g in ('ipconfig ^| find \"Default gateway\"')" + ping + "%g"
+                             : "for /f \"tokens=3\" %g in ('route print -4 0.0.0.0 ^| find \" 0.0.0.0 \"')" + ping + "%g";
+}
+
 std::string windows_attempt(std::size_t number, const Check& check, const std::string& image, const std::string& fetch) {
     const std::string id = std::to_string(number);
+    if (check.ping == Gateway) return "echo check " + id + " ping & " + ping_gateway(image) + " & echo check " + id + " fail";
     // Its exit code says nothing: Windows' is 0 for "host unreachable", Wine's always.
     if (check.url.empty()) return "echo check " + id + " ping & ping.exe -n 2 -w 2000 " + check.ping + " & echo check " + id + " fail";
     const std::string attempt = (is_agnhost(image) ? "curl.exe -sS -m 5 " : fetch + " ") + check.url;
