@@ -18,6 +18,7 @@ Result<void> read_admission(FileSystem& files, const AccessFlags& flags, Admissi
     options.enabled = flags.enable_admission_plugins;
     options.disabled = flags.disable_admission_plugins;
     options.windows_strict = flags.windows_strict_admission;
+    options.identify_pod_os = flags.identify_pod_os;
     if (flags.admission_control_config_file.empty()) return {};
     TRY(options.configurations, read_admission_configurations(files, flags.admission_control_config_file));
     return {};

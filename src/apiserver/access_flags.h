@@ -12,7 +12,7 @@ namespace porthole::apiserver {
 struct AccessFlags {
     std::vector<std::string> enable_admission_plugins, disable_admission_plugins;
     std::string admission_control_config_file;
-    bool windows_strict_admission = false;
+    bool windows_strict_admission = false, identify_pod_os = true;
 
     std::optional<bool> anonymous_auth;
     std::string authentication_config;

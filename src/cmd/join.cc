@@ -2,7 +2,7 @@
 
 #include "cmd/agent_flags.h"
 #include "cmd/program/join_token.h"
-#include "cmd/program/progress.h"
+#include "cmd/program/progress_flags.h"
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/system_unit.h"
 #include "node_join/agent_options.h"
@@ -21,6 +21,7 @@ struct JoinFlags {
     JoinTarget target;
     JoinToken token;
     std::string data = "/var/lib/porthole-agent";
+    ProgressFlags progress;
     bool foreground = false;
     std::string backend;  // asked for; "" for the cluster's
     AgentOptions agent;
@@ -78,21 +79,21 @@ int run_join(std::vector<std::string> arguments) {
         ->required();
     app.add_option("--data", flags.data, "the node's data directory")->capture_default_str();
     app.add_flag("--foreground", flags.foreground, "run the agent here instead of as a service");
+    flags.progress.add_flags(app);
     add_node_flags(app, flags.agent);
     app.get_option("--backend")->default_str("the cluster's");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
     if (app.count("--backend") > 0) flags.backend = flags.agent.backend;
-    if (const auto checked = check_flags(flags); !checked) return fail(checked.error().message);
 
     RealWorld world;
-    Progress progress(world.loop, false);
+    Progress progress(world.loop, flags.progress.style());
+    if (const auto checked = check_flags(flags); !checked) return progress.end(checked);
     auto agent = world.run(join(world, progress, flags));
-    if (!agent) return fail(agent.error().message);
+    if (!agent) return progress.end(agent.error());
     if (!flags.foreground && SystemUnit::possible()) {
         const auto installed = world.run(SystemUnit::agent(*agent).install(*world.processes, true));
-        if (!installed) return fail(installed.error().message);
-        progress.done("service porthole-agent started; `kubectl get nodes` shows " + flags.agent.node_name);
-        return 0;
+        if (installed) progress.done("service porthole-agent started; `kubectl get nodes` shows " + flags.agent.node_name);
+        return progress.end(installed ? Result<void>() : installed.error());
     }
     progress.note("starting the agent; it ends with this command");
     std::vector<char*> words;

@@ -99,7 +99,7 @@ std::optional<Rejection> admit(const core::Pod& pod, const windows::Verdict& ver
         wanted != pod.spec.node_selector.end() && wanted->second != context.operating_system)
         return Rejection{"PodOSSelectorNodeLabelDoesNotMatch",
                          "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"};
-    if (pod.spec.os && pod.spec.os->name != context.operating_system)
+    if (context.identify_pod_os && pod.spec.os && pod.spec.os->name != context.operating_system)
         return Rejection{"PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS"};
     if (verdict.refusal) return Rejection{verdict.refusal->reason, verdict.refusal->message};
     if (context.memory_pressure && !is_critical_pod(pod) && objects::qos_class(pod.spec) == core::PodQOSClass::BestEffort)

@@ -19,6 +19,7 @@ struct AdmissionContext {
     std::vector<std::shared_ptr<const core::Pod>> active;  ///< admitted before
     bool memory_pressure = false;
     bool prepares_devices = false;  ///< of ResourceClaims
+    bool identify_pod_os = true;    ///< whether spec.os counts
 };
 
 /// The last check before a pod's first container: nullopt when it may run. `verdict` is that of its spec as it was asked for; empty

@@ -178,6 +178,7 @@ struct Kubelet::Impl {
         context.active = pods.active();
         context.memory_pressure = eviction.memory_pressure();
         context.prepares_devices = plugins != nullptr;
+        context.identify_pod_os = config.identify_pod_os;
         return context;
     }
 

@@ -34,6 +34,7 @@ struct KubeletConfig {
     Duration streaming_idle = std::chrono::hours(4);  ///< of exec, attach and port-forward
     std::int64_t event_qps = 50, event_burst = 100;   ///< events written a second; 0 for no limit
     windows::Gates feature_gates;                     ///< those that are on
+    bool identify_pod_os = true;                      ///< pods whose spec.os is another system are refused
     bool protect_kernel_defaults = false;             ///< run only where the kernel is set as Kubernetes wants it
     /// What /configz says of how the kubelet's server was made: by whom, it was not the kubelet's choice.
     struct Serving {

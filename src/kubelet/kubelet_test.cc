@@ -49,6 +49,7 @@ struct KubeletTest : testing::Test {
         config.static_pod_directory = "/etc/manifests";
         config.cluster_dns = {"10.96.0.10"};
         config.feature_gates = gates;
+        config.identify_pod_os = identify_pod_os;
         kubelet = std::make_unique<Kubelet>(config, KubeletDependencies{.loop = loop,
                                                                         .random = random,
                                                                         .log = Logger(make_null_sink(), "kubelet"),
@@ -111,6 +112,7 @@ struct KubeletTest : testing::Test {
     sim::FakeProber prober;
     sim::FakeHost host;
     windows::Gates gates;
+    bool identify_pod_os = true;
     std::unique_ptr<Kubelet> kubelet;
     std::unique_ptr<Scope> scope;
 };
@@ -601,6 +603,26 @@ TEST_F(WindowsKubeletTest, AGateLetsSubPathsIn) {
     gates = {"WindowsSubPath"};
     start();
     add("p", WithSubPath);
+    EXPECT_TRUE(until([&] { return ready("p"); }));
+}
+
+// SCH-08
+TEST_F(WindowsKubeletTest, SCH08_PodsOfAnotherSystemAreRefusedByFieldAndByLabel) {
+    add("field", R"({"os":{"name":"linux"},"containers":[{"name":"a","image":"image:1"}]})");
+    ASSERT_TRUE(until([&] { return pod("field").status.phase == "Failed"; }));
+    EXPECT_EQ(pod("field").status.reason, "PodOSNotSupported");
+    EXPECT_EQ(pod("field").status.message, "Pod was rejected: Failed to admit pod as the OS field doesn't match node OS");
+    add("label", R"({"nodeSelector":{"kubernetes.io/os":"linux"},"containers":[{"name":"a","image":"image:1"}]})");
+    ASSERT_TRUE(until([&] { return pod("label").status.phase == "Failed"; }));
+    EXPECT_EQ(pod("label").status.reason, "PodOSSelectorNodeLabelDoesNotMatch");
+}
+
+// POS-02
+TEST_F(WindowsKubeletTest, POS02_WithoutItsGateTheFieldDoesNotCount) {
+    stop();
+    identify_pod_os = false;
+    start();
+    add("p", R"({"os":{"name":"linux"},"containers":[{"name":"a","image":"image:1"}]})");
     EXPECT_TRUE(until([&] { return ready("p"); }));
 }
 

@@ -1,5 +1,7 @@
 #include "net/interface_address.h"
 
+#include "base/strings.h"
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/udp.hpp>
 
@@ -26,6 +28,15 @@ Result<IpAddress> source_address_towards(const std::string& server) {
     const auto own = error ? asio::ip::udp::endpoint() : socket.local_endpoint(error);
     if (error) return Error(Reason::Io, "no route to " + host + ": " + error.message());
     return IpAddress::parse(own.address().to_string());
+}
+
+std::string list_of_interfaces() {
+    const auto text_of = [](const Interface& one) {
+        const std::string addresses = join(one.addresses, ", ", [](const IpAddress& address) { return address.to_string(); });
+        return one.name + (addresses.empty() ? "" : " (" + addresses + ")");
+    };
+    const std::string all = join(interfaces(), ", ", text_of);
+    return all.empty() ? "none" : all;
 }
 
 }  // namespace porthole::net

@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/values/ip.h"
 
@@ -18,6 +19,15 @@ struct InterfaceFacts {
 std::optional<InterfaceFacts> interface_with(const IpAddress& address);
 /// "" where there is none.
 std::string mac_of_interface_with(const IpAddress& address);
+
+/// An interface of this machine and its addresses, in the system's order; loopback interfaces are left out.
+struct Interface {
+    std::string name;
+    std::vector<IpAddress> addresses;
+};
+std::vector<Interface> interfaces();
+/// "Ethernet (192.0.2.13), vEthernet (cbr0_ep)" of interfaces(), for messages; "none" where there are none.
+std::string list_of_interfaces();
 
 /// This machine's own address on the way to `server` ("https://host:port" with an IP address as host); nothing is sent.
 /// Error: BadRequest when the host is not an IP address, Io when there is no route.

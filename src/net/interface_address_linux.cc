@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstring>
@@ -48,7 +49,31 @@ int mtu_of(const std::string& device) {
     return known ? request.ifr_mtu : InterfaceFacts().mtu;
 }
 
+std::optional<IpAddress> address_of(const sockaddr* socket) {
+    char text[INET6_ADDRSTRLEN] = "";
+    if (!socket || (socket->sa_family != AF_INET && socket->sa_family != AF_INET6)) return std::nullopt;
+    const void* bytes = socket->sa_family == AF_INET ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in*>(socket)->sin_addr)
+                                                     : &reinterpret_cast<const sockaddr_in6*>(socket)->sin6_addr;
+    if (!::inet_ntop(socket->sa_family, bytes, text, sizeof text)) return std::nullopt;
+    const auto address = IpAddress::parse(text);
+    return address ? std::optional(*address) : std::nullopt;
+}
+
 }  // namespace
+
+std::vector<Interface> interfaces() {
+    std::vector<Interface> all;
+    ifaddrs* first = nullptr;
+    if (::getifaddrs(&first) != 0) return all;
+    const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> listed(first, ::freeifaddrs);
+    for (const ifaddrs* one = first; one; one = one->ifa_next) {
+        if (one->ifa_flags & IFF_LOOPBACK) continue;
+        auto known = std::ranges::find(all, one->ifa_name, &Interface::name);
+        if (known == all.end()) known = all.insert(all.end(), {.name = one->ifa_name, .addresses = {}});
+        if (const auto address = address_of(one->ifa_addr)) known->addresses.push_back(*address);
+    }
+    return all;
+}
 
 std::optional<InterfaceFacts> interface_with(const IpAddress& address) {
     ifaddrs* first = nullptr;

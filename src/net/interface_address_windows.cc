@@ -42,7 +42,32 @@ std::string mac_text(const BYTE* mac) {
     return text;
 }
 
+std::optional<IpAddress> address_of(const sockaddr* socket) {
+    char text[INET6_ADDRSTRLEN] = "";
+    const bool v4 = socket->sa_family == AF_INET;
+    if (!v4 && socket->sa_family != AF_INET6) return std::nullopt;
+    const void* bytes = v4 ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in*>(socket)->sin_addr)
+                           : &reinterpret_cast<const sockaddr_in6*>(socket)->sin6_addr;
+    if (!::inet_ntop(socket->sa_family, bytes, text, sizeof text)) return std::nullopt;
+    const auto address = IpAddress::parse(text);
+    return address ? std::optional(*address) : std::nullopt;
+}
+
 }  // namespace
+
+std::vector<Interface> interfaces() {
+    std::vector<Interface> all;
+    const std::vector<char> buffer = adapters();
+    const auto* adapter = buffer.empty() ? nullptr : reinterpret_cast<const IP_ADAPTER_ADDRESSES*>(buffer.data());
+    for (; adapter; adapter = adapter->Next) {
+        if (adapter->IfType == IF_TYPE_SOFTWARE_LOOPBACK) continue;
+        Interface one{.name = to_utf8(adapter->FriendlyName), .addresses = {}};
+        for (const auto* each = adapter->FirstUnicastAddress; each; each = each->Next)
+            if (const auto address = address_of(each->Address.lpSockaddr)) one.addresses.push_back(*address);
+        all.push_back(std::move(one));
+    }
+    return all;
+}
 
 std::optional<InterfaceFacts> interface_with(const IpAddress& address) {
     const std::vector<char> buffer = adapters();

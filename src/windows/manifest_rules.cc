@@ -20,8 +20,7 @@ constexpr Removed RemovedKinds[] = {
     {"extensions/v1beta1", "ReplicaSet", "apps/v1"},
     {"extensions/v1beta1", "Job", "batch/v1"},
     {"extensions/v1beta1", "NetworkPolicy", "networking.k8s.io/v1"},
-    {"extensions/v1beta1", "Ingress", ""},
-    {"extensions/v1beta1", "PodSecurityPolicy", ""},
+    {"extensions/v1beta1", "Ingress", "networking.k8s.io/v1"},  // whose fields a rule of their own mends
     {"apps/v1beta1", "Deployment", "apps/v1"},
     {"apps/v1beta1", "StatefulSet", "apps/v1"},
     {"apps/v1beta2", "Deployment", "apps/v1"},
@@ -32,10 +31,9 @@ constexpr Removed RemovedKinds[] = {
     {"batch/v2alpha1", "CronJob", "batch/v1"},
     {"batch/v2alpha1", "ScheduledJob", ""},
     {"batch/v1beta1", "CronJob", "batch/v1"},
-    {"networking.k8s.io/v1beta1", "Ingress", ""},
+    {"networking.k8s.io/v1beta1", "Ingress", "networking.k8s.io/v1"},
     {"networking.k8s.io/v1beta1", "IngressClass", "networking.k8s.io/v1"},
     {"policy/v1beta1", "PodDisruptionBudget", "policy/v1"},
-    {"policy/v1beta1", "PodSecurityPolicy", ""},
     {"rbac.authorization.k8s.io/v1alpha1", "", "rbac.authorization.k8s.io/v1"},
     {"rbac.authorization.k8s.io/v1beta1", "", "rbac.authorization.k8s.io/v1"},
     {"storage.k8s.io/v1beta1", "StorageClass", "storage.k8s.io/v1"},
@@ -142,6 +140,36 @@ Paths find_moved_images(const Value& object, std::string_view pod) {
     return found;
 }
 
+Paths find_pod_security_policy(const Value& object, std::string_view) {
+    return object.string_at({"kind"}) == "PodSecurityPolicy" ? Paths{"kind"} : Paths();
+}
+
+/// The fields of a backend that is written as before networking.k8s.io/v1.
+void add_old_backend(const Value* backend, const std::string& path, Paths& found) {
+    for (const char* field : {"serviceName", "servicePort"})
+        if (backend && backend->find(field)) found.push_back(path + "." + field);
+}
+
+/// What an Ingress of networking.k8s.io/v1 writes in another way than those before it.
+Paths find_old_ingress(const Value& object, std::string_view) {
+    Paths found;
+    const Value* spec = object.find("spec");
+    if (!spec || object.string_at({"kind"}) != "Ingress" || object.string_at({"apiVersion"}) != "networking.k8s.io/v1") return found;
+    if (spec->find("backend")) found.emplace_back("spec.backend");
+    add_old_backend(spec->find("defaultBackend"), "spec.defaultBackend", found);
+    const Value* rules = spec->find("rules");
+    for (std::size_t i = 0; rules && rules->is_array() && i < rules->as_array().size(); ++i) {
+        const Value* paths = rules->as_array()[i].at_path({"http", "paths"});
+        for (std::size_t j = 0; paths && paths->is_array() && j < paths->as_array().size(); ++j) {
+            const Value& one = paths->as_array()[j];
+            const std::string path = "spec.rules[" + std::to_string(i) + "].http.paths[" + std::to_string(j) + "]";
+            if (one.find("backend") && !one.find("pathType")) found.push_back(path);
+            add_old_backend(one.find("backend"), path + ".backend", found);
+        }
+    }
+    return found;
+}
+
 constexpr ManifestRule Rules[] = {
     {{"WIN701", "apiVersion", Refused, "", "is a version that Kubernetes no longer serves",
       "write the current version: kubectl api-resources lists them", "1.16"},
@@ -161,6 +189,13 @@ constexpr ManifestRule Rules[] = {
     {{"WIN706", "spec.containers[*].image", Advised, "", "is in a repository of Docker Hub that Microsoft no longer maintains",
       "use the repository's successor in mcr.microsoft.com, with the tag of a build of Windows", "1.14"},
      find_moved_images},
+    {{"WIN707", "spec.rules[*].http.paths[*].backend", Refused, "", "is not written as in networking.k8s.io/v1",
+      "write backend.service.name, backend.service.port.number (or port.name), a pathType for each path, and defaultBackend for backend",
+      "1.22"},
+     find_old_ingress},
+    {{"WIN708", "kind", Refused, "", "was removed from Kubernetes, with the admission plugin that enforced it",
+      "delete it, and label each namespace pod-security.kubernetes.io/enforce with privileged, baseline or restricted", "1.25"},
+     find_pod_security_policy},
 };
 
 constexpr Rule Unreadable = {

@@ -3,7 +3,9 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
+import tempfile
 import unittest
 
 from harness import IMAGE, ClusterCase, condition, run
@@ -85,10 +87,52 @@ class Verbs:
         self.kubectl("cluster-info", namespaced=False)
         self.assertIn("gitVersion", self.kubectl("version", "-o", "json", namespaced=False, warnings=True))
 
-    def test_top_answers_clearly_without_metrics(self):
-        done = self.kubectl_run("top", "pods", check=False)
-        if done.returncode != 0:
-            self.assertRegex(done.stderr, "(?i)metrics")
+    def test_top_shows_what_a_pod_uses(self):
+        self.apply(pod("measured"))
+        self.wait_ready("measured")
+        shown = lambda: re.search(r"measured +\d+m +\d+Mi", self.kubectl_run("top", "pods", check=False).stdout)
+        self.eventually(shown, 60, "kubectl top shows the pod")
+
+    # --- configuration
+
+    def with_files(self, *words, **variables):
+        """What kubectl does in a home of its own, with these variables besides."""
+        command = self.cluster.kubectl_command(self.client, *words)
+        return run(command, env={"PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": "C.UTF-8", **variables}, check=False)
+
+    def write_configuration(self, path, name):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"apiVersion: v1\nkind: Config\nclusters:\n- name: {name}\n  cluster: {{server: 'https://{name}.example.com'}}\n"
+                        f"contexts:\n- name: {name}\n  context: {{cluster: {name}}}\ncurrent-context: {name}\n")
+        return str(path)
+
+    def own_home(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.home = pathlib.Path(folder.name)
+
+    # CLI-06
+    def test_without_a_configuration_the_local_default_is_tried(self):
+        self.own_home()
+        done = self.with_files("get", "pods")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("localhost:8080", done.stderr)
+        self.assertIn("refused", done.stderr)
+        shown = self.with_files("config", "view", KUBECONFIG=str(self.cluster.kubeconfig))
+        self.assertRegex(shown.stdout, r"server: https://\S+:6443")
+        self.assertIn("linux-1", self.with_files("get", "nodes", KUBECONFIG=str(self.cluster.kubeconfig)).stdout)
+
+    # CLI-07
+    def test_a_flag_wins_over_the_environment_and_that_over_the_home(self):
+        self.own_home()
+        names = lambda *words, **variables: self.with_files("config", "view", "-o", "jsonpath={.clusters[*].name} {.current-context}", *words,
+                                                            **variables).stdout.split()
+        self.write_configuration(self.home / ".kube/config", "home")
+        one, two = (self.write_configuration(self.home / name, name) for name in ("one", "two"))
+        flag = self.write_configuration(self.home / "flag", "flag")
+        self.assertEqual(names(), ["home", "home"])
+        self.assertEqual(names(KUBECONFIG=f"{one}:{two}"), ["one", "two", "one"])
+        self.assertEqual(names("--kubeconfig", flag, KUBECONFIG=f"{one}:{two}"), ["flag", "flag"])
 
     # --- writing
 

@@ -80,13 +80,25 @@ class LinuxNodes(VerifyCase):
 class MixedNodes(VerifyCase):
     shared = MIXED
 
-    # VER-03, NET-24, NET-25, NET-26, NET-27
+    # VER-01, VER-03, NET-24, NET-25, NET-26, NET-27
     def test_every_way_between_nodes_of_both_systems_passes(self):
         checks = self.verify()
         self.assert_all_well(checks)
         names = ("linux-1", "windows-1", "windows-2")
         self.assertEqual(self.pairs(checks, "pod to pod by address"), {(a, b) for a in names for b in names})
         self.assertEqual({way["from"] for way in checks if way["flow"] == "pod to service by full name"}, set(names))
+        self.assertEqual(self.pairs(checks, "node to node (ping)"), {(a, b) for a in names for b in names if a != b})
+        # VER-02
+        self.assertEqual(self.pairs(checks, "pod to its gateway (ping)"), {(name, name) for name in names})
+        self.assertEqual({way["result"] for way in checks if way["flow"] == "pod to its gateway (ping)"}, {"pass"})
+        # SVC-19, SVC-20, TRB-06, TRB-11, LIM-09, LIM-10
+        results = lambda flow: {(way["from"], way["to"]): way["result"] for way in checks if way["flow"] == flow}
+        self.assertEqual(results("node to service by address"),
+                         {("linux-1", ""): "pass", ("windows-1", ""): "expected limitation", ("windows-2", ""): "expected limitation"})
+        self.assertEqual(results("node to node port"), {(a, b): "expected limitation" if a == b != "linux-1" else "pass" for a in names for b in names})
+        limits = {way["flow"]: way["limitation"] for way in checks if way["fromNode"] and way["result"] != "pass"}
+        self.assertIn("test from a pod", limits["node to service by address"])
+        self.assertIn("test from another machine", limits["node to node port"])
         # DNS-13
         part = {way["from"]: way for way in checks if way["flow"] == "pod to service by part of its name"}
         self.assertEqual({name: way["result"] for name, way in part.items()},

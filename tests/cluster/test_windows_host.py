@@ -75,6 +75,30 @@ class Services(HostCase):
             self.on_host("net", "start", "kube-proxy")
         self.eventually(lambda: self.is_running("kube-proxy.exe"), 20, "it runs again")
 
+    # TRB-01, TRB-02, TRB-12, TRB-20
+    def test_status_shows_the_node_and_what_is_wrong_with_it(self):
+        shown = self.on_host("porthole.exe", "status", "--node-name", NODE)
+        self.assertRegex(shown, rf"node +{NODE} Ready")
+        self.assertRegex(shown, "network +cbr0 is there")
+        for service in SERVICES:
+            self.assertRegex(shown, service + r" +running +C:\\k\\logs\\" + service + r"\.log")
+        self.on_host("sc.exe", "stop", "kube-proxy")
+        self.addCleanup(self.on_host, "sc.exe", "start", "kube-proxy", check=False)
+
+        def said():
+            text = self.on_host("porthole.exe", "status", "--node-name", NODE, "-o", "json", check=False)
+            return next((one for one in json.loads(text)["services"] if one["name"] == "kube-proxy" and one["state"] == "stopped"), None) and text
+        text = json.loads(self.eventually(said, 30, "the stopped service is shown"))
+        self.assertFalse(text["well"])
+        self.assertIn("start it: sc.exe start kube-proxy", text["remedies"][0])
+        self.assertIn("eth0", text["network"]["adapters"])
+
+    # TRB-18
+    def test_health_of_kubelet_and_proxy_is_served_on_the_host(self):
+        ask = lambda url: run(["nsenter", f"--net=/run/netns/porthole-{self.cluster.id}-{NODE}", "curl", "--silent", "--fail", "--max-time", "5", url]).stdout
+        self.eventually(lambda: ask("http://127.0.0.1:10248/healthz") == "ok", 20, "the kubelet is well")
+        self.assertTrue(json.loads(ask("http://127.0.0.1:10256/healthz"))["healthy"])
+
     # KBL-26
     def test_each_service_has_a_log_that_can_be_read_while_it_runs(self):
         for service in SERVICES:
@@ -232,6 +256,14 @@ class Runtime(HostCase):
 
     def listed(self):
         return run([PORTHOLE, "winhost", "ps", "--data", self.host()], seconds=30).stdout.splitlines()
+
+    # RUN-01, RUN-02
+    def test_the_kubelet_speaks_to_its_runtime_by_a_named_pipe(self):
+        service = self.on_host("reg", "query", "HKLM\\SYSTEM\\CurrentControlSet\\Services\\kubelet", "/v", "ImagePath")
+        self.assertIn("npipe:////./pipe/containerd-containerd", service)
+        self.assertTrue(self.node()["status"]["nodeInfo"]["containerRuntimeVersion"].startswith("porthole-wine://"), "what is behind the pipe")
+        self.apply(web_server("web", nodeName=NODE))
+        self.assertTrue(self.wait_ready("web")["status"]["containerStatuses"][0]["containerID"].startswith("porthole-wine://"))
 
     # RUN-04
     def test_a_runtime_that_does_not_answer_is_named_in_the_nodes_condition(self):

@@ -1,5 +1,6 @@
 """A Windows machine joins, joins again, and leaves, by the programs that a real one would run; here on an emulated host under Wine."""
 
+import json
 import re
 
 from harness import MIXED, PORTHOLE, ClusterCase, condition, run
@@ -90,6 +91,47 @@ class Joining(ClusterCase):
                  "service kubelet runs", "service kube-proxy runs"]
         order = [printed.index(step) for step in steps]
         self.assertEqual(order, sorted(order), printed)
+
+    # PRV-06, LIM-63
+    def test_a_provisioning_system_reads_the_steps(self):
+        server, token, ca_hash = self.target()
+        words = ["kubeadm.exe", "join", server, "--token", token, "--discovery-token-ca-cert-hash", ca_hash, "--node-name", NODE, "--shared-disk",
+                 "--non-interactive", "-o", "json"]
+        done = self.on_host(*words)
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual((done.returncode, lines[-1]["event"], lines[-1]["exitCode"]), (0, "end", 0), done.stdout + done.stderr)
+        self.assertIn("service kubelet runs", [line["text"] for line in lines if line["event"] == "done"])
+        self.wait_node()
+        words[4] = "abcdef.0123456789abcdef"
+        refused = self.on_host(*words)
+        last = json.loads(refused.stdout.splitlines()[-1])
+        self.assertEqual((refused.returncode, last["event"], last["exitCode"]), (1, "end", 1))
+        self.assertIn("the token is unknown to the server", last["error"])
+
+    # NET-42
+    def test_an_adapter_that_is_not_there_is_named_with_those_that_are(self):
+        server, token, ca_hash = self.target()
+        refused = self.on_host("kubeadm.exe", "join", server, "--token", token, "--discovery-token-ca-cert-hash", ca_hash, "--node-name", NODE,
+                               "--adapter", "LAN")
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn('no adapter "LAN" with an IPv4 address; this machine has', refused.stderr)
+        self.assertEqual(condition(self.node(), "Ready"), "True")
+
+    # TRB-08
+    def test_files_of_an_earlier_set_up_are_named_and_leave_with_the_node(self):
+        for name in ("sourceVip.json", "SourceVipRequest.json"):
+            self.on_host("cmd", "/c", f"echo {{}}> C:\\k\\{name}")
+        told = self.on_host("porthole.exe", "status", "--node-name", NODE)
+        self.assertEqual(told.returncode, 1, told.stdout)
+        self.assertIn("stale     C:\\k\\SourceVipRequest.json", told.stdout)
+        joined = self.join(*self.target())
+        self.assertIn("[stale-files] warning: left from an earlier set-up: C:\\k\\sourceVip.json", joined.stdout)
+        self.assertEqual(self.on_host("kubeadm.exe", "reset", "--force").returncode, 0)
+        self.assertNotIn("ip", self.on_host("cmd", "/c", "dir /b C:\\k\\*.json").stdout.lower())
+        self.kubectl("delete", "node", NODE, namespaced=False)
+        done = self.join(*self.target())
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.wait_node()
 
     # JOI-18, JOI-19
     def test_leaving_takes_everything_and_joining_works_again(self):

@@ -50,7 +50,7 @@ class Nodes(WindowsCase):
     def nodes(self):
         return {node["metadata"]["name"]: node for node in json.loads(self.kubectl("get", "nodes", "-o", "json", namespaced=False))["items"]}
 
-    # KBL-20, KBL-21
+    # KBL-24
     def test_windows_nodes_are_ready_and_say_what_they_are(self):
         nodes = self.nodes()
         self.assertEqual(sorted(nodes), ["linux-1", "windows-1", "windows-2"])
@@ -62,7 +62,7 @@ class Nodes(WindowsCase):
             self.assertEqual(labels["node.kubernetes.io/windows-build"], "10.0.20348")
             self.assertEqual(info["operatingSystem"], "windows")
             self.assertIn("Windows Server 2022", info["osImage"])
-            self.assertTrue(info["containerRuntimeVersion"].startswith("containerd://") or "://" in info["containerRuntimeVersion"])
+            self.assertRegex(info["containerRuntimeVersion"], r"^porthole-wine://\d+\.\d+\.\d+$")
         table = self.kubectl("get", "nodes", "-o", "wide", namespaced=False)
         self.assertRegex(table, r"windows-1 +Ready")
 
@@ -103,7 +103,7 @@ class Sample(WindowsCase):
 
 
 class LifeCycle(WindowsCase):
-    # RUN-05
+    # POD-15
     def test_exit_codes_keep_their_32_bits(self):
         self.apply(windows_pod("fails", ["cmd", "/c", "exit -1073741819"], restartPolicy="Never"))
         self.wait_phase("fails", "Failed", seconds=90)
@@ -161,6 +161,11 @@ class Samples(WindowsCase):
         found = self.eventually(lambda: [pod for pod in self.list("pods") if condition(pod, "Ready") == "True"], 90, "one pod runs")[0]
         address = found["status"]["hostIP"]
         self.assertIn("host:", self.answers(self.fetch_from_node, f"http://{address}:4444/"))
+        self.kubectl("scale", "deployment", "win-web-host-port", "--replicas=3")
+        self.wait_event("FailedScheduling", "didn't have free ports for the requested pod ports")
+        ready = lambda: sorted(condition(pod, "Ready") == "True" for pod in self.list("pods"))
+        self.eventually(lambda: ready() == [False, True, True], 60, "one pod a node, and one that waits")
+        self.assertEqual(sorted(pod["status"]["phase"] for pod in self.list("pods")), ["Pending", "Running", "Running"])
 
     def test_pod_from_json_and_daemon_set(self):
         self.kubectl("apply", "-f", ROOT / "samples/pod.json")
@@ -173,7 +178,12 @@ class Samples(WindowsCase):
         self.kubectl("apply", "-f", ROOT / "samples/volumes.yaml")
         for found in self.eventually(lambda: self.list("pods"), 30, "its pods"):
             self.wait_ready(found["metadata"]["name"])
+        fetch, address = self.linux_client(), self.ip("win-web-volumes")
+        for path, text in (("config/greeting", "hello from a ConfigMap"), ("secret/password", "swordfish"),
+                           ("pod/labels", 'app="win-web-volumes"'), ("scratch/written", "written by the init container")):
+            self.assertIn(text, self.answers(fetch, f"http://{address}/{path}"), path)
 
+    # SEC-14, LIM-01
     def test_hyper_v_isolation_is_refused_with_the_reason(self):
         self.kubectl("apply", "-f", ROOT / "samples/hyper-v.yaml", warnings=True)
         self.wait_phase("win-web-hyper-v", "Failed", seconds=60)

@@ -67,7 +67,9 @@ class Overlay(WindowsCase):
         self.assertEqual((report["passed"], report["notChecked"]), (True, []))
         limited = {(way["flow"], way["from"], way["to"]) for way in report["checks"] if way["result"] == "expected limitation"}
         self.assertEqual(limited, {("pod to node (ping)", a, b) for a in NODES[1:] for b in NODES if a != b} |
-                         {("pod to service by part of its name", a, "") for a in NODES[1:]})
+                         {("pod to service by part of its name", a, "") for a in NODES[1:]} |
+                         {("node to service by address", a, "") for a in NODES[1:]} | {("node to node port", a, a) for a in NODES[1:]} |
+                         {("node to pod", a, b) for a in NODES[1:] for b in NODES if a != b})
 
     def test_the_source_address_is_leased_and_outlives_a_reboot(self):
         self.apply(web_server("web", nodeName="windows-2"))

@@ -9,16 +9,20 @@ import pty
 import re
 import struct
 import subprocess
+import tempfile
 import termios
 import time
 import unittest
 
-from harness import PORTHOLE, run
+from harness import PORTHOLE, PULLED_IMAGE, REGISTRY, TOOLS, run
 from manifests import config_map, container, deployment, pod, secret, service, web_pod
 from test_streams import Screen
 from test_windows_node import IMAGE, WindowsCase, web_server, windows_pod
 
-import windows_probe  # the harness knows where
+import make  # the harness knows where
+import windows_probe
+
+import image_archive  # windows_probe knows where
 
 FETCH = "C:\\web\\fetch.exe"
 PROBE = "C:\\app\\probe.exe"
@@ -69,12 +73,18 @@ class Placement(WindowsCase):
         self.assertTrue(self.wait_ready("legacy")["spec"]["nodeName"].startswith("windows-"))
         self.assertEqual(self.wait_ready("linux")["spec"]["nodeName"], "linux-1")
 
-    # SCH-08, POD-02
+    # SCH-08
     def test_pods_on_the_wrong_system_are_refused_with_the_reason(self):
-        wrong = windows_pod("wrong", nodeName="linux-1")
-        wrong["spec"].pop("nodeSelector")
-        self.kubectl("apply", "-f", "-", stdin=json.dumps(wrong), warnings=True)
-        self.assertEqual(self.wait_phase("wrong", "Failed")["status"]["reason"], "PodOSNotSupported")
+        by_field, by_label = "PodOSNotSupported", "PodOSSelectorNodeLabelDoesNotMatch"
+        for system, node in (("windows", "linux-1"), ("linux", "windows-1")):
+            field, label = f"{system}-field", f"{system}-label"
+            wrong = [pod(field, nodeName=node, os={"name": system}), pod(label, nodeName=node, nodeSelector={"kubernetes.io/os": system})]
+            for one in wrong:
+                self.kubectl("apply", "-f", "-", stdin=json.dumps(one), warnings=True)
+            for name, reason, words in ((field, by_field, "the OS field doesn't match node OS"), (label, by_label, "doesn't match node label")):
+                status = self.wait_phase(name, "Failed")["status"]
+                self.assertEqual(status["reason"], reason)
+                self.assertIn(words, status["message"])
 
     # SCH-13
     def test_host_port_is_given_once_a_node(self):
@@ -166,6 +176,19 @@ class Containers(WindowsCase):
         self.exec("web", "cmd", "/c", "echo x> C:\\sick")
         self.eventually(lambda: self.get("pod", "web")["status"]["containerStatuses"][0]["restartCount"] >= 1, 60, "a restart")
 
+    # POD-06
+    def test_liveness_probe_by_http_restarts_what_is_not_found(self):
+        web = web_server("web")
+        web["spec"]["containers"][0]["livenessProbe"] = {
+            "httpGet": {"path": "/", "port": 80}, "periodSeconds": 1, "failureThreshold": 2, "timeoutSeconds": 2}
+        sick = web_server("sick")
+        sick["spec"]["containers"][0]["livenessProbe"] = web["spec"]["containers"][0]["livenessProbe"] | {"httpGet": {"path": "/", "port": 81}}
+        self.apply(web, sick)
+        self.wait_ready("web")
+        self.eventually(lambda: self.get("pod", "sick")["status"]["containerStatuses"][0]["restartCount"] >= 1, 60, "a restart")
+        self.wait_event("Unhealthy", "Liveness probe failed")
+        self.assertEqual(self.get("pod", "web")["status"]["containerStatuses"][0]["restartCount"], 0)
+
     # POD-07
     def test_hooks_run(self):
         web = web_server("web")
@@ -173,6 +196,33 @@ class Containers(WindowsCase):
         self.apply(web)
         self.wait_ready("web")
         self.assertIn("hooked", self.exec("web", "cmd", "/c", "type C:\\hook.txt"))
+
+    # POD-07
+    def test_hooks_by_http_and_tcp_run_within_the_grace_period(self):
+        self.apply(web_server("told"))
+        address = self.wait_ready("told")["status"]["podIP"]
+        web = web_server("web", terminationGracePeriodSeconds=20)
+        web["spec"]["containers"][0]["lifecycle"] = {
+            "postStart": {"httpGet": {"host": address, "port": 80, "path": "/started"}},
+            "preStop": {"exec": {"command": ["cmd", "/c", f"{FETCH} http://{address}/stopping"]}}}
+        self.apply(web)
+        self.wait_ready("web")
+        self.eventually(lambda: "/started" in self.kubectl("logs", "told"), 20, "the hook after the start is heard")
+        self.kubectl("delete", "pod", "web", "--wait=false")
+        self.eventually(lambda: "/stopping" in self.kubectl("logs", "told"), 20, "the hook before the end is heard")
+        self.eventually(lambda: not self.try_get("pod", "web"), 20, "the pod is gone")
+
+    # POD-07
+    def test_hooks_that_fail_are_told(self):
+        starts, stops = web_server("starts"), web_server("stops")
+        starts["spec"]["containers"][0]["lifecycle"] = {"postStart": {"exec": {"command": ["cmd", "/c", "exit 3"]}}}
+        stops["spec"]["containers"][0]["lifecycle"] = {"preStop": {"exec": {"command": ["cmd", "/c", "exit 4"]}}}
+        self.apply(starts, stops)
+        self.wait_event("FailedPostStartHook", seconds=60)
+        self.wait_ready("stops")
+        self.kubectl("delete", "pod", "stops", "--wait=false")
+        self.wait_event("FailedPreStopHook", seconds=30)
+        self.eventually(lambda: not self.try_get("pod", "stops"), 30, "the pod is gone")
 
     # POD-08
     def test_environment_comes_from_configuration_and_secrets(self):
@@ -236,6 +286,50 @@ class Containers(WindowsCase):
         ended = self.get("pod", "last")["status"]["containerStatuses"][0]["state"]["terminated"]
         self.assertEqual(ended["exitCode"], 3)
         self.assertIn("the reason", ended["message"])
+
+    # CLI-04
+    def test_files_are_copied_in_and_out(self):
+        self.apply(web_server("web"))
+        self.wait_ready("web")
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "in/deep").mkdir(parents=True)
+            long_name = "n" * 120 + ".txt"
+            (folder / "in/page.txt").write_text("copied into the pod")
+            (folder / "in/deep" / long_name).write_bytes(bytes(range(256)) * 1000)
+            self.kubectl("cp", folder / "in", "web:/site/copied")
+            fetched = self.answers(self.linux_client(), f"http://{self.ip('web')}/copied/page.txt")
+            self.assertIn("copied into the pod", fetched)
+            self.kubectl("cp", "web:/site/copied", folder / "out")
+            self.assertEqual((folder / "out/page.txt").read_text(), "copied into the pod")
+            self.assertEqual((folder / "out/deep" / long_name).read_bytes(), bytes(range(256)) * 1000)
+            self.exec("web", "cmd", "/c", "echo one> C:\\site\\one.txt")
+            self.kubectl("cp", "web:/site/one.txt", folder / "one.txt")
+            self.assertEqual((folder / "one.txt").read_text().strip(), "one")
+
+    # POD-23, LIM-38, RUN-06: a mount of a single file
+    def test_the_file_of_last_words_reaches_the_status(self):
+        self.apply(windows_pod("default", ["cmd", "/c", "echo not said& exit 3"], restartPolicy="Never"),
+                   windows_pod("own", ["cmd", "/c", "echo the last words> C:\\app\\last.txt& exit 4"], restartPolicy="Never",
+                               container_fields={"terminationMessagePath": "C:\\app\\last.txt"}),
+                   windows_pod("unix", ["cmd", "/c", "echo by the usual path> C:\\dev\\termination-log& exit 5"], restartPolicy="Never"))
+        for name, code, words in (("default", 3, None), ("own", 4, "the last words"), ("unix", 5, "by the usual path")):
+            self.wait_phase(name, "Failed", seconds=60)
+            ended = self.get("pod", name)["status"]["containerStatuses"][0]["state"]["terminated"]
+            self.assertEqual((ended["exitCode"], ended.get("message", "").strip() or None), (code, words), name)
+
+    # RUN-06
+    def test_a_single_file_is_mounted(self):
+        web = web_server("web", volumes=[{"name": "ini", "hostPath": {"path": "C:\\k\\single-file.txt", "type": "FileOrCreate"}}])
+        web["spec"]["containers"][0]["volumeMounts"] = [{"name": "ini", "mountPath": "C:\\etc\\single.txt"}]
+        self.apply(web)
+        self.wait_ready("web")
+        self.exec("web", "cmd", "/c", "echo through the mount> C:\\etc\\single.txt")
+        node = self.get("pod", "web")["spec"]["nodeName"]
+        host = self.cluster.data / "nodes" / node
+        shown = run(self.cluster.network.inside([PORTHOLE, "winhost", "exec", "--data", host, "--", "cmd", "/c", "type", "C:\\k\\single-file.txt"]),
+                    env=self.cluster.environment()).stdout
+        self.assertIn("through the mount", shown)
 
     # POD-33
     def test_policy_never_does_not_pull(self):
@@ -404,8 +498,60 @@ class Warnings(WindowsCase):
         self.assertEqual(self.told(sticky("usual", 10800)), "")
 
 
+class Pulls(ProbeCase):
+    def add_windows_image(self, repository):
+        """A list with nothing but an image for Windows, in the tests' registry."""
+        config = image_archive.to_json({"architecture": "amd64", "os": "windows", "os.version": "10.0.20348.1", "config": {"Cmd": ["cmd"]},
+                                        "rootfs": {"type": "layers", "diff_ids": []}})
+        manifest = image_archive.to_json({
+            "schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "layers": [],
+            "config": image_archive.descriptor_of("application/vnd.oci.image.config.v1+json", config)})
+        platform = {"architecture": "amd64", "os": "windows", "os.version": "10.0.20348.1"}
+        index = image_archive.to_json({
+            "schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",
+            "manifests": [image_archive.descriptor_of("application/vnd.oci.image.manifest.v1+json", manifest) | {"platform": platform}]})
+        root = self.cluster.images / "registry/docker/registry/v2"
+        make.add_to_registry(root, repository, "1", [config], manifest)
+        make.add_to_registry(root, repository, "1", [], index)
+
+    def serve_on(self, node):
+        """The tests' registry, where only programs of that node see it."""
+        settings = self.cluster.folder / f"registry-{node}.yml"
+        settings.write_text(f"version: 0.1\nstorage: {{filesystem: {{rootdirectory: {self.cluster.images}/registry}}}}\nhttp: {{addr: '{REGISTRY}'}}\n")
+        command = ["nsenter", f"--net=/run/netns/porthole-{self.cluster.id}-{node}", str(TOOLS / "docker-registry"), "serve", str(settings)]
+        server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+        self.addCleanup(server.wait, 10)
+        self.addCleanup(server.terminate)
+
+    # POD-02
+    def test_an_image_of_the_other_system_does_not_start_and_both_are_named(self):
+        self.add_windows_image("windows/only")
+        self.serve_on("windows-1")
+        self.apply(windows_pod("linux-image", nodeName="windows-1", container_fields={"image": PULLED_IMAGE}),
+                   pod("windows-image", container(image=REGISTRY + "/windows/only:1"), nodeName="linux-1"))
+
+        def waiting(name):
+            state = self.status_of(name).get("state", {}).get("waiting", {})
+            return state if state.get("reason") in ("ErrImagePull", "ImagePullBackOff") else None
+        on_windows = self.eventually(lambda: waiting("linux-image"), 60, "the image for Linux is refused")["message"]
+        for words in ("linux/amd64", "this host is windows/amd64 10.0.20348"):
+            self.assertIn(words, on_windows)
+        on_linux = self.eventually(lambda: waiting("windows-image"), 60, "the image for Windows is refused")["message"]
+        self.assertIn("no match for platform in manifest", on_linux)
+
+    # POD-33
+    def test_policies_decide_on_an_image_that_is_there(self):
+        present = self.probe("present", "wait", container_fields={"image": windows_probe.NAME, "imagePullPolicy": "IfNotPresent"})
+        always = self.probe("always", "wait", container_fields={"image": windows_probe.NAME, "imagePullPolicy": "Always"})
+        self.apply(present, always)
+        self.wait_ready("present")
+        self.wait_event("Pulled", f'Container image "{windows_probe.NAME}" already present on machine', 60)
+        self.wait_event("Failed", f'Failed to pull image "{windows_probe.NAME}"', 60)
+        self.assertIn(self.status_of("always")["state"]["waiting"]["reason"], ("ErrImagePull", "ImagePullBackOff"))
+
+
 class Bounds(ProbeCase):
-    # POD-13, KBL-13, KBL-19
+    # POD-13, KBL-13, KBL-19, KBL-21
     def test_memory_beyond_the_limit_is_refused_and_nobody_is_killed(self):
         self.apply(self.probe("greedy", "allocate", memory="128Mi", restartPolicy="Never"))
         self.wait_phase("greedy", "Failed", seconds=90)
@@ -414,7 +560,7 @@ class Bounds(ProbeCase):
         megabytes = int(self.kubectl("logs", "greedy").split()[0])
         self.assertTrue(64 <= megabytes <= 144, megabytes)  # 128 MB and what Wine itself takes of a process
 
-    # POD-13
+    # POD-13, KBL-20
     def test_processor_time_is_bounded(self):
         self.apply(windows_pod("busy", ["cmd", "/c", "for /l %i in (0,0,1) do @rem"], container_fields={
             "resources": {"limits": {"cpu": "250m"}}}, nodeName="windows-1"))
@@ -440,6 +586,27 @@ class Bounds(ProbeCase):
         self.assertEqual(len(self.eventually(lambda: processes_with(mark), 10, "their processes")), 3)
         self.kubectl("delete", "pod", "family", "--timeout=60s")
         self.assertEqual(processes_with(mark), [])
+
+    # SEC-18
+    def test_a_program_has_no_rights_over_the_host(self):
+        mark = f"kept-{self.namespace}"
+        self.apply(self.probe("kept", "stubborn", mark, nodeName="windows-1"), self.probe("other", "wait", nodeName="windows-1"))
+        self.wait_ready("kept")
+        self.wait_ready("other")
+        first = json.loads((self.cluster.data / "nodes/windows-1/h/runc/host/state.json").read_text())["init_process_pid"]
+        space = lambda pid, kind: os.readlink(f"/proc/{pid}/ns/{kind}")
+        for pid in self.eventually(lambda: processes_with(mark), 20, "the program runs"):
+            rights = dict(line.split(":\t", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
+            # Ports below 1024 and pings, and no way to more.
+            self.assertEqual({int(rights[name], 16) & ~(1 << 10 | 1 << 13) for name in ("CapEff", "CapPrm", "CapBnd")}, {0})
+            self.assertEqual((rights["NoNewPrivs"], rights["Seccomp"]), ("1", "2"))
+            for kind in ("pid", "mnt", "ipc", "net"):
+                self.assertNotIn(space(pid, kind), (space(first, kind), space("self", kind)), kind)
+        # What it changes of the machine's settings is its own.
+        key = "HKLM\\SYSTEM\\CurrentControlSet\\Services\\kept"
+        self.exec("kept", "reg", "add", key, "/f")
+        self.assertNotEqual(self.kubectl_run("exec", "other", "--", "reg", "query", key, check=False).returncode, 0)
+        self.assertNotEqual(self.on_host("windows-1", "reg", "query", key).returncode, 0)
 
     # POD-31
     def test_limits_are_each_containers_own(self):

@@ -58,6 +58,18 @@ class Controllers(WindowsCase):
         self.apply(workload("Job", "sum", "batch/v1", completions=2, parallelism=2, template={"spec": spec}))
         self.eventually(lambda: self.get("job", "sum")["status"].get("succeeded") == 2, 90, "two completions")
 
+    # WKL-06
+    def test_cron_job_makes_windows_jobs(self):
+        ticking = windows_pod("x", ["cmd", "/c", "echo tick"], container_fields={"image": IMAGE})["spec"] | {"restartPolicy": "Never"}
+        self.apply({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "tick"},
+                    "spec": {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": {"spec": ticking}}}}})
+        self.eventually(lambda: self.get("cronjob", "tick").get("status", {}).get("lastSuccessfulTime"), 150, "a job has run")
+        job = self.list("jobs")[0]["metadata"]
+        self.assertRegex(job["name"], r"^tick-\d+$")
+        made = next(pod for pod in self.list("pods") if pod["metadata"]["labels"]["job-name"] == job["name"])
+        self.assertTrue(made["spec"]["nodeName"].startswith("windows-"))
+        self.assertIn("tick", self.kubectl("logs", made["metadata"]["name"]))
+
     # WKL-07
     def test_replication_controller(self):
         self.apply({"apiVersion": "v1", "kind": "ReplicationController", "metadata": {"name": "old"},
@@ -280,11 +292,29 @@ class Node(WindowsCase):
         def summary():
             found = json.loads(self.kubectl("get", "--raw", "/api/v1/nodes/windows-1/proxy/stats/summary", namespaced=False))
             ours = [entry for entry in found["pods"] if entry["podRef"]["namespace"] == self.namespace]
-            return (found["node"], ours[0]) if ours and ours[0]["containers"][0]["memory"].get("workingSetBytes") else None
-        node, ours = self.eventually(summary, 40, "statistics of the pod")
+            complete = ours and ours[0]["containers"][0]["memory"].get("workingSetBytes") and {"logs", "rootfs"} <= ours[0]["containers"][0].keys()
+            return (found["node"], ours[0]) if complete else None
+        node, ours = self.eventually(summary, 90, "statistics of the pod")
         self.assertGreater(node["memory"]["workingSetBytes"], 0)
         self.assertGreater(node["cpu"]["usageCoreNanoSeconds"], 0)
-        self.assertGreater(ours["containers"][0]["memory"]["workingSetBytes"], 1 << 20)
+        main = ours["containers"][0]
+        self.assertGreater(main["memory"]["workingSetBytes"], 1 << 20)
+        self.assertGreater(main["cpu"]["usageCoreNanoSeconds"], 0)
+        for place in (node["fs"], node["runtime"]["imageFs"]):
+            self.assertGreater(place["capacityBytes"], place["availableBytes"])
+        # What is written, logged and sent is counted.
+        self.exec("web", "cmd", "/c", "for /l %i in (1,1,9) do @type C:\\web\\web.exe >> C:\\filler")
+        for _ in range(20):
+            self.fetch_from_node(f"http://{self.ip('web')}/")
+
+        def grown():
+            found = summary()
+            if not found:
+                return False
+            now, network = found[1]["containers"][0], found[1].get("network", {})
+            return (now["rootfs"]["usedBytes"] > main["rootfs"]["usedBytes"] and now["logs"]["usedBytes"] > main["logs"]["usedBytes"] and
+                    network.get("rxBytes", 0) > ours["network"]["rxBytes"] and network.get("txBytes", 0) > ours["network"]["txBytes"])
+        self.eventually(grown, 150, "more written, logged, received and sent")
 
     # KBL-19, KBL-34
     def test_statistics_show_what_is_promised_and_promisable(self):
@@ -331,7 +361,7 @@ class Node(WindowsCase):
             return ours and ours[0]["memory"]["workingSetBytes"] > 0 and ours[0]["cpu"]["usageCoreNanoSeconds"] > 0
         self.eventually(counted, 40, "statistics of the pod")
 
-    # KBL-12, KBL-24
+    # KBL-24
     def test_conditions_and_what_the_node_is(self):
         for name, build in (("windows-1", "10.0.20348"), ("windows-2", "10.0.20348")):
             node = self.get("node", name, namespaced=False)
@@ -350,7 +380,6 @@ class Node(WindowsCase):
             address = self.ip(target)
             self.eventually(lambda: "TTL=" in self.exec(source, "ping", "-n", "1", address), 30, f"{target} replies to {source}")
 
-    # POD-13
     def test_limits_are_shown_by_describe(self):
         self.apply(windows_pod("limited", container_fields={"image": IMAGE, "resources": {"limits": {"memory": "128Mi", "cpu": "1"}}}))
         self.wait_phase("limited", "Running", seconds=60)

@@ -1,6 +1,7 @@
-/* The attempts of `porthole net verify` on Linux: check NUMBER=http://… NUMBER=ping:HOST … makes all at once, each within AttemptSeconds,
+/* The attempts of `porthole net verify` on Linux: check NUMBER=http://… NUMBER=ping:HOST NUMBER=ping:gateway … makes all at once, each within AttemptSeconds,
  * and prints "check NUMBER pass" or "check NUMBER fail" for each.
  */
+#include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/ip.h>
 #include <netinet/ip_icmp.h>
@@ -43,8 +44,24 @@ static int ping(const char* host) {
     }
 }
 
+/* The address of the default route's gateway, in /proc/net/route in the machine's byte order; 0 where there is none. */
+static in_addr_t default_gateway(void) {
+    char line[256];
+    unsigned destination, gateway;
+    FILE* routes = fopen("/proc/net/route", "r");
+    while (routes && fgets(line, sizeof line, routes))
+        if (sscanf(line, "%*s %x %x", &destination, &gateway) == 2 && destination == 0) return gateway;
+    return 0;
+}
+
+static int ping_gateway(void) {
+    const struct in_addr address = {.s_addr = default_gateway()};
+    return address.s_addr == 0 ? 1 : ping(inet_ntoa(address));
+}
+
 static int attempt(char* target) {
     alarm(AttemptSeconds);
+    if (strcmp(target, "ping:gateway") == 0) return ping_gateway();
     if (strncmp(target, "ping:", 5) == 0) return ping(target + 5);
     if (!freopen("/dev/null", "w", stdout)) return 1;
     return fetch_main(2, (char*[]){"fetch", target, NULL});

@@ -79,6 +79,7 @@ Result<AdmissionChain> make_admission_chain(AdmissionDependencies dependencies, 
     TRY_VOID(check_names(options));
     dependencies.configurations = &options.configurations;
     dependencies.windows_strict = options.windows_strict;
+    dependencies.identify_pod_os = options.identify_pod_os;
     AdmissionChain chain;
     for (const Listed& listed : Plugins) {
         if (!runs(listed, options)) continue;

@@ -63,6 +63,7 @@ struct AdmissionDependencies {
     AdmissionPolicies policies = {};
     AdmissionConditionMetrics* condition_metrics = nullptr;
     bool windows_strict = false;  ///< refuse what Windows nodes would refuse or ignore
+    bool identify_pod_os = true;  ///< pods have spec.os
     WorkerPool* pool = nullptr;   ///< where costly expressions are evaluated; null: on the loop
 
     /// The configuration of a plugin; null when it has none.
@@ -78,6 +79,7 @@ struct AdmissionOptions {
     std::vector<std::string> enabled, disabled;  ///< as --enable-admission-plugins and --disable-admission-plugins name them
     AdmissionConfigurations configurations;
     bool windows_strict = false;  ///< as --windows-strict-admission
+    bool identify_pod_os = true;  ///< the feature gate IdentifyPodOS: without it spec.os of new pods is dropped
 };
 
 /// What the file at `path` configures: an AdmissionConfiguration (apiserver.config.k8s.io/v1), or the file without a version that

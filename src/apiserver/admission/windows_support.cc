@@ -25,15 +25,16 @@ constexpr std::string_view SystemLabel = "kubernetes.io/os";
 /// told of by its template, not again with each pod.
 class WindowsSupport final : public AdmissionPlugin {
 public:
-    WindowsSupport(const ObjectReader& reader, SystemsOfNodes systems, bool strict)
-        : reader_(reader), systems_(std::move(systems)), strict_(strict) {}
+    WindowsSupport(const ObjectReader& reader, SystemsOfNodes systems, bool strict, bool identify_pod_os)
+        : reader_(reader), systems_(std::move(systems)), strict_(strict), identify_pod_os_(identify_pod_os) {}
     std::string_view name() const override { return "WindowsSupport"; }
 
-    /// A pod that names no system gets the one of its namespace, as a selector.
+    /// A pod that names no system gets the one of its namespace, as a selector. Where the field is not known, none names it.
     Task<> admit(AdmissionAttributes& attributes) override {
         if (!attributes.is("", "pods") || attributes.operation != AdmissionOperation::Create || !attributes.subresource.empty())
             co_return {};
         const PodSpec& spec = attributes.object->view<Pod>().spec;
+        if (!identify_pod_os_ && spec.os) attributes.object->edit<Pod>().spec.os.reset();
         if (!windows::system_asked_for(spec).empty() || !spec.node_name.empty()) co_return {};
         CO_TRY(const std::string policy, policy_of(attributes.namespace_));
         if (is_system(policy)) attributes.object->edit<Pod>().spec.node_selector.emplace(SystemLabel, policy);
@@ -121,13 +122,13 @@ private:
 
     const ObjectReader& reader_;
     const SystemsOfNodes systems_;
-    const bool strict_;
+    const bool strict_, identify_pod_os_;
 };
 
 }  // namespace
 
 AdmissionPluginPtr make_windows_support(const AdmissionDependencies& given) {
-    return std::make_unique<WindowsSupport>(given.reader, given.systems, given.windows_strict);
+    return std::make_unique<WindowsSupport>(given.reader, given.systems, given.windows_strict, given.identify_pod_os);
 }
 
 }  // namespace porthole::apiserver

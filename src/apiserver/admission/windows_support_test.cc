@@ -119,6 +119,18 @@ TEST_F(WindowsSupportAdmission, AStrictServerRefusesWhatWindowsRefusesOrIgnores)
     EXPECT_EQ(create(*strict, pod), "");
 }
 
+// POS-02
+TEST_F(WindowsSupportAdmission, POS02_WithoutItsGateTheFieldIsDroppedFromNewPods) {
+    given_.identify_pod_os = false;
+    const AdmissionPluginPtr without = make_windows_support(given_);
+    Pod pod = named<Pod>("a", "web");
+    pod.spec.os = PodOS{.name = "windows"};
+    EXPECT_EQ(create(*plugin_, pod), "");
+    EXPECT_EQ(pod.spec.os->name, "windows") << "the gate is on unless said otherwise";
+    EXPECT_EQ(create(*without, pod), "");
+    EXPECT_FALSE(pod.spec.os.has_value());
+}
+
 // SCH-05, SCH-06
 TEST_F(WindowsSupportAdmission, ANamespaceDecidesOnPodsThatNameNoSystem) {
     const auto answer = [&](const char* policy, Pod pod = named<Pod>("a", "web")) {

@@ -22,7 +22,7 @@ public:
         CO_TRY_VOID(co_await find_address());
         make_daemon();
         informers_->start();
-        scope_.spawn(daemon_->run());
+        scope_.spawn(run_daemon());
         scope_.spawn(connection_.follow());
         log_.info("flanneld started", {{"node", options_.daemon.node_name}, {"address", options_.daemon.address.to_string()}});
         co_return {};
@@ -70,7 +70,15 @@ private:
         routes_ = flannel::make_system_host_routes(options_.daemon.address);
         if (!routes_) routes_ = flannel::make_hns_host_routes(*hns_);
         daemon_ = std::make_unique<flannel::Daemon>(
-            flannel::DaemonContext{world_.loop, *informers_, *client_, *hns_, *routes_, *files_, log_}, options_.daemon);
+            flannel::DaemonContext{world_.loop, *informers_, *client_, *hns_, *routes_, *files_, log_, net::list_of_interfaces},
+            options_.daemon);
+    }
+
+    /// The service manager starts it anew.
+    Task<> run_daemon() {
+        const auto ended = co_await daemon_->run();
+        if (!ended && !is_cancelled(ended)) end_because(ended.error());
+        co_return {};
     }
 
     flannel::ProgramOptions options_;

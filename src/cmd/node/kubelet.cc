@@ -1,14 +1,19 @@
 #include "kubelet/kubelet.h"
 
+#include <cstdlib>
+
 #include "base/version.h"
 #include "cmd/node/kubelet_system.h"
 #include "cmd/node/node_program.h"
+#include "cni/flannel/network_check.h"
+#include "hns/dll/load_hns.h"
 #include "kubelet/cri/cri_grpc.h"
 #include "kubelet/options/options.h"
 #include "kubelet/plugins/plugin_connection_grpc.h"
 #include "kubelet/probes/network_prober.h"
 #include "kubelet/server/kubelet_server.h"
 #include "net/http/http_server.h"
+#include "net/interface_address.h"
 #include "node_join/certificate.h"
 
 namespace porthole::cmd {
@@ -29,14 +34,17 @@ public:
         }
         CO_TRY_VOID(make_kubelet());
         CO_TRY_VOID(listen());
+        serve_health();
         scope_.spawn(kubelet_->run());
         scope_.spawn(connection_.follow_authority());
         scope_.spawn(options_.rotate_certificates ? connection_.renew(options_.hostname_override) : connection_.follow());
+        if (KubeletOnWindows) scope_.spawn(look_for_pod_network());
         log_.info("kubelet started", {{"node", options_.hostname_override}, {"runtime", options_.runtime_endpoint}});
         co_return {};
     }
 
     Task<> close() override {
+        if (health_http_) CO_TRY_VOID(co_await health_http_->close());
         if (http_) CO_TRY_VOID(co_await http_->close());
         CO_TRY_VOID(co_await close_parts());
         if (runtime_) CO_TRY_VOID(co_await runtime_->close());
@@ -98,6 +106,29 @@ private:
         return {};
     }
 
+    /// Pods that cannot get an address say so one by one; what all of them lack is told here, once flanneld has had its time.
+    Task<> look_for_pod_network() {
+        using namespace std::chrono_literals;
+        const char* name = std::getenv("KUBE_NETWORK");
+        if (!name || !*name) co_return {};
+        CO_TRY_VOID(co_await world_.loop.sleep(20s));
+        const auto service = hns::own_hns(world_.loop, *world_.pool);
+        const auto missing = co_await cni::flannel::missing_of_network(*service, name);
+        if (missing && missing->empty()) co_return {};
+        log_.warn("pods will get no network",
+                  {{"missing", missing ? *missing : missing.error().message}, {"adapters", net::list_of_interfaces()}});
+        co_return {};
+    }
+
+    /// Another program on its port is no reason not to run pods.
+    void serve_health() {
+        if (options_.healthz_port == 0) return;
+        health_ = std::make_unique<kubelet::HealthHandler>(*kubelet_);
+        health_http_ = std::make_unique<net::HttpServer>(world_.loop, *health_, net::HttpServerOptions{}, log_.named("health"));
+        const auto listening = health_http_->listen(options_.healthz_address, static_cast<std::uint16_t>(options_.healthz_port));
+        if (!listening) log_.warn("cannot serve /healthz", {{"error", listening.error().message}});
+    }
+
     Task<> serve_with_issued(std::shared_ptr<net::TlsServerContext> tls) {
         return node_join::serve_with_issued_certificates({world_.loop, *client_, random_, log_.named("certificates")},
                                                          options_.hostname_override, [this, tls](const node_join::KeyPair& issued) {
@@ -127,6 +158,8 @@ private:
     std::unique_ptr<kubelet::Kubelet> kubelet_;
     std::unique_ptr<kubelet::KubeletServer> server_;
     std::unique_ptr<net::HttpServer> http_;
+    std::unique_ptr<kubelet::HealthHandler> health_;
+    std::unique_ptr<net::HttpServer> health_http_;
 };
 
 }  // namespace

@@ -37,12 +37,18 @@ Task<> NodeProgram::close_parts() {
     co_return {};
 }
 
+void NodeProgram::end_because(const Error& error) {
+    broken_ = error;
+    if (stop_) stop_->set();
+}
+
 int NodeProgram::run_on_console() {
     Event stop;
     return run_until(stop, [] {});
 }
 
 int NodeProgram::run_until(Event& stop, const std::function<void()>& started) {
+    stop_ = &stop;
     world_.loop.on_signal([&](int) { stop.set(); });
     const auto begun = world_.run(start());
     if (begun && !ends_after_start()) {
@@ -50,7 +56,7 @@ int NodeProgram::run_until(Event& stop, const std::function<void()>& started) {
         (void)world_.run(stop.wait());
     }
     const auto closed = world_.run(close());
-    const Result<void>& ended = begun ? closed : begun;
+    const Result<void>& ended = !begun ? begun : !broken_ ? broken_ : closed;
     if (ended) return 0;
     log_.error("the program cannot run", {{"error", ended.error().message}});
     return fail(ended.error().message);

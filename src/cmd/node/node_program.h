@@ -47,6 +47,8 @@ protected:
     std::string own_node_name() const;
     /// Ends scope_ and the informers.
     Task<> close_parts();
+    /// The program closes and exits with 1: without the part that has ended it is of no use.
+    void end_because(const Error& error);
 
     RealWorld& world_;
     Logger log_;
@@ -58,6 +60,9 @@ protected:
     Scope scope_;  ///< of the program's tasks; what lives in derived classes must be closed by their close()
 
 private:
+    Event* stop_ = nullptr;  ///< while it runs
+    Result<void> broken_;
+
     int run_on_console();
     int run_until(Event& stop, const std::function<void()>& started);
 };

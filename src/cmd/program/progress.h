@@ -1,10 +1,19 @@
 #pragma once
+#include <cstdint>
 #include <string>
 
 #include "base/progress_report.h"
+#include "base/result.h"
 #include "runtime/event_loop.h"
 
 namespace porthole::cmd {
+
+/// How steps are shown.
+enum class ProgressStyle : std::uint8_t {
+    Text,
+    Quiet,  ///< failures only
+    Json,   ///< for programs: an object a line, see Progress::end()
+};
 
 /// Steps with check marks and times on standard output; without a terminal only lines. `clock` must outlive it.
 ///
@@ -12,21 +21,28 @@ namespace porthole::cmd {
 ///     ✓ node linux-1 Ready                        1.9 s
 class Progress final : public ProgressReport {
 public:
-    /// `quiet` prints failures only.
-    Progress(const Clock& clock, bool quiet);
+    Progress(const Clock& clock, ProgressStyle style);
+    Progress(const Clock& clock, bool quiet) : Progress(clock, quiet ? ProgressStyle::Quiet : ProgressStyle::Text) {}
 
     /// Says that `step` has begun (shown on a terminal until it ends).
     void begin(const std::string& step) override;
     void done(const std::string& step) override;
     void failed(const std::string& step, const std::string& why) override;
     void note(const std::string& text);
+    void warn(const std::string& text);
+    /// The command is over: its exit code, 0 or 1. An error is printed as fail() does. Every line of JSON is
+    /// {"event":"begin"|"done"|"note"|"warning"|"failed"|"end","text":…,"seconds":…}, with "error" for failed, and for end when it failed;
+    /// the last one is end, with "exitCode".
+    int end(const Result<void>& outcome);
 
 private:
+    void json(const char* event, const std::string& text, const std::string& error = "", int exit_code = -1);
     void line(const char* color, const char* mark, const std::string& text, bool with_time);
 
     const Clock& clock_;
     MonotonicTime start_;
-    bool quiet_, terminal_, color_;
+    ProgressStyle style_;
+    bool terminal_, color_;
 };
 
 }  // namespace porthole::cmd

@@ -2,11 +2,27 @@
 
 #include <cstdio>
 
+#include "base/feature_gates.h"
 #include "cmd/server/control_plane.h"
 #include "local_cluster/start.h"
 #include "runtime/processes/process_memory.h"
 
 namespace porthole::cmd {
+namespace {
+
+Result<void> take_feature_gates(ServerFlags& flags, const Logger& log) {
+    std::map<std::string, std::string> given;
+    for (const std::string& pair : flags.feature_gates) {
+        const std::size_t mark = pair.find('=');
+        given[pair.substr(0, mark)] = mark == pair.npos ? "" : pair.substr(mark + 1);
+    }
+    TRY(const FeatureGates gates, read_feature_gates(given, {"IdentifyPodOS"}));
+    for (const std::string& warning : gates.warnings) log.warn(warning);
+    flags.access.identify_pod_os = gates.on("IdentifyPodOS", true);
+    return {};
+}
+
+}  // namespace
 
 int run_server(std::vector<std::string> arguments) {
     ServerFlags flags;
@@ -17,6 +33,7 @@ int run_server(std::vector<std::string> arguments) {
     ::signal(SIGPIPE, SIG_IGN);
     RealWorld world;
     Logger log(make_stderr_sink(flags.verbose ? LogLevel::Debug : LogLevel::Info), "server");
+    if (const auto taken = take_feature_gates(flags, log); !taken) return fail(taken.error().message);
     flags.effective = shown_flags(app, flags);
     const local_cluster::DataDir data(flags.data);
     const bool revive = flags.revive_supervisor;

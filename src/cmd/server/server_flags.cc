@@ -29,6 +29,13 @@ void add_server_flags(CLI::App& app, ServerFlags& flags) {
     app.add_option("--advertise-address", flags.advertise_address, "at which nodes and pods reach this server")->capture_default_str();
     app.add_option("--service-cidr,--service-cluster-ip-range", flags.service_cidr, "addresses of services")->capture_default_str();
     app.add_option("--cluster-cidr", flags.cluster_cidr, "addresses of pods")->capture_default_str();
+    app.add_option("--node-cidr-mask-size,--node-cidr-mask-size-ipv4", flags.node_cidr_mask_size,
+                   "prefix length of each node's part of --cluster-cidr; a smaller part limits the pods of a node")
+        ->check(CLI::Range(8, 30))
+        ->capture_default_str();
+    app.add_option("--feature-gates", flags.feature_gates,
+                   "NAME=true or NAME=false, by comma: IdentifyPodOS=false drops spec.os of new pods")
+        ->delimiter(',');
     app.add_option("--backend", flags.backend, "pod network between nodes, which joining nodes adopt: host-gw or vxlan")
         ->check(CLI::IsMember({"host-gw", "vxlan"}))
         ->capture_default_str();

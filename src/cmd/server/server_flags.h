@@ -31,6 +31,8 @@ struct ServerFlags {
     std::vector<std::string> tls_cipher_suites;
     apiserver::Server::Limits limits;
     bool priority_and_fairness = true;
+    std::vector<std::string> feature_gates;  ///< NAME=VALUE
+    int node_cidr_mask_size = 24;
     bool revive_supervisor = false, verbose = false;
     std::map<std::string, std::string> effective;  ///< what /flagz shows
 };

@@ -36,10 +36,19 @@ int verify_network(RealWorld& world, AdminClient& admin, const NetFlags& flags) 
     return report->passed() ? 0 : 1;
 }
 
+/// By which nodes reach the API server; "" where the cluster does not say it in IPv4.
+std::string control_plane_address(RealWorld& world, AdminClient& admin) {
+    const client::NamespacedName key{"default", "kubernetes"};
+    const auto endpoints = world.run(admin.client.get<verify::core::Endpoints>(key));
+    if (!endpoints || endpoints->subsets.empty() || endpoints->subsets.front().addresses.empty()) return "";
+    const auto address = IpAddress::parse(endpoints->subsets.front().addresses.front().ip);
+    return address && address->is_v4() ? address->to_string() : "";
+}
+
 int print_routes(RealWorld& world, AdminClient& admin, const NetFlags& flags) {
     const auto nodes = world.run(admin.client.list<verify::core::Node>());
     if (!nodes) return fail(nodes.error().message);
-    const auto text = verify::router_routes(nodes->items, flags.format);
+    const auto text = verify::router_routes(nodes->items, flags.format, control_plane_address(world, admin));
     if (!text) return fail(text.error().message);
     std::fputs(text->c_str(), stdout);
     return 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/values/ip.h"
+
 namespace porthole::cmd::verify {
 
 namespace {
@@ -16,9 +18,19 @@ std::string suffix_limitation(const Service& service) {
            " across namespaces (by design)";
 }
 
-constexpr const char* OverlayLimitation = "on an overlay a node reaches only its own Windows pods (by design)";
+constexpr const char* OverlayLimitation = 
+    "on an overlay a node reaches only its own Windows pods, and a Windows node only its own pods (by design)";
+constexpr const char* HostServiceLimitation =
+    "programs of a Windows host do not reach services, its pods do (by design): test from a pod";
+constexpr const char* OwnNodePortLimitation =
+    "a Windows node does not reach a node port at its own address (by design): test from another machine or from a pod";
 
 std::string url(const std::string& host, int port) { return "http://" + host + ":" + std::to_string(port) + "/"; }
+
+std::string host_of(const std::string& url) {
+    const std::size_t start = url.find("://") + 3;
+    return url.substr(start, url.find_first_of(":/", start) - start);
+}
 
 constexpr int ServerPort = 80;
 
@@ -30,6 +42,9 @@ public:
     std::vector<Check> all() && {
         for (const Node& from : nodes_) {
             for (const Node& to : nodes_) pair(from, to);
+            // Of an overlay on Windows the gateway is the virtual switch, which is no host.
+            if (!from.windows || !from.overlay)
+                checks_.push_back({.flow = Flow::PodToGateway, .from = from.name, .to = from.name, .ping = Gateway});
             to_service(from);
             to_outside(from);
         }
@@ -52,25 +67,26 @@ private:
 
     void pair(const Node& from, const Node& to) {
         const bool other = from.name != to.name;
-        // A Windows pod cannot be on its node's own network, so that what starts there is only seen from the other side.
-        if (!from.windows) {
-            if (other) ping(Flow::NodeToNode, from, to, true, to.address);
-            const bool hidden = other && to.windows && (from.overlay || to.overlay);
-            fetch(Flow::NodeToPod, from, to.name, true, url(to.server_ip, ServerPort), hidden ? OverlayLimitation : "");
-        }
+        if (other) ping(Flow::NodeToNode, from, to, true, to.address);
+        const bool hidden = other && (from.windows || to.windows) && (from.overlay || to.overlay);
+        fetch(Flow::NodeToPod, from, to.name, true, url(to.server_ip, ServerPort), hidden ? OverlayLimitation : "");
         ping(Flow::PodToNode, from, to, false, to.address, from.windows ? IcmpLimitation : "");
         fetch(Flow::PodToPod, from, to.name, false, url(to.server_ip, ServerPort));
         ping(Flow::PodPing, from, to, false, to.server_ip);
         const std::string name = to.server + ".servers." + service_.namespace_ + ".svc." + service_.cluster_domain;
         fetch(Flow::PodByName, from, to.name, false, url(name, ServerPort));
-        if (service_.node_port != 0) fetch(Flow::NodePort, from, to.name, false, url(to.address, service_.node_port));
+        if (service_.node_port != 0) {
+            fetch(Flow::NodePort, from, to.name, false, url(to.address, service_.node_port));
+            const bool own = from.windows && !other;
+            fetch(Flow::NodePortFromNode, from, to.name, true, url(to.address, service_.node_port), own ? OwnNodePortLimitation : "");
+        }
         // From its own node a Windows host port cannot be reached.
         if (service_.host_port != 0 && other) fetch(Flow::HostPort, from, to.name, false, url(to.address, service_.host_port));
     }
 
     void to_service(const Node& from) {
         fetch(Flow::ServiceByAddress, from, "", false, url(service_.cluster_ip, service_.port));
-        if (!from.windows) fetch(Flow::ServiceFromNode, from, "", true, url(service_.cluster_ip, service_.port));
+        fetch(Flow::ServiceFromNode, from, "", true, url(service_.cluster_ip, service_.port), from.windows ? HostServiceLimitation : "");
         fetch(Flow::ServiceByName, from, "", false, url(service_.name, service_.port));
         fetch(Flow::ServiceByPartName, from, "", false, url(service_.name + "." + service_.namespace_, service_.port),
               from.windows ? suffix_limitation(service_) : "");
@@ -81,9 +97,8 @@ private:
     void to_outside(const Node& from) {
         if (outside_.empty()) return;
         fetch(Flow::OutsideByTcp, from, "", false, outside_);
-        const std::size_t start = outside_.find("://") + 3;
-        const std::string host = outside_.substr(start, outside_.find_first_of(":/", start) - start);
-        checks_.push_back({.flow = Flow::OutsideByPing, .from = from.name, .ping = host, .limitation = from.windows ? IcmpLimitation : ""});
+        checks_.push_back(
+            {.flow = Flow::OutsideByPing, .from = from.name, .ping = host_of(outside_), .limitation = from.windows ? IcmpLimitation : ""});
     }
 
     const std::vector<Node>& nodes_;
@@ -98,6 +113,16 @@ std::optional<bool> outcome(const Outcomes& outcomes, Flow flow, const std::stri
         if (check.flow == flow && check.from == from && check.to == to) return passed;
     }
     return std::nullopt;
+}
+
+/// The range of its node's exceptions from address translation in which the target is; "" where it is in none, or has a name.
+std::string covering_exception(const Check& check, const std::vector<Node>& nodes) {
+    const auto node = std::ranges::find(nodes, check.from, &Node::name);
+    const auto target = IpAddress::parse(host_of(check.url));
+    if (node == nodes.end() || !target) return "";
+    for (const std::string& text : node->nat_exceptions)
+        if (const auto range = IpPrefix::parse(text); range && range->contains(*target)) return text;
+    return "";
 }
 
 /// Windows has several resolvers, which differ: only one of its tools asks as programs do.
@@ -127,6 +152,8 @@ const char* title(Flow flow) {
             return "node to node (ping)";
         case Flow::PodToNode:
             return "pod to node (ping)";
+        case Flow::PodToGateway:
+            return "pod to its gateway (ping)";
         case Flow::NodeToPod:
             return "node to pod";
         case Flow::PodToPod:
@@ -147,6 +174,8 @@ const char* title(Flow flow) {
             return "pod to service by full name";
         case Flow::NodePort:
             return "pod to node port";
+        case Flow::NodePortFromNode:
+            return "node to node port";
         case Flow::HostPort:
             return "pod to host port";
         case Flow::OutsideByTcp:
@@ -175,6 +204,8 @@ std::string failing_hop(const Check& check, const Outcomes& outcomes, const std:
         case Flow::PodToPod:
         case Flow::PodPing:
             return pod_hop(check.from, check.to, outcomes);
+        case Flow::PodToGateway:
+            return "pods of " + check.from + " to their gateway: look at the pod network of " + check.from;
         case Flow::PodToNode:
             return check.from == check.to ? "pods of " + check.from + " to their node: look at the pod network of " + check.from
                                           : "pods of " + check.from + " to node " + check.to + ": look at routes and firewalls";
@@ -190,6 +221,10 @@ std::string failing_hop(const Check& check, const Outcomes& outcomes, const std:
         case Flow::ServiceFromNode:
             if (const auto hop = first_unreachable()) return *hop;
             return "service proxy of " + check.from + ": look at its log and its rules";
+        case Flow::NodePortFromNode:
+            if (outcome(outcomes, Flow::NodeToNode, check.from, check.to) == false)
+                return "between the nodes " + check.from + " and " + check.to + ": look at cables, firewalls and the nodes' addresses";
+            return "service proxy of " + check.to + ": look at its log and its rules";
         case Flow::NodePort:
         case Flow::HostPort:
             if (outcome(outcomes, Flow::PodToNode, check.from, check.to) == false && check.from != check.to)
@@ -197,6 +232,11 @@ std::string failing_hop(const Check& check, const Outcomes& outcomes, const std:
             return (check.flow == Flow::NodePort ? "service proxy of " : "port mappings of ") + check.to +
                    ": look at its log and its rules";
         case Flow::OutsideByTcp:
+            if (const std::string range = covering_exception(check, nodes); !range.empty())
+                return "address translation on " + check.from + ": " + range +
+                       " is among its exceptions and covers the target; take it out of Exceptions of OutBoundNAT in the node's CNI "
+                       "configuration";
+            [[fallthrough]];
         case Flow::OutsideByPing:
             return "pods of " + check.from + " out of the cluster: look at address translation on " + check.from;
     }

@@ -14,6 +14,7 @@ struct Node {
     bool windows = false, overlay = false;
     std::string server;     ///< its server pod's name, "server-1"
     std::string server_ip;  ///< known once the pod runs
+    std::vector<std::string> nat_exceptions;  ///< ranges that pods of a Windows node do not reach by the node's address
 };
 
 /// The service in front of all servers.
@@ -26,6 +27,7 @@ struct Service {
 enum class Flow : std::uint8_t {
     NodeToNode,         ///< ping
     PodToNode,          ///< ping
+    PodToGateway,       ///< ping of what the pod's own route table says
     NodeToPod,          ///< HTTP, as all that are not pings
     PodToPod,           ///< by the pod's address
     PodPing,            ///< ping
@@ -36,13 +38,17 @@ enum class Flow : std::uint8_t {
     ServiceByPartName,  ///< "service.namespace", between the bare and the full name
     ServiceByFullName,  ///< "service.namespace.svc.<domain>"
     NodePort,           ///< from a pod, at a node's address
+    NodePortFromNode,   ///< from a node, at a node's address
     HostPort,           ///< from a pod, at a node's address
     OutsideByTcp,       ///< HTTP to a URL outside the cluster
     OutsideByPing,      ///< ping of that URL's host
 };
-constexpr int FlowCount = 15;
+constexpr int FlowCount = 17;
 /// "pod to pod by address"
 const char* title(Flow flow);
+
+/// In place of a host to ping: the default gateway of the place that pings, which only its route table has.
+inline constexpr const char* Gateway = "gateway";
 
 /// One attempt: from a node or a pod of a node to something that another node answers for.
 struct Check {
@@ -51,7 +57,7 @@ struct Check {
     std::string to;        ///< node; "" for what no single node answers for
     bool on_host = false;  ///< from the node itself instead of a pod on it
     std::string url;       ///< of an HTTP server; "": `ping` it is
-    std::string ping;
+    std::string ping;      ///< a host, or Gateway
     std::string limitation;  ///< why it may fail by design; "" where it must not
 
     auto operator<=>(const Check&) const = default;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/result.h"
+#include "base/strings.h"
 #include "objects/conditions.h"
 #include "objects/pods.h"
 
@@ -78,11 +79,14 @@ Task<> Verification::find_nodes() {
             report_.left_out.push_back("node " + node.metadata.name + " is not Ready");
             continue;
         }
+        const auto exceptions = node.metadata.annotations.find("porthole.dev/nat-exceptions");
         report_.nodes.push_back({.name = node.metadata.name,
                                  .address = internal_address(node),
                                  .windows = label != node.metadata.labels.end() && label->second == "windows",
                                  .overlay = back_end != node.metadata.annotations.end() && back_end->second == "vxlan",
-                                 .server = "server-" + std::to_string(report_.nodes.size() + 1)});
+                                 .server = "server-" + std::to_string(report_.nodes.size() + 1),
+                                 .nat_exceptions = exceptions == node.metadata.annotations.end() ? std::vector<std::string>()
+                                                                                                 : split_list(exceptions->second)});
     }
     if (report_.nodes.empty()) co_return Error(Reason::NotFound, "the cluster has no Ready node");
     co_return {};
@@ -192,15 +196,19 @@ Task<> Verification::probe_round(int round, std::vector<std::size_t> open) {
 }
 
 void Verification::leave_out_untold() {
-    std::map<std::string, std::size_t> untold;
+    std::map<std::pair<std::string, bool>, std::size_t> untold;  // of a node's pods, and of the node itself
     std::erase_if(report_.checks, [&](const Check& check) {
         if (report_.outcomes.contains(check)) return false;
-        ++untold[check.from];
+        ++untold[{check.from, check.on_host}];
         return true;
     });
-    for (const auto& [node, count] : untold)
-        report_.left_out.push_back(std::to_string(count) + " attempts from node " + node +
-                                   " came to no end; more time is given with --timeout");
+    for (const auto& [place, count] : untold) {
+        const auto node = std::ranges::find(report_.nodes, place.first, &Node::name);
+        const bool by_host_process = place.second && node != report_.nodes.end() && node->windows;
+        report_.left_out.push_back(std::to_string(count) + " attempts from " + (place.second ? "node " : "pods of node ") + place.first +
+                                   " came to no end; more time is given with --timeout" +
+                                   (by_host_process ? ", and the node's containerd has to be 1.6 or later, for HostProcess containers" : ""));
+    }
 }
 
 Task<> Verification::wait_for_probers(std::vector<std::string> names) {

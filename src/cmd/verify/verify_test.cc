@@ -48,12 +48,84 @@ TEST(NetVerify, VER03_TriesEveryPairOfNodesOfBothSystems) {
     EXPECT_EQ(of(checks, Flow::PodToPod, "win1")[2].url, "http://10.244.3.5:80/");
     EXPECT_EQ(of(checks, Flow::PodToPod, "win1")[0].url, "http://10.244.1.5:80/");
     EXPECT_EQ(of(checks, Flow::NodeToNode, "lin1").size(), 2u);
-    EXPECT_EQ(of(checks, Flow::NodeToNode, "win1").size(), 0u) << "no pod of Windows is on the node's own network";
+    EXPECT_EQ(of(checks, Flow::NodeToNode, "win1").size(), 2u);
     EXPECT_EQ(of(checks, Flow::PodByName, "lin1")[2].url, "http://server-3.servers.check.svc.cluster.local:80/");
     EXPECT_EQ(of(checks, Flow::ServiceByName, "win1")[0].url, "http://all:80/");
     EXPECT_EQ(of(checks, Flow::NodePort, "lin1")[2].url, "http://192.0.2.13:30080/");
     EXPECT_EQ(of(checks, Flow::HostPort, "win1").size(), 2u) << "not its own";
     EXPECT_EQ(of(checks, Flow::OutsideByPing, "lin1")[0].ping, "198.51.100.7");
+}
+
+// VER-01
+TEST(NetVerify, VER01_PingsBothWaysBetweenNodesOfBothSystems) {
+    const auto checks = plan_checks(Nodes, All, "");
+    EXPECT_EQ(of(checks, Flow::NodeToNode, "lin1")[1].ping, "192.0.2.13");
+    EXPECT_EQ(of(checks, Flow::NodeToNode, "win1")[0].ping, "192.0.2.11");
+    for (const Check& check : of(checks, Flow::NodeToNode, "win1")) {
+        EXPECT_TRUE(check.on_host);
+        EXPECT_EQ(check.limitation, "");
+    }
+}
+
+// VER-02
+TEST(NetVerify, VER02_PodsPingTheGatewayOfTheirOwnRouteTableAndTheNodes) {
+    const auto checks = plan_checks(Nodes, All, "");
+    for (const char* name : {"lin1", "win1"}) {
+        const auto gateway = of(checks, Flow::PodToGateway, name);
+        ASSERT_EQ(gateway.size(), 1u);
+        EXPECT_EQ(gateway[0].ping, Gateway);
+        EXPECT_EQ(gateway[0].limitation, "");
+        EXPECT_EQ(of(checks, Flow::PodToNode, name).size(), 3u);
+    }
+    const Images bundled{bundled_images::WebImage, bundled_images::WebImage}, other{"busybox:1", "agnhost:2.53"};
+    const std::vector<std::pair<std::size_t, Check>> one{{4, of(checks, Flow::PodToGateway, "win1")[0]}};
+    EXPECT_EQ(prober_pod(Nodes[0], false, bundled, "ns", one).spec.containers[0].command.back(), "4=ping:gateway");
+    EXPECT_THAT(prober_pod(Nodes[0], false, other, "ns", one).spec.containers[0].command.back(), HasSubstr("ip route"));
+    EXPECT_THAT(prober_pod(Nodes[2], false, bundled, "ns", one).spec.containers[0].command.back(), HasSubstr("'ipconfig ^| find"));
+    EXPECT_THAT(prober_pod(Nodes[2], false, other, "ns", one).spec.containers[0].command.back(),
+                HasSubstr("'route print -4 0.0.0.0 ^| find"));
+}
+
+// VER-03, SVC-19, SVC-20, TRB-06, TRB-11, LIM-09, LIM-10
+TEST(NetVerify, VER03_LabelsWhatAWindowsHostDoesNotReachAndSaysFromWhereToTest) {
+    Report report{.nodes = Nodes, .checks = plan_checks(Nodes, All, "")};
+    const auto from_host = of(report.checks, Flow::ServiceFromNode, "win1");
+    ASSERT_EQ(from_host.size(), 1u);
+    EXPECT_TRUE(from_host[0].on_host);
+    EXPECT_THAT(from_host[0].limitation, HasSubstr("test from a pod"));
+    const auto ports = of(report.checks, Flow::NodePortFromNode, "win1");
+    ASSERT_EQ(ports.size(), 3u);
+    EXPECT_EQ(ports[0].limitation, "") << "another node's";
+    EXPECT_EQ(ports[2].url, "http://192.0.2.13:30080/");
+    EXPECT_THAT(ports[2].limitation, HasSubstr("test from another machine"));
+    EXPECT_EQ(of(report.checks, Flow::NodePortFromNode, "lin1")[0].limitation, "") << "Linux reaches its own";
+    const auto expected = [](const Check& c) {
+        return c.from == "win1" && (c.flow == Flow::ServiceFromNode || (c.flow == Flow::NodePortFromNode && c.to == "win1"));
+    };
+    report.outcomes = outcomes(report.checks, expected);
+    EXPECT_TRUE(report.passed());
+    EXPECT_THAT(to_text(report, false), HasSubstr("expected limitation: node win1 → http://10.96.0.9:80/"));
+    report.outcomes = outcomes(report.checks, [](const Check& c) { return c.flow == Flow::NodePortFromNode && c.from == "lin1"; });
+    EXPECT_FALSE(report.passed());
+    EXPECT_THAT(to_text(report, false), HasSubstr("stops at service proxy of lin1"));
+}
+
+// TRB-05, NET-21
+TEST(NetVerify, TRB05_ProbesTheOutsideByTcpAndLooksAtTheExceptionsFromTranslation) {
+    std::vector<Node> nodes = Nodes;
+    nodes[2].nat_exceptions = {"10.244.0.0/16", "198.51.100.0/24"};
+    Report report{.nodes = nodes, .checks = plan_checks(nodes, All, "http://198.51.100.7:8080/x")};
+    report.outcomes = outcomes(report.checks, [](const Check& c) { return c.flow == Flow::OutsideByPing && c.from == "win1"; });
+    EXPECT_TRUE(report.passed()) << "TCP passes, and pings fail by design";
+    EXPECT_THAT(to_text(report, false), HasSubstr("Windows does not translate ICMP"));
+    const auto fails = [](const Check& c) { return c.flow == Flow::OutsideByTcp; };
+    const auto hop = [&](const char* from) {
+        return failing_hop(of(report.checks, Flow::OutsideByTcp, from).front(), outcomes(report.checks, fails), nodes);
+    };
+    EXPECT_THAT(hop("win1"), HasSubstr("198.51.100.0/24 is among its exceptions and covers the target"));
+    EXPECT_THAT(hop("lin1"), HasSubstr("look at address translation on lin1"));
+    nodes[2].nat_exceptions.pop_back();
+    EXPECT_THAT(hop("win1"), HasSubstr("look at address translation on win1"));
 }
 
 // NET-30, NET-31
@@ -67,6 +139,8 @@ TEST(NetVerify, NET31_KnowsWhatWindowsLimitsByDesign) {
     checks = plan_checks(nodes, All, "");
     EXPECT_THAT(of(checks, Flow::NodeToPod, "lin1")[2].limitation, HasSubstr("overlay"));
     EXPECT_EQ(of(checks, Flow::NodeToPod, "lin1")[1].limitation, "");
+    EXPECT_THAT(of(checks, Flow::NodeToPod, "win1")[0].limitation, HasSubstr("overlay"));
+    EXPECT_EQ(of(checks, Flow::NodeToPod, "win1")[2].limitation, "") << "its own pod";
 }
 
 // DNS-11, DNS-13
@@ -239,14 +313,39 @@ TEST(NetVerify, TheImageThatNodesCarryNeedsNoShell) {
     EXPECT_EQ(prober_pod(lin1, false, other, "ns", checks).spec.containers[0].command.front(), "sh");
 }
 
+TEST(NetVerify, OnlyAHostProcessPodIsOnTheNetworkOfAWindowsHost) {
+    const std::vector<std::pair<std::size_t, Check>> checks{{0, {.url = "http://10.244.1.2:80/"}}};
+    const Images bundled{bundled_images::WebImage, bundled_images::WebImage};
+    const core::Pod host = prober_pod(Nodes[2], true, bundled, "ns", checks), inside = prober_pod(Nodes[2], false, bundled, "ns", checks);
+    EXPECT_TRUE(host.spec.host_network);
+    EXPECT_TRUE(host.spec.security_context->windows_options->host_process.value());
+    EXPECT_THAT(host.spec.containers[0].command.back(), HasSubstr("%CONTAINER_SANDBOX_MOUNT_POINT%\\web\\fetch.exe http://10.244.1.2:80/"));
+    EXPECT_FALSE(inside.spec.security_context.has_value());
+    EXPECT_THAT(inside.spec.containers[0].command.back(), HasSubstr("C:\\web\\fetch.exe"));
+}
+
 // NET-02
 TEST(NetRoutes, NET02_PrintsTheRoutesOfARouter) {
     const std::vector<core::Node> nodes{ready_node("win1", "windows"), ready_node("lin1", "linux")};
-    EXPECT_EQ(router_routes(nodes, "ip").value(),
+    EXPECT_EQ(router_routes(nodes, "ip", "192.0.2.11").value(),
               "ip route replace 10.244.1.0/24 via 192.0.2.11\nip route replace 10.244.2.0/24 via 192.0.2.13\n");
-    EXPECT_EQ(router_routes(nodes, "csv").value(), "node,range,via\nlin1,10.244.1.0/24,192.0.2.11\nwin1,10.244.2.0/24,192.0.2.13\n");
-    EXPECT_THAT(router_routes(nodes, "cisco").error().message, HasSubstr("powershell"));
-    EXPECT_THAT(router_routes({core::Node{}}, "ip").error().message, HasSubstr("has no address"));
+    EXPECT_EQ(router_routes(nodes, "csv", "").value(), "node,range,via\nlin1,10.244.1.0/24,192.0.2.11\nwin1,10.244.2.0/24,192.0.2.13\n");
+    EXPECT_THAT(router_routes(nodes, "cisco", "").error().message, HasSubstr("powershell"));
+    EXPECT_THAT(router_routes({core::Node{}}, "ip", "").error().message, HasSubstr("has no address"));
+}
+
+// NET-04
+TEST(NetRoutes, NET04_TheScriptForWindowsAddsOnlyWhatIsMissing) {
+    const std::vector<core::Node> nodes{ready_node("win1", "windows"), ready_node("lin1", "linux")};
+    const std::string script = router_routes(nodes, "powershell", "192.0.2.99").value();
+    for (const char* route :
+         {"-DestinationPrefix 10.244.1.0/24 -NextHop 192.0.2.11", "-DestinationPrefix 10.244.2.0/24 -NextHop 192.0.2.13"}) {
+        EXPECT_THAT(script,
+                    HasSubstr(std::string("if (-not (Get-NetRoute ") + route + " -ErrorAction SilentlyContinue)) { New-NetRoute " + route));
+    }
+    EXPECT_THAT(script, HasSubstr("Find-NetRoute -RemoteIPAddress 192.0.2.99"));
+    EXPECT_THAT(script, HasSubstr("-not (Get-NetRoute -DestinationPrefix 192.0.2.99/32 -ErrorAction SilentlyContinue)"));
+    EXPECT_THAT(router_routes(nodes, "powershell", "").value(), Not(HasSubstr("/32")));
 }
 
 }  // namespace

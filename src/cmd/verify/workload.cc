@@ -33,17 +33,25 @@ std::string bundled_attempt(std::size_t number, const Check& check) {
 }
 
 std::string linux_attempt(std::size_t number, const Check& check) {
-    const std::string attempt =
-        check.url.empty() ? "timeout 5 ping -c 1 -W 3 " + check.ping : "timeout 5 wget -q -O /dev/null " + check.url;
+    const std::string host = check.ping == Gateway ? "$(ip route | awk '/^default/ {print $3}')" : check.ping;
+    const std::string attempt = check.url.empty() ? "timeout 5 ping -c 1 -W 3 " + host : "timeout 5 wget -q -O /dev/null " + check.url;
     const std::string id = std::to_string(number);
     return "( " + attempt + " >/dev/null 2>&1 && echo check " + id + " pass || echo check " + id + " fail ) &\n";
 }
 
-std::string windows_attempt(std::size_t number, const Check& check, const std::string& image) {
+/// `route` speaks the same in every language, but Wine has only `ipconfig`.
+std::string ping_gateway(const std::string& image) {
+    const std::string ping = " do @ping.exe -n 2 -w 2000 ";
+    return is_bundled(image) ? "for /f \"tokens=2 delims=:\" %g in ('ipconfig ^| find \"Default gateway\"')" + ping + "%g"
+                             : "for /f \"tokens=3\" %g in ('route print -4 0.0.0.0 ^| find \" 0.0.0.0 \"')" + ping + "%g";
+}
+
+std::string windows_attempt(std::size_t number, const Check& check, const std::string& image, const std::string& fetch) {
     const std::string id = std::to_string(number);
+    if (check.ping == Gateway) return "echo check " + id + " ping & " + ping_gateway(image) + " & echo check " + id + " fail";
     // Its exit code says nothing: Windows' is 0 for "host unreachable", Wine's always.
     if (check.url.empty()) return "echo check " + id + " ping & ping.exe -n 2 -w 2000 " + check.ping + " & echo check " + id + " fail";
-    const std::string attempt = (is_agnhost(image) ? "curl.exe -sS -m 5 " : "C:\\web\\fetch.exe ") + check.url;
+    const std::string attempt = (is_agnhost(image) ? "curl.exe -sS -m 5 " : fetch + " ") + check.url;
     // Wine's cmd runs what follows && after a failure, too; it knows the error level, but may go through both branches.
     return "(" + attempt + " >nul 2>nul & if errorlevel 1 (echo check " + id + " fail) else (echo check " + id + " pass))";
 }
@@ -60,9 +68,11 @@ std::vector<std::string> linux_command(const std::string& image, const NumberedC
     return is_bundled(image) ? bundled : std::vector<std::string>{"sh", "-c", script + "wait"};
 }
 
-std::vector<std::string> windows_command(const std::string& image, const NumberedChecks& checks) {
+std::vector<std::string> windows_command(const std::string& image, bool on_host, const NumberedChecks& checks) {
+    // On the host the files of the image are somewhere below, and what the host has at C:\\web is none of ours.
+    const std::string fetch = std::string(on_host ? "%CONTAINER_SANDBOX_MOUNT_POINT%" : "C:") + "\\web\\fetch.exe";
     std::string script;
-    for (const auto& [number, check] : checks) script += (script.empty() ? "" : " & ") + windows_attempt(number, check, image);
+    for (const auto& [number, check] : checks) script += (script.empty() ? "" : " & ") + windows_attempt(number, check, image, fetch);
     return {"cmd.exe", "/c", script};
 }
 
@@ -114,12 +124,18 @@ core::Pod prober_pod(const Node& node, bool on_host, const Images& images, const
                      const std::vector<std::pair<std::size_t, Check>>& checks) {
     core::Pod pod = pod_on(node, (on_host ? "from-node-" : "from-pod-") + node.server, namespace_);
     pod.spec.host_network = on_host;
+    if (on_host && node.windows) {
+        // On Windows only the host's own programs are on its network.
+        auto& options = pod.spec.security_context.emplace().windows_options.emplace();
+        options.host_process = true;
+        options.run_as_user_name = "NT AUTHORITY\\SYSTEM";
+    }
     pod.spec.restart_policy = "Never";
     core::Container container;
     container.name = "prober";
     container.image = node.windows ? images.windows_image : images.linux_image;
     container.image_pull_policy = "IfNotPresent";
-    container.command = node.windows ? windows_command(images.windows_image, checks) : linux_command(images.linux_image, checks);
+    container.command = node.windows ? windows_command(images.windows_image, on_host, checks) : linux_command(images.linux_image, checks);
     pod.spec.containers.push_back(std::move(container));
     return pod;
 }

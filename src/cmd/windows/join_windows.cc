@@ -7,7 +7,7 @@
 #include "client/kubeconfig.h"
 #include "cmd/program/flags.h"
 #include "cmd/program/join_token.h"
-#include "cmd/program/progress.h"
+#include "cmd/program/progress_flags.h"
 #include "cmd/program/runtime_setup.h"
 #include "cmd/windows/roles.h"
 #include "hns/dll/load_hns.h"
@@ -40,6 +40,7 @@ struct JoinFlags {
     WindowsNode node;
     std::string network_mode;  // asked for; "" for what fits the cluster
     NetworkWishes wishes;
+    ProgressFlags progress;
     bool skip_checks = false, no_wait = false;
 };
 
@@ -52,6 +53,7 @@ std::optional<int> parse(std::vector<std::string> arguments, JoinFlags& flags) {
         ->required();
     app.add_option("--node-name", node.name, "the computer's name unless given");
     app.add_option("--node-ip,--apiserver-advertise-address", node.ip, "the address towards the server unless given");
+    app.add_option("--adapter", node.adapter, "the adapter for the pod network, such as \"Ethernet 2\"; Windows chooses one otherwise");
     app.add_option("--network-mode", flags.network_mode, "l2bridge or overlay; usually what the cluster says, else l2bridge");
     app.add_option("--cluster-cidr", flags.wishes.cluster_cidr, "of all pods, where the cluster does not say it");
     app.add_option("--service-cidr", flags.wishes.service_cidr, "of services, likewise");
@@ -69,13 +71,17 @@ std::optional<int> parse(std::vector<std::string> arguments, JoinFlags& flags) {
     app.add_option("--taint", node.taints, "key=value:effect for the node; may be repeated");
     app.add_flag("--ignore-preflight-errors", flags.skip_checks, "continue although a check has failed");
     app.add_flag("--no-wait", flags.no_wait, "do not wait until the cluster shows the node");
+    flags.progress.add_flags(app);
     return parse_flags(app, std::move(arguments));
 }
 
 /// Joins step by step. Nothing of the machine changes until the cluster has given a certificate.
 class Joining {
 public:
-    Joining(RealWorld& world, JoinFlags flags) : world_(world), flags_(std::move(flags)), progress_(world.loop, false) {}
+    Joining(RealWorld& world, JoinFlags flags) : world_(world), flags_(std::move(flags)), progress_(world.loop, flags_.progress.style()) {}
+
+    /// The exit code.
+    int end(const Result<void>& joined) { return progress_.end(joined); }
 
     Result<void> run() {
         TRY_VOID(complete());
@@ -96,6 +102,9 @@ private:
         TRY_VOID(check_target(flags_.target));
         if (!flags_.network_mode.empty()) node().network_mode = flags_.network_mode;
         if (node().name.empty()) node().name = computer_name();
+        if (node().ip.empty() && !node().adapter.empty()) {
+            TRY(node().ip, address_of_adapter(node().adapter, net::interfaces()));
+        }
         if (node().ip.empty()) {
             auto address = net::source_address_towards(flags_.target.server);
             if (!address) return std::move(address).error().with_context("cannot determine this machine's address; set it with --node-ip");
@@ -124,7 +133,7 @@ private:
                 progress_.done("[" + check.id + "] " + check.text);
                 return true;
             case CheckOutcome::Warn:
-                progress_.note("[" + check.id + "] warning: " + check.text + remedy);
+                progress_.warn("[" + check.id + "] warning: " + check.text + remedy);
                 return true;
             case CheckOutcome::Fail:
                 progress_.failed("[" + check.id + "]", check.text + remedy);
@@ -174,7 +183,7 @@ private:
         if (network.known || !flags_.wishes.cluster_cidr.empty()) {
             progress_.done(ranges);
         } else {
-            progress_.note("[network] warning: the cluster does not say its ranges, taken are " + ranges +
+            progress_.warn("[network] warning: the cluster does not say its ranges, taken are " + ranges +
                            "; if they are others, join with --cluster-cidr and --service-cidr");
         }
         return {};
@@ -210,7 +219,7 @@ private:
         for (const FirewallRule& rule : firewall_rules(node())) {
             const std::string what = rule.protocol + " " + std::to_string(rule.port);
             const auto done = world_.run(ensure_firewall_rule(*world_.processes, rule));
-            done ? progress_.done("firewall lets in " + what) : progress_.note("[firewall] warning: " + done.error().message);
+            done ? progress_.done("firewall lets in " + what) : progress_.warn("[firewall] warning: " + done.error().message);
         }
     }
 
@@ -262,8 +271,8 @@ int run_join(std::vector<std::string> arguments) {
     JoinFlags flags;
     if (const auto code = parse(std::move(arguments), flags)) return *code;
     RealWorld world;
-    const auto joined = Joining(world, std::move(flags)).run();
-    return joined ? 0 : fail(joined.error().message);
+    Joining joining(world, std::move(flags));
+    return joining.end(joining.run());
 }
 
 }  // namespace porthole::cmd

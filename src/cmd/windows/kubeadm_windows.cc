@@ -25,7 +25,7 @@ int run_kubeadm(std::vector<std::string> arguments) {
     std::puts("What kubeadm does for a Windows node.\n\nUsage: kubeadm COMMAND [OPTIONS]\n\nCommands:");
     for (const SubCommand& command : Commands) std::printf("  %-8s %s\n", command.name, command.summary);
     if (first.empty() || first == "--help" || first == "-h") return first.empty() ? 2 : 0;
-    std::fprintf(stderr, "kubeadm: command \"%s\" is not available on Windows: control planes run on Linux\n", first.c_str());
+    std::fprintf(stderr, "kubeadm: command \"%s\" is not available on Windows: control plane is supported on Linux only\n", first.c_str());
     return 2;
 }
 

@@ -7,6 +7,7 @@
 #include "hns/dll/load_hns.h"
 #include "node_join/windows_node/firewall.h"
 #include "node_join/windows_node/node_plan.h"
+#include "node_join/windows_node/node_status.h"
 #include "teardown/teardown.h"
 #include "winservice/service_order.h"
 
@@ -35,11 +36,10 @@ public:
         const auto service = hns::own_hns(world_.loop, *world_.pool);
         for (const char* network : PodNetworks) step(network, world_.run(teardown::remove_pod_network(*service, network, report())));
         for (const std::string& rule : firewall_rule_names()) step(rule, world_.run(remove_firewall_rule(*world_.processes, rule)));
-        for (const std::string& path : {node_.kubeconfig(), node_.credentials(), node_.cni_config(), node_.folder + "\\sourceVip.json",
-                                        std::string("C:\\run\\flannel"), std::string("C:\\var\\lib\\cni"),
-                                        std::string("C:\\var\\lib\\kubelet"), std::string("C:\\var\\log\\pods")}) {
-            remove(path);
-        }
+        std::vector<std::string> paths = script_files(node_);
+        paths.insert(paths.end(), {node_.kubeconfig(), node_.credentials(), node_.cni_config(), "C:\\run\\flannel", "C:\\var\\lib\\cni",
+                                   "C:\\var\\lib\\kubelet", "C:\\var\\log\\pods"});
+        for (const std::string& path : paths) remove(path);
         if (complete_) progress_.done("this machine is no longer a node; `kubectl delete node` removes it from its cluster");
         return complete_;
     }

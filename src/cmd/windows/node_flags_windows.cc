@@ -3,6 +3,7 @@
 #include "client/kubeconfig.h"
 #include "net/interface_address.h"
 #include "node_join/windows_node/host_windows.h"
+#include "node_join/windows_node/preflight.h"
 #include "runtime/files/file_system.h"
 
 namespace porthole::cmd {
@@ -14,6 +15,7 @@ void add_node_flags(CLI::App& app, WindowsNode& node) {
     app.add_option("--network-mode", node.network_mode, "l2bridge or overlay, as the whole cluster")->capture_default_str();
     app.add_option("--node-name", node.name, "the computer's name unless given");
     app.add_option("--node-ip,--management-ip", node.ip, "the address towards the server unless given");
+    app.add_option("--adapter", node.adapter, "the adapter for the pod network, such as \"Ethernet 2\"; Windows chooses one otherwise");
     app.add_option("--cluster-cidr", node.cluster_cidr, "of all pods")->capture_default_str();
     app.add_option("--service-cidr", node.service_cidr, "of services")->capture_default_str();
     app.add_option("--cluster-dns", node.cluster_dns, "the DNS service's address")->capture_default_str();
@@ -26,6 +28,9 @@ void add_node_flags(CLI::App& app, WindowsNode& node) {
 
 Result<void> complete_node(WindowsNode& node) {
     if (node.name.empty()) node.name = computer_name();
+    if (node.ip.empty() && !node.adapter.empty()) {
+        TRY(node.ip, address_of_adapter(node.adapter, net::interfaces()));
+    }
     if (node.ip.empty()) {
         const auto files = make_file_system();
         TRY(const auto document, client::read_kubeconfig(*files, node.kubeconfig()));

@@ -16,7 +16,33 @@ Value encapsulated(const std::string& prefix) {
     return endpoint_policy("SDNRoute", Value::object({{"DestinationPrefix", prefix}, {"NeedEncap", true}}));
 }
 
+void add_exceptions(const Value& plugin, std::vector<std::string>& found) {
+    const Value* policies = plugin.find("policies");
+    if (!policies) policies = plugin.find("AdditionalArgs");
+    if (!policies || !policies->is_array()) return;
+    for (const Value& policy : policies->as_array()) {
+        const Value* value = policy.find("value");
+        if (!value) value = policy.find("Value");
+        if (!value || value->string_at({"Type"}) != "OutBoundNAT") continue;
+        const Value* list = value->at_path({"Settings", "Exceptions"});
+        if (!list) list = value->find("ExceptionList");
+        if (!list || !list->is_array()) continue;
+        for (const Value& one : list->as_array())
+            if (one.is_string()) found.push_back(one.as_string());
+    }
+}
+
 }  // namespace
+
+std::vector<std::string> nat_exceptions_of(std::string_view configuration) {
+    std::vector<std::string> found;
+    const auto read = schema::parse_json(configuration);
+    if (!read || !read->is_object()) return found;
+    add_exceptions(*read, found);
+    if (const Value* plugins = read->find("plugins"); plugins && plugins->is_array())
+        for (const Value& plugin : plugins->as_array()) add_exceptions(plugin, found);
+    return found;
+}
 
 std::string windows_cni_configuration(const WindowsCniOptions& options) {
     const bool overlay = options.network.backend == Backend::Vxlan;

@@ -20,4 +20,11 @@ struct WindowsCniOptions {
 /// services and the node itself are reached through the host.
 std::string windows_cni_configuration(const WindowsCniOptions& options);
 
+/// The ranges that a CNI configuration leaves out of the translation of pods' addresses: those of its OutBoundNAT policies, in the form of
+/// either version of HNS. Empty for other texts.
+std::vector<std::string> nat_exceptions_of(std::string_view configuration);
+
+/// What a Windows node's pods do not reach by the node's address, as flanneld publishes it on the Node: ranges by comma.
+inline constexpr const char* NatExceptionsAnnotation = "porthole.dev/nat-exceptions";
+
 }  // namespace porthole::cni::flannel

@@ -3,11 +3,18 @@
 #include <algorithm>
 
 #include "base/result.h"
+#include "base/strings.h"
 #include "schema/json/json.h"
 
 namespace porthole::cni::flannel {
 
 namespace core = api::core::v1;
+
+namespace {
+
+constexpr std::size_t LargestConfiguration = 1 << 20;
+
+}  // namespace
 
 Daemon::Daemon(DaemonContext context, DaemonOptions options)
     : context_(std::move(context)), options_(std::move(options)), nodes_(context_.informers.get<core::Node>()) {
@@ -38,6 +45,8 @@ Task<> Daemon::run() {
         wake_.reset();
         const auto done = co_await reconcile();
         if (is_cancelled(done)) co_return done.error();
+        if (making_since_ && context_.loop.now() - *making_since_ >= options_.network_patience)
+            co_return Error(Reason::Timeout, "the HNS network " + options_.network.name + " could not be created: " + done.error().message);
         const std::string trouble = done ? "" : done.error().message;
         // What goes on is told once.
         if (!trouble.empty() && trouble != trouble_) context_.log.warn("node network setup failed", {{"error", trouble}});
@@ -68,7 +77,10 @@ Task<> Daemon::reconcile() {
     const auto self = nodes_.find({"", options_.node_name});
     if (!self) co_return Error(Reason::NotFound, "the node " + options_.node_name + " is not in the API yet; its kubelet registers it");
     const auto lease = lease_of(*self);
-    if (!lease) co_return what_is_missing(*self);
+    if (!lease) {
+        making_since_.reset();
+        co_return what_is_missing(*self);
+    }
     CO_TRY_VOID(check_back_ends());
     if (subnet_ != lease->subnet) {
         network_ =
@@ -76,7 +88,7 @@ Task<> Daemon::reconcile() {
                                              WindowsNetworkOptions{options_.network, lease->subnet, options_.address, options_.adapter});
         subnet_ = lease->subnet;
     }
-    CO_TRY_VOID(co_await network_->ensure());
+    CO_TRY_VOID(co_await ensure_network());
     CO_TRY_VOID(co_await publish(*self));
     CO_TRY_VOID(co_await network_->follow(others()));
     // Last: with the configuration in place the runtime starts pods.
@@ -84,6 +96,17 @@ Task<> Daemon::reconcile() {
     if (!ready_) context_.log.info("pod network ready", {{"network", options_.network.name}, {"range", subnet_->to_string()}});
     ready_ = true;
     co_return {};
+}
+
+Task<> Daemon::ensure_network() {
+    const auto made = co_await network_->ensure();
+    if (made) making_since_.reset();
+    if (made || is_cancelled(made)) co_return made;
+    if (!making_since_) making_since_ = context_.loop.now();
+    context_.log.info(
+        "Waiting for the Network to be created",
+        {{"network", options_.network.name}, {"error", made.error().message}, {"adapters", context_.adapters ? context_.adapters() : ""}});
+    co_return made;
 }
 
 std::vector<Lease> Daemon::others() const {
@@ -102,7 +125,9 @@ Task<> Daemon::publish(const core::Node& self) {
                     .vni = options_.network.vni,
                     .vtep_mac = network_->router_mac()};
     schema::Value changed = schema::Value::object();
-    for (const auto& [name, value] : annotations_of(own)) {
+    std::map<std::string, std::string> wanted = annotations_of(own);
+    if (!options_.cni_config_file.empty()) wanted[NatExceptionsAnnotation] = nat_exceptions();
+    for (const auto& [name, value] : wanted) {
         const auto present = self.metadata.annotations.find(name);
         if (present == self.metadata.annotations.end() || present->second != value) changed[name] = value;
     }
@@ -111,6 +136,20 @@ Task<> Daemon::publish(const core::Node& self) {
     const client::NamespacedName key{"", options_.node_name};
     CO_TRY_VOID((co_await context_.client.patch<core::Node>(key, client::PatchType::Merge, schema::to_json(patch))));
     co_return {};
+}
+
+/// Of the configuration that counts: the first of its folder by name, which may be somebody's own.
+std::string Daemon::nat_exceptions() {
+    const std::string folder = parent_path(options_.cni_config_file);
+    auto names = context_.files.list(folder).value_or(std::vector<std::string>());
+    std::erase_if(names, [](const std::string& name) {
+        return !name.ends_with(".conf") && !name.ends_with(".conflist") && !name.ends_with(".json");
+    });
+    if (names.empty()) return "";
+    std::vector<std::string> ranges;
+    if (const auto text = context_.files.read(join_path(folder, *std::ranges::min_element(names)), LargestConfiguration))
+        ranges = nat_exceptions_of(*text);
+    return join(ranges, ",");
 }
 
 Result<void> Daemon::write_files(const IpPrefix& subnet) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,6 +22,7 @@ struct DaemonContext {
     HostRoutes& routes;
     FileSystem& files;
     Logger log;
+    std::function<std::string()> adapters = {};  ///< those of the machine, for the log
 };
 
 /// What an administrator chooses for the network manager.
@@ -37,6 +39,7 @@ struct DaemonOptions {
     std::vector<IpPrefix> service_prefixes;
     std::string cluster_dns = "10.96.0.10", cluster_domain = "cluster.local";
     Duration check_interval = std::chrono::seconds(10);  ///< between looks at what the host really has
+    Duration network_patience = std::chrono::minutes(2);  ///< of attempts to make a network that was not there yet
 };
 
 /// The network manager of a Windows node as a component.
@@ -49,7 +52,8 @@ public:
     Daemon(DaemonContext context, DaemonOptions options);
     Daemon(const Daemon&) = delete;
 
-    /// Works until cancelled; what fails is logged and tried again.
+    /// Works until cancelled; what fails is logged and tried again. Error: Timeout, when the host network service makes no network for
+    /// `network_patience`: one that is started again may find it in order.
     Task<> run();
     /// The network is there and pods may start.
     bool ready() const { return ready_; }
@@ -57,9 +61,11 @@ public:
 private:
     void node_seen(const api::core::v1::Node& node);
     Task<> reconcile();
+    Task<> ensure_network();
     Result<void> check_back_ends() const;
     Error what_is_missing(const api::core::v1::Node& self) const;
     Task<> publish(const api::core::v1::Node& self);
+    std::string nat_exceptions();
     Result<void> write_files(const IpPrefix& subnet);
     Result<void> write(const std::string& path, const std::string& text);
     std::vector<Lease> others() const;
@@ -73,6 +79,7 @@ private:
     std::string trouble_;             // told last
     Event wake_;
     bool ready_ = false;
+    std::optional<MonotonicTime> making_since_;  ///< of a network that is not there
 };
 
 }  // namespace porthole::cni::flannel

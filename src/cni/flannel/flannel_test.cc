@@ -3,6 +3,7 @@
 
 #include "client/fake/fake_api.h"
 #include "cni/flannel/daemon.h"
+#include "cni/flannel/network_check.h"
 #include "hns/emulator/data_plane/remembering_data_plane.h"
 #include "hns/emulator/emulator.h"
 #include "hns/emulator/failing_hns.h"
@@ -73,6 +74,7 @@ struct Host {
     std::unique_ptr<HostRoutes> routes = make_hns_host_routes(hns_calls);
     Scope scope{loop};
     std::unique_ptr<Daemon> daemon;
+    std::optional<Result<void>> ended;  // of the daemon
 
     explicit Host(const std::string& network) {
         EXPECT_TRUE(sim::run(loop, emulated.start()));
@@ -83,9 +85,11 @@ struct Host {
                               .subnet_file = "/run/flannel/subnet.env",
                               .cni_config_file = "/k/cni/config/10-porthole.conf",
                               .service_prefixes = {IpPrefix::parse("10.96.0.0/12").value()}};
-        daemon = std::make_unique<Daemon>(DaemonContext{loop, informers, client, hns_calls, *routes, files, log}, std::move(options));
+        daemon = std::make_unique<Daemon>(
+            DaemonContext{loop, informers, client, hns_calls, *routes, files, log, [] { return "Ethernet (192.0.2.13)"; }},
+            std::move(options));
         informers.start();
-        scope.spawn(daemon->run());
+        scope.spawn(keep_end(daemon->run()));
     }
     ~Host() {
         EXPECT_TRUE(sim::run(loop, scope.close()));
@@ -93,6 +97,10 @@ struct Host {
         EXPECT_TRUE(sim::run(loop, emulated.close()));
     }
 
+    Task<> keep_end(Task<> run) {
+        ended = co_await std::move(run);
+        co_return {};
+    }
     std::optional<hcn::HostComputeNetwork> network(const std::string& name) {
         return sim::run(loop, hns.find<hcn::HostComputeNetwork>(name)).value();
     }
@@ -162,6 +170,22 @@ TEST(Flannel, NET20_LeavesTheClustersOwnTrafficUntranslated) {
     EXPECT_EQ(policies[2].string_at({"value", "Settings", "DestinationPrefix"}), "192.0.2.13/32");
 }
 
+// NET-21
+TEST(Flannel, NET21_PublishesWhatIsExceptedFromTranslation) {
+    Host host(HostGateway);
+    host.api.put(node("win1", "192.0.2.13", "10.244.3.0/24"));
+    host.loop.advance(30s);
+    const auto published = [&] { return host.api.find<core::Node>({"", "win1"})->metadata.annotations["porthole.dev/nat-exceptions"]; };
+    EXPECT_EQ(published(), "10.244.0.0/16,10.96.0.0/12,192.0.2.0/24");
+    const char* own = R"({"plugins":[{"type":"wincni","AdditionalArgs":[{"Name":"EndpointPolicy","Value":{"Type":"OutBoundNAT",
+        "ExceptionList":["10.0.0.0/8"]}}]}]})";
+    ASSERT_TRUE(host.files.write("/k/cni/config/05-own.conf", own, 0644));
+    host.loop.advance(30s);
+    EXPECT_EQ(published(), "10.0.0.0/8") << "the first by name counts";
+    EXPECT_TRUE(nat_exceptions_of("{").empty());
+    EXPECT_TRUE(nat_exceptions_of(R"({"policies":[7,{"value":{"Type":"OutBoundNAT","Settings":{"Exceptions":{}}}}]})").empty());
+}
+
 // NET-03, NET-04
 TEST(Flannel, NET03_KeepsRoutesInStepWithTheNodes) {
     Host host(HostGateway);
@@ -192,6 +216,60 @@ TEST(Flannel, RepairsWhatWasTakenAway) {
     EXPECT_TRUE(host.network("cbr0"));
     EXPECT_TRUE(sim::run(host.loop, host.hns.find<hcn::HostComputeEndpoint>("cbr0_ep")).value());
     EXPECT_THAT(host.ways(), ElementsAre("10.244.1.0/24 via 192.0.2.11"));
+}
+
+// TRB-09, LIM-46
+TEST(Flannel, TRB09_WaitsForItsNetworkWithinBoundsAndThenEnds) {
+    Host host(HostGateway);
+    host.hns_calls.fail_always(porthole::hns::Hresult::Unexpected);
+    host.loop.advance(10min);
+    EXPECT_FALSE(host.ended) << "before the node has a range there is no network to make";
+    host.api.put(node("win1", "192.0.2.13", "10.244.3.0/24"));
+    host.loop.advance(100s);
+    EXPECT_FALSE(host.ended);
+    EXPECT_THAT(host.told, HasSubstr("Waiting for the Network to be created"));
+    // TRB-20: the request, its result and what there is to make a network on
+    EXPECT_THAT(host.told, HasSubstr("0x8000ffff"));
+    EXPECT_THAT(host.told, HasSubstr("Ethernet (192.0.2.13)"));
+    host.loop.advance(1min);
+    ASSERT_TRUE(host.ended);
+    ASSERT_FALSE(*host.ended);
+    EXPECT_EQ(host.ended->error().reason, Reason::Timeout);
+    EXPECT_THAT(host.ended->error().message, HasSubstr("the HNS network cbr0 could not be created"));
+}
+
+// TRB-12
+TEST(Flannel, TRB12_SaysWhichPartOfThePodNetworkIsMissing) {
+    Host host(HostGateway);
+    const auto missing = [&](const char* name) { return sim::run(host.loop, missing_of_network(host.hns_calls, name)).value(); };
+    EXPECT_EQ(missing("cbr0"), "the HNS network cbr0");
+    host.api.put(node("win1", "192.0.2.13", "10.244.3.0/24"));
+    host.loop.advance(15s);
+    ASSERT_TRUE(host.daemon->ready());
+    EXPECT_EQ(missing("cbr0"), "");
+    const auto leg = sim::run(host.loop, host.hns.find<hcn::HostComputeEndpoint>("cbr0_ep")).value();
+    ASSERT_TRUE(sim::run(host.loop, host.hns.remove<hcn::HostComputeEndpoint>(leg->id)));
+    EXPECT_EQ(missing("cbr0"), "the host's endpoint cbr0_ep, whose adapter is vEthernet (cbr0_ep)");
+
+    Host overlay(Vxlan);
+    overlay.api.put(node("win1", "192.0.2.13", "10.244.3.0/24"));
+    overlay.loop.advance(15s);
+    EXPECT_EQ(sim::run(overlay.loop, missing_of_network(overlay.hns_calls, "flannel.4096")).value(), "");
+}
+
+// TRB-09
+TEST(Flannel, TRB09_ANetworkThatIsMadeInTheEndIsKept) {
+    Host host(HostGateway);
+    host.hns_calls.fail_always(porthole::hns::Hresult::Unexpected);
+    host.api.put(node("win1", "192.0.2.13", "10.244.3.0/24"));
+    host.loop.advance(100s);
+    host.hns_calls.stop_failing();
+    host.loop.advance(15s);
+    EXPECT_TRUE(host.daemon->ready());
+    host.hns_calls.fail_always(porthole::hns::Hresult::Unexpected);
+    host.loop.advance(100s);
+    EXPECT_FALSE(host.ended) << "the time counts anew";
+    host.hns_calls.stop_failing();
 }
 
 // IPM-07

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/core_v1.h"
+#include "base/version.h"
 #include "client/events.h"
 #include "client/informers/controller.h"
 #include "client/informers/informer.h"
@@ -19,6 +20,7 @@ struct Settings {
     std::vector<std::string> cluster_cidrs;  ///< pods' addresses, one for each family; empty: no allocation to nodes
     std::vector<std::string> service_cidrs;  ///< kept free of pods' addresses
     int node_mask_ipv4 = 24, node_mask_ipv6 = 64;
+    std::string own_version = KubernetesVersion;                         ///< of the API server; kubelets are compared with it
     std::string root_ca_pem;                                             ///< published to every namespace; "" for none
     std::string signer_certificate_pem, signer_key_pem;                  ///< signs certificate requests; "" for none
     std::string kubelet_signer_certificate_pem, kubelet_signer_key_pem;  ///< signs those of kubernetes.io/kubelet-serving; "": the above

@@ -59,6 +59,16 @@ TEST_F(NodeIpamWorld, EveryNodeGetsARangeOfItsOwn) {
     EXPECT_FALSE(ranges.contains(""));
 }
 
+// API-19
+TEST_F(NodeIpamWorld, API19_TheSizeOfANodesRangeIsChosen) {
+    settings.cluster_cidrs = {"11.0.0.0/22"};
+    settings.node_mask_ipv4 = 26;
+    begin();
+    for (const char* name : {"a", "b"}) add_node(name);
+    pass(1s);
+    EXPECT_EQ((std::set<std::string>{cidr_of("a"), cidr_of("b")}), (std::set<std::string>{"11.0.0.0/26", "11.0.0.64/26"}));
+}
+
 TEST_F(NodeIpamWorld, ARangeIsFreeAgainWhenItsNodeGoes) {
     add_node("a", "10.244.0.0/24");
     add_node("b", "10.244.1.0/24");

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/result.h"
+#include "controllers/node_lifecycle/version_skew.h"
 #include "objects/conditions.h"
 #include "objects/pods.h"
 #include "schema/convert.h"
@@ -51,8 +52,20 @@ NodeLifecycleController::NodeLifecycleController(Context& context)
     const auto tell = [this](const Node& node, const char* reason, const char* before, const char* after) {
         events_.normal(node, reason, "Node " + node.metadata.name + " event: " + before + node.metadata.name + after);
     };
-    nodes_.subscribe({.added = [tell](const auto& node) { tell(*node, "RegisteredNode", "Registered Node ", " in Controller"); },
-                      .updated = nullptr,
+    const auto tell_of_skew = [this](const Node& node) {
+        std::string skew = version_skew(node.status.node_info.kubelet_version, settings_.own_version);
+        if (!skew.empty()) events_.warning(node, "VersionSkewUnsupported", std::move(skew));
+    };
+    nodes_.subscribe({.added =
+                          [=](const auto& node) {
+                              tell(*node, "RegisteredNode", "Registered Node ", " in Controller");
+                              tell_of_skew(*node);
+                          },
+                      .updated =
+                          [=](const auto& before, const auto& node) {
+                              const auto version = [](const Node& of) { return of.status.node_info.kubelet_version; };
+                              if (version(*before) != version(*node)) tell_of_skew(*node);
+                          },
                       .deleted = [tell](const auto& node) { tell(*node, "RemovingNode", "Removing Node ", " from Controller"); }});
     reconcile_each(nodes_);
 }

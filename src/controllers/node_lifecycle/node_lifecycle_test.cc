@@ -71,6 +71,41 @@ protected:
     using Texts = std::vector<std::string>;
 };
 
+// API-09
+TEST_F(NodeLifecycleWorld, API09_AKubeletThatIsNewerThanTheServerIsReportedOnItsNode) {
+    settings.own_version = "v1.36.0";
+    run<NodeLifecycleController>();
+    const auto joins = [&](const std::string& name, const std::string& version) {
+        Node node;
+        node.metadata.name = name;
+        node.status.node_info.kubelet_version = version;
+        api.put(node);
+        pass(1s);
+    };
+    const auto told = [&](const std::string& name) {
+        std::string found;
+        for (const auto& event : api.list<porthole::api::core::v1::Event>())
+            if (event.reason == "VersionSkewUnsupported" && event.involved_object.name == name) found += event.type + " " + event.message;
+        return found;
+    };
+    joins("same", "v1.36.7");
+    joins("older", "v1.33.0");
+    joins("newer", "v1.37.0-rc.1");
+    joins("old", "v1.32.9");
+    joins("strange", "latest");
+    EXPECT_EQ(told("same") + told("older") + told("strange"), "");
+    EXPECT_EQ(
+        told("newer"),
+        "Warning kubelet v1.37.0-rc.1 is newer than the API server, v1.36.0, which is not supported: upgrade the control plane first");
+    EXPECT_EQ(
+        told("old"),
+        "Warning kubelet v1.32.9 is more than 3 minor versions older than the API server, v1.36.0, which is not supported: upgrade the "
+        "node");
+    api.change<Node>({"", "same"}, [](Node& node) { node.status.node_info.kubelet_version = "v2.0.0"; });
+    pass(1s);
+    EXPECT_NE(told("same"), "") << "an upgrade in place";
+}
+
 TEST_F(NodeLifecycleWorld, ANodeThatBecomesReadyCanBeScheduledOnAtOnce) {
     run<NodeLifecycleController>();
     add_node("a", "False");

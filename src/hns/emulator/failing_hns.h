@@ -19,7 +19,15 @@ public:
         code_ = code;
         failed_ = false;
     }
-    void stop_failing() { passing_ = -1; }
+    /// From now on every call fails with `code`, and is not made.
+    void fail_always(Hresult code) {
+        fail_after(0, When::Before, code);
+        always_ = true;
+    }
+    void stop_failing() {
+        passing_ = -1;
+        always_ = false;
+    }
     /// Whether the call was reached.
     bool failed() const { return failed_; }
 
@@ -44,7 +52,7 @@ private:
     template <class T>
     Task<T> pass(Task<T> call) {
         const bool fails = passing_ == 0;
-        if (passing_ >= 0) --passing_;
+        if (passing_ >= 0 && !always_) --passing_;
         failed_ = failed_ || fails;
         const auto code = code_;
         if (fails && when_ == When::Before) co_return hresult_error(code);
@@ -57,6 +65,7 @@ private:
     int passing_ = -1;
     When when_ = When::Before;
     Hresult code_ = Hresult::Unexpected;
+    bool always_ = false;
     bool failed_ = false;
 };
 

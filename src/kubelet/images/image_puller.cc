@@ -1,5 +1,6 @@
 #include "kubelet/images/image_puller.h"
 
+#include "base/proxy_hint.h"
 #include "base/result.h"
 #include "base/time/time.h"
 
@@ -30,7 +31,7 @@ std::string policy_of(const WantedImage& wanted, const ImageName& name) {
 /// Images of this registry are part of the programs of nodes that can run them, and on no server: what a runtime says of its failed look-up
 /// would only mislead. (Windows hosts need Microsoft's base layers below the programs, which may not be passed on.)
 std::string explained(std::string why, const std::string& image) {
-    if (!image.starts_with("registry.porthole.internal/")) return why;
+    if (!image.starts_with("registry.porthole.internal/")) return with_proxy_hint(std::move(why));
     return why +
            " (this image comes with Porthole's Linux nodes and emulated Windows hosts; on real Windows hosts use one with Microsoft's base "
            "layers)";

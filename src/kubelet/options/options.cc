@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/feature_gates.h"
 #include "base/time/time.h"
 
 namespace porthole::kubelet {
@@ -32,7 +33,10 @@ void define_flags(FlagSet& flags, KubeletOptions& o) {
     flags.add("eviction-hard", o.eviction_hard, "thresholds, for example memory.available<500Mi,nodefs.available<10%");
     flags.add("eviction-soft", o.eviction_soft, "thresholds with a grace period");
     flags.add("fail-swap-on", o.fail_swap_on, "accepted; swap and page files never keep this kubelet from starting");
-    flags.add("feature-gates", o.feature_gates, "WindowsSubPath=true mounts sub-paths of volumes on Windows; others are accepted");
+    flags.add("feature-gates", o.feature_gates,
+              "WindowsSubPath=true mounts sub-paths of volumes on Windows; IdentifyPodOS=false ignores spec.os");
+    flags.add("healthz-bind-address", o.healthz_address, "address of /healthz, without TLS");
+    flags.add("healthz-port", o.healthz_port, "port of /healthz; 0: nowhere");
     flags.add("hostname-override", o.hostname_override, "the node's name");
     flags.add("kube-reserved", o.kube_reserved, "kept for the kubelet: cpu=500m,memory=1Gi");
     flags.add("kubeconfig", o.kubeconfig, "kubeconfig: address and credentials for the API server");
@@ -108,6 +112,10 @@ bool is_node_name(const std::string& name) {
            name.find("--") == name.npos && name.find("..") == name.npos;
 }
 
+Result<FeatureGates> feature_gates(const KubeletOptions& o) {
+    return read_feature_gates(o.feature_gates, {"IdentifyPodOS", "WindowsSubPath"});
+}
+
 Result<void> check(const KubeletOptions& o, bool windows) {
     if (!o.hostname_override.empty() && !is_node_name(o.hostname_override))
         return invalid(
@@ -118,6 +126,8 @@ Result<void> check(const KubeletOptions& o, bool windows) {
         return invalid(fmt::format("--image-gc-low-threshold={} must be less than --image-gc-high-threshold={}, both from 0 to 100",
                                    o.image_gc_low, o.image_gc_high));
     TRY_VOID(priority_class(o.windows_priority_class));
+    if (o.healthz_port < 0 || o.healthz_port > 65535)
+        return invalid(fmt::format("--healthz-port={} must be from 0 to 65535", o.healthz_port));
     if (!windows) return {};
     if (o.cgroups_per_qos)
         return invalid("--cgroups-per-qos=true is not supported on Windows: leave it out or say --cgroups-per-qos=false");
@@ -202,6 +212,8 @@ Result<KubeletOptions> parse_kubelet_options(const std::vector<std::string>& arg
     define_flags(flags, options);
     TRY_VOID(flags.parse(arguments));
     options.warnings.insert(options.warnings.end(), flags.warnings().begin(), flags.warnings().end());
+    TRY(const FeatureGates gates, feature_gates(options));
+    options.warnings.insert(options.warnings.end(), gates.warnings.begin(), gates.warnings.end());
     if (windows && !options.eviction_soft.empty())
         options.warnings.push_back("--eviction-soft has no effect: soft eviction is not performed on Windows");
     TRY_VOID(check(options, windows));
@@ -219,8 +231,9 @@ Result<KubeletConfig> make_kubelet_config(const KubeletOptions& o, bool windows)
     config.node.name = o.hostname_override;
     if (!o.node_ip.empty()) config.node.addresses = {o.node_ip};
     config.node.labels = o.node_labels;
-    for (const auto& [gate, value] : o.feature_gates)
-        if (value == "true") config.feature_gates.insert(gate);
+    TRY(const FeatureGates gates, feature_gates(o));
+    if (gates.on("WindowsSubPath", false)) config.feature_gates.insert("WindowsSubPath");
+    config.identify_pod_os = gates.on("IdentifyPodOS", true);
     for (const std::string& text : o.taints) {
         auto taint = parse_taint(text);
         if (!taint) return std::move(taint).error().with_context("--register-with-taints");

@@ -17,6 +17,8 @@ struct KubeletOptions {
     std::string cluster_domain = "cluster.local";
     std::string address = "0.0.0.0";
     std::int64_t port = 10250, max_pods = 110;
+    std::string healthz_address = "127.0.0.1";
+    std::int64_t healthz_port = 10248;  ///< 0: not served
     std::int64_t pod_max_pids = -1;  ///< processes and threads of one pod (Linux)
     bool seccomp_default = false, protect_kernel_defaults = false;
     std::int64_t event_qps = 50, event_burst = 100;

@@ -95,8 +95,29 @@ TEST_F(KubeletOptionsTest, TheTlsPolicyComesFromFlagsAndFile) {
 // STO-30
 TEST_F(KubeletOptionsTest, FeatureGatesThatAreOnReachTheKubelet) {
     const auto gates = [&](const char* flag) { return make_kubelet_config(parse({flag}).value(), true)->feature_gates; };
-    EXPECT_THAT(gates("--feature-gates=WindowsSubPath=true,Other=false"), ElementsAre("WindowsSubPath"));
+    EXPECT_THAT(gates("--feature-gates=WindowsSubPath=true,WinDSR=false"), ElementsAre("WindowsSubPath"));
     EXPECT_THAT(gates("--feature-gates=WindowsSubPath=false"), IsEmpty());
+}
+
+// TRB-18
+TEST_F(KubeletOptionsTest, TRB18_TheHealthPortIsKubernetes) {
+    EXPECT_EQ(parse({})->healthz_port, 10248);
+    EXPECT_EQ(parse({})->healthz_address, "127.0.0.1");
+    ASSERT_TRUE(
+        files.write("/health.yaml", "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\nhealthzPort: 0\n", 0644));
+    EXPECT_EQ(parse({"--config=/health.yaml"})->healthz_port, 0);
+    EXPECT_THAT(refusal({"--healthz-port=70000"}), HasSubstr("--healthz-port"));
+}
+
+// API-10, POS-02
+TEST_F(KubeletOptionsTest, API10_AnUnknownFeatureGateStopsTheKubelet) {
+    EXPECT_THAT(refusal({"--feature-gates=IdentifyPodOs=true"}), HasSubstr("unrecognized feature gate: IdentifyPodOs"));
+    ASSERT_TRUE(files.write(
+        "/gates.yaml", "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\nfeatureGates: {NoSuchGate: true}\n", 0644));
+    EXPECT_THAT(refusal({"--config=/gates.yaml"}), HasSubstr("unrecognized feature gate: NoSuchGate"));
+    EXPECT_THAT(parse({"--feature-gates=WindowsHostProcessContainers=true"})->warnings, ElementsAre(HasSubstr("it is permanent")));
+    EXPECT_TRUE(make_kubelet_config(parse({}).value(), true)->identify_pod_os);
+    EXPECT_FALSE(make_kubelet_config(parse({"--feature-gates=IdentifyPodOS=false"}).value(), true)->identify_pod_os);
 }
 
 // KBL-28

@@ -15,6 +15,7 @@
 #include "hns/dll/load_hns.h"
 #include "kubelet/cri/cri_grpc.h"
 #include "net/interface_address.h"
+#include "node_join/windows_node/node_status.h"
 #include "runtime/handle_windows.h"
 #include "runtime/processes/windows_command_line.h"
 
@@ -145,6 +146,7 @@ HostFacts look_at_host(const WindowsNode& node, ServiceManager& manager) {
         facts.network_service = "the host network service is not available (computenetwork.dll)";
     }
     if (const auto address = IpAddress::parse(node.ip)) facts.adapter = net::mac_of_interface_with(*address);
+    facts.stale_files = find_stale_files(*make_file_system(), node, "");
     bool own_runs = false;
     for (const char* name : NodeServices) {
         const std::string program = to_lower(program_of_service(name));

@@ -53,15 +53,18 @@ ServiceDefinition kubelet(const WindowsNode& node, const std::string& runtime_se
 }
 
 ServiceDefinition flanneld(const WindowsNode& node) {
-    return {.name = "flanneld",
-            .display_name = "Kubernetes pod network (Porthole)",
-            .description = "Maintains this node's pod network and the routes to the pods of other nodes.",
-            .command = {node.folder + "\\flanneld.exe", "--windows-service", "--kubeconfig-file=" + node.kubeconfig(),
-                        "--node-name=" + node.name, "--iface=" + node.ip, "--cluster-cidr=" + node.cluster_cidr,
-                        "--service-cidr=" + node.service_cidr, "--cluster-dns=" + node.cluster_dns,
-                        "--cluster-domain=" + node.cluster_domain, std::string("--backend=") + (node.is_overlay() ? "vxlan" : "host-gw"),
-                        "--cni-config-file=" + node.cni_config(), "--log-dir=" + node.log_folder, "--logtostderr=false"},
-            .environment = environment(node)};
+    ServiceDefinition service{
+        .name = "flanneld",
+        .display_name = "Kubernetes pod network (Porthole)",
+        .description = "Maintains this node's pod network and the routes to the pods of other nodes.",
+        .command = {node.folder + "\\flanneld.exe", "--windows-service", "--kubeconfig-file=" + node.kubeconfig(),
+                    "--node-name=" + node.name, "--iface=" + node.ip, "--cluster-cidr=" + node.cluster_cidr,
+                    "--service-cidr=" + node.service_cidr, "--cluster-dns=" + node.cluster_dns, "--cluster-domain=" + node.cluster_domain,
+                    std::string("--backend=") + (node.is_overlay() ? "vxlan" : "host-gw"), "--cni-config-file=" + node.cni_config(),
+                    "--log-dir=" + node.log_folder, "--logtostderr=false"},
+        .environment = environment(node)};
+    if (!node.adapter.empty()) service.command.push_back("--adapter=" + node.adapter);
+    return service;
 }
 
 ServiceDefinition kube_proxy(const WindowsNode& node) {

@@ -25,6 +25,8 @@ struct WindowsNode {
 
     bool direct_server_return = false;  ///< of the proxy; without it each service port takes 64 ports of the host
 
+    std::string adapter;  ///< the physical one of the pod network: "Ethernet"; "" leaves the choice to the host network service
+
     bool is_overlay() const { return network_mode == "overlay"; }
     std::string network_name() const { return is_overlay() ? "vxlan0" : "cbr0"; }
     std::string kubeconfig() const { return folder + "\\config"; }

@@ -71,6 +71,12 @@ Check check_proxy(const HostFacts& facts) {
                                : passed("proxy", "requests go through " + facts.proxy + ", those to the cluster do not");
 }
 
+Check check_stale_files(const HostFacts& facts) {
+    return facts.stale_files.empty()
+               ? passed("stale-files", "no files of an earlier set-up")
+               : warning("stale-files", "left from an earlier set-up: " + join(facts.stale_files, ", "), "porthole.exe leave removes them");
+}
+
 Check check_page_file(const HostFacts& facts) {
     return facts.page_file > 0 ? passed("page-file", "a page file is configured")
                                : warning("page-file", "no page file: programs fail as soon as memory runs out",
@@ -104,11 +110,26 @@ Check check_reservation(const HostFacts& facts, const WindowsNode& node) {
 bool is_supported_build(std::uint32_t build) { return build >= windows::OldestBuild; }
 
 std::vector<Check> preflight(const HostFacts& facts, const WindowsNode& node) {
-    return {check_elevation(facts),       check_build(facts),
-            check_network_service(facts), check_runtime(facts, node),
-            check_adapter(facts, node),   check_ports(facts),
-            check_names(facts),           check_proxy(facts),
-            check_page_file(facts),       check_reservation(facts, node)};
+    return {check_elevation(facts),
+            check_build(facts),
+            check_network_service(facts),
+            check_runtime(facts, node),
+            check_adapter(facts, node),
+            check_ports(facts),
+            check_names(facts),
+            check_proxy(facts),
+            check_stale_files(facts),
+            check_page_file(facts),
+            check_reservation(facts, node)};
+}
+
+Result<std::string> address_of_adapter(const std::string& name, const std::vector<net::Interface>& all) {
+    for (const std::string& wanted : {"vEthernet (" + name + ")", name})
+        for (const net::Interface& one : all)
+            for (const IpAddress& address : one.addresses)
+                if (equal_ignoring_case(one.name, wanted) && address.is_v4()) return address.to_string();
+    return Error(Reason::NotFound, "no adapter \"" + name + "\" with an IPv4 address; this machine has " +
+                                       join(all, ", ", [](const net::Interface& one) { return "\"" + one.name + "\""; }));
 }
 
 Check check_clock(std::int64_t seconds_behind) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "net/interface_address.h"
 #include "node_join/windows_node/node_plan.h"
 
 namespace porthole::node_join {
@@ -16,6 +17,7 @@ struct HostFacts {
     bool runtime_answers = false;            ///< there is a pipe of the container runtime's name
     std::string adapter;                     ///< MAC of the interface with the node's address, "" for none
     std::vector<std::uint16_t> taken_ports;  ///< of those that a node needs, by others than this node's own services
+    std::vector<std::string> stale_files;    ///< of an earlier set-up by scripts
     std::string foreign_service;             ///< a service of one of our names that belongs to another program; "" for none
     std::string proxy, no_proxy;             ///< machine-wide variables
     std::uint64_t page_file = 0;             ///< bytes beyond the physical memory
@@ -33,6 +35,9 @@ struct Check {
 
 /// All checks, in the order in which a person would go through them.
 std::vector<Check> preflight(const HostFacts& facts, const WindowsNode& node);
+
+/// The IPv4 address of the adapter of that name, which is "vEthernet (NAME)" once there is a switch on it. Error: NotFound, with `all`.
+Result<std::string> address_of_adapter(const std::string& name, const std::vector<net::Interface>& all);
 
 /// How far this machine's clock is behind the start of a certificate that the cluster has just issued; none or a few seconds as a rule.
 Check check_clock(std::int64_t seconds_behind);

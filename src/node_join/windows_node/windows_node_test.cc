@@ -8,7 +8,9 @@
 #include "node_join/windows_node/firewall.h"
 #include "node_join/windows_node/node_object.h"
 #include "node_join/windows_node/node_plan.h"
+#include "node_join/windows_node/node_status.h"
 #include "node_join/windows_node/preflight.h"
+#include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"
 #include "winservice/service_order.h"
 
@@ -300,6 +302,97 @@ TEST(Firewall, MakesARuleOnceAndBelievesOnlyWhatIsShown) {
     const auto none = sim::run(loop, ensure_firewall_rule(netsh, rule));
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().reason, Reason::Unavailable);
+}
+
+// NET-42
+TEST(NodeServices, NET42_TheAdapterOfThePodNetworkIsChosen) {
+    auto node = some_node();
+    for (const std::string& word : service_of(node, "flanneld").command) EXPECT_FALSE(word.starts_with("--adapter")) << word;
+    node.adapter = "Ethernet 2";
+    EXPECT_THAT(service_of(node, "flanneld").command, Contains("--adapter=Ethernet 2"));
+    const std::vector<net::Interface> all{
+        {"Ethernet", {IpAddress::parse("192.0.2.13").value()}},
+        {"vEthernet (Ethernet 2)", {IpAddress::parse("fe80::1").value(), IpAddress::parse("192.0.2.99").value()}},
+        {"Ethernet 2", {}}};
+    EXPECT_EQ(address_of_adapter("Ethernet", all).value(), "192.0.2.13");
+    EXPECT_EQ(address_of_adapter("ethernet 2", all).value(), "192.0.2.99") << "that of the switch on it";
+    EXPECT_THAT(address_of_adapter("LAN", all).error().message, HasSubstr("this machine has \"Ethernet\", \"vEthernet (Ethernet 2)\""));
+}
+
+NodeStatus well() {
+    using enum ServiceState;
+    return {.services = {{"flanneld", Running}, {"kubelet", Running}, {"kube-proxy", Running}},
+            .readiness = "Ready",
+            .missing_network = "",
+            .adapters = "Ethernet (192.0.2.13)",
+            .network_trouble = "",
+            .stale_files = {}};
+}
+
+// TRB-01
+TEST(NodeStatus, TRB01_ListsServicesLogsAndReadiness) {
+    const std::string text = to_text(well(), some_node());
+    EXPECT_TRUE(well().is_well());
+    EXPECT_THAT(text, HasSubstr("node      win-1 Ready\n"));
+    for (const char* name : NodeServices) EXPECT_THAT(text, HasSubstr(std::string("C:\\k\\logs\\") + name + ".log"));
+    NodeStatus status = well();
+    status.services[1].state = ServiceState::Stopped;
+    status.readiness = "NotReady (Kubelet stopped posting node status.)";
+    EXPECT_FALSE(status.is_well());
+    EXPECT_THAT(to_text(status, some_node()), HasSubstr("sc.exe start kubelet; why it ended: C:\\k\\logs\\kubelet.log"));
+    EXPECT_THAT(to_text(status, some_node()), HasSubstr("kubectl describe node win-1"));
+    const auto json = to_json(status, some_node());
+    EXPECT_EQ(json.find("services")->as_array().at(1).string_at({"state"}), "stopped");
+    EXPECT_FALSE(json.find("well")->as_bool());
+}
+
+// TRB-02
+TEST(NodeStatus, TRB02_SaysHowToRunInTheBackground) {
+    NodeStatus status = well();
+    status.services[0].state.reset();
+    EXPECT_FALSE(status.is_well());
+    EXPECT_THAT(to_text(status, some_node()), HasSubstr("flanneld    not registered"));
+    EXPECT_THAT(to_text(status, some_node()), HasSubstr("porthole.exe register"));
+}
+
+// TRB-20
+TEST(NodeStatus, TRB20_RepeatsTheLastFailureOfTheNetworksSetUp) {
+    const std::string failure =
+        "I1 flanneld Waiting for the Network to be created network=cbr0 error=\"creating {...}: 0x803b0014\" adapters=Ethernet";
+    EXPECT_EQ(last_network_trouble("a\nW1 node network setup failed error=x\r\n" + failure + "\r\nb\n"), failure);
+    EXPECT_EQ(last_network_trouble(failure + "\nI2 pod network ready network=cbr0\nb"), "") << "it was made in the end";
+    EXPECT_EQ(last_network_trouble("pod network ready\n" + failure), failure) << "and is gone again";
+    EXPECT_EQ(last_network_trouble(""), "");
+    NodeStatus status = well();
+    status.missing_network = "the HNS network cbr0";
+    status.network_trouble = failure;
+    EXPECT_THAT(to_text(status, some_node()), HasSubstr("0x803b0014"));
+    EXPECT_THAT(to_text(status, some_node()), HasSubstr("adapters  Ethernet (192.0.2.13)"));
+    EXPECT_THAT(to_text(status, some_node()), HasSubstr("C:\\k\\logs\\flanneld.log says why"));
+}
+
+// TRB-08
+TEST(NodeStatus, TRB08_FindsFilesOfAnEarlierSetUp) {
+    sim::SimLoop loop;
+    sim::MemoryFileSystem files(loop);
+    const WindowsNode node = some_node();
+    EXPECT_TRUE(find_stale_files(files, node, "10.244.3.0/24").empty());
+    ASSERT_TRUE(files.write("C:\\k\\sourceVip.json", "{}", 0644));
+    ASSERT_TRUE(files.write("C:\\run\\flannel\\subnet.env", "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.3.1/24\n", 0644));
+    EXPECT_THAT(find_stale_files(files, node, "10.244.3.0/24"), ElementsAre("C:\\k\\sourceVip.json"));
+    EXPECT_THAT(find_stale_files(files, node, "10.244.7.0/24"), ElementsAre("C:\\k\\sourceVip.json", "C:\\run\\flannel\\subnet.env"));
+    EXPECT_THAT(find_stale_files(files, node, ""), ElementsAre("C:\\k\\sourceVip.json")) << "of an unknown range nothing is said";
+    NodeStatus status = well();
+    status.stale_files = {"C:\\k\\sourceVip.json"};
+    EXPECT_THAT(to_text(status, node), HasSubstr("stale     C:\\k\\sourceVip.json"));
+    EXPECT_THAT(to_text(status, node), HasSubstr("porthole.exe leave"));
+    HostFacts facts;
+    facts.stale_files = status.stale_files;
+    const auto checks = preflight(facts, node);
+    const auto told = std::ranges::find(checks, "stale-files", &Check::id);
+    EXPECT_EQ(told->outcome, CheckOutcome::Warn);
+    EXPECT_THAT(told->text, HasSubstr("C:\\k\\sourceVip.json"));
+    EXPECT_THAT(script_files(node), ElementsAre("C:\\k\\sourceVip.json", "C:\\k\\SourceVipRequest.json"));
 }
 
 }  // namespace

@@ -60,8 +60,8 @@ TEST(KernelspaceProxy, SVC08_SaysWhatAHostLacksForWhatIsAsked) {
          "Overlay",
          {.source_vip = source, .overlay_gate = false},
          "WinOverlay feature gate not enabled"},
-        {"DSR on 1803", "1803", "L2Bridge", {.enable_dsr = true}, "needs 9.2 or later"},
-        {"no version 2", "2016", "L2Bridge", {}, "needs 9.2 or later"},
+        {"DSR on 1803", "1803", "L2Bridge", {.enable_dsr = true}, "has version 7.2; the kernelspace proxy needs 9.2 or later"},
+        {"no version 2", "2016", "L2Bridge", {}, "has version 6.2; the kernelspace proxy needs 9.2 or later"},
     };
     for (const auto& row : rows) {
         SCOPED_TRACE(row.name);
@@ -70,6 +70,23 @@ TEST(KernelspaceProxy, SVC08_SaysWhatAHostLacksForWhatIsAsked) {
         world.start(row.options);
         ASSERT_TRUE(world.ended);
         EXPECT_THAT(world.ended->message, HasSubstr(row.message));
+    }
+}
+
+// SVC-11
+TEST(KernelspaceProxy, SVC11_DirectServerReturnOnABuildWithoutItEndsTheProxyWithTheCause) {
+    emulator::Profile without = *emulator::find_profile("2019");
+    without.version = {9, 2};  // as released, before its first updates
+    for (const bool asked : {true, false}) {
+        World world(without);
+        world.make_network();
+        world.start({.enable_dsr = asked});
+        ASSERT_EQ(world.ended.has_value(), asked) << "without it the proxy runs";
+        if (asked) {
+            EXPECT_THAT(
+                world.ended->message,
+                HasSubstr("Platform does not support feature DSR: the host network service has version 9.2; leave out --enable-dsr"));
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/feature_gates.h"
 #include "base/strings.h"
 #include "schema/yaml/yaml.h"
 
@@ -172,14 +173,10 @@ Result<void> read_healthz(const Raw& raw, KubeProxyOptions& options) {
     return {};
 }
 
-bool gate(const Raw& raw, const char* name) {
-    const auto found = raw.gates.find(name);
-    return found == raw.gates.end() || found->second != "false";
-}
-
 void read_node_name(const Raw& raw, KubeProxyOptions& options) { options.kernelspace.node_name = to_lower(raw.hostname); }
 
-Result<void> read_kernelspace(const Raw& raw, const std::map<std::string, std::string>& environment, KubeProxyOptions& options) {
+Result<void> read_kernelspace(const Raw& raw, const FeatureGates& gates, const std::map<std::string, std::string>& environment,
+                              KubeProxyOptions& options) {
     auto& kernelspace = options.kernelspace;
     if (const auto name = environment.find("KUBE_NETWORK"); kernelspace.network_name.empty() && name != environment.end()) {
         kernelspace.network_name = name->second.substr(0, name->second.find('.'));
@@ -192,8 +189,8 @@ Result<void> read_kernelspace(const Raw& raw, const std::map<std::string, std::s
         options.warnings.emplace_back("INTERFACE_TO_ADD_SERVICE_IP has no effect: it was for the proxy mode userspace");
     TRY_VOID(read_address("bind-address", raw.bind_address, kernelspace.node_ip));
     TRY_VOID(read_address("source-vip", raw.source_vip, kernelspace.source_vip));
-    kernelspace.overlay_gate = gate(raw, "WinOverlay");
-    if (kernelspace.enable_dsr && !gate(raw, "WinDSR")) return Error(Reason::BadRequest, "WinDSR feature gate not enabled");
+    kernelspace.overlay_gate = gates.on("WinOverlay", true);
+    if (kernelspace.enable_dsr && !gates.on("WinDSR", true)) return Error(Reason::BadRequest, "WinDSR feature gate not enabled");
     if (raw.backends < 0) return Error(Reason::BadRequest, "--max-backends must be positive");
     if (raw.backends > 0) kernelspace.backend_limit = static_cast<std::size_t>(raw.backends);
     return {};
@@ -222,11 +219,13 @@ Result<KubeProxyOptions> parse_kube_proxy_options(const std::vector<std::string>
     add_flags(flags, options, raw);
     TRY_VOID(flags.parse(all));
     options.warnings = flags.warnings();
+    TRY(const FeatureGates gates, read_feature_gates(raw.gates, {"WinDSR", "WinOverlay"}));
+    options.warnings.insert(options.warnings.end(), gates.warnings.begin(), gates.warnings.end());
     TRY_VOID(read_healthz(raw, options));
     read_node_name(raw, options);
     if (system == System::Windows) {
         TRY_VOID(read_windows_mode(raw.mode, options.warnings));
-        TRY_VOID(read_kernelspace(raw, environment, options));
+        TRY_VOID(read_kernelspace(raw, gates, environment, options));
     } else {
         TRY_VOID(read_linux_mode(raw.mode, options.warnings));
     }

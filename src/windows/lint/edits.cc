@@ -121,6 +121,31 @@ std::vector<Edit> rename_label(const Steps& steps, const Value& document) {
     return {};
 }
 
+Value port_of_backend(const Value& port) { return Value::object({{port.is_string() ? "name" : "number", port}}); }
+
+/// One step of writing an Ingress as in networking.k8s.io/v1; the next is found when the text is looked at again.
+std::vector<Edit> renew_ingress(const Steps& steps, const Value& document) {
+    const Value* value = tree_at(document, steps);
+    if (steps.back() == "backend") return {{.kind = Kind::Rename, .steps = steps, .text = "defaultBackend"}};
+    if (steps.back() != "serviceName" && steps.back() != "servicePort")
+        return {{.kind = Kind::Insert, .steps = steps, .text = "pathType", .value = "ImplementationSpecific", .before = "backend"}};
+    const Steps parent(steps.begin(), steps.end() - 1);
+    const Value* backend = tree_at(document, parent);
+    const Value *name = backend->find("serviceName"), *port = backend->find("servicePort"), *service = backend->find("service");
+    if (service) {  // once it says the same, the old ones go
+        const bool is_name = steps.back() == "serviceName";
+        const Value* said = service->find(is_name ? "name" : "port");
+        if (said && *said == (is_name ? *value : port_of_backend(*value))) return {{.kind = Kind::Remove, .steps = steps}};
+        return {};
+    }
+    if (!name || !port) return {};
+    return {{.kind = Kind::Insert,
+             .steps = parent,
+             .text = "service",
+             .value = Value::object({{"name", *name}, {"port", port_of_backend(*port)}}),
+             .before = steps.back()}};
+}
+
 std::vector<Edit> replacement(const Steps& steps, std::string text) {
     if (text.empty()) return {};
     return {{.kind = Kind::Replace, .steps = steps, .text = std::move(text)}};
@@ -255,6 +280,7 @@ std::vector<Edit> edits_for(std::string_view code, const std::string& path, cons
     if (code == "WIN702") return add_selector(steps, document);
     if (code == "WIN703" || code == "WIN704") return rename_label(steps, document);
     if (code == "WIN706") return replacement(steps, moved_image(value->string_or("")));
+    if (code == "WIN707") return renew_ingress(steps, document);
     if (code == "WIN315" || code == "WIN316" || code == "WIN318") remove_modes(path, document, edits);
     if (code == "WIN317") remove_modes_of_sources(path, document, edits);
     return edits;

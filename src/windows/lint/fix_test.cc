@@ -116,6 +116,56 @@ TEST(WindowsFix, KindsOfEveryEraBecomeThoseOfToday) {
     }
 }
 
+TEST(WindowsFix, AnIngressOfAnEarlyGuideIsWrittenAsToday) {
+    EXPECT_EQ(fixed(R"(apiVersion: extensions/v1beta1
+kind: Ingress
+metadata:
+  name: win-webserver
+spec:
+  backend: {serviceName: other, servicePort: http}
+  rules:
+  - host: www.example.com
+    http:
+      paths:
+      # the web server
+      - path: /
+        backend:
+          serviceName: win-webserver  # of the guide
+          servicePort: 80
+)"),
+              R"(apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: win-webserver
+spec:
+  defaultBackend: {"service":{"name":"other","port":{"name":"http"}}}
+  rules:
+  - host: www.example.com
+    http:
+      paths:
+      # the web server
+      - path: /
+        pathType: ImplementationSpecific
+        backend:
+          service:
+            name: win-webserver
+            port:
+              number: 80
+)");
+    const std::string half = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nspec:\n  defaultBackend: {serviceName: a}\n";
+    EXPECT_EQ(fixed(half), half) << "its port is for a person to say";
+    EXPECT_THAT(check(half)->problems, Not(IsEmpty()));
+}
+
+TEST(WindowsFix, APodSecurityPolicyIsToldWithWhatCameAfterIt) {
+    const std::string text = "apiVersion: extensions/v1beta1\nkind: PodSecurityPolicy\nmetadata: {name: a}\nspec: {privileged: false}\n";
+    EXPECT_EQ(fixed(text), text);
+    const auto problems = check(text)->problems;
+    ASSERT_EQ(problems.size(), 1u);
+    EXPECT_EQ(problems[0].rule->code, "WIN708");
+    EXPECT_THAT(std::string(problems[0].rule->remedy), HasSubstr("pod-security.kubernetes.io/enforce"));
+}
+
 TEST(WindowsFix, FieldsAreRemovedWithTheirLines) {
     EXPECT_EQ(
         fixed(pod("  # why\n  hostPID: true  # gone\n  securityContext:\n    runAsUser: 1\n    fsGroup: 2\n  containers: [] # none\n")),

@@ -34,18 +34,33 @@ Result<ProgramSpec> plan_program(const cri::ContainerConfig& config, const Image
     std::replace(spec.directory.begin(), spec.directory.end(), '/', '\\');
     if (spec.directory.starts_with('\\')) spec.directory = "C:" + spec.directory;
     spec.variables = image.environment;
+    // Where a HostProcess container finds the files of its image; here it has a C: of its own with them.
+    if (is_host_process(config)) spec.variables.push_back("CONTAINER_SANDBOX_MOUNT_POINT=C:");
     for (const cri::KeyValue& variable : config.envs) spec.variables.push_back(variable.key + "=" + variable.value);
     return spec;
 }
 
+bool is_host_process(const cri::ContainerConfig& config) {
+    return config.windows && config.windows->security_context && config.windows->security_context->host_process;
+}
+
 Result<ContainerUser> plan_user(const cri::ContainerConfig& config, const ImageConfig& image) {
-    std::string name = image.user;
+    std::string name = is_host_process(config) ? "" : image.user;  // the image knows no account of the host
     if (config.windows && config.windows->security_context && !config.windows->security_context->run_as_username.empty())
         name = config.windows->security_context->run_as_username;
     std::string plain = to_lower(name);
-    if (const std::size_t domain = plain.find("user manager\\"); domain == 0) plain.erase(0, plain.find('\\') + 1);
-    if (plain.empty() || plain == "containeradministrator" || plain == "s-1-5-93-2-1") return ContainerUser::Administrator;
-    if (plain == "containeruser" || plain == "s-1-5-93-2-2") return ContainerUser::User;
+    if (is_host_process(config)) {
+        if (plain.empty() || plain == "nt authority\\system") return ContainerUser::Administrator;
+        if (plain == "nt authority\\local service" || plain == "nt authority\\network service") return ContainerUser::User;
+    }
+    if (is_host_process(config)) {
+        if (plain.empty() || plain == "nt authority\\system") return ContainerUser::Administrator;
+        if (plain == "nt authority\\local service" || plain == "nt authority\\network service") return ContainerUser::User;
+    } else {
+        if (plain.starts_with("user manager\\")) plain.erase(0, plain.find('\\') + 1);
+        if (plain.empty() || plain == "containeradministrator" || plain == "s-1-5-93-2-1") return ContainerUser::Administrator;
+        if (plain == "containeruser" || plain == "s-1-5-93-2-2") return ContainerUser::User;
+    }
     return Error(
         Reason::Invalid,
         "the user \"" + name + "\" does not exist in the container: No mapping between account names and security IDs was done. (0x534)");

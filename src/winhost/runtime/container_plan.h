@@ -12,7 +12,11 @@ namespace cri = api::cri::v1;
 /// Windows quotes them, the image's finished command lines (shell form) stay as they are. Error: BadRequest if there is nothing to run.
 Result<ProgramSpec> plan_program(const cri::ContainerConfig& config, const ImageConfig& image, const std::string& hostname);
 
-/// The user a container runs as, among those that every Windows container has. Error: Invalid for others, with Windows' words.
+/// Whether it is a HostProcess container: a program of the host rather than of a pod.
+bool is_host_process(const cri::ContainerConfig& config);
+
+/// The user a container runs as: among those that every Windows container has, or, for a HostProcess container, the host's own accounts of
+/// services. Error: Invalid for others, with Windows' words.
 enum class ContainerUser { Administrator, User };
 Result<ContainerUser> plan_user(const cri::ContainerConfig& config, const ImageConfig& image);
 

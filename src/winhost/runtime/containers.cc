@@ -87,14 +87,14 @@ Result<ContainerRecord> Containers::make_record(const cri::CreateContainerReques
     record.image_ref = image.repo_digests.empty() ? image.id : image.repo_digests.front();
     record.lower_folders = image.lower_folders;
     record.created_at = wall_nanoseconds(context_.loop);
+    if (is_host_process(record.config) != sandbox.record.is_host_process())
+        return Error(Reason::BadRequest, "a pod's containers are all HostProcess containers, or none is");
     TRY(const ProgramSpec spec, plan_program(record.config, image.config, sandbox.record.config.hostname));
     record.spec = spec.encode();
     TRY(record.stop_event, plan_stop_event(record.config.stop_signal, image.config.stop_signal));
     const auto user = plan_user(record.config, image.config);
     if (!user) record.start_error = user.error().message;  // as Windows does: it can be made, but not be started
     record.contained_user = user && *user == ContainerUser::User;
-    if (record.config.windows && record.config.windows->security_context && record.config.windows->security_context->host_process)
-        return Error(Reason::BadRequest, "HostProcess containers do not run on an emulated host");
     return record;
 }
 
@@ -177,7 +177,7 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
     bundle.limits = limits.cgroup;
     bundle.limits.processes = options_.process_limit;
     bundle.environment = wine_environment(sandbox->record.runtime_handler == "wine-light");
-    bundle.network_namespace_path = context_.network.path(sandbox->record.namespace_id);
+    bundle.network_namespace_path = sandboxes_.network_path(*sandbox);
     const std::string spaces = "/proc/" + std::to_string(sandbox->pid) + "/ns/";
     bundle.ipc_namespace_path = spaces + "ipc";
     bundle.uts_namespace_path = spaces + "uts";

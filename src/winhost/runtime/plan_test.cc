@@ -128,6 +128,21 @@ TEST(UserPlan, KnowsOnlyTheUsersOfEveryContainer) {
     EXPECT_EQ(*plan_user(config, {}), ContainerUser::User);
 }
 
+// SEC-11
+TEST(UserPlan, SEC11_AHostProcessContainerRunsAsAnAccountOfTheHost) {
+    cri::ContainerConfig config = config_of({"a"}, {});
+    auto& security = config.windows.emplace().security_context.emplace();
+    security.host_process = true;
+    EXPECT_EQ(*plan_user(config, {.user = "ContainerUser"}), ContainerUser::Administrator) << "the image's user is none of the host's";
+    security.run_as_username = "NT AUTHORITY\\SYSTEM";
+    EXPECT_EQ(*plan_user(config, {}), ContainerUser::Administrator);
+    security.run_as_username = "nt authority\\local service";
+    EXPECT_EQ(*plan_user(config, {}), ContainerUser::User);
+    security.run_as_username = "ContainerAdministrator";
+    EXPECT_EQ(plan_user(config, {}).error().reason, Reason::Invalid);
+    EXPECT_EQ(plan_program(config, {}, "h")->variables, std::vector<std::string>{"CONTAINER_SANDBOX_MOUNT_POINT=C:"});
+}
+
 TEST(LimitPlan, DoesNotChargeTheEmulationToThePod) {
     const cri::WindowsContainerResources resources{.cpu_maximum = 2500, .memory_limit_in_bytes = 128 << 20};
     const ContainerLimits limits = plan_limits(&resources, 4);

@@ -27,6 +27,10 @@ std::int64_t number_of(const Value& value, std::string_view key) { return schema
 
 // The specification of a program holds zero bytes, and messages may hold anything: JSON escapes them.
 
+bool SandboxRecord::is_host_process() const {
+    return config.windows && config.windows->security_context && config.windows->security_context->host_process;
+}
+
 std::string SandboxRecord::encode() const {
     return schema::to_json(Value::object({{"id", id},
                                           {"config", schema::encode_json(config)},

@@ -26,6 +26,9 @@ struct SandboxRecord {
     bool ready = false;
     bool attached = false;  ///< its network is to be released
 
+    /// Whether it is on the host's own network, and its containers are programs of the host.
+    bool is_host_process() const;
+
     std::string encode() const;
     static Result<SandboxRecord> decode(const std::string& text);
 };

@@ -218,9 +218,6 @@ Task<cri::RunPodSandboxResponse> Runtime::run_pod_sandbox(cri::RunPodSandboxRequ
     static constexpr std::string_view Handlers[] = {"", "runhcs-wcow-process", "wine-light"};
     if (std::find(std::begin(Handlers), std::end(Handlers), request.runtime_handler) == std::end(Handlers))
         co_return Error(Reason::BadRequest, "no runtime for \"" + request.runtime_handler + "\" is configured");
-    if (request.config && request.config->windows && request.config->windows->security_context &&
-        request.config->windows->security_context->host_process)
-        co_return Error(Reason::BadRequest, "HostProcess pods do not run on an emulated host");
     CO_TRY(const std::string id, co_await impl_->sandboxes.run(std::move(request)));
     co_return cri::RunPodSandboxResponse{.pod_sandbox_id = id};
 }

@@ -2,6 +2,8 @@
 #include "base/result.h"
 #include "runtime/files/mounts.h"
 
+#include <unistd.h>
+
 #include "winhost/runtime/init_connection.h"
 
 namespace porthole::winhost {
@@ -82,6 +84,10 @@ Task<> Sandboxes::ensure_image() {
 
 Task<> Sandboxes::bring_up(std::shared_ptr<Sandbox> sandbox) {
     CO_TRY_VOID(co_await ensure_image());
+    if (sandbox->record.is_host_process()) {
+        CO_TRY_VOID(co_await start_process(sandbox));
+        co_return begin(sandbox, PodAddresses());
+    }
     if (const std::string why = context_.network.not_ready(); !why.empty())
         co_return Error(Reason::Unavailable, "cni plugin not initialized: " + why);
     CO_TRY(sandbox->record.namespace_id, co_await context_.network.create_namespace());
@@ -92,12 +98,28 @@ Task<> Sandboxes::bring_up(std::shared_ptr<Sandbox> sandbox) {
     CO_TRY_VOID(save(*sandbox));
     CO_TRY(const PodAddresses addresses,
            co_await context_.network.attach({sandbox->record.id, sandbox->record.namespace_id, sandbox->record.config}));
+    co_return begin(sandbox, addresses);
+}
+
+/// Its process and its network are there.
+Result<void> Sandboxes::begin(const std::shared_ptr<Sandbox>& sandbox, const PodAddresses& addresses) {
     sandbox->record.addresses = addresses.addresses;
-    CO_TRY_VOID(write_network_files(*sandbox, addresses));
+    TRY_VOID(write_network_files(*sandbox, addresses));
     sandbox->record.ready = true;
-    CO_TRY_VOID(save(*sandbox));
+    TRY_VOID(save(*sandbox));
     scope_.spawn(watch(sandbox));
-    co_return {};
+    return {};
+}
+
+std::string Sandboxes::hostname(const Sandbox& sandbox) const {
+    if (sandbox.record.is_host_process()) return options_.host_name;
+    return sandbox.record.config.hostname.empty() ? short_id(sandbox.record.id) : sandbox.record.config.hostname;
+}
+
+std::string Sandboxes::network_path(const Sandbox& sandbox) const {
+    // This program runs where the host's own network is.
+    return sandbox.record.is_host_process() ? "/proc/" + std::to_string(::getpid()) + "/ns/net"
+                                            : context_.network.path(sandbox.record.namespace_id);
 }
 
 Task<> Sandboxes::start_process(std::shared_ptr<Sandbox> sandbox) {
@@ -105,8 +127,8 @@ Task<> Sandboxes::start_process(std::shared_ptr<Sandbox> sandbox) {
     bundle.rootfs = options_.wine.sandbox_root();
     bundle.read_only_rootfs = true;
     bundle.arguments = {"/porthole/init", "--socket", "/.ph/s"};
-    bundle.hostname = sandbox->record.config.hostname.empty() ? short_id(sandbox->record.id) : sandbox->record.config.hostname;
-    bundle.network_namespace_path = context_.network.path(sandbox->record.namespace_id);
+    bundle.hostname = hostname(*sandbox);
+    bundle.network_namespace_path = network_path(*sandbox);
     bundle.cgroup_path = cgroup(sandbox->record.id) + "/sandbox";
     bundle.mounts = {{sandbox->folder.exchange(), "/.ph"}};
     bundle.limits.processes = 16;
@@ -143,12 +165,11 @@ Task<> Sandboxes::watch(std::shared_ptr<Sandbox> sandbox) {
 }
 
 Result<void> Sandboxes::write_network_files(const Sandbox& sandbox, const PodAddresses& addresses) {
-    const std::string& name = sandbox.record.config.hostname;
+    const std::string name = hostname(sandbox);
     std::string hosts = "127.0.0.1 localhost\n::1 localhost\n";
     // Wine asks for the machine's own name at each start: it must not go to a DNS server.
-    for (const std::string& address : addresses.addresses)
-        hosts += address + " " + (name.empty() ? short_id(sandbox.record.id) : name) + "\n";
-    if (addresses.addresses.empty()) hosts += "127.0.1.1 " + (name.empty() ? short_id(sandbox.record.id) : name) + "\n";
+    for (const std::string& address : addresses.addresses) hosts += address + " " + name + "\n";
+    if (addresses.addresses.empty()) hosts += "127.0.1.1 " + name + "\n";
     TRY_VOID(context_.files.write(sandbox.folder.hosts(), hosts, 0644));
     cri::DNSConfig dns;
     if (sandbox.record.config.dns_config) dns = *sandbox.record.config.dns_config;

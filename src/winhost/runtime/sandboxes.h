@@ -15,8 +15,8 @@ struct Sandbox {
     bool made = false;      ///< shown in lists: one that cannot be created never is, or every attempt would look like a change
 };
 
-/// The pods' sandboxes: a namespace of the host network service with a network in it, and the process that holds ipc and uts. Lives on the
-/// runtime's loop; references outlive it, and its tasks belong to `scope`.
+/// The pods' sandboxes: a namespace of the host network service with a network in it (not for HostProcess pods, which are on the host's),
+/// and the process that holds ipc and uts. Lives on the runtime's loop; references outlive it, and its tasks belong to `scope`.
 class Sandboxes {
 public:
     Sandboxes(RuntimeContext context, const RuntimeOptions& options, Runc& runc, Scope& scope)
@@ -36,13 +36,17 @@ public:
     std::shared_ptr<Sandbox> find(const std::string& id) const;
     const std::map<std::string, std::shared_ptr<Sandbox>>& all() const { return sandboxes_; }
     std::string cgroup(const std::string& id) const;
+    /// Where its network namespace is on Linux: a HostProcess pod's is the host's own.
+    std::string network_path(const Sandbox& sandbox) const;
 
 private:
     Task<> ensure_image();
     Task<> bring_up(std::shared_ptr<Sandbox> sandbox);
     Task<> start_process(std::shared_ptr<Sandbox> sandbox);
+    Result<void> begin(const std::shared_ptr<Sandbox>& sandbox, const PodAddresses& addresses);
     Task<> watch(std::shared_ptr<Sandbox> sandbox);
     Task<> detach(std::shared_ptr<Sandbox> sandbox);
+    std::string hostname(const Sandbox& sandbox) const;
     Result<void> write_network_files(const Sandbox& sandbox, const PodAddresses& addresses);
     Result<void> save(const Sandbox& sandbox);
 

@@ -160,6 +160,7 @@ Result<void> replace_programs(const fs::path& drive) {
         const fs::path folder = std::string_view(name) == "powershell" ? system / "WindowsPowerShell/v1.0" : system;
         TRY_VOID(write(folder / (std::string(name) + ".exe"), programs().absent, true));
     }
+    TRY_VOID(write(system / "tar.exe", programs().tar, true));
     return write(system / "bcryptprimitives.dll", programs().bcryptprimitives);
 }
 
@@ -245,7 +246,8 @@ std::string WineInstallation::fingerprint() const {
         text += "|" + path + " " + std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec);
     }
     const Programs& own = programs();
-    for (const std::string_view program : {own.init, own.launch, own.host, own.pipes, own.absent, own.bcryptprimitives, own.ws2_32})
+    for (const std::string_view program :
+         {own.init, own.launch, own.host, own.pipes, own.absent, own.tar, own.bcryptprimitives, own.ws2_32})
         text += content_hash(program);
     return content_hash(text);
 }

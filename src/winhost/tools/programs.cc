@@ -19,6 +19,9 @@ constexpr unsigned char Host[] = {
 constexpr unsigned char Absent[] = {
 #embed "absent.exe"
 };
+constexpr unsigned char Tar[] = {
+#embed "tar.exe"
+};
 constexpr unsigned char Bcryptprimitives[] = {
 #embed "bcryptprimitives.dll"
 };
@@ -34,7 +37,8 @@ std::string_view view(const unsigned char (&bytes)[Size]) {
 }  // namespace
 
 const Programs& programs() {
-    static const Programs All{view(Init), view(Launch), view(Pipes), view(Host), view(Absent), view(Bcryptprimitives), view(Ws2)};
+    static const Programs All{view(Init), view(Launch),           view(Pipes), view(Host), view(Absent),
+                              view(Tar),  view(Bcryptprimitives), view(Ws2)};
     return All;
 }
 

@@ -10,6 +10,7 @@ struct Programs {
     std::string_view pipes;             ///< named pipes of the host in a container
     std::string_view host;              ///< the emulated host's main program
     std::string_view absent;            ///< for what Wine only pretends to have
+    std::string_view tar;               ///< which Windows has and Wine has not
     std::string_view bcryptprimitives;  ///< a DLL that Wine does not have
     std::string_view ws2_32;            ///< a DLL in front of Wine's
 };

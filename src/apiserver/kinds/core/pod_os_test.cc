@@ -102,6 +102,42 @@ TEST_F(PodOsRules, TheSystemDecides) {
               });
 }
 
+// SEC-04
+TEST_F(PodOsRules, SEC04_TheNameOfAnAccountIsOneOfWindows) {
+    const auto told = [&](const std::string& name) {
+        return pods.create(
+            ("spec: {containers: [{name: c, image: i, securityContext: {windowsOptions: {runAsUserName: " + name + "}}}]}").c_str());
+    };
+    for (const char* good : {"ContainerUser", "'NT AUTHORITY\\SYSTEM'", "'contoso.example.com\\jane'", "'a user'"})
+        EXPECT_EQ(told(good), "") << good;
+    const std::string field = "spec.containers[0].securityContext.windowsOptions.runAsUserName: Invalid value: ";
+    const struct {
+        std::string name;
+        const char* why;
+    } rows[] = {
+        {"''", "runAsUserName cannot be an empty string"},
+        {"\"a\\x07\"", "runAsUserName cannot contain control characters"},
+        {"'a\\b\\c'", "runAsUserName cannot contain more than one backslash"},
+        {"'.a\\jane'", "runAsUserName's Domain doesn't match the NetBios nor the DNS format"},
+        {"'\\jane'", "runAsUserName's Domain doesn't match the NetBios nor the DNS format"},
+        {"'HOST\\'", "runAsUserName's User cannot be empty"},
+        {std::string(105, 'a'), "runAsUserName's User length must not be longer than 104 characters"},
+        {"'. .'", "runAsUserName's User cannot contain only periods or spaces"},
+        {"'a@b'", "runAsUserName's User cannot contain the following characters: \"/\\:;|=,+*?<>@[]"},
+    };
+    for (const auto& row : rows) {
+        const std::string answer = told(row.name);
+        EXPECT_TRUE(answer.starts_with(field)) << answer;
+        EXPECT_TRUE(answer.ends_with(row.why)) << answer;
+    }
+    EXPECT_NE(pods.create("spec: {securityContext: {windowsOptions: {gmsaCredentialSpecName: Upper, gmsaCredentialSpec: ''}}}")
+                  .find("gmsaCredentialSpec cannot be an empty string"),
+              std::string::npos);
+    EXPECT_NE(deployments.create("spec: {template: {spec: {securityContext: {windowsOptions: {runAsUserName: 'a@b'}}}}}")
+                  .find("spec.template.spec.securityContext.windowsOptions.runAsUserName"),
+              std::string::npos);
+}
+
 // POS-29
 TEST_F(PodOsRules, TheSystemStays) {
     EXPECT_NE(pods.update("spec: {os: {name: linux}}").find("spec: Forbidden: pod updates may not change fields"), std::string::npos);

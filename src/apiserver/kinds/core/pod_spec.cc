@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "apiserver/kinds/core/windows_options.h"
 #include "apiserver/strategy/object_meta.h"
 #include "apiserver/validation/names.h"
 #include "schema/convert.h"
@@ -311,11 +312,14 @@ void validate_pod_spec(const PodSpec& spec, const FieldPath& path, PodSpecIn in,
     for (const auto& [name, amount] : spec.overhead)
         if (amount.is_negative()) errors.invalid((path / "overhead").key(name), amount.to_string(), "must be greater than or equal to 0");
     validate_os(spec, path, errors);
-    if (spec.security_context)
-        validate_seccomp(spec.security_context->seccomp_profile, path / "securityContext" / "seccompProfile", errors);
-    for_each_container(spec, path, [&](const schema::Box<SecurityContext>& one, const FieldPath& at) {
-        if (one) validate_seccomp(one->seccomp_profile, at / "securityContext" / "seccompProfile", errors);
-    });
+    const auto validate_context = [&](const auto& context, const FieldPath& at) {
+        if (!context) return;
+        validate_seccomp(context->seccomp_profile, at / "securityContext" / "seccompProfile", errors);
+        if (context->windows_options)
+            validate_windows_options(*context->windows_options, at / "securityContext" / "windowsOptions", errors);
+    };
+    validate_context(spec.security_context, path);
+    for_each_container(spec, path, validate_context);
     validate_host_process(spec, path, errors);
 }
 

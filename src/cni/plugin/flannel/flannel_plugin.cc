@@ -31,7 +31,12 @@ Result<flannel::SubnetFile> FlannelPlugin::subnet(const CniRequest& request) {
     const auto text = files_.read(path);
     if (!text)
         return cni_error(CniCode::TryAgainLater,
-                         "loading the node's subnet: " + text.error().message + "; the subnet daemon (flanneld) writes it once it runs");
+                         "loading the node's subnet: " + text.error().message + "; the subnet daemon (flanneld) " +
+                             (files_.exists(parent_path(path)) ? "has not written it: see its log"
+                                                               : "has never run here: start it, or see whether it runs") +
+                             ". By hand: write " + path +
+                             " with FLANNEL_NETWORK (of all pods), FLANNEL_SUBNET (the first address of spec.podCIDR of this node), "
+                             "FLANNEL_MTU and FLANNEL_IPMASQ, a line NAME=VALUE each");
     auto parsed = flannel::parse_subnet_file(*text);
     if (!parsed) return cni_error(CniCode::InvalidConfig, path + ": " + parsed.error().message);
     return parsed;

@@ -145,7 +145,7 @@ TEST(FlannelPlugin, SaysWhatADelegateMustNotSay) {
     EXPECT_THAT(node.bridge.calls, IsEmpty());
 }
 
-// The issue's "missing subnet.env"
+// TRB-10: the issue's "missing subnet.env"
 TEST(FlannelPlugin, AsksToTryAgainUntilTheDaemonHasWrittenItsFile) {
     LinuxNode node;
     ASSERT_TRUE(node.files.remove("/run/flannel/subnet.env"));
@@ -153,7 +153,11 @@ TEST(FlannelPlugin, AsksToTryAgainUntilTheDaemonHasWrittenItsFile) {
     ASSERT_FALSE(result);
     EXPECT_EQ(code_of(result.error()), static_cast<unsigned>(CniCode::TryAgainLater));
     EXPECT_THAT(result.error().message, HasSubstr("/run/flannel/subnet.env"));
-    EXPECT_THAT(result.error().message, HasSubstr("flanneld"));
+    EXPECT_THAT(result.error().message, HasSubstr("flanneld) has not written it: see its log"));
+    EXPECT_THAT(result.error().message, HasSubstr("By hand: write /run/flannel/subnet.env with FLANNEL_NETWORK"));
+    ASSERT_TRUE(node.files.remove_all("/run/flannel"));
+    EXPECT_THAT(node.run(node.plugin.add(request(R"({"name":"n"})"))).error().message, HasSubstr("flanneld) has never run here"));
+    ASSERT_TRUE(node.files.create_directories("/run/flannel", 0755));
     const auto status = node.run(node.plugin.status(request(R"({"name":"n"})")));
     ASSERT_FALSE(status);
     EXPECT_EQ(code_of(status.error()), static_cast<unsigned>(CniCode::NotAvailable));

@@ -1,0 +1,94 @@
+"""`porthole server` with flags that change what it takes and gives, without any node."""
+
+import json
+import os
+import pathlib
+import secrets
+import shutil
+import tempfile
+import unittest
+
+from harness import CLIENTS, PORTHOLE, Network, eventually, run
+from test_access import ControlPlane
+
+
+def windows_pod(name, **fields):
+    return json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {
+        "os": {"name": "windows"}, "nodeSelector": {"kubernetes.io/os": "windows"}, "containers": [{"name": "c", "image": "x"}], **fields}})
+
+
+@unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
+@unittest.skipUnless(CLIENTS["new"].exists(), "the newest kubectl is not built: ./run clients")
+class ServerFlags(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.network = Network(f"porthole-test-{os.getpid()}-{secrets.token_hex(2)}")
+        self.addCleanup(self.network.delete)
+        self.server = ControlPlane(self.network, self.folder)
+        self.addCleanup(self.server.stop)
+
+    def start(self, *options):
+        self.server.start(*options)
+        eventually(lambda: self.server.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, 20, "the namespace default")
+
+    def refusal(self, *options):
+        done = run(self.network.inside([str(PORTHOLE), "server", "--data", str(self.folder / "refused"), "--port", "7443", *options]),
+                   check=False, seconds=60)
+        self.assertNotEqual(done.returncode, 0)
+        return done.stderr
+
+    # API-15
+    def test_strict_admission_refuses_what_windows_refuses_or_ignores(self):
+        in_memory = {"volumes": [{"name": "v", "emptyDir": {"medium": "Memory"}}]}
+        self.start("--windows-strict-admission")
+        refused = self.server.kubectl("create", "-f", "-", stdin=windows_pod("strict", hostNetwork=True, **in_memory), check=False)
+        self.assertEqual(refused.returncode, 1)
+        for field in ("spec.hostNetwork: Forbidden: ", "spec.volumes[0].emptyDir.medium: Forbidden: "):
+            self.assertIn(field, refused.stderr)
+        self.assertEqual(self.server.kubectl("get", "pods", "-o", "name").stdout, "")
+        self.server.kubectl("create", "-f", "-", stdin=windows_pod("plain"))
+        self.server.stop()
+        self.server.process = None
+        self.start()
+        warned = self.server.kubectl("create", "-f", "-", stdin=windows_pod("lax", hostNetwork=True, **in_memory))
+        self.assertIn("Warning: spec.hostNetwork: ", warned.stderr)
+
+    # POS-02, API-10
+    def test_without_its_gate_the_system_of_a_pod_is_dropped(self):
+        self.start("--feature-gates=IdentifyPodOS=false,WindowsEndpointSliceProxying=true")
+        self.server.kubectl("create", "-f", "-", stdin=windows_pod("dropped"))
+        spec = json.loads(self.server.kubectl("get", "pod", "dropped", "-o", "json").stdout)["spec"]
+        self.assertNotIn("os", spec)
+        self.assertIn("feature gate WindowsEndpointSliceProxying=true has no effect: it is permanent", (self.folder / "server.log").read_text())
+
+    # API-10
+    def test_an_unknown_gate_ends_the_server_with_its_name(self):
+        self.assertIn("unrecognized feature gate: NoSuchGate", self.refusal("--feature-gates", "NoSuchGate=true"))
+        self.assertIn("invalid value of IdentifyPodOS: maybe", self.refusal("--feature-gates", "IdentifyPodOS=maybe"))
+
+    # API-19
+    def test_nodes_get_ranges_of_the_size_and_from_the_range_that_are_chosen(self):
+        self.start("--cluster-cidr", "11.0.0.0/16", "--service-cluster-ip-range", "192.168.0.0/16", "--cluster-dns", "192.168.0.10",
+                   "--node-cidr-mask-size", "26")
+        for name in ("a", "b"):
+            self.server.kubectl("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}))
+        ranges = lambda: sorted(node["spec"].get("podCIDR", "") for node in json.loads(self.server.kubectl("get", "nodes", "-o", "json").stdout)["items"])
+        eventually(lambda: ranges() == ["11.0.0.0/26", "11.0.0.64/26"], 20, "both nodes have a range")
+        self.assertEqual(self.server.kubectl("get", "service", "kubernetes", "-o", "jsonpath={.spec.clusterIP}").stdout, "192.168.0.1")
+
+    # API-09
+    def test_a_newer_kubelet_is_reported_on_its_node(self):
+        self.start()
+        version = json.loads(self.server.kubectl("version", "-o", "json").stdout)["serverVersion"]
+        self.assertRegex(version["gitVersion"], r"^v\d+\.\d+\.\d+")
+        self.assertEqual(version["gitVersion"].split(".")[:2], ["v" + version["major"], version["minor"]])
+        self.server.kubectl("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "newer"}}))
+        status = {"status": {"nodeInfo": {"kubeletVersion": f"v{version['major']}.{int(version['minor']) + 1}.0"}}}
+        self.server.kubectl("patch", "node", "newer", "--subresource=status", "--type=merge", "-p", json.dumps(status))
+        told = lambda: self.server.kubectl("get", "events", "-A", "-o", "jsonpath={.items[?(@.reason=='VersionSkewUnsupported')].message}").stdout
+        eventually(lambda: "is newer than the API server" in told(), 20, "an event on the node")
+
+
+if __name__ == "__main__":
+    unittest.main()
