@@ -52,10 +52,6 @@ Result<ContainerUser> plan_user(const cri::ContainerConfig& config, const ImageC
     if (is_host_process(config)) {
         if (plain.empty() || plain == "nt authority\\system") return ContainerUser::Administrator;
         if (plain == "nt authority\\local service" || plain == "nt authority\\network service") return ContainerUser::User;
-    }
-    if (is_host_process(config)) {
-        if (plain.empty() || plain == "nt authority\\system") return ContainerUser::Administrator;
-        if (plain == "nt authority\\local service" || plain == "nt authority\\network service") return ContainerUser::User;
     } else {
         if (plain.starts_with("user manager\\")) plain.erase(0, plain.find('\\') + 1);
         if (plain.empty() || plain == "containeradministrator" || plain == "s-1-5-93-2-1") return ContainerUser::Administrator;
