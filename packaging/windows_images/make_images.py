@@ -55,6 +55,10 @@ def web_program(compiler, name):
     return compile_program(compiler, options, [WEB / f"{name}.c", WEB / "windows/platform.c"], ["-lws2_32"])
 
 
+def gateway_program(compiler):
+    return compile_program(compiler, [*WINDOWS_FLAGS, "-static"], [WEB / "windows/gateway.c"], ["-liphlpapi", "-lws2_32"])
+
+
 def linux_web_program(compiler):
     """web, fetch and check as one program, in which the main function of each is named after it."""
     with tempfile.TemporaryDirectory() as folder:
@@ -79,9 +83,10 @@ def linux_web_image(compiler, name):
 
 
 def web_image(compiler, name, builds=None):
+    programs = {f"web/{program}.exe": web_program(compiler, program) for program in ("web", "fetch")}
     return WindowsImage(
         name=name,
-        layers=[Layer({f"web/{program}.exe": web_program(compiler, program) for program in ("web", "fetch")}, folders=["site"])],
+        layers=[Layer(programs | {"web/gateway.exe": gateway_program(compiler)}, folders=["site"])],
         builds=builds or BUILDS,
         entrypoint=["C:\\web\\web.exe"],
         working_dir="C:\\web",

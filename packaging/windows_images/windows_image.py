@@ -16,8 +16,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import image_archive  # noqa: E402
 from image_archive import descriptor_of, sha256, to_json  # noqa: E402
 
-# The builds that emulated hosts have: Windows Server 2019, 2022, 2025.
-BUILDS = ["10.0.17763.1", "10.0.20348.1", "10.0.26100.1"]
+# The builds that nodes are known to run on: Windows Server 2019, 2004, 20H2, 2022, 2025. An emulated host has the first or one of the last two.
+BUILDS = ["10.0.17763.1", "10.0.19041.1", "10.0.19042.1", "10.0.20348.1", "10.0.26100.1"]
 
 INDEX = "application/vnd.oci.image.index.v1+json"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"

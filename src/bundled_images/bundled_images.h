@@ -14,7 +14,8 @@ struct BundledImage {
 
 /// The image of every pod sandbox.
 inline constexpr const char* PauseImage = "registry.porthole.internal/pause:1";
-/// The sample web server. Linux: /web/web (its entrypoint), /web/fetch and /web/check; Windows: C:\web\web.exe and C:\web\fetch.exe.
+/// The sample web server. Linux: /web/web (its entrypoint), /web/fetch and /web/check; Windows: C:\web\web.exe,
+/// C:\web\fetch.exe and C:\web\gateway.exe.
 inline constexpr const char* WebImage = "registry.porthole.internal/web:1";
 
 /// nullptr where the program carries no image of this name.

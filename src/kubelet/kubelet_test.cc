@@ -50,6 +50,7 @@ struct KubeletTest : testing::Test {
         config.cluster_dns = {"10.96.0.10"};
         config.feature_gates = gates;
         config.identify_pod_os = identify_pod_os;
+        if (host.facts.operating_system == "windows") config.eviction.memory_available = 0;  // as its options make it
         kubelet = std::make_unique<Kubelet>(config, KubeletDependencies{.loop = loop,
                                                                         .random = random,
                                                                         .log = Logger(make_null_sink(), "kubelet"),
@@ -604,6 +605,20 @@ TEST_F(WindowsKubeletTest, AGateLetsSubPathsIn) {
     start();
     add("p", WithSubPath);
     EXPECT_TRUE(until([&] { return ready("p"); }));
+}
+
+// KBL-12
+TEST_F(WindowsKubeletTest, KBL12_MemoryThatRunsShortIsNoCondition) {
+    add("greedy", OneContainer);
+    ASSERT_TRUE(until([&] { return ready("greedy"); }));
+    runtime.memory = [](const std::string&) { return 500ull << 20; };
+    host.now.memory_available = 1 << 20;
+    loop.advance(10min);
+    EXPECT_TRUE(ready("greedy"));
+    const auto node = *api.find<core::Node>({"", "n1"});
+    const auto* pressure = objects::find_condition(node.status.conditions, "MemoryPressure");
+    ASSERT_TRUE(pressure);
+    EXPECT_EQ(pressure->status, "False");
 }
 
 // SCH-08

@@ -36,7 +36,15 @@ class Programs(WineTest):
         self.assertEqual(told.returncode, 1, told.stderr)
         self.assertIn("refused[WIN106]: metadata.annotations[experimental.windows.kubernetes.io/isolation-type]", told.stdout)
 
-    # RUN-01, RUN-02
+    # API-01
+    def test_a_control_plane_is_refused_with_the_rule(self):
+        for words in (["bin/kubeadm.exe", "init"], ["bin/kubeadm.exe", "init", "--pod-network-cidr=10.244.0.0/16"]):
+            refused = self.wine(*words)
+            self.assertNotEqual(refused.returncode, 0)
+            self.assertIn("control plane is supported on Linux only", refused.stderr)
+        for role in ("kube-apiserver", "kube-scheduler", "kube-controller-manager", "server"):
+            self.assertIn(f'unknown role "{role}"', self.wine("bin/porthole.exe", role).stderr)
+
     def test_the_kubelet_takes_runtimes_behind_pipes(self):
         self.assertIn("npipe:", self.wine("bin/kubelet.exe", "--help", check=True).stdout)
 

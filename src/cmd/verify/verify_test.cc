@@ -81,7 +81,8 @@ TEST(NetVerify, VER02_PodsPingTheGatewayOfTheirOwnRouteTableAndTheNodes) {
     const std::vector<std::pair<std::size_t, Check>> one{{4, of(checks, Flow::PodToGateway, "win1")[0]}};
     EXPECT_EQ(prober_pod(Nodes[0], false, bundled, "ns", one).spec.containers[0].command.back(), "4=ping:gateway");
     EXPECT_THAT(prober_pod(Nodes[0], false, other, "ns", one).spec.containers[0].command.back(), HasSubstr("ip route"));
-    EXPECT_THAT(prober_pod(Nodes[2], false, bundled, "ns", one).spec.containers[0].command.back(), HasSubstr("'ipconfig ^| find"));
+    EXPECT_THAT(prober_pod(Nodes[2], false, bundled, "ns", one).spec.containers[0].command.back(),
+                HasSubstr("(for /f %g in ('C:\\web\\gateway.exe') do @ping.exe"));
     EXPECT_THAT(prober_pod(Nodes[2], false, other, "ns", one).spec.containers[0].command.back(),
                 HasSubstr("'route print -4 0.0.0.0 ^| find"));
 }

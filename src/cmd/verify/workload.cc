@@ -39,11 +39,11 @@ std::string linux_attempt(std::size_t number, const Check& check) {
     return "( " + attempt + " >/dev/null 2>&1 && echo check " + id + " pass || echo check " + id + " fail ) &\n";
 }
 
-/// `route` speaks the same in every language, but Wine has only `ipconfig`.
+/// `route` prints addresses in every language, but its lines are not for Wine's cmd.
 std::string ping_gateway(const std::string& image) {
-    const std::string ping = " do @ping.exe -n 2 -w 2000 ";
-    return is_bundled(image) ? "for /f \"tokens=2 delims=:\" %g in ('ipconfig ^| find \"Default gateway\"')" + ping + "%g"
-                             : "for /f \"tokens=3\" %g in ('route print -4 0.0.0.0 ^| find \" 0.0.0.0 \"')" + ping + "%g";
+    const std::string ping = " do @ping.exe -n 2 -w 2000 %g)";
+    return is_bundled(image) ? "(for /f %g in ('C:\\web\\gateway.exe')" + ping
+                             : "(for /f \"tokens=3\" %g in ('route print -4 0.0.0.0 ^| find \" 0.0.0.0 \"')" + ping;
 }
 
 std::string windows_attempt(std::size_t number, const Check& check, const std::string& image, const std::string& fetch) {

@@ -376,6 +376,28 @@ TEST_F(WindowsConfigTest, NamedPipesAreMountedAsTheyAreWritten) {
     EXPECT_EQ(made->mounts.front().host_path, pipe);
 }
 
+// RUN-05
+TEST_F(WindowsConfigTest, RUN05_TheRuntimeIsToldOfCredentialsAndHostProcesses) {
+    const char* text = R"({"metadata":{"name":"p"},"spec":{"hostNetwork":true,"securityContext":{"windowsOptions":{
+        "gmsaCredentialSpec":"{\"CmsPlugins\":[]}","hostProcess":true,"runAsUserName":"NT AUTHORITY\\SYSTEM"}},"containers":[{"name":"c",
+        "resources":{"limits":{"memory":"128Mi","cpu":"1"}}}]}})";
+    const auto container = *config(text)->windows;
+    EXPECT_EQ(container.security_context->credential_spec, R"({"CmsPlugins":[]})");
+    EXPECT_TRUE(container.security_context->host_process);
+    EXPECT_EQ(container.security_context->run_as_username, "NT AUTHORITY\\SYSTEM");
+    EXPECT_EQ(container.resources->memory_limit_in_bytes, 128 << 20);
+    const cri::WindowsPodSandboxConfig sandbox = windows_sandbox_config(pod_of(text));
+    EXPECT_EQ(sandbox.security_context->credential_spec, R"({"CmsPlugins":[]})");
+    EXPECT_EQ(sandbox.security_context->run_as_username, "NT AUTHORITY\\SYSTEM");
+    EXPECT_TRUE(sandbox.security_context->host_process);
+    EXPECT_EQ(sandbox.security_context->namespace_options->network, cri::NamespaceMode::Node);
+
+    const char* plain = R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}]}})";
+    EXPECT_FALSE(config(plain)->windows->security_context->host_process);
+    EXPECT_EQ(windows_sandbox_config(pod_of(plain)).security_context->namespace_options->network, cri::NamespaceMode::Pod);
+}
+
+// SEC-04
 TEST_F(WindowsConfigTest, TheContainersUserWinsOverThePodsAndTheImages) {
     const char* text = R"({"metadata":{"name":"p"},"spec":{"securityContext":{"windowsOptions":{"runAsUserName":"ContainerUser"}},
         "containers":[{"name":"c","securityContext":{"windowsOptions":{"runAsUserName":"NT AUTHORITY\\SYSTEM"}}}]}})";

@@ -100,7 +100,12 @@ public:
         net::GrpcChannel channel(loop_, net::Endpoint{.host = host, .port = port});
         // HealthCheckRequest {string service = 1}
         std::string message;
-        if (!service.empty()) message = std::string("\n") + static_cast<char>(service.size()) + service;
+        if (!service.empty()) {
+            message = "\n";
+            std::size_t length = service.size();  // seven bits a byte, the lowest first
+            for (; length > 0x7f; length >>= 7) message.push_back(static_cast<char>(length | 0x80));
+            message += static_cast<char>(length) + service;
+        }
         auto reply = co_await channel.call("/grpc.health.v1.Health/Check", std::move(message), timeout);
         CO_TRY_VOID(co_await channel.close());
         const std::string address = host_port(host, port);

@@ -66,7 +66,7 @@ std::string RuntimeLab::missing() {
     return "";
 }
 
-RuntimeLab::RuntimeLab() : registries_(make_registry_client(loop, {})) {
+RuntimeLab::RuntimeLab() {
     static const bool alone = ::unshare(CLONE_NEWNET) == 0 && std::system("ip link set lo up && ip addr add 10.9.0.1/32 dev lo") == 0;
     EXPECT_TRUE(alone);
     char folder[] = "/tmp/phlab.XXXXXX";
@@ -91,7 +91,7 @@ void RuntimeLab::start() {
     ImageStore::Options options{.root = folder_ + "/images", .host = OsVersion::parse(profile.version()).value()};
     options.template_lowers = wine->lowers(profile);
     options.template_id = wine->id;
-    store_ = std::move(ImageStore::open(std::move(options), loop, *pool_, *registries_, log)).value();
+    store_ = std::move(ImageStore::open(std::move(options), loop, *pool_, registry, log)).value();
     network_ = std::make_unique<LabNetwork>(*processes_, folder_ + "/n");
     runtime_ = std::make_unique<Runtime>(RuntimeContext{.loop = loop,
                                                         .processes = *processes_,

@@ -11,6 +11,7 @@
 #include "winhost/cri/cri_server.h"
 #include "winhost/cri/image_service.h"
 #include "winhost/images/image_store.h"
+#include "winhost/images/registry/fake_registry.h"
 #include "winhost/runtime/runtime.h"
 
 namespace porthole::winhost {
@@ -82,6 +83,7 @@ public:
 
     AsioLoop loop;
     std::string sandbox_image;  ///< looked at by start()
+    FakeRegistry registry;      ///< from where images are pulled
 
 private:
     void import_images();
@@ -91,7 +93,6 @@ private:
     std::unique_ptr<ProcessRunner> processes_ = make_process_runner(*pool_);
     std::unique_ptr<FileSystem> files_ = make_file_system();
     SystemRandom random_;
-    std::unique_ptr<RegistryClient> registries_;
     std::unique_ptr<ImageStore> store_;
     std::unique_ptr<LabNetwork> network_;
     std::unique_ptr<Runtime> runtime_;

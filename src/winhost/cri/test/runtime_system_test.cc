@@ -12,6 +12,7 @@ namespace porthole::winhost {
 namespace {
 
 namespace cri = api::cri::v1;
+using testing::AllOf;
 using testing::HasSubstr;
 
 class RuntimeSystem : public testing::Test {
@@ -169,6 +170,29 @@ TEST_F(RuntimeSystem, AStormOfProcessesEndsAtItsContainersLimitAndTheNextContain
     remove(sandbox);
 }
 
+// SEC-11
+TEST_F(RuntimeSystem, SEC11_AHostProcessContainerIsOnTheHostsNetwork) {
+    cri::PodSandboxConfig pod;
+    pod.metadata = cri::PodSandboxMetadata{.name = "host", .uid = "uid-host", .namespace_ = "lab"};
+    pod.log_directory = "C:\\var\\log\\pods\\host";
+    pod.windows.emplace().security_context.emplace().host_process = true;
+    lab().network().fail(true);  // it needs none
+    const auto made = lab().run(lab().cri().run_pod_sandbox({.config = pod}));
+    lab().network().fail(false);
+    ASSERT_TRUE(made) << made.error().message;
+    cri::ContainerConfig config = lab().probe("inside", {"wait"});
+    cri::CreateContainerRequest ordinary{.pod_sandbox_id = made->pod_sandbox_id, .config = config};
+    EXPECT_THAT(lab().run(lab().cri().create_container(ordinary)).error().message, HasSubstr("all HostProcess containers, or none"));
+    config.windows.emplace().security_context.emplace().host_process = true;
+    const std::string id = lab().make_container(made->pod_sandbox_id, config);
+    ASSERT_TRUE(lab().start_container(id));
+    const auto told = exec(id, {"cmd", "/c", "ipconfig & hostname & echo %CONTAINER_SANDBOX_MOUNT_POINT%"});
+    EXPECT_THAT(told.stdout, HasSubstr("10.9.0.1")) << "the lab's own address";
+    EXPECT_THAT(told.stdout, HasSubstr("RUNTIME-LAB"));
+    EXPECT_THAT(told.stdout, HasSubstr("C:"));
+    remove(made->pod_sandbox_id);
+}
+
 TEST_F(RuntimeSystem, ASandboxWithoutNetworkIsNeverThere) {
     lab().network().fail(true);
     const auto made = lab().try_sandbox("lost");
@@ -180,13 +204,25 @@ TEST_F(RuntimeSystem, ASandboxWithoutNetworkIsNeverThere) {
 }
 
 // PAU-07
-TEST_F(RuntimeSystem, TheSandboxImageIsNamedAsTheCause) {
-    lab().stop();
-    lab().sandbox_image = "127.0.0.1:1/pause:old";
-    lab().start();
-    const auto made = lab().try_sandbox("pause");
-    ASSERT_FALSE(made);
-    EXPECT_THAT(made.error().message, HasSubstr("failed to get sandbox image \"127.0.0.1:1/pause:old\" for Windows 10.0.20348"));
+TEST_F(RuntimeSystem, PAU07_ASandboxImageForAnotherBuildIsNamedAsTheCause) {
+    lab().registry.add_manifest("pause",
+                                R"({"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[)"
+                                R"({"mediaType":"application/vnd.oci.image.manifest.v1+json","size":2,"digest":"sha256:)" +
+                                    std::string(64, 'a') +
+                                    R"(","platform":{"architecture":"amd64","os":"windows","os.version":"10.0.17763.1"}}]})",
+                                "old");
+    const auto refused = [&](const std::string& image) {
+        lab().stop();
+        lab().sandbox_image = image;
+        lab().start();
+        const auto made = lab().try_sandbox("pause");
+        EXPECT_FALSE(made);
+        return made ? std::string() : made.error().message;
+    };
+    EXPECT_THAT(refused("registry.test:5000/pause:old"),
+                AllOf(HasSubstr("failed to get sandbox image \"registry.test:5000/pause:old\" for Windows 10.0.20348"),
+                      HasSubstr("this host is windows/amd64 10.0.20348"), HasSubstr("offered: windows/amd64 10.0.17763.1")));
+    EXPECT_THAT(refused("registry.test:5000/pause:none"), HasSubstr("failed to get sandbox image \"registry.test:5000/pause:none\""));
     lab().stop();
     lab().sandbox_image = "lab/probe:1";
     lab().start();
