@@ -97,7 +97,25 @@ Decision NodeAuthorizer::read_reached(const std::string& node, const Attributes&
     if (!attributes.read_only() || !attributes.subresource.empty()) return Decision::no_opinion("can only read resources of this type");
     const std::string name = name_of(attributes);
     if (name.empty()) return Decision::no_opinion("can only read namespaced object of this type by name");
-    return graph_.reaches(node, attributes.resource, attributes.namespace_, name) ? Decision::allow() : no_relationship(node);
+    const bool reached = graph_.reaches(node, attributes.resource, attributes.namespace_, name) ||
+                         (attributes.resource == "secrets" && holds_volume_secret(node, attributes.namespace_, name));
+    return reached ? Decision::allow() : no_relationship(node);
+}
+
+/// What the node's half of a driver needs for a volume that is bound to a claim of the node's pods.
+bool NodeAuthorizer::holds_volume_secret(const std::string& node, std::string_view namespace_, std::string_view name) const {
+    const auto is_asked = [&](const auto& secret) { return secret && secret->namespace_ == namespace_ && secret->name == name; };
+    for (const auto& [claim_namespace, claim_name] : graph_.claims(node)) {
+        const auto claim = reader_.find<PersistentVolumeClaim>(claim_namespace, claim_name);
+        if (!claim || !*claim || (*claim)->spec.volume_name.empty()) continue;
+        const auto volume = reader_.find<PersistentVolume>("", (*claim)->spec.volume_name);
+        if (!volume || !*volume || !(*volume)->spec.csi || !(*volume)->spec.claim_ref) continue;
+        if ((*volume)->spec.claim_ref->uid != (*claim)->metadata.uid) continue;  // a claim may name any volume
+        const auto& source = *(*volume)->spec.csi;
+        if (is_asked(source.node_stage_secret_ref) || is_asked(source.node_publish_secret_ref) || is_asked(source.node_expand_secret_ref))
+            return true;
+    }
+    return false;
 }
 
 Decision NodeAuthorizer::use_claim(const std::string& node, const Attributes& attributes) const {

@@ -27,6 +27,7 @@ private:
     Decision use_volume(const std::string& node, const AuthorizationAttributes& attributes) const;
     bool has_data(const std::string& node, const std::string& volume) const;
     bool holds_volume(const std::string& node, const std::string& name) const;
+    bool holds_volume_secret(const std::string& node, std::string_view namespace_, std::string_view name) const;
     bool holds_attachment(const std::string& node, const std::string& name) const;
     Decision use_pods(const std::string& node, const AuthorizationAttributes& attributes) const;
     Decision by_role(const AuthorizationAttributes& attributes) const;

@@ -128,6 +128,28 @@ TEST_F(NodeAuthorizerTest, ReachesVolumesByTheClaimsOfItsPodsOnly) {
     EXPECT_FALSE(allows(ask("n2", "get", "volumeattachments", "", "at", "storage.k8s.io")));
 }
 
+TEST_F(NodeAuthorizerTest, ReachesTheSecretsOfVolumesThatItsPodsUse) {
+    PersistentVolumeClaim claim = named<PersistentVolumeClaim>("a", "data");
+    claim.metadata.uid = "claim";
+    claim.spec.volume_name = "v";
+    put(claim);
+    PersistentVolume volume = named<PersistentVolume>("", "v");
+    volume.spec.claim_ref.emplace().uid = "claim";
+    auto& source = volume.spec.csi.emplace();
+    for (auto* secret : {&source.node_stage_secret_ref, &source.controller_publish_secret_ref}) {
+        secret->emplace().namespace_ = "storage";
+        (*secret)->name = secret == &source.node_stage_secret_ref ? "of-nodes" : "of-controllers";
+    }
+    put(volume);
+    EXPECT_TRUE(allows(ask("n1", "get", "secrets", "storage", "of-nodes")));
+    EXPECT_FALSE(allows(ask("n1", "get", "secrets", "a", "of-nodes"))) << "of another namespace";
+    EXPECT_FALSE(allows(ask("n1", "get", "secrets", "storage", "of-controllers")));
+    EXPECT_FALSE(allows(ask("n2", "get", "secrets", "storage", "of-nodes")));
+    volume.spec.claim_ref->uid = "another";
+    put(volume);
+    EXPECT_FALSE(allows(ask("n1", "get", "secrets", "storage", "of-nodes"))) << "the claim only names it";
+}
+
 TEST_F(NodeAuthorizerTest, FollowsVolumesWhoseDataAreOnIt) {
     PersistentVolume volume = named<PersistentVolume>("", "v");
     volume.metadata.labels["local.porthole.io/node"] = "n1";

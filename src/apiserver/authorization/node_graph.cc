@@ -92,6 +92,19 @@ bool NodeGraph::reaches(std::string_view node, std::string_view resource, std::s
     return found != reached_.end() && found->second.contains(thing(resource, namespace_, name));
 }
 
+std::vector<std::pair<std::string, std::string>> NodeGraph::claims(std::string_view node) const {
+    constexpr std::string_view Prefix = "persistentvolumeclaims/";
+    std::vector<std::pair<std::string, std::string>> claims;
+    const auto found = reached_.find(node);
+    if (found == reached_.end()) return claims;
+    for (auto at = found->second.lower_bound(Prefix); at != found->second.end() && at->first.starts_with(Prefix); ++at) {
+        const std::string_view key = std::string_view(at->first).substr(Prefix.size());
+        const std::size_t slash = key.find('/');
+        claims.emplace_back(key.substr(0, slash), key.substr(slash + 1));
+    }
+    return claims;
+}
+
 bool NodeGraph::holds_pod(std::string_view node, std::string_view key) const {
     const auto found = pods_.find(key);
     return found != pods_.end() && found->second.node == node;

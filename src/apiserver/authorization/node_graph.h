@@ -3,6 +3,8 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "api/core_v1.h"
 #include "store/store.h"
@@ -19,6 +21,8 @@ public:
 
     /// Whether a pod on `node` refers to the thing.
     bool reaches(std::string_view node, std::string_view resource, std::string_view namespace_, std::string_view name) const;
+    /// The claims that pods on `node` refer to, as {namespace, name}.
+    std::vector<std::pair<std::string, std::string>> claims(std::string_view node) const;
     /// Whether the pod "ns/name" is on `node`.
     bool holds_pod(std::string_view node, std::string_view key) const;
 
