@@ -12,6 +12,7 @@
 #include "kubelet/node/kernel_defaults.h"
 #include "kubelet/plugins/plugin_registry.h"
 #include "kubelet/runtime_check.h"
+#include "kubelet/volumes/csi/csi_volumes.h"
 #include "kubelet/volumes/local_volume/local_volume_reclaimer.h"
 
 namespace porthole::kubelet {
@@ -57,16 +58,31 @@ NodeFacts node_facts(const KubeletConfig& config, const HostFacts& facts, FileSy
 
 /// The plugins of the node, and what is done with them.
 struct Plugins {
-    Plugins(const KubeletConfig& config, KubeletDependencies& deps)
+    Plugins(const KubeletConfig& config, KubeletDependencies& deps, CsiNodeInfo& csi_node, CsiVolumes::DriverObjects& csi_driver_objects,
+            std::function<std::shared_ptr<const core::Node>()> node, std::function<void()> report_node)
         : drivers(deps.loop, deps.client, *deps.plugins, deps.log.named("devices"), config.node.name),
           devices(deps.client, deps.files, drivers, deps.log.named("devices"), config.root_directory + "/dra_manager_state"),
-          registry(deps.loop, deps.files, *deps.plugins, deps.log.named("plugins"), config.root_directory + "/plugins_registry") {
+          registry(deps.loop, deps.files, *deps.plugins, deps.log.named("plugins"), config.root_directory + "/plugins_registry"),
+          csi_drivers(*deps.plugins, csi_node),
+          csi_volumes({.loop = deps.loop,
+                       .files = deps.files,
+                       .client = deps.client,
+                       .drivers = csi_drivers,
+                       .driver_objects = csi_driver_objects,
+                       .log = deps.log.named("volumes"),
+                       .node_name = config.node.name,
+                       .root = config.root_directory,
+                       .node = std::move(node),
+                       .report_node = std::move(report_node)}) {
         registry.add_handler(DriverPlugins::Type, drivers);
+        registry.add_handler(CsiDrivers::Type, csi_drivers);
     }
 
     DriverPlugins drivers;
     ClaimPreparer devices;
     PluginRegistry registry;
+    CsiDrivers csi_drivers;
+    CsiVolumes csi_volumes;
 };
 
 }  // namespace
@@ -88,6 +104,11 @@ struct Kubelet::Impl {
           puller(deps.loop, deps.images, events, config.parallel_image_pulls),
           image_volumes(deps.image_mounts ? std::make_unique<PulledImageVolumes>(puller, objects, *deps.image_mounts) : nullptr),
           local_volumes(deps.loop, deps.files, deps.image_disks, config.root_directory),
+          csi_node(deps.client, deps.log.named("volumes"), config.node.name),
+          plugins(deps.plugins ? std::make_unique<Plugins>(
+                                     config, deps, csi_node, informers.get<api::storage::v1::CSIDriver>(),
+                                     [this] { return own_node.find({"", config.node.name}); }, [this] { reporter.wake(); })
+                               : nullptr),
           volumes({.loop = deps.loop,
                    .random = deps.random,
                    .files = deps.files,
@@ -99,7 +120,8 @@ struct Kubelet::Impl {
                    .events = events,
                    .images = image_volumes.get(),
                    .local_volumes = &local_volumes,
-                   .windows = node.windows},
+                   .windows = node.windows,
+                   .csi = plugins ? &plugins->csi_volumes : nullptr},
                   deps.log.named("volumes"), config.root_directory),
           containers({.loop = deps.loop,
                       .random = deps.random,
@@ -115,7 +137,6 @@ struct Kubelet::Impl {
           footprint(deps.files, deps.cgroups, volumes, node),
           references(deps.client, objects, services, events),
           statuses(deps.loop, deps.client, deps.log.named("status")),
-          plugins(deps.plugins ? std::make_unique<Plugins>(config, deps) : nullptr),
           pod_services{.loop = deps.loop,
                        .random = deps.random,
                        .log = deps.log,
@@ -139,7 +160,9 @@ struct Kubelet::Impl {
                    .workers = deps.workers,
                    .volumes = volumes,
                    .log_root = config.log_root,
-                   .pods = [this] { return pods.active(); }}),
+                   .pods = [this] { return pods.active(); },
+                   .csi = plugins ? &plugins->csi_volumes : nullptr,
+                   .events = &events}),
           eviction({.loop = deps.loop,
                     .host = deps.host,
                     .files = deps.files,
@@ -188,6 +211,8 @@ struct Kubelet::Impl {
         if (runtime_check.problem().empty() && !node.network_problem.empty())
             health.problems.push_back("container runtime network not ready: " + node.network_problem);
         if (std::string problem = pods.relist_problem(); !problem.empty()) health.problems.push_back(std::move(problem));
+        if (!csi_node.is_initialized()) health.problems.push_back("CSINode is not yet initialized");
+        if (plugins) health.volumes_in_use = plugins->csi_volumes.volumes_in_use();
         health.runtime_version = runtime_check.version();
         for (const cri::RuntimeHandler& handler : node.runtime_handlers) {
             core::NodeRuntimeHandler& shown = health.runtime_handlers.emplace_back();
@@ -236,6 +261,8 @@ struct Kubelet::Impl {
             scope.spawn(plugins->registry.run());
             scope.spawn(plugins->drivers.run());
         }
+        own_node.on_change([this](const core::Node& seen) { csi_node.node_seen(seen.metadata.uid); });
+        scope.spawn(csi_node.run([this] { reporter.wake(); }));
         scope.spawn(runtime_check.run());
         scope.spawn(pods.run_relist());
         scope.spawn(pods.run_housekeeping());
@@ -268,6 +295,7 @@ struct Kubelet::Impl {
     Task<> close() {
         CO_TRY_VOID(co_await scope.close());
         CO_TRY_VOID(co_await pods.close());
+        if (plugins) CO_TRY_VOID(co_await plugins->csi_volumes.close());
         CO_TRY_VOID(co_await probes.close());
         co_return co_await informers.close();
     }
@@ -286,12 +314,13 @@ struct Kubelet::Impl {
     ImagePuller puller;
     std::unique_ptr<ImageVolumes> image_volumes;
     LocalVolumes local_volumes;
+    CsiNodeInfo csi_node;
+    std::unique_ptr<Plugins> plugins;
     VolumeManager volumes;
     PodContainers containers;
     PodFootprint footprint;
     PodReferences references;
     StatusManager statuses;
-    std::unique_ptr<Plugins> plugins;
     PodServices pod_services;
     PodManager pods;
     RuntimeCheck runtime_check;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "api/coordination_v1.h"
+#include "api/storage_v1.h"
 #include "client/fake/fake_api.h"
 #include "kubelet/sim/fake_node.h"
 #include "kubelet/sim/fake_runtime.h"
@@ -131,11 +132,27 @@ TEST_F(KubeletTest, RegistersItsNodeAndRenewsItsLease) {
     ASSERT_TRUE(until([&] { return api.find<core::Node>({"", "n1"})->status.conditions.back().status == "True"; }));
     const core::Node now = *api.find<core::Node>({"", "n1"});
     EXPECT_EQ(now.status.conditions.back().type, "Ready");
+    const auto csi_node = api.find<api::storage::v1::CSINode>({"", "n1"});
+    ASSERT_TRUE(csi_node) << "before the node is ready";
+    EXPECT_EQ(csi_node->metadata.owner_references.at(0).uid, now.metadata.uid);
     EXPECT_EQ(now.status.node_info.container_runtime_version, "containerd://1.6.20");
     const auto renewed = [&] { return *api.find<api::coordination::v1::Lease>({"kube-node-lease", "n1"})->spec.renew_time; };
     const MicroTimestamp before = renewed();
     loop.advance(21s);
     EXPECT_EQ(renewed() - before, 20s);
+}
+
+TEST_F(KubeletTest, ANodeThatWasDeletedGetsANewCSINode) {
+    using api::storage::v1::CSINode;
+    const auto owner = [&] {
+        const auto node = api.find<core::Node>({"", "n1"});
+        const auto csi_node = api.find<CSINode>({"", "n1"});
+        return node && csi_node && csi_node->metadata.owner_references.at(0).uid == node->metadata.uid ? node->metadata.uid : "";
+    };
+    ASSERT_TRUE(until([&] { return !owner().empty(); }));
+    const std::string before = owner();
+    api.erase<core::Node>({"", "n1"});
+    ASSERT_TRUE(until([&] { return !owner().empty() && owner() != before; }, 60s));
 }
 
 TEST_F(KubeletTest, WhatOthersSayTheNodeHasStays) {

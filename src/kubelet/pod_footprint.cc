@@ -39,12 +39,7 @@ Task<MountedVolumes> PodFootprint::set_up_volumes(std::shared_ptr<const core::Po
     return volumes_.set_up(std::move(pod), node_.allocatable);
 }
 
-void PodFootprint::remove_stale(const std::function<bool(const std::string& uid)>& is_stale, Logger& log) {
-    for (const std::string& uid : volumes_.pods_on_disk()) {
-        if (!is_stale(uid)) continue;
-        if (const auto removed = volumes_.tear_down(uid); !removed)
-            log.warn("volumes of an ended pod cannot be removed", {{"uid", uid}, {"error", removed.error().message}});
-    }
+void PodFootprint::remove_stale_cgroups(const std::function<bool(const std::string& uid)>& is_stale) {
     for (const auto& [uid, cgroup] : cgroups_.pods(node_.cgroup_root))
         if (is_stale(uid)) (void)cgroups_.remove(cgroup);
 }

@@ -26,11 +26,12 @@ public:
     /// Also brings volumes up to date whose content comes from the API.
     Task<MountedVolumes> set_up_volumes(std::shared_ptr<const core::Pod> pod);
 
-    Result<void> tear_down_volumes(const std::string& uid) { return volumes_.tear_down(uid); }
+    Task<> tear_down_volumes(std::string uid) { return volumes_.tear_down(std::move(uid)); }
     Result<void> remove_cgroup(const core::Pod& pod) { return cgroups_.remove(cgroup(pod)); }
     Result<void> remove_logs(const core::Pod& pod) { return files_.remove_all(log_directory(pod)); }
-    /// Directories and cgroups, but not the logs, of all pods on disk of which `is_stale` says so.
-    void remove_stale(const std::function<bool(const std::string& uid)>& is_stale, Logger& log);
+    std::vector<std::string> pods_on_disk() { return volumes_.pods_on_disk(); }
+    /// Of all pods of which `is_stale` says so.
+    void remove_stale_cgroups(const std::function<bool(const std::string& uid)>& is_stale);
 
 private:
     FileSystem& files_;

@@ -231,7 +231,7 @@ Task<> PodManager::run_housekeeping() {
             co_await services_.containers.gc.collect([this](const std::string& uid) { return pods_.contains(uid); }, sources_ready_);
         if (is_cancelled(collection)) co_return std::move(collection).error();
         if (!collection) services_.log.warn("dead containers cannot be removed", {{"error", collection.error().message}});
-        if (sources_ready_) remove_stale_directories();
+        if (sources_ready_) remove_stale();
         if (sources_ready_ && services_.devices && !releasing_devices_) {
             releasing_devices_ = true;
             scope_.spawn(release_devices());
@@ -273,9 +273,20 @@ Task<> PodManager::finish_removed() {
 }
 
 /// Directories and cgroups of pods that ended while no kubelet was there to see it.
-void PodManager::remove_stale_directories() {
-    services_.footprint.remove_stale([this](const std::string& uid) { return !pods_.contains(uid) && !seen_.contains(uid); },
-                                     services_.log);
+void PodManager::remove_stale() {
+    const auto is_stale = [this](const std::string& uid) { return !pods_.contains(uid) && !seen_.contains(uid); };
+    for (const std::string& uid : services_.footprint.pods_on_disk())
+        if (is_stale(uid) && removing_volumes_.insert(uid).second) scope_.spawn(remove_stale_volumes(uid));
+    services_.footprint.remove_stale_cgroups(is_stale);
+}
+
+/// Besides housekeeping, and for each pod on its own: a driver may take its time.
+Task<> PodManager::remove_stale_volumes(std::string uid) {
+    const auto removed = co_await services_.footprint.tear_down_volumes(uid);
+    removing_volumes_.erase(uid);
+    if (!removed && !is_cancelled(removed))
+        services_.log.warn("volumes of an ended pod cannot be removed", {{"uid", uid}, {"error", removed.error().message}});
+    co_return {};
 }
 
 }  // namespace porthole::kubelet

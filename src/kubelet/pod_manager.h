@@ -57,7 +57,8 @@ private:
     void reject(const core::Pod& pod, const Rejection& rejection);
     void adopt_orphan(const PodSighting& sighting);
     Task<> finish_removed();
-    void remove_stale_directories();
+    void remove_stale();
+    Task<> remove_stale_volumes(std::string uid);
     Task<> release_devices();
 
     PodServices& services_;
@@ -66,7 +67,8 @@ private:
     std::map<std::string, PodSighting> seen_;
     MonotonicTime relisted_;
     bool sources_ready_ = false;
-    bool releasing_devices_ = false;  ///< the task
+    bool releasing_devices_ = false;          ///< the task
+    std::set<std::string> removing_volumes_;  ///< of these pods: their tasks
     Scope scope_;
 };
 

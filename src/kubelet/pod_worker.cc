@@ -514,7 +514,7 @@ Task<> PodWorker::clean_up() {
     const std::string uid = pod_->metadata.uid;  // the pod may be replaced meanwhile
     services_.probes.remove_pod(uid);
     services_.containers.forget_pod(uid);
-    CO_TRY_VOID(services_.footprint.tear_down_volumes(uid));
+    CO_TRY_VOID(co_await services_.footprint.tear_down_volumes(uid));
     if (services_.devices) {
         auto released = co_await services_.devices->unprepare(uid);
         if (!released) co_return std::move(released).error().with_context("unprepare dynamic resources");

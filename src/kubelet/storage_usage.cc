@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include "base/result.h"
+#include "kubelet/volumes/csi/csi_volumes.h"
+#include "runtime/scope.h"
 
 namespace porthole::kubelet {
 namespace {
 
-constexpr Duration Period = std::chrono::minutes(1);
+constexpr Duration Period = std::chrono::minutes(1), DriverLimit = std::chrono::seconds(10);
 
 /// Where to look, written down on the loop for a worker to read.
 struct VolumePlace {
@@ -32,7 +34,7 @@ PodPlaces places_of(const core::Pod& pod, const MountedVolumes* mounted, const s
     for (const core::Volume& volume : pod.spec.volumes) {
         if (!mounted || !is_measured(volume)) continue;
         const auto found = mounted->find(volume.name);
-        if (found == mounted->end() || found->second.is_block) continue;
+        if (found == mounted->end() || found->second.is_block || !found->second.csi_driver.empty()) continue;
         VolumeUse use{.name = volume.name, .claim = found->second.claim, .on_node_disk = is_on_node_disk(volume)};
         places.volumes.push_back({std::move(use), found->second.path});
     }
@@ -99,7 +101,31 @@ Task<> StorageUsage::measure() {
                    return Result<StorageUse>(kubelet::measure(files, std::move(places)));
                }));
     }
+    if (services_.csi) CO_TRY_VOID(co_await ask_drivers(measured));
     by_uid_ = std::move(measured);
+    co_return {};
+}
+
+/// Side by side: one that does not answer holds up none.
+Task<> StorageUsage::ask_drivers(std::map<std::string, StorageUse>& measured) {
+    std::vector<Task<>> tasks;
+    for (const auto& pod : services_.pods()) {
+        const MountedVolumes* mounted = services_.volumes.find_mounted(pod->metadata.uid);
+        if (!mounted) continue;
+        for (const auto& [name, volume] : *mounted)
+            if (!volume.csi_driver.empty()) tasks.push_back(ask_driver(pod, name, volume, measured[pod->metadata.uid]));
+    }
+    CO_TRY_VOID(co_await when_all(std::move(tasks)));
+    co_return {};
+}
+
+Task<> StorageUsage::ask_driver(std::shared_ptr<const core::Pod> pod, std::string name, MountedVolume volume, StorageUse& use) {
+    const auto stats = co_await services_.csi->stats(volume.csi_driver, volume.csi_handle, volume.path, DriverLimit);
+    if (!stats) co_return is_cancelled(stats) ? Result<void>(stats.error()) : Result<void>();
+    use.volumes.push_back({.name = name, .claim = volume.claim, .used = stats->used, .file_system = stats->file_system});
+    if (services_.events && stats->condition && stats->condition->abnormal)
+        services_.events->warning(reference_to(*pod), "VolumeConditionAbnormal",
+                                  "Volume " + name + ": " + stats->condition->message.substr(0, 1024));
     co_return {};
 }
 

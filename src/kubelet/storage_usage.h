@@ -29,8 +29,8 @@ struct StorageUse {
     TreeUsage on_node_disk() const;
 };
 
-/// Knows how much pods have written, as of the last measurement. Lives on the loop; reads the trees in `workers`. All references outlive it
-/// and its task.
+/// Knows how much pods have written, as of the last measurement. Lives on the loop; reads the trees in `workers`, and asks drivers about
+/// their volumes, which they may have within 10 s. All references outlive it and its task.
 class StorageUsage {
 public:
     struct Services {
@@ -40,6 +40,8 @@ public:
         const VolumeManager& volumes;
         std::string log_root;
         std::function<std::vector<std::shared_ptr<const core::Pod>>()> pods;
+        CsiVolumes* csi = nullptr;                ///< null where there are none
+        client::EventRecorder* events = nullptr;  ///< told of volumes that are not well; null: no one is
     };
     explicit StorageUsage(Services services) : services_(std::move(services)) {}
 
@@ -50,6 +52,8 @@ public:
 
 private:
     Task<> measure();
+    Task<> ask_drivers(std::map<std::string, StorageUse>& measured);
+    Task<> ask_driver(std::shared_ptr<const core::Pod> pod, std::string name, MountedVolume volume, StorageUse& use);
 
     Services services_;
     std::map<std::string, StorageUse> by_uid_;

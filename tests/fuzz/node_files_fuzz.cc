@@ -8,6 +8,8 @@
 #include "kubelet/options/options.h"
 #include "kubelet/server/node_log_query.h"
 #include "kubelet/static_pods.h"
+#include "kubelet/volumes/csi/csi_drivers.h"
+#include "kubelet/volumes/csi/volume_data.h"
 #include "net/http/http.h"
 #include "proxy/options/options.h"
 #include "runtime/sim/memory_file_system.h"
@@ -48,6 +50,14 @@ void devices(FileSystem& files, const std::string& text) {
         if (one.container_path.empty() || one.host_path.empty()) std::abort();
 }
 
+/// What is taken for a volume's file can be written again, and names a driver that may be part of a path.
+void volume_data(std::string_view text) {
+    const auto data = parse_csi_volume_data(text);
+    if (!data) return;
+    const auto again = parse_csi_volume_data(to_json(*data));
+    if (!again || again->handle != data->handle || !is_csi_driver_name(data->driver)) std::abort();
+}
+
 void configurations(FileSystem& files) {
     for (const bool windows : {false, true}) {
         const auto options = parse_kubelet_options({"--config", "/config"}, windows, files);
@@ -74,6 +84,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     resolv_conf(text);
     static_pod(text);
     devices(files, text);
+    volume_data(text);
     configurations(files);
     log_query(files, text);
     return 0;

@@ -63,6 +63,7 @@ std::string node_patch(const core::NodeStatus& before, const core::NodeStatus& n
         }
         status[member.key] = std::move(value);
     }
+    if (!before.volumes_in_use.empty() && now.volumes_in_use.empty()) status["volumesInUse"] = nullptr;
     return schema::to_json(Value::object({{"status", std::move(status)}}));
 }
 
@@ -180,6 +181,7 @@ void NodeReporter::set_condition(core::NodeStatus& status, core::NodeCondition m
 
 void NodeReporter::fill_status(core::NodeStatus& status) {
     const NodeHealth health = services_.health();
+    status.volumes_in_use = health.volumes_in_use;
     const ResourceList extended = extended_resources(status.capacity);
     status.capacity = node_capacity(identity_, facts_, services_.files);
     status.allocatable = node_allocatable(identity_, status.capacity);

@@ -15,6 +15,7 @@ struct NodeHealth {
     bool memory_pressure = false, disk_pressure = false, pid_pressure = false;
     std::string runtime_version;  ///< "containerd://1.6.20"
     std::vector<core::NodeRuntimeHandler> runtime_handlers;
+    std::vector<std::string> volumes_in_use;  ///< that must not be detached, by upstream's names
 };
 
 /// Those of `amounts` that others than the kubelet say the node has: an administrator, or a program for devices.

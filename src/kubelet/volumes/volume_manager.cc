@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "kubelet/container/environment.h"
+#include "runtime/scope.h"
 #include "windows/support.h"
 
 namespace porthole::kubelet {
@@ -84,21 +85,35 @@ VolumeManager::VolumeManager(VolumeServices services, Logger log, std::string ro
     : services_(services), log_(std::move(log)), root_(std::move(root_directory)), plugins_(make_volume_plugins()) {}
 
 Task<MountedVolumes> VolumeManager::set_up(std::shared_ptr<const core::Pod> pod, ResourceList node_allocatable) {
-    MountedVolumes mounted;
+    const std::shared_ptr<Semaphore> lock = lock_of(pod->metadata.uid);
+    CO_TRY(const auto permit, co_await lock->acquire());
+    std::vector<std::string> names;
+    std::vector<Task<MountedVolume>> tasks;
     for (const core::Volume& volume : pod->spec.volumes) {
         if (!is_mounted(*pod, volume.name) && !is_mapped(*pod, volume.name)) continue;
-        VolumeStep step{"FailedMount", "MountVolume.SetUp failed for volume \"" + volume.name + "\" : "};
-        auto made = co_await set_up_one(pod, volume, node_allocatable, step);
-        if (is_cancelled(made)) co_return std::move(made).error();
-        if (!made) {
-            Error error(made.error().reason, step.text + made.error().message);
-            services_.events.warning(reference_to(*pod), step.reason, error.message);
-            co_return error;
-        }
-        mounted[volume.name] = std::move(*made);
+        names.push_back(volume.name);
+        tasks.push_back(set_up_and_tell(pod, volume, node_allocatable));
+    }
+    CO_TRY(auto results, co_await when_all(std::move(tasks)));
+    for (const auto& result : results)
+        if (is_cancelled(result)) co_return result.error();
+    MountedVolumes mounted;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        if (!results[i]) co_return std::move(results[i]).error();
+        mounted[names[i]] = *std::move(results[i]);
     }
     mounted_[pod->metadata.uid] = mounted;
     co_return mounted;
+}
+
+Task<MountedVolume> VolumeManager::set_up_and_tell(std::shared_ptr<const core::Pod> pod, core::Volume volume,
+                                                   ResourceList node_allocatable) {
+    VolumeStep step{"FailedMount", "MountVolume.SetUp failed for volume \"" + volume.name + "\" : "};
+    auto made = co_await set_up_one(pod, std::move(volume), std::move(node_allocatable), step);
+    if (made || is_cancelled(made)) co_return made;
+    Error error(made.error().reason, step.text + made.error().message);
+    services_.events.warning(reference_to(*pod), step.reason, error.message);
+    co_return error;
 }
 
 Task<MountedVolume> VolumeManager::set_up_one(std::shared_ptr<const core::Pod> pod, core::Volume volume, ResourceList node_allocatable,
@@ -191,13 +206,30 @@ Result<std::string> VolumeManager::bind_sub_path(const core::Pod& pod, const cor
     return bound;
 }
 
-Result<void> VolumeManager::tear_down(const std::string& uid) {
+Task<> VolumeManager::tear_down(std::string uid) {
+    const std::shared_ptr<Semaphore> lock = lock_of(uid);
+    CO_TRY(const auto permit, co_await lock->acquire());
     services_.tokens.forget_pod(uid);
     mounted_.erase(uid);
     const std::string directory = pod_directory(uid);
+    // Drivers may refuse to take down what is still mounted elsewhere.
+    CO_TRY_VOID(unmount_below(directory + "/volume-subpaths"));
+    for (const auto& plugin : plugins_) CO_TRY_VOID(co_await plugin->tear_down(uid, services_));
+    CO_TRY_VOID(unmount_below(directory));
+    co_return services_.files.remove_all(directory);
+}
+
+Result<void> VolumeManager::unmount_below(const std::string& directory) {
     TRY(const auto mounts, services_.mounter.mounts_below(directory));
     for (const std::string& mount : mounts) TRY_VOID(services_.mounter.unmount(mount));
-    return services_.files.remove_all(directory);
+    return {};
+}
+
+std::shared_ptr<Semaphore> VolumeManager::lock_of(const std::string& uid) {
+    std::erase_if(locks_, [](const auto& entry) { return entry.second.expired(); });
+    std::shared_ptr<Semaphore> lock = locks_[uid].lock();
+    if (!lock) locks_[uid] = lock = std::make_shared<Semaphore>(1);
+    return lock;
 }
 
 const MountedVolumes* VolumeManager::find_mounted(const std::string& uid) const {

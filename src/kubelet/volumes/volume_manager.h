@@ -1,19 +1,21 @@
 #pragma once
 #include "base/log.h"
 #include "kubelet/volumes/framework/plugin.h"
+#include "runtime/sync.h"
 
 namespace porthole::kubelet {
 
 /// The volumes of a pod by name.
 using MountedVolumes = std::map<std::string, MountedVolume>;
 
-/// Sets up, refreshes and removes the volumes of pods below `root_directory`/pods/<uid>. Owns the plugins. Calls for one pod must not
-/// overlap.
+/// Sets up, refreshes and removes the volumes of pods below `root_directory`/pods/<uid>. Owns the plugins. The volumes of a pod are set up
+/// side by side: one that waits for its driver holds up no other. A call for a pod waits for the one before it.
 class VolumeManager {
 public:
     VolumeManager(VolumeServices services, Logger log, std::string root_directory);
 
-    /// Sets up every volume that a container uses; repeated calls refresh contents. Error: that of the plugin, told in an event of the pod.
+    /// Sets up every volume that a container uses; repeated calls refresh contents. Error: that of the first volume that failed; each that
+    /// failed is told in an event of the pod.
     Task<MountedVolumes> set_up(std::shared_ptr<const core::Pod> pod, ResourceList node_allocatable);
     /// The mounts of one container, sub-paths bound. `recursive_read_only`: whether the container's runtime can make what is mounted below
     /// a volume read-only too. Error: BadRequest, as the container's waiting message has it.
@@ -24,15 +26,19 @@ public:
     /// What set_up() last yielded for the pod; nullptr before the first, and after tear_down().
     const MountedVolumes* find_mounted(const std::string& uid) const;
     /// Unmounts and removes everything of the pod; success if there is nothing. What cannot be unmounted keeps everything where it is.
-    Result<void> tear_down(const std::string& uid);
+    /// Takes as long as drivers do.
+    Task<> tear_down(std::string uid);
     /// Pods that have a directory here.
     std::vector<std::string> pods_on_disk();
 
     std::string pod_directory(const std::string& uid) const { return root_ + "/pods/" + uid; }
 
 private:
+    Task<MountedVolume> set_up_and_tell(std::shared_ptr<const core::Pod> pod, core::Volume volume, ResourceList node_allocatable);
     Task<MountedVolume> set_up_one(std::shared_ptr<const core::Pod> pod, core::Volume volume, ResourceList node_allocatable,
                                    VolumeStep& step);
+    std::shared_ptr<Semaphore> lock_of(const std::string& uid);
+    Result<void> unmount_below(const std::string& directory);
     Result<std::string> sub_path_of(const core::VolumeMount& mount, const Environment& environment) const;
     Result<std::string> bind_sub_path(const core::Pod& pod, const core::Container& container, std::size_t index,
                                       const std::string& volume_path, const std::string& sub_path);
@@ -41,7 +47,8 @@ private:
     Logger log_;
     std::string root_;
     std::vector<std::unique_ptr<VolumePlugin>> plugins_;
-    std::map<std::string, MountedVolumes> mounted_;  ///< by the pod's uid
+    std::map<std::string, MountedVolumes> mounted_;          ///< by the pod's uid
+    std::map<std::string, std::weak_ptr<Semaphore>> locks_;  ///< as above
 };
 
 }  // namespace porthole::kubelet

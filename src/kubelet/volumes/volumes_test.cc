@@ -167,7 +167,7 @@ TEST_F(VolumesTest, ImagesAreMountedOnceAndForReadingOnly) {
     EXPECT_TRUE(mounter.read_only.contains(directory));
     ASSERT_TRUE(mounts(spec));
     EXPECT_EQ(images.asked, 1) << "a later sync of the pod finds it mounted";
-    ASSERT_TRUE(manager.tear_down("u"));
+    ASSERT_TRUE(porthole::sim::run(loop, manager.tear_down("u")));
     EXPECT_TRUE(mounter.mounts.empty());
 }
 
@@ -228,7 +228,7 @@ TEST_F(VolumesTest, EmptyDirOutlivesASecondSetUpAndEndsWithThePod) {
     ASSERT_TRUE(mounts(spec));
     EXPECT_EQ(files.read(directory + "/f").value(), "kept");
     EXPECT_EQ(mounter.mounts.size(), 1u);
-    ASSERT_TRUE(manager.tear_down("u"));
+    ASSERT_TRUE(porthole::sim::run(loop, manager.tear_down("u")));
     EXPECT_TRUE(mounter.mounts.empty());
     EXPECT_FALSE(files.exists("/k/pods/u"));
 }
@@ -283,7 +283,7 @@ TEST_F(VolumesTest, WhatComesFromTheApiIsForReadingAndInMemoryButForConfigMaps) 
         EXPECT_EQ(mounter.mounts.contains(mount.host_path), mount.container_path != "/c") << mount.host_path;
     }
     EXPECT_EQ(mounter.sizes[made->at(0).host_path], 8ull << 30) << "no more than the node can give";
-    ASSERT_TRUE(manager.tear_down("u"));
+    ASSERT_TRUE(porthole::sim::run(loop, manager.tear_down("u")));
     EXPECT_TRUE(mounter.mounts.empty());
 }
 
@@ -299,7 +299,7 @@ TEST_F(VolumesTest, MemoryIsNoLargerThanItsLimits) {
         const auto made = mounts(R"({"volumes":[{"name":"m","emptyDir":{"medium":"Memory")" + limit +
                                  R"(}}],"containers":[{"name":"c","volumeMounts":[{"name":"m","mountPath":"/m"}])" + containers + "]}");
         EXPECT_TRUE(made) << made.error().message;
-        EXPECT_TRUE(manager.tear_down("u"));
+        EXPECT_TRUE(porthole::sim::run(loop, manager.tear_down("u")));
         return mounter.sizes[made->at(0).host_path] >> 20;
     };
     const std::string half = R"(,"resources":{"limits":{"memory":"512Mi"}}})";
@@ -332,7 +332,7 @@ TEST_F(VolumesTest, HugePagesAreThoseThatContainersAskFor) {
     ASSERT_TRUE(made) << made.error().message;
     EXPECT_EQ(mounter.mounts[made->at(0).host_path], "hugetlbfs");
     EXPECT_EQ(mounter.sizes[made->at(0).host_path], 1ull << 30);
-    ASSERT_TRUE(manager.tear_down("u"));
+    ASSERT_TRUE(porthole::sim::run(loop, manager.tear_down("u")));
     ASSERT_TRUE(with("HugePages", small));
     EXPECT_EQ(mounter.sizes[made->at(0).host_path], 2ull << 20);
 }
@@ -424,7 +424,7 @@ TEST_F(ClaimTest, ALocalVolumeMustBeThere) {
 TEST_F(ClaimTest, ItsGroupChangesAsThePolicySays) {
     ASSERT_TRUE(files.create_directories("/disks/1/below", 0755));
     const auto give = [&](const std::string& policy) {
-        EXPECT_TRUE(manager.tear_down("u"));
+        EXPECT_TRUE(porthole::sim::run(loop, manager.tear_down("u")));
         EXPECT_TRUE(files.change_owner("/disks/1/below", 0, 0));
         EXPECT_TRUE(used_by(Mounted, "", R"("securityContext":{"fsGroup":2000)" + policy + "},"));
         return files.status("/disks/1/below")->gid;
@@ -562,7 +562,7 @@ TEST_F(LocalVolumesTest, AreMadeAtFirstUseWithTheSizeOfTheVolume) {  // STO-05
     EXPECT_EQ(mounter.mounts[Directory], Image);
     EXPECT_EQ(disks.sizes[Image], 1ull << 30);
     EXPECT_EQ(files.status("/k/local-volumes")->mode, 0700u) << "containers see the inside only";
-    ASSERT_TRUE(linux_node.tear_down("u"));
+    ASSERT_TRUE(porthole::sim::run(loop, linux_node.tear_down("u")));
     EXPECT_TRUE(files.exists(Image));
     EXPECT_EQ(path(linux_node), Directory);
     EXPECT_EQ(disks.made, 1);
@@ -629,7 +629,7 @@ TEST_F(LocalVolumesTest, GrowWithTheNextPodWhereAMountedFileSystemCannot) {
     api.put(volume);
     EXPECT_EQ(path(linux_node), Directory) << "the pod goes on";
     EXPECT_EQ(disks.sizes[Image], 1ull << 30);
-    ASSERT_TRUE(linux_node.tear_down("u"));
+    ASSERT_TRUE(porthole::sim::run(loop, linux_node.tear_down("u")));
     EXPECT_EQ(path(linux_node), Directory);
     EXPECT_EQ(disks.sizes[Image], 2ull << 30);
     EXPECT_EQ((api.find<core::PersistentVolumeClaim>({"ns", "data"})->status.capacity.at("storage").to_string()), "2Gi");
@@ -678,14 +678,14 @@ TEST_F(ReclaimerTest, DeletesDataWhenTheVolumeIsDeletedAndNobodyUsesThem) {
     change([](auto& volume) { volume.status.phase = "Released"; });
     EXPECT_TRUE(files.exists(Image)) << "a pod has it mounted";
     EXPECT_TRUE(is_held());
-    ASSERT_TRUE(linux_node.tear_down("u"));
+    ASSERT_TRUE(porthole::sim::run(loop, linux_node.tear_down("u")));
     loop.advance(5s);
     EXPECT_FALSE(files.exists("/k/local-volumes/pvc-1"));
     EXPECT_FALSE(is_held());
 }
 
 TEST_F(ReclaimerTest, KeepsDataThatAreToBeRetained) {
-    ASSERT_TRUE(linux_node.tear_down("u"));
+    ASSERT_TRUE(porthole::sim::run(loop, linux_node.tear_down("u")));
     change([&](auto& volume) {
         volume.spec.persistent_volume_reclaim_policy = "Retain";
         volume.status.phase = "Released";

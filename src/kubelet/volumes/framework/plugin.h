@@ -32,6 +32,7 @@ public:
     virtual Task<> mount(std::shared_ptr<const core::Pod> pod, core::ImageVolumeSource source, std::string directory) = 0;
 };
 
+class CsiVolumes;
 class LocalVolumes;
 
 /// What plugins work with. All outlive them and live on `loop`.
@@ -48,14 +49,16 @@ struct VolumeServices {
     ImageVolumes* images = nullptr;         ///< null where there are none
     LocalVolumes* local_volumes = nullptr;  ///< as above
     bool windows = false;                   ///< the system that the volumes are for
+    CsiVolumes* csi = nullptr;              ///< null where drivers cannot register
 };
 
 /// Where a volume is on the node, and what containers may do with it.
 struct MountedVolume {
     std::string path;
-    bool read_only = false;  ///< whatever a container asks for
-    bool is_block = false;   ///< `path` is a block device, for volumeDevices; else a file or directory, for volumeMounts
-    std::string claim;       ///< of the pod's namespace; "" where there is none
+    bool read_only = false;              ///< whatever a container asks for
+    bool is_block = false;               ///< `path` is a block device, for volumeDevices; else a file or directory, for volumeMounts
+    std::string claim;                   ///< of the pod's namespace; "" where there is none
+    std::string csi_driver, csi_handle;  ///< who tells how full it is; "" for the file system below `path`
 };
 
 /// What is being done with a volume, as the event says when it fails: `reason`, and `text` before the error's own.
@@ -101,8 +104,11 @@ public:
     virtual bool supports(const core::Volume& volume) const = 0;
     /// Creates the volume, or brings it up to date. Safe to repeat: called again in every sync of the pod. Calls for one volume do not
     /// overlap. Error: its message ends the text of an event that begins as request.step says, and the pod's sync is repeated later.
-    /// Everything below request.directory is unmounted and deleted by the volume manager.
+    /// Everything below request.directory is unmounted and deleted by the volume manager, after tear_down().
     virtual Task<MountedVolume> set_up(VolumeRequest request, VolumeServices& services) = 0;
+    /// Takes down what others than this machine have to do with volumes of the pod; what a kubelet before has set up is found on disk.
+    /// No container uses them any more. Safe to repeat. Error: to be tried again; nothing of the pod is deleted before it succeeds.
+    virtual Task<> tear_down(std::string /*pod_uid*/, VolumeServices& /*services*/) { co_return {}; }
 };
 
 /// The claim behind the volume, also an ephemeral one; "" for other kinds.

@@ -1,3 +1,4 @@
+#include "kubelet/volumes/csi/csi_volumes.h"
 #include "kubelet/volumes/host_path/host_path.h"
 #include "kubelet/volumes/local_volume/local_volumes.h"
 #include "objects/local_volume.h"
@@ -12,8 +13,8 @@ const Quantity* storage_of(const std::map<std::string, Quantity>& amounts) {
     return found == amounts.end() ? nullptr : &found->second;
 }
 
-/// A claim, or the claim that an ephemeral volume stands for, bound to a volume that is a directory of this node or was made for it by the
-/// provisioner of local volumes.
+/// A claim, or the claim that an ephemeral volume stands for, bound to a volume that is a directory of this node, was made for it by the
+/// provisioner of local volumes, or is a CSI driver's.
 class PersistentVolumeClaim final : public VolumePlugin {
 public:
     const char* name() const override { return "kubernetes.io/local-volume"; }
@@ -40,7 +41,12 @@ public:
         MountedVolume mounted{.claim = claim_name};
         mounted.read_only = request.volume.persistent_volume_claim && request.volume.persistent_volume_claim->read_only;
         mounted.is_block = mode_of(volume) == core::PersistentVolumeMode::Block;
-        if (mounted.is_block) {
+        if (volume.spec.csi && !local_volume::is_local(volume)) {
+            CO_TRY(mounted,
+                   co_await set_up_csi(std::make_shared<const core::PersistentVolumeClaim>(claim),
+                                       std::make_shared<const core::PersistentVolume>(volume), request, mounted.read_only, services));
+            mounted.claim = claim_name;
+        } else if (mounted.is_block) {
             CO_TRY(mounted.path, map_device(request, volume, services));
         } else if (volume.spec.host_path) {
             const core::HostPathVolumeSource& source = *volume.spec.host_path;
@@ -51,9 +57,9 @@ public:
             CO_TRY(mounted.path, co_await mount_local(request, volume, mounted.read_only, services));
         } else if (local_volume::is_local(volume) && services.local_volumes) {
             request.step.text = "MountVolume.SetUp failed for volume \"" + volume.metadata.name + "\" : ";
-            CO_TRY(mounted.path, co_await set_up_local(std::make_shared<const core::PersistentVolumeClaim>(claim),
-                                                       std::make_shared<const core::PersistentVolume>(volume), request, mounted.read_only,
-                                                       services));
+            CO_TRY(mounted.path,
+                   co_await set_up_local(std::make_shared<const core::PersistentVolumeClaim>(claim),
+                                         std::make_shared<const core::PersistentVolume>(volume), request, mounted.read_only, services));
         } else {
             co_return Error(Reason::BadRequest, "this node has no plugin for the kind of volume that PV " + volume.metadata.name + " is");
         }
@@ -128,6 +134,28 @@ private:
         CO_TRY_VOID(co_await apply_fs_group(path, request.pod, services));
         CO_TRY_VOID(request.set_ready(services.files));
         co_return path;
+    }
+
+    static Task<MountedVolume> set_up_csi(ClaimRef claim, VolumeRef volume, const VolumeRequest& request, bool read_only,
+                                          VolumeServices& services) {
+        if (!services.csi) co_return Error(Reason::BadRequest, "CSI volumes are not supported on this node");
+        const CsiVolume wanted = CsiVolume::of(*volume, read_only);
+        const bool is_running = services.csi->is_published(request.pod->metadata.uid, wanted);
+        CO_TRY(const MountedVolume mounted, co_await services.csi->set_up(request, wanted, services));
+        const Quantity *offered = storage_of(volume->spec.capacity), *known = storage_of(claim->status.capacity);
+        if (!offered || !known || *known >= *offered || read_only) co_return mounted;
+        if (is_running)
+            services.csi->in_background("grow " + request.pod->metadata.uid + "/" + wanted.name,
+                                        grow_csi(claim, volume, wanted, mounted.path, services));
+        else
+            CO_TRY_VOID(co_await grow_csi(claim, volume, wanted, mounted.path, services));
+        co_return mounted;
+    }
+
+    static Task<> grow_csi(ClaimRef claim, VolumeRef volume, CsiVolume wanted, std::string path, VolumeServices& services) {
+        const auto grown = co_await services.csi->expand(wanted, path, *storage_of(volume->spec.capacity), services);
+        if (is_cancelled(grown)) co_return grown;
+        co_return co_await tell_growth(claim, volume, grown, services);
     }
 
     /// The pod goes on with what it has where the volume cannot grow.

@@ -1,0 +1,67 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+
+#include "api/csi_v1.h"
+#include "base/log.h"
+#include "kubelet/plugins/plugin_registry.h"
+#include "kubelet/volumes/csi/csi_node_info.h"
+
+namespace porthole::kubelet {
+
+/// What a driver's node service can do.
+struct CsiCapabilities {
+    bool stage = false, stats = false, expand = false, condition = false, single_node_multi_writer = false, mount_group = false;
+};
+
+/// The drivers of volumes on this node, by the CSI of version 1. A second instance of a driver is refused while the first is there. Lives
+/// on the kubelet's loop; all references outlive it.
+class CsiDrivers final : public PluginHandler {
+public:
+    static constexpr const char* Type = "CSIPlugin";
+    static constexpr Duration CallLimit = std::chrono::minutes(2);  ///< upstream's
+
+    CsiDrivers(PluginConnector& connector, CsiNodeInfo& node) : connector_(connector), node_(node) {}
+
+    /// Publishes the driver in the CSINode. Error: in upstream's words.
+    Task<> add_plugin(PluginInfo info) override;
+    Task<> remove_plugin(PluginInfo info) override;
+
+    /// Error: NotFound, "driver name x not found in the list of registered CSI drivers".
+    Result<void> check_registered(const std::string& driver) const;
+    /// Asked once for each instance. Error: as of call().
+    Task<CsiCapabilities> capabilities(std::string driver);
+    /// Error: as check_registered(); else what the driver says, as "rpc error: code = Internal desc = ...".
+    template <class Method>
+    Task<typename Method::Response> call(std::string driver, const Method& method, typename Method::Request request,
+                                         Duration limit = CallLimit) {
+        CO_TRY(const std::shared_ptr<Instance> instance, find(driver));
+        auto answer = co_await instance->connection->call(method, std::move(request), limit);
+        if (!answer) co_return told(std::move(answer).error());
+        co_return answer;
+    }
+
+private:
+    struct Instance {
+        PluginInfo info;
+        std::pair<int, int> version;
+        std::shared_ptr<PluginConnection> connection;
+        std::optional<CsiCapabilities> capabilities;
+    };
+    Result<std::shared_ptr<Instance>> find(const std::string& driver) const;
+    Task<> introduce(std::shared_ptr<Instance> instance);
+    static Error told(Error error);
+
+    PluginConnector& connector_;
+    CsiNodeInfo& node_;
+    std::map<std::string, std::shared_ptr<Instance>> drivers_;
+};
+
+/// Whether the driver has surely done nothing, or undone it: after other errors it may still be at work.
+bool is_final_csi_error(const Error& error);
+
+/// Whether it may be part of a path, and is a driver's name as the API allows it.
+bool is_csi_driver_name(const std::string& name);
+
+}  // namespace porthole::kubelet

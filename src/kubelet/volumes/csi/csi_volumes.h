@@ -1,0 +1,147 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/storage_v1.h"
+#include "client/informers/informer.h"
+#include "kubelet/volumes/csi/csi_drivers.h"
+#include "kubelet/volumes/csi/volume_data.h"
+#include "kubelet/volumes/framework/plugin.h"
+#include "runtime/scope.h"
+
+namespace porthole::kubelet {
+
+/// A volume of a CSI driver, as a pod asks for it.
+struct CsiVolume {
+    std::string name;  ///< the PersistentVolume's, or that of the pod's volume
+    std::string driver, handle, fs_type;
+    bool read_only = false, is_block = false;
+    bool is_ephemeral = false;  ///< made for the pod, and gone with it
+    std::vector<std::string> access_modes, mount_options;
+    std::map<std::string, std::string> attributes;
+    schema::Box<core::SecretReference> stage_secret, publish_secret, expand_secret;
+
+    static CsiVolume of(const core::PersistentVolume& volume, bool read_only);
+    /// Requires: volume.csi.
+    static CsiVolume of(const core::Pod& pod, const core::Volume& volume);
+};
+
+/// As the driver tells it.
+struct CsiStats {
+    FileSystemUsage file_system;
+    TreeUsage used;
+    schema::Box<api::csi::v1::VolumeCondition> condition;  ///< empty where the driver tells none
+};
+
+/// The volumes of CSI drivers on this node: waits until they are attached, has drivers stage and publish them, and takes them down.
+///
+/// A file next to the pod's mount (vol_data.json; for block devices a link in the pod's folder) says that a pod may have the volume: it is
+/// written before a driver is first asked for anything, and removed after it was last asked. So a kubelet that starts finds what has to be
+/// taken down, and a volume is unstaged when the last file that names it goes. Volumes that pods still want are staged and published again
+/// after a start, as drivers must allow. Steps for one volume never overlap; those of different ones do.
+///
+/// Below `root`, as upstream: plugins/kubernetes.io/csi/<driver>/<hash>/globalmount,
+/// plugins/kubernetes.io/csi/volumeDevices/{staging,publish, <name>}, pods/<uid>/volumes/kubernetes.io~csi/<name>/mount,
+/// pods/<uid>/volumeDevices/kubernetes.io~csi/<name>.
+///
+/// Lives on the kubelet's loop; all references outlive it. Reads `root` in the constructor.
+class CsiVolumes {
+public:
+    using DriverObjects = client::Informer<api::storage::v1::CSIDriver>;
+    struct Services {
+        EventLoop& loop;
+        FileSystem& files;
+        client::Client& client;
+        CsiDrivers& drivers;
+        DriverObjects& driver_objects;
+        Logger log;
+        std::string node_name, root;
+        std::function<std::shared_ptr<const core::Node>()> node;  ///< this one as the API has it; null before it is there
+        std::function<void()> report_node;                        ///< volumes_in_use() has changed
+    };
+    explicit CsiVolumes(Services services);
+
+    /// As VolumePlugin::set_up(); the request's step says what failed, in upstream's words. What the driver wants to be asked for again and
+    /// again is asked for in the background.
+    Task<MountedVolume> set_up(const VolumeRequest& request, CsiVolume volume, VolumeServices& services);
+    bool is_published(const std::string& pod_uid, const CsiVolume& volume) const {
+        return published_.contains(pod_uid + "/" + volume.name);
+    }
+    /// Runs what a pod that runs need not wait for, unless `what` is running already.
+    void in_background(std::string what, Task<> task);
+    /// Ends what runs in the background. To be awaited before destroying it.
+    Task<> close() { return scope_.close(); }
+    /// Has the driver enlarge what set_up() has set up. Error: MethodNotAllowed where the driver cannot.
+    Task<> expand(CsiVolume volume, std::string path, Quantity size, VolumeServices& services);
+    /// Takes down everything that the pod has here, each volume on its own. Error: of one of those that could not be taken down; they are
+    /// as they were, to be tried again.
+    Task<> tear_down(std::string uid, VolumeServices& services);
+    /// Error: MethodNotAllowed where the driver tells nothing.
+    Task<CsiStats> stats(std::string driver, std::string handle, std::string path, Duration limit);
+
+    /// What the node's status says: volumes that must not be detached, as "kubernetes.io/csi/<driver>^<handle>".
+    std::vector<std::string> volumes_in_use() const;
+
+private:
+    /// A volume that pods of this node have or want.
+    struct Entry {
+        std::string in_use_name;      ///< "" for one that is never attached
+        std::set<std::string> users;  ///< "<uid>/<name>"
+        bool is_staged = false;       ///< by this kubelet
+        Semaphore lock{1};
+    };
+    using PublishContext = std::map<std::string, std::string>;
+    /// What the steps of one set_up() share.
+    struct Work {
+        const VolumeRequest& request;
+        const CsiVolume& volume;
+        VolumeServices& services;
+        std::shared_ptr<const api::storage::v1::CSIDriver> driver_object;  ///< null where there is none
+        CsiCapabilities capabilities;
+        PublishContext publish_context;
+    };
+
+    void load();
+    void add_user(const std::string& key, const std::string& in_use_name, const std::string& user);
+    void remove_user(const std::string& key, const std::string& user);
+    std::shared_ptr<Entry> find(const std::string& key) const;
+
+    Task<PublishContext> wait_attached(const VolumeRequest& request, const CsiVolume& volume);
+    Task<PublishContext> read_attachment(const CsiVolume& volume);
+    Task<> stage(const Work& work, Entry& entry);
+    Task<> publish(const Work& work);
+    Task<> apply_group(const Work& work, const std::string& path, bool once);
+    Task<> republish(std::shared_ptr<const core::Pod> pod, core::Volume of_pod, CsiVolume volume, VolumeServices& services);
+    Task<> publish_again(const VolumeRequest& request, const CsiVolume& volume, VolumeServices& services);
+    Task<> run_in_background(std::string what, Task<> task);
+    Task<std::map<std::string, std::string>> tokens(const Work& work);
+    Task<std::map<std::string, std::string>> secret_data(const schema::Box<core::SecretReference>& reference, const char* field,
+                                                         VolumeServices& services);
+
+    Task<> tear_down_mount(std::string uid, std::string name, VolumeServices& services);
+    Task<> tear_down_device(std::string uid, std::string name, VolumeServices& services);
+    Task<> unstage(CsiVolumeData data, bool is_block);
+
+    std::string pod_folder(const std::string& uid, bool is_block) const;
+    std::string global_folder(const std::string& driver, const std::string& handle) const;
+    std::string device_folder(const char* kind, const std::string& name) const;
+    std::string staging_path(const CsiVolume& volume) const;
+    std::string target_path(const std::string& uid, const CsiVolume& volume) const;
+    CsiVolumeData data_of(const CsiVolume& volume) const;
+
+    Services services_;
+    std::map<std::string, std::shared_ptr<Entry>> volumes_;
+    std::set<std::string> published_;   ///< "<uid>/<name>", by this kubelet
+    std::set<std::string> background_;  ///< what runs there
+    Scope scope_;
+};
+
+/// "csi-" and a hash, by which the attacher and the node know the attachment.
+std::string csi_attachment_name(const std::string& handle, const std::string& driver, const std::string& node);
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,623 @@
+#include "kubelet/volumes/csi/csi_volumes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/fake/fake_api.h"
+#include "csi/csi_driver.h"
+#include "kubelet/plugins/fake_plugin_fixture.h"
+#include "kubelet/plugins/plugin_connection_grpc.h"
+#include "kubelet/sim/fake_node.h"
+#include "kubelet/volumes/volume_manager.h"
+#include "runtime/run_task.h"
+#include "runtime/sim/sim_loop.h"
+#include "schema/json/json.h"
+
+namespace porthole::kubelet {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace api::storage::v1;
+using api::csi::v1::NodeCapabilityType;
+using porthole::testing::CsiDriver;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr const char* Driver = "csi.example.com";
+constexpr const char* InUse = "kubernetes.io/csi/csi.example.com^h1";
+
+struct Secrets final : ObjectSource {
+    std::map<std::string, core::Secret> secrets;
+    Task<std::shared_ptr<const core::ConfigMap>> config_map(std::string, std::string name) override {
+        co_return Error(Reason::NotFound, "configmap \"" + name + "\" not found");
+    }
+    Task<std::shared_ptr<const core::Secret>> secret(std::string, std::string name) override {
+        if (!secrets.contains(name)) co_return Error(Reason::NotFound, "secrets \"" + name + "\" not found");
+        co_return std::make_shared<const core::Secret>(secrets[name]);
+    }
+};
+
+struct Tokens final : TokenSource {
+    Task<ServiceAccountToken> token(std::shared_ptr<const core::Pod>, std::string audience, std::int64_t) override {
+        co_return ServiceAccountToken{"token-for-" + audience, {}};
+    }
+    void forget_pod(const std::string&) override {}
+};
+
+/// A node "n1" with a driver that listens on real sockets and makes plain folders of its volumes; the API is a fake one.
+struct CsiVolumesTest : ::testing::Test {
+    CsiVolumesTest() {
+        options.endpoint = folder.path + "/csi.sock";
+        options.storage = folder.path + "/storage";
+        options.mounts = false;
+        options.capabilities = {NodeCapabilityType::StageUnstageVolume};
+        core::Node node;
+        node.metadata.name = "n1";
+        node.metadata.uid = "node-uid";
+        api.put(node);
+        informers.start();
+        set_driver_object([](CSIDriverSpec& spec) { spec.attach_required = false; });
+    }
+    ~CsiVolumesTest() override {
+        stop();
+        EXPECT_TRUE(run(informers.close()));
+    }
+
+    /// A kubelet's part in it, and the driver; again after stop_kubelet() on the same folder.
+    void start() {
+        driver = std::make_unique<CsiDriver>(loop, options);
+        ASSERT_TRUE(driver->start());
+        start_kubelet();
+    }
+    void start_kubelet() {
+        node_info = std::make_unique<CsiNodeInfo>(client, log, "n1");
+        drivers = std::make_unique<CsiDrivers>(*connector, *node_info);
+        csi = std::make_unique<CsiVolumes>(CsiVolumes::Services{
+            .loop = loop,
+            .files = *folder.files,
+            .client = client,
+            .drivers = *drivers,
+            .driver_objects = driver_objects,
+            .log = log,
+            .node_name = "n1",
+            .root = folder.path + "/k",
+            .node = [this] { return std::make_shared<const core::Node>(*api.find<core::Node>({"", "n1"})); },
+            .report_node =
+                [this] {
+                    if (reports)
+                        api.change<core::Node>({"", "n1"}, [&](core::Node& node) { node.status.volumes_in_use = csi->volumes_in_use(); });
+                }});
+        VolumeServices services{loop, random, *folder.files, pool, mounter, secrets, tokens, client, events};
+        services.csi = csi.get();
+        manager = std::make_unique<VolumeManager>(services, log, folder.path + "/k");
+        const auto added = run(drivers->add_plugin(info()));
+        EXPECT_TRUE(added) << added.error().message;
+    }
+    void stop_kubelet() {
+        EXPECT_TRUE(run(csi->close()));
+        EXPECT_TRUE(run(drivers->remove_plugin(info())));
+        manager.reset();
+        csi.reset();
+        drivers.reset();
+        node_info.reset();
+    }
+    void stop() {
+        if (!driver) return;
+        stop_kubelet();
+        EXPECT_TRUE(run(driver->close()));
+        driver.reset();
+    }
+    PluginInfo info() const { return {"CSIPlugin", options.name, options.endpoint, {"1.0.0"}, folder.path + "/reg.sock"}; }
+    template <class T>
+    Result<T> run(Task<T> task) {
+        return run_task(loop, std::move(task));
+    }
+
+    void set_driver_object(const std::function<void(CSIDriverSpec&)>& set) {
+        CSIDriver object;
+        object.metadata.name = Driver;
+        object.spec.volume_lifecycle_modes = {"Persistent", "Ephemeral"};
+        object.spec.fs_group_policy = "File";
+        object.spec.pod_info_on_mount = true;
+        set(object.spec);
+        api.put(object);
+        EXPECT_TRUE(run([](CsiVolumes::DriverObjects& informer, AsioLoop& loop, CSIDriverSpec wanted) -> Task<> {
+            for (int i = 0; i < 500; ++i) {
+                const auto seen = informer.find({"", Driver});
+                if (seen && seen->spec == wanted) co_return {};
+                CO_TRY_VOID(co_await loop.sleep(5ms));
+            }
+            co_return Error(Reason::Timeout, "not seen");
+        }(driver_objects, loop, object.spec)));
+    }
+    /// A claim "data" that is bound to the volume "pv1" of the driver.
+    void put_claim(const std::function<void(core::PersistentVolume&)>& set = [](auto&) {}) {
+        core::PersistentVolumeClaim claim;
+        claim.metadata.name = "data";
+        claim.metadata.namespace_ = "ns";
+        claim.metadata.uid = "claim-uid";
+        claim.spec.volume_name = "pv1";
+        claim.status.phase = "Bound";
+        claim.status.capacity["storage"] = Quantity::from_value(1 << 20);
+        api.put(claim);
+        core::PersistentVolume volume;
+        volume.metadata.name = "pv1";
+        volume.spec.capacity["storage"] = Quantity::from_value(1 << 20);
+        volume.spec.access_modes = {"ReadWriteOnce"};
+        volume.spec.claim_ref.emplace().uid = "claim-uid";
+        auto& source = volume.spec.csi.emplace();
+        source.driver = Driver;
+        source.volume_handle = "h1";
+        source.volume_attributes = {{"a", "b"}};
+        set(volume);
+        api.put(volume);
+    }
+    static std::shared_ptr<const core::Pod> pod(const std::string& uid, const std::string& volumes, bool device = false) {
+        core::Pod made = schema::decode_json<core::Pod>(R"({"metadata":{"name":"p","namespace":"ns","uid":")" + uid +
+                                                        R"("},"spec":{"volumes":)" + volumes + "}}")
+                             .value();
+        core::Container& container = made.spec.containers.emplace_back();
+        container.name = "c";
+        for (const core::Volume& volume : made.spec.volumes) {
+            if (device) {
+                auto& use = container.volume_devices.emplace_back();
+                use.name = volume.name;
+                use.device_path = "/dev/x";
+            } else {
+                auto& use = container.volume_mounts.emplace_back();
+                use.name = volume.name;
+                use.mount_path = "/" + volume.name;
+            }
+        }
+        return std::make_shared<const core::Pod>(std::move(made));
+    }
+    std::string set_up(const std::shared_ptr<const core::Pod>& which) {
+        const auto made = run(manager->set_up(which, {}));
+        return made ? "" : made.error().message;
+    }
+    std::string tear_down(const std::string& uid) {
+        const auto done = run(manager->tear_down(uid));
+        return done ? "" : done.error().message;
+    }
+    bool until(const std::function<bool()>& holds) {
+        for (int i = 0; i < 500 && !holds(); ++i) EXPECT_TRUE(run(loop.sleep(10ms)));
+        return holds();
+    }
+    std::vector<std::string> methods() const {
+        std::vector<std::string> names;
+        for (const auto& call : driver->calls)
+            if (call.method != "GetPluginInfo" && call.method != "NodeGetInfo" && call.method != "NodeGetCapabilities")
+                names.push_back(call.method);
+        return names;
+    }
+    std::string last(const std::string& method) const {
+        std::string found;
+        for (const auto& call : driver->calls)
+            if (call.method == method) found = call.request;
+        return found;
+    }
+    std::string root() const { return folder.path + "/k"; }
+    bool exists(const std::string& path) { return folder.files->exists(root() + path); }
+
+    AsioLoop loop;
+    testing::TemporaryFolder folder{"csi"};
+    SeededRandom random{1};
+    std::unique_ptr<WorkerPool> threads = make_thread_pool(1);
+    WorkerPool& pool = *threads;
+    sim::FakeMounter mounter;
+    client::FakeApi api{loop};
+    client::Client client{api};
+    Logger log{make_null_sink(), "csi"};
+    client::Informers informers{{loop, client, random, log}};
+    CsiVolumes::DriverObjects& driver_objects = informers.get<CSIDriver>();
+    client::EventRecorder events{loop, client, log, "kubelet", "n1"};
+    Secrets secrets;
+    Tokens tokens;
+    std::unique_ptr<PluginConnector> connector = make_plugin_connector(loop);
+    CsiDriver::Options options;
+    std::unique_ptr<CsiDriver> driver;
+    std::unique_ptr<CsiNodeInfo> node_info;
+    std::unique_ptr<CsiDrivers> drivers;
+    std::unique_ptr<CsiVolumes> csi;
+    std::unique_ptr<VolumeManager> manager;
+    bool reports = true;
+};
+
+constexpr const char* Claim = R"([{"name":"v","persistentVolumeClaim":{"claimName":"data"}}])";
+constexpr const char* Inline = R"([{"name":"v","csi":{"driver":"csi.example.com","volumeAttributes":{"k":"1"}}}])";
+
+TEST_F(CsiVolumesTest, ARegisteredDriverIsInTheCSINodeUntilItGoes) {
+    options.topology = {{"topology.csi.example.com/zone", "z1"}};
+    options.most_volumes = 7;
+    start();
+    CSINode node = *api.find<CSINode>({"", "n1"});
+    EXPECT_EQ(node.metadata.owner_references.at(0).uid, "node-uid");
+    ASSERT_EQ(node.spec.drivers.size(), 1u);
+    EXPECT_EQ(node.spec.drivers[0].name, Driver);
+    EXPECT_EQ(node.spec.drivers[0].node_id, "node-1");
+    EXPECT_EQ(node.spec.drivers[0].allocatable->count, 7);
+    EXPECT_THAT(node.spec.drivers[0].topology_keys, ElementsAre("topology.csi.example.com/zone"));
+    const core::Node own = *api.find<core::Node>({"", "n1"});
+    EXPECT_EQ(own.metadata.labels.at("topology.csi.example.com/zone"), "z1");
+    EXPECT_EQ(own.metadata.annotations.at("csi.volume.kubernetes.io/nodeid"), R"({"csi.example.com":"node-1"})");
+    EXPECT_TRUE(run(drivers->remove_plugin(info())));
+    EXPECT_TRUE(api.find<CSINode>({"", "n1"})->spec.drivers.empty());
+    EXPECT_FALSE(api.find<core::Node>({"", "n1"})->metadata.annotations.contains("csi.volume.kubernetes.io/nodeid"));
+    EXPECT_TRUE(run(drivers->add_plugin(info())));
+}
+
+TEST_F(CsiVolumesTest, RegistrationIsRefusedWithTheReason) {
+    start();
+    PluginInfo other = info();
+    other.socket += "2";
+    EXPECT_THAT(run(drivers->add_plugin(other)).error().message, HasSubstr("Another driver with the same name is already registered"));
+    other.name = "other.example.com";
+    EXPECT_THAT(run(drivers->add_plugin(other)).error().message, HasSubstr("calls itself \"csi.example.com\""));
+    other.name = "../x";
+    EXPECT_THAT(run(drivers->add_plugin(other)).error().message, HasSubstr("not that of a CSI driver"));
+    other.name = "other.example.com";
+    other.versions = {"2.0.0", "x"};
+    EXPECT_THAT(run(drivers->add_plugin(other)).error().message, HasSubstr("None of the versions"));
+    EXPECT_EQ(api.find<CSINode>({"", "n1"})->spec.drivers.size(), 1u);
+}
+
+TEST_F(CsiVolumesTest, TheCSINodeOfAnEarlierNodeIsReplaced) {
+    CSINode old;
+    old.metadata.name = "n1";
+    old.metadata.owner_references.emplace_back().uid = "old";
+    old.metadata.owner_references[0].kind = "Node";
+    old.spec.drivers.emplace_back().name = "gone.example.com";
+    api.put(old);
+    start();
+    const CSINode node = *api.find<CSINode>({"", "n1"});
+    EXPECT_EQ(node.metadata.owner_references.at(0).uid, "node-uid");
+    EXPECT_EQ(node.spec.drivers.size(), 1u);
+}
+
+TEST_F(CsiVolumesTest, AVolumeIsStagedOnceAndPublishedForEachPod) {
+    start();
+    put_claim();
+    ASSERT_EQ(set_up(pod("u1", Claim)), "");
+    ASSERT_EQ(set_up(pod("u1", Claim)), "") << "a later sync of the pod";
+    ASSERT_EQ(set_up(pod("u2", Claim)), "");
+    EXPECT_THAT(methods(), ElementsAre("NodeStageVolume", "NodePublishVolume", "NodePublishVolume"));
+    EXPECT_EQ(manager->find_mounted("u1")->at("v").path, root() + "/pods/u1/volumes/kubernetes.io~csi/pv1/mount");
+    EXPECT_TRUE(exists("/pods/u1/volumes/kubernetes.io~csi/pv1/vol_data.json"));
+    EXPECT_THAT(last("NodeStageVolume"), HasSubstr("/k/plugins/kubernetes.io/csi/csi.example.com/"));
+    EXPECT_THAT(last("NodeStageVolume"), HasSubstr("/globalmount"));
+    EXPECT_EQ(tear_down("u1"), "");
+    EXPECT_FALSE(exists("/pods/u1"));
+    EXPECT_EQ(driver->count("NodeUnstageVolume"), 0u);
+    EXPECT_EQ(tear_down("u2"), "");
+    EXPECT_THAT(methods(), ElementsAre("NodeStageVolume", "NodePublishVolume", "NodePublishVolume", "NodeUnpublishVolume",
+                                       "NodeUnpublishVolume", "NodeUnstageVolume"));
+    EXPECT_THAT(folder.files->list(root() + "/plugins/kubernetes.io/csi/csi.example.com").value(), IsEmpty());
+}
+
+TEST_F(CsiVolumesTest, WhatTheDriverMayKnowComesWithTheCalls) {
+    set_driver_object([](CSIDriverSpec& spec) {
+        spec.attach_required = false;
+        spec.token_requests.emplace_back().audience = "vault";
+    });
+    options.capabilities.insert(NodeCapabilityType::VolumeMountGroup);
+    start();
+    secrets.secrets["s"].data = {{"password", "pw"}};
+    put_claim([](core::PersistentVolume& volume) {
+        volume.spec.mount_options = {"noatime"};
+        volume.spec.csi->fs_type = "ext4";
+        for (auto* secret : {&volume.spec.csi->node_stage_secret_ref, &volume.spec.csi->node_publish_secret_ref}) {
+            secret->emplace().name = "s";
+            (*secret)->namespace_ = "ns";
+        }
+    });
+    auto wanted = std::make_shared<core::Pod>(*pod("u1", Claim));
+    wanted->spec.security_context.emplace().fs_group = 77;
+    ASSERT_EQ(set_up(wanted), "");
+    const std::string staged = last("NodeStageVolume"), published = last("NodePublishVolume");
+    for (const std::string& call : {staged, published}) {
+        EXPECT_THAT(call, HasSubstr(R"("password":"pw")"));
+        EXPECT_THAT(call, HasSubstr("noatime"));
+        EXPECT_THAT(call, HasSubstr("ext4"));
+        EXPECT_THAT(call, HasSubstr(R"("volume_mount_group":"77")"));
+        EXPECT_THAT(call, HasSubstr(R"("a":"b")"));
+    }
+    EXPECT_THAT(published, HasSubstr(R"("csi.storage.k8s.io/pod.name":"p")"));
+    EXPECT_THAT(published, HasSubstr(R"("csi.storage.k8s.io/ephemeral":"false")"));
+    EXPECT_THAT(published, HasSubstr("token-for-vault"));
+    EXPECT_THAT(staged, Not(HasSubstr("token-for-vault")));
+}
+
+TEST_F(CsiVolumesTest, AMissingSecretIsTold) {
+    start();
+    put_claim([](core::PersistentVolume& volume) {
+        volume.spec.csi->node_publish_secret_ref.emplace().name = "none";
+        volume.spec.csi->node_publish_secret_ref->namespace_ = "ns";
+    });
+    EXPECT_THAT(set_up(pod("u1", Claim)),
+                HasSubstr("MountVolume.SetUp failed for volume \"pv1\" : fetching NodePublishSecretRef ns/none failed: "
+                          "kubernetes.io/csi: failed to find the secret none in the namespace ns with error: "));
+    EXPECT_EQ(tear_down("u1"), "");
+}
+
+TEST_F(CsiVolumesTest, TheFsGroupIsAppliedAsTheDriverWants) {
+    start();
+    auto wanted = std::make_shared<core::Pod>(*pod("u1", Inline));
+    wanted->spec.security_context.emplace().fs_group = 77;
+    ASSERT_EQ(set_up(wanted), "");
+    const std::string mount = root() + "/pods/u1/volumes/kubernetes.io~csi/v/mount";
+    EXPECT_EQ(folder.files->status(mount)->gid, 77u);
+    set_driver_object([](CSIDriverSpec& spec) {
+        spec.attach_required = false;
+        spec.fs_group_policy = "None";
+    });
+    auto other = std::make_shared<core::Pod>(*pod("u2", Inline));
+    other->spec.security_context.emplace().fs_group = 77;
+    ASSERT_EQ(set_up(other), "");
+    EXPECT_NE(folder.files->status(root() + "/pods/u2/volumes/kubernetes.io~csi/v/mount")->gid, 77u);
+}
+
+TEST_F(CsiVolumesTest, InlineVolumesComeAndGoWithThePod) {
+    start();
+    ASSERT_EQ(set_up(pod("u1", Inline)), "");
+    EXPECT_THAT(methods(), ElementsAre("NodePublishVolume"));
+    EXPECT_THAT(last("NodePublishVolume"), HasSubstr("\"csi-"));
+    EXPECT_THAT(csi->volumes_in_use(), IsEmpty());
+    EXPECT_EQ(tear_down("u1"), "");
+    EXPECT_THAT(methods(), ElementsAre("NodePublishVolume", "NodeUnpublishVolume"));
+    EXPECT_FALSE(exists("/pods/u1"));
+    set_driver_object([](CSIDriverSpec& spec) { spec.volume_lifecycle_modes = {"Persistent"}; });
+    EXPECT_EQ(set_up(pod("u2", Inline)),
+              "MountVolume.SetUp failed for volume \"v\" : kubernetes.io/csi: mounter.SetupAt failed to check volume lifecycle mode: "
+              "volume mode \"Ephemeral\" not supported by driver csi.example.com (only supports [\"Persistent\"])");
+}
+
+TEST_F(CsiVolumesTest, FailuresAreToldInUpstreamsWordsAndTriedAgain) {
+    start();
+    put_claim();
+    driver->switches["NodeStageVolume"] = {net::GrpcStatus::Internal, "no disk"};
+    EXPECT_EQ(set_up(pod("u1", Claim)), "MountVolume.MountDevice failed for volume \"pv1\" : rpc error: code = Internal desc = no disk");
+    EXPECT_FALSE(exists("/pods/u1/volumes/kubernetes.io~csi/pv1")) << "the driver has done nothing, and need not be asked again";
+    driver->switches["NodeStageVolume"] = {};
+    driver->switches["NodePublishVolume"] = {net::GrpcStatus::Aborted, "busy"};
+    EXPECT_EQ(set_up(pod("u1", Claim)), "MountVolume.SetUp failed for volume \"pv1\" : rpc error: code = Aborted desc = busy");
+    EXPECT_TRUE(exists("/pods/u1/volumes/kubernetes.io~csi/pv1/vol_data.json")) << "it may still be at it";
+    driver->switches["NodePublishVolume"] = {};
+    EXPECT_EQ(set_up(pod("u1", Claim)), "");
+    EXPECT_EQ(driver->count("NodeStageVolume"), 2u);
+    driver->switches["NodeUnpublishVolume"] = {net::GrpcStatus::Internal, "in use"};
+    EXPECT_EQ(tear_down("u1"),
+              "UnmountVolume.TearDown failed for volume \"pv1\" : kubernetes.io/csi: Unmounter.TearDownAt failed: rpc "
+              "error: code = Internal desc = in use");
+    EXPECT_TRUE(exists("/pods/u1/volumes/kubernetes.io~csi/pv1/mount")) << "nothing is deleted";
+    driver->switches["NodeUnpublishVolume"] = {};
+    driver->switches["NodeUnstageVolume"] = {net::GrpcStatus::Internal, "in use"};
+    EXPECT_THAT(tear_down("u1"), HasSubstr("attacher.UnmountDevice failed"));
+    ASSERT_EQ(set_up(pod("u2", Claim)), "");
+    EXPECT_EQ(driver->count("NodeStageVolume"), 3u) << "how far the driver came is not known";
+    EXPECT_EQ(tear_down("u1"), "") << "another pod has it now";
+    EXPECT_THAT(tear_down("u2"), HasSubstr("attacher.UnmountDevice failed"));
+    driver->switches["NodeUnstageVolume"] = {};
+    EXPECT_EQ(tear_down("u2"), "");
+    EXPECT_FALSE(exists("/pods/u1"));
+    EXPECT_FALSE(exists("/pods/u2"));
+}
+
+TEST_F(CsiVolumesTest, ADriverThatIsNotThereIsNamed) {
+    start();
+    EXPECT_TRUE(run(drivers->remove_plugin(info())));
+    put_claim();
+    EXPECT_EQ(set_up(pod("u1", Claim)),
+              "MountVolume.MountDevice failed for volume \"pv1\" : kubernetes.io/csi: attacher.MountDevice failed to create "
+              "newCsiDriverClient: driver name csi.example.com not found in the list of registered CSI drivers");
+    EXPECT_EQ(tear_down("u1"), "") << "the pod can end without it";
+    EXPECT_TRUE(run(drivers->add_plugin(info())));
+}
+
+TEST_F(CsiVolumesTest, AnAttachableVolumeWaitsForItsAttachment) {
+    set_driver_object([](CSIDriverSpec& spec) { spec.attach_required = true; });
+    start();
+    put_claim();
+    Scope scope(loop);
+    std::optional<std::string> result;
+    scope.spawn([](CsiVolumesTest& test, std::optional<std::string>& result) -> Task<> {
+        const auto made = co_await test.manager->set_up(pod("u1", Claim), {});
+        result = made ? "" : made.error().message;
+        co_return {};
+    }(*this, result));
+    EXPECT_TRUE(run(loop.sleep(300ms)));
+    EXPECT_THAT(api.find<core::Node>({"", "n1"})->status.volumes_in_use, ElementsAre(InUse)) << "nobody may detach it from now on";
+    EXPECT_THAT(methods(), IsEmpty());
+    VolumeAttachment attachment;
+    attachment.metadata.name = csi_attachment_name("h1", Driver, "n1");
+    attachment.spec.node_name = "n1";
+    attachment.status.attached = true;
+    attachment.status.attachment_metadata = {{"device", "sdx"}};
+    api.put(attachment);
+    EXPECT_TRUE(run(loop.sleep(300ms)));
+    EXPECT_FALSE(result) << "not before the node's status has it";
+    api.change<core::Node>({"", "n1"}, [](core::Node& node) { node.status.volumes_attached.emplace_back().name = InUse; });
+    for (int i = 0; i < 100 && !result; ++i) EXPECT_TRUE(run(loop.sleep(50ms)));
+    EXPECT_EQ(result, "");
+    EXPECT_THAT(last("NodeStageVolume"), HasSubstr(R"("device":"sdx")"));
+    EXPECT_THAT(last("NodePublishVolume"), HasSubstr(R"("device":"sdx")"));
+    EXPECT_TRUE(run(scope.close()));
+    EXPECT_EQ(tear_down("u1"), "");
+    EXPECT_THAT(api.find<core::Node>({"", "n1"})->status.volumes_in_use, IsEmpty());
+}
+
+TEST_F(CsiVolumesTest, AFailedAttachmentIsTold) {
+    set_driver_object([](CSIDriverSpec& spec) { spec.attach_required = true; });
+    start();
+    put_claim();
+    api.change<core::Node>({"", "n1"}, [](core::Node& node) { node.status.volumes_attached.emplace_back().name = InUse; });
+    VolumeAttachment attachment;
+    attachment.metadata.name = csi_attachment_name("h1", Driver, "n1");
+    attachment.status.attach_error.emplace().message = "no such disk";
+    api.put(attachment);
+    EXPECT_EQ(set_up(pod("u1", Claim)), "MountVolume.WaitForAttach failed for volume \"pv1\" : no such disk");
+    EXPECT_EQ(tear_down("u1"), "");
+    EXPECT_THAT(csi->volumes_in_use(), IsEmpty());
+}
+
+TEST_F(CsiVolumesTest, AKubeletThatStartsTakesDownWhatItFinds) {
+    start();
+    put_claim();
+    ASSERT_EQ(set_up(pod("u1", Claim)), "");
+    ASSERT_EQ(set_up(pod("u2", Claim)), "");
+    stop_kubelet();
+    start_kubelet();
+    EXPECT_THAT(csi->volumes_in_use(), ElementsAre(InUse)) << "from the start";
+    EXPECT_EQ(tear_down("u1"), "");
+    EXPECT_EQ(driver->count("NodeUnstageVolume"), 0u);
+    ASSERT_EQ(set_up(pod("u2", Claim)), "") << "staged and published again, as the machine may have restarted";
+    EXPECT_EQ(driver->count("NodeStageVolume"), 2u);
+    EXPECT_EQ(driver->count("NodePublishVolume"), 3u);
+    EXPECT_EQ(tear_down("u2"), "");
+    EXPECT_EQ(driver->count("NodeUnstageVolume"), 1u);
+    EXPECT_FALSE(exists("/pods/u2"));
+}
+
+TEST_F(CsiVolumesTest, BlockDevicesArePublishedAsFiles) {
+    start();
+    put_claim([](core::PersistentVolume& volume) { volume.spec.volume_mode = "Block"; });
+    ASSERT_EQ(set_up(pod("u1", Claim, true)), "");
+    const MountedVolume& mounted = manager->find_mounted("u1")->at("v");
+    EXPECT_TRUE(mounted.is_block);
+    EXPECT_EQ(mounted.path, root() + "/plugins/kubernetes.io/csi/volumeDevices/publish/pv1/u1");
+    EXPECT_EQ(folder.files->read_link(root() + "/pods/u1/volumeDevices/kubernetes.io~csi/pv1").value(), mounted.path);
+    EXPECT_THAT(last("NodePublishVolume"), HasSubstr("\"block\":"));
+    ASSERT_EQ(set_up(pod("u2", Claim, true)), "");
+    stop_kubelet();
+    start_kubelet();
+    EXPECT_EQ(tear_down("u1"), "");
+    EXPECT_EQ(driver->count("NodeUnstageVolume"), 0u);
+    EXPECT_EQ(tear_down("u2"), "");
+    EXPECT_EQ(driver->count("NodeUnstageVolume"), 1u);
+    for (const char* kind : {"/publish", "/staging", ""})
+        EXPECT_FALSE(exists("/plugins/kubernetes.io/csi/volumeDevices" + std::string(kind) + "/pv1")) << kind;
+    EXPECT_EQ(set_up(pod("u3", Claim)),
+              "Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], failed to "
+              "process volumes=[v]: volume v has volumeMode Block, but is specified in volumeMounts");
+}
+
+TEST_F(CsiVolumesTest, ADriverThatHangsHoldsUpNoOther) {
+    start();
+    CsiDriver::Options second = options;
+    second.name = "second.example.com";
+    second.endpoint = folder.path + "/second.sock";
+    CsiDriver other(loop, second);
+    ASSERT_TRUE(other.start());
+    PluginInfo other_info{"CSIPlugin", second.name, second.endpoint, {"1.0.0"}, "second"};
+    ASSERT_TRUE(run(drivers->add_plugin(other_info)));
+    CSIDriver object = *api.find<CSIDriver>({"", Driver});
+    object.metadata.name = second.name;
+    api.put(object);
+    for (int i = 0; i < 100 && !driver_objects.find({"", second.name}); ++i) EXPECT_TRUE(run(loop.sleep(20ms)));
+    driver->switches["NodePublishVolume"] = {.delay = 1h};
+    Scope scope(loop);
+    scope.spawn([](CsiVolumesTest& test) -> Task<> {
+        (void)co_await test.manager->set_up(
+            pod("u1", R"([{"name":"v","csi":{"driver":"csi.example.com"}},{"name":"w","csi":{"driver":"second.example.com"}}])"), {});
+        co_return {};
+    }(*this));
+    for (int i = 0; i < 100 && other.count("NodePublishVolume") == 0; ++i) EXPECT_TRUE(run(loop.sleep(20ms)));
+    EXPECT_EQ(other.count("NodePublishVolume"), 1u);
+    EXPECT_EQ(driver->count("NodePublishVolume"), 1u);
+    EXPECT_TRUE(run(scope.close())) << "the pod is deleted meanwhile";
+    EXPECT_EQ(tear_down("u1"), "");
+    EXPECT_EQ(driver->count("NodeUnpublishVolume"), 1u) << "what may have been published is taken down";
+    EXPECT_EQ(other.count("NodeUnpublishVolume"), 1u);
+    EXPECT_TRUE(run(drivers->remove_plugin(other_info)));
+    EXPECT_TRUE(run(other.close()));
+}
+
+TEST_F(CsiVolumesTest, AccessModesFollowWhatTheDriverKnows) {
+    start();
+    put_claim();
+    ASSERT_EQ(set_up(pod("u1", Claim)), "");
+    EXPECT_THAT(last("NodePublishVolume"), HasSubstr(R"("mode":1)"));
+    EXPECT_EQ(tear_down("u1"), "");
+    stop();
+    options.capabilities.insert(NodeCapabilityType::SingleNodeMultiWriter);
+    start();
+    ASSERT_EQ(set_up(pod("u1", Claim)), "");
+    EXPECT_THAT(last("NodePublishVolume"), HasSubstr(R"("mode":7)"));
+    EXPECT_EQ(tear_down("u1"), "");
+    put_claim([](core::PersistentVolume& volume) { volume.spec.access_modes = {"ReadWriteOncePod"}; });
+    ASSERT_EQ(set_up(pod("u1", Claim)), "");
+    EXPECT_THAT(last("NodePublishVolume"), HasSubstr(R"("mode":6)"));
+    EXPECT_THAT(set_up(pod("u2", Claim)), HasSubstr("volume uses the ReadWriteOncePod access mode and is already in use by another pod"));
+}
+
+TEST_F(CsiVolumesTest, RepublishedVolumesAreAskedForInEverySync) {
+    set_driver_object([](CSIDriverSpec& spec) {
+        spec.attach_required = false;
+        spec.requires_republish = true;
+    });
+    start();
+    const auto asked = [this](std::size_t times) { return until([&] { return driver->count("NodePublishVolume") == times; }); };
+    ASSERT_EQ(set_up(pod("u1", Inline)), "");
+    ASSERT_EQ(set_up(pod("u1", Inline)), "");
+    EXPECT_TRUE(asked(2));
+    driver->switches["NodePublishVolume"] = {net::GrpcStatus::Internal, "no secret", 100ms};
+    EXPECT_TRUE(until([&] {
+        EXPECT_EQ(set_up(pod("u1", Inline)), "") << "the pod need not wait";
+        return driver->count("NodePublishVolume") == 3;
+    }));
+    EXPECT_EQ(set_up(pod("u1", Inline)), "");
+    EXPECT_EQ(driver->count("NodePublishVolume"), 3u) << "one at a time";
+    EXPECT_TRUE(exists("/pods/u1/volumes/kubernetes.io~csi/v/mount")) << "the pod keeps what it has";
+    EXPECT_EQ(tear_down("u1"), "");
+    EXPECT_FALSE(exists("/pods/u1"));
+}
+
+TEST_F(CsiVolumesTest, AVolumeThatGrewIsEnlargedOnTheNode) {
+    options.capabilities.insert(NodeCapabilityType::ExpandVolume);
+    start();
+    put_claim();
+    ASSERT_EQ(set_up(pod("u1", Claim)), "");
+    EXPECT_EQ(driver->count("NodeExpandVolume"), 0u);
+    api.change<core::PersistentVolume>({"", "pv1"}, [](auto& volume) { volume.spec.capacity["storage"] = Quantity::from_value(2 << 20); });
+    driver->switches["NodeExpandVolume"] = {net::GrpcStatus::Internal, "not now"};
+    ASSERT_EQ(set_up(pod("u1", Claim)), "") << "the pod goes on with what it has";
+    EXPECT_TRUE(until([&] { return driver->count("NodeExpandVolume") == 1; }));
+    EXPECT_TRUE(run(loop.sleep(50ms)));
+    EXPECT_EQ(api.find<core::PersistentVolumeClaim>({"ns", "data"})->status.capacity["storage"].value(), 1 << 20);
+    driver->switches["NodeExpandVolume"] = {};
+    ASSERT_EQ(set_up(pod("u1", Claim)), "");
+    const auto size = [this] { return api.find<core::PersistentVolumeClaim>({"ns", "data"})->status.capacity["storage"].value(); };
+    EXPECT_TRUE(until([&] { return size() == 2 << 20; }));
+    EXPECT_THAT(last("NodeExpandVolume"), HasSubstr("\"required_bytes\":2097152"));
+    ASSERT_EQ(set_up(pod("u1", Claim)), "");
+    EXPECT_TRUE(run(loop.sleep(50ms)));
+    EXPECT_EQ(driver->count("NodeExpandVolume"), 2u);
+}
+
+TEST_F(CsiVolumesTest, StatisticsAreTheDrivers) {
+    options.capabilities.insert(NodeCapabilityType::GetVolumeStats);
+    options.capabilities.insert(NodeCapabilityType::VolumeCondition);
+    start();
+    put_claim();
+    ASSERT_EQ(set_up(pod("u1", Claim)), "");
+    driver->is_abnormal = true;
+    const auto stats = run(csi->stats(Driver, "h1", manager->find_mounted("u1")->at("v").path, 5s));
+    ASSERT_TRUE(stats) << stats.error().message;
+    EXPECT_EQ(stats->file_system.capacity, 64u << 20);
+    EXPECT_EQ(stats->file_system.inodes, 1000u);
+    EXPECT_TRUE(stats->condition->abnormal);
+}
+
+TEST(CsiVolumeData, IsReadBackAndNothingElseIs) {
+    const CsiVolumeData data{"pv", Driver, "h\"1", "n", "csi-1", true};
+    const auto read = parse_csi_volume_data(to_json(data));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->handle, "h\"1");
+    EXPECT_TRUE(read->is_ephemeral);
+    for (const char* text : {"", "[]", "{}", R"({"driverName":"d"})", R"({"driverName":"../d","volumeHandle":"h"})"})
+        EXPECT_FALSE(parse_csi_volume_data(text)) << text;
+}
+
+}  // namespace
+}  // namespace porthole::kubelet
