@@ -1,0 +1,126 @@
+// What a kubelet on Windows does otherwise.
+#include "kubelet/kubelet_fixture.h"
+
+#include "objects/conditions.h"
+
+namespace porthole::kubelet {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+struct WindowsKubeletTest : KubeletTest {
+    WindowsKubeletTest() {
+        stop();
+        host.facts.operating_system = "windows";
+        start();
+    }
+};
+
+// STO-03, STO-17
+TEST_F(WindowsKubeletTest, VolumesThatWindowsHasNotAreNotMounted) {
+    add("p", R"({"volumes":[{"name":"v","emptyDir":{"medium":"Memory"}}],
+        "containers":[{"name":"a","image":"image:1","volumeMounts":[{"name":"v","mountPath":"/s"}]}]})");
+    loop.advance(10s);
+    EXPECT_EQ(waiting("p"), "ContainerCreating");
+    EXPECT_THAT(events("FailedMount"),
+                Contains("MountVolume.SetUp failed for volume \"v\" : memory-backed emptyDir is not supported on Windows"));
+}
+
+constexpr const char* WithSubPath = R"({"volumes":[{"name":"v","emptyDir":{}}],
+    "containers":[{"name":"a","image":"image:1","volumeMounts":[{"name":"v","mountPath":"/s","subPath":"x"}]}]})";
+
+// STO-11, STO-12
+TEST_F(WindowsKubeletTest, SubPathsAreRefused) {
+    add("p", WithSubPath);
+    EXPECT_TRUE(until([&] { return waiting("p") == "CreateContainerConfigError"; }));
+    EXPECT_THAT(events("Failed"), Contains(HasSubstr("sub-paths are not supported on Windows")));
+}
+
+// STO-30
+TEST_F(WindowsKubeletTest, AGateLetsSubPathsIn) {
+    stop();
+    gates = {"WindowsSubPath"};
+    start();
+    add("p", WithSubPath);
+    EXPECT_TRUE(until([&] { return ready("p"); }));
+}
+
+// KBL-12
+TEST_F(WindowsKubeletTest, KBL12_MemoryThatRunsShortIsNoCondition) {
+    add("greedy", OneContainer);
+    ASSERT_TRUE(until([&] { return ready("greedy"); }));
+    runtime.memory = [](const std::string&) { return 500ull << 20; };
+    host.now.memory_available = 1 << 20;
+    loop.advance(10min);
+    EXPECT_TRUE(ready("greedy"));
+    const auto node = *api.find<core::Node>({"", "n1"});
+    const auto* pressure = objects::find_condition(node.status.conditions, "MemoryPressure");
+    ASSERT_TRUE(pressure);
+    EXPECT_EQ(pressure->status, "False");
+}
+
+// SCH-08
+TEST_F(WindowsKubeletTest, SCH08_PodsOfAnotherSystemAreRefusedByFieldAndByLabel) {
+    add("field", R"({"os":{"name":"linux"},"containers":[{"name":"a","image":"image:1"}]})");
+    ASSERT_TRUE(until([&] { return pod("field").status.phase == "Failed"; }));
+    EXPECT_EQ(pod("field").status.reason, "PodOSNotSupported");
+    EXPECT_EQ(pod("field").status.message, "Pod was rejected: Failed to admit pod as the OS field doesn't match node OS");
+    add("label", R"({"nodeSelector":{"kubernetes.io/os":"linux"},"containers":[{"name":"a","image":"image:1"}]})");
+    ASSERT_TRUE(until([&] { return pod("label").status.phase == "Failed"; }));
+    EXPECT_EQ(pod("label").status.reason, "PodOSSelectorNodeLabelDoesNotMatch");
+}
+
+// POS-02
+TEST_F(WindowsKubeletTest, POS02_WithoutItsGateTheFieldDoesNotCount) {
+    stop();
+    identify_pod_os = false;
+    start();
+    add("p", R"({"os":{"name":"linux"},"containers":[{"name":"a","image":"image:1"}]})");
+    EXPECT_TRUE(until([&] { return ready("p"); }));
+}
+
+// STO-13, STO-14, SEC-14, LIM-01
+TEST_F(WindowsKubeletTest, PodsThatNeedWhatWindowsHasNotFail) {
+    add("p", R"({"volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"a","image":"image:1",
+        "volumeMounts":[{"name":"v","mountPath":"/s","mountPropagation":"Bidirectional"}]}]})");
+    ASSERT_TRUE(until([&] { return pod("p").status.phase == "Failed"; }));
+    EXPECT_EQ(pod("p").status.reason, "MountPropagationUnsupported");
+    add("b", R"({"volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"a","image":"image:1",
+        "volumeDevices":[{"name":"v","devicePath":"/dev/x"}]}]})");
+    ASSERT_TRUE(until([&] { return pod("b").status.phase == "Failed"; }));
+    EXPECT_THAT(pod("b").status.message, HasSubstr("volume mode Block is not supported on Windows"));
+    add("h", OneContainer, {{"experimental.windows.kubernetes.io/isolation-type", "hyperv"}});
+    ASSERT_TRUE(until([&] { return pod("h").status.phase == "Failed"; }));
+    EXPECT_EQ(pod("h").status.reason, "HyperVIsolationUnsupported");
+}
+
+// POD-24, POD-29, POS-28
+TEST_F(WindowsKubeletTest, WhatWindowsIgnoresIsToldAndThePodRunsWithoutIt) {
+    add("p", R"({"hostNetwork":true,"dnsPolicy":"ClusterFirstWithHostNet","securityContext":{"runAsUser":1,"sysctls":[
+        {"name":"kernel.x","value":"1"}]},"containers":[{"name":"a","image":"image:1","securityContext":{"readOnlyRootFilesystem":true}}]})");
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    EXPECT_NE(pod("p").status.pod_ip, "192.0.2.1") << "an address of its own";
+    EXPECT_THAT(events("HostNetworkUnsupported"), ElementsAre(HasSubstr("spec.hostNetwork: ")));
+    EXPECT_THAT(events("UnsupportedDNSPolicy"), ElementsAre(HasSubstr("ClusterFirst is used instead")));
+    EXPECT_THAT(events("WindowsFieldIgnored"),
+                ElementsAre(AllOf(HasSubstr("spec.securityContext.runAsUser: "), HasSubstr("spec.securityContext.sysctls: "),
+                                  HasSubstr("spec.containers[0].securityContext.readOnlyRootFilesystem: "))));
+}
+
+// POD-25, POD-26, POD-28
+TEST_F(WindowsKubeletTest, WhatWindowsCannotDoIsRefused) {
+    add("host", R"({"hostPID":true,"containers":[{"name":"a","image":"image:1"}]})");
+    ASSERT_TRUE(until([&] { return pod("host").status.phase == "Failed"; }));
+    EXPECT_EQ(pod("host").status.reason, "HostPIDUnsupported");
+    add("shared", R"({"shareProcessNamespace":true,"containers":[{"name":"a","image":"image:1"}]})");
+    ASSERT_TRUE(until([&] { return pod("shared").status.phase == "Failed"; }));
+    add("strong", R"({"containers":[{"name":"a","image":"image:1","securityContext":{"privileged":true}}]})");
+    ASSERT_TRUE(until([&] { return waiting("strong") == "CreateContainerConfigError"; }));
+    EXPECT_EQ(pod("strong").status.container_statuses[0].state.waiting->message, "privileged containers are not supported on Windows");
+}
+
+}  // namespace
+}  // namespace porthole::kubelet
