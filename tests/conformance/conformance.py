@@ -5,6 +5,9 @@ The cluster has two Linux nodes in a network namespace without an uplink; a regi
 run in `--at-once` processes, then the serial ones alone. Ends with 1 when a test of must_pass.txt did not pass. FOCUS is a regular expression
 on names; `--tenth N` takes every tenth of must_pass.txt. `--others SEED` takes a random tenth of the suite's tests that are not for conformance
 and that others_left_out.txt does not name, and ends with 1 when fewer than 95 of 100 pass.
+
+`--windows ARCHIVE` runs what upstream runs on Windows nodes instead, [sig-windows] and [Conformance] without [LinuxOnly], on two emulated
+ones; ARCHIVE has their images, and ../upstream_windows the lists.
 """
 
 import argparse
@@ -44,22 +47,22 @@ def lines_of(path):
     return [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
 
 
-def reasons_to_leave_out(file="left_out.txt"):
+def reasons_to_leave_out(file):
     """Name -> why it cannot pass here, whatever Porthole does."""
-    entries = (line.partition(" # ") for line in lines_of(HERE / file))
+    entries = (line.partition(" # ") for line in lines_of(file))
     return {name.strip(): reason for name, _, reason in entries}
 
 
 class Suite:
-    """The compiled tests, and the options that they need."""
+    """The compiled tests, and the options that they need: `options` on this kind of cluster."""
 
-    def __init__(self, programs, logs):
-        self.program, self.logs = programs / "e2e.test", logs
+    def __init__(self, programs, logs, options):
+        self.program, self.logs, self.options = programs / "e2e.test", logs, options
         logs.mkdir(parents=True, exist_ok=True)
 
     def tests(self):
         reports = self.logs / "list.json"
-        harness.run([self.program, "--ginkgo.dry-run", "--ginkgo.json-report", reports, "--provider=skeleton"], seconds=300)
+        harness.run([self.program, "--ginkgo.dry-run", "--ginkgo.json-report", reports, "--provider=skeleton", *self.options], seconds=300)
         specs = [spec for spec in json.loads(reports.read_text())[0]["SpecReports"] if spec["State"] == "passed" and spec["LeafNodeType"] == "It"]
         return [Test(name, "[Serial]" in name) for name in sorted(map(name_of, specs))]
 
@@ -74,7 +77,7 @@ class Suite:
             self.program, "--ginkgo.focus", focus, "--ginkgo.timeout", f"{limit * len(tests)}s", "--ginkgo.json-report", report, "--ginkgo.no-color",
             "--ginkgo.silence-skips", "--ginkgo.grace-period", "20s", "--kubeconfig", cluster.kubeconfig, "--provider=skeleton",
             "--kubectl-path", harness.CLIENTS[harness.NEWEST_CLIENT], "--num-nodes=2", "--allowed-not-ready-nodes=0", "--dump-logs-on-failure=false",
-            "--disable-log-dump", "--delete-namespace-on-failure=true"])
+            "--disable-log-dump", "--delete-namespace-on-failure=true", *self.options])
         with log.open("w") as output:
             try:
                 subprocess.run([str(word) for word in command], env=cluster.environment(), stdin=subprocess.DEVNULL, stdout=output,
@@ -109,11 +112,11 @@ def outcomes_in(report):
     return ended
 
 
-class ConformanceCluster(harness.Cluster):
-    """Two Linux nodes that pull from a registry beside them whatever names registry.k8s.io."""
+class LinuxCluster(harness.Cluster):
+    """Linux nodes that pull from a registry beside them whatever names registry.k8s.io."""
 
-    def __init__(self, programs):
-        super().__init__()
+    def __init__(self, programs, nodes="linux=2"):
+        super().__init__(nodes)
         self.images = programs
 
     def start(self):
@@ -121,11 +124,57 @@ class ConformanceCluster(harness.Cluster):
         self.start_mirror("registry.k8s.io")
 
 
+class WindowsCluster(LinuxCluster):
+    """Two emulated Windows nodes that have the images already, and a Linux one with the taint by which upstream keeps what names no system
+    away from its control plane."""
+
+    def __init__(self, programs, archive):
+        super().__init__(programs, "linux=1,windows=2")
+        self.archive = archive
+
+    def start(self):
+        super().start()
+        self.kubectl(harness.NEWEST_CLIENT, "taint", "node", "linux-1", "node-role.kubernetes.io/control-plane:NoSchedule")
+        self.porthole("image", "load", self.archive, seconds=600)
+        for node in ("windows-1", "windows-2"):
+            self.set_gate(node)
+
+    def set_gate(self, node):
+        """WindowsSubPath on, as an administrator does it: in the command line of the service."""
+        key = ["HKLM\\System\\CurrentControlSet\\Services\\kubelet", "/v", "ImagePath"]
+        command = re.search(r"REG_(?:EXPAND_)?SZ\s+(.*)", self.on_host(node, "reg", "query", *key)).group(1).strip()
+        self.on_host(node, "reg", "add", *key, "/t", "REG_EXPAND_SZ", "/d", command + " --feature-gates=WindowsSubPath=true", "/f")
+        self.on_host(node, "net", "stop", "kubelet")
+        self.on_host(node, "net", "start", "kubelet")
+        self.on_host(node, "net", "start", "kube-proxy", check=False)  # depends on the kubelet
+
+    def on_host(self, node, *command, check=True):
+        folder = self.data / "nodes" / node
+        return harness.run(self.network.inside([harness.PORTHOLE, "winhost", "exec", "--data", folder, "--", *command]), check=check, seconds=120,
+                           env=self.environment()).stdout
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """Of nodes that the tests are about: where its lists are, and what selects its tests."""
+
+    name: str
+    lists: pathlib.Path
+    options: tuple
+    expression: str
+
+
+LINUX = Kind("conformance", HERE, (), re.escape(MARK))
+# What is named in --ginkgo.skip takes the place of upstream's default, which leaves out everything with [Feature:...].
+WINDOWS = Kind("upstream-windows", HERE.parent / "upstream_windows", ("--node-os-distro=windows", r"--ginkgo.skip=\[LinuxOnly\]"),
+               r"^(?!.*\[LinuxOnly\]).*(\[sig-windows\]|\[Conformance\])")
+
+
 class Results:
     """Prints a line for each test as it ends; results are written after each, so that a run that is ended has them."""
 
-    def __init__(self, path, total, must_pass):
-        self.path, self.total, self.must_pass, self.ended, self.lock = path, total, must_pass, [], threading.Lock()
+    def __init__(self, suite, path, total, must_pass):
+        self.suite, self.path, self.total, self.must_pass, self.ended, self.lock = suite, path, total, must_pass, [], threading.Lock()
 
     def add(self, test):
         with self.lock:
@@ -135,7 +184,7 @@ class Results:
             self.write()
 
     def write(self):
-        suite = xml.Element("testsuite", name="conformance", tests=str(len(self.ended)))
+        suite = xml.Element("testsuite", name=self.suite, tests=str(len(self.ended)))
         for test in sorted(self.ended, key=lambda each: each.name):
             case = xml.SubElement(suite, "testcase", classname=area(test.name), name=test.name, time=f"{test.seconds:.1f}")
             if test.outcome != "passed":
@@ -169,7 +218,7 @@ def first_line(text):
 
 
 def others(tests, seed):
-    unfit = re.compile("|".join(reasons_to_leave_out("others_left_out.txt")))
+    unfit = re.compile("|".join(reasons_to_leave_out(HERE / "others_left_out.txt")))
     fit = [test for test in tests if not unfit.search(test.name)]
     return random.Random(seed).sample(fit, len(fit) // 10)
 
@@ -181,8 +230,7 @@ def chosen(tests, must_pass, focus, tenth):
     return [test for test in tests if re.search(focus, test.name)]
 
 
-def run_all(suite, cluster, tests, results, at_once, limit):
-    reasons = reasons_to_leave_out()
+def run_all(suite, cluster, tests, reasons, results, at_once, limit):
     for test in tests:
         if test.name in reasons:
             test.outcome, test.text = "skipped", reasons[test.name]
@@ -214,6 +262,7 @@ def main():
     parser.add_argument("focus", nargs="?", default="")
     parser.add_argument("--tenth", type=int)
     parser.add_argument("--others", type=int, metavar="SEED")
+    parser.add_argument("--windows", type=pathlib.Path, metavar="ARCHIVE")
     parser.add_argument("--programs", type=pathlib.Path, required=True)
     parser.add_argument("--results", type=pathlib.Path, required=True)
     parser.add_argument("--logs", type=pathlib.Path, required=True)
@@ -221,10 +270,11 @@ def main():
     parser.add_argument("--limit", type=int, default=600, help="seconds for one test")
     words = parser.parse_args()
 
-    suite = Suite(words.programs.resolve(), words.logs.resolve())
-    must_pass = set(lines_of(HERE / "must_pass.txt"))
+    kind = WINDOWS if words.windows else LINUX
+    suite = Suite(words.programs.resolve(), words.logs.resolve(), kind.options)
+    must_pass = set(lines_of(kind.lists / "must_pass.txt"))
     all_tests = suite.tests()
-    known = [test for test in all_tests if MARK in test.name]
+    known = [test for test in all_tests if re.search(kind.expression, test.name)]
     unknown = must_pass - {test.name for test in known}
     if words.others is not None:
         tests = chosen(others([test for test in all_tests if MARK not in test.name], words.others), must_pass, words.focus, None)
@@ -232,11 +282,11 @@ def main():
         tests = chosen(known, must_pass, words.focus, words.tenth)
     if unknown or not tests:
         sys.exit(f"conformance.py: {'no test is called ' + min(unknown) if unknown else 'no test matches ' + words.focus}")
-    results = Results(words.results, len(tests), must_pass)
-    cluster = ConformanceCluster(words.programs.resolve())
+    results = Results(kind.name, words.results, len(tests), must_pass)
+    cluster = WindowsCluster(words.programs.resolve(), words.windows.resolve()) if words.windows else LinuxCluster(words.programs.resolve())
     try:
         cluster.start()
-        run_all(suite, cluster, tests, results, words.at_once, words.limit)
+        run_all(suite, cluster, tests, reasons_to_leave_out(kind.lists / "left_out.txt"), results, words.at_once, words.limit)
     finally:
         left = cluster.stop()
     results.print_table()

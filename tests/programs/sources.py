@@ -102,7 +102,7 @@ class Jar(Package):
 
 @dataclasses.dataclass(frozen=True)
 class GoProgram:
-    """Compiled for Windows from a module that go.mod of `folder`, in tests, requires; go.sum has the checksums."""
+    """Compiled for Windows from a module that go.mod of `folder`, in tests, requires; go.sum has the checksums. "./NAME" is the folder's own."""
 
     name: str
     folder: str
@@ -112,8 +112,10 @@ class GoProgram:
 
     @property
     def kept(self):
-        versions = b"".join((HERE.parent / self.folder / file).read_bytes() for file in ("go.mod", "go.sum"))
-        stamp = hashlib.sha256(versions + self.flags.encode()).hexdigest()
+        folder = HERE.parent / self.folder
+        own = sorted((folder / self.package).glob("*.go")) if self.package.startswith("./") else []
+        made_of = b"".join(path.read_bytes() for path in (folder / "go.mod", folder / "go.sum", *own))
+        stamp = hashlib.sha256(made_of + self.flags.encode()).hexdigest()
         return CACHE / f"go-{self.name}-{stamp[:16]}"
 
     def fetch(self):
