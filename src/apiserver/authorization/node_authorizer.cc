@@ -158,7 +158,8 @@ bool NodeAuthorizer::holds_volume_secret(const std::string& node, const std::str
         if (!volume || !*volume || !(*volume)->spec.claim_ref) return false;
         // The claim names its volume as its author likes; the volume says whose it is.
         const ObjectReference& owner = *(*volume)->spec.claim_ref;
-        return owner.uid == (*claim)->metadata.uid && has_node_secret(**volume, namespace_, name);
+        return owner.namespace_ == place.first && owner.name == place.second && owner.uid == (*claim)->metadata.uid &&
+               has_node_secret(**volume, namespace_, name);
     });
 }
 

@@ -147,6 +147,10 @@ TEST_F(NodeAuthorizerTest, ReachesSecretsOfVolumesThatItMounts) {
     EXPECT_FALSE(secret("n2", "stage")) << "another node";
     EXPECT_FALSE(secret("n1", "control")) << "for the driver's controller";
     EXPECT_FALSE(allows(ask("n1", "update", "secrets", "storage", "stage")));
+    volume.spec.claim_ref->uid = "of a claim of that name that is gone";
+    put(volume);
+    EXPECT_FALSE(secret("n1", "stage"));
+    volume.spec.claim_ref->uid = "";
     volume.spec.claim_ref->name = "other";
     put(volume);
     EXPECT_FALSE(secret("n1", "stage")) << "the volume is not the claim's, whatever the claim says";

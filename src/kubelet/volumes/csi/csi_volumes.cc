@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "net/tls/crypto.h"
+#include "objects/csi_volume.h"
 #include "schema/json/json.h"
 
 namespace porthole::kubelet {
@@ -24,11 +25,9 @@ constexpr const char* Persistent = "Persistent";
 constexpr const char* Ephemeral = "Ephemeral";
 constexpr std::uint32_t FolderMode = 0750, DataMode = 0600;
 
-std::string unique_name(const std::string& driver, const std::string& handle) { return "kubernetes.io/csi/" + driver + "^" + handle; }
-
 /// Devices are staged by the volume's name, mounts by its handle.
 std::string key_of(const std::string& driver, const std::string& handle, const std::string& name, bool is_block) {
-    return is_block ? "device/" + name : unique_name(driver, handle);
+    return is_block ? "device/" + name : objects::unique_volume_name(driver, handle);
 }
 std::string key_of(const CsiVolume& volume) { return key_of(volume.driver, volume.handle, volume.name, volume.is_block); }
 std::string key_of(const CsiVolumeData& data, bool is_block) { return key_of(data.driver, data.handle, data.name, is_block); }
@@ -131,10 +130,6 @@ std::uint64_t positive(std::int64_t value) { return value < 0 ? 0 : static_cast<
 
 }  // namespace
 
-std::string csi_attachment_name(const std::string& handle, const std::string& driver, const std::string& node) {
-    return "csi-" + net::sha256_hex(handle + driver + node);
-}
-
 CsiVolume CsiVolume::of(const core::PersistentVolume& volume, bool read_only) {
     const core::CSIPersistentVolumeSource& source = *volume.spec.csi;
     CsiVolume made;
@@ -182,7 +177,8 @@ void CsiVolumes::load() {
             for (const std::string& name : names_in(folder)) {
                 const auto data = read_csi_volume_data(files, is_block ? device_folder("", name) + "/data" : folder + "/" + name);
                 if (data)
-                    add_user(key_of(*data, is_block), data->is_ephemeral ? "" : unique_name(data->driver, data->handle), uid + "/" + name);
+                    add_user(key_of(*data, is_block), data->is_ephemeral ? "" : objects::unique_volume_name(data->driver, data->handle),
+                             uid + "/" + name);
                 else if (!is_not_found(data))
                     services_.log.warn("a volume of an earlier kubelet is not known", {{"error", data.error().message}});
             }
@@ -238,7 +234,7 @@ CsiVolumeData CsiVolumes::data_of(const CsiVolume& volume) const {
             .driver = volume.driver,
             .handle = volume.handle,
             .node = services_.node_name,
-            .attachment = csi_attachment_name(volume.handle, volume.driver, services_.node_name),
+            .attachment = objects::attachment_name(volume.driver, volume.handle, services_.node_name),
             .is_ephemeral = volume.is_ephemeral};
 }
 
@@ -268,7 +264,7 @@ Task<MountedVolume> CsiVolumes::set_up(const VolumeRequest& request, CsiVolume v
             if (!other.starts_with(uid + "/"))
                 co_return Error(Reason::Conflict, "volume uses the ReadWriteOncePod access mode and is already in use by another pod");
     const bool attaches = !volume.is_ephemeral && attach_required(object);
-    add_user(key, attaches ? unique_name(volume.driver, volume.handle) : "", user);
+    add_user(key, attaches ? objects::unique_volume_name(volume.driver, volume.handle) : "", user);
     if (attaches) {
         CO_TRY(work.publish_context, co_await wait_attached(request, volume));
     }
@@ -362,7 +358,7 @@ Task<> CsiVolumes::publish_again(const VolumeRequest& request, const CsiVolume& 
 
 /// As upstream: not before the node's status says that the volume is in use, so that nobody detaches it, and that it is attached.
 Task<CsiVolumes::PublishContext> CsiVolumes::wait_attached(const VolumeRequest& request, const CsiVolume& volume) {
-    const std::string name = unique_name(volume.driver, volume.handle);
+    const std::string name = objects::unique_volume_name(volume.driver, volume.handle);
     const MonotonicTime end = services_.loop.now() + AttachLimit;
     Duration pause = FirstPause;
     for (;;) {
@@ -386,7 +382,7 @@ Task<CsiVolumes::PublishContext> CsiVolumes::wait_attached(const VolumeRequest& 
 }
 
 Task<CsiVolumes::PublishContext> CsiVolumes::read_attachment(const CsiVolume& volume) {
-    const std::string name = csi_attachment_name(volume.handle, volume.driver, services_.node_name);
+    const std::string name = objects::attachment_name(volume.driver, volume.handle, services_.node_name);
     const auto attachment = co_await services_.client.get<VolumeAttachment>({"", name});
     if (is_cancelled(attachment)) co_return attachment.error();
     const auto problem = [&](const std::string& text) { return Error(Reason::Unavailable, text); };
@@ -545,7 +541,7 @@ Task<> CsiVolumes::tear_down_mount(std::string uid, std::string name, VolumeServ
     if (is_not_found(data)) co_return {};
     if (!data) co_return data.error();
     const std::string key = key_of(*data, false);
-    add_user(key, data->is_ephemeral ? "" : unique_name(data->driver, data->handle), user);
+    add_user(key, data->is_ephemeral ? "" : objects::unique_volume_name(data->driver, data->handle), user);
     const std::shared_ptr<Entry> entry = find(key);
     CO_TRY(const auto permit, co_await entry->lock.acquire());
     published_.erase(user);
@@ -576,7 +572,7 @@ Task<> CsiVolumes::tear_down_device(std::string uid, std::string name, VolumeSer
     const auto data = read_csi_volume_data(services_.files, folder + "/data");
     if (!data) co_return data.error();
     const std::string key = key_of(*data, true);
-    add_user(key, unique_name(data->driver, data->handle), user);
+    add_user(key, objects::unique_volume_name(data->driver, data->handle), user);
     const std::shared_ptr<Entry> entry = find(key);
     CO_TRY(const auto permit, co_await entry->lock.acquire());
     published_.erase(user);

@@ -141,7 +141,4 @@ private:
     Scope scope_;
 };
 
-/// "csi-" and a hash, by which the attacher and the node know the attachment.
-std::string csi_attachment_name(const std::string& handle, const std::string& driver, const std::string& node);
-
 }  // namespace porthole::kubelet

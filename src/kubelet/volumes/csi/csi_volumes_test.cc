@@ -9,6 +9,7 @@
 #include "kubelet/plugins/plugin_connection_grpc.h"
 #include "kubelet/sim/fake_node.h"
 #include "kubelet/volumes/volume_manager.h"
+#include "objects/csi_volume.h"
 #include "runtime/run_task.h"
 #include "runtime/sim/sim_loop.h"
 #include "schema/json/json.h"
@@ -430,7 +431,7 @@ TEST_F(CsiVolumesTest, AnAttachableVolumeWaitsForItsAttachment) {
     EXPECT_THAT(api.find<core::Node>({"", "n1"})->status.volumes_in_use, ElementsAre(InUse)) << "nobody may detach it from now on";
     EXPECT_THAT(methods(), IsEmpty());
     VolumeAttachment attachment;
-    attachment.metadata.name = csi_attachment_name("h1", Driver, "n1");
+    attachment.metadata.name = objects::attachment_name(Driver, "h1", "n1");
     attachment.spec.node_name = "n1";
     attachment.status.attached = true;
     attachment.status.attachment_metadata = {{"device", "sdx"}};
@@ -453,7 +454,7 @@ TEST_F(CsiVolumesTest, AFailedAttachmentIsTold) {
     put_claim();
     api.change<core::Node>({"", "n1"}, [](core::Node& node) { node.status.volumes_attached.emplace_back().name = InUse; });
     VolumeAttachment attachment;
-    attachment.metadata.name = csi_attachment_name("h1", Driver, "n1");
+    attachment.metadata.name = objects::attachment_name(Driver, "h1", "n1");
     attachment.status.attach_error.emplace().message = "no such disk";
     api.put(attachment);
     EXPECT_EQ(set_up(pod("u1", Claim)), "MountVolume.WaitForAttach failed for volume \"pv1\" : no such disk");
