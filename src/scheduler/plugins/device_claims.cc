@@ -18,7 +18,8 @@ using schema::Value;
 constexpr std::size_t MostReservations = 256;
 constexpr std::size_t KeptSelectors = 256;
 constexpr int MostAttempts = 5;
-constexpr Duration SettlePause = std::chrono::seconds(5);
+/// The first is longer than a server has for a request that it has taken.
+constexpr Duration SettleDelay = std::chrono::seconds(65), SettlePause = std::chrono::seconds(5);
 /// Keeps a claim from going while it holds devices; the claim controller takes it off.
 constexpr const char* Finalizer = "resource.kubernetes.io/delete-protection";
 
@@ -179,9 +180,8 @@ Task<> DeviceClaims::bind_one(PodRef pod, NamespacedName key, std::string claim_
 }
 
 Task<> DeviceClaims::settle(NamespacedName key, std::string claim_uid) {
-    for (;;) {
-        // The request may still be under way.
-        CO_TRY_VOID(co_await handle_.context.loop.sleep(SettlePause));
+    for (Duration pause = SettleDelay;; pause = SettlePause) {
+        CO_TRY_VOID(co_await handle_.context.loop.sleep(pause));
         if (!pending_.contains(claim_uid)) co_return {};
         const auto claim = co_await handle_.context.client.get<ResourceClaim>(key);
         if (is_cancelled(claim)) co_return {};

@@ -187,7 +187,7 @@ TEST(DynamicResources, DevicesOfAWriteThatMayHaveHappenedAreHeldUntilTheServerTe
         ASSERT_TRUE(world.bound && !*world.bound);
         world.unreserve(info);
         EXPECT_EQ(world.choice(claiming("q", "other")), "0/2 nodes are available: 2 cannot allocate all claims.") << "it may have happened";
-        world.loop.advance(60s);
+        world.loop.advance(120s);
         EXPECT_EQ(world.choice(claiming("q", "other")), "0/2 nodes are available: 2 cannot allocate all claims.") << "nobody could tell";
         answers = true;
         if (happens)

@@ -257,7 +257,15 @@ void validate_volume_spec(const api::core::v1::PersistentVolumeSpec& spec, const
 namespace {
 
 void validate_volume_update(const PersistentVolume& object, const PersistentVolume& old, FieldErrors& errors) {
-    validate_volume(object, errors);
+    // What was stored under fewer rules can still be changed, and deleted.
+    PersistentVolume looked_at = object;
+    if (object.spec.csi && object.spec.csi == old.spec.csi) {
+        looked_at.spec.csi.emplace().driver = "unchanged";
+        looked_at.spec.csi->volume_handle = "unchanged";
+    }
+    if (object.spec.volume_attributes_class_name == old.spec.volume_attributes_class_name)
+        looked_at.spec.volume_attributes_class_name.reset();
+    validate_volume(looked_at, errors);
     api::core::v1::PersistentVolumeSource now = object.spec;
     const api::core::v1::PersistentVolumeSource& before = old.spec;
     // A driver may learn later to grow volumes.

@@ -39,6 +39,13 @@ VolumeStep step_of(const CsiVolume& volume, const char* mount_step, const char* 
                            : VolumeStep{"FailedMount", failed(mount_step, volume.name)};
 }
 
+bool shows_in_use(const core::Node& node, const std::string& name) {
+    return std::ranges::find(node.status.volumes_in_use, name) != node.status.volumes_in_use.end();
+}
+bool shows_attached(const core::Node& node, const std::string& name) {
+    return std::ranges::find(node.status.volumes_attached, name, &core::AttachedVolume::name) != node.status.volumes_attached.end();
+}
+
 bool attach_required(const CSIDriver* driver) { return !driver || driver->spec.attach_required.value_or(true); }
 
 Result<void> check_lifecycle(const CsiVolume& volume, const CSIDriver* driver) {
@@ -177,8 +184,7 @@ void CsiVolumes::load() {
             for (const std::string& name : names_in(folder)) {
                 const auto data = read_csi_volume_data(files, is_block ? device_folder("", name) + "/data" : folder + "/" + name);
                 if (data)
-                    add_user(key_of(*data, is_block), data->is_ephemeral ? "" : objects::unique_volume_name(data->driver, data->handle),
-                             uid + "/" + name);
+                    add_holder(*data, is_block, uid + "/" + name);
                 else if (!is_not_found(data))
                     services_.log.warn("a volume of an earlier kubelet is not known", {{"error", data.error().message}});
             }
@@ -193,10 +199,19 @@ void CsiVolumes::add_user(const std::string& key, const std::string& in_use_name
     entry->users.insert(user);
 }
 
+std::shared_ptr<CsiVolumes::Entry> CsiVolumes::add_holder(const CsiVolumeData& data, bool is_block, const std::string& user) {
+    const std::string key = key_of(data, is_block);
+    add_user(key, data.is_ephemeral ? "" : objects::unique_volume_name(data.driver, data.handle), user);
+    std::shared_ptr<Entry> entry = find(key);
+    entry->holders.insert(user);
+    return entry;
+}
+
 void CsiVolumes::remove_user(const std::string& key, const std::string& user) {
     const auto found = volumes_.find(key);
     if (found == volumes_.end() || !found->second->users.erase(user) || !found->second->users.empty()) return;
     const bool told = !found->second->in_use_name.empty();
+    found->second->holders.clear();
     volumes_.erase(found);
     if (told) services_.report_node();
 }
@@ -272,6 +287,7 @@ Task<MountedVolume> CsiVolumes::set_up(const VolumeRequest& request, CsiVolume v
     const std::shared_ptr<Entry> entry = find(key);
     if (!entry) co_return Error(Reason::Conflict, "the pod is being removed");
     CO_TRY(const auto permit, co_await entry->lock.acquire());
+    if (is_published(uid, volume)) co_return mounted;  // by another volume of the pod that is the same
     const bool stages = !volume.is_ephemeral;
     if (stages) request.step = step_of(volume, "MountVolume.MountDevice", "MapVolume.SetUpDevice");
     const auto capabilities = co_await services_.drivers.capabilities(volume.driver);
@@ -289,6 +305,7 @@ Task<MountedVolume> CsiVolumes::set_up(const VolumeRequest& request, CsiVolume v
     const std::string folder = pod_folder(uid, volume.is_block), own = folder + "/" + volume.name;
     const std::string data_folder = volume.is_block ? device_folder("", volume.name) + "/data" : own;
     const bool known = services_.files.exists(volume.is_block ? own : own + "/" + CsiVolumeData::FileName);
+    entry->holders.insert(user);
     CO_TRY_VOID(services_.files.create_directories(data_folder, FolderMode));
     CO_TRY_VOID(services_.files.replace(data_folder + "/" + CsiVolumeData::FileName, to_json(data_of(volume)), DataMode));
     if (volume.is_block) {
@@ -301,8 +318,8 @@ Task<MountedVolume> CsiVolumes::set_up(const VolumeRequest& request, CsiVolume v
     if (done) done = co_await publish(work);
     if (!done) {
         // Nothing is there to be taken down: the pod can end without the driver.
-        if (!known && !staged && !volume.is_block && is_final_csi_error(done.error()))
-            (void)remove_folder(services_.files, own, mounted.path);
+        if (!known && !staged && !volume.is_block && is_final_csi_error(done.error()) && remove_folder(services_.files, own, mounted.path))
+            entry->holders.erase(user);
         co_return std::move(done).error();
     }
     CO_TRY_VOID(co_await apply_group(work, mounted.path, !volume.is_ephemeral));
@@ -356,6 +373,13 @@ Task<> CsiVolumes::publish_again(const VolumeRequest& request, const CsiVolume& 
     co_return co_await apply_group(work, target_path(request.pod->metadata.uid, volume), false);
 }
 
+/// What is watched may be of before the last pod let the volume go: then the API says that it is not in use, and it may be detached.
+Task<bool> CsiVolumes::is_held(std::string name) {
+    const auto node = co_await services_.client.get<core::Node>({"", services_.node_name});
+    if (is_cancelled(node)) co_return node.error();
+    co_return node&& shows_in_use(*node, name) && shows_attached(*node, name);
+}
+
 /// As upstream: not before the node's status says that the volume is in use, so that nobody detaches it, and that it is attached.
 Task<CsiVolumes::PublishContext> CsiVolumes::wait_attached(const VolumeRequest& request, const CsiVolume& volume) {
     const std::string name = objects::unique_volume_name(volume.driver, volume.handle);
@@ -363,13 +387,16 @@ Task<CsiVolumes::PublishContext> CsiVolumes::wait_attached(const VolumeRequest& 
     Duration pause = FirstPause;
     for (;;) {
         const auto node = services_.node();
-        const auto& status = node ? node->status : core::NodeStatus();
-        const bool told = std::ranges::find(status.volumes_in_use, name) != status.volumes_in_use.end();
-        if (told && std::ranges::find(status.volumes_attached, name, &core::AttachedVolume::name) != status.volumes_attached.end()) {
+        const bool told = node && shows_in_use(*node, name);
+        bool held = told && shows_attached(*node, name);
+        if (held) {
+            CO_TRY(held, co_await is_held(name));
+        }
+        if (held) {
             request.step = step_of(volume, "MountVolume.WaitForAttach", "MapVolume.WaitForAttach");
             co_return co_await read_attachment(volume);
         }
-        if (!told && (pause == FirstPause || pause == LongestPause)) services_.report_node();
+        if (pause == FirstPause || pause == LongestPause) services_.report_node();
         if (services_.loop.now() >= end) {
             const std::string& own = request.volume.name;
             request.step = {"FailedMount", "Unable to attach or mount volumes: "};
@@ -496,7 +523,8 @@ Task<> CsiVolumes::expand(CsiVolume volume, std::string path, Quantity size, Vol
 }
 
 Task<CsiStats> CsiVolumes::stats(std::string driver, std::string handle, std::string path, Duration limit) {
-    CO_TRY(const CsiCapabilities capabilities, co_await services_.drivers.capabilities(driver));
+    CO_TRY(const CsiCapabilities capabilities,
+           co_await with_timeout(services_.drivers.capabilities(driver), limit, "asking for the driver's capabilities"));
     if (!capabilities.stats) co_return Error(Reason::MethodNotAllowed, "the driver tells no statistics");
     csi::NodeGetVolumeStatsRequest request;
     request.volume_id = std::move(handle);
@@ -541,8 +569,7 @@ Task<> CsiVolumes::tear_down_mount(std::string uid, std::string name, VolumeServ
     if (is_not_found(data)) co_return {};
     if (!data) co_return data.error();
     const std::string key = key_of(*data, false);
-    add_user(key, data->is_ephemeral ? "" : objects::unique_volume_name(data->driver, data->handle), user);
-    const std::shared_ptr<Entry> entry = find(key);
+    const std::shared_ptr<Entry> entry = add_holder(*data, false, user);
     CO_TRY(const auto permit, co_await entry->lock.acquire());
     published_.erase(user);
     csi::NodeUnpublishVolumeRequest request;
@@ -557,11 +584,12 @@ Task<> CsiVolumes::tear_down_mount(std::string uid, std::string name, VolumeServ
     }
     // Drivers that do not clean up after themselves leave the mount.
     CO_TRY_VOID(services.mounter.unmount(target));
-    if (entry->users.size() == 1) {
+    if (entry->holders.size() == 1) {
         entry->is_staged = false;  // whatever comes of it
         if (!data->is_ephemeral) CO_TRY_VOID(co_await unstage(*data, false));
     }
     CO_TRY_VOID(remove_folder(services_.files, folder, target));
+    entry->holders.erase(user);
     remove_user(key, user);
     co_return {};
 }
@@ -572,8 +600,7 @@ Task<> CsiVolumes::tear_down_device(std::string uid, std::string name, VolumeSer
     const auto data = read_csi_volume_data(services_.files, folder + "/data");
     if (!data) co_return data.error();
     const std::string key = key_of(*data, true);
-    add_user(key, objects::unique_volume_name(data->driver, data->handle), user);
-    const std::shared_ptr<Entry> entry = find(key);
+    const std::shared_ptr<Entry> entry = add_holder(*data, true, user);
     CO_TRY(const auto permit, co_await entry->lock.acquire());
     published_.erase(user);
     csi::NodeUnpublishVolumeRequest request;
@@ -588,17 +615,19 @@ Task<> CsiVolumes::tear_down_device(std::string uid, std::string name, VolumeSer
     }
     CO_TRY_VOID(services.mounter.unmount(target));
     CO_TRY_VOID(remove_empty(services_.files, target));
-    if (entry->users.size() == 1) {
+    const bool is_last = entry->holders.size() == 1;
+    if (is_last) {
         entry->is_staged = false;
         CO_TRY_VOID(co_await unstage(*data, true));
         CO_TRY_VOID(remove_empty(services_.files, parent_path(target)));
     }
     CO_TRY_VOID(remove_empty(services_.files, link));
-    if (entry->users.size() == 1) {
+    if (is_last) {
         CO_TRY_VOID(remove_empty(services_.files, folder + "/data/" + CsiVolumeData::FileName));
         CO_TRY_VOID(remove_empty(services_.files, folder + "/data"));
         CO_TRY_VOID(remove_empty(services_.files, folder));
     }
+    entry->holders.erase(user);
     remove_user(key, user);
     co_return {};
 }

@@ -90,9 +90,10 @@ public:
 private:
     /// A volume that pods of this node have or want.
     struct Entry {
-        std::string in_use_name;      ///< "" for one that is never attached
-        std::set<std::string> users;  ///< "<uid>/<name>"
-        bool is_staged = false;       ///< by this kubelet
+        std::string in_use_name;        ///< "" for one that is never attached
+        std::set<std::string> users;    ///< "<uid>/<name>"
+        std::set<std::string> holders;  ///< those of the users that have a file
+        bool is_staged = false;         ///< by this kubelet
         Semaphore lock{1};
     };
     using PublishContext = std::map<std::string, std::string>;
@@ -108,10 +109,14 @@ private:
 
     void load();
     void add_user(const std::string& key, const std::string& in_use_name, const std::string& user);
+    /// A file says that the user may have the volume.
+    std::shared_ptr<Entry> add_holder(const CsiVolumeData& data, bool is_block, const std::string& user);
     void remove_user(const std::string& key, const std::string& user);
     std::shared_ptr<Entry> find(const std::string& key) const;
 
     Task<PublishContext> wait_attached(const VolumeRequest& request, const CsiVolume& volume);
+    /// Whether the API's node shows the volume as in use and attached.
+    Task<bool> is_held(std::string name);
     Task<PublishContext> read_attachment(const CsiVolume& volume);
     Task<> stage(const Work& work, Entry& entry);
     Task<> publish(const Work& work);

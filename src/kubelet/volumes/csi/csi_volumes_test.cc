@@ -84,7 +84,7 @@ struct CsiVolumesTest : ::testing::Test {
             .log = log,
             .node_name = "n1",
             .root = folder.path + "/k",
-            .node = [this] { return std::make_shared<const core::Node>(*api.find<core::Node>({"", "n1"})); },
+            .node = [this] { return std::make_shared<const core::Node>(stale_node ? *stale_node : *api.find<core::Node>({"", "n1"})); },
             .report_node =
                 [this] {
                     if (reports)
@@ -224,6 +224,7 @@ struct CsiVolumesTest : ::testing::Test {
     std::unique_ptr<CsiVolumes> csi;
     std::unique_ptr<VolumeManager> manager;
     bool reports = true;
+    std::optional<core::Node> stale_node;  ///< what the kubelet's watch shows, where it is not what there is
 };
 
 constexpr const char* Claim = R"([{"name":"v","persistentVolumeClaim":{"claimName":"data"}}])";
@@ -446,6 +447,56 @@ TEST_F(CsiVolumesTest, AnAttachableVolumeWaitsForItsAttachment) {
     EXPECT_TRUE(run(scope.close()));
     EXPECT_EQ(tear_down("u1"), "");
     EXPECT_THAT(api.find<core::Node>({"", "n1"})->status.volumes_in_use, IsEmpty());
+}
+
+/// Only who has a file, and so may have the volume, keeps it staged.
+TEST_F(CsiVolumesTest, APodThatCouldNotHaveAVolumeDoesNotKeepItStaged) {
+    set_driver_object([](CSIDriverSpec& spec) { spec.attach_required = true; });
+    start();
+    put_claim();
+    api.change<core::Node>({"", "n1"}, [](core::Node& node) { node.status.volumes_attached.emplace_back().name = InUse; });
+    VolumeAttachment attachment;
+    attachment.metadata.name = objects::attachment_name(Driver, "h1", "n1");
+    attachment.status.attached = true;
+    api.put(attachment);
+    ASSERT_EQ(set_up(pod("u1", Claim)), "");
+    attachment.status.attached = false;
+    attachment.status.attach_error.emplace().message = "gone";
+    api.put(attachment);
+    EXPECT_THAT(set_up(pod("u2", Claim)), HasSubstr("gone"));
+    EXPECT_EQ(tear_down("u1"), "");
+    EXPECT_EQ(driver->count("NodeUnstageVolume"), 1u) << "nothing else says that it is staged";
+    EXPECT_THAT(csi->volumes_in_use(), ElementsAre(InUse)) << "the other still wants it";
+    EXPECT_EQ(tear_down("u2"), "");
+    EXPECT_THAT(csi->volumes_in_use(), IsEmpty());
+}
+
+TEST_F(CsiVolumesTest, WhatTheWatchShowsOfTheLastPodDoesNotCount) {
+    set_driver_object([](CSIDriverSpec& spec) { spec.attach_required = true; });
+    start();
+    put_claim();
+    stale_node.emplace();
+    stale_node->status.volumes_in_use = {InUse};
+    stale_node->status.volumes_attached.emplace_back().name = InUse;
+    VolumeAttachment attachment;
+    attachment.metadata.name = objects::attachment_name(Driver, "h1", "n1");
+    attachment.status.attached = true;
+    api.put(attachment);
+    std::optional<std::string> result;
+    Scope scope(loop);
+    scope.spawn([](CsiVolumesTest& test, std::optional<std::string>& result) -> Task<> {
+        const auto made = co_await test.manager->set_up(pod("u1", Claim), {});
+        result = made ? "" : made.error().message;
+        co_return {};
+    }(*this, result));
+    EXPECT_TRUE(run(loop.sleep(300ms)));
+    EXPECT_FALSE(result);
+    EXPECT_THAT(methods(), IsEmpty());
+    api.change<core::Node>({"", "n1"}, [](core::Node& node) { node.status.volumes_attached.emplace_back().name = InUse; });
+    for (int i = 0; i < 100 && !result; ++i) EXPECT_TRUE(run(loop.sleep(50ms)));
+    EXPECT_EQ(result, "");
+    EXPECT_TRUE(run(scope.close()));
+    EXPECT_EQ(tear_down("u1"), "");
 }
 
 TEST_F(CsiVolumesTest, AFailedAttachmentIsTold) {
