@@ -9,7 +9,7 @@ from manifests import container, deployment, pod
 from test_windows_node import WINDOWS, WindowsCase, web_server, windows_pod
 
 # Uses a processor until somebody makes the file.
-BUSY = "trap 'exit 0' TERM; while :; do [ -e /tmp/idle ] && sleep 0.2; done"
+BUSY = "trap 'exit 0' TERM; while :; do [ -e /tmp/idle ] && sleep 2; done"  # starting programs costs a busy machine more, too
 BUSY_WINDOWS = ["cmd", "/c", "for /l %i in (0,0,1) do @rem"]
 FEW = {"requests": {"cpu": "20m"}, "limits": {"cpu": "200m"}}  # enough load to be seen, and too little to slow down other tests
 SECONDS = 90  # until a new pod has two samples, on a busy machine
