@@ -1,6 +1,9 @@
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <optional>
 
 #include "cmd/foreground.h"
 #include "cmd/program/flags.h"
@@ -11,6 +14,7 @@
 #include "local_cluster/resize.h"
 #include "local_cluster/start.h"
 #include "local_cluster/system_unit.h"
+#include "runtime/files/file_lock.h"
 
 namespace porthole::cmd {
 
@@ -32,12 +36,6 @@ Task<> wait_for_port(EventLoop& loop, std::uint16_t port) {
     co_return {};
 }
 
-/// What must hold before anything is changed. Error: one line with the remedy.
-Result<void> preflight(const ClusterOptions& options) {
-    if (::geteuid() != 0) return Error(Reason::Forbidden, "`up` makes namespaces and links: run it as root, for example with sudo");
-    return check_machine(options);
-}
-
 Result<void> read_description_file(const std::string& file, ClusterOptions& options) {
     constexpr std::size_t Longest = 1 << 20;
     TRY(const std::string text, make_file_system()->read(file, Longest));
@@ -55,6 +53,17 @@ Result<void> read_options(UpFlags& flags, const DataDir& data) {
     }
     if (!flags.file.empty()) return read_description_file(flags.file, flags.options);
     return flags.nodes.empty() ? Result<void>() : parse_nodes(flags.nodes, flags.options);
+}
+
+/// One `up` at a time starts or changes a cluster.
+Result<std::optional<FileLock>> lock_cluster(const DataDir& data) {
+    if (::geteuid() != 0) return Error(Reason::Forbidden, "`up` makes namespaces and links: run it as root, for example with sudo");
+    std::error_code error;
+    std::filesystem::create_directories(data.root(), error);
+    if (error) return Error(Reason::Io, "cannot make " + data.root().string() + ": " + error.message());
+    TRY(auto lock, FileLock::try_take(data.up_lock().string()));
+    if (!lock) return Error(Reason::Conflict, "another `porthole up` starts or changes this cluster; try again when it has ended");
+    return lock;
 }
 
 /// Of a cluster that runs.
@@ -132,6 +141,8 @@ int run_up(std::vector<std::string> arguments) {
 
     RealWorld world;
     Progress progress(world.loop, flags.quiet);
+    auto lock = lock_cluster(data);
+    if (!lock) return fail(lock.error().message);
     bool running = false;
     auto cluster = planned_cluster(data, options, running);
     if (cluster && !running && !port_is_free(options.port)) {
@@ -142,14 +153,17 @@ int run_up(std::vector<std::string> arguments) {
     if (!cluster) return fail(cluster.error().message);
     const std::string kubeconfig = flags.kubeconfig.empty() ? kubectl_file() : flags.kubeconfig;
     if (!running) {
-        if (const auto checked = preflight(options); !checked) return fail(checked.error().message);
+        if (const auto checked = check_machine(options); !checked) return fail(checked.error().message);
         if (const auto usable = check_kubeconfig(kubeconfig); !usable) return fail(usable.error().message);
         if (const auto started = start_cluster(data, *cluster, progress); !started) return fail(started.error().message);
     }
     const bool changes = running && nodes_text(cluster->options) != nodes_text(options);
     if (changes) {
         if (const auto changed = change_nodes(world, data, *cluster, options, progress); !changed) return fail(changed.error().message);
+    } else if (running && !cluster->host_numbers.empty()) {
+        send_signal(cluster->supervisor, SIGHUP);  // it tries again what has failed
     }
+    lock->reset();
     if (const auto written = write_admin_kubeconfig(data, cluster->server_url()); !written) return fail(written.error().message);
     if (const auto entered = enter_kubeconfig(data, kubeconfig); !entered) return fail(entered.error().message);
     progress.done(running && !changes ? "already running; kubectl context porthole in " + kubeconfig

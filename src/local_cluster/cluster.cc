@@ -32,7 +32,7 @@ ProcessId decode_process(const Value* value) {
 }
 
 NodeHost host_of(const Cluster& cluster, const DataDir& data, const std::string& name, int number, const std::string& windows_profile) {
-    const std::string own_name = name.substr(cluster.options.host_prefix.size());
+    const std::string own_name = name.substr(std::min(name.size(), cluster.options.host_prefix.size()));
     const bool machine = number == 1 && windows_profile.empty();
     return {.name = name,
             .number = number,

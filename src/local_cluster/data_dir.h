@@ -26,8 +26,12 @@ public:
     std::filesystem::path state_file() const { return root_ / "cluster.json"; }
     /// Held by the one supervisor that there may be.
     std::filesystem::path supervisor_lock() const { return root_ / "supervisor.lock"; }
-    /// What `up` asks a running supervisor for: the text of --nodes. Gone once it is so.
+    /// What `up` asks a running supervisor for: the text of --nodes. The supervisor renames it when it takes it up, and removes it once it
+    /// is so.
     std::filesystem::path wanted_nodes_file() const { return root_ / "nodes.wanted"; }
+    std::filesystem::path taken_nodes_file() const { return root_ / "nodes.taken"; }
+    /// Held by the one `up` that starts or changes the cluster.
+    std::filesystem::path up_lock() const { return root_ / "up.lock"; }
     std::filesystem::path admin_kubeconfig() const { return root_ / "admin.kubeconfig"; }
     std::filesystem::path node(const std::string& name) const { return root_ / "nodes" / name; }
     /// Sockets and process state, not kept over a reboot. Short, since a Unix socket's path ends at 107 bytes.

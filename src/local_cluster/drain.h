@@ -1,4 +1,5 @@
 #pragma once
+#include <set>
 #include <string>
 
 #include "client/client.h"
@@ -6,11 +7,12 @@
 
 namespace porthole::local_cluster {
 
-/// Empties a node before it is removed, as `kubectl drain` does: no pod is put on it any more, and those on it are evicted within their
-/// disruption budgets; pods of DaemonSets and static pods stay. Where it cannot be emptied, it takes pods again. References outlive it.
+/// Empties nodes before they are removed, as `kubectl drain` does: no pod is put on them any more, and those on them are evicted within
+/// their disruption budgets; pods of DaemonSets and static pods stay. Where that does not succeed, all of them take pods again that did
+/// before. Names that are no nodes of the API count as empty. References outlive it.
 ///
-/// Errors: NotFound without that node; Conflict, naming them, for volumes whose data are on this node alone and for pods that no
-/// controller would make again; Timeout, naming a pod and why it could not be evicted, after `limit`.
-Task<> drain(EventLoop& loop, client::Client& client, std::string node, Duration limit);
+/// Errors: Conflict, naming them, for volumes whose data are on these nodes alone and for pods that no controller would make again, before
+/// any pod is evicted; Timeout, naming a pod and why it could not be evicted, after `limit`.
+Task<> drain(EventLoop& loop, client::Client& client, std::set<std::string> nodes, Duration limit);
 
 }  // namespace porthole::local_cluster

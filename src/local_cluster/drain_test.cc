@@ -1,5 +1,6 @@
 #include "local_cluster/drain.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "api/core_v1.h"
@@ -40,8 +41,8 @@ struct Drain : testing::Test {
                               "operator": "In", "values": [)" +
                               nodes + "]}]}]}}}}");
     }
-    std::string drained(Duration limit = 1min) {
-        const auto result = sim::run(loop, drain(loop, client, "linux-2", limit));
+    std::string drained(std::set<std::string> nodes = {"linux-2"}) {
+        const auto result = sim::run(loop, drain(loop, client, std::move(nodes), 1min));
         return result ? "" : result.error().message;
     }
     /// What the kubelet does with pods that are to end, looked at before each request.
@@ -87,6 +88,24 @@ TEST_F(Drain, RefusesToLoseData) {
               "default data");
 }
 
+TEST_F(Drain, LooksAtAllNodesThatGoAtOnce) {
+    put<Node>(R"({"metadata": {"name": "linux-3", "labels": {"kubernetes.io/hostname": "linux-3"}}, "spec": {"unschedulable": true}})");
+    put_pod("web", "linux-2", "ReplicaSet");
+    put_pod("alone", "linux-3", "");
+    EXPECT_EQ(
+        drained({"linux-2", "linux-3", "linux-4"}),
+        "no controller would make pod default/alone again, which runs on linux-3; delete it first: kubectl delete pod -n default alone");
+    EXPECT_TRUE(has("web") && takes_pods()) << "nothing was evicted";
+    EXPECT_TRUE(api.find<Node>({"", "linux-3"})->spec.unschedulable) << "as it was";
+    api.erase<Pod>({"default", "alone"});
+    put_volume("both", R"("linux-2", "linux-3")");
+    EXPECT_EQ(drained(), "");
+    api.change<Node>({"", "linux-2"}, [](Node& node) { node.spec.unschedulable = false; });
+    EXPECT_THAT(drained({"linux-2", "linux-3"}), testing::HasSubstr("the data of claim default/data are on linux-2 alone"));
+    api.change<PersistentVolume>({"", "both"}, [](PersistentVolume& volume) { volume.status.phase = "Released"; });
+    EXPECT_THAT(drained({"linux-2", "linux-3"}), testing::HasSubstr("kubectl delete pv both"));
+}
+
 TEST_F(Drain, WaitsForABudgetAndSaysWhatStoodInTheWay) {
     put_pod("web", "linux-2", "ReplicaSet");
     int refusals = 3;
@@ -98,6 +117,7 @@ TEST_F(Drain, WaitsForABudgetAndSaysWhatStoodInTheWay) {
     EXPECT_EQ(drained(), "");
     EXPECT_FALSE(has("web"));
     put_pod("web", "linux-2", "ReplicaSet");
+    api.change<Node>({"", "linux-2"}, [](Node& node) { node.spec.unschedulable = false; });
     refusals = 1000;
     EXPECT_EQ(drained(), "pod default/web could not be evicted: Cannot evict pod as it would violate the pod's disruption budget.");
     EXPECT_TRUE(has("web") && takes_pods());

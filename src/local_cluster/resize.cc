@@ -7,6 +7,7 @@
 
 #include "api/core_v1.h"
 #include "base/result.h"
+#include "base/strings.h"
 #include "local_cluster/admin_client.h"
 #include "local_cluster/drain.h"
 #include "objects/conditions.h"
@@ -51,7 +52,7 @@ Task<bool> is_ready(client::Client& client, std::string node) {
 Task<> wait_for_change(AsioLoop& loop, const DataDir& data, client::Client& client, std::set<std::string> added, ProgressReport& report) {
     const MonotonicTime deadline = loop.now() + ChangeLimit;
     for (const std::string& name : added) report.begin("node " + name + " Ready");
-    while (path_exists(data.wanted_nodes_file()) || !added.empty()) {
+    while (path_exists(data.wanted_nodes_file()) || path_exists(data.taken_nodes_file()) || !added.empty()) {
         for (auto name = added.begin(); name != added.end();) {
             CO_TRY(const bool ready, co_await is_ready(client, *name));
             if (ready) report.done("node " + *name + " Ready");
@@ -69,13 +70,18 @@ Task<> wait_for_change(AsioLoop& loop, const DataDir& data, client::Client& clie
 }  // namespace
 
 Task<> resize_cluster(AsioLoop& loop, DataDir data, Cluster cluster, ClusterOptions wanted, ProgressReport& report) {
+    if (cluster.host_numbers.empty())
+        co_return Error(Reason::AlreadyExists, "an older version has started this cluster: end it first with `porthole down" + data.flag() +
+                                                   "`, and start it again");
     const std::set<std::string> before = names_of(cluster, data);
     cluster.options = std::move(wanted);
-    const std::set<std::string> after = names_of(cluster, data);
+    const std::set<std::string> after = names_of(cluster, data), surplus = without(before, after);
     CO_TRY(const auto admin, connect_as_admin(loop, data.admin_kubeconfig().string(), data.root().string()));
-    for (const std::string& name : without(before, after)) {
-        const auto drained = co_await step(report, "node " + name + " drained", drain(loop, admin->client, name, DrainLimit));
-        if (!drained) co_return Error(drained.error().reason, "the cluster keeps its nodes: " + name + " cannot be drained");
+    if (!surplus.empty()) {
+        const std::string names = join(std::vector(surplus.begin(), surplus.end()), ", ");
+        const auto drained = co_await step(report, (surplus.size() == 1 ? "node " : "nodes ") + names + " drained",
+                                           drain(loop, admin->client, surplus, DrainLimit));
+        if (!drained) co_return Error(drained.error().reason, "the cluster keeps its nodes: " + names + " cannot be drained");
     }
     CO_TRY_VOID(write_durably(data.wanted_nodes_file(), nodes_text(cluster.options)));
     send_signal(cluster.supervisor, SIGHUP);

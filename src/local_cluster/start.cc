@@ -100,6 +100,25 @@ Result<void> check_machine(const ClusterOptions& options) {
     return Error(Reason::AlreadyExists, "port " + std::to_string(options.port) + " is taken; choose another with --port");
 }
 
+namespace {
+
+/// The supervisor removes the hosts that are not asked for any more. Nobody can say what the data of claims on them are worth.
+Result<void> check_surplus(const DataDir& data, const Cluster& cluster) {
+    for (const NodeHost& host : cluster.surplus_hosts(data)) {
+        for (const char* folder : {"kubelet/local-volumes", "C/var/lib/kubelet/local-volumes"}) {
+            std::error_code ignored;
+            const fs::path volumes = data.node(host.name) / folder;
+            if (!fs::exists(volumes, ignored) || fs::is_empty(volumes, ignored)) continue;
+            return Error(Reason::Conflict,
+                         "the data of claims are on " + host.name +
+                             ", which would be removed: start the cluster with it, delete the claims and take it away then");
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
 Result<Cluster> planned_cluster(const DataDir& data, const ClusterOptions& options, bool& running) {
     auto known = Cluster::load(data);
     running = known && is_running(known->supervisor);
@@ -112,8 +131,12 @@ Result<Cluster> planned_cluster(const DataDir& data, const ClusterOptions& optio
             TRY_VOID(check_resize(known->options, wanted, "end it first with `porthole down" + data.flag() + "`"));
         return known;
     }
-    known->number_hosts(data);  // as they are; what is not asked for any more is removed by the supervisor
+    known->number_hosts(data);  // as they are
+    if (!known->host_numbers.empty() && known->options.host_prefix != wanted.host_prefix)
+        return Error(Reason::AlreadyExists, "the hosts in " + data.root().string() + " are called " + known->options.host_prefix +
+                                                "...: keep --prefix, or remove them first with `porthole down --purge" + data.flag() + "`");
     known->options = std::move(wanted);
+    TRY_VOID(check_surplus(data, *known));
     return known;
 }
 
@@ -122,6 +145,8 @@ Result<void> start_cluster(const DataDir& data, Cluster& cluster, ProgressReport
     fs::create_directories(data.logs(), error);
     if (error) return Error(Reason::Io, "cannot make " + data.logs().string() + ": " + error.message());
     TRY_VOID(cluster.save(data));
+    // What was asked of an earlier supervisor is over: this is what is wanted now.
+    for (const fs::path& file : {data.wanted_nodes_file(), data.taken_nodes_file()}) fs::remove(file, error);
     const auto supervisor = start_supervisor(data, progress);
     if (supervisor) {
         cluster.supervisor = *supervisor;

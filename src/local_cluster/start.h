@@ -16,7 +16,8 @@ Result<void> check_programs(const ClusterOptions& options);
 bool port_is_free(std::uint16_t port);
 
 /// What is kept in `data`, with what `options` ask for, or that alone where nothing is. `running`: a supervisor keeps it up already; then
-/// it is what runs, which has other nodes than asked for at most (resize.h). Error: as check_resize().
+/// it is what runs, which has other nodes than asked for at most (resize.h). Errors: as check_resize(); Conflict where data of claims would
+/// be lost with a host that is not asked for any more.
 Result<Cluster> planned_cluster(const DataDir& data, const ClusterOptions& options, bool& running);
 
 /// Writes the cluster down, starts a supervisor for it and blocks until all is up, reporting the supervisor's steps. Error: one line

@@ -268,7 +268,8 @@ Task<> Supervisor::step(std::string name, Task<> work) {
 Task<> Supervisor::start() {
     CO_TRY_VOID(prepare());
     CO_TRY(const auto permit, co_await changing_.acquire());
-    take_wanted_nodes();  // what was asked of a supervisor that has died since
+    cluster_.number_hosts(data_);  // of a cluster that an older version has made
+    take_wanted_nodes();           // what was asked of a supervisor that has died since
     HostLinks links(processes_, data_, cluster_);
     CO_TRY_VOID(co_await step("hosts' network", links.ensure()));
     const bool foreign = cluster_.options.foreign.has_value();
@@ -280,7 +281,7 @@ Task<> Supervisor::start() {
 }
 
 Result<void> Supervisor::read_wanted_nodes() {
-    TRY(const std::string text, read_file(data_.wanted_nodes_file()));
+    TRY(const std::string text, read_file(data_.taken_nodes_file()));
     ClusterOptions wanted = cluster_.options;
     TRY_VOID(parse_nodes(text, wanted));
     TRY_VOID(check_resize(cluster_.options, wanted, "end it first"));
@@ -289,11 +290,15 @@ Result<void> Supervisor::read_wanted_nodes() {
 }
 
 void Supervisor::take_wanted_nodes() {
-    if (!path_exists(data_.wanted_nodes_file())) return;
+    std::error_code ignored;
+    fs::rename(data_.wanted_nodes_file(), data_.taken_nodes_file(), ignored);
+    if (!path_exists(data_.taken_nodes_file())) return;
     if (const auto read = read_wanted_nodes(); !read) log_.error("the nodes stay as they are", {{"error", read.error().message}});
 }
 
-void Supervisor::resize() { children_.spawn(apply_wanted_nodes()); }
+void Supervisor::resize() {
+    if (!stop_.is_set()) children_.spawn(apply_wanted_nodes());
+}
 
 Task<> Supervisor::apply_wanted_nodes() {
     CO_TRY(const auto permit, co_await changing_.acquire());
@@ -311,13 +316,17 @@ Task<> Supervisor::converge() {
     HostLinks links(processes_, data_, cluster_);
     CO_TRY_VOID(co_await links.ensure());
     std::vector<Task<>> nodes;
+    std::vector<std::string> names;
     for (const NodeHost& node : cluster_.nodes(data_)) {
-        if (up_.insert(node.name).second)
-            nodes.push_back(step("node " + node.name + (cluster_.options.foreign ? " joined" : " Ready"), bring_up(node)));
+        if (!up_.insert(node.name).second) continue;
+        names.push_back(node.name);
+        nodes.push_back(step("node " + node.name + (cluster_.options.foreign ? " joined" : " Ready"), bring_up(node)));
     }
     CO_TRY(auto results, co_await when_all(std::move(nodes)));
+    for (std::size_t i = 0; i < names.size(); ++i)
+        if (!results[i]) CO_TRY_VOID(co_await forget(names[i]));  // the next change tries it again
     std::error_code ignored;
-    fs::remove(data_.wanted_nodes_file(), ignored);
+    fs::remove(data_.taken_nodes_file(), ignored);
     for (auto& result : results) CO_TRY_VOID(std::move(result));
     co_return {};
 }
@@ -337,11 +346,17 @@ Task<> Supervisor::remove_node_object(std::string name) {
     co_return {};
 }
 
+Task<> Supervisor::forget(std::string host) {
+    up_.erase(host);
+    const auto found = hosts_.find(host);
+    if (found == hosts_.end()) co_return {};
+    const std::unique_ptr<Scope> scope = std::move(found->second);
+    hosts_.erase(found);
+    co_return co_await scope->close();
+}
+
 Task<> Supervisor::remove_host(NodeHost node) {
-    if (const auto found = hosts_.find(node.name); found != hosts_.end()) {
-        CO_TRY_VOID(co_await found->second->close());
-        hosts_.erase(node.name);
-    }
+    CO_TRY_VOID(co_await forget(node.name));
     CO_TRY_VOID(co_await (node.is_windows() ? end_process(node.name + "/winhost", 45s) : end_process(node.name + "/agent", 5s)));
     CO_TRY_VOID(co_await clean_up_host(loop_, processes_, data_, node));
     CO_TRY_VOID(co_await end_process(node.name + "/containerd", 5s));
@@ -350,7 +365,6 @@ Task<> Supervisor::remove_host(NodeHost node) {
     CO_TRY_VOID(co_await links.remove_host(node));
     CO_TRY_VOID(co_await remove_node_object(node.name));
     cluster_.host_numbers.erase(node.name);
-    up_.erase(node.name);
     co_return cluster_.save(data_);
 }
 

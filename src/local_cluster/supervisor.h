@@ -42,6 +42,8 @@ private:
     Task<> converge();
     Task<> apply_wanted_nodes();
     Task<> remove_host(NodeHost node);
+    /// Keeps its processes running no longer; they go on.
+    Task<> forget(std::string host);
     /// DELETE of the Node object; success where it is not there.
     Task<> remove_node_object(std::string name);
     /// Of what keeps the processes of one host running.
@@ -68,7 +70,8 @@ private:
     const DataDir& data_;
     Cluster cluster_;
     node_join::Pki pki_;
-    node_join::KeyPair identity_;  ///< what the API knows the supervisor by: it waits for nodes and makes bootstrap tokens, no more
+    node_join::KeyPair
+        identity_;  ///< what the API knows the supervisor by: it waits for nodes, removes them and makes bootstrap tokens, no more
     ProgressReport& report_;
     Logger log_;
     Scope children_;                                       ///< the server, and changes of the nodes

@@ -1,5 +1,6 @@
 """Nodes of a running cluster come and go: `porthole up` with other --nodes."""
 
+import fcntl
 import json
 import re
 import unittest
@@ -44,7 +45,7 @@ class Resize(ClusterCase):
         self.kubectl("rollout", "status", "deployment/web", "--timeout=90s")
         uid = self.get("node", "linux-2", namespaced=False)["metadata"]["uid"]
         said = self.up("linux=1,windows=1").stdout
-        self.assertRegex(said, r"node linux-2 drained.*")
+        self.assertRegex(said, r"nodes linux-2, windows-2 drained.*")
         self.assertEqual(self.nodes(), {"linux-1": "True", "windows-1": "True"})
         self.kubectl("rollout", "status", "deployment/web", "--timeout=90s")
         pods = json.loads(self.kubectl("get", "pods", "-l", "app=web", "-o", "json"))["items"]
@@ -69,6 +70,27 @@ class Resize(ClusterCase):
         self.assertFalse(self.get("node", "linux-2", namespaced=False)["spec"].get("unschedulable", False))
         self.assertEqual(condition(self.get("pod", "alone"), "Ready"), "True")
         self.kubectl("delete", "pod", "alone", "--wait=true", "--grace-period=1")
+
+    def test_what_was_asked_of_an_earlier_supervisor_does_not_count(self):
+        self.up("linux=2,windows=1")
+        self.cluster.down()
+        (self.cluster.data / "nodes.wanted").write_text("linux=1")
+        self.up("linux=2,windows=1")
+        self.assertEqual(self.nodes(), {"linux-1": "True", "linux-2": "True", "windows-1": "True"})
+        volumes = self.cluster.data / "nodes/linux-2/kubelet/local-volumes"
+        volumes.mkdir(exist_ok=True)
+        (volumes / "someones").mkdir()
+        self.cluster.down()
+        refused = self.cluster.porthole("up", "--detach", "--nodes", "linux=1,windows=1", check=False)
+        self.assertIn("the data of claims are on linux-2, which would be removed", refused.stderr)
+        (volumes / "someones").rmdir()
+        self.up("linux=1,windows=1")
+
+    def test_a_second_up_does_not_get_in_between(self):
+        with open(self.cluster.data / "up.lock") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            refused = self.cluster.porthole("up", "--detach", "--nodes", "linux=2,windows=1", check=False)
+        self.assertIn("another `porthole up` starts or changes this cluster; try again when it has ended", refused.stderr)
 
     def test_other_changes_are_refused_with_the_remedy(self):
         refused = self.cluster.porthole("up", "--detach", "--nodes", "linux=1,windows=1:2019", check=False)

@@ -105,7 +105,9 @@ def main():
     parser.add_argument("--files", type=pathlib.Path, required=True)
     words = parser.parse_args()
     made_of = [path for folder in (HERE, HERE / "shell", HERE / "shell/sh", HERE / "shell/nc") for path in sorted(folder.iterdir()) if path.is_file()]
-    stamp, mark = image_archive.sha256(b"".join(path.read_bytes() for path in made_of)), words.output.with_suffix(".stamp")
+    made_of += [path for path in sorted(words.files.rglob("*")) if path.is_file()]
+    names = " ".join(source.kept.name for source in (AGNHOST, HOSTNAME, *SHELL, CURL, NGINX)).encode()
+    stamp, mark = image_archive.sha256(names + b"".join(path.read_bytes() for path in made_of)), words.output.with_suffix(".stamp")
     if not words.output.exists() or not mark.exists() or mark.read_text() != stamp:
         sources.CACHE.mkdir(parents=True, exist_ok=True)
         for source in (AGNHOST, HOSTNAME, *SHELL, CURL, NGINX):

@@ -43,7 +43,9 @@ Task<> Daemon::run() {
     CO_TRY_VOID(co_await nodes_.core().wait_for_sync());
     for (;;) {
         wake_.reset();
+        was_making_ = false;
         const auto done = co_await reconcile();
+        if (!was_making_) making_since_.reset();
         if (is_cancelled(done)) co_return done.error();
         if (making_since_ && context_.loop.now() - *making_since_ >= options_.network_patience)
             co_return Error(Reason::Timeout, "the HNS network " + options_.network.name + " could not be created: " + done.error().message);
@@ -77,10 +79,7 @@ Task<> Daemon::reconcile() {
     const auto self = nodes_.find({"", options_.node_name});
     if (!self) co_return Error(Reason::NotFound, "the node " + options_.node_name + " is not in the API yet; its kubelet registers it");
     const auto lease = lease_of(*self);
-    if (!lease) {
-        making_since_.reset();
-        co_return what_is_missing(*self);
-    }
+    if (!lease) co_return what_is_missing(*self);
     CO_TRY_VOID(check_back_ends());
     if (subnet_ != lease->subnet) {
         network_ =
@@ -100,8 +99,8 @@ Task<> Daemon::reconcile() {
 
 Task<> Daemon::ensure_network() {
     const auto made = co_await network_->ensure();
-    if (made) making_since_.reset();
     if (made || is_cancelled(made)) co_return made;
+    was_making_ = true;
     if (!making_since_) making_since_ = context_.loop.now();
     context_.log.info(
         "Waiting for the Network to be created",

@@ -38,7 +38,7 @@ struct DaemonOptions {
     std::string cni_config_file;  ///< "": not written by this program
     std::vector<IpPrefix> service_prefixes;
     std::string cluster_dns = "10.96.0.10", cluster_domain = "cluster.local";
-    Duration check_interval = std::chrono::seconds(10);  ///< between looks at what the host really has
+    Duration check_interval = std::chrono::seconds(10);   ///< between looks at what the host really has
     Duration network_patience = std::chrono::minutes(2);  ///< of attempts to make a network that was not there yet
 };
 
@@ -80,6 +80,7 @@ private:
     Event wake_;
     bool ready_ = false;
     std::optional<MonotonicTime> making_since_;  ///< of a network that is not there
+    bool was_making_ = false;                    ///< the last attempt came as far as that
 };
 
 }  // namespace porthole::cni::flannel

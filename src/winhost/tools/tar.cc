@@ -107,9 +107,10 @@ void write_header(HANDLE out, const std::string& name, char type, std::uint64_t 
 /// The name in an archive: with slashes, without drive, leading slashes and "./"; "." for nothing else.
 std::string archive_name(std::string path) {
     std::replace(path.begin(), path.end(), '\\', '/');
-    if (path.size() > 1 && path[1] == ':') path.erase(0, 2);
     for (;;) {
-        if (path.starts_with('/'))
+        if (path.size() > 1 && path[1] == ':')
+            path.erase(0, 2);
+        else if (path.starts_with('/'))
             path.erase(0, 1);
         else if (path.starts_with("./"))
             path.erase(0, 2);
@@ -340,7 +341,7 @@ Options read_options(int count, wchar_t** words) {
                 if (!SetCurrentDirectoryW(folder.c_str())) give_up("could not chdir to '" + to_utf8(folder) + "'");
             } else if (letter == L'v') {
                 options.verbose = true;
-            } else if (letter != L'm' && letter != L'p' && letter != L'o' && letter != L'k') {
+            } else if (letter != L'm' && letter != L'p' && letter != L'o') {
                 give_up("Option -" + to_utf8(std::wstring(1, letter)) + " is not supported on an emulated host");
             }
         }
