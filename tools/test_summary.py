@@ -7,16 +7,22 @@ failed or nothing ran.
 """
 
 import pathlib
+import re
 import sys
 import textwrap
 import xml.etree.ElementTree as xml
 
 
-LINES = 15  # of a failure's text: the last ones, which of a traceback say what was wrong
+LINES = 15  # of a failure's text
+RAISED = re.compile(r"\s*\w+(\.\w+)*(Error|Exception|Expired): ")
 
 
 def excerpt(text):
-    return "\n".join(line[:300] for line in text.strip().splitlines()[-LINES:])
+    """What the last exception of a traceback says; where there is none, the end."""
+    lines = text.strip().splitlines()
+    raised = [number for number, line in enumerate(lines) if RAISED.match(line)]
+    start = raised[-1] if raised else max(0, len(lines) - LINES)
+    return "\n".join(line[:300] for line in lines[start:start + LINES])
 
 
 class Totals:

@@ -34,6 +34,12 @@ class TestSummary(unittest.TestCase):
         self.assertIn("line 29\n    why", failed[0])
         self.assertNotIn("line 5\n", failed[0])
 
+    def test_of_a_traceback_the_exception_is_told(self):
+        text = "Traceback\n  raise\nAssertionError: too late\n" + "\n".join(f"NAME {number}" for number in range(30))
+        _, failed, _ = self.totals(task_test=GTEST.replace("where\nwhy", text))
+        self.assertIn("Task.Fails\n    AssertionError: too late\n    NAME 0\n", failed[0])
+        self.assertNotIn("NAME 29", failed[0])
+
     def test_half_written_file_counts_as_a_failed_program(self):
         passed, failed, _ = self.totals(task_test=GTEST[:50], ctest=CTEST)
         self.assertEqual((passed, len(failed)), (0, 2))
