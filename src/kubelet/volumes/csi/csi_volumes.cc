@@ -572,18 +572,8 @@ Task<> CsiVolumes::tear_down_mount(std::string uid, std::string name, VolumeServ
     const std::shared_ptr<Entry> entry = add_holder(*data, false, user);
     CO_TRY(const auto permit, co_await entry->lock.acquire());
     published_.erase(user);
-    csi::NodeUnpublishVolumeRequest request;
-    request.volume_id = data->handle;
-    request.target_path = target;
-    auto unpublished = co_await services_.drivers.call(data->driver, csi::Node::NodeUnpublishVolume, std::move(request));
-    if (!unpublished) {
-        if (is_cancelled(unpublished)) co_return std::move(unpublished).error();
-        co_return std::move(unpublished)
-            .error()
-            .with_context(failed("UnmountVolume.TearDown", name) + "kubernetes.io/csi: Unmounter.TearDownAt failed");
-    }
-    // Drivers that do not clean up after themselves leave the mount.
-    CO_TRY_VOID(services.mounter.unmount(target));
+    CO_TRY_VOID(co_await unpublish(*data, target, failed("UnmountVolume.TearDown", name) + "kubernetes.io/csi: Unmounter.TearDownAt failed",
+                                   services));
     if (entry->holders.size() == 1) {
         entry->is_staged = false;  // whatever comes of it
         if (!data->is_ephemeral) CO_TRY_VOID(co_await unstage(*data, false));
@@ -603,17 +593,9 @@ Task<> CsiVolumes::tear_down_device(std::string uid, std::string name, VolumeSer
     const std::shared_ptr<Entry> entry = add_holder(*data, true, user);
     CO_TRY(const auto permit, co_await entry->lock.acquire());
     published_.erase(user);
-    csi::NodeUnpublishVolumeRequest request;
-    request.volume_id = data->handle;
-    request.target_path = target;
-    auto unpublished = co_await services_.drivers.call(data->driver, csi::Node::NodeUnpublishVolume, std::move(request));
-    if (!unpublished) {
-        if (is_cancelled(unpublished)) co_return std::move(unpublished).error();
-        co_return std::move(unpublished)
-            .error()
-            .with_context(failed("UnmapVolume.UnmapPodDevice", name) + "kubernetes.io/csi: blockMapper.unpublishVolumeForBlock failed");
-    }
-    CO_TRY_VOID(services.mounter.unmount(target));
+    CO_TRY_VOID(co_await unpublish(
+        *data, target, failed("UnmapVolume.UnmapPodDevice", name) + "kubernetes.io/csi: blockMapper.unpublishVolumeForBlock failed",
+        services));
     CO_TRY_VOID(remove_empty(services_.files, target));
     const bool is_last = entry->holders.size() == 1;
     if (is_last) {
@@ -630,6 +612,17 @@ Task<> CsiVolumes::tear_down_device(std::string uid, std::string name, VolumeSer
     entry->holders.erase(user);
     remove_user(key, user);
     co_return {};
+}
+
+Task<> CsiVolumes::unpublish(CsiVolumeData data, std::string target, std::string failure, VolumeServices& services) {
+    csi::NodeUnpublishVolumeRequest request;
+    request.volume_id = data.handle;
+    request.target_path = target;
+    auto unpublished = co_await services_.drivers.call(data.driver, csi::Node::NodeUnpublishVolume, std::move(request));
+    if (is_cancelled(unpublished)) co_return std::move(unpublished).error();
+    if (!unpublished) co_return std::move(unpublished).error().with_context(failure);
+    // Drivers that do not clean up after themselves leave the mount.
+    co_return services.mounter.unmount(target);
 }
 
 /// The last pod has gone.

@@ -130,6 +130,8 @@ private:
 
     Task<> tear_down_mount(std::string uid, std::string name, VolumeServices& services);
     Task<> tear_down_device(std::string uid, std::string name, VolumeServices& services);
+    /// `failure`: what an error begins with.
+    Task<> unpublish(CsiVolumeData data, std::string target, std::string failure, VolumeServices& services);
     Task<> unstage(CsiVolumeData data, bool is_block);
 
     std::string pod_folder(const std::string& uid, bool is_block) const;
