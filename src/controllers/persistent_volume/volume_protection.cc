@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "controllers/persistent_volume/claims_of.h"
+#include "controllers/persistent_volume/ephemeral_volumes.h"
 #include "objects/owners.h"
 
 namespace porthole::controllers {
@@ -14,7 +15,20 @@ namespace {
 constexpr const char* ClaimFinalizer = "kubernetes.io/pvc-protection";
 constexpr const char* VolumeFinalizer = "kubernetes.io/pv-protection";
 
-bool has_ended(const api::core::v1::Pod& pod) { return pod.status.phase == "Succeeded" || pod.status.phase == "Failed"; }
+/// Its kubelet has let go of it, or it was deleted by force: only finalizers keep it.
+bool is_shut_down(const api::core::v1::Pod& pod) {
+    return pod.metadata.deletion_timestamp && pod.metadata.deletion_grace_period_seconds == 0;
+}
+
+/// A pod without a node does not: neither scheduler nor kubelet lets it start with a claim that is being deleted.
+bool uses(const api::core::v1::Pod& pod, const api::core::v1::PersistentVolumeClaim& claim) {
+    if (pod.spec.node_name.empty()) return false;
+    return std::ranges::any_of(pod.spec.volumes, [&](const api::core::v1::Volume& volume) {
+        if (volume.persistent_volume_claim) return volume.persistent_volume_claim->claim_name == claim.metadata.name;
+        return volume.ephemeral && !is_shut_down(pod) && ephemeral_claim_name(pod, volume) == claim.metadata.name &&
+               objects::is_controlled_by(claim.metadata, pod.metadata.uid);
+    });
+}
 
 bool is_held(const api::meta::v1::ObjectMeta& metadata, const char* finalizer) {
     return metadata.deletion_timestamp && objects::has_finalizer(metadata, finalizer);
@@ -43,15 +57,10 @@ ClaimProtection::ClaimProtection(Context& context)
 }
 
 Task<bool> ClaimProtection::is_used(const Claim& claim) {
-    const std::string key = client::key_of(claim).text();
-    const auto uses = [&](const Pod& pod) {
-        const auto used = claims_of(pod);
-        return !has_ended(pod) && std::ranges::find(used, key) != used.end();
-    };
-    for (const auto& pod : by_claim_.find(key))
-        if (!has_ended(*pod)) co_return true;
+    for (const auto& pod : by_claim_.find(client::key_of(claim).text()))
+        if (uses(*pod, claim)) co_return true;
     CO_TRY(const auto live, co_await client_.list<Pod>({.namespace_ = claim.metadata.namespace_}));
-    co_return std::ranges::any_of(live.items, uses);
+    co_return std::ranges::any_of(live.items, [&](const Pod& pod) { return uses(pod, claim); });
 }
 
 Task<Requeue> ClaimProtection::reconcile(client::NamespacedName key) {

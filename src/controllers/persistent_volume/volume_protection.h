@@ -3,7 +3,7 @@
 
 namespace porthole::controllers {
 
-/// Removes the finalizer of a deleted claim once no pod that has not ended uses it.
+/// Removes the finalizer of a deleted claim once no pod that was bound to a node uses it. A pod that has ended does until it is deleted.
 class ClaimProtection final : public client::Controller {
 public:
     static constexpr const char* Account = "pvc-protection-controller";

@@ -16,12 +16,13 @@ struct VolumeProtectionTest : SimWorld {
         claim.metadata.finalizers = {"kubernetes.io/pvc-protection"};
         api.put(claim);
     }
-    void put_pod(const std::string& name, const std::string& claim) {
+    void put_pod(const std::string& name, const std::string& claim, const std::string& node = "n") {
         Pod pod;
         pod.metadata.namespace_ = "ns";
         pod.metadata.name = name;
         pod.spec.volumes.emplace_back().name = "v";
         pod.spec.volumes[0].persistent_volume_claim.emplace().claim_name = claim;
+        pod.spec.node_name = node;
         pod.status.phase = "Running";
         api.put(pod);
     }
@@ -36,7 +37,7 @@ struct VolumeProtectionTest : SimWorld {
     }
 };
 
-TEST_F(VolumeProtectionTest, AClaimStaysUntilItsLastPodHasEnded) {
+TEST_F(VolumeProtectionTest, AClaimStaysUntilItsLastPodIsDeleted) {
     put_claim("used");
     put_claim("idle");
     put_pod("p", "used");
@@ -47,7 +48,18 @@ TEST_F(VolumeProtectionTest, AClaimStaysUntilItsLastPodHasEnded) {
     EXPECT_FALSE(is_held("idle"));
     set_phase({"ns", "p"}, "Succeeded");
     pass(1s);
+    EXPECT_TRUE(is_held("used")) << "a pod that has ended may be looked into";
+    api.erase<Pod>({"ns", "p"});
+    pass(1s);
     EXPECT_FALSE(is_held("used"));
+}
+
+TEST_F(VolumeProtectionTest, APodWithoutANodeHoldsNoClaim) {
+    put_claim("wanted");
+    put_pod("p", "wanted", "");
+    run<ClaimProtection>();
+    start_deleting<PersistentVolumeClaim>({"ns", "wanted"});
+    EXPECT_FALSE(is_held("wanted"));
 }
 
 TEST_F(VolumeProtectionTest, AVolumeStaysWhileAClaimHasIt) {

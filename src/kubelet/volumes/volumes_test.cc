@@ -482,6 +482,11 @@ TEST_F(VolumesTest, ClaimsLeadToTheirVolume) {
     const auto result = mounts(spec);
     ASSERT_TRUE(result) << result.error().message;
     EXPECT_EQ((*result)[0].host_path, "/disks/1");
+    api.change<core::PersistentVolumeClaim>({"ns", "data"}, [&](auto& c) {
+        c.metadata.finalizers = {"kubernetes.io/pvc-protection"};
+        c.metadata.deletion_timestamp = Timestamp(loop.wall_now());
+    });
+    EXPECT_THAT(mounts(spec).error().message, HasSubstr("error processing PVC ns/data: PVC is being deleted"));
 }
 
 /// Remembers images by path, and how large their file system is.
@@ -545,7 +550,8 @@ struct LocalVolumesTest : VolumesTest {
         return mounted ? mounted->at("v").path : mounted.error().message;
     }
     VolumeManager on(LocalVolumes& volumes) {
-        return {{loop, random, files, pool, mounter, objects, tokens, client, events, nullptr, &volumes}, Logger(make_null_sink(), ""), "/k"};
+        return {
+            {loop, random, files, pool, mounter, objects, tokens, client, events, nullptr, &volumes}, Logger(make_null_sink(), ""), "/k"};
     }
 
     core::PersistentVolume volume;
@@ -578,10 +584,10 @@ TEST_F(LocalVolumesTest, ArePlainDirectoriesWhereTheSystemHasNoMeans) {
 TEST_F(LocalVolumesTest, AreNotMadeWithoutTheSizeThatIsRequired) {
     put_volume();
     disks.problem = "no loop devices";
-    EXPECT_EQ(
-        path(linux_node),
-        "MountVolume.SetUp failed for volume \"pvc-1\" : the size of the volume cannot be enforced: no loop devices. A StorageClass with the "
-        "parameter sizeEnforcement: BestEffort does without");
+    EXPECT_EQ(path(linux_node),
+              "MountVolume.SetUp failed for volume \"pvc-1\" : the size of the volume cannot be enforced: no loop devices. A StorageClass "
+              "with the "
+              "parameter sizeEnforcement: BestEffort does without");
     volume.spec.csi->volume_attributes["sizeEnforcement"] = "Required";
     api.put(volume);
     EXPECT_THAT(path(windows_node),

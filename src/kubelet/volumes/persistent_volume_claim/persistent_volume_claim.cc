@@ -31,6 +31,9 @@ public:
         if (request.volume.ephemeral && !owned_by(claim, *request.pod))
             co_return Error(Reason::BadRequest,
                             "PVC " + key.text() + " was not created for pod " + pod_key(*request.pod) + " (pod is not owner)");
+        // Its protection waits only for pods that the scheduler had bound before.
+        if (claim.metadata.deletion_timestamp)
+            co_return Error(Reason::BadRequest, "error processing PVC " + key.text() + ": PVC is being deleted");
         if (claim.status.phase != "Bound" || claim.spec.volume_name.empty())
             co_return Error(Reason::BadRequest, "error processing PVC " + key.text() + ": PVC is not bound");
         CO_TRY(const auto volume, co_await services.client.get<core::PersistentVolume>({"", claim.spec.volume_name}));
