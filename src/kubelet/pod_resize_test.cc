@@ -108,6 +108,7 @@ TEST_F(KubeletTest, AResizeIsCompletedOnlyOnceTheContainersRunWithIt) {
     runtime.exit("p", "b", 1);
     loop.advance(20s);
     EXPECT_THAT(events("ResizeCompleted"), IsEmpty()) << "the containers are not there";
+    EXPECT_NE(objects::find_condition(pod("p").status.conditions, "PodResizeInProgress"), nullptr);
     runtime.fault = nullptr;
     ASSERT_TRUE(until([&] { return runtime.running("p").size() == 2; }, 60s));
     loop.advance(2s);

@@ -177,7 +177,8 @@ void PodWorker::add_resize_conditions(core::PodStatus& status) const {
     };
     show("PodResizePending", resize_pending_.has_value(), resize_pending_ ? resize_pending_->reason : "",
          resize_pending_ ? resize_pending_->message : "");
-    show("PodResizeInProgress", has_resize_ahead(), resize_error_.empty() ? "" : "Error", resize_error_);
+    show("PodResizeInProgress", has_resize_ahead() || (resizing_ && !termination_ && awaits_restart()),
+         resize_error_.empty() ? "" : "Error", resize_error_);
 }
 
 bool PodWorker::has_resize_ahead() const {
