@@ -49,6 +49,20 @@ class CheckHeaders(unittest.TestCase):
         self.write("src/base/size.h", "#pragma once\nusing Size = unsigned;\n")
         self.assertIn("2 headers, 2 compiled", self.check().stdout)
 
+    def test_parts_together_have_every_header(self):
+        source = self.root / "src"
+        headers = sorted(source.rglob("*.h"))
+        parts = [check_headers.select_part(headers, source, part, 3, set()) for part in range(3)]
+        self.assertEqual(sorted(sum(parts, [])), headers)
+
+    def test_a_part_has_what_changed_lately(self):
+        self.write("src/base/lid.h", "#pragma once\nstruct Lid { Size size; };\n")
+        git = ["git", "-C", self.root, "-c", "user.name=a", "-c", "user.email=a@example.com"]
+        for command in (["init", "-q"], ["add", "src"], ["commit", "-q", "-m", "all"]):
+            subprocess.run([*git, *command], check=True)
+        for part in range(3):
+            self.assertIn("lid.h does not compile alone", self.check("--part", f"{part}/3").stdout)
+
     def test_precompiled_headers_count_as_included(self):
         self.write("src/base/label.h", "#pragma once\nstruct Label { std::string text; };\n")
         self.assertIn("1 failed", self.check().stdout)
