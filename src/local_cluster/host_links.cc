@@ -45,13 +45,19 @@ Task<> HostLinks::ip_batch(std::string network_namespace, std::string lines, boo
     co_return {};
 }
 
-Task<std::set<std::string>> HostLinks::links_in(std::string network_namespace) {
+Task<std::string> HostLinks::show(std::string network_namespace, std::vector<std::string> what) {
     Command command{.arguments = ip_in(network_namespace)};
-    command.arguments.insert(command.arguments.end(), {"-brief", "link"});
-    CO_TRY(const CommandOutput result, co_await processes_.run(std::move(command)));
+    command.arguments.push_back("-brief");
+    command.arguments.insert(command.arguments.end(), what.begin(), what.end());
+    CO_TRY(CommandOutput result, co_await processes_.run(std::move(command)));
     if (result.exit_code != 0) co_return Error(Reason::Io, "reading the hosts' network: " + result.errors);
+    co_return std::move(result.output);
+}
+
+Task<std::set<std::string>> HostLinks::links_in(std::string network_namespace) {
+    CO_TRY(const std::string output, co_await show(std::move(network_namespace), {"link"}));
     std::set<std::string> names;
-    std::istringstream lines(result.output);
+    std::istringstream lines(output);
     for (std::string line; std::getline(lines, line);) names.insert(line.substr(0, line.find_first_of("@ ")));
     co_return names;
 }
@@ -101,8 +107,10 @@ Task<> HostLinks::ensure_addresses() {
     const std::string length = "/" + std::to_string(prefix_length(cluster_.options.node_cidr));
     for (const NodeHost& node : cluster_.nodes(data_)) {
         if (node.network_namespace.empty()) continue;
-        CO_TRY_VOID(co_await ip_batch(node.network_namespace, "link set lo up\naddr replace " + node.address + length +
-                                                                  " dev eth0\nlink set eth0 up\nroute replace default via " +
+        // An emulated host's virtual switch has taken the address from eth0, and keeps it for the host that is started again.
+        CO_TRY(const std::string there, co_await show(node.network_namespace, {"address", "show", "to", node.address}));
+        const std::string add = there.empty() ? "addr add " + node.address + length + " dev eth0\n" : "";
+        CO_TRY_VOID(co_await ip_batch(node.network_namespace, "link set lo up\n" + add + "link set eth0 up\nroute replace default via " +
                                                                   cluster_.server_address() + "\n"));
     }
     co_return {};

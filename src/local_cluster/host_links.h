@@ -1,6 +1,7 @@
 #pragma once
 #include <set>
 #include <string>
+#include <vector>
 
 #include "local_cluster/cluster.h"
 #include "runtime/processes/process.h"
@@ -38,6 +39,8 @@ private:
     Task<> ensure_addresses();
     /// Runs lines of `ip -batch` in the namespace ("" for the machine's); stops at the first that fails unless `force`.
     Task<> ip_batch(std::string network_namespace, std::string lines, bool force = false);
+    /// What `ip -brief WHAT` prints there.
+    Task<std::string> show(std::string network_namespace, std::vector<std::string> what);
     Task<std::set<std::string>> links_in(std::string network_namespace);
 
     ProcessRunner& processes_;
