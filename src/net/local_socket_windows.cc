@@ -1,6 +1,7 @@
 // clang-format off: winsock2.h, which Asio reads, has to come before windows.h
 #include "net/asio_socket.h"
 #include "net/socket.h"
+#include "net/unix_socket_windows.h"
 
 #include <boost/asio/windows/overlapped_ptr.hpp>
 #include <boost/asio/windows/stream_handle.hpp>
@@ -14,6 +15,12 @@ namespace {
 
 using Pipe = asio::windows::stream_handle;
 using PipePointer = std::shared_ptr<Pipe>;
+
+/// `\\.\pipe\name`, also with slashes; anything else is a Unix socket's path.
+bool is_pipe(std::string_view path) {
+    const auto separator = [&](std::size_t at) { return path[at] == '\\' || path[at] == '/'; };
+    return path.size() > 9 && separator(0) && separator(1) && path[2] == '.' && separator(3);
+}
 
 constexpr DWORD BufferSize = 64 << 10;
 constexpr Duration BusyWait = std::chrono::milliseconds(20);  // between attempts while all instances of a pipe are taken
@@ -186,12 +193,14 @@ private:
 }  // namespace
 
 Result<std::unique_ptr<Listener>> Listener::local(AsioLoop& loop, const std::string& path) {
+    if (!is_pipe(path)) return listen_unix(loop, path);
     auto listener = std::make_unique<PipeListener>(loop, to_wide(path));
     TRY_VOID(listener->open(true));
     return listener;
 }
 
 Task<std::unique_ptr<ByteStream>> connect_local(AsioLoop& loop, std::string path) {
+    if (!is_pipe(path)) co_return co_await connect_unix(loop, std::move(path));
     const std::wstring wide = to_wide(path);
     for (int attempt = 0; attempt < BusyAttempts; ++attempt) {
         const HANDLE handle = CreateFileW(wide.c_str(), GENERIC_READ | GENERIC_WRITE, 0, nullptr, OPEN_EXISTING,
