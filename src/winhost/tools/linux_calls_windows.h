@@ -30,10 +30,12 @@ constexpr int NoFollow = 0400000, PathOnly = 010000000;  // flags of open()
 constexpr int NoSignal = 0x4000;                         // of send()
 constexpr int ShutWrite = 1, ShutBoth = 2;
 
+/// Linux' sockaddr_un.
 struct UnixAddress {
     std::uint16_t family = Unix;
     char path[108] = {};
 };
+/// Linux' sockaddr_in.
 struct InternetAddress {
     std::uint16_t family = Internet, port = 0;  ///< this and what follows in the order of the network
     std::uint32_t address = 0;

@@ -18,7 +18,7 @@ namespace porthole::winhost {
 ///
 /// A program's socket is one of Wine's on loopback. This class joins it to a Unix socket of Linux, so that programs in other containers,
 /// and on the host, which have networks of their own, meet by a path. Where Windows has one file, there are two: an empty one at the path,
-/// which programs see and delete, and beside it the socket, ".<name>.socket", which Wine cannot show. Threads of this process carry the
+/// which programs see and delete, and next to it the socket, ".<name>.socket", which Wine cannot show. Threads of this process carry the
 /// bytes.
 ///
 /// On loopback, others of the same network could connect in place of our threads: a listener has a random address of 127.0.0.0/8 and port,
