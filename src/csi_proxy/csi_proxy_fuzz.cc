@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                         v1::Filesystem::CreateSymlink.path,
                                         v1::Filesystem::IsSymlink.path,
                                         v1::Disk::PartitionDisk.path,
-                                        v1::Disk::SetAttachState.path,
+                                        v1::Disk::SetDiskState.path,
                                         v1::Volume::MountVolume.path,
                                         v1::Volume::ResizeVolume.path,
                                         v1::Volume::GetVolumeIDFromTargetPath.path,

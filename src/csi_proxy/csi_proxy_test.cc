@@ -98,21 +98,22 @@ TEST_F(CsiProxyTest, TellsDisksByPlaceAndName) {
         {.number = 3, .location = "Integrated"}};
     const auto locations = host.call(Disk::ListDiskLocations, {}).value().disk_locations;
     ASSERT_EQ(locations.size(), 1U);
-    EXPECT_EQ(locations.at("0").adapter + "/" + locations.at("0").target + "/" + locations.at("0").lun_id, "1/2/4");
+    const DiskLocation& location = locations[0].value;
+    EXPECT_EQ(location.adapter + "/" + location.target + "/" + location.lun_id, "1/2/4");
     const auto ids = host.call(Disk::ListDiskIDs, {}).value().disk_ids;
-    EXPECT_EQ(ids.at("0").identifiers.at("page83"), "60");
-    EXPECT_EQ(ids.at("0").identifiers.at("serialNumber"), "abc");
-    EXPECT_TRUE(ids.at("3").identifiers.empty());
+    ASSERT_EQ(ids.size(), 2U);
+    EXPECT_EQ(ids[0].value.page83, "60");
+    EXPECT_EQ(ids[0].value.serial_number, "abc");
+    EXPECT_EQ(ids[1].key, 3U);
 }
 
 TEST_F(CsiProxyTest, PassesDisksAndVolumesOn) {
     ASSERT_TRUE(make(Staged));
-    EXPECT_TRUE(host.call(Disk::PartitionDisk, {.disk_id = "4"}));
+    EXPECT_TRUE(host.call(Disk::PartitionDisk, {.disk_number = 4}));
     EXPECT_TRUE(host.call(Disk::Rescan, {}));
-    EXPECT_TRUE(host.call(Disk::SetAttachState, {.disk_id = "4", .is_online = true}));
-    EXPECT_EQ(host.call(Disk::DiskStats, {.disk_id = "4"}).value().disk_size, 4000);
-    EXPECT_TRUE(host.call(Disk::GetAttachState, {.disk_id = "1"}).value().is_online);
-    EXPECT_EQ(host.call(Disk::PartitionDisk, {.disk_id = "4;"}).error().reason, Reason::BadRequest);
+    EXPECT_TRUE(host.call(Disk::SetDiskState, {.disk_number = 4, .is_online = true}));
+    EXPECT_EQ(host.call(Disk::GetDiskStats, {.disk_number = 4}).value().total_bytes, 4000);
+    EXPECT_TRUE(host.call(Disk::GetDiskState, {.disk_number = 1}).value().is_online);
     EXPECT_TRUE(host.call(Volume::FormatVolume, {.volume_id = VolumeId}));
     EXPECT_TRUE(host.call(Volume::MountVolume, {.volume_id = VolumeId, .target_path = Staged}));
     EXPECT_TRUE(host.call(Volume::ResizeVolume, {.volume_id = VolumeId, .size_bytes = 5}));
@@ -135,7 +136,9 @@ TEST_F(CsiProxyTest, AShareBecomesALink) {
     EXPECT_EQ(host.host.notes, (std::vector<std::string>{"map \\\\server\\share as u with p", "unmap \\\\server\\share"}));
 }
 
-TEST_F(CsiProxyTest, OlderVersionsHaveTheSameMethods) {
+TEST_F(CsiProxyTest, OtherVersionsHaveTheSameMethods) {
+    EXPECT_TRUE(host.call(Filesystem::RmdirContents, {.path = "C:\\k\\pods"}, "/v2alpha1.Filesystem/RmdirContents"));
+    EXPECT_TRUE(host.call(Smb::RemoveSmbGlobalMapping, {.remote_path = "\\\\s\\x"}, "/v1beta2.Smb/RemoveSmbGlobalMapping"));
     EXPECT_TRUE(host.call(Disk::Rescan, {}, "/v1beta3.Disk/Rescan"));
     EXPECT_TRUE(host.call(Volume::FormatVolume, {.volume_id = VolumeId}, "/v1beta3.Volume/FormatVolume"));
 }
@@ -150,17 +153,21 @@ TEST(CsiProxyHost, SaysWhatItDoesNotHave) {
 }
 
 TEST(CsiProxyHost, HasUpstreamsPipes) {
-    EXPECT_EQ(CsiProxy::pipes(), (std::vector<std::string>{"\\\\.\\pipe\\csi-proxy-filesystem-v1", "\\\\.\\pipe\\csi-proxy-disk-v1",
-                                                           "\\\\.\\pipe\\csi-proxy-disk-v1beta3", "\\\\.\\pipe\\csi-proxy-volume-v1",
-                                                           "\\\\.\\pipe\\csi-proxy-volume-v1beta3", "\\\\.\\pipe\\csi-proxy-smb-v1",
-                                                           "\\\\.\\pipe\\csi-proxy-system-v1alpha1"}));
+    std::vector<std::string> pipes = CsiProxy::pipes();
+    for (std::string& pipe : pipes) pipe = pipe.substr(std::string("\\\\.\\pipe\\csi-proxy-").size());
+    EXPECT_EQ(pipes, (std::vector<std::string>{"filesystem-v1", "filesystem-v2alpha1", "disk-v1", "disk-v1beta3", "volume-v1",
+                                               "volume-v1beta3", "smb-v1", "smb-v1beta2", "system-v1alpha1"}));
+    EXPECT_TRUE(CsiProxy::pipes().front().starts_with("\\\\.\\pipe\\csi-proxy-"));
 }
 
 TEST(CsiProxyFlags, AreUpstreams) {
-    const auto options = parse_csi_proxy_options({"-windows-service", "-kubelet-path=D:\\kubelet", "--v", "4", "-metrics-bind-address=:1"});
+    const auto options = parse_csi_proxy_options({"-windows-service", "-kubelet-path=D:\\kubelet", "--v", "4", "-metrics-bind-address=:1",
+                                                  "-working-dir=C:\\a", "-working-dir=C:\\b", "-require-privacy=false"});
     EXPECT_TRUE(options.value().windows_service);
     EXPECT_EQ(options->kubelet_path, "D:\\kubelet");
     EXPECT_EQ(options->verbosity, 4);
+    EXPECT_EQ(options->working_directories, (std::vector<std::string>{"C:\\a", "C:\\b"}));
+    EXPECT_FALSE(options->require_privacy);
     EXPECT_EQ(options->warnings.size(), 1U);
     EXPECT_EQ(parse_csi_proxy_options({"-kubelet-path=kubelet"}).error().message, "--kubelet-path: not an absolute Windows path: kubelet");
 }

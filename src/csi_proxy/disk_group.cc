@@ -31,24 +31,25 @@ public:
         methods.add(Disk::ListDiskIDs, [this](auto) { return ids(); });
         methods.add(Disk::PartitionDisk, [this](auto request) { return partition(std::move(request)); });
         methods.add(Disk::Rescan, [this](auto) { return rescan(); });
-        methods.add(Disk::DiskStats, [this](auto request) { return size(std::move(request)); });
-        methods.add(Disk::SetAttachState, [this](auto request) { return set_online(std::move(request)); });
-        methods.add(Disk::GetAttachState, [this](auto request) { return is_online(std::move(request)); });
+        methods.add(Disk::GetDiskStats, [this](auto request) { return size(std::move(request)); });
+        methods.add(Disk::SetDiskState, [this](auto request) { return set_online(std::move(request)); });
+        methods.add(Disk::GetDiskState, [this](auto request) { return is_online(std::move(request)); });
     }
 
 private:
     Result<void> check() const { return disks_ ? Result<void>() : Result<void>(not_on_this_host("disks")); }
-    Result<DiskNumber> checked(const std::string& id) const {
-        TRY_VOID(check());
-        return parse_disk(id);
-    }
 
     Task<ListDiskLocationsResponse> locations() {
         CO_TRY_VOID(check());
         CO_TRY(const auto disks, co_await disks_->list());
         ListDiskLocationsResponse response;
-        for (const Disks::Disk& disk : disks)
-            if (auto location = parse_location(disk.location)) response.disk_locations[std::to_string(disk.number)] = *std::move(location);
+        for (const Disks::Disk& disk : disks) {
+            auto location = parse_location(disk.location);
+            if (!location) continue;
+            auto& entry = response.disk_locations.emplace_back();
+            entry.key = disk.number;
+            entry.value = *std::move(location);
+        }
         co_return response;
     }
     Task<ListDiskIDsResponse> ids() {
@@ -56,15 +57,16 @@ private:
         CO_TRY(const auto disks, co_await disks_->list());
         ListDiskIDsResponse response;
         for (const Disks::Disk& disk : disks) {
-            auto& identifiers = response.disk_ids[std::to_string(disk.number)].identifiers;
-            if (!disk.unique_id.empty()) identifiers["page83"] = disk.unique_id;
-            if (!disk.serial_number.empty()) identifiers["serialNumber"] = disk.serial_number;
+            auto& entry = response.disk_ids.emplace_back();
+            entry.key = disk.number;
+            entry.value.page83 = disk.unique_id;
+            entry.value.serial_number = disk.serial_number;
         }
         co_return response;
     }
     Task<PartitionDiskResponse> partition(PartitionDiskRequest request) {
-        CO_TRY(const DiskNumber disk, checked(request.disk_id));
-        CO_TRY_VOID(co_await disks_->partition(disk));
+        CO_TRY_VOID(check());
+        CO_TRY_VOID(co_await disks_->partition(request.disk_number));
         co_return PartitionDiskResponse();
     }
     Task<RescanResponse> rescan() {
@@ -72,21 +74,21 @@ private:
         CO_TRY_VOID(co_await disks_->rescan());
         co_return RescanResponse();
     }
-    Task<DiskStatsResponse> size(DiskStatsRequest request) {
-        CO_TRY(const DiskNumber disk, checked(request.disk_id));
-        DiskStatsResponse response;
-        CO_TRY(response.disk_size, co_await disks_->size(disk));
+    Task<GetDiskStatsResponse> size(GetDiskStatsRequest request) {
+        CO_TRY_VOID(check());
+        GetDiskStatsResponse response;
+        CO_TRY(response.total_bytes, co_await disks_->size(request.disk_number));
         co_return response;
     }
-    Task<SetAttachStateResponse> set_online(SetAttachStateRequest request) {
-        CO_TRY(const DiskNumber disk, checked(request.disk_id));
-        CO_TRY_VOID(co_await disks_->set_online(disk, request.is_online));
-        co_return SetAttachStateResponse();
+    Task<SetDiskStateResponse> set_online(SetDiskStateRequest request) {
+        CO_TRY_VOID(check());
+        CO_TRY_VOID(co_await disks_->set_online(request.disk_number, request.is_online));
+        co_return SetDiskStateResponse();
     }
-    Task<GetAttachStateResponse> is_online(GetAttachStateRequest request) {
-        CO_TRY(const DiskNumber disk, checked(request.disk_id));
-        GetAttachStateResponse response;
-        CO_TRY(response.is_online, co_await disks_->is_online(disk));
+    Task<GetDiskStateResponse> is_online(GetDiskStateRequest request) {
+        CO_TRY_VOID(check());
+        GetDiskStateResponse response;
+        CO_TRY(response.is_online, co_await disks_->is_online(request.disk_number));
         co_return response;
     }
 

@@ -8,7 +8,7 @@ using namespace api::csiproxy::v1;
 class FilesystemGroup {
 public:
     FilesystemGroup(GroupContext context, net::GrpcHandler& grpc) : context_(context) {
-        Methods methods(grpc, {});
+        Methods methods(grpc, {"v2alpha1"});
         methods.add(Filesystem::PathExists, [this](auto request) { return exists(std::move(request)); });
         methods.add(Filesystem::Mkdir, [this](auto request) { return make(std::move(request)); });
         methods.add(Filesystem::Rmdir, [this](auto request) { return remove(std::move(request)); });

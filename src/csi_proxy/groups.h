@@ -25,7 +25,7 @@ struct GroupContext {
 /// Registers methods of one group.
 class Methods {
 public:
-    /// `packages`: those of older versions of the group whose messages are the same.
+    /// `packages`: those of other versions of the group whose messages are the same.
     Methods(net::GrpcHandler& grpc, std::vector<std::string_view> packages) : grpc_(grpc), packages_(std::move(packages)) {}
 
     template <class Method>
@@ -56,9 +56,9 @@ inline Error not_on_this_host(const char* what) {
 /// Each yields what has to live as long as `grpc` serves. One function for each line of groups.def.
 using Group = std::shared_ptr<void>;
 #define CSI_PROXY_GROUP(name, version) Group make_##name##_group(GroupContext context, net::GrpcHandler& grpc);
-#define CSI_PROXY_OLDER(name, version)
+#define CSI_PROXY_ALSO(name, version)
 #include "csi_proxy/groups.def"
 #undef CSI_PROXY_GROUP
-#undef CSI_PROXY_OLDER
+#undef CSI_PROXY_ALSO
 
 }  // namespace porthole::csi_proxy

@@ -7,7 +7,7 @@ constexpr std::uint32_t DirectoryMode = 0755;
 
 class LocalFiles final : public Files {
 public:
-    LocalFiles(FileSystem& files, std::string directory) : files_(files), directory_(std::move(directory)) {}
+    LocalFiles(FileSystem& files, const PathRules& rules) : files_(files), rules_(rules) {}
 
     Result<bool> exists(const std::string& path) override {
         TRY_VOID(check_way(path));
@@ -49,7 +49,7 @@ public:
 private:
     /// Of the directories above `path`, from the kubelet's own down.
     Result<void> check_way(const std::string& path) {
-        for (std::size_t at = directory_.size(); (at = path.find('\\', at + 1)) != path.npos;) {
+        for (std::size_t at = rules_.directory_of(path).size(); (at = path.find('\\', at + 1)) != path.npos;) {
             const std::string above = path.substr(0, at);
             const auto found = files_.link_status(above);
             if (is_not_found(found)) return {};
@@ -60,13 +60,11 @@ private:
     }
 
     FileSystem& files_;
-    std::string directory_;
+    const PathRules& rules_;
 };
 
 }  // namespace
 
-std::unique_ptr<Files> make_local_files(FileSystem& files, std::string directory) {
-    return std::make_unique<LocalFiles>(files, std::move(directory));
-}
+std::unique_ptr<Files> make_local_files(FileSystem& files, const PathRules& rules) { return std::make_unique<LocalFiles>(files, rules); }
 
 }  // namespace porthole::csi_proxy

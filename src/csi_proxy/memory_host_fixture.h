@@ -104,7 +104,7 @@ private:
 /// A proxy of a host in memory. Its kubelet's directory is C:\k.
 struct MemoryHost {
     explicit MemoryHost(bool only_files = false)
-        : proxy(pool, PathRules::create("C:\\k").value(), only_files ? Host{*files} : Host{*files, &host, &host, &host, &host}) {
+        : proxy(pool, rules, only_files ? Host{*files} : Host{*files, &host, &host, &host, &host}) {
         (void)drive.create_directories("C:\\k\\plugins", 0755);
         (void)drive.create_directories("C:\\k\\pods", 0755);
         (void)drive.create_directories("C:\\Windows", 0755);
@@ -121,7 +121,8 @@ struct MemoryHost {
     sim::SimWorkerPool pool{loop};
     MemoryDrive drive{loop};
     NotedHost host;
-    std::unique_ptr<Files> files = make_local_files(drive, "C:\\k");
+    PathRules rules = PathRules::create({"C:\\k"}).value();
+    std::unique_ptr<Files> files = make_local_files(drive, rules);
     CsiProxy proxy;
 };
 

@@ -1,7 +1,6 @@
 #include "csi_proxy/path_rules.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
 #include "base/strings.h"
@@ -47,18 +46,34 @@ Result<std::string> normal_path(const std::string& path) {
 
 }  // namespace
 
-Result<PathRules> PathRules::create(const std::string& kubelet_directory) {
-    TRY(std::string directory, normal_path(kubelet_directory));
-    if (directory.size() < 3) return refused("the kubelet's directory cannot be a whole drive: " + kubelet_directory);
-    return PathRules(std::move(directory));
+Result<PathRules> PathRules::create(const std::vector<std::string>& directories) {
+    std::vector<std::string> normal;
+    for (const std::string& one : directories) {
+        TRY(std::string directory, normal_path(one));
+        if (directory.size() < 3) return refused("a whole drive cannot be given to drivers: " + one);
+        normal.push_back(std::move(directory));
+    }
+    return PathRules(std::move(normal));
+}
+
+const std::string* PathRules::find(const std::string& path) const {
+    const auto found = std::ranges::find_if(directories_, [&](const std::string& directory) {
+        return path.size() > directory.size() && path[directory.size()] == '\\' &&
+               equal_ignoring_case(std::string_view(path).substr(0, directory.size()), directory);
+    });
+    return found == directories_.end() ? nullptr : &*found;
 }
 
 Result<std::string> PathRules::check(const std::string& path) const {
     TRY(std::string normal, normal_path(path));
-    const std::string_view start = std::string_view(normal).substr(0, directory_.size());
-    const bool below = normal.size() > directory_.size() && normal[directory_.size()] == '\\' && equal_ignoring_case(start, directory_);
-    if (!below) return refused("path: " + path + " is not within context path: " + directory_);
+    if (!find(normal)) return refused("path: " + path + " is not within context path: " + join(directories_, ", "));
     return normal;
+}
+
+const std::string& PathRules::directory_of(const std::string& path) const {
+    const std::string* directory = find(path);
+    CHECK(directory);
+    return *directory;
 }
 
 Result<void> check_share(const std::string& remote) {
@@ -83,14 +98,6 @@ Result<void> check_volume(const std::string& id) {
                       });
     if (!guid) return refused("invalid volume id: " + id.substr(0, 256));
     return {};
-}
-
-Result<std::uint32_t> parse_disk(const std::string& id) {
-    std::uint32_t number = 0;
-    const auto parsed = std::from_chars(id.data(), id.data() + id.size(), number);
-    if (id.empty() || parsed.ec != std::errc() || parsed.ptr != id.data() + id.size())
-        return refused("invalid disk id: " + id.substr(0, 64));
-    return number;
 }
 
 Result<void> check_service(const std::string& name) {

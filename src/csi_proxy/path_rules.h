@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -10,25 +11,26 @@ class PathRules {
 public:
     static constexpr std::size_t LongestPath = 260;
 
-    /// Error: BadRequest for a directory that is not an absolute path on a drive.
-    static Result<PathRules> create(const std::string& kubelet_directory);
+    /// What is below `directories` is allowed: the kubelet's, and others that an administrator names. Error: BadRequest for one that is not
+    /// an absolute path on a drive.
+    static Result<PathRules> create(const std::vector<std::string>& directories);
 
     /// The path with one backslash between names and none at its end. Error: BadRequest for what is not an absolute path on a drive below
-    /// the kubelet's directory, is too long, or has "..", ":" or another character in it that no name of Windows has.
+    /// one of the directories, is too long, or has "..", ":" or another character in it that no name of Windows has.
     Result<std::string> check(const std::string& path) const;
-    const std::string& directory() const { return directory_; }
+    /// The directory that a checked path is below.
+    const std::string& directory_of(const std::string& path) const;
 
 private:
-    explicit PathRules(std::string directory) : directory_(std::move(directory)) {}
-    std::string directory_;
+    explicit PathRules(std::vector<std::string> directories) : directories_(std::move(directories)) {}
+    const std::string* find(const std::string& path) const;
+    std::vector<std::string> directories_;
 };
 
 /// "\\server\share", also with folders below. Error: BadRequest.
 Result<void> check_share(const std::string& remote);
 /// "\\?\Volume{…}\". Error: BadRequest.
 Result<void> check_volume(const std::string& id);
-/// "3". Error: BadRequest.
-Result<std::uint32_t> parse_disk(const std::string& id);
 /// Of a service: letters, digits, '-', '_', '.', '$' and ' '. Error: BadRequest.
 Result<void> check_service(const std::string& name);
 

@@ -6,7 +6,7 @@ namespace porthole::csi_proxy {
 namespace {
 
 std::string said(const std::string& path) {
-    const auto checked = PathRules::create("C:\\var\\lib\\kubelet").value().check(path);
+    const auto checked = PathRules::create({"C:\\var\\lib\\kubelet"}).value().check(path);
     return checked ? *checked : checked.error().message;
 }
 
@@ -52,12 +52,18 @@ TEST(CsiProxyPaths, RefusesAllOthers) {
     for (const auto& row : rows) EXPECT_EQ(said(row.given), row.error);
 }
 
-TEST(CsiProxyPaths, RefusesAWholeDriveAsTheKubeletsDirectory) {
+TEST(CsiProxyPaths, RefusesAWholeDriveAsADirectory) {
     for (const char* directory : {"C:\\", "C:", "", "\\\\server\\share", "kubelet"})
-        EXPECT_FALSE(PathRules::create(directory).has_value()) << directory;
+        EXPECT_FALSE(PathRules::create({directory}).has_value()) << directory;
 }
 
-TEST(CsiProxyPaths, KnowsSharesVolumesDisksAndServices) {
+TEST(CsiProxyPaths, AllowsDirectoriesThatAnAdministratorNames) {
+    const PathRules rules = PathRules::create({"C:\\k", "D:\\work"}).value();
+    EXPECT_EQ(rules.directory_of(rules.check("d:\\Work\\x").value()), "D:\\work");
+    EXPECT_EQ(rules.check("D:\\worker\\x").error().message, "path: D:\\worker\\x is not within context path: C:\\k, D:\\work");
+}
+
+TEST(CsiProxyPaths, KnowsSharesVolumesAndServices) {
     for (const char* share : {"\\\\server\\share", "\\\\10.0.0.1\\data$\\folder", "\\\\files.example.com\\a"})
         EXPECT_TRUE(check_share(share).has_value()) << share;
     for (const char* share : {"", "\\\\", "\\\\server", "\\\\server\\", "\\\\.\\pipe\\x", "\\\\?\\C:\\x", "\\\\server\\..\\x",
@@ -67,8 +73,6 @@ TEST(CsiProxyPaths, KnowsSharesVolumesDisksAndServices) {
     for (const char* volume : {"", "\\\\?\\Volume{}\\", "\\\\?\\Volume{1c8f1c3e-0000-0000-0000-100000000000}", "\\\\?\\C:\\",
                                "\\\\?\\Volume{1c8f1c3e-0000-0000-0000-10000000000;}\\"})
         EXPECT_FALSE(check_volume(volume).has_value()) << volume;
-    EXPECT_EQ(parse_disk("12").value(), 12U);
-    for (const char* disk : {"", "-1", "1 ", "0x1", "99999999999"}) EXPECT_FALSE(parse_disk(disk).has_value()) << disk;
     EXPECT_TRUE(check_service("MSiSCSI").has_value());
     for (const char* service : {"", "a;b", "*", "a\"b"}) EXPECT_FALSE(check_service(service).has_value()) << service;
 }

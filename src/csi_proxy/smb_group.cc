@@ -8,7 +8,7 @@ using namespace api::csiproxy::v1;
 class SmbGroup {
 public:
     SmbGroup(GroupContext context, net::GrpcHandler& grpc) : context_(context), shares_(context.host.shares) {
-        Methods methods(grpc, {});
+        Methods methods(grpc, {"v1beta2"});
         methods.add(Smb::NewSmbGlobalMapping, [this](auto request) { return map(std::move(request)); });
         methods.add(Smb::RemoveSmbGlobalMapping, [this](auto request) { return unmap(std::move(request)); });
     }

@@ -17,7 +17,7 @@ constexpr std::size_t LongestMessage = 1024;
 constexpr const char* Preamble =
     "$ErrorActionPreference='Stop';$ProgressPreference='SilentlyContinue';"
     "[Console]::OutputEncoding=[Text.Encoding]::UTF8;";
-constexpr const char* OfVolume = "Get-Volume -UniqueId $Env:volume_id";
+constexpr const char* OfVolume = "Get-Volume -UniqueId $Env:csi_volume";
 
 std::string text_of(const Value& value, const char* name) {
     const Value* found = value.find(name);
@@ -85,99 +85,102 @@ Task<> StorageCommands::rescan() { return change("Update-HostStorageCache", {});
 
 Task<> StorageCommands::partition(DiskNumber disk) {
     return change(
-        "$d=Get-Disk -Number $Env:disk_id;"
-        "if($d.PartitionStyle -eq 'RAW'){Initialize-Disk -Number $Env:disk_id -PartitionStyle GPT};"
-        "if(-not (Get-Partition -DiskNumber $Env:disk_id -ErrorAction SilentlyContinue|Where-Object Type -ne 'Reserved'))"
-        "{New-Partition -DiskNumber $Env:disk_id -UseMaximumSize|Out-Null}",
-        {{"disk_id", disk_text(disk)}});
+        "$d=Get-Disk -Number $Env:csi_disk;"
+        "if($d.PartitionStyle -eq 'RAW'){Initialize-Disk -Number $Env:csi_disk -PartitionStyle GPT};"
+        "if(-not (Get-Partition -DiskNumber $Env:csi_disk -ErrorAction SilentlyContinue|Where-Object Type -ne 'Reserved'))"
+        "{New-Partition -DiskNumber $Env:csi_disk -UseMaximumSize|Out-Null}",
+        {{"csi_disk", disk_text(disk)}});
 }
 Task<std::int64_t> StorageCommands::size(DiskNumber disk) {
-    return number("(Get-Disk -Number $Env:disk_id).Size", {{"disk_id", disk_text(disk)}});
+    return number("(Get-Disk -Number $Env:csi_disk).Size", {{"csi_disk", disk_text(disk)}});
 }
 Task<bool> StorageCommands::is_online(DiskNumber disk) {
-    CO_TRY(const std::int64_t offline, co_await number("[int](Get-Disk -Number $Env:disk_id).IsOffline", {{"disk_id", disk_text(disk)}}));
+    CO_TRY(const std::int64_t offline, co_await number("[int](Get-Disk -Number $Env:csi_disk).IsOffline", {{"csi_disk", disk_text(disk)}}));
     co_return offline == 0;
 }
 Task<> StorageCommands::set_online(DiskNumber disk, bool online) {
-    return change(std::string("Set-Disk -Number $Env:disk_id -IsOffline ") + (online ? "$false" : "$true"), {{"disk_id", disk_text(disk)}});
+    return change(std::string("Set-Disk -Number $Env:csi_disk -IsOffline ") + (online ? "$false" : "$true"),
+                  {{"csi_disk", disk_text(disk)}});
 }
 
 Task<std::vector<std::string>> StorageCommands::list(DiskNumber disk, std::uint32_t partition) {
-    const std::string of_one = partition == 0 ? "" : " -PartitionNumber $Env:partition";
-    CO_TRY(const std::string text, co_await run("(Get-Partition -DiskNumber $Env:disk_id" + of_one + "|Get-Volume).UniqueId",
-                                                {{"disk_id", disk_text(disk)}, {"partition", std::to_string(partition)}}));
+    const std::string of_one = partition == 0 ? "" : " -PartitionNumber $Env:csi_partition";
+    CO_TRY(const std::string text,
+           co_await run("(Get-Partition -DiskNumber $Env:csi_disk" + of_one + "|Get-Volume -ErrorAction SilentlyContinue).UniqueId",
+                        {{"csi_disk", disk_text(disk)}, {"csi_partition", std::to_string(partition)}}));
     std::vector<std::string> volumes;
     for (const std::string& line : split_nonempty(text, '\n')) volumes.emplace_back(trim(line));
     co_return volumes;
 }
 Task<> StorageCommands::mount(std::string volume, std::string path) {
-    return change(std::string(OfVolume) + "|Get-Partition|Add-PartitionAccessPath -AccessPath $Env:path",
-                  {{"volume_id", std::move(volume)}, {"path", std::move(path)}});
+    return change(std::string(OfVolume) + "|Get-Partition|Add-PartitionAccessPath -AccessPath $Env:csi_path",
+                  {{"csi_volume", std::move(volume)}, {"csi_path", std::move(path)}});
 }
 Task<> StorageCommands::unmount(std::string volume, std::string path) {
     return change(
-        std::string(OfVolume) + "|Write-VolumeCache;" + OfVolume + "|Get-Partition|Remove-PartitionAccessPath -AccessPath $Env:path",
-        {{"volume_id", std::move(volume)}, {"path", std::move(path)}});
+        std::string(OfVolume) + "|Write-VolumeCache;" + OfVolume + "|Get-Partition|Remove-PartitionAccessPath -AccessPath $Env:csi_path",
+        {{"csi_volume", std::move(volume)}, {"csi_path", std::move(path)}});
 }
 Task<bool> StorageCommands::is_formatted(std::string volume) {
-    CO_TRY(const std::string type, co_await run(std::string("(") + OfVolume + ").FileSystemType", {{"volume_id", std::move(volume)}}));
+    CO_TRY(const std::string type, co_await run(std::string("(") + OfVolume + ").FileSystemType", {{"csi_volume", std::move(volume)}}));
     co_return !type.empty() && type != "Unknown";
 }
 Task<> StorageCommands::format(std::string volume) {
-    return change(std::string(OfVolume) + "|Format-Volume -FileSystem NTFS -Confirm:$false|Out-Null", {{"volume_id", std::move(volume)}});
+    return change(std::string(OfVolume) + "|Format-Volume -FileSystem NTFS -Confirm:$false|Out-Null", {{"csi_volume", std::move(volume)}});
 }
 Task<> StorageCommands::resize(std::string volume, std::int64_t bytes) {
     return change(std::string("$p=") + OfVolume +
                       "|Get-Partition;$most=($p|Get-PartitionSupportedSize).SizeMax;"
-                      "$size=[int64]$Env:size;if($size -eq 0 -or $size -gt $most){$size=$most};"
+                      "$size=[int64]$Env:csi_size;if($size -eq 0 -or $size -gt $most){$size=$most};"
                       "if($p.Size -lt $size){$p|Resize-Partition -Size $size}",
-                  {{"volume_id", std::move(volume)}, {"size", std::to_string(bytes)}});
+                  {{"csi_volume", std::move(volume)}, {"csi_size", std::to_string(bytes)}});
 }
 Task<Volumes::Stats> StorageCommands::stats(std::string volume) {
     CO_TRY(const std::string text, co_await run(std::string(OfVolume) + "|Select-Object Size,SizeRemaining|ConvertTo-Json -Compress",
-                                                {{"volume_id", std::move(volume)}}));
+                                                {{"csi_volume", std::move(volume)}}));
     CO_TRY(const Value row, parsed(text));
     const std::int64_t total = number_of(row, "Size");
     co_return Stats{.total = total, .used = total - number_of(row, "SizeRemaining")};
 }
 Task<DiskNumber> StorageCommands::disk_of(std::string volume) {
     CO_TRY(const std::int64_t disk,
-           co_await number(std::string("(") + OfVolume + "|Get-Partition).DiskNumber", {{"volume_id", std::move(volume)}}));
+           co_await number(std::string("(") + OfVolume + "|Get-Partition).DiskNumber", {{"csi_volume", std::move(volume)}}));
     if (disk < 0 || disk > UINT32_MAX) co_return Error(Reason::Io, "PowerShell does not answer with the number of a disk");
     co_return static_cast<DiskNumber>(disk);
 }
 /// A pod's directory is a link to where the volume is mounted.
 Task<std::string> StorageCommands::volume_at(std::string path) {
-    CO_TRY(std::string volume,
-           co_await run("$p=$Env:path;for($i=0;$i -lt 8;$i++){$t=@((Get-Item -LiteralPath $p -Force).Target)[0];if(-not $t){break};$p=$t};"
-                        "if($p -notlike '*Volume{*'){throw \"no volume is mounted at $Env:path\"};"
-                        "'\\\\?\\Volume{'+($p -split 'Volume{')[1]",
-                        {{"path", std::move(path)}}));
+    CO_TRY(
+        std::string volume,
+        co_await run("$p=$Env:csi_path;for($i=0;$i -lt 8;$i++){$t=@((Get-Item -LiteralPath $p -Force).Target)[0];if(-not $t){break};$p=$t};"
+                     "if($p -notlike '*Volume{*'){throw \"no volume is mounted at $Env:csi_path\"};"
+                     "'\\\\?\\Volume{'+($p -split 'Volume{')[1]",
+                     {{"csi_path", std::move(path)}}));
     if (!volume.ends_with('\\')) volume += '\\';
     co_return volume;
 }
 Task<> StorageCommands::flush(std::string volume) {
-    return change(std::string(OfVolume) + "|Write-VolumeCache", {{"volume_id", std::move(volume)}});
+    return change(std::string(OfVolume) + "|Write-VolumeCache", {{"csi_volume", std::move(volume)}});
 }
 
 Task<> StorageCommands::map(std::string remote, std::string user, std::string password) {
-    return change(
-        "if(Get-SmbGlobalMapping -RemotePath $Env:remote -ErrorAction SilentlyContinue){exit 0};"
-        "$s=ConvertTo-SecureString -String $Env:password -AsPlainText -Force;"
-        "$c=New-Object Management.Automation.PSCredential -ArgumentList $Env:user,$s;"
-        "New-SmbGlobalMapping -RemotePath $Env:remote -Credential $c -RequirePrivacy $true|Out-Null",
-        {{"remote", std::move(remote)}, {"user", std::move(user)}, {"password", std::move(password)}});
+    return change(std::string("if(Get-SmbGlobalMapping -RemotePath $Env:csi_remote -ErrorAction SilentlyContinue){exit 0};"
+                              "$s=ConvertTo-SecureString -String $Env:csi_password -AsPlainText -Force;"
+                              "$c=New-Object Management.Automation.PSCredential -ArgumentList $Env:csi_user,$s;"
+                              "New-SmbGlobalMapping -RemotePath $Env:csi_remote -Credential $c -RequirePrivacy ") +
+                      (require_privacy_ ? "$true" : "$false") + "|Out-Null",
+                  {{"csi_remote", std::move(remote)}, {"csi_user", std::move(user)}, {"csi_password", std::move(password)}});
 }
 Task<> StorageCommands::unmap(std::string remote) {
-    return change("Remove-SmbGlobalMapping -RemotePath $Env:remote -Force", {{"remote", std::move(remote)}});
+    return change("Remove-SmbGlobalMapping -RemotePath $Env:csi_remote -Force", {{"csi_remote", std::move(remote)}});
 }
 
 Task<std::string> StorageCommands::serial_number() { return run("(Get-CimInstance -ClassName Win32_BIOS).SerialNumber"); }
 Task<Machine::Service> StorageCommands::service(std::string name) {
     CO_TRY(const std::string text,
-           co_await run("$s=Get-Service -Name $Env:service_name;ConvertTo-Json -Compress @{DisplayName=$s.DisplayName;"
+           co_await run("$s=Get-Service -Name $Env:csi_service;ConvertTo-Json -Compress @{DisplayName=$s.DisplayName;"
                         "StartType=[int]$s.StartType;Status=[int]$s.Status}",
-                        {{"service_name", std::move(name)}}));
+                        {{"csi_service", std::move(name)}}));
     CO_TRY(const Value row, parsed(text));
     Service service;
     service.display_name = text_of(row, "DisplayName");
@@ -186,11 +189,11 @@ Task<Machine::Service> StorageCommands::service(std::string name) {
     co_return service;
 }
 Task<> StorageCommands::start_service(std::string name) {
-    return change("Start-Service -Name $Env:service_name", {{"service_name", std::move(name)}});
+    return change("Start-Service -Name $Env:csi_service", {{"csi_service", std::move(name)}});
 }
 Task<> StorageCommands::stop_service(std::string name, bool with_dependents) {
-    return change(std::string("Stop-Service -Name $Env:service_name") + (with_dependents ? " -Force" : ""),
-                  {{"service_name", std::move(name)}});
+    return change(std::string("Stop-Service -Name $Env:csi_service") + (with_dependents ? " -Force" : ""),
+                  {{"csi_service", std::move(name)}});
 }
 
 }  // namespace porthole::csi_proxy

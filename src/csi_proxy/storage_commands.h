@@ -7,11 +7,12 @@
 namespace porthole::csi_proxy {
 
 /// Disks, volumes, shares and services of a real Windows host by the modules of Windows PowerShell: Windows documents no other interface
-/// that makes an NTFS, and these are what upstream uses. What a driver names reaches a script only by the environment, never as text of it.
-/// `processes` outlives it. Errors: NotFound without PowerShell, Io with what it says.
+/// that makes an NTFS, and these are what upstream uses. What a driver names reaches a script only by variables of the environment
+/// (csi_...), never as text of it. `processes` outlives it. Errors: NotFound without PowerShell, Io with what it says.
 class StorageCommands final : public Disks, public Volumes, public Shares, public Machine {
 public:
-    explicit StorageCommands(ProcessRunner& processes) : processes_(processes) {}
+    /// `require_privacy`: of shares only those are mapped that can be reached encrypted.
+    StorageCommands(ProcessRunner& processes, bool require_privacy) : processes_(processes), require_privacy_(require_privacy) {}
 
     Task<std::vector<Disk>> list() override;
     Task<> rescan() override;
@@ -47,6 +48,7 @@ private:
     Task<std::int64_t> number(std::string script, Variables variables);
 
     ProcessRunner& processes_;
+    bool require_privacy_;
 };
 
 }  // namespace porthole::csi_proxy

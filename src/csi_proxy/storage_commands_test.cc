@@ -28,7 +28,7 @@ struct StorageCommandsTest : ::testing::Test {
     }
     sim::SimLoop loop;
     FakePowerShell shell;
-    StorageCommands commands{shell};
+    StorageCommands commands{shell, true};
 };
 
 TEST_F(StorageCommandsTest, ReadsDisks) {
@@ -50,13 +50,15 @@ TEST_F(StorageCommandsTest, NamesOfDriversAreNeverPartOfAScript) {
         EXPECT_TRUE(task.has_value());
         EXPECT_EQ(script().find("Remove-Item"), std::string::npos);
     }
-    EXPECT_EQ(shell.last.environment.at("service_name"), bad);
+    EXPECT_EQ(shell.last.environment.at("csi_service"), bad);
+    EXPECT_TRUE(run(commands.mount(bad, bad)));
+    for (const auto& [name, value] : shell.last.environment) EXPECT_TRUE(name.starts_with("csi_")) << "Windows' own, such as PATH, stay";
 }
 
 TEST_F(StorageCommandsTest, ReadsNumbersAndWords) {
     shell.answer.output = "1099511627776\r\n";
     EXPECT_EQ(run(commands.size(1)).value(), 1099511627776);
-    EXPECT_EQ(shell.last.environment.at("disk_id"), "1");
+    EXPECT_EQ(shell.last.environment.at("csi_disk"), "1");
     shell.answer.output = "1\r\n";
     EXPECT_FALSE(run(commands.is_online(1)).value());
     shell.answer.output = "\\\\?\\Volume{a}\\\r\n\r\n\\\\?\\Volume{b}\\\r\n";

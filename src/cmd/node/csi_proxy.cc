@@ -1,5 +1,7 @@
 #include "csi_proxy/csi_proxy.h"
 
+#include <optional>
+
 #include "cmd/node/node_program.h"
 #include "csi_proxy/local_files.h"
 #include "csi_proxy/options.h"
@@ -16,9 +18,9 @@ public:
         : NodeProgram(world, std::move(log), "csi-proxy"), options_(std::move(options)) {}
 
     Task<> start() override {
-        CO_TRY(csi_proxy::PathRules paths, csi_proxy::PathRules::create(options_.kubelet_path));
-        host_files_ = csi_proxy::make_local_files(*files_, paths.directory());
-        proxy_ = std::make_unique<csi_proxy::CsiProxy>(*world_.pool, std::move(paths),
+        CO_TRY(paths_, csi_proxy::path_rules_of(options_));
+        host_files_ = csi_proxy::make_local_files(*files_, *paths_);
+        proxy_ = std::make_unique<csi_proxy::CsiProxy>(*world_.pool, *paths_,
                                                        csi_proxy::Host{*host_files_, &storage_, &storage_, &storage_, &storage_});
         http_ = std::make_unique<net::HttpServer>(world_.loop, proxy_->handler(),
                                                   net::HttpServerOptions{.body_limit = csi_proxy::LargestRequest}, log_);
@@ -39,7 +41,8 @@ public:
 
 private:
     csi_proxy::CsiProxyOptions options_;
-    csi_proxy::StorageCommands storage_{*world_.processes};
+    csi_proxy::StorageCommands storage_{*world_.processes, options_.require_privacy};
+    std::optional<csi_proxy::PathRules> paths_;
     std::unique_ptr<csi_proxy::Files> host_files_;
     std::unique_ptr<csi_proxy::CsiProxy> proxy_;
     std::unique_ptr<net::HttpServer> http_;

@@ -8,7 +8,7 @@ namespace {
 
 /// The kubelet's directory where nobody chooses another, as the nodes of local clusters do not.
 csi_proxy::PathRules kubelet_paths() {
-    auto rules = csi_proxy::PathRules::create("C:\\var\\lib\\kubelet");
+    auto rules = csi_proxy::PathRules::create({"C:\\var\\lib\\kubelet"});
     CHECK(rules.has_value());
     return *std::move(rules);
 }
