@@ -109,7 +109,8 @@ Task<std::vector<std::string>> StorageCommands::list(DiskNumber disk, std::uint3
            co_await run("(Get-Partition -DiskNumber $Env:csi_disk" + of_one + "|Get-Volume -ErrorAction SilentlyContinue).UniqueId",
                         {{"csi_disk", disk_text(disk)}, {"csi_partition", std::to_string(partition)}}));
     std::vector<std::string> volumes;
-    for (const std::string& line : split_nonempty(text, '\n')) volumes.emplace_back(trim(line));
+    for (const std::string_view line : split_views(text, '\n'))
+        if (!trim(line).empty()) volumes.emplace_back(trim(line));
     co_return volumes;
 }
 Task<> StorageCommands::mount(std::string volume, std::string path) {

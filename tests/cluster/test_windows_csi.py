@@ -99,7 +99,7 @@ class WindowsCsi(ProbeCase):
         return next((entry for entry in drivers if entry["name"] == self.driver), None)
 
     def stateful_set(self):
-        user = self.probe("web", "wait", memory="128Mi", nodeSelector={"kubernetes.io/hostname": HOST},
+        user = self.probe("web", "wait", memory="128Mi", nodeSelector={"kubernetes.io/os": "windows", "kubernetes.io/hostname": HOST},
                           container_fields={"volumeMounts": [{"name": "data", "mountPath": "C:\\data"}]})
         claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": self.driver,
                                                         "resources": {"requests": {"storage": "64Mi"}}}}

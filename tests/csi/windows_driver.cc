@@ -3,6 +3,9 @@
 // endpoint (a socket), published (the same as the host names it), registration (a socket), storage (a folder of the host).
 //
 // csi_windows_driver call METHOD PATH [PATH]: one call of the CSI proxy's group filesystem; prints what it answers.
+#include <windows.h>
+
+#include <atomic>
 #include <cstdio>
 #include <map>
 #include <string>
@@ -158,9 +161,22 @@ private:
     net::HttpServer server_, registration_;
 };
 
+std::atomic<AsioLoop*> running_loop = nullptr;
+Event* stop_wanted = nullptr;  ///< of the loop
+
+/// A container is stopped by a control event; the program ends when this returns, or when main does.
+BOOL WINAPI on_control(DWORD) {
+    constexpr DWORD Grace = 10'000;  // milliseconds
+    if (AsioLoop* loop = running_loop) loop->post([] { stop_wanted->set(); });
+    Sleep(Grace);
+    return TRUE;
+}
+
 Task<> serve(AsioLoop& loop, Driver& driver) {
     Event stop;
-    loop.on_signal([&](int) { stop.set(); });
+    stop_wanted = &stop;
+    running_loop = &loop;
+    SetConsoleCtrlHandler(on_control, TRUE);
     CO_TRY_VOID(co_await stop.wait());
     co_return co_await driver.close();
 }
