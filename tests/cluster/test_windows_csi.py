@@ -6,12 +6,12 @@ import os
 import pathlib
 import threading
 
-from harness import ROOT
+from harness import PORTHOLE, ROOT, condition, run
 from test_windows_pods import PROBE, ProbeCase
 
 import windows_probe  # the harness knows where
 
-HOST = "windows-1"
+HOST, OTHER_HOST = "windows-1", "windows-2"
 PIPE = "\\\\.\\pipe\\csi-proxy-filesystem-v1"
 KUBELET = "C:\\var\\lib\\kubelet"
 PROGRAMS = pathlib.Path(os.environ.get("PORTHOLE_WINDOWS", ROOT / "build/windows")) / "bin"
@@ -98,8 +98,8 @@ class WindowsCsi(ProbeCase):
         drivers = self.get("csinode", HOST, namespaced=False)["spec"]["drivers"] or []
         return next((entry for entry in drivers if entry["name"] == self.driver), None)
 
-    def stateful_set(self):
-        user = self.probe("web", "wait", memory="128Mi", nodeSelector={"kubernetes.io/os": "windows", "kubernetes.io/hostname": HOST},
+    def stateful_set(self, host=HOST):
+        user = self.probe("web", "wait", memory="128Mi", nodeSelector={"kubernetes.io/os": "windows", "kubernetes.io/hostname": host},
                           container_fields={"volumeMounts": [{"name": "data", "mountPath": "C:\\data"}]})
         claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": self.driver,
                                                         "resources": {"requests": {"storage": "64Mi"}}}}
@@ -168,10 +168,29 @@ class WindowsCsi(ProbeCase):
         self.assertIn("invalid characters", call("Rmdir", own + "\\..\\x"))
         self.assertFalse((self.host / "windows/made").exists())
 
-    # STO-27
     def test_a_volume_whose_driver_is_missing_says_so(self):
+        missing = f"driver name {self.driver} not found in the list of registered CSI drivers"
         self.put_class(attach=False)
         self.controller()
         self.apply(self.stateful_set())
-        self.wait_event("FailedMount", f"driver name {self.driver} not found in the list of registered CSI drivers", 120)
+        event = self.wait_event("FailedMount", missing, 120)
+        self.assertTrue(event["message"].endswith(missing), "there is a proxy")
         self.kubectl("delete", "statefulset", "web")
+
+    # STO-27
+    def test_a_host_without_a_proxy_says_so(self):
+        host = self.cluster.data / "nodes" / OTHER_HOST
+        switch = host / "without-csi-proxy"
+        switch.touch()
+        self.addCleanup(self.reboot, host)
+        self.addCleanup(switch.unlink)
+        self.reboot(host)
+        self.put_class(attach=False)
+        self.controller()
+        self.apply(self.stateful_set(OTHER_HOST))
+        self.wait_event("FailedMount", f"; csi-proxy pipe {PIPE} not found; install csi-proxy on the node", 180)
+        self.kubectl("delete", "statefulset", "web")
+
+    def reboot(self, host):
+        run(self.cluster.network.inside([PORTHOLE, "winhost", "reboot", "--data", host]), seconds=240, env=self.cluster.environment())
+        self.eventually(lambda: condition(self.get("node", host.name, namespaced=False), "Ready") == "True", 120, "the node is back")

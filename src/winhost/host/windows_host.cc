@@ -206,7 +206,8 @@ Task<> WindowsHost::Impl::boot() {
     CO_TRY(const std::string file, context.files.read(join_path(options.data, "services.json")));
     HostServices services{.address = address, .host_file = file, .token = token};
     services.pipes.emplace_back("\\\\.\\pipe\\containerd-containerd", "127.0.0.1:" + std::to_string(cri->tcp_port()));
-    for (const std::string& pipe : csi_proxy::CsiProxy::pipes())
+    const bool without_csi = context.files.exists(join_path(options.data, "without-csi-proxy"));
+    for (const std::string& pipe : without_csi ? std::vector<std::string>() : csi_proxy::CsiProxy::pipes())
         services.pipes.emplace_back(pipe, "127.0.0.1:" + std::to_string(csi->tcp_port()));
     co_return co_await host->start(std::move(services));
 }
