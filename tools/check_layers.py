@@ -23,9 +23,9 @@ import check_report
 # Low to high: a folder may include only those before it. docs/architecture.md lists the folders in the same order.
 ORDER = ["base", "runtime", "schema", "cel", "store", "net", "netlink", "objects", "client", "windows", "hns", "cni", "node_network",
          "apiserver", "controllers",
-         "scheduler", "kubelet", "proxy", "dns", "bundled_images", "winhost", "winservice",
+         "scheduler", "kubelet", "proxy", "csi_proxy", "dns", "bundled_images", "winhost", "winservice",
          "node_join", "teardown", "local_cluster", "cmd"]
-COMPONENTS = {"apiserver", "controllers", "scheduler", "kubelet", "proxy", "dns"}
+COMPONENTS = {"apiserver", "controllers", "scheduler", "kubelet", "proxy", "csi_proxy", "dns"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 SOURCE_SUFFIXES = {".h", ".cc"}
 TEST_SUFFIXES = ("_test.cc", "_fuzz.cc", "_fixture.h", "_fixture.cc")

@@ -58,11 +58,12 @@ NodeFacts node_facts(const KubeletConfig& config, const HostFacts& facts, FileSy
 
 /// The plugins of the node, and what is done with them.
 struct Plugins {
-    Plugins(const KubeletConfig& config, KubeletDependencies& deps, CsiNodeInfo& csi_node, CsiVolumes::DriverObjects& csi_driver_objects,
-            std::function<std::shared_ptr<const core::Node>()> node, std::function<void()> report_node)
+    Plugins(const KubeletConfig& config, KubeletDependencies& deps, bool windows, CsiNodeInfo& csi_node,
+            CsiVolumes::DriverObjects& csi_driver_objects, std::function<std::shared_ptr<const core::Node>()> node,
+            std::function<void()> report_node)
         : drivers(deps.loop, deps.client, *deps.plugins, deps.log.named("devices"), config.node.name),
           devices(deps.client, deps.files, drivers, deps.log.named("devices"), config.root_directory + "/dra_manager_state"),
-          registry(deps.loop, deps.files, *deps.plugins, deps.log.named("plugins"), config.root_directory + "/plugins_registry"),
+          registry(deps.loop, deps.files, *deps.plugins, deps.log.named("plugins"), config.root_directory + "/plugins_registry", windows),
           csi_drivers(*deps.plugins, csi_node),
           csi_volumes({.loop = deps.loop,
                        .files = deps.files,
@@ -73,8 +74,10 @@ struct Plugins {
                        .node_name = config.node.name,
                        .root = config.root_directory,
                        .node = std::move(node),
-                       .report_node = std::move(report_node)}) {
-        registry.add_handler(DriverPlugins::Type, drivers);
+                       .report_node = std::move(report_node),
+                       .has_csi_proxy = deps.has_csi_proxy}) {
+        // Drivers of devices give the runtime CDI devices, which Windows does not have.
+        if (!windows) registry.add_handler(DriverPlugins::Type, drivers);
         registry.add_handler(CsiDrivers::Type, csi_drivers);
     }
 
@@ -106,7 +109,7 @@ struct Kubelet::Impl {
           local_volumes(deps.loop, deps.files, deps.image_disks, config.root_directory),
           csi_node(deps.client, deps.log.named("volumes"), config.node.name),
           plugins(deps.plugins ? std::make_unique<Plugins>(
-                                     config, deps, csi_node, informers.get<api::storage::v1::CSIDriver>(),
+                                     config, deps, node.windows, csi_node, informers.get<api::storage::v1::CSIDriver>(),
                                      [this] { return own_node.find({"", config.node.name}); }, [this] { reporter.wake(); })
                                : nullptr),
           volumes({.loop = deps.loop,
@@ -147,7 +150,7 @@ struct Kubelet::Impl {
                        .probes = probes,
                        .statuses = statuses,
                        .events = events,
-                       .devices = plugins ? &plugins->devices : nullptr},
+                       .devices = plugins && !node.windows ? &plugins->devices : nullptr},
           pods(pod_services, [this] { return admission_context(); }),
           runtime_check(deps.loop, deps.runtime, node, deps.log, [this] { runtime_changed(); }),
           static_pods(deps.loop, deps.client, deps.files, deps.log.named("static-pods"), config.static_pod_directory, config.node.name,
@@ -200,7 +203,7 @@ struct Kubelet::Impl {
         }
         context.active = pods.active();
         context.memory_pressure = eviction.memory_pressure();
-        context.prepares_devices = plugins != nullptr;
+        context.prepares_devices = plugins && !node.windows;
         context.identify_pod_os = config.identify_pod_os;
         return context;
     }

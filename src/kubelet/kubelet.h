@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 
 #include "client/informers/informer.h"
@@ -64,6 +65,7 @@ struct KubeletDependencies {
     ImageMounts* image_mounts = nullptr;  ///< null: image volumes are refused
     ImageDisks* image_disks = nullptr;    ///< null: nothing enforces the size of local volumes
     PluginConnector* plugins = nullptr;   ///< null: no plugin of the node is used, and pods with ResourceClaims are refused
+    std::function<bool()> has_csi_proxy;  ///< Windows: whether a CSI proxy serves on the node; null elsewhere
 };
 
 /// The agent of one node. Lives on one loop; several may share a process in simulations. Asks `host` and `files` in the constructor.

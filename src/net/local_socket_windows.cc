@@ -1,11 +1,14 @@
 // clang-format off: winsock2.h, which Asio reads, has to come before windows.h
 #include "net/asio_socket.h"
 #include "net/socket.h"
+#include "net/unix_socket.h"
 
 #include <boost/asio/windows/overlapped_ptr.hpp>
 #include <boost/asio/windows/stream_handle.hpp>
 #include <sddl.h>
 // clang-format on
+
+#include <algorithm>
 
 #include "base/wide_windows.h"
 
@@ -14,6 +17,17 @@ namespace {
 
 using Pipe = asio::windows::stream_handle;
 using PipePointer = std::shared_ptr<Pipe>;
+
+/// `\\.\pipe\name`, also with slashes; anything else is a Unix socket's path.
+bool is_pipe(std::string_view path) {
+    const auto separator = [&](std::size_t at) { return path[at] == '\\' || path[at] == '/'; };
+    return path.size() > 9 && separator(0) && separator(1) && path[2] == '.' && separator(3);
+}
+
+std::string with_backslashes(std::string path) {
+    std::ranges::replace(path, '/', '\\');
+    return path;
+}
 
 constexpr DWORD BufferSize = 64 << 10;
 constexpr Duration BusyWait = std::chrono::milliseconds(20);  // between attempts while all instances of a pipe are taken
@@ -185,13 +199,27 @@ private:
 
 }  // namespace
 
+void restrict_to_owner(std::intptr_t) {}
+
+/// A file with a mark of its own; an empty one where the system does not show it.
+bool has_socket_file(const std::string& path) {
+    WIN32_FILE_ATTRIBUTE_DATA found;
+    if (!GetFileAttributesExW(to_wide(path).c_str(), GetFileExInfoStandard, &found)) return false;
+    if (found.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) return false;
+    return found.dwFileAttributes & FILE_ATTRIBUTE_REPARSE_POINT || (found.nFileSizeHigh == 0 && found.nFileSizeLow == 0);
+}
+
+void remove_socket_file(const std::string& path) { DeleteFileW(to_wide(path).c_str()); }
+
 Result<std::unique_ptr<Listener>> Listener::local(AsioLoop& loop, const std::string& path) {
+    if (!is_pipe(path)) return listen_unix(loop, with_backslashes(path));
     auto listener = std::make_unique<PipeListener>(loop, to_wide(path));
     TRY_VOID(listener->open(true));
     return listener;
 }
 
 Task<std::unique_ptr<ByteStream>> connect_local(AsioLoop& loop, std::string path) {
+    if (!is_pipe(path)) co_return co_await connect_unix(loop, with_backslashes(std::move(path)));
     const std::wstring wide = to_wide(path);
     for (int attempt = 0; attempt < BusyAttempts; ++attempt) {
         const HANDLE handle = CreateFileW(wide.c_str(), GENERIC_READ | GENERIC_WRITE, 0, nullptr, OPEN_EXISTING,

@@ -11,7 +11,7 @@ class AsioLoop;
 
 namespace porthole::net {
 
-/// Where a server is: host and port, or a Unix socket's path. On Windows that path is a named pipe's ("\\\\.\\pipe\\name").
+/// Where a server is: host and port, or a Unix socket's path. On Windows that path may be a named pipe's ("\\\\.\\pipe\\name").
 struct Endpoint {
     std::string host;
     std::uint16_t port = 0;
@@ -29,7 +29,8 @@ public:
     /// Error: AlreadyExists when the port is taken, BadRequest for a bad address, Io otherwise.
     static Result<std::unique_ptr<Listener>> tcp(AsioLoop& loop, const std::string& address, std::uint16_t port);
     /// Linux: a Unix socket. Its file has mode 0600 and is removed with the listener; one left behind by a dead program is
-    /// replaced. Windows: a named pipe (`\\.\pipe\name`) for the system, administrators and this user, on this machine only.
+    /// replaced. Windows: a named pipe (`\\.\pipe\name`) for the system, administrators and this user, on this machine only; with any
+    /// other path a Unix socket too, for those who may write into its folder.
     /// Error: AlreadyExists when a living program listens there, Io otherwise.
     static Result<std::unique_ptr<Listener>> local(AsioLoop& loop, const std::string& path);
 

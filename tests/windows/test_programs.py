@@ -4,7 +4,8 @@ import subprocess
 
 from wine import LINUX, ROOT, WINDOWS, WineTest
 
-NAMES = ["porthole", "kubelet", "kube-proxy", "kubeadm", "win-bridge", "win-overlay", "wincni", "flannel", "host-local", "flanneld"]
+NAMES = ["porthole", "kubelet", "kube-proxy", "kubeadm", "win-bridge", "win-overlay", "wincni", "flannel", "host-local", "flanneld",
+         "csi-proxy"]
 
 
 class Programs(WineTest):

@@ -18,7 +18,7 @@ function Save([string] $Name, [scriptblock] $Command) {
     catch { "failed: $_" | Set-Content -Encoding UTF8 "$work\$Name.txt" }
 }
 Save 'version' { & "$Folder\porthole.exe" --version; [Environment]::OSVersion; Get-ComputerInfo -Property WindowsProductName, OsBuildNumber, OsTotalVisibleMemorySize }
-Save 'services' { foreach ($name in 'containerd', 'hns', 'kubelet', 'flanneld', 'kube-proxy') { sc.exe queryex $name; sc.exe qc $name } }
+Save 'services' { foreach ($name in 'containerd', 'hns', 'kubelet', 'flanneld', 'kube-proxy', 'csi-proxy') { sc.exe queryex $name; sc.exe qc $name } }
 Save 'network' { ipconfig /all; route print; Get-NetAdapter | Format-Table -AutoSize; netsh advfirewall show allprofiles state }
 Save 'hns' { & "$Folder\porthole.exe" hns list }
 Save 'processes' { Get-Process | Sort-Object -Descending WorkingSet64 | Format-Table Id, ProcessName, WorkingSet64, HandleCount -AutoSize }

@@ -1,6 +1,6 @@
 <#
 .SYNOPSIS
-Registers kubelet, flanneld and kube-proxy as Windows services for a kubeconfig that is already there, and starts them.
+Registers kubelet, flanneld, kube-proxy and csi-proxy as Windows services for a kubeconfig that is already there, and starts them.
 -Print sc or -Print nssm shows the commands that do the same by other means and changes nothing.
 #>
 param(

@@ -4,7 +4,7 @@ Ends the node's programs, whether they are services or console programs. Pods ke
 #>
 Import-Module "$PSScriptRoot\common.psm1" -Force
 Assert-Administrator
-foreach ($name in @('kube-proxy', 'flanneld', 'kubelet')) {
+foreach ($name in @('csi-proxy', 'kube-proxy', 'flanneld', 'kubelet')) {
     $service = Get-Service -Name $name -ErrorAction SilentlyContinue
     if ($service -and $service.Status -ne 'Stopped') { Stop-Service -Name $name -Force }
     Get-Process -Name $name -ErrorAction SilentlyContinue | Stop-Process -Force

@@ -60,7 +60,7 @@ private:
         if (config.serving.client_ca_file.empty()) config.serving.client_ca_file = options_.kubeconfig;  // which names the authority
         runtime_ = kubelet::connect_runtime(world_.loop, options_.runtime_endpoint);
         if (!KubeletOnWindows) image_mounts_ = kubelet::make_containerd_image_mounts(*world_.processes, options_.runtime_endpoint);
-        if (!KubeletOnWindows) plugins_ = kubelet::make_plugin_connector(world_.loop);
+        plugins_ = kubelet::make_plugin_connector(world_.loop);
         prober_ = kubelet::make_network_prober(world_.loop);
         kubelet_ =
             std::make_unique<kubelet::Kubelet>(std::move(config), kubelet::KubeletDependencies{.loop = world_.loop,
@@ -77,7 +77,8 @@ private:
                                                                                                .host = *host_,
                                                                                                .image_mounts = image_mounts_.get(),
                                                                                                .image_disks = system_.image_disks.get(),
-                                                                                               .plugins = plugins_.get()});
+                                                                                               .plugins = plugins_.get(),
+                                                                                               .has_csi_proxy = csi_proxy_look()});
         return {};
     }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "kubelet/container/cgroups.h"
@@ -18,6 +19,9 @@ struct KubeletSystem {
 KubeletSystem make_kubelet_system(FileSystem& files, ProcessRunner& processes);
 /// Whether this program is built for Windows.
 extern const bool KubeletOnWindows;
+
+/// Windows: looks whether a CSI proxy serves on this host, without becoming its client. Null on Linux.
+std::function<bool()> csi_proxy_look();
 
 /// Windows: this process's priority from now on. Linux leaves it to the nice value. Error: Io.
 Result<void> set_priority_class(std::uint32_t priority_class);

@@ -12,6 +12,8 @@ KubeletSystem make_kubelet_system(FileSystem& files, ProcessRunner& processes) {
     return system;
 }
 
+std::function<bool()> csi_proxy_look() { return nullptr; }
+
 Result<void> set_priority_class(std::uint32_t) { return {}; }
 
 }  // namespace porthole::cmd

@@ -119,6 +119,7 @@ private:
         for (const Check& check : preflight(facts, node())) {
             if (!say(check)) failed += (failed.empty() ? "" : ", ") + check.id;
         }
+        node().csi_proxy = !has_other_csi_proxy(*services_);
         node().proxy = facts.proxy;
         node().no_proxy = facts.no_proxy;
         if (failed.empty() || flags_.skip_checks) return {};

@@ -31,6 +31,7 @@ Result<void> register_services(RegisterFlags flags) {
     TRY_VOID(complete_node(flags.node));
     const auto manager = make_service_manager();
     // What is printed may be meant for another machine.
+    flags.node.csi_proxy = !flags.print.empty() || !has_other_csi_proxy(*manager);
     const auto runtime = manager->find(ContainerdService);
     const auto services = node_services(flags.node, runtime && *runtime ? ContainerdService : "");
     if (!flags.print.empty()) {

@@ -12,6 +12,7 @@
 #include "cmd/windows/node_flags.h"
 #include "cmd/windows/roles.h"
 #include "hns/dll/load_hns.h"
+#include "node_join/windows_node/host_windows.h"
 #include "node_join/windows_node/node_object.h"
 #include "node_join/windows_node/node_processes.h"
 #include "node_join/windows_node/pod_network_wait.h"
@@ -39,6 +40,7 @@ public:
     Result<void> run() {
         TRY_VOID(look_first());
         TRY_VOID(complete_node(node_));
+        node_.csi_proxy = !has_other_csi_proxy(*make_service_manager());
         TRY_VOID(connect());
         TRY_VOID(world_.run(make_node_object()));
         for (const ServiceDefinition& service : node_services(node_, "")) {

@@ -11,6 +11,7 @@
 #include "cni/flannel/network_check.h"
 #include "hns/dll/load_hns.h"
 #include "net/interface_address.h"
+#include "node_join/windows_node/host_windows.h"
 #include "node_join/windows_node/node_status.h"
 #include "objects/conditions.h"
 #include "schema/json/json.h"
@@ -54,6 +55,7 @@ NodeStatus look(RealWorld& world, const WindowsNode& node) {
     NodeStatus status;
     for (const char* name : NodeServices) {
         const auto state = manager->find(name);
+        if (std::string_view(name) == CsiProxyService && has_other_csi_proxy(*manager)) continue;
         status.services.push_back({name, state ? *state : std::nullopt});
     }
     const auto object = world.run(read_node(world.loop, *files, node));

@@ -9,13 +9,15 @@ namespace porthole::hns::wire {
 Result<HostFile> parse_host_file(const std::string& json) {
     TRY(const schema::Value tree, schema::parse_json(json));
     const auto text = [&](std::string_view name) { return std::string(schema::at(tree, name).string_or("")); };
-    HostFile file{text("hns"), text("cri"), text("token")};
+    HostFile file{text("hns"), text("cri"), text("token"), text("csi")};
     if (file.token.empty()) return Error(Reason::BadRequest, "the file holds no token");
     return file;
 }
 
 std::string write_host_file(const HostFile& file) {
-    return schema::to_json(schema::Value::object({{"hns", file.hns}, {"cri", file.cri}, {"token", file.token}})) + "\n";
+    schema::Value tree = schema::Value::object({{"hns", file.hns}, {"cri", file.cri}, {"token", file.token}});
+    if (!file.csi.empty()) tree["csi"] = file.csi;
+    return schema::to_json(tree) + "\n";
 }
 
 Result<HostAndPort> parse_host_and_port(const std::string& text) {

@@ -10,7 +10,8 @@ namespace porthole::hns::wire {
 struct HostFile {
     std::string hns;    ///< "127.0.0.1:7001", in the host's network namespace
     std::string cri;    ///< the same for the container runtime
-    std::string token;  ///< the secret that opens both
+    std::string token;  ///< the secret that opens them
+    std::string csi;    ///< for the CSI proxy; "" for none
 };
 /// Error: BadRequest.
 Result<HostFile> parse_host_file(const std::string& json);

@@ -28,12 +28,19 @@ Result<PluginInfo> checked_plugin_info(registration::PluginInfo info, const std:
     constexpr std::string_view Scheme = "unix://";
     std::string endpoint = info.endpoint.starts_with(Scheme) ? info.endpoint.substr(Scheme.size()) : info.endpoint;
     if (endpoint.empty()) endpoint = socket;
-    if (!endpoint.starts_with('/') || endpoint.find('\0') != std::string::npos) return refuse("the endpoint is not an absolute path");
+    if (!is_absolute_path(endpoint) || endpoint.find('\0') != std::string::npos) return refuse("the endpoint is not an absolute path");
     return PluginInfo{std::move(info.type), std::move(info.name), std::move(endpoint), std::move(info.supported_versions), socket};
 }
 
-PluginRegistry::PluginRegistry(EventLoop& loop, FileSystem& files, PluginConnector& connector, Logger log, std::string directory)
-    : loop_(loop), files_(files), connector_(connector), log_(std::move(log)), directory_(std::move(directory)), scope_(loop) {}
+PluginRegistry::PluginRegistry(EventLoop& loop, FileSystem& files, PluginConnector& connector, Logger log, std::string directory,
+                               bool files_may_be_sockets)
+    : loop_(loop),
+      files_(files),
+      connector_(connector),
+      log_(std::move(log)),
+      directory_(std::move(directory)),
+      files_may_be_sockets_(files_may_be_sockets),
+      scope_(loop) {}
 
 Task<> PluginRegistry::run() {
     CO_TRY_VOID(files_.create_directories(directory_, 0750));
@@ -46,6 +53,10 @@ Task<> PluginRegistry::run() {
     co_return slept;
 }
 
+bool PluginRegistry::may_be_socket(const FileStatus& status) const {
+    return status.type == FileType::Socket || (files_may_be_sockets_ && status.is_regular());
+}
+
 /// Begins what is due: one step at a time for each socket.
 void PluginRegistry::look() {
     std::map<std::string, FileStatus> found;
@@ -55,7 +66,7 @@ void PluginRegistry::look() {
     for (const std::string& name : names.value_or(std::vector<std::string>())) {
         if (name.starts_with('.') || found.size() == MostPlugins) continue;
         const std::string path = directory_ + "/" + name;
-        if (const auto status = files_.link_status(path); status && status->type == FileType::Socket) found.emplace(path, *status);
+        if (const auto status = files_.link_status(path); status && may_be_socket(*status)) found.emplace(path, *status);
     }
     for (const auto& [path, status] : found) plugins_.try_emplace(path, Plugin{.file = status});
     for (auto at = plugins_.begin(); at != plugins_.end();) {

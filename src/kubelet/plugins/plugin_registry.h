@@ -38,7 +38,9 @@ public:
     static constexpr std::size_t MostPlugins = 256;  ///< sockets looked at
     static constexpr std::size_t LongestName = 253, LongestEndpoint = 4096, MostVersions = 32, LongestVersion = 63;
 
-    PluginRegistry(EventLoop& loop, FileSystem& files, PluginConnector& connector, Logger log, std::string directory);
+    /// `files_may_be_sockets`: plain files are tried too. Not every Windows shows a socket as one.
+    PluginRegistry(EventLoop& loop, FileSystem& files, PluginConnector& connector, Logger log, std::string directory,
+                   bool files_may_be_sockets = false);
 
     /// Before run(). The handler outlives the registry's tasks.
     void add_handler(const std::string& type, PluginHandler& handler) { handlers_[type] = &handler; }
@@ -54,6 +56,7 @@ private:
         PluginInfo info;
     };
 
+    bool may_be_socket(const FileStatus& status) const;
     void look();
     Task<> settle(std::string socket);
     Task<PluginInfo> introduce(PluginConnection& connection, std::string socket);
@@ -64,6 +67,7 @@ private:
     PluginConnector& connector_;
     Logger log_;
     std::string directory_;
+    bool files_may_be_sockets_;
     std::map<std::string, PluginHandler*> handlers_;
     std::map<std::string, Plugin> plugins_;  ///< by socket
     Scope scope_;

@@ -99,6 +99,31 @@ TEST_F(PluginRegistryTest, RefusesTypesThatItDoesNotKnow) {
     EXPECT_TRUE(run_task(loop, plugin.close()));
 }
 
+// STO-22
+TEST_F(PluginRegistryTest, TriesFilesWhereASocketLooksLikeOne) {
+    struct NoSockets final : PluginConnector {
+        std::vector<std::string> tried;
+        struct Refusing final : PluginConnection {
+            Task<std::string> call(std::string, std::string, Duration) override { co_return Error(Reason::Unavailable, "no socket"); }
+            Task<> close() override { co_return {}; }
+        };
+        std::unique_ptr<PluginConnection> connect(const std::string& path) override {
+            tried.push_back(path.substr(path.rfind('/') + 1));
+            return std::make_unique<Refusing>();
+        }
+    } sockets;
+    testing::TemporaryFolder other("plugins-windows");
+    ASSERT_TRUE(other.files->write(other.path + "/csi-reg.sock", "", 0600));
+    ASSERT_TRUE(other.files->write(other.path + "/.csi-reg.sock.socket", "", 0600));
+    ASSERT_TRUE(other.files->create_directories(other.path + "/folder", 0700));
+    PluginRegistry windows(loop, *other.files, sockets, Logger(make_null_sink(), "plugins"), other.path, true);
+    windows.add_handler("CSIPlugin", handler);
+    scope.spawn(windows.run());
+    EXPECT_TRUE(until([&] { return !sockets.tried.empty(); }));
+    EXPECT_EQ(sockets.tried, std::vector<std::string>{"csi-reg.sock"});
+    EXPECT_TRUE(run_task(loop, scope.close()));
+}
+
 TEST(PluginInfo, IsBounded) {
     api::pluginregistration::v1::PluginInfo good;
     good.type = "DRAPlugin";

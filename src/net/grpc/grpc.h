@@ -92,6 +92,8 @@ public:
     /// A method's errors become its status. Tasks are cancelled when the client leaves or its deadline passes. Add all before serving.
     void add(std::string method, Unary unary);
     void add_streaming(std::string method, Streaming streaming);
+    /// The method as it was added, to be called without a connection; null where there is none.
+    const Unary* find(const std::string& method) const;
 
     Task<> handle(HttpRequest request, HttpResponder& responder) override;
 

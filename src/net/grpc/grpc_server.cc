@@ -58,6 +58,11 @@ void GrpcHandler::add(std::string method, Unary unary) { unary_.emplace(std::mov
 
 void GrpcHandler::add_streaming(std::string method, Streaming streaming) { streaming_.emplace(std::move(method), std::move(streaming)); }
 
+const GrpcHandler::Unary* GrpcHandler::find(const std::string& method) const {
+    const auto found = unary_.find(method);
+    return found == unary_.end() ? nullptr : &found->second;
+}
+
 Task<> GrpcHandler::dispatch(std::string path, std::string message, HttpResponder& responder) {
     ResponderWriter writer(responder);
     if (const auto found = unary_.find(path); found != unary_.end()) {

@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint16_t KubeletPort = 10250, ProxyHealthPort = 10256;
-constexpr const char* HostPrograms[] = {"kubelet", "kube-proxy", "kubeadm", "flanneld"};
+constexpr const char* HostPrograms[] = {"kubelet", "kube-proxy", "kubeadm", "flanneld", "csi-proxy"};
 constexpr const char* CniPrograms[] = {"win-bridge", "win-overlay", "wincni", "flannel", "host-local"};
 
 bool is_elevated() {
@@ -160,6 +160,12 @@ HostFacts look_at_host(const WindowsNode& node, ServiceManager& manager) {
         }
     }
     return facts;
+}
+
+bool has_other_csi_proxy(ServiceManager& manager) {
+    const auto own = manager.find(CsiProxyService);
+    constexpr DWORD Shortest = 1;  // milliseconds; 0 would be the server's own
+    return own && !*own && (WaitNamedPipeW(L"\\\\.\\pipe\\csi-proxy-filesystem-v1", Shortest) || GetLastError() != ERROR_FILE_NOT_FOUND);
 }
 
 Result<void> install_programs(const WindowsNode& node) {

@@ -21,6 +21,9 @@ HostFacts look_at_host(const WindowsNode& node, winservice::ServiceManager& mana
 /// runs.
 Result<void> install_programs(const WindowsNode& node);
 
+/// Whether a CSI proxy that is not this node's service serves drivers on this host.
+bool has_other_csi_proxy(winservice::ServiceManager& manager);
+
 /// Makes the folder, which from then on only the system and administrators can read. Error: Io.
 Result<void> make_secret_folder(const std::string& path);
 

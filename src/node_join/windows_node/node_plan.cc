@@ -81,6 +81,13 @@ ServiceDefinition kube_proxy(const WindowsNode& node) {
     return service;
 }
 
+ServiceDefinition csi_proxy(const WindowsNode& node) {
+    return {.name = CsiProxyService,
+            .display_name = "CSI proxy (Porthole)",
+            .description = "Does on this host what drivers of volumes in containers cannot.",
+            .command = {node.folder + "\\csi-proxy.exe", "--windows-service", "--log-dir=" + node.log_folder, "--logtostderr=false"}};
+}
+
 /// A whole command line as one argument of another.
 std::string nested(const std::vector<std::string>& command) {
     const std::vector<std::string> words{"x", windows_command_line(command)};
@@ -115,7 +122,9 @@ Result<void> check_node(const WindowsNode& node) {
 }
 
 std::vector<ServiceDefinition> node_services(const WindowsNode& node, const std::string& runtime_service) {
-    return {flanneld(node), kubelet(node, runtime_service), kube_proxy(node)};
+    std::vector<ServiceDefinition> services{flanneld(node), kubelet(node, runtime_service), kube_proxy(node)};
+    if (node.csi_proxy) services.push_back(csi_proxy(node));
+    return services;
 }
 
 std::vector<FirewallRule> firewall_rules(const WindowsNode& node) {

@@ -23,6 +23,8 @@ struct WindowsNode {
     bool shared_disk = false;     ///< as AgentOptions::shared_disk
     std::string proxy, no_proxy;  ///< for the services' own requests; "" for none
 
+    bool csi_proxy = true;  ///< false where another program serves its pipes
+
     bool direct_server_return = false;  ///< of the proxy; without it each service port takes 64 ports of the host
 
     std::string adapter;  ///< the physical one of the pod network: "Ethernet"; "" leaves the choice to the host network service
@@ -43,7 +45,8 @@ Result<void> check_node(const WindowsNode& node);
 /// until the kubelet's service runs.
 std::vector<winservice::ServiceDefinition> node_services(const WindowsNode& node, const std::string& runtime_service);
 inline constexpr const char* ContainerdService = "containerd";
-inline constexpr const char* NodeServices[] = {"flanneld", "kubelet", "kube-proxy"};
+inline constexpr const char* CsiProxyService = "csi-proxy";
+inline constexpr const char* NodeServices[] = {"flanneld", "kubelet", "kube-proxy", CsiProxyService};
 
 /// The same services as command lines for cmd.exe, for those who register them by other means: with Windows' own sc.exe,
 /// or with the wrapper nssm, under which the programs run as on a console.

@@ -48,6 +48,15 @@ TEST(NodeServices, StartInOrderAndTheProxyAfterTheKubelet) {
     EXPECT_EQ(services[2].environment.at("KUBE_NETWORK"), "cbr0");
 }
 
+// STO-24
+TEST(NodeServices, HaveACsiProxyUnlessAnotherIsThere) {
+    auto node = some_node();
+    EXPECT_THAT(service_of(node, "csi-proxy").command, Contains("--windows-service"));
+    EXPECT_EQ(service_of(node, "csi-proxy").command.front(), node.folder + "\\csi-proxy.exe");
+    node.csi_proxy = false;
+    EXPECT_EQ(node_services(node, "").size(), 3u);
+}
+
 TEST(NodeServices, WaitForTheRuntimeWhereItIsAService) {
     EXPECT_THAT(service_of(some_node(), "kubelet", "containerd").depends_on, ElementsAre("containerd"));
 }
@@ -82,7 +91,7 @@ TEST(NodeServices, CanBeRegisteredByOtherMeans) {
     const auto sc = sc_commands(services);
     EXPECT_THAT(sc, Contains(HasSubstr(R"(sc.exe create kubelet binPath= "\"C:\Program Files\k\kubelet.exe\" --windows-service )")));
     EXPECT_THAT(sc, Contains(HasSubstr(" start= auto depend= kubelet")));
-    EXPECT_EQ(sc.back(), "sc.exe start kube-proxy");
+    EXPECT_EQ(sc.back(), "sc.exe start csi-proxy");
     const auto nssm = nssm_commands(node, services);
     EXPECT_THAT(nssm, Contains(HasSubstr(R"(nssm install kubelet "C:\Program Files\k\kubelet.exe" )")));
     EXPECT_THAT(nssm, Contains("nssm set kube-proxy DependOnService kubelet"));
@@ -214,9 +223,10 @@ protected:
 
 TEST_F(ServiceOrder, StartsAndStopsInOppositeOrders) {
     ASSERT_TRUE(install());
-    EXPECT_THAT(take(), ElementsAre("service flanneld runs", "service kubelet runs", "service kube-proxy runs"));
+    EXPECT_THAT(take(), ElementsAre("service flanneld runs", "service kubelet runs", "service kube-proxy runs", "service csi-proxy runs"));
     ASSERT_TRUE(stop_services(manager, names, report));
-    EXPECT_THAT(take(), ElementsAre("service kube-proxy stopped", "service kubelet stopped", "service flanneld stopped"));
+    EXPECT_THAT(take(), ElementsAre("service csi-proxy stopped", "service kube-proxy stopped", "service kubelet stopped",
+                                    "service flanneld stopped"));
     ASSERT_TRUE(stop_services(manager, names, report));
     EXPECT_TRUE(take().empty());
 }
@@ -224,7 +234,7 @@ TEST_F(ServiceOrder, StartsAndStopsInOppositeOrders) {
 TEST_F(ServiceOrder, MayBeInstalledAndRemovedTwice) {
     ASSERT_TRUE(install());
     ASSERT_TRUE(install());
-    EXPECT_EQ(manager.services.size(), 3u);
+    EXPECT_EQ(manager.services.size(), 4u);
     ASSERT_TRUE(remove_services(manager, names, report));
     EXPECT_TRUE(manager.services.empty());
     EXPECT_TRUE(remove_services(manager, names, report));
@@ -321,7 +331,7 @@ TEST(NodeServices, NET42_TheAdapterOfThePodNetworkIsChosen) {
 
 NodeStatus well() {
     using enum ServiceState;
-    return {.services = {{"flanneld", Running}, {"kubelet", Running}, {"kube-proxy", Running}},
+    return {.services = {{"flanneld", Running}, {"kubelet", Running}, {"kube-proxy", Running}, {"csi-proxy", Running}},
             .readiness = "Ready",
             .missing_network = "",
             .adapters = "Ethernet (192.0.2.13)",

@@ -45,6 +45,8 @@ std::chrono::sys_time<std::chrono::nanoseconds> time_of(const FILETIME& time) {
     return std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::nanoseconds((ticks - Between1601And1970 * 10'000'000) * 100));
 }
 
+constexpr DWORD SocketTag = 0x80000023;  // IO_REPARSE_TAG_AF_UNIX, which is not in every header
+
 bool is_link_tag(DWORD tag) { return tag == IO_REPARSE_TAG_SYMLINK || tag == IO_REPARSE_TAG_MOUNT_POINT; }
 
 /// Modes are Windows' own: what is not read-only may be written and run by whom its access list names.
@@ -62,6 +64,7 @@ Result<FileStatus> status_of(const Handle& file, const std::string& path, bool m
     }
     FileStatus status;
     status.type = is_link_tag(tag.ReparseTag)                        ? FileType::Symlink
+                  : tag.ReparseTag == SocketTag                      ? FileType::Socket
                   : from.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY ? FileType::Directory
                                                                      : FileType::Regular;
     status.mode = mode_of(from.dwFileAttributes);

@@ -50,6 +50,40 @@ Result<void> copy_bytes(int from, int to) {
     }
 }
 
+constexpr int DeepestFolder = 128;  // a Windows path has 260 characters
+
+bool is_mount_point(int folder) {
+    struct statx there{};
+    if (::statx(folder, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &there) != 0) return true;
+    return there.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+}
+
+Result<void> remove_inside(int folder, const std::string& name, int depth);
+
+/// A file, a link, or a folder with what is in it.
+Result<void> remove_below(int parent, const std::string& name, int depth) {
+    if (::unlinkat(parent, name.c_str(), 0) == 0 || errno == ENOENT) return {};
+    if (errno != EISDIR) return tree_error("removing " + name);
+    const FileHandle folder(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!folder.is_open()) return tree_error("opening " + name);
+    if (is_mount_point(folder.get())) return Error(Reason::Io, name + " is mounted, and stays");
+    TRY_VOID(remove_inside(folder.get(), name, depth));
+    if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
+    return tree_error("removing " + name);
+}
+
+Result<void> remove_inside(int folder, const std::string& name, int depth) {
+    const int listed = depth > 0 ? ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    DIR* entries = listed >= 0 ? ::fdopendir(listed) : nullptr;
+    if (!entries) return Error(Reason::Io, name + " cannot be listed, or is too deep");
+    std::vector<std::string> names;
+    while (const dirent* entry = ::readdir(entries))
+        if (const std::string_view own = entry->d_name; own != "." && own != "..") names.emplace_back(own);
+    ::closedir(entries);
+    for (const std::string& own : names) TRY_VOID(remove_below(folder, own, depth - 1));
+    return {};
+}
+
 /// Each folder is opened from the one above it.
 std::uint64_t bytes_below(FileHandle folder, int depth) {
     const int listed = depth > 0 ? ::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -196,10 +230,38 @@ Result<HeldSource> HeldTree::hold(const std::string& path) const {
     return HeldSource(std::move(descriptor), S_ISDIR(status.st_mode));
 }
 
+Result<FileType> HeldTree::type(const std::string& path) const {
+    TRY(const FileHandle folder, open_parent(path));
+    struct stat there;
+    if (::fstatat(folder.get(), base_name(path).c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) return tree_error("looking at " + path);
+    if (S_ISLNK(there.st_mode)) return FileType::Symlink;
+    if (S_ISDIR(there.st_mode)) return FileType::Directory;
+    return S_ISSOCK(there.st_mode) ? FileType::Socket : FileType::Regular;
+}
+
+Result<void> HeldTree::remove(const std::string& path) const {
+    TRY(const FileHandle folder, open_parent(path));
+    const std::string name = base_name(path);
+    if (::unlinkat(folder.get(), name.c_str(), 0) == 0) return {};
+    if (errno == EISDIR && ::unlinkat(folder.get(), name.c_str(), AT_REMOVEDIR) == 0) return {};
+    return tree_error("removing " + path);
+}
+
+Result<void> HeldTree::remove_all(const std::string& path) const {
+    const auto folder = open_parent(path);
+    if (is_not_found(folder)) return {};
+    TRY_VOID(folder);
+    return remove_below(folder->get(), base_name(path), DeepestFolder);
+}
+
+Result<void> HeldTree::remove_contents(const std::string& path) const {
+    TRY(const FileHandle folder, open_below(path, O_RDONLY | O_DIRECTORY));
+    return remove_inside(folder.get(), path, DeepestFolder);
+}
+
 std::uint64_t HeldTree::used_bytes() const {
-    constexpr int Deepest = 128;  // a Windows path has 260 characters
     auto root = open_below("", O_RDONLY | O_DIRECTORY);
-    return root ? bytes_below(*std::move(root), Deepest) : 0;
+    return root ? bytes_below(*std::move(root), DeepestFolder) : 0;
 }
 
 Result<HeldSource> hold_socket(const std::string& path) {

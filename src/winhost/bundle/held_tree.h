@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "runtime/files/file_system.h"
 
 /// Root's way to what containers can change: containers of an emulated host write into their own file systems, into /.ph, and with a
 /// hostPath volume of C:\ into the host's. A path there can lead elsewhere the moment after it was looked at, so nothing there is opened
@@ -62,6 +63,13 @@ public:
     /// Fine if there is a link already.
     Result<void> create_symlink(const std::string& target, const std::string& path) const;
     Result<HeldSource> hold(const std::string& path) const;
+    /// Of the path itself: a link is a link.
+    Result<FileType> type(const std::string& path) const;
+    /// A file, a link or an empty folder.
+    Result<void> remove(const std::string& path) const;
+    /// With everything below; fine if it is not there. Links are removed, and what is mounted below stays (Io), as all above it does.
+    Result<void> remove_all(const std::string& path) const;
+    Result<void> remove_contents(const std::string& path) const;
     /// Of all regular files that are not more than 128 folders deep.
     std::uint64_t used_bytes() const;
 

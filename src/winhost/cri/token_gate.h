@@ -6,9 +6,9 @@
 
 namespace porthole::winhost {
 
-/// A TCP port in front of a Unix socket: for programs under Wine, which have no Unix sockets. A connection begins with a line that is the
-/// token; everything after it is relayed. A connection without it is dropped, and so are
-/// further ones than MostConnections. close() it before destroying it.
+/// A TCP port in front of a Unix socket: for programs under Wine, to which the folder of the socket is not shown. A connection begins with a
+/// line that is the token; everything after it is relayed. A connection without it is dropped, and so are further ones than
+/// MostConnections. close() it before destroying it.
 class TokenGate {
 public:
     static constexpr std::size_t MostConnections = 256;

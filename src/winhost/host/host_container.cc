@@ -19,7 +19,6 @@ using namespace std::chrono_literals;
 
 constexpr const char* Id = "host";
 constexpr const char* TokenFile = "TOKEN_FILE=C:\\ProgramData\\Porthole\\token";
-constexpr const char* Pipe = "\\\\.\\pipe\\containerd-containerd";
 /// A node's own programs need tens of processes; a storm of them must not reach the machine.
 constexpr std::int64_t ProcessLimit = 1024;
 constexpr std::int64_t MemoryLimit = std::int64_t{4} << 30;
@@ -69,7 +68,9 @@ Task<HostContainer::Connection> HostContainer::boot() {
     CO_TRY_VOID(prepare_registry(root(), options_.profile));
     const Folder folder{options_.data};
     (void)context_.files.remove(folder.exit_file());
-    const ProgramSpec main{"host.exe", "C:\\", {std::string("PIPE=") + Pipe, "SERVER=" + services_.cri, TokenFile}};
+    std::string pipes = "PIPES=";
+    for (const auto& [pipe, server] : services_.pipes) pipes += pipe + "=" + server + ";";
+    const ProgramSpec main{"host.exe", "C:\\", {std::move(pipes), TokenFile}};
     CO_TRY(const HeldTree exchange, HeldTree::open(folder.exchange()));
     CO_TRY_VOID(exchange.write("main", main.encode(), 0600));
     OciBundle bundle;

@@ -37,7 +37,8 @@ struct HostContainerOptions {
 struct HostServices {
     std::string address;    ///< the host's own, to which its name resolves
     std::string host_file;  ///< emulator.json
-    std::string cri;        ///< "127.0.0.1:7002"
+    /// Named pipes of servers on Linux, and where those are on loopback: {"\\\\.\\pipe\\containerd-containerd", "127.0.0.1:7002"}.
+    std::vector<std::pair<std::string, std::string>> pipes;
     std::string token;
 };
 

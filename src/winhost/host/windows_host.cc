@@ -18,6 +18,7 @@
 #include "winhost/cri/image_service.h"
 #include "winhost/host/cni_network.h"
 #include "winhost/host/control.h"
+#include "winhost/host/csi_server.h"
 #include "winhost/host/host_container.h"
 #include "winhost/images/image_store.h"
 #include "winhost/runtime/runtime.h"
@@ -97,6 +98,7 @@ struct WindowsHost::Impl {
     std::unique_ptr<kubelet::ImageService> image_service;
     std::unique_ptr<bundled_images::BundledImageService> bundled;
     std::unique_ptr<CriServer> cri;
+    std::unique_ptr<CsiServer> csi;
     std::unique_ptr<ControlServer> control;
     Event shutdown_wanted;
     Semaphore power_switch{1};
@@ -110,8 +112,8 @@ hns::wire::HostFile WindowsHost::Impl::remembered_services() {
 }
 
 Result<void> WindowsHost::Impl::remember_services() {
-    const hns::wire::HostFile file{"127.0.0.1:" + std::to_string(hns_server->port()), "127.0.0.1:" + std::to_string(cri->tcp_port()),
-                                   token};
+    const hns::wire::HostFile file{"127.0.0.1:" + std::to_string(hns_server->port()), "127.0.0.1:" + std::to_string(cri->tcp_port()), token,
+                                   "127.0.0.1:" + std::to_string(csi->tcp_port())};
     return context.files.write(join_path(options.data, "services.json"), hns::wire::write_host_file(file), 0600);
 }
 
@@ -194,13 +196,20 @@ Task<> WindowsHost::Impl::start_runtime() {
     const auto port = hns::wire::parse_host_and_port(remembered_services().cri);
     sockets.tcp_port = port ? port->port : std::uint16_t{0};
     CO_TRY_VOID(cri->listen(sockets));
+    csi = std::make_unique<CsiServer>(context.loop, context.pool, context.files, host->root(), context.log.named("csi-proxy"));
+    const auto csi_port = hns::wire::parse_host_and_port(remembered_services().csi);
+    CO_TRY_VOID(csi->listen(join_path(options.data, "csi.sock"), csi_port ? csi_port->port : std::uint16_t{0}, token));
     co_return remember_services();
 }
 
 Task<> WindowsHost::Impl::boot() {
     CO_TRY(const std::string file, context.files.read(join_path(options.data, "services.json")));
-    co_return co_await host->start(
-        {.address = address, .host_file = file, .cri = "127.0.0.1:" + std::to_string(cri->tcp_port()), .token = token});
+    HostServices services{.address = address, .host_file = file, .token = token};
+    services.pipes.emplace_back("\\\\.\\pipe\\containerd-containerd", "127.0.0.1:" + std::to_string(cri->tcp_port()));
+    const bool without_csi = context.files.exists(join_path(options.data, "without-csi-proxy"));
+    for (const std::string& pipe : without_csi ? std::vector<std::string>() : csi_proxy::CsiProxy::pipes())
+        services.pipes.emplace_back(pipe, "127.0.0.1:" + std::to_string(csi->tcp_port()));
+    co_return co_await host->start(std::move(services));
 }
 
 Value WindowsHost::Impl::status() const {
@@ -290,6 +299,7 @@ Task<> WindowsHost::Impl::power_off() {
     if (control) CO_TRY_VOID(co_await control->close());
     if (wine.folder.empty()) co_return {};  // it has not come far
     auto ended = co_await end_pods_and_host();
+    if (csi) CO_TRY_VOID(co_await csi->close());
     if (cri) CO_TRY_VOID(co_await cri->close());
     if (runtime) CO_TRY_VOID(co_await runtime->close());
     if (hns_server) CO_TRY_VOID(co_await hns_server->close());

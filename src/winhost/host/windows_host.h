@@ -40,7 +40,8 @@ struct WindowsHostOptions {
 /// one loop.
 ///
 /// Killed at any time it leaves pods and services running; the next one with the same folder adopts them. Programs on Linux reach it by
-/// `data`/control.sock (control.h), `data`/cri.sock (CRI) and the host container's init; `data`/C is its C:\.
+/// `data`/control.sock (control.h), `data`/cri.sock (CRI) and the host container's init; `data`/C is its C:\. Where a file
+/// `data`/without-csi-proxy is, the host plays one on which no CSI proxy was installed, from its next boot on.
 class WindowsHost {
 public:
     WindowsHost(WindowsHostContext context, WindowsHostOptions options);

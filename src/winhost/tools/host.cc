@@ -1,10 +1,12 @@
 // host.exe FOLDER: the life of the emulated host. Started by its init like launch.exe (launch_folder_windows.h) but without one; the
-// variables of FOLDER say PIPE, SERVER and TOKEN_FILE. Starts the service manager, serves the container runtime's pipe
-// (pipe_to_tcp_windows.h), carries out the failure actions of services, and at any control event stops the services in good order.
+// variables of FOLDER say PIPES ("name=address;name=address") and TOKEN_FILE. Starts the service manager, serves the pipes of servers
+// outside Wine (pipe_to_tcp_windows.h), carries out the failure actions of services, and at any control event stops the services in good
+// order.
 // clang-format off
 #include "winhost/tools/pipe_to_tcp_windows.h"  // brings windows.h in after winsock2.h
 // clang-format on
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -141,6 +143,17 @@ void stop_services(SC_HANDLE manager) {
     }
 }
 
+bool add_pipes(porthole::winhost::PipesToTcp& pipes, const std::wstring& list) {
+    for (std::size_t at = 0; at < list.size();) {
+        const std::size_t end = std::min(list.find(L';', at), list.size());
+        const std::wstring one = list.substr(at, end - at);
+        const std::size_t equals = one.find(L'=');
+        if (equals == one.npos || !pipes.add(one.substr(0, equals), one.substr(equals + 1))) return false;
+        at = end + 1;
+    }
+    return true;
+}
+
 }  // namespace
 
 int wmain(int count, wchar_t** words) {
@@ -150,8 +163,8 @@ int wmain(int count, wchar_t** words) {
     stop_event = CreateEventW(nullptr, TRUE, FALSE, nullptr);
     SetConsoleCtrlHandler(on_control, TRUE);
     const auto spec = folder.spec();
-    porthole::winhost::PipeToTcp runtime_pipe(spec.variable(L"PIPE"), spec.variable(L"SERVER"), spec.variable(L"TOKEN_FILE"));
-    if (!runtime_pipe.start()) return 125;
+    porthole::winhost::PipesToTcp pipes(spec.variable(L"TOKEN_FILE"));
+    if (!add_pipes(pipes, spec.variable(L"PIPES")) || !pipes.start()) return 125;
     const SC_HANDLE manager = OpenSCManagerW(nullptr, nullptr, SC_MANAGER_CONNECT | SC_MANAGER_ENUMERATE_SERVICE);
     Restarter restarter;
     if (manager) restarter.expect_automatic(manager);

@@ -8,26 +8,33 @@
 
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 namespace porthole::winhost {
 
-/// Serves a named pipe and carries each client's bytes to a TCP server and back, so that programs of the emulated host reach a server
+/// Serves named pipes and carries each client's bytes to a TCP server and back, so that programs of the emulated host reach a server
 /// outside Wine by the pipe name that they know from Windows. Has threads of its own, so it must exist until the process ends.
-class PipeToTcp {
+class PipesToTcp {
 public:
-    /// `server` is "127.0.0.1:40001"; each connection to it begins with the first line of the file `token_file`.
-    PipeToTcp(std::wstring pipe, const std::wstring& server, const std::wstring& token_file)
-        : pipe_(std::move(pipe)), token_(first_line(token_file) + "\n") {
+    static constexpr std::size_t MostPipes = MAXIMUM_WAIT_OBJECTS;
+
+    /// Each connection to a server begins with the first line of the file `token_file`.
+    explicit PipesToTcp(const std::wstring& token_file) : token_(first_line(token_file) + "\n") {}
+    /// Before start(). `server` is "127.0.0.1:40001". False for one that is not a valid address.
+    bool add(std::wstring pipe, const std::wstring& server) {
         WSADATA data;
+        Pipe made{std::move(pipe)};
         const std::size_t colon = server.rfind(L':');
-        server_.sin_family = AF_INET;
-        usable_ = colon != server.npos && WSAStartup(MAKEWORD(2, 2), &data) == 0 &&
-                  InetPtonW(AF_INET, server.substr(0, colon).c_str(), &server_.sin_addr) == 1;
-        if (usable_) server_.sin_port = htons(static_cast<u_short>(_wtoi(server.c_str() + colon + 1)));
+        made.server.sin_family = AF_INET;
+        if (pipes_.size() == MostPipes || colon == server.npos || WSAStartup(MAKEWORD(2, 2), &data) != 0 ||
+            InetPtonW(AF_INET, server.substr(0, colon).c_str(), &made.server.sin_addr) != 1)
+            return false;
+        made.server.sin_port = htons(static_cast<u_short>(_wtoi(server.c_str() + colon + 1)));
+        pipes_.push_back(std::move(made));
+        return true;
     }
-    /// False for a server that is not a valid address.
     bool start() {
-        const HANDLE thread = usable_ ? CreateThread(nullptr, 0, accept, this, 0, nullptr) : nullptr;
+        const HANDLE thread = CreateThread(nullptr, 0, accept, this, 0, nullptr);
         if (thread) CloseHandle(thread);
         return thread != nullptr;
     }
@@ -35,8 +42,16 @@ public:
 private:
     static constexpr DWORD Pause = 1000;  ///< milliseconds, where the pipe cannot be served just now
 
+    /// A pipe's name, and the instance of it that waits for the next client.
+    struct Pipe {
+        std::wstring name;
+        sockaddr_in server{};
+        HANDLE instance = INVALID_HANDLE_VALUE;
+        OVERLAPPED overlapped{};  ///< its event is set when there is a client, or when the instance has to be made again
+    };
     struct Client {
-        const PipeToTcp& relay;
+        const PipesToTcp& relay;
+        sockaddr_in server;
         HANDLE pipe;
         SOCKET socket = INVALID_SOCKET;
         HANDLE downstream = nullptr;  ///< the thread from socket to pipe
@@ -80,7 +95,7 @@ private:
         const BOOL at_once = TRUE;
         const int size = static_cast<int>(token_.size());
         client.socket = socket(AF_INET, SOCK_STREAM, IPPROTO_TCP);
-        if (connect(client.socket, reinterpret_cast<const sockaddr*>(&server_), sizeof server_) != 0) return false;
+        if (connect(client.socket, reinterpret_cast<const sockaddr*>(&client.server), sizeof client.server) != 0) return false;
         setsockopt(client.socket, IPPROTO_TCP, TCP_NODELAY, reinterpret_cast<const char*>(&at_once), sizeof at_once);
         return send(client.socket, token_.data(), size, 0) == size;
     }
@@ -101,34 +116,49 @@ private:
         return 0;
     }
 
-    static bool wait_for_client(HANDLE pipe) {
-        OVERLAPPED overlapped{};
-        overlapped.hEvent = CreateEventW(nullptr, TRUE, FALSE, nullptr);
+    /// An instance that waits; where there cannot be one just now, the event is set for the next attempt.
+    static void open(Pipe& pipe) {
+        ResetEvent(pipe.overlapped.hEvent);
+        pipe.instance = CreateNamedPipeW(pipe.name.c_str(), PIPE_ACCESS_DUPLEX | FILE_FLAG_OVERLAPPED, PIPE_TYPE_BYTE | PIPE_WAIT,
+                                         PIPE_UNLIMITED_INSTANCES, 65536, 65536, 0, nullptr);
+        const bool made = pipe.instance != INVALID_HANDLE_VALUE;
+        const bool pending = made && !ConnectNamedPipe(pipe.instance, &pipe.overlapped) && GetLastError() == ERROR_IO_PENDING;
+        if (!pending) SetEvent(pipe.overlapped.hEvent);
+    }
+
+    /// A client has come, or the instance has failed.
+    void take(Pipe& pipe) const {
         DWORD ignored = 0;
-        bool connected = ConnectNamedPipe(pipe, &overlapped) || GetLastError() == ERROR_PIPE_CONNECTED;
-        if (!connected && GetLastError() == ERROR_IO_PENDING) connected = GetOverlappedResult(pipe, &overlapped, &ignored, TRUE);
-        CloseHandle(overlapped.hEvent);
-        return connected;
+        if (pipe.instance == INVALID_HANDLE_VALUE) {
+            Sleep(Pause);
+            return;
+        }
+        const bool connected = GetOverlappedResult(pipe.instance, &pipe.overlapped, &ignored, FALSE) ||
+                               ConnectNamedPipe(pipe.instance, nullptr) || GetLastError() == ERROR_PIPE_CONNECTED;
+        auto* client = connected ? new Client{*this, pipe.server, pipe.instance} : nullptr;
+        // Never joined, and not detached either: CreateThread does not have that problem under Wine.
+        const HANDLE thread = client ? CreateThread(nullptr, 0, serve, client, 0, nullptr) : nullptr;
+        if (thread) {
+            CloseHandle(thread);
+        } else {
+            CloseHandle(pipe.instance);
+            delete client;
+        }
     }
 
     static DWORD WINAPI accept(void* argument) {
-        const auto& self = *static_cast<const PipeToTcp*>(argument);
+        auto& self = *static_cast<PipesToTcp*>(argument);
+        std::vector<HANDLE> events;
+        for (Pipe& pipe : self.pipes_) {
+            pipe.overlapped.hEvent = CreateEventW(nullptr, TRUE, FALSE, nullptr);
+            events.push_back(pipe.overlapped.hEvent);
+            open(pipe);
+        }
         for (;;) {
-            const HANDLE pipe = CreateNamedPipeW(self.pipe_.c_str(), PIPE_ACCESS_DUPLEX | FILE_FLAG_OVERLAPPED, PIPE_TYPE_BYTE | PIPE_WAIT,
-                                                 PIPE_UNLIMITED_INSTANCES, 65536, 65536, 0, nullptr);
-            if (pipe == INVALID_HANDLE_VALUE) {
-                Sleep(Pause);
-                continue;
-            }
-            auto* client = new Client{self, pipe};
-            // Never joined, and not detached either: CreateThread does not have that problem under Wine.
-            const HANDLE thread = wait_for_client(pipe) ? CreateThread(nullptr, 0, serve, client, 0, nullptr) : nullptr;
-            if (thread) {
-                CloseHandle(thread);
-            } else {
-                CloseHandle(pipe);
-                delete client;
-            }
+            const DWORD ready = WaitForMultipleObjects(static_cast<DWORD>(events.size()), events.data(), FALSE, INFINITE);
+            if (ready >= events.size()) return 1;
+            self.take(self.pipes_[ready]);
+            open(self.pipes_[ready]);
         }
     }
 
@@ -142,10 +172,8 @@ private:
         return text.substr(0, text.find_first_of("\r\n"));
     }
 
-    const std::wstring pipe_;
     const std::string token_;
-    sockaddr_in server_{};
-    bool usable_ = false;
+    std::vector<Pipe> pipes_;
 };
 
 }  // namespace porthole::winhost

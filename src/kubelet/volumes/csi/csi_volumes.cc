@@ -21,6 +21,7 @@ namespace csi = api::csi::v1;
 constexpr Duration AttachLimit = 2min + 3s, FirstPause = 100ms, LongestPause = 2s;
 constexpr std::int64_t TokenSeconds = 3600;  // where the driver's object does not say
 constexpr const char* PluginDirectory = "kubernetes.io~csi";
+constexpr const char* CsiProxyPipe = "\\\\.\\pipe\\csi-proxy-filesystem-v1";
 constexpr const char* Persistent = "Persistent";
 constexpr const char* Ephemeral = "Ephemeral";
 constexpr std::uint32_t FolderMode = 0750, DataMode = 0600;
@@ -228,6 +229,18 @@ std::vector<std::string> CsiVolumes::volumes_in_use() const {
     return {names.begin(), names.end()};
 }
 
+std::string CsiVolumes::for_driver(std::string path) const {
+    if (!is_windows()) return path;
+    std::ranges::replace(path, '/', '\\');
+    return path.starts_with('\\') ? "C:" + path : path;
+}
+
+Error CsiVolumes::with_cause(Error error) const {
+    if (error.reason == Reason::Cancelled || !is_windows() || services_.has_csi_proxy()) return error;
+    error.message += std::string("; csi-proxy pipe ") + CsiProxyPipe + " not found; install csi-proxy on the node";
+    return error;
+}
+
 std::string CsiVolumes::pod_folder(const std::string& uid, bool is_block) const {
     return services_.root + "/pods/" + uid + (is_block ? "/volumeDevices/" : "/volumes/") + PluginDirectory;
 }
@@ -273,6 +286,7 @@ Task<MountedVolume> CsiVolumes::set_up(const VolumeRequest& request, CsiVolume v
     }
 
     CO_TRY_VOID(check_lifecycle(volume, object));
+    if (is_windows() && volume.is_block) co_return Error(Reason::BadRequest, "block devices are not available on Windows nodes");
     const bool alone = !volume.access_modes.empty() && volume.access_modes.front() == AccessMode::ReadWriteOncePod;
     if (const auto entry = find(key); entry && alone)
         for (const std::string& other : entry->users)
@@ -296,7 +310,7 @@ Task<MountedVolume> CsiVolumes::set_up(const VolumeRequest& request, CsiVolume v
         const char* what = volume.is_block ? "blockMapper.SetUpDevice failed to get CSI client: "
                            : stages        ? "attacher.MountDevice failed to create newCsiDriverClient: "
                                            : "mounter.SetUpAt failed to get CSI client: ";
-        co_return Error(capabilities.error().reason, std::string("kubernetes.io/csi: ") + what + capabilities.error().message);
+        co_return with_cause(Error(capabilities.error().reason, std::string("kubernetes.io/csi: ") + what + capabilities.error().message));
     }
     work.capabilities = *capabilities;
     if (volume.is_ephemeral) work.capabilities.stage = false;
@@ -320,7 +334,7 @@ Task<MountedVolume> CsiVolumes::set_up(const VolumeRequest& request, CsiVolume v
         // Nothing is there to be taken down: the pod can end without the driver.
         if (!known && !staged && !volume.is_block && is_final_csi_error(done.error()) && remove_folder(services_.files, own, mounted.path))
             entry->holders.erase(user);
-        co_return std::move(done).error();
+        co_return with_cause(std::move(done).error());
     }
     CO_TRY_VOID(co_await apply_group(work, mounted.path, !volume.is_ephemeral));
     published_.insert(user);
@@ -442,11 +456,11 @@ Task<> CsiVolumes::stage(const Work& work, Entry& entry) {
     csi::NodeStageVolumeRequest request;
     request.volume_id = volume.handle;
     request.publish_context = work.publish_context;
-    request.staging_target_path = staging_path(volume);
+    request.staging_target_path = for_driver(staging_path(volume));
     request.volume_capability = capability_of(volume, work.capabilities, work.request.fs_group());
     CO_TRY(request.secrets, co_await secret_data(volume.stage_secret, "NodeStageSecretRef", work.services));
     request.volume_context = volume.attributes;
-    const std::string path = request.staging_target_path, folder = parent_path(path);
+    const std::string path = staging_path(volume), folder = parent_path(path);
     const bool known = services_.files.exists(path);
     CO_TRY_VOID(services_.files.create_directories(path, FolderMode));
     if (!volume.is_block) CO_TRY_VOID(services_.files.replace(folder + "/" + CsiVolumeData::FileName, to_json(data_of(volume)), DataMode));
@@ -467,8 +481,8 @@ Task<> CsiVolumes::publish(const Work& work) {
     csi::NodePublishVolumeRequest request;
     request.volume_id = volume.handle;
     request.publish_context = work.publish_context;
-    if (work.capabilities.stage) request.staging_target_path = staging_path(volume);
-    request.target_path = target_path(pod.metadata.uid, volume);
+    if (work.capabilities.stage) request.staging_target_path = for_driver(staging_path(volume));
+    request.target_path = for_driver(target_path(pod.metadata.uid, volume));
     request.volume_capability = capability_of(volume, work.capabilities, work.request.fs_group());
     request.readonly = volume.read_only;
     CO_TRY(request.secrets, co_await secret_data(volume.publish_secret, "NodePublishSecretRef", work.services));
@@ -511,9 +525,9 @@ Task<> CsiVolumes::expand(CsiVolume volume, std::string path, Quantity size, Vol
     if (!capabilities.expand) co_return Error(Reason::MethodNotAllowed, "NodeExpand is not supported by the CSI driver " + volume.driver);
     csi::NodeExpandVolumeRequest request;
     request.volume_id = volume.handle;
-    request.volume_path = std::move(path);
+    request.volume_path = for_driver(std::move(path));
     request.capacity_range.emplace().required_bytes = size.value();
-    if (capabilities.stage) request.staging_target_path = staging_path(volume);
+    if (capabilities.stage) request.staging_target_path = for_driver(staging_path(volume));
     request.volume_capability = capability_of(volume, capabilities, std::nullopt);
     CO_TRY(request.secrets, co_await secret_data(volume.expand_secret, "NodeExpandSecretRef", services));
     auto expanded = co_await services_.drivers.call(volume.driver, csi::Node::NodeExpandVolume, std::move(request));
@@ -528,7 +542,7 @@ Task<CsiStats> CsiVolumes::stats(std::string driver, std::string handle, std::st
     if (!capabilities.stats) co_return Error(Reason::MethodNotAllowed, "the driver tells no statistics");
     csi::NodeGetVolumeStatsRequest request;
     request.volume_id = std::move(handle);
-    request.volume_path = std::move(path);
+    request.volume_path = for_driver(std::move(path));
     CO_TRY(const csi::NodeGetVolumeStatsResponse answer,
            co_await services_.drivers.call(driver, csi::Node::NodeGetVolumeStats, std::move(request), limit));
     CsiStats stats;
@@ -617,7 +631,7 @@ Task<> CsiVolumes::tear_down_device(std::string uid, std::string name, VolumeSer
 Task<> CsiVolumes::unpublish(CsiVolumeData data, std::string target, std::string failure, VolumeServices& services) {
     csi::NodeUnpublishVolumeRequest request;
     request.volume_id = data.handle;
-    request.target_path = target;
+    request.target_path = for_driver(target);
     auto unpublished = co_await services_.drivers.call(data.driver, csi::Node::NodeUnpublishVolume, std::move(request));
     if (is_cancelled(unpublished)) co_return std::move(unpublished).error();
     if (!unpublished) co_return std::move(unpublished).error().with_context(failure);
@@ -634,7 +648,7 @@ Task<> CsiVolumes::unstage(CsiVolumeData data, bool is_block) {
     if (capabilities.stage) {
         csi::NodeUnstageVolumeRequest request;
         request.volume_id = data.handle;
-        request.staging_target_path = path;
+        request.staging_target_path = for_driver(path);
         auto unstaged = co_await services_.drivers.call(data.driver, csi::Node::NodeUnstageVolume, std::move(request));
         if (!unstaged) {
             if (is_cancelled(unstaged)) co_return std::move(unstaged).error();

@@ -47,7 +47,8 @@ struct CsiStats {
 ///
 /// Below `root`, as upstream: plugins/kubernetes.io/csi/<driver>/<hash>/globalmount,
 /// plugins/kubernetes.io/csi/volumeDevices/{staging,publish, <name>}, pods/<uid>/volumes/kubernetes.io~csi/<name>/mount,
-/// pods/<uid>/volumeDevices/kubernetes.io~csi/<name>.
+/// pods/<uid>/volumeDevices/kubernetes.io~csi/<name>. Drivers on Windows are given them with drive and backslashes, as the CSI proxy wants
+/// them.
 ///
 /// Lives on the kubelet's loop; all references outlive it. Reads `root` in the constructor.
 class CsiVolumes {
@@ -63,6 +64,7 @@ public:
         std::string node_name, root;
         std::function<std::shared_ptr<const core::Node>()> node;  ///< this one as the API has it; null before it is there
         std::function<void()> report_node;                        ///< volumes_in_use() has changed
+        std::function<bool()> has_csi_proxy;                      ///< Windows: whether a CSI proxy serves on the node; null elsewhere
     };
     explicit CsiVolumes(Services services);
 
@@ -134,6 +136,11 @@ private:
     Task<> unpublish(CsiVolumeData data, std::string target, std::string failure, VolumeServices& services);
     Task<> unstage(CsiVolumeData data, bool is_block);
 
+    bool is_windows() const { return services_.has_csi_proxy != nullptr; }
+    /// A path as drivers write it.
+    std::string for_driver(std::string path) const;
+    /// What most failures of drivers on Windows come from.
+    Error with_cause(Error error) const;
     std::string pod_folder(const std::string& uid, bool is_block) const;
     std::string global_folder(const std::string& driver, const std::string& handle) const;
     std::string device_folder(const char* kind, const std::string& name) const;

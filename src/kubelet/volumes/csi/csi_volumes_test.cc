@@ -89,7 +89,8 @@ struct CsiVolumesTest : ::testing::Test {
                 [this] {
                     if (reports)
                         api.change<core::Node>({"", "n1"}, [&](core::Node& node) { node.status.volumes_in_use = csi->volumes_in_use(); });
-                }});
+                },
+            .has_csi_proxy = has_csi_proxy});
         VolumeServices services{loop, random, *folder.files, pool, mounter, secrets, tokens, client, events};
         services.csi = csi.get();
         manager = std::make_unique<VolumeManager>(services, log, folder.path + "/k");
@@ -223,6 +224,7 @@ struct CsiVolumesTest : ::testing::Test {
     std::unique_ptr<CsiDrivers> drivers;
     std::unique_ptr<CsiVolumes> csi;
     std::unique_ptr<VolumeManager> manager;
+    std::function<bool()> has_csi_proxy;  ///< of a Windows node
     bool reports = true;
     std::optional<core::Node> stale_node;  ///< what the kubelet's watch shows, where it is not what there is
 };
@@ -415,6 +417,36 @@ TEST_F(CsiVolumesTest, ADriverThatIsNotThereIsNamed) {
               "newCsiDriverClient: driver name csi.example.com not found in the list of registered CSI drivers");
     EXPECT_EQ(tear_down("u1"), "") << "the pod can end without it";
     EXPECT_TRUE(run(drivers->add_plugin(info())));
+}
+
+// STO-27
+TEST_F(CsiVolumesTest, OnWindowsAFailureTellsThatTheCsiProxyIsMissing) {
+    bool there = false;
+    has_csi_proxy = [&] { return there; };
+    start();
+    put_claim();
+    const std::string missing = "; csi-proxy pipe \\\\.\\pipe\\csi-proxy-filesystem-v1 not found; install csi-proxy on the node";
+    EXPECT_THAT(set_up(pod("u1", Claim)), ::testing::EndsWith(missing)) << "the driver fails";
+    EXPECT_TRUE(run(drivers->remove_plugin(info())));
+    EXPECT_THAT(set_up(pod("u1", Claim)), ::testing::EndsWith("not found in the list of registered CSI drivers" + missing));
+    there = true;
+    EXPECT_THAT(set_up(pod("u1", Claim)), ::testing::EndsWith("not found in the list of registered CSI drivers"));
+    EXPECT_EQ(tear_down("u1"), "");
+    EXPECT_TRUE(run(drivers->add_plugin(info())));
+}
+
+// STO-22
+TEST_F(CsiVolumesTest, OnWindowsDriversGetPathsAsWindowsWritesThem) {
+    has_csi_proxy = [] { return true; };
+    start();
+    put_claim();
+    EXPECT_THAT(set_up(pod("u1", Claim)), HasSubstr("the staging path is not there")) << "it is not Windows";
+    EXPECT_THAT(last("NodeStageVolume"), HasSubstr(R"("staging_target_path":"C:\\tmp\\)"));
+    EXPECT_THAT(last("NodeStageVolume"), HasSubstr(R"(\\k\\plugins\\kubernetes.io\\csi\\csi.example.com\\)"));
+    EXPECT_THAT(last("NodeStageVolume"), Not(HasSubstr("/tmp")));
+    put_claim([](core::PersistentVolume& volume) { volume.spec.volume_mode = "Block"; });
+    EXPECT_THAT(set_up(pod("u2", Claim, true)), HasSubstr("block devices are not available on Windows nodes"));
+    EXPECT_EQ(tear_down("u2"), "");
 }
 
 TEST_F(CsiVolumesTest, AnAttachableVolumeWaitsForItsAttachment) {

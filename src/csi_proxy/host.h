@@ -1,0 +1,103 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "api/csiproxy_v1alpha1.h"
+#include "base/result.h"
+#include "runtime/task.h"
+
+namespace porthole::csi_proxy {
+
+/// The host's files. Paths are Windows' and have passed PathRules. Nothing follows a link below the kubelet's directory: a path with one on
+/// its way is Forbidden. Errors also: NotFound, AlreadyExists, Io. Blocking.
+class Files {
+public:
+    virtual ~Files() = default;
+    /// Of the path itself: true also for a link to nothing.
+    virtual Result<bool> exists(const std::string& path) = 0;
+    virtual Result<void> create_directories(const std::string& path) = 0;
+    /// A link, a file or an empty directory.
+    virtual Result<void> remove(const std::string& path) = 0;
+    /// With everything below; fine if it is not there. A link below is removed, not followed.
+    virtual Result<void> remove_all(const std::string& path) = 0;
+    virtual Result<void> remove_contents(const std::string& path) = 0;
+    /// `link` leads to `target`, which is a directory's path or a share's.
+    virtual Result<void> create_link(const std::string& target, const std::string& link) = 0;
+    /// Whether it is a link to something that is there. Error: NotFound.
+    virtual Result<bool> is_link(const std::string& path) = 0;
+};
+
+using DiskNumber = std::uint32_t;
+
+/// The host's disks. Errors: NotFound, Io, MethodNotAllowed where it has none to offer.
+class Disks {
+public:
+    struct Disk {
+        DiskNumber number = 0;
+        std::string location;  ///< as Windows writes it: "Integrated : Adapter 1 : Port 0 : Target 2 : LUN 0"
+        std::string serial_number, unique_id;
+    };
+    virtual ~Disks() = default;
+    virtual Task<std::vector<Disk>> list() = 0;
+    virtual Task<> rescan() = 0;
+    /// Makes one partition of all its space, unless it has one.
+    virtual Task<> partition(DiskNumber disk) = 0;
+    virtual Task<std::int64_t> size(DiskNumber disk) = 0;
+    virtual Task<bool> is_online(DiskNumber disk) = 0;
+    virtual Task<> set_online(DiskNumber disk, bool online) = 0;
+};
+
+/// The host's volumes, by names such as "\\?\Volume{…}\". Errors as of Disks.
+class Volumes {
+public:
+    struct Stats {
+        std::int64_t total = 0, used = 0;  ///< bytes
+    };
+    virtual ~Volumes() = default;
+    /// `partition` 0 stands for all.
+    virtual Task<std::vector<std::string>> list(DiskNumber disk, std::uint32_t partition) = 0;
+    virtual Task<> mount(std::string volume, std::string path) = 0;
+    /// What was written is on the disk first.
+    virtual Task<> unmount(std::string volume, std::string path) = 0;
+    virtual Task<bool> is_formatted(std::string volume) = 0;
+    virtual Task<> format(std::string volume) = 0;
+    /// 0 bytes: as large as its disk allows.
+    virtual Task<> resize(std::string volume, std::int64_t bytes) = 0;
+    virtual Task<Stats> stats(std::string volume) = 0;
+    virtual Task<DiskNumber> disk_of(std::string volume) = 0;
+    virtual Task<std::string> volume_at(std::string path) = 0;
+    virtual Task<> flush(std::string volume) = 0;
+};
+
+/// Shares of other machines ("\\server\share"). Errors as of Disks.
+class Shares {
+public:
+    virtual ~Shares() = default;
+    /// Fine if it is mapped already.
+    virtual Task<> map(std::string remote, std::string user, std::string password) = 0;
+    virtual Task<> unmap(std::string remote) = 0;
+};
+
+/// The machine and its services. Errors as of Disks.
+class Machine {
+public:
+    using Service = api::csiproxy::v1alpha1::GetServiceResponse;
+    virtual ~Machine() = default;
+    virtual Task<std::string> serial_number() = 0;
+    virtual Task<Service> service(std::string name) = 0;
+    virtual Task<> start_service(std::string name) = 0;
+    virtual Task<> stop_service(std::string name, bool with_dependents) = 0;
+};
+
+/// What the proxy works on; all outlive it. Of what is null, every method answers that this host does not have it.
+struct Host {
+    Files& files;
+    Disks* disks = nullptr;
+    Volumes* volumes = nullptr;
+    Shares* shares = nullptr;
+    Machine* machine = nullptr;
+};
+
+}  // namespace porthole::csi_proxy

@@ -1,0 +1,54 @@
+#pragma once
+#include <memory>
+
+#include "csi_proxy/host.h"
+#include "runtime/processes/process.h"
+
+namespace porthole::csi_proxy {
+
+/// Disks, volumes, shares and services of a real Windows host by the modules of Windows PowerShell: Windows documents no other interface
+/// that makes an NTFS, and these are what upstream uses. What a driver names reaches a script only by variables of the environment
+/// (csi_...), never as text of it. `processes` outlives it. Errors: NotFound without PowerShell, Io with what it says.
+class StorageCommands final : public Disks, public Volumes, public Shares, public Machine {
+public:
+    /// `require_privacy`: of shares only those are mapped that can be reached encrypted.
+    StorageCommands(ProcessRunner& processes, bool require_privacy) : processes_(processes), require_privacy_(require_privacy) {}
+
+    Task<std::vector<Disk>> list() override;
+    Task<> rescan() override;
+    Task<> partition(DiskNumber disk) override;
+    Task<std::int64_t> size(DiskNumber disk) override;
+    Task<bool> is_online(DiskNumber disk) override;
+    Task<> set_online(DiskNumber disk, bool online) override;
+
+    Task<std::vector<std::string>> list(DiskNumber disk, std::uint32_t partition) override;
+    Task<> mount(std::string volume, std::string path) override;
+    Task<> unmount(std::string volume, std::string path) override;
+    Task<bool> is_formatted(std::string volume) override;
+    Task<> format(std::string volume) override;
+    Task<> resize(std::string volume, std::int64_t bytes) override;
+    Task<Stats> stats(std::string volume) override;
+    Task<DiskNumber> disk_of(std::string volume) override;
+    Task<std::string> volume_at(std::string path) override;
+    Task<> flush(std::string volume) override;
+
+    Task<> map(std::string remote, std::string user, std::string password) override;
+    Task<> unmap(std::string remote) override;
+
+    Task<std::string> serial_number() override;
+    Task<Service> service(std::string name) override;
+    Task<> start_service(std::string name) override;
+    Task<> stop_service(std::string name, bool with_dependents) override;
+
+private:
+    using Variables = std::map<std::string, std::string>;
+    /// What the script prints, without blanks around it.
+    Task<std::string> run(std::string script, Variables variables = {});
+    Task<> change(std::string script, Variables variables);
+    Task<std::int64_t> number(std::string script, Variables variables);
+
+    ProcessRunner& processes_;
+    bool require_privacy_;
+};
+
+}  // namespace porthole::csi_proxy

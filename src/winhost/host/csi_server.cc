@@ -1,0 +1,35 @@
+#include "winhost/host/csi_server.h"
+
+#include "base/result.h"
+#include "winhost/host/csi_files.h"
+
+namespace porthole::winhost {
+namespace {
+
+/// The kubelet's directory where nobody chooses another, as the nodes of local clusters do not.
+csi_proxy::PathRules kubelet_paths() {
+    auto rules = csi_proxy::PathRules::create({"C:\\var\\lib\\kubelet"});
+    CHECK(rules.has_value());
+    return *std::move(rules);
+}
+
+}  // namespace
+
+CsiServer::CsiServer(AsioLoop& loop, WorkerPool& pool, FileSystem& files, const std::string& root, Logger log)
+    : loop_(loop),
+      files_(make_csi_files(files, root)),
+      proxy_(pool, kubelet_paths(), csi_proxy::Host{*files_}),
+      server_(loop, proxy_.handler(), {.body_limit = csi_proxy::LargestRequest}, std::move(log)) {}
+
+Result<void> CsiServer::listen(const std::string& unix_socket, std::uint16_t tcp_port, const std::string& token) {
+    TRY_VOID(server_.listen_unix(unix_socket));
+    TRY(gate_, TokenGate::listen(loop_, tcp_port, token, unix_socket));
+    return {};
+}
+
+Task<> CsiServer::close() {
+    if (gate_) CO_TRY_VOID(co_await gate_->close());
+    co_return co_await server_.close();
+}
+
+}  // namespace porthole::winhost

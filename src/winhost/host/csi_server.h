@@ -1,0 +1,32 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "csi_proxy/csi_proxy.h"
+#include "net/http/http_server.h"
+#include "runtime/files/file_system.h"
+#include "winhost/cri/token_gate.h"
+
+namespace porthole::winhost {
+
+/// The CSI proxy of an emulated host, as a Windows host has csi-proxy.exe: drivers in its containers make directories and links on it. It
+/// has no disks, volumes or shares to offer, and says so. close() it before destroying it; all references outlive it.
+class CsiServer {
+public:
+    /// `root`: the host's root file system.
+    CsiServer(AsioLoop& loop, WorkerPool& pool, FileSystem& files, const std::string& root, Logger log);
+
+    /// `unix_socket` is only for the gate in front of it, which has the port `tcp_port` of loopback; 0 picks one.
+    Result<void> listen(const std::string& unix_socket, std::uint16_t tcp_port, const std::string& token);
+    std::uint16_t tcp_port() const { return gate_->port(); }
+    Task<> close();
+
+private:
+    AsioLoop& loop_;
+    std::unique_ptr<csi_proxy::Files> files_;
+    csi_proxy::CsiProxy proxy_;
+    net::HttpServer server_;
+    std::unique_ptr<TokenGate> gate_;
+};
+
+}  // namespace porthole::winhost

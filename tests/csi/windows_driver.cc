@@ -1,0 +1,227 @@
+// csi_windows_driver NAME=VALUE...: the node's half of a driver of volumes for tests, in a container of a Windows node. A volume is a
+// folder of the host, which the driver makes and links by the host's CSI proxy, as it has no rights on the host itself. Names: name, node,
+// endpoint (a socket), published (the same as the host names it), registration (a socket), storage (a folder of the host).
+//
+// csi_windows_driver call METHOD PATH [PATH]: one call of the CSI proxy's group filesystem; prints what it answers.
+#include <windows.h>
+
+#include <atomic>
+#include <cstdio>
+#include <map>
+#include <string>
+
+#include "api/csi_v1.h"
+#include "api/csiproxy_v1.h"
+#include "api/pluginregistration_v1.h"
+#include "net/grpc/grpc.h"
+#include "net/http/http_server.h"
+#include "runtime/run_task.h"
+#include "runtime/sync.h"
+#include "schema/protobuf/protobuf.h"
+
+using namespace porthole;
+
+namespace {
+
+namespace csi = api::csi::v1;
+namespace proxy = api::csiproxy::v1;
+namespace registration = api::pluginregistration::v1;
+using Words = std::map<std::string, std::string>;
+
+constexpr const char* Pipe = "\\\\.\\pipe\\csi-proxy-filesystem-v1";
+
+/// The CSI proxy of the host.
+class Proxy {
+public:
+    explicit Proxy(AsioLoop& loop) : channel_(loop, net::Endpoint{.unix_path = Pipe}) {}
+
+    template <class Method>
+    Task<typename Method::Response> call(const Method& method, typename Method::Request request) {
+        auto reply = co_await channel_.call(std::string(method.path), schema::encode_protobuf(request));
+        if (!reply) co_return std::move(reply).error().with_context("csi-proxy");
+        co_return schema::decode_protobuf<typename Method::Response>(*reply);
+    }
+    Task<> make(std::string path) {
+        CO_TRY_VOID(co_await call(proxy::Filesystem::Mkdir, {.path = std::move(path)}));
+        co_return {};
+    }
+    Task<> remove(std::string path) {
+        CO_TRY(const auto found, co_await call(proxy::Filesystem::PathExists, {.path = path}));
+        if (found.exists) CO_TRY_VOID(co_await call(proxy::Filesystem::Rmdir, {.path = std::move(path)}));
+        co_return {};
+    }
+    /// In place of whatever is there.
+    Task<> link(std::string to, std::string path) {
+        CO_TRY_VOID(co_await remove(path));
+        CO_TRY_VOID(co_await call(proxy::Filesystem::CreateSymlink, {.source_path = std::move(to), .target_path = std::move(path)}));
+        co_return {};
+    }
+    Task<> close() { return channel_.close(); }
+
+private:
+    net::GrpcChannel channel_;
+};
+
+class Driver {
+public:
+    Driver(AsioLoop& loop, Words words)
+        : proxy_(loop),
+          words_(std::move(words)),
+          server_(loop, grpc_, {}, Logger(make_null_sink(), "driver")),
+          registration_(loop, grpc_, {}, Logger(make_null_sink(), "driver")) {
+        add(registration::Registration::GetInfo, [this](auto) { return introduce(); });
+        add(registration::Registration::NotifyRegistrationStatus, [](auto request) { return told(std::move(request)); });
+        add(csi::Identity::GetPluginInfo, [this](auto) { return describe(); });
+        add(csi::Identity::Probe, [](auto) { return nothing<csi::ProbeResponse>(); });
+        add(csi::Node::NodeGetInfo, [this](auto) { return node(); });
+        add(csi::Node::NodeGetCapabilities, [](auto) { return capabilities(); });
+        add(csi::Node::NodeStageVolume, [this](auto request) { return stage(std::move(request)); });
+        add(csi::Node::NodeUnstageVolume, [this](auto request) { return unstage(std::move(request)); });
+        add(csi::Node::NodePublishVolume, [this](auto request) { return publish(std::move(request)); });
+        add(csi::Node::NodeUnpublishVolume, [this](auto request) { return unpublish(std::move(request)); });
+    }
+    Result<void> start() {
+        TRY_VOID(server_.listen_unix(words_["endpoint"]));
+        return registration_.listen_unix(words_["registration"]);
+    }
+    Task<> close() {
+        CO_TRY_VOID(co_await registration_.close());
+        CO_TRY_VOID(co_await server_.close());
+        co_return co_await proxy_.close();
+    }
+
+private:
+    template <class Method>
+    void add(const Method& method, std::function<Task<typename Method::Response>(typename Method::Request)> answer) {
+        grpc_.add(std::string(method.path),
+                  [answer = std::move(answer)](std::string bytes) { return run<Method>(answer, std::move(bytes)); });
+    }
+    template <class Method>
+    static Task<std::string> run(std::function<Task<typename Method::Response>(typename Method::Request)> answer, std::string bytes) {
+        CO_TRY(auto request, schema::decode_protobuf<typename Method::Request>(bytes));
+        CO_TRY(const auto response, co_await answer(std::move(request)));
+        co_return schema::encode_protobuf(response);
+    }
+    template <class Response>
+    static Task<Response> nothing() {
+        co_return Response();
+    }
+
+    Task<registration::PluginInfo> introduce() {
+        registration::PluginInfo info;
+        info.type = "CSIPlugin";
+        info.name = words_["name"];
+        info.endpoint = words_["published"];
+        info.supported_versions = {"1.0.0"};
+        co_return info;
+    }
+    static Task<registration::RegistrationStatusResponse> told(registration::RegistrationStatus status) {
+        std::printf("%s\n", status.plugin_registered ? "registered" : status.error.c_str());
+        std::fflush(stdout);
+        co_return registration::RegistrationStatusResponse();
+    }
+    Task<csi::GetPluginInfoResponse> describe() {
+        csi::GetPluginInfoResponse info;
+        info.name = words_["name"];
+        info.vendor_version = "1";
+        co_return info;
+    }
+    Task<csi::NodeGetInfoResponse> node() {
+        csi::NodeGetInfoResponse info;
+        info.node_id = words_["node"];
+        co_return info;
+    }
+    static Task<csi::NodeGetCapabilitiesResponse> capabilities() {
+        csi::NodeGetCapabilitiesResponse response;
+        response.capabilities.emplace_back().rpc.emplace().type = csi::NodeCapabilityType::StageUnstageVolume;
+        co_return response;
+    }
+    Task<csi::NodeStageVolumeResponse> stage(csi::NodeStageVolumeRequest request) {
+        const std::string folder = words_["storage"] + "\\" + request.volume_id;
+        CO_TRY_VOID(co_await proxy_.make(folder));
+        CO_TRY_VOID(co_await proxy_.link(folder, request.staging_target_path));
+        co_return csi::NodeStageVolumeResponse();
+    }
+    Task<csi::NodeUnstageVolumeResponse> unstage(csi::NodeUnstageVolumeRequest request) {
+        CO_TRY_VOID(co_await proxy_.remove(request.staging_target_path));
+        co_return csi::NodeUnstageVolumeResponse();
+    }
+    Task<csi::NodePublishVolumeResponse> publish(csi::NodePublishVolumeRequest request) {
+        CO_TRY_VOID(co_await proxy_.link(request.staging_target_path, request.target_path));
+        co_return csi::NodePublishVolumeResponse();
+    }
+    Task<csi::NodeUnpublishVolumeResponse> unpublish(csi::NodeUnpublishVolumeRequest request) {
+        CO_TRY_VOID(co_await proxy_.remove(request.target_path));
+        co_return csi::NodeUnpublishVolumeResponse();
+    }
+
+    Proxy proxy_;
+    Words words_;
+    net::GrpcHandler grpc_;
+    net::HttpServer server_, registration_;
+};
+
+std::atomic<AsioLoop*> running_loop = nullptr;
+Event* stop_wanted = nullptr;  ///< of the loop
+
+/// A container is stopped by a control event; the program ends when this returns, or when main does.
+BOOL WINAPI on_control(DWORD) {
+    constexpr DWORD Grace = 10'000;  // milliseconds
+    if (AsioLoop* loop = running_loop) loop->post([] { stop_wanted->set(); });
+    Sleep(Grace);
+    return TRUE;
+}
+
+Task<> serve(AsioLoop& loop, Driver& driver) {
+    Event stop;
+    stop_wanted = &stop;
+    running_loop = &loop;
+    SetConsoleCtrlHandler(on_control, TRUE);
+    CO_TRY_VOID(co_await stop.wait());
+    co_return co_await driver.close();
+}
+
+Task<std::string> ask(Proxy& proxy, std::string method, std::string path, std::string other) {
+    using Filesystem = proxy::Filesystem;
+    const auto text = [](bool value) { return std::string(value ? "true" : "false"); };
+    if (method == "PathExists") {
+        CO_TRY(const auto found, co_await proxy.call(Filesystem::PathExists, {.path = path}));
+        co_return text(found.exists);
+    }
+    if (method == "IsSymlink") {
+        CO_TRY(const auto found, co_await proxy.call(Filesystem::IsSymlink, {.path = path}));
+        co_return text(found.is_symlink);
+    }
+    if (method == "Mkdir") CO_TRY_VOID(co_await proxy.call(Filesystem::Mkdir, {.path = path}));
+    if (method == "Rmdir") CO_TRY_VOID(co_await proxy.call(Filesystem::Rmdir, {.path = path, .force = other == "force"}));
+    if (method == "RmdirContents") CO_TRY_VOID(co_await proxy.call(Filesystem::RmdirContents, {.path = path}));
+    if (method == "CreateSymlink") CO_TRY_VOID(co_await proxy.call(Filesystem::CreateSymlink, {.source_path = path, .target_path = other}));
+    co_return std::string("done");
+}
+
+int call(AsioLoop& loop, const std::string& method, const std::string& path, const std::string& other) {
+    Proxy proxy(loop);
+    const auto answer = run_task(loop, ask(proxy, method, path, other));
+    std::printf("%s\n", answer ? answer->c_str() : answer.error().message.c_str());
+    (void)run_task(loop, proxy.close());
+    return answer ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+    AsioLoop loop;
+    if (count > 3 && std::string(words[1]) == "call") return call(loop, words[2], words[3], count > 4 ? words[4] : "");
+    Words given;
+    for (int i = 1; i < count; ++i) {
+        const std::string word = words[i];
+        const std::size_t equals = word.find('=');
+        if (equals != word.npos) given[word.substr(0, equals)] = word.substr(equals + 1);
+    }
+    Driver driver(loop, given);
+    if (const auto started = driver.start(); !started) {
+        std::printf("csi_windows_driver: %s\n", started.error().message.c_str());
+        return 1;
+    }
+    return run_task(loop, serve(loop, driver)) ? 0 : 1;
+}

@@ -1,0 +1,39 @@
+"""csi-proxy.exe under Wine: its pipes, its rules, and what it says of a host without links and PowerShell, as Wine's is one."""
+
+from wine import WINDOWS, WineTest, windows_path
+
+
+class CsiProxy(WineTest):
+    def setUp(self):
+        super().setUp()
+        # One prefix for the server and its client: a pipe is of one Wine server.
+        self.script = self.folder / "both.cmd"
+
+    def talk(self, *calls):
+        """The answers of csi-proxy.exe to one call of its group filesystem after the other."""
+        client, server = windows_path(WINDOWS / "bin/csi_windows_driver.exe"), windows_path(WINDOWS / "bin/csi-proxy.exe")
+        lines = ["@echo off", f"start /b {server} -kubelet-path={windows_path(self.folder)}\\kubelet -logtostderr=false",
+                 "ping -n 4 127.0.0.1 >nul"]
+        lines += [f"{client} call " + " ".join(f'"{word}"' for word in call) for call in calls]
+        lines += ["taskkill /f /im csi-proxy.exe >nul 2>&1"]
+        self.script.write_text("\r\n".join(lines) + "\r\n")
+        done = self.wine("cmd", "/c", windows_path(self.script), seconds=60)
+        return [line.strip() for line in done.stdout.splitlines() if line.strip()]
+
+    # STO-24, BIN-01
+    def test_directories_are_made_and_removed_by_the_pipe(self):
+        kubelet = windows_path(self.folder) + "\\kubelet"
+        answers = self.talk(("Mkdir", kubelet + "\\a\\b"), ("PathExists", kubelet + "\\a\\b"), ("Rmdir", kubelet + "\\a"),
+                            ("Rmdir", kubelet + "\\a", "force"), ("PathExists", kubelet + "\\a"), ("Mkdir", "C:\\windows\\x"))
+        self.assertEqual(answers[:2], ["done", "true"])
+        self.assertRegex(answers[2], "not empty")
+        self.assertEqual(answers[3:5], ["done", "false"])
+        self.assertEqual(answers[5], f"csi-proxy: path: C:\\windows\\x is not within context path: {kubelet}")
+
+    def test_flags_are_upstreams(self):
+        told = self.wine("bin/csi-proxy.exe", "--help", check=True).stdout
+        for flag in ("--kubelet-path", "--windows-service"):
+            self.assertIn(flag, told)
+        refused = self.wine("bin/csi-proxy.exe", "-kubelet-path=kubelet")
+        self.assertEqual(refused.returncode, 255)
+        self.assertIn("not an absolute Windows path", refused.stderr)
