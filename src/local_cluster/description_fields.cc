@@ -96,7 +96,8 @@ Result<Value> parse_description(std::string_view yaml) {
 }
 
 Result<std::vector<Fields>> read_pool_list(const Fields& spec) {
-    if (schema::at(spec.value(), "pools").is_null()) return std::vector<Fields>();
+    const Value& pools = schema::at(spec.value(), "pools");
+    if (pools.is_null() || (pools.is_array() && pools.as_array().empty())) return std::vector<Fields>();
     return spec.list("pools", MostPools);
 }
 

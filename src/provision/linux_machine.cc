@@ -87,9 +87,9 @@ public:
     Task<> upload(Payload payload) override {
         CO_TRY(const CommandOutput made,
                co_await transport_.run(target(), quote_for_shell({"mktemp", "-d", "/tmp/porthole.XXXXXXXXXX"}), "", Short));
-        CO_TRY_VOID(check_output(made, "making a folder for the program"));
+        CO_TRY_VOID(check_output(made, "making a directory for the program"));
         std::string folder = made.output.substr(0, made.output.find('\n'));
-        if (!is_upload_folder(folder)) co_return Error(Reason::Io, "mktemp did not yield a folder for the program");
+        if (!is_upload_folder(folder)) co_return Error(Reason::Io, "mktemp did not yield a directory for the program");
         CO_TRY_VOID(co_await transport_.copy(target(), payload.file, folder + "/porthole"));
         CO_TRY_VOID(co_await script("the program does not run there", Unpack, {folder, payload.sha256}, Long));
         co_return {};

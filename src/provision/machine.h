@@ -34,7 +34,7 @@ public:
     virtual ~Machine() = default;
     /// Changes nothing. Error: BadRequest, with the remedy, when it cannot become a node.
     virtual Task<MachineFacts> ask() = 0;
-    /// Copies the payload beside what runs, and sees that it can run there.
+    /// Copies the payload next to what runs, and sees that it can run there.
     virtual Task<> upload(Payload payload) = 0;
     /// Puts what was uploaded into its place; with `keep`, what was there can be put back by roll_back().
     virtual Task<> place(bool keep) = 0;

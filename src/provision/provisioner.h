@@ -12,7 +12,7 @@
 
 namespace porthole::provision {
 
-/// What a run is told, beside the machines.
+/// What a run is told, in addition to the machines. A value.
 struct ProvisionSettings {
     std::string server, ca_hash;  ///< the API server as the machines reach it, and "sha256:…" of its authority's public key
     Payload linux_payload;

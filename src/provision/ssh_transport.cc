@@ -37,7 +37,7 @@ Error explain(const SshTarget& target, const std::string& said) {
         target.port, target.address, file);
     if (says("IDENTIFICATION HAS CHANGED"))
         return Error(Reason::Forbidden,
-                     "the host key of " + place_of(target) + " is another than " + file + " has: somebody may be in between" + remedy);
+                     "the host key of " + place_of(target) + " is another than " + file + " has: someone may be in between" + remedy);
     if (says("Host key verification failed") || says("host key is known"))
         return Error(Reason::Forbidden, "the host key of " + place_of(target) + " is not in " + file + remedy);
     if (says("Permission denied"))

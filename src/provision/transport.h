@@ -15,7 +15,7 @@ namespace porthole::provision {
 class Transport {
 public:
     virtual ~Transport() = default;
-    /// Has the login shell of the machine's user run `command`, which the caller has quoted for it. A program that fails is no error:
+    /// Has the login shell of the machine's user run `command`, which the caller has quoted for it. A program that fails is not an error:
     /// its exit code and output are the answer.
     virtual Task<CommandOutput> run(SshTarget target, std::string command, std::string input, Duration limit) = 0;
     /// Copies a local file to a path of letters, digits and ./_- on the machine.

@@ -5,6 +5,7 @@
 
 namespace porthole::provision {
 
+/// A node to upgrade, and how. A value.
 struct UpgradeOrder {
     InventoryEntry entry;
     Payload payload;

@@ -73,7 +73,8 @@ class Machine:
         (self.folder / "cni").mkdir()
         command = ["nsenter", f"--net=/run/netns/{self.network}", "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh",
                    "-c", f"{mounts} && echo ready && exec \"$0\" -c \"$1\"", sys.executable, INIT]
-        self.init = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        self.init = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                     text=True)
         if self.init.stdout.readline() != "ready\n":
             raise AssertionError("the machine's namespaces could not be made")
         self.pid = int(pathlib.Path(f"/proc/{self.init.pid}/task/{self.init.pid}/children").read_text().split()[0])
