@@ -24,7 +24,7 @@ import check_report
 ORDER = ["base", "runtime", "schema", "cel", "store", "net", "netlink", "objects", "client", "windows", "hns", "cni", "node_network",
          "apiserver", "controllers",
          "scheduler", "kubelet", "proxy", "csi_proxy", "dns", "bundled_images", "winhost", "winservice",
-         "node_join", "teardown", "local_cluster", "cmd"]
+         "node_join", "teardown", "local_cluster", "provision", "cmd"]
 COMPONENTS = {"apiserver", "controllers", "scheduler", "kubelet", "proxy", "csi_proxy", "dns"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 SOURCE_SUFFIXES = {".h", ".cc"}

@@ -204,7 +204,7 @@ class Packager:
             tree.add(f"usr/share/doc/porthole/guide/{guide.name}", guide.read_bytes())
         scripts = {path.name: path.read_text() for path in (ROOT / "packaging/linux/scripts").iterdir()}
         return make_deb(self.output, tree, self.release.epoch, scripts, name="porthole", version=self.release.version, architecture="amd64",
-                        relations={"Depends": RUNTIME, "Recommends": "porthole-kubectl | kubectl | kubernetes-client", "Suggests": "porthole-windows-node"},
+                        relations={"Depends": RUNTIME, "Recommends": "porthole-kubectl | kubectl | kubernetes-client, openssh-client", "Suggests": "porthole-windows-node"},
                         summary="Kubernetes-API-compatible cluster in one program",
                         description="Control plane, Linux nodes and emulated Windows nodes on one machine by `porthole up`;\nserver, agent and join for several machines.\n"
                                     "The program is linked statically and runs on Debian 11 and newer.")

@@ -14,6 +14,7 @@
 #include "local_cluster/resize.h"
 #include "local_cluster/start.h"
 #include "local_cluster/system_unit.h"
+#include "provision/machine_description.h"
 #include "runtime/files/file_lock.h"
 
 namespace porthole::cmd {
@@ -27,6 +28,7 @@ struct UpFlags {
     std::string data = default_data_dir();
     std::string kubeconfig;
     std::string nodes, file;
+    std::size_t machines_elsewhere = 0;  ///< hosts of the file, which `provision` sets up
     bool detach = false, quiet = false;
     ClusterOptions options;
 };
@@ -51,7 +53,12 @@ Result<void> read_options(UpFlags& flags, const DataDir& data) {
     } else if (const char* nodes = std::getenv("PORTHOLE_NODES")) {
         TRY_VOID(parse_nodes(nodes, flags.options));
     }
-    if (!flags.file.empty()) return read_description_file(flags.file, flags.options);
+    if (!flags.file.empty()) {
+        TRY_VOID(read_description_file(flags.file, flags.options));
+        TRY(const auto machines, provision::read_machines_file(flags.file));
+        flags.machines_elsewhere = machines.size();
+        return {};
+    }
     return flags.nodes.empty() ? Result<void>() : parse_nodes(flags.nodes, flags.options);
 }
 
@@ -168,6 +175,9 @@ int run_up(std::vector<std::string> arguments) {
     if (const auto entered = enter_kubeconfig(data, kubeconfig); !entered) return fail(entered.error().message);
     progress.done(running && !changes ? "already running; kubectl context porthole in " + kubeconfig
                                       : "kubectl context porthole in " + kubeconfig);
+    if (flags.machines_elsewhere > 0)
+        progress.note(std::to_string(flags.machines_elsewhere) + " machines of " + flags.file + " are elsewhere: porthole provision -f " +
+                      flags.file);
     if (flags.detach) {
         const auto survives = world.run(survive_reboot(world, data));
         if (!survives) return fail("the cluster runs, but will not start again after a reboot: " + survives.error().message);

@@ -53,7 +53,7 @@ TEST(Description, NamesTheFieldThatIsWrongAndChangesNothing) {
         {"{network: {pods: 10}}", "spec.network.pods: must be a string"},
         {"{network: {backend: ipip}}", "spec.network.backend: must be host-gw or vxlan"},
         {"{network: {cni: x}}", "spec.network.cni: there is no such field"},
-        {"{pools: {}}", "spec.pools: must be a list of pools"},
+        {"{pools: {}}", "spec.pools: must be a list of 1 to 100 pools"},
         {"{pools: [1]}", "spec.pools[0]: must be an object"},
         {"{pools: [{os: linux}, {os: mac}]}", "spec.pools[1].os: must be linux or windows"},
         {"{pools: [{os: linux, count: 0}]}", "spec.pools[0].count: must be a number from 1 to 50"},

@@ -30,13 +30,6 @@ bool stays(const Pod& pod) {
     return pod.metadata.annotations.contains("kubernetes.io/config.mirror") || (owner && owner->kind == "DaemonSet");
 }
 
-Task<> set_unschedulable(Client& client, std::string node, bool value) {
-    const Value patch = Value::object({{"spec", Value::object({{"unschedulable", value ? Value(true) : Value()}})}});
-    const auto patched = co_await client.patch<Node>({"", node}, client::PatchType::Merge, schema::to_json(patch));
-    if (!patched && !is_not_found(patched)) co_return patched.error();
-    co_return {};
-}
-
 /// Volumes whose data can be reached from none but these nodes.
 Task<> check_volumes(Client& client, std::set<std::string> names) {
     CO_TRY(const auto volumes, co_await client.list<PersistentVolume>());
@@ -119,6 +112,13 @@ Task<> evict_all(EventLoop& loop, Client& client, std::set<std::string> nodes, D
 }
 
 }  // namespace
+
+Task<> set_unschedulable(Client& client, std::string node, bool value) {
+    const Value patch = Value::object({{"spec", Value::object({{"unschedulable", value ? Value(true) : Value()}})}});
+    const auto patched = co_await client.patch<Node>({"", node}, client::PatchType::Merge, schema::to_json(patch));
+    if (!patched && !is_not_found(patched)) co_return patched.error();
+    co_return {};
+}
 
 Task<> drain(EventLoop& loop, Client& client, std::set<std::string> nodes, Duration limit) {
     CO_TRY(const auto known, co_await client.list<Node>());

@@ -15,4 +15,7 @@ namespace porthole::local_cluster {
 /// any pod is evicted; Timeout, naming a pod and why it could not be evicted, after `limit`.
 Task<> drain(EventLoop& loop, client::Client& client, std::set<std::string> nodes, Duration limit);
 
+/// As `kubectl cordon` and `uncordon`. Harmless where there is no such node.
+Task<> set_unschedulable(client::Client& client, std::string node, bool value);
+
 }  // namespace porthole::local_cluster

@@ -1,0 +1,119 @@
+#include "provision/provisioner.h"
+
+#include <filesystem>
+
+#include "base/time/time.h"
+#include "cmd/program/progress_flags.h"
+#include "cmd/program/runtime_setup.h"
+#include "local_cluster/admin_client.h"
+#include "local_cluster/child_process.h"
+#include "local_cluster/data_dir.h"
+#include "net/tls/x509.h"
+
+namespace porthole::cmd {
+
+using namespace local_cluster;
+using namespace provision;
+namespace {
+
+struct ProvisionFlags {
+    std::string file, data = default_data_dir(), kubeconfig, server, windows_zip, ready_timeout = "5m";
+    bool dry_run = false, drain = false;
+    std::size_t parallel = 4;
+    ProgressFlags progress;
+};
+
+/// Where the machines find the API server. The address of a kubeconfig may be one of this machine alone.
+Result<std::string> server_of(const ProvisionFlags& flags, const AdminClient& admin) {
+    if (!flags.server.empty()) return flags.server;
+    for (const char* local : {"https://127.", "https://localhost", "https://[::1]"})
+        if (admin.server.starts_with(local))
+            return Error(Reason::BadRequest,
+                         "other machines do not reach the API server at " + admin.server + ": give its address by --server");
+    return admin.server;
+}
+
+Task<Payload> payload(ProcessRunner& processes, std::string file) {
+    CO_TRY(const CommandOutput done, co_await processes.run({.arguments = {"sha256sum", "--", file}}));
+    constexpr std::size_t Digits = 64;
+    // A backslash comes first where the file's name has to be written with escapes.
+    const std::string sum = done.output.starts_with('\\') ? done.output.substr(1, Digits) : done.output.substr(0, Digits);
+    if (done.exit_code != 0 || sum.size() != Digits) co_return Error(Reason::Io, "cannot read " + file + ": " + done.errors);
+    co_return Payload{.file = std::move(file), .sha256 = sum};
+}
+
+Task<ProvisionSettings> settings(RealWorld& world, const ProvisionFlags& flags, const AdminClient& admin) {
+    ProvisionSettings settings{.windows_remedy = "a Windows machine needs the zip of the Windows build: --windows-zip FILE",
+                               .drains_before_upgrade = flags.drain,
+                               .parallel = flags.parallel};
+    const auto limit = parse_duration(flags.ready_timeout);
+    if (!limit || *limit <= Duration::zero())
+        co_return Error(Reason::BadRequest,
+                        "--ready-timeout: \"" + flags.ready_timeout + "\" is not a valid duration; write it like 90s or 5m");
+    settings.ready_limit = *limit;
+    CO_TRY(settings.server, server_of(flags, admin));
+    CO_TRY(const auto ca, net::parse_certificate(admin.ca_pem));
+    settings.ca_hash = "sha256:" + net::to_hex(net::sha256(ca.public_der));
+    CO_TRY(settings.linux_payload, co_await payload(*world.processes, own_program().string()));
+    if (!flags.windows_zip.empty()) {
+        CO_TRY(settings.windows_payload, co_await payload(*world.processes, std::filesystem::absolute(flags.windows_zip).string()));
+    }
+    co_return std::move(settings);
+}
+
+Task<> provision_machines(RealWorld& world, Progress& progress, const ProvisionFlags& flags) {
+    CO_TRY(auto machines, read_machines_file(flags.file));
+    CO_TRY(const auto admin, connect_as_admin(world.loop, flags.kubeconfig, flags.data));
+    CO_TRY(ProvisionSettings told, co_await settings(world, flags, *admin));
+    const auto transport = make_ssh_transport(*world.processes);
+    Provisioner provisioner({.loop = world.loop, .client = admin->client, .transport = *transport, .report = progress}, std::move(told));
+    if (flags.dry_run) {
+        co_return co_await provisioner.plan(std::move(machines), [&](const std::string& line) { progress.note("would " + line); });
+    }
+    co_return co_await provisioner.apply(std::move(machines));
+}
+
+}  // namespace
+
+int run_provision(std::vector<std::string> arguments) {
+    ProvisionFlags flags;
+    CLI::App app("Join, upgrade and remove the machines of a description, which are reached by SSH.", "provision");
+    app.add_option("--file,-f", flags.file, "the description: its pools that name hosts")->required();
+    app.add_flag("--dry-run", flags.dry_run, "ask the machines and say what would be done, without changing anything");
+    app.add_flag("--drain", flags.drain, "drain each node before its agent is upgraded (otherwise it is cordoned; containers stay)");
+    app.add_option("--parallel", flags.parallel, "machines that are worked on at a time; upgrades go one by one")
+        ->check(CLI::Range(1, 64))
+        ->capture_default_str();
+    app.add_option("--ready-timeout", flags.ready_timeout, "how long a node may take to be Ready; an upgrade is then rolled back")
+        ->capture_default_str();
+    app.add_option("--server", flags.server, "the API server as the machines reach it (default: the kubeconfig's)");
+    app.add_option("--windows-zip", flags.windows_zip, "porthole-…-windows-amd64.zip, for Windows machines");
+    app.add_option("--data", flags.data, "data directory of the cluster on this machine")->capture_default_str();
+    app.add_option("--kubeconfig", flags.kubeconfig, "of another cluster's administrator");
+    flags.progress.add_flags(app);
+    app.footer(
+        "The control plane runs already (`porthole server`). Each machine needs this machine's key in its user's authorized_keys, and its\n"
+        "host key must be in the known hosts file: none is trusted silently. A Linux machine needs containerd and systemd, and a user "
+        "other\n"
+        "than root sudo without a password.\n\n"
+        "  apiVersion: porthole.dev/v1alpha1\n"
+        "  kind: Cluster\n"
+        "  spec:\n"
+        "    pools:\n"
+        "    - {name: web, os: linux, user: root, identityFile: id_ed25519, knownHosts: known_hosts, labels: {tier: web},\n"
+        "       hosts: [{name: web-1, address: 192.0.2.11}, {name: web-2, address: 192.0.2.12}]}\n\n"
+        "It can be repeated, and changes what differs: new hosts join; hosts with another program than this one are upgraded, one by one,\n"
+        "and get their old program back when they do not become Ready; hosts that the file names no more are drained, reset and "
+        "deleted.\n\n"
+        "Examples:\n"
+        "  porthole provision -f cluster.yaml --dry-run    what would be done\n"
+        "  porthole provision -f cluster.yaml\n"
+        "  porthole provision -f cluster.yaml -o json      each step as an object of JSON, for programs");
+    if (const auto code = parse_flags(app, std::move(arguments))) return *code;
+
+    RealWorld world;
+    Progress progress(world.loop, flags.progress.style());
+    return progress.end(world.run(provision_machines(world, progress, flags)));
+}
+
+}  // namespace porthole::cmd

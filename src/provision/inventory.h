@@ -1,0 +1,32 @@
+#pragma once
+#include <map>
+#include <string>
+
+#include "client/client.h"
+#include "provision/machine_description.h"
+
+namespace porthole::provision {
+
+/// A machine that was provisioned, or begun to be.
+struct InventoryEntry {
+    MachineDescription machine;  ///< as it was last brought about
+    bool is_cordoned = false;    ///< by an upgrade, which has to uncordon it
+};
+
+/// The machines that the cluster has by `provision`, in the ConfigMap kube-system/porthole-machines: nodes can neither read nor write it.
+/// Lives on the client's loop; `client` must outlive it.
+class Inventory {
+public:
+    explicit Inventory(client::Client& client) : client_(client) {}
+
+    /// By node name. Error: BadRequest for what was not written by us, naming the node.
+    Task<std::map<std::string, InventoryEntry>> load();
+    Task<> put(InventoryEntry entry);
+    /// Harmless where there is none.
+    Task<> erase(std::string name);
+
+private:
+    client::Client& client_;
+};
+
+}  // namespace porthole::provision

@@ -1,0 +1,177 @@
+#include <algorithm>
+#include <utility>
+
+#include "provision/machine.h"
+#include "provision/remote_script.h"
+
+namespace porthole::provision {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration Short = 1min, Long = 5min;
+
+// The scripts are constants: what varies is $1, $2 and so on. Each is run by root's sh, and ends at the first command that fails.
+#define PROGRAM "/usr/local/bin/porthole"
+#define AGENT_DATA "/var/lib/porthole-agent"
+
+constexpr const char* Ask =
+    "echo system=$(uname -s); echo architecture=$(uname -m)\n"
+    "if [ -S \"$1\" ]; then echo runtime=yes; fi\n"
+    "if [ -d /run/systemd/system ]; then echo services=systemd; fi\n"
+    "if [ -e " PROGRAM " ]; then echo program=$(sha256sum <" PROGRAM
+    " | cut -c1-64); fi\n"
+    "if [ -e " PROGRAM
+    ".previous ]; then echo previous=yes; fi\n"
+    "if [ -e " AGENT_DATA "/kubeconfig ]; then echo server=$(sed -n 's/^ *server: *//p' " AGENT_DATA
+    "/kubeconfig); fi\n"
+    "if systemctl is-active --quiet porthole-agent; then echo agent=active; fi\n"
+    "exit 0";
+
+/// $1: the folder of the upload, which is the user's; $2: what its hash must be, looked at where the user cannot write.
+constexpr const char* Unpack =
+    "set -e\n"
+    "install -o 0 -g 0 -m 0755 \"$1/porthole\" " PROGRAM
+    ".new\n"
+    "rm -rf \"$1\"\n"
+    "[ \"$(sha256sum <" PROGRAM
+    ".new | cut -c1-64)\" = \"$2\" ] || { echo 'the program arrived changed' >&2; exit 1; }\n"
+    "sync " PROGRAM ".new\n" PROGRAM ".new version";
+
+/// $1: "keep", or "". The copy comes first, so that there is a program at every moment.
+constexpr const char* Place =
+    "set -e\n"
+    "if [ \"$1\" = keep ]; then cp -p " PROGRAM " " PROGRAM
+    ".previous; fi\n"
+    "mv -f " PROGRAM ".new " PROGRAM;
+
+constexpr const char* RollBack =
+    "set -e\n"
+    "systemctl stop porthole-agent\n"
+    "if [ -e " PROGRAM ".previous ]; then mv -f " PROGRAM ".previous " PROGRAM
+    "; fi\n"
+    "systemctl start porthole-agent";
+
+/// $@: flags of `reset`.
+constexpr const char* Remove =
+    "set -e\n"
+    "if [ -e " AGENT_DATA " ]; then " PROGRAM
+    " reset \"$@\"; fi\n"
+    "rm -f " PROGRAM " " PROGRAM ".previous " PROGRAM ".new";
+
+/// Flags that `reset` has to be told as `join` was.
+constexpr std::string_view ResetFlags[] = {"--container-runtime-endpoint", "--cni-conf-dir", "--cgroup-root"};
+
+/// What mktemp answered is a foreign word that becomes a path of scp.
+bool is_upload_folder(std::string_view path) {
+    constexpr std::string_view Start = "/tmp/porthole.";
+    return path.starts_with(Start) && path.size() == Start.size() + 10 &&
+           std::ranges::all_of(path.substr(Start.size()), [](unsigned char c) { return std::isalnum(c); });
+}
+
+class LinuxMachine final : public Machine {
+public:
+    LinuxMachine(Transport& transport, MachineDescription description) : transport_(transport), description_(std::move(description)) {}
+
+    Task<MachineFacts> ask() override {
+        CO_TRY(const std::string output, co_await script("asking the machine", Ask, {runtime_socket()}, Short));
+        const auto answers = parse_answers(output);
+        const auto answer = [&](const char* key) { return answers.contains(key) ? answers.at(key) : std::string(); };
+        CO_TRY_VOID(check(answer("system"), answer("architecture"), answer("runtime"), answer("services")));
+        co_return MachineFacts{.program_sha256 = answer("program"),
+                               .server = answer("server"),
+                               .is_agent_running = answer("agent") == "active",
+                               .has_previous = answer("previous") == "yes"};
+    }
+
+    Task<> upload(Payload payload) override {
+        CO_TRY(const CommandOutput made,
+               co_await transport_.run(target(), quote_for_shell({"mktemp", "-d", "/tmp/porthole.XXXXXXXXXX"}), "", Short));
+        CO_TRY_VOID(check_output(made, "making a directory for the program"));
+        std::string folder = made.output.substr(0, made.output.find('\n'));
+        if (!is_upload_folder(folder)) co_return Error(Reason::Io, "mktemp did not yield a directory for the program");
+        CO_TRY_VOID(co_await transport_.copy(target(), payload.file, folder + "/porthole"));
+        CO_TRY_VOID(co_await script("the program does not run there", Unpack, {folder, payload.sha256}, Long));
+        co_return {};
+    }
+
+    Task<> place(bool keep) override { return quiet("putting the program into its place", Place, {keep ? "keep" : ""}, Short); }
+
+    Task<> join(JoinOrder order) override {
+        std::vector<std::string> words = {PROGRAM,          "join",        order.server,  "--token-file",   "-",
+                                          "--ca-cert-hash", order.ca_hash, "--node-name", description_.name};
+        for (const std::string& taint : description_.taints) words.insert(words.end(), {"--register-with-taints", taint});
+        words.insert(words.end(), description_.join_flags.begin(), description_.join_flags.end());
+        CO_TRY_VOID(co_await as_root("porthole join", std::move(words), order.token + "\n", Long));
+        co_return {};
+    }
+
+    Task<> stop() override { return systemctl("stop"); }
+    Task<> start() override { return systemctl("start"); }
+    Task<> roll_back() override { return quiet("putting the old program back", RollBack, {}, Long); }
+    Task<> forget_previous() override {
+        CO_TRY_VOID(co_await as_root("deleting the old program", {"rm", "-f", PROGRAM ".previous"}, "", Short));
+        co_return {};
+    }
+
+    Task<> remove() override {
+        std::vector<std::string> flags;
+        for (const std::string& flag : description_.join_flags)
+            if (std::ranges::find(ResetFlags, std::string_view(flag).substr(0, flag.find('='))) != std::end(ResetFlags))
+                flags.push_back(flag);
+        return quiet("porthole reset", Remove, std::move(flags), Long);
+    }
+
+private:
+    const SshTarget& target() const { return description_.ssh; }
+
+    std::string runtime_socket() const {
+        constexpr std::string_view Flag = "--container-runtime-endpoint=";
+        for (const std::string& flag : description_.join_flags)
+            if (flag.starts_with(Flag)) return flag.substr(Flag.size());
+        return "/run/containerd/containerd.sock";
+    }
+
+    Result<void> check(std::string_view system, std::string_view architecture, std::string_view runtime, std::string_view services) const {
+        if (system != "Linux") return Error(Reason::BadRequest, "the machine does not run Linux: its pool needs another `os`");
+        if (architecture != "x86_64") return Error(Reason::BadRequest, "the machine's processor is not x86_64, which this program is for");
+        if (services != "systemd") return Error(Reason::BadRequest, "the machine has no systemd, which runs the node's agent");
+        if (runtime != "yes")
+            return Error(Reason::BadRequest,
+                         "containerd is not available at " + runtime_socket() +
+                             "; install and start it: apt-get install containerd containernetworking-plugins nftables iptables");
+        return {};
+    }
+
+    /// What the command printed. A user other than root becomes root, without being asked for a password.
+    Task<std::string> as_root(std::string what, std::vector<std::string> words, std::string input, Duration limit) {
+        if (description_.ssh.user != "root") words.insert(words.begin(), {"sudo", "-n", "--"});
+        CO_TRY(CommandOutput done, co_await transport_.run(target(), quote_for_shell(words), std::move(input), limit));
+        CO_TRY_VOID(check_output(done, what));
+        co_return std::move(done.output);
+    }
+
+    Task<std::string> script(std::string what, const char* text, std::vector<std::string> arguments, Duration limit) {
+        arguments.insert(arguments.begin(), {"sh", "-c", text, "porthole-provision"});
+        return as_root(std::move(what), std::move(arguments), "", limit);
+    }
+    Task<> quiet(std::string what, const char* text, std::vector<std::string> arguments, Duration limit) {
+        CO_TRY_VOID(co_await script(std::move(what), text, std::move(arguments), limit));
+        co_return {};
+    }
+    Task<> systemctl(std::string verb) {
+        CO_TRY_VOID(co_await as_root("systemctl " + verb + " porthole-agent", {"systemctl", verb, "porthole-agent"}, "", Long));
+        co_return {};
+    }
+
+    Transport& transport_;
+    const MachineDescription description_;
+};
+
+}  // namespace
+
+std::unique_ptr<Machine> make_linux_machine(Transport& transport, MachineDescription description) {
+    return std::make_unique<LinuxMachine>(transport, std::move(description));
+}
+
+}  // namespace porthole::provision

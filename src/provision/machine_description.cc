@@ -1,0 +1,194 @@
+#include "provision/machine_description.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "apiserver/validation/names.h"
+#include "base/strings.h"
+#include "local_cluster/description_fields.h"
+#include "runtime/files/file_system.h"
+
+namespace porthole::provision {
+namespace {
+
+using local_cluster::Fields;
+using local_cluster::wrong;
+using schema::Value;
+
+constexpr std::size_t MostHosts = 500;
+/// What `provision` gives `join` itself, or what would make it end otherwise than expected.
+constexpr std::string_view OwnFlags[] = {"ca-cert-hash",
+                                         "data",
+                                         "discovery-token-ca-cert-hash",
+                                         "folder",
+                                         "foreground",
+                                         "help",
+                                         "label",
+                                         "no-wait",
+                                         "node-labels",
+                                         "node-name",
+                                         "non-interactive",
+                                         "output",
+                                         "register-with-taints",
+                                         "taint",
+                                         "token",
+                                         "token-file"};
+
+bool consists_of(std::string_view text, std::string_view extra) {
+    return std::ranges::all_of(text, [&](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || extra.find(c) != extra.npos;
+    });
+}
+
+bool is_word(std::string_view text, std::string_view extra) { return !text.empty() && text.front() != '-' && consists_of(text, extra); }
+
+/// OpenSSH takes the value of an option that is a file apart at blanks and expands % and ${}; quotes keep the former together only.
+Result<void> read_path(const Fields& fields, const char* name, const DescriptionPlace& place, std::string& into) {
+    std::string path;
+    TRY_VOID(fields.read(name, path));
+    if (path.empty()) return {};
+    if (path.starts_with("~/")) path = place.home + path.substr(1);
+    path = (std::filesystem::path(place.folder) / path).lexically_normal().string();
+    const auto is_odd = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '"' || c == '%' || c == '$' || c == '\\'; };
+    if (!path.starts_with('/') || std::ranges::any_of(path, is_odd))
+        return wrong(fields.at(name), "must be a path without control characters and any of \" % $ \\");
+    into = path;
+    return {};
+}
+
+Result<void> read_target(const Fields& fields, const DescriptionPlace& place, SshTarget& into) {
+    std::int64_t port = into.port;
+    TRY_VOID(fields.read("user", into.user));
+    TRY_VOID(fields.read("port", 1, 65535, port));
+    into.port = static_cast<std::uint16_t>(port);
+    if (!is_word(into.user, "._-"))
+        return wrong(fields.at("user"), "must be a user's name of letters, digits, dots, dashes and underscores");
+    TRY_VOID(read_path(fields, "identityFile", place, into.identity_file));
+    return read_path(fields, "knownHosts", place, into.known_hosts);
+}
+
+Result<void> check_taint(const std::string& taint, const std::string& path) {
+    const std::size_t colon = taint.rfind(':');
+    const std::string effect = colon == taint.npos ? "" : taint.substr(colon + 1);
+    const bool is_known = effect == "NoSchedule" || effect == "PreferNoSchedule" || effect == "NoExecute";
+    if (!is_known || !is_word(std::string_view(taint).substr(0, colon), "._-/="))
+        return wrong(path, "must be like key=value:NoSchedule, with NoSchedule, PreferNoSchedule or NoExecute");
+    return {};
+}
+
+Result<void> check_flag(const std::string& flag, const std::string& path) {
+    const std::string name = flag.starts_with("--") ? flag.substr(2, flag.find('=') == flag.npos ? flag.npos : flag.find('=') - 2) : "";
+    if (!is_word(name, "-") || std::ranges::any_of(flag, [](char c) { return static_cast<unsigned char>(c) < ' '; }))
+        return wrong(path, "must be like --name or --name=value");
+    if (std::ranges::find(OwnFlags, name) != std::end(OwnFlags)) return wrong(path, "--" + name + " is given by `provision` itself");
+    return {};
+}
+
+/// All of a pool but its hosts.
+Result<MachineDescription> read_defaults(const Fields& pool, const DescriptionPlace& place) {
+    TRY_VOID(pool.check({"name", "os", "user", "port", "identityFile", "knownHosts", "labels", "taints", "joinFlags", "hosts"}));
+    MachineDescription defaults;
+    std::string os;
+    TRY_VOID(pool.read("name", defaults.pool));
+    TRY_VOID(pool.read("os", os));
+    if (os != "linux" && os != "windows") return wrong(pool.at("os"), "must be linux or windows");
+    defaults.is_windows = os == "windows";
+    defaults.ssh.user = defaults.is_windows ? "Administrator" : "root";
+    TRY_VOID(read_target(pool, place, defaults.ssh));
+    TRY_VOID(pool.read("labels", defaults.labels));
+    TRY_VOID(pool.read("taints", defaults.taints));
+    TRY_VOID(pool.read("joinFlags", defaults.join_flags));
+    for (const std::string& taint : defaults.taints) TRY_VOID(check_taint(taint, pool.at("taints")));
+    for (const std::string& flag : defaults.join_flags) TRY_VOID(check_flag(flag, pool.at("joinFlags")));
+    return defaults;
+}
+
+Result<MachineDescription> read_host(const Fields& host, const DescriptionPlace& place, MachineDescription machine) {
+    TRY_VOID(host.check({"name", "address", "user", "port", "identityFile", "knownHosts"}));
+    TRY_VOID(host.read("name", machine.name));
+    TRY_VOID(host.read("address", machine.ssh.address));
+    if (!apiserver::names::is_dns1123_subdomain(machine.name))
+        return wrong(host.at("name"), "must be a node's name: lower-case letters, digits, dashes and dots");
+    if (!is_word(machine.ssh.address, ".-:")) return wrong(host.at("address"), "must be a host's name or IP address");
+    TRY_VOID(read_target(host, place, machine.ssh));
+    return machine;
+}
+
+Result<std::vector<MachineDescription>> read_pool(const Fields& pool, const DescriptionPlace& place) {
+    TRY(const MachineDescription defaults, read_defaults(pool, place));
+    TRY(const auto hosts, pool.list("hosts", MostHosts));
+    std::vector<MachineDescription> machines;
+    for (const Fields& host : hosts) {
+        TRY(MachineDescription machine, read_host(host, place, defaults));
+        machines.push_back(std::move(machine));
+    }
+    return machines;
+}
+
+/// No name and no place may be there twice: one machine would be made two nodes, in turn.
+Result<void> check_distinct(const std::vector<MachineDescription>& machines) {
+    std::set<std::string> names, places;
+    for (const MachineDescription& machine : machines) {
+        const std::string place = machine.ssh.address + " port " + std::to_string(machine.ssh.port);
+        if (!names.insert(machine.name).second) return wrong("spec.pools", "two hosts are named " + machine.name);
+        if (!places.insert(place).second) return wrong("spec.pools", "two hosts have the address " + place);
+    }
+    return {};
+}
+
+Value strings(const std::vector<std::string>& items) {
+    Value list = Value::array();
+    for (const std::string& item : items) list.as_array().push_back(item);
+    return list;
+}
+
+}  // namespace
+
+Result<std::vector<MachineDescription>> read_machines(std::string_view yaml, const DescriptionPlace& place) {
+    TRY(const Value document, local_cluster::parse_description(yaml));
+    const Fields spec = Fields(document, "").inner("spec");
+    TRY(const auto pools, local_cluster::read_pool_list(spec));
+    std::vector<MachineDescription> machines;
+    for (const Fields& pool : pools) {
+        if (!pool.value().find("hosts")) continue;
+        TRY(const auto more, read_pool(pool, place));
+        machines.insert(machines.end(), more.begin(), more.end());
+    }
+    TRY_VOID(check_distinct(machines));
+    return machines;
+}
+
+Result<std::vector<MachineDescription>> read_machines_file(const std::string& file) {
+    constexpr std::size_t Longest = 1 << 20;
+    TRY(const std::string text, make_file_system()->read(file, Longest));
+    const char* home = std::getenv("HOME");
+    const DescriptionPlace place{.folder = std::filesystem::absolute(file).parent_path().string(), .home = home ? home : "/"};
+    auto machines = read_machines(text, place);
+    if (!machines) return std::move(machines).error().with_context(file);
+    return machines;
+}
+
+Value to_pool(const MachineDescription& machine) {
+    Value labels = Value::object();
+    for (const auto& [key, value] : machine.labels) labels[key] = value;
+    return Value::object({{"name", machine.pool},
+                          {"os", machine.is_windows ? "windows" : "linux"},
+                          {"user", machine.ssh.user},
+                          {"port", machine.ssh.port},
+                          {"identityFile", machine.ssh.identity_file},
+                          {"knownHosts", machine.ssh.known_hosts},
+                          {"labels", std::move(labels)},
+                          {"taints", strings(machine.taints)},
+                          {"joinFlags", strings(machine.join_flags)},
+                          {"hosts", Value::array({Value::object({{"name", machine.name}, {"address", machine.ssh.address}})})}});
+}
+
+Result<MachineDescription> from_pool(const Value& pool) {
+    TRY(const auto machines, read_pool(Fields(pool, ""), {"/", "/"}));
+    if (machines.size() != 1) return wrong("hosts", "must be one host");
+    return machines.front();
+}
+
+}  // namespace porthole::provision

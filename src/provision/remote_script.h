@@ -1,0 +1,27 @@
+#pragma once
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/processes/process.h"
+
+namespace porthole::provision {
+
+/// The words as one command of a POSIX shell, which gets exactly these: each in single quotes.
+std::string quote_for_shell(const std::vector<std::string>& words);
+
+/// A string literal of PowerShell: '…', in which nothing is expanded.
+std::string quote_for_powershell(std::string_view text);
+/// A command that runs `script` (UTF-8) from cmd.exe as from PowerShell: its only argument is base64.
+std::string powershell_command(std::string_view script);
+
+/// The lines "key=value" of a machine's answer; other lines are left out, at most 50 are read. The first of a key counts. Values have no
+/// control characters.
+std::map<std::string, std::string> parse_answers(std::string_view output);
+
+/// Nothing for exit code 0, else an Io error: `what`, and the end of what the machine printed, without control characters.
+Result<void> check_output(const CommandOutput& done, const std::string& what);
+
+}  // namespace porthole::provision
