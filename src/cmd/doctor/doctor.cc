@@ -51,7 +51,8 @@ void add_own_credentials(Evidence& evidence, const std::string& certificate_pem)
 
 Task<Evidence> ask(RealWorld& world, AdminClient& admin) {
     CO_TRY(const auto anonymous,
-           client::make_http_transport(world.loop, {.server = admin.server, .ca_pem = admin.ca_pem}, "porthole-doctor"));
+           client::make_http_transport(world.loop, {.server = admin.server, .ca_pem = admin.ca_pem, .direct = admin.direct},
+                                       "porthole-doctor"));
     co_return co_await doctor::gather(world.loop, admin.client, *anonymous);
 }
 
