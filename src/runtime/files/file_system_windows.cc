@@ -87,24 +87,95 @@ std::wstring own_sid() {
     return sid;
 }
 
-/// What mode 0600 and 0700 mean here: the system, administrators and the user of this process, and nothing inherited.
-Result<void> keep_private(const std::string& path) {
-    static const std::wstring sid = own_sid();
-    std::wstring rules = L"D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)";
-    if (!sid.empty()) rules += L"(A;OICI;FA;;;" + sid + L")";
+struct LocalDeleter {
+    void operator()(void* memory) const { LocalFree(memory); }
+};
+using LocalMemory = std::unique_ptr<void, LocalDeleter>;
+
+/// Nothing is inherited from above; what is made below inherits it. The system and administrators may do everything.
+constexpr const wchar_t* AdministratorsOnly = L"D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)";
+
+Result<void> set_access_list(const std::string& path, PACL list) {
+    std::wstring native = native_path(path);
+    const DWORD code = SetNamedSecurityInfoW(native.data(), SE_FILE_OBJECT, DACL_SECURITY_INFORMATION | PROTECTED_DACL_SECURITY_INFORMATION,
+                                             nullptr, nullptr, list, nullptr);
+    if (code != ERROR_SUCCESS) return file_error("protect", path, code);
+    return {};
+}
+
+Result<void> set_rules(const std::string& path, const std::wstring& rules) {
     PSECURITY_DESCRIPTOR descriptor = nullptr;
     if (!ConvertStringSecurityDescriptorToSecurityDescriptorW(rules.c_str(), SDDL_REVISION_1, &descriptor, nullptr)) {
         return file_error("protect", path);
     }
+    const LocalMemory owned(descriptor);
     BOOL present = FALSE, defaulted = FALSE;
     PACL list = nullptr;
     GetSecurityDescriptorDacl(descriptor, &present, &list, &defaulted);
-    std::wstring native = native_path(path);
-    const DWORD code = SetNamedSecurityInfoW(native.data(), SE_FILE_OBJECT, DACL_SECURITY_INFORMATION | PROTECTED_DACL_SECURITY_INFORMATION,
-                                             nullptr, nullptr, list, nullptr);
-    LocalFree(descriptor);
-    if (code != ERROR_SUCCESS) return file_error("protect", path, code);
-    return {};
+    return set_access_list(path, list);
+}
+
+/// What mode 0600 and 0700 mean here: the system, administrators and the user of this process, and nothing inherited.
+Result<void> keep_private(const std::string& path) {
+    static const std::wstring sid = own_sid();
+    return set_rules(path, sid.empty() ? AdministratorsOnly : AdministratorsOnly + (L"(A;OICI;FA;;;" + sid + L")"));
+}
+
+/// The access list of a file; `list` points into `memory`.
+struct AccessList {
+    LocalMemory memory;
+    PACL list = nullptr;
+    bool is_protected = false;  ///< nothing of it comes from above
+};
+
+Result<AccessList> access_list(const std::string& path) {
+    const std::wstring native = native_path(path);
+    PSECURITY_DESCRIPTOR descriptor = nullptr;
+    AccessList found;
+    const DWORD code = GetNamedSecurityInfoW(native.c_str(), SE_FILE_OBJECT, DACL_SECURITY_INFORMATION, nullptr, nullptr, &found.list,
+                                             nullptr, &descriptor);
+    if (code != ERROR_SUCCESS) return file_error("read the access list of", path, code);
+    found.memory.reset(descriptor);
+    SECURITY_DESCRIPTOR_CONTROL control = 0;
+    DWORD revision = 0;
+    found.is_protected = GetSecurityDescriptorControl(descriptor, &control, &revision) && control & SE_DACL_PROTECTED;
+    return found;
+}
+
+/// The bytes of a SID, from its text or from the name of an account of this machine.
+Result<std::vector<std::byte>> sid_of(const std::string& account) {
+    const std::wstring name = to_wide(account);
+    if (account.starts_with("S-1-")) {
+        PSID parsed = nullptr;
+        if (!ConvertStringSidToSidW(name.c_str(), &parsed)) return windows_error("invalid SID " + account, GetLastError());
+        const LocalMemory owned(parsed);
+        const auto* bytes = static_cast<const std::byte*>(parsed);
+        return std::vector<std::byte>(bytes, bytes + GetLengthSid(parsed));
+    }
+    std::vector<std::byte> sid(SECURITY_MAX_SID_SIZE);
+    DWORD size = static_cast<DWORD>(sid.size()), domain_size = 256;
+    wchar_t domain[256];
+    SID_NAME_USE use{};
+    if (!LookupAccountNameW(nullptr, name.c_str(), sid.data(), &size, domain, &domain_size, &use))
+        return Error(Reason::NotFound, "this machine has no account \"" + account + "\"");
+    sid.resize(size);
+    return sid;
+}
+
+Result<void> let_read(const std::string& path, const std::string& account) {
+    TRY(std::vector<std::byte> sid, sid_of(account));
+    TRY(const AccessList before, access_list(path));
+    EXPLICIT_ACCESSW added{};
+    added.grfAccessPermissions = FILE_GENERIC_READ | FILE_GENERIC_EXECUTE;
+    added.grfAccessMode = GRANT_ACCESS;
+    added.grfInheritance = SUB_CONTAINERS_AND_OBJECTS_INHERIT;
+    added.Trustee.TrusteeForm = TRUSTEE_IS_SID;
+    added.Trustee.ptstrName = reinterpret_cast<wchar_t*>(sid.data());
+    PACL merged = nullptr;
+    if (const DWORD code = SetEntriesInAclW(1, &added, before.list, &merged); code != ERROR_SUCCESS)
+        return file_error("protect", path, code);
+    const LocalMemory owned(merged);
+    return set_access_list(path, merged);
 }
 
 /// The part of REPARSE_DATA_BUFFER that carries a link's target; the header that has it is the driver kit's.
@@ -301,6 +372,14 @@ public:
 
     /// Owners by number are Linux'; pods that ask for one are refused before.
     Result<void> change_owner(const std::string&, std::optional<std::uint32_t>, std::optional<std::uint32_t>) override { return {}; }
+
+    Result<void> restrict_to_administrators(const std::string& directory) override {
+        TRY(const AccessList now, access_list(directory));
+        if (now.is_protected) return {};
+        return set_rules(directory, AdministratorsOnly);
+    }
+
+    Result<void> allow_reading(const std::string& directory, const std::string& account) override { return let_read(directory, account); }
 
     Result<FileSystemUsage> usage(const std::string& path) override {
         ULARGE_INTEGER available, capacity, free;
