@@ -1,7 +1,5 @@
 #include <windows.h>
 
-#include <aclapi.h>
-#include <sddl.h>
 #include <winioctl.h>
 
 #include <algorithm>
@@ -10,13 +8,14 @@
 #include "base/result.h"
 #include "base/wide_windows.h"
 #include "runtime/files/file_system.h"
+#include "runtime/files/file_system_windows.h"
 #include "runtime/handle_windows.h"
 
 namespace porthole {
-namespace {
 
-constexpr DWORD ShareAll = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
-constexpr std::uint32_t OthersBits = 0077;
+using namespace windows_files;
+
+namespace windows_files {
 
 /// Paths beyond 259 characters only work in their verbatim form, in which Windows does not touch slashes and dots.
 std::wstring native_path(const std::string& path) {
@@ -28,9 +27,16 @@ std::wstring native_path(const std::string& path) {
     return wide;
 }
 
-Error file_error(const char* what, const std::string& path, DWORD code = GetLastError()) {
+Error file_error(const char* what, const std::string& path, DWORD code) {
     return windows_error(std::string(what) + " " + path, code);
 }
+
+}  // namespace windows_files
+
+namespace {
+
+constexpr DWORD ShareAll = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
+constexpr std::uint32_t OthersBits = 0077;
 
 Handle open_for(const std::string& path, DWORD access, DWORD disposition, DWORD flags) {
     return Handle(CreateFileW(native_path(path).c_str(), access, ShareAll, nullptr, disposition, flags, nullptr));
@@ -70,112 +76,6 @@ Result<FileStatus> status_of(const Handle& file, const std::string& path, bool m
     status.inode = joined(from.nFileIndexHigh, from.nFileIndexLow);
     status.modified = time_of(from.ftLastWriteTime);
     return status;
-}
-
-/// "S-1-5-18" of the user that this process runs as.
-std::wstring own_sid() {
-    HANDLE token = nullptr;
-    if (!OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token)) return L"";
-    const Handle owned(token);
-    alignas(TOKEN_USER) char buffer[256];
-    DWORD size = 0;
-    wchar_t* text = nullptr;
-    if (!GetTokenInformation(token, TokenUser, buffer, sizeof buffer, &size)) return L"";
-    if (!ConvertSidToStringSidW(reinterpret_cast<TOKEN_USER*>(buffer)->User.Sid, &text)) return L"";
-    std::wstring sid(text);
-    LocalFree(text);
-    return sid;
-}
-
-struct LocalDeleter {
-    void operator()(void* memory) const { LocalFree(memory); }
-};
-using LocalMemory = std::unique_ptr<void, LocalDeleter>;
-
-/// Nothing is inherited from above; what is made below inherits it. The system and administrators may do everything.
-constexpr const wchar_t* AdministratorsOnly = L"D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)";
-
-Result<void> set_access_list(const std::string& path, PACL list) {
-    std::wstring native = native_path(path);
-    const DWORD code = SetNamedSecurityInfoW(native.data(), SE_FILE_OBJECT, DACL_SECURITY_INFORMATION | PROTECTED_DACL_SECURITY_INFORMATION,
-                                             nullptr, nullptr, list, nullptr);
-    if (code != ERROR_SUCCESS) return file_error("protect", path, code);
-    return {};
-}
-
-Result<void> set_rules(const std::string& path, const std::wstring& rules) {
-    PSECURITY_DESCRIPTOR descriptor = nullptr;
-    if (!ConvertStringSecurityDescriptorToSecurityDescriptorW(rules.c_str(), SDDL_REVISION_1, &descriptor, nullptr)) {
-        return file_error("protect", path);
-    }
-    const LocalMemory owned(descriptor);
-    BOOL present = FALSE, defaulted = FALSE;
-    PACL list = nullptr;
-    GetSecurityDescriptorDacl(descriptor, &present, &list, &defaulted);
-    return set_access_list(path, list);
-}
-
-/// What mode 0600 and 0700 mean here: the system, administrators and the user of this process, and nothing inherited.
-Result<void> keep_private(const std::string& path) {
-    static const std::wstring sid = own_sid();
-    return set_rules(path, sid.empty() ? AdministratorsOnly : AdministratorsOnly + (L"(A;OICI;FA;;;" + sid + L")"));
-}
-
-/// The access list of a file; `list` points into `memory`.
-struct AccessList {
-    LocalMemory memory;
-    PACL list = nullptr;
-    bool is_protected = false;  ///< nothing of it comes from above
-};
-
-Result<AccessList> access_list(const std::string& path) {
-    const std::wstring native = native_path(path);
-    PSECURITY_DESCRIPTOR descriptor = nullptr;
-    AccessList found;
-    const DWORD code = GetNamedSecurityInfoW(native.c_str(), SE_FILE_OBJECT, DACL_SECURITY_INFORMATION, nullptr, nullptr, &found.list,
-                                             nullptr, &descriptor);
-    if (code != ERROR_SUCCESS) return file_error("read the access list of", path, code);
-    found.memory.reset(descriptor);
-    SECURITY_DESCRIPTOR_CONTROL control = 0;
-    DWORD revision = 0;
-    found.is_protected = GetSecurityDescriptorControl(descriptor, &control, &revision) && control & SE_DACL_PROTECTED;
-    return found;
-}
-
-/// The bytes of a SID, from its text or from the name of an account of this machine.
-Result<std::vector<std::byte>> sid_of(const std::string& account) {
-    const std::wstring name = to_wide(account);
-    if (account.starts_with("S-1-")) {
-        PSID parsed = nullptr;
-        if (!ConvertStringSidToSidW(name.c_str(), &parsed)) return windows_error("invalid SID " + account, GetLastError());
-        const LocalMemory owned(parsed);
-        const auto* bytes = static_cast<const std::byte*>(parsed);
-        return std::vector<std::byte>(bytes, bytes + GetLengthSid(parsed));
-    }
-    std::vector<std::byte> sid(SECURITY_MAX_SID_SIZE);
-    DWORD size = static_cast<DWORD>(sid.size()), domain_size = 256;
-    wchar_t domain[256];
-    SID_NAME_USE use{};
-    if (!LookupAccountNameW(nullptr, name.c_str(), sid.data(), &size, domain, &domain_size, &use))
-        return Error(Reason::NotFound, "this machine has no account \"" + account + "\"");
-    sid.resize(size);
-    return sid;
-}
-
-Result<void> let_read(const std::string& path, const std::string& account) {
-    TRY(std::vector<std::byte> sid, sid_of(account));
-    TRY(const AccessList before, access_list(path));
-    EXPLICIT_ACCESSW added{};
-    added.grfAccessPermissions = FILE_GENERIC_READ | FILE_GENERIC_EXECUTE;
-    added.grfAccessMode = GRANT_ACCESS;
-    added.grfInheritance = SUB_CONTAINERS_AND_OBJECTS_INHERIT;
-    added.Trustee.TrusteeForm = TRUSTEE_IS_SID;
-    added.Trustee.ptstrName = reinterpret_cast<wchar_t*>(sid.data());
-    PACL merged = nullptr;
-    if (const DWORD code = SetEntriesInAclW(1, &added, before.list, &merged); code != ERROR_SUCCESS)
-        return file_error("protect", path, code);
-    const LocalMemory owned(merged);
-    return set_access_list(path, merged);
 }
 
 /// The part of REPARSE_DATA_BUFFER that carries a link's target; the header that has it is the driver kit's.
@@ -374,12 +274,24 @@ public:
     Result<void> change_owner(const std::string&, std::optional<std::uint32_t>, std::optional<std::uint32_t>) override { return {}; }
 
     Result<void> restrict_to_administrators(const std::string& directory) override {
-        TRY(const AccessList now, access_list(directory));
-        if (now.is_protected) return {};
-        return set_rules(directory, AdministratorsOnly);
+        return windows_files::restrict_to_administrators(directory);
     }
 
-    Result<void> allow_reading(const std::string& directory, const std::string& account) override { return let_read(directory, account); }
+    Result<void> allow_reading(const std::string& directory, const std::string& account) override {
+        TRY(const std::vector<std::byte> sid, sid_of(account));
+        std::vector<std::string> open{directory};
+        while (!open.empty()) {
+            const std::string path = std::move(open.back());
+            open.pop_back();
+            TRY(const FileStatus there, link_status(path));
+            if (there.type == FileType::Symlink) continue;  // it leads to what is here as well
+            TRY_VOID(let_read(path, sid));
+            if (!there.is_directory()) continue;
+            TRY(const auto names, list(path));
+            for (const std::string& name : names) open.push_back(join_path(path, name));
+        }
+        return {};
+    }
 
     Result<FileSystemUsage> usage(const std::string& path) override {
         ULARGE_INTEGER available, capacity, free;

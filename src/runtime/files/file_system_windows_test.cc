@@ -96,16 +96,27 @@ TEST_F(WindowsFileSystemTest, SEC01_WhatIsRestrictedToAdministratorsIsClosedToOt
     EXPECT_EQ(files->read(secret + "/password").value(), "sesame");
 }
 
+// SEC-17
+TEST_F(WindowsFileSystemTest, SEC17_AFileOfItsOwnerIsClosedToOthers) {
+    ASSERT_TRUE(files->write(folder + "/open", "x", 0644));
+    ASSERT_TRUE(files->write(folder + "/key", "x", 0600));
+    EXPECT_NE(rights_of(folder + "/open", Everyone) & FILE_READ_DATA, 0u);
+    EXPECT_EQ(rights_of(folder + "/key", Everyone), 0u);
+}
+
 // SEC-01
 TEST_F(WindowsFileSystemTest, SEC01_AnAccountThatIsLetInMayReadAndNoMore) {
     const std::string secret = folder + "/secret";
     ASSERT_TRUE(files->create_directories(secret, 0755));
     ASSERT_TRUE(files->restrict_to_administrators(secret));
+    ASSERT_TRUE(files->write(secret + "/password", "sesame", 0600));
     ASSERT_TRUE(files->allow_reading(secret, "S-1-5-93-2-2"));
     EXPECT_EQ(rights_of(secret, Everyone), 0u);
     ASSERT_TRUE(files->allow_reading(secret, "S-1-1-0"));
-    EXPECT_NE(rights_of(secret, Everyone) & FILE_READ_DATA, 0u);
-    EXPECT_EQ(rights_of(secret, Everyone) & FILE_WRITE_DATA, 0u);
+    for (const std::string& path : {secret, secret + "/password"}) {
+        EXPECT_NE(rights_of(path, Everyone) & FILE_READ_DATA, 0u) << path;
+        EXPECT_EQ(rights_of(path, Everyone) & FILE_WRITE_DATA, 0u) << path;
+    }
     EXPECT_TRUE(files->allow_reading(secret, "NT AUTHORITY\\NETWORK SERVICE"));
     EXPECT_EQ(files->allow_reading(secret, "nobody-of-this-machine").error().reason, Reason::NotFound);
     EXPECT_FALSE(files->allow_reading(secret, "S-1-nonsense"));
