@@ -93,6 +93,21 @@ class Services(HostCase):
         self.assertIn("start it: sc.exe start kube-proxy", text["remedies"][0])
         self.assertIn("eth0", text["network"]["adapters"])
 
+    # TRB-01, TRB-12
+    def test_the_doctor_finds_a_node_well_and_names_what_is_not(self):
+        doctor = lambda: {one["title"] + ": " + one["detail"]: one for one in json.loads(
+            self.on_host("porthole.exe", "doctor", "--node-name", NODE, "-o", "json", check=False))["findings"]}
+        found = doctor()
+        self.assertGreater(len(found), 9)
+        self.assertFalse([line for line, one in found.items() if one["verdict"] == "fail"])
+        self.assertEqual(found["the pod network is there: cbr0"]["verdict"], "pass")
+        self.assertEqual(found["the clock agrees with the API server's: "]["verdict"], "pass")
+        self.on_host("sc.exe", "stop", "kube-proxy")
+        self.addCleanup(self.on_host, "sc.exe", "start", "kube-proxy", check=False)
+        line = "the node's programs run: kube-proxy is stopped, or on its way"
+        self.eventually(lambda: line in doctor(), 30, "the service that has stopped is named")
+        self.assertIn("sc.exe start kube-proxy", doctor()[line]["remedy"])
+
     # TRB-18
     def test_health_of_kubelet_and_proxy_is_served_on_the_host(self):
         ask = lambda url: run(["nsenter", f"--net=/run/netns/porthole-{self.cluster.id}-{NODE}", "curl", "--silent", "--fail", "--max-time", "5", url]).stdout
