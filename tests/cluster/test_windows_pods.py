@@ -766,7 +766,7 @@ class Configuration(WindowsCase):
     def test_only_the_container_and_administrators_read_secrets_on_the_nodes_drive(self):
         self.create(config_map("site", colour="blue"), secret("key", word="sesame"))
         fields = {"volumeMounts": [{"name": "site", "mountPath": "C:\\site"}, {"name": "key", "mountPath": "C:\\key"}]}
-        volumes = [{"name": "site", "configMap": {"name": "site"}}, {"name": "key", "secret": {"secretName": "key", "defaultMode": 0o400}}]
+        volumes = [{"name": "site", "configMap": {"name": "site"}}, {"name": "key", "secret": {"secretName": "key"}}]
         for user in ("ContainerAdministrator", "ContainerUser"):
             name = user.lower()
             self.apply(windows_pod(name, ENDLESS, volumes=volumes, container_fields={
