@@ -1,5 +1,6 @@
 #include "client/http_transport.h"
 
+#include "base/proxy_hint.h"
 #include "client/client.h"
 #include "client/kubeconfig.h"
 
@@ -72,17 +73,28 @@ net::HttpRequest HttpTransport::to_http(ApiRequest request) const {
 }
 
 Task<ApiResponse> HttpTransport::call(ApiRequest request) {
-    CO_TRY(net::HttpResponse response, co_await http_->send(to_http(std::move(request))));
-    co_return ApiResponse{response.code, std::make_shared<const std::string>(std::move(response.body))};
+    auto response = co_await http_->send(to_http(std::move(request)));
+    if (!response) co_return explained(std::move(response).error());
+    has_answered_ = true;
+    co_return ApiResponse{response->code, std::make_shared<const std::string>(std::move(response->body))};
 }
 
 Task<std::unique_ptr<ApiStream>> HttpTransport::watch(ApiRequest request) {
-    CO_TRY(std::unique_ptr<net::HttpBody> body, co_await http_->open(to_http(std::move(request))));
+    auto opened = co_await http_->open(to_http(std::move(request)));
+    if (!opened) co_return explained(std::move(opened).error());
+    has_answered_ = true;
+    std::unique_ptr<net::HttpBody> body = *std::move(opened);
     if (body->code() != 200) {
         CO_TRY(const std::string text, co_await read_all(*body));
         co_return error_of_status(body->code(), text);
     }
     co_return std::unique_ptr<ApiStream>(std::make_unique<LineStream>(std::move(body)));
+}
+
+Error HttpTransport::explained(Error error) const {
+    if (error.reason == Reason::Unavailable && options_.proxy_might_be_missing && !has_answered_)
+        error.message = with_proxy_hint(std::move(error.message));
+    return error;
 }
 
 Result<std::unique_ptr<Transport>> make_http_transport(AsioLoop& loop, const ClientConfig& config, std::string user_agent,
@@ -106,9 +118,11 @@ Result<std::unique_ptr<Transport>> make_http_transport(AsioLoop& loop, const Cli
         options.bearer_token = std::move(read_token);
     else if (!config.token.empty())
         options.bearer_token = [token = config.token] { return token; };
-    net::Endpoint endpoint{url.host, url.port, ""};
-    return std::unique_ptr<Transport>(
-        std::make_unique<HttpTransport>(std::make_unique<net::HttpClient>(loop, std::move(endpoint), std::move(tls)), std::move(options)));
+    const net::ProxySettings proxies = config.direct ? net::ProxySettings() : net::ProxySettings::of_environment();
+    options.proxy_might_be_missing = proxies.empty() && !config.direct && !proxies.is_exempt(url.host, url.port);
+    auto http = std::make_unique<net::HttpClient>(loop, net::Endpoint{url.host, url.port, ""}, std::move(tls),
+                                                  proxies.find(url.tls, url.host, url.port));
+    return std::unique_ptr<Transport>(std::make_unique<HttpTransport>(std::move(http), std::move(options)));
 }
 
 }  // namespace porthole::client

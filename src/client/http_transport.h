@@ -19,6 +19,9 @@ public:
         std::string prefix;  ///< of every path; "" or "/something"
         std::string user_agent = "porthole";
         std::function<std::string()> bearer_token;  ///< asked for every request, so that it may be renewed; may be empty
+        /// The server might be one that only a proxy reaches, and the environment names none: as long as it has never answered, errors say
+        /// so.
+        bool proxy_might_be_missing = false;
     };
 
     HttpTransport(std::unique_ptr<net::HttpClient> http, Options options);
@@ -30,12 +33,16 @@ public:
 private:
     net::HttpRequest to_http(ApiRequest request) const;
 
+    Error explained(Error error) const;
+
     std::unique_ptr<net::HttpClient> http_;
     Options options_;
+    bool has_answered_ = false;
 };
 
-/// A transport for what a kubeconfig says. `read_token` reads `config.token_file`, and may be empty where that is.
-/// Error: BadRequest for a server that is not a URL, and for certificates or keys that are not valid.
+/// A transport for what a kubeconfig says, through the proxy that the environment names for the server. `read_token` reads
+/// `config.token_file`, and may be empty where that is. Error: BadRequest for a server that is not a URL, and for certificates or keys that
+/// are not valid.
 Result<std::unique_ptr<Transport>> make_http_transport(AsioLoop& loop, const ClientConfig& config, std::string user_agent,
                                                        std::function<std::string()> read_token = {});
 

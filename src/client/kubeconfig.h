@@ -20,6 +20,7 @@ struct ClientConfig {
     std::string token_file;    ///< read again from time to time; wins over `token`
     std::string namespace_;    ///< "default" unless the context says otherwise
     bool global_only = false;  ///< the host was named by a user, who must not reach what only this machine or its link has
+    bool direct = false;       ///< never through a proxy that the environment names: a server of this machine
     bool operator==(const ClientConfig&) const = default;
 };
 

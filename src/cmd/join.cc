@@ -1,10 +1,14 @@
 #include <unistd.h>
 
+#include <cstdlib>
+#include <map>
+
 #include "cmd/agent_flags.h"
 #include "cmd/program/join_token.h"
 #include "cmd/program/progress_flags.h"
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/system_unit.h"
+#include "net/http/proxy.h"
 #include "node_join/agent_options.h"
 #include "node_join/cluster_network.h"
 #include "node_join/identity.h"
@@ -27,6 +31,12 @@ struct JoinFlags {
     AgentOptions agent;
 };
 
+/// A node that joins, and the variables with which its agent reaches servers.
+struct Joined {
+    std::vector<std::string> agent;  ///< its command line
+    std::map<std::string, std::string> environment;
+};
+
 std::string host_name() {
     char name[256] = "";
     ::gethostname(name, sizeof name - 1);
@@ -45,7 +55,7 @@ Result<void> check_flags(JoinFlags& flags) {
 }
 
 /// Every step of joining; safe to run twice.
-Task<std::vector<std::string>> join(RealWorld& world, Progress& progress, JoinFlags flags) {
+Task<Joined> join(RealWorld& world, Progress& progress, JoinFlags flags) {
     progress.begin("verifying the cluster at " + flags.target.server);
     CO_TRY(const ClusterInfo info, co_await discover_cluster(world.loop, flags.target));
     progress.done("the cluster's identity is verified");
@@ -64,7 +74,11 @@ Task<std::vector<std::string>> join(RealWorld& world, Progress& progress, JoinFl
     agent.service_cidr = network.service_cidr;
     agent.cluster_dns = network.cluster_dns;
     agent.cluster_domain = network.cluster_domain;
-    co_return agent_arguments(agent);
+    std::vector<std::string> exceptions = proxy_exceptions(network.cluster_cidr, network.service_cidr, network.cluster_domain);
+    exceptions.push_back(agent.node_ip);
+    Joined joined{agent_arguments(agent), net::proxy_environment(exceptions)};
+    CO_TRY_VOID(write_unit_environment(fs::path(flags.data) / "environment", joined.environment));
+    co_return joined;
 }
 
 }  // namespace
@@ -88,17 +102,19 @@ int run_join(std::vector<std::string> arguments) {
     RealWorld world;
     Progress progress(world.loop, flags.progress.style());
     if (const auto checked = check_flags(flags); !checked) return progress.end(checked);
-    auto agent = world.run(join(world, progress, flags));
-    if (!agent) return progress.end(agent.error());
+    auto joined = world.run(join(world, progress, flags));
+    if (!joined) return progress.end(joined.error());
     if (!flags.foreground && SystemUnit::possible()) {
-        const auto installed = world.run(SystemUnit::agent(*agent).install(*world.processes, true));
+        const auto unit = SystemUnit::agent(joined->agent, fs::absolute(flags.data) / "environment");
+        const auto installed = world.run(unit.install(*world.processes, true));
         if (installed) progress.done("service porthole-agent started; `kubectl get nodes` shows " + flags.agent.node_name);
         return progress.end(installed ? Result<void>() : installed.error());
     }
     progress.note("starting the agent; it ends with this command");
     std::vector<char*> words;
-    for (std::string& word : *agent) words.push_back(word.data());
+    for (std::string& word : joined->agent) words.push_back(word.data());
     words.push_back(nullptr);
+    for (const auto& [name, value] : joined->environment) ::setenv(name.c_str(), value.c_str(), 1);
     ::execv(words[0], words.data());
     return fail("cannot start the agent");
 }

@@ -1,10 +1,13 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "cmd/program/flags.h"
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/progress_pipe.h"
 #include "local_cluster/supervisor.h"
+#include "net/http/proxy.h"
 #include "runtime/files/file_lock.h"
 
 namespace porthole::cmd {
@@ -43,6 +46,8 @@ int run_supervise(std::vector<std::string> arguments) {
     auto cluster = Cluster::load(data);
     if (!cluster) return fail(cluster.error().message);
     if (is_running(cluster->supervisor) && cluster->supervisor.pid != ::getpid()) return 0;
+    // For all that it starts, too: only images and other servers of the internet are behind a proxy.
+    for (const auto& [name, value] : net::proxy_environment(cluster->proxy_exceptions())) ::setenv(name.c_str(), value.c_str(), 1);
     RealWorld world;
     ProgressPipe pipe(report ? 3 : -1);
     Logger log(make_stderr_sink(LogLevel::Info), "supervisor");

@@ -13,6 +13,7 @@ struct AdminClient {
     std::unique_ptr<client::Transport> transport;
     client::Client client{*transport};
     std::string server, ca_pem, certificate_pem;
+    bool direct = false;  ///< a server of this machine: see client::ClientConfig
 };
 
 /// `kubeconfig` "" means the cluster on this machine in `data`, if there is one, else what kubectl would use.

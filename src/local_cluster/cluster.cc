@@ -135,6 +135,12 @@ std::string Cluster::server_url() const {
     return "https://" + server_address() + ":" + std::to_string(options.port);
 }
 
+std::vector<std::string> Cluster::proxy_exceptions() const {
+    auto all = node_join::proxy_exceptions(options.cluster_cidr, options.service_cidr, options.cluster_domain);
+    all.push_back(options.node_cidr);
+    return all;
+}
+
 Result<Cluster> Cluster::load(const DataDir& data) {
     std::error_code code;
     if (!std::filesystem::exists(data.state_file(), code)) {

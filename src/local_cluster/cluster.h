@@ -74,6 +74,8 @@ struct Cluster {
     /// The address at which every node reaches the server: the first of the hosts' network.
     std::string server_address() const;
     std::string server_url() const;
+    /// What its processes never reach through a proxy, for NO_PROXY: each other, pods and services.
+    std::vector<std::string> proxy_exceptions() const;
 
     /// Error: NotFound when there is no cluster in `data`, Forbidden when it cannot be read.
     static Result<Cluster> load(const DataDir& data);

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "local_cluster/kubeconfig_entry.h"
+#include "net/http/proxy.h"
 #include "node_join/pki.h"
 
 namespace porthole::local_cluster {
@@ -54,6 +55,16 @@ TEST(ParseNodes, SaysWhichPartIsWrongAndShowsAnExample) {
         EXPECT_EQ(parsed.error().message,
                   std::string("--nodes ") + row.text + ": " + row.why + "; write it like linux=2 or linux=1,windows=1:2019,windows=1:2025");
     }
+}
+
+// JOI-14
+TEST(ClusterState, JOI14_ItsProcessesReachEachOtherWithoutAProxy) {
+    const Cluster cluster;
+    const net::ProxySettings settings("http://proxy", "http://proxy", net::add_exceptions("example.com", cluster.proxy_exceptions()));
+    for (const std::string& own : {cluster.server_address(), std::string("10.89.0.7"), std::string("10.96.0.1"), std::string("10.244.3.4"),
+                                   std::string("web.default.svc")})
+        EXPECT_TRUE(settings.is_exempt(own, 443)) << own;
+    EXPECT_FALSE(settings.is_exempt("registry-1.docker.io", 443));
 }
 
 TEST(ClusterState, ThatCannotBeLookedAtIsAnErrorOfOneLine) {

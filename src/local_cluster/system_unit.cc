@@ -52,8 +52,20 @@ SystemUnit SystemUnit::cluster(const fs::path& data, const std::string& id) {
                                {fs::read_symlink("/proc/self/exe").string(), "supervise", "--data", data.string()})};
 }
 
-SystemUnit SystemUnit::agent(const std::vector<std::string>& arguments) {
-    return {"porthole-agent.service", with_command(std::string(AgentUnit, sizeof AgentUnit), arguments)};
+SystemUnit SystemUnit::agent(const std::vector<std::string>& arguments, const fs::path& environment) {
+    std::string unit = with_command(std::string(AgentUnit, sizeof AgentUnit), arguments);
+    if (!environment.empty()) unit.insert(unit.find("ExecStart="), "EnvironmentFile=-" + environment.string() + "\n");
+    return {"porthole-agent.service", std::move(unit)};
+}
+
+Result<void> write_unit_environment(const fs::path& file, const std::map<std::string, std::string>& variables) {
+    std::string text;
+    for (const auto& [name, value] : variables) {
+        text += name + "=\"";
+        for (const char c : value) text += c == '"' || c == '\\' || c == '$' || c == '`' ? std::string{'\\', c} : std::string{c};
+        text += "\"\n";
+    }
+    return write_durably(file, text);
 }
 
 bool SystemUnit::possible() { return path_exists("/run/systemd/system"); }

@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,8 @@ class SystemUnit {
 public:
     /// The cluster kept in `data`: porthole.service, or porthole-<id>.service where it is not the usual folder.
     static SystemUnit cluster(const std::filesystem::path& data, const std::string& id);
-    static SystemUnit agent(const std::vector<std::string>& arguments);
+    /// `environment`: a file of write_unit_environment(), which need not be there.
+    static SystemUnit agent(const std::vector<std::string>& arguments, const std::filesystem::path& environment = {});
 
     const std::string& name() const { return name_; }
     const std::string& text() const { return text_; }
@@ -30,6 +32,9 @@ private:
     std::filesystem::path path() const;
     std::string name_, text_;
 };
+
+/// Variables for SystemUnit::agent(), as systemd reads them; only root can read the file, as a proxy's URL may have a password.
+Result<void> write_unit_environment(const std::filesystem::path& file, const std::map<std::string, std::string>& variables);
 
 /// One word of an ExecStart line: quoted where systemd would otherwise take it apart or expand it.
 std::string quote_for_unit(const std::string& word);

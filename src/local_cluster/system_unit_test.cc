@@ -34,13 +34,26 @@ TEST(SystemUnit, IsNamedForItsCluster) {
     EXPECT_NE(other.text().find(" supervise --data \"/srv/my cluster\"\n"), std::string::npos);
 }
 
+// JOI-14
+TEST(SystemUnit, JOI14_AnAgentGetsTheVariablesOfAFileThatRootAloneCanRead) {
+    const std::string text = SystemUnit::agent({"/bin/true", "agent"}, "/srv/agent/environment").text();
+    EXPECT_NE(text.find("\nEnvironmentFile=-/srv/agent/environment\nExecStart=/bin/true agent\n"), text.npos);
+    char folder[] = "/tmp/porthole-units-XXXXXX";
+    ASSERT_NE(::mkdtemp(folder), nullptr);
+    const std::filesystem::path file = std::filesystem::path(folder) / "environment";
+    ASSERT_TRUE(write_unit_environment(file, {{"HTTPS_PROXY", "http://jane:a\"b$c@proxy:1"}, {"NO_PROXY", "a,b"}}));
+    EXPECT_EQ(read_file(file).value(), "HTTPS_PROXY=\"http://jane:a\\\"b\\$c@proxy:1\"\nNO_PROXY=\"a,b\"\n");
+    EXPECT_EQ(std::filesystem::status(file).permissions(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    std::filesystem::remove_all(folder);
+}
+
 // systemd itself reads the units; skipped where it is not installed.
 TEST(SystemUnit, SystemdUnderstandsTheUnits) {
     if (std::system("systemd-analyze --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "systemd-analyze is not installed";
     char folder[] = "/tmp/porthole-units-XXXXXX";
     ASSERT_NE(::mkdtemp(folder), nullptr);
-    for (const SystemUnit& unit :
-         {SystemUnit::cluster("/srv/my cluster", "abcdef"), SystemUnit::agent({"/bin/true", "agent", "--node-labels", "a=b c"})}) {
+    for (const SystemUnit& unit : {SystemUnit::cluster("/srv/my cluster", "abcdef"),
+                                   SystemUnit::agent({"/bin/true", "agent", "--node-labels", "a=b c"}, "/srv/agent/environment")}) {
         SCOPED_TRACE(unit.name());
         const std::string file = std::string(folder) + "/" + unit.name(), diagnostics = file + ".out";
         ASSERT_TRUE(write_durably(file, unit.text(), 0644));

@@ -26,6 +26,11 @@ Result<void> set_service_range(const std::string& ranges, ClusterNetwork& networ
 
 }  // namespace
 
+std::vector<std::string> proxy_exceptions(const std::string& cluster_cidr, const std::string& service_cidr,
+                                          const std::string& cluster_domain) {
+    return {"localhost", "127.0.0.1", cluster_cidr, service_cidr, ".svc", "." + cluster_domain};
+}
+
 ClusterNetwork cluster_network(const std::map<std::string, std::string>& data) {
     ClusterNetwork network;
     const auto learn = [&](const char* key, std::string& into) {

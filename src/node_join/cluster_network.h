@@ -18,6 +18,9 @@ struct ClusterNetwork {
     std::string backend;  ///< between nodes: "host-gw" or "vxlan"; "" where the cluster does not say
     bool known = false;   ///< the cluster has said what its ranges are
 };
+/// What is never reached through a proxy, for NO_PROXY: the machine itself, pods, services and their names.
+std::vector<std::string> proxy_exceptions(const std::string& cluster_cidr, const std::string& service_cidr,
+                                          const std::string& cluster_domain);
 ClusterNetwork cluster_network(const std::map<std::string, std::string>& data);
 
 /// What kubeadm's ClusterConfiguration (YAML) says of the network. Its DNS service has the tenth address of the services. What it does

@@ -1,10 +1,12 @@
 """A Linux machine elsewhere becomes a node and leaves again: a network namespace with a containerd of its own, on the nodes' network."""
 
 import json
+import os
 import pathlib
 import shutil
 import stat
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -84,9 +86,10 @@ class Machine:
         return self.inside([PORTHOLE, "join", server, "--token", token, "--ca-cert-hash", ca_hash, "--node-name", "extra", "--node-ip", ADDRESS,
                             "--shared-disk", "--foreground", *self.flags()])
 
-    def start_agent(self, command):
+    def start_agent(self, command, **environment):
         log = open(self.folder / "agent.log", "ab")
-        self.agent = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        self.agent = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                                      env=os.environ | environment)
 
     def log(self):
         return (self.folder / "agent.log").read_text(errors="replace")[-3000:]
@@ -184,6 +187,29 @@ class Join(ClusterCase):
         self.assertEqual(self.get("pod", "there")["status"]["containerStatuses"][0]["containerID"], started)
 
         self.leave()
+
+    def test_behind_a_proxy_the_server_is_reached_through_it_and_pods_are_not(self):  # JOI-14
+        log = self.machine.folder / "proxy.log"
+        with open(log, "w") as output:
+            proxy = subprocess.Popen(self.cluster.network.inside([sys.executable, str(pathlib.Path(__file__).with_name("connect_proxy.py")), "10.89.0.1", "3128"]),
+                                     stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        self.addCleanup(proxy.wait, 10)
+        self.addCleanup(proxy.terminate)
+        eventually(lambda: "listening" in log.read_text(), 10, "the proxy listens")
+        run(self.machine.inside(["nft", "add table inet proxied; add chain inet proxied out { type filter hook output priority 0; }; "
+                                 "add rule inet proxied out tcp dport 6443 reject with tcp reset"]))
+        self.assertIn("HTTPS_PROXY are not set", self.refused(self.server, self.token, self.hash))
+        self.machine.start_agent(self.machine.join_command(self.server, self.token, self.hash), HTTPS_PROXY="http://10.89.0.1:3128")
+        ready = lambda: condition(self.try_get("node", "extra") or {"status": {"conditions": []}}, "Ready") == "True"
+        try:
+            eventually(ready, 60, "the node is Ready")
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.machine.log()}{log.read_text()}") from None
+        environment = pathlib.Path(f"/proc/{self.machine.agent.pid}/environ").read_text().split("\0")
+        self.assertIn(f"NO_PROXY=localhost,127.0.0.1,10.244.0.0/16,10.96.0.0/12,.svc,.cluster.local,{ADDRESS}", environment)
+        self.apply(web_pod("there", nodeName="extra"))
+        self.wait_ready("there")
+        self.assertEqual(set(log.read_text().splitlines()[1:]), {"CONNECT 10.89.0.1:6443 HTTP/1.1"})
 
     def leave(self):
         self.assertIn("an agent already runs", self.machine.reset(check=False).stderr)  # it still runs

@@ -13,6 +13,9 @@ from harness import PORTHOLE, ROOT, condition, run
 from manifests import PAGE, web_pod
 from test_windows_node import WindowsCase, web_server, windows_pod
 
+sys.path.insert(0, str(ROOT / "tests/windows"))
+import start_scripts
+
 NODE = "windows-2"
 SERVICES = ("kubelet", "flanneld", "kube-proxy")
 
@@ -93,6 +96,21 @@ class Services(HostCase):
         self.assertIn("start it: sc.exe start kube-proxy", text["remedies"][0])
         self.assertIn("eth0", text["network"]["adapters"])
 
+    # TRB-01, TRB-12
+    def test_the_doctor_finds_a_node_well_and_names_what_is_not(self):
+        doctor = lambda: {one["title"] + ": " + one["detail"]: one for one in json.loads(
+            self.on_host("porthole.exe", "doctor", "--node-name", NODE, "-o", "json", check=False))["findings"]}
+        found = doctor()
+        self.assertGreater(len(found), 9)
+        self.assertFalse([line for line, one in found.items() if one["verdict"] == "fail"])
+        self.assertEqual(found["the pod network is there: cbr0"]["verdict"], "pass")
+        self.assertEqual(found["the clock agrees with the API server's: "]["verdict"], "pass")
+        self.on_host("sc.exe", "stop", "kube-proxy")
+        self.addCleanup(self.on_host, "sc.exe", "start", "kube-proxy", check=False)
+        line = "the node's programs run: kube-proxy is stopped, or on its way"
+        self.eventually(lambda: line in doctor(), 30, "the service that has stopped is named")
+        self.assertIn("sc.exe start kube-proxy", doctor()[line]["remedy"])
+
     # TRB-18
     def test_health_of_kubelet_and_proxy_is_served_on_the_host(self):
         ask = lambda url: run(["nsenter", f"--net=/run/netns/porthole-{self.cluster.id}-{NODE}", "curl", "--silent", "--fail", "--max-time", "5", url]).stdout
@@ -154,6 +172,37 @@ class Services(HostCase):
                 program.send_signal(signal.SIGTERM)
                 program.wait(20)
             for service in SERVICES:
+                self.eventually(lambda: not self.is_running(f"{service}.exe"), 20, f"{service} has ended with its console")
+                self.on_host("net", "start", service)
+        self.wait_node("True")
+
+    # JOI-08: as start-kubelet.ps1 and start-kubeproxy.ps1 call them
+    def test_the_start_scripts_of_kubelet_and_proxy_start_them_in_order(self):
+        address = next(one["address"] for one in self.node()["status"]["addresses"] if one["type"] == "InternalIP")
+        line = self.on_host("reg", "query", "HKLM\\System\\CurrentControlSet\\Services\\kubelet", "/v", "ImagePath")
+        runtime = re.search(r"--container-runtime-endpoint=(\S+)", line).group(1)
+        commands = [start_scripts.command_line("start-kubelet", "kubelet", NODE, ManagementIP=address, ContainerRuntimeEndpoint=runtime),
+                    start_scripts.command_line("start-kubeproxy", "kube-proxy", NODE, NetworkName="cbr0", ClusterCidr="10.244.0.0/16")]
+        names = ["kubelet", "kube-proxy"]
+        for service in reversed(names):
+            self.on_host("net", "stop", service, check=False)
+        programs = []
+        try:
+            for service in names:
+                self.eventually(lambda: not self.is_running(f"{service}.exe"), 20, f"{service} has stopped")
+            for service, command in zip(names, commands):
+                words = [PORTHOLE, "winhost", "exec", "--data", self.host(), "--", *command]
+                programs.append(subprocess.Popen(self.cluster.network.inside(list(map(str, words))), stdin=subprocess.DEVNULL,
+                                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+                self.eventually(lambda: self.is_running(f"{service}.exe"), 20, f"{service} runs")
+            self.wait_node("True")
+            self.apply(web_server("web", nodeName=NODE))
+            self.wait_ready("web")
+        finally:
+            for program in programs:
+                program.send_signal(signal.SIGTERM)
+                program.wait(20)
+            for service in names:
                 self.eventually(lambda: not self.is_running(f"{service}.exe"), 20, f"{service} has ended with its console")
                 self.on_host("net", "start", service)
         self.wait_node("True")

@@ -762,6 +762,28 @@ class Configuration(WindowsCase):
         self.eventually(lambda: (read("C:\\site\\colour"), read("C:\\key\\word")) == ("green", "open"), 150, "new contents")
         self.assertEqual(read("C:\\site\\more"), "leaves")
 
+    # SEC-01, LIM-42
+    def test_only_the_container_and_administrators_read_secrets_on_the_nodes_drive(self):
+        self.create(config_map("site", colour="blue"), secret("key", word="sesame"))
+        fields = {"volumeMounts": [{"name": "site", "mountPath": "C:\\site"}, {"name": "key", "mountPath": "C:\\key"}]}
+        volumes = [{"name": "site", "configMap": {"name": "site"}}, {"name": "key", "secret": {"secretName": "key"}}]
+        for user in ("ContainerAdministrator", "ContainerUser"):
+            name = user.lower()
+            self.apply(windows_pod(name, ENDLESS, volumes=volumes, container_fields={
+                **fields, "securityContext": {"windowsOptions": {"runAsUserName": user}}}))
+            self.wait_ready(name)
+            self.assertEqual(self.exec(name, "cmd", "/c", "type C:\\key\\word"), "sesame", user)
+            self.assertTrue(self.exec(name, "cmd", "/c", "type C:\\var\\run\\secrets\\kubernetes.io\\serviceaccount\\token"), user)
+            pod_folder = self.folder_on_the_drive(name)
+            others = {path.parent.name: path.stat().st_mode & 0o007 for path in pod_folder.glob("volumes/kubernetes.io~*/*")}
+            self.assertEqual((others["kubernetes.io~secret"], others["kubernetes.io~projected"]), (0, 0), user)
+            self.assertNotEqual(others["kubernetes.io~configmap"], 0, "what nobody closes is open, so the numbers mean something")
+
+    def folder_on_the_drive(self, name):
+        found = self.get("pod", name)
+        drive = self.cluster.data / "nodes" / found["spec"]["nodeName"] / "C"
+        return drive / "var/lib/kubelet/pods" / found["metadata"]["uid"]
+
     # POD-30
     def test_init_containers_and_the_downward_api(self):
         says = windows_pod("says", ["cmd", "/c", "type C:\\info\\labels & echo. & type C:\\scratch\\first & echo %NODE% %LIMIT%"],

@@ -6,6 +6,7 @@
 #include "apiserver/validation/label_selector.h"
 #include "fuzz_target.h"
 #include "net/http/http.h"
+#include "net/http/http_status.h"
 #include "schema/patch/patch.h"
 
 using namespace porthole;
@@ -15,6 +16,11 @@ using namespace porthole::fuzz;
 FUZZ_TARGET(query_fuzz) {
     for (const auto& [key, value] : net::parse_query(text)) expect(key.size() + value.size() <= text.size());
     for (const std::string& part : net::split_path(text)) expect(part.size() <= text.size());
+}
+
+/// Of a server; what is read is written as it was.
+FUZZ_TARGET(http_date_fuzz) {
+    if (const auto date = net::parse_http_date(text)) expect(net::http_date(*date) == text);
 }
 
 FUZZ_TARGET(accept_header_fuzz) {

@@ -4,6 +4,7 @@ import json
 import re
 import zipfile
 
+from start_scripts import command_line, parameters
 from wine import ROOT, WINDOWS, WineTest, windows_path
 
 PACKAGE = ROOT / "packaging/windows"
@@ -34,6 +35,21 @@ class Package(WineTest):
                 name = program or re.match(r"[a-z]+", arguments).group()
                 for flag in re.findall(r"--[a-z-]+", arguments):
                     self.assertRegex(known[name], rf"{flag}\b", f"{script.name}: {name} does not know {flag}")
+
+    # JOI-08
+    def test_kubelet_and_proxy_take_what_their_start_scripts_give_them(self):
+        self.assertIn("ClusterCidr", parameters("start-kubelet"))
+        first, second = ((PACKAGE / f"scripts/{name}.ps1").read_text() for name in ("start-kubelet", "start-kubeproxy"))
+        self.assertIn("$env:CLUSTER_CIDR = $ClusterCidr", first)
+        self.assertRegex(second, r"\$ClusterCidr = \$\(if \(\$env:CLUSTER_CIDR\) \{ \$env:CLUSTER_CIDR \}")
+        self.assertRegex(second, r"Get-Process -Name kubelet .*Stop-WithMessage", "the kubelet comes first")
+        kubelet = command_line("start-kubelet", "kubelet", "win-1", Folder="C:\\none", ManagementIP="192.0.2.13", ClusterCidr="192.168.0.0/16")
+        proxy = command_line("start-kubeproxy", "kube-proxy", "win-1", Folder="C:\\none", NetworkName="cbr0", ClusterCidr="192.168.0.0/16")
+        self.assertIn("--cluster-cidr=192.168.0.0/16", proxy)
+        for program, *words in (kubelet, proxy):
+            name = program.rpartition("\\")[2]
+            self.assertRegex(self.wine(f"bin/{name}", *words).stderr, r"no kubeconfig at C:\\none\\config", f"all words before it were understood: {words}")
+            self.assertRegex(self.wine(f"bin/{name}", *words, "--no-such-flag=x").stderr, "no-such-flag", "and others are not")
 
     def test_configuration_examples_are_read(self):
         kubelet = self.wine("bin/kubelet.exe", "--config=" + windows_path(PACKAGE / "examples/kubelet-config.yaml"), "--kubeconfig=C:\\none")

@@ -26,11 +26,6 @@ std::vector<int> order_of(std::string_view number) {
 
 }  // namespace
 
-void Findings::none(Item item, Verdict verdict, std::vector<std::string> objects, std::string detail, std::string remedy) {
-    if (objects.empty()) return pass(item);
-    all_.push_back({item, verdict, std::move(detail), std::move(remedy), std::move(objects)});
-}
-
 std::span<const Check> checks() {
     static constexpr Check All[] = {
 #define DOCTOR_CHECK(name) check_##name,

@@ -4,7 +4,10 @@
 
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
+#include "cmd/doctor/check.h"
 #include "cmd/doctor/gather.h"
+#include "cmd/doctor/node/linux_node.h"
+#include "cmd/doctor/node/node_check.h"
 #include "cmd/doctor/report.h"
 #include "cmd/program/flags.h"
 #include "cmd/program/runtime_setup.h"
@@ -24,8 +27,10 @@ using doctor::Evidence;
 
 struct DoctorFlags {
     std::string kubeconfig, data = default_data_dir(), output = "text";
-    bool only_problems = false;
+    bool only_problems = false, node = false;
 };
+
+constexpr const char* AgentKubeconfig = "/var/lib/porthole-agent/kubeconfig";
 
 /// The data directory counts only where it is that of the server that the kubeconfig leads to.
 void add_host(Evidence& evidence, const DoctorFlags& flags, const std::string& ca_pem) {
@@ -51,8 +56,35 @@ void add_own_credentials(Evidence& evidence, const std::string& certificate_pem)
 
 Task<Evidence> ask(RealWorld& world, AdminClient& admin) {
     CO_TRY(const auto anonymous,
-           client::make_http_transport(world.loop, {.server = admin.server, .ca_pem = admin.ca_pem}, "porthole-doctor"));
+           client::make_http_transport(world.loop, {.server = admin.server, .ca_pem = admin.ca_pem, .direct = admin.direct},
+                                       "porthole-doctor"));
     co_return co_await doctor::gather(world.loop, admin.client, *anonymous);
+}
+
+void print(const std::vector<doctor::Finding>& findings, const DoctorFlags& flags) {
+    const bool color = ::isatty(STDOUT_FILENO) == 1 && !std::getenv("NO_COLOR");
+    doctor::ReportStyle style{.color = color, .everything = !flags.only_problems};
+    if (flags.node) style.other = "This node";
+    const std::string json = flags.output != "json" ? "" : flags.node ? doctor::to_json(findings, "") : doctor::to_json(findings);
+    std::fputs((json.empty() ? doctor::to_text(findings, style) : json).c_str(), stdout);
+}
+
+/// With the credentials of the agent that `join` made a node of, else of the cluster on this machine.
+int examine_this_node(RealWorld& world, const DoctorFlags& flags) {
+    std::error_code code;
+    std::string path = flags.kubeconfig;
+    if (path.empty()) path = fs::exists(AgentKubeconfig, code) ? AgentKubeconfig : DataDir(flags.data).admin_kubeconfig().string();
+    const auto files = make_file_system();
+    const auto document = client::read_kubeconfig(*files, path);
+    if (!document) return fail("no credentials of a node on this machine, or you are not root: " + document.error().message), 2;
+    auto config = document->resolve(*files);
+    if (!config) return fail(config.error().message), 2;
+    config->direct = path == DataDir(flags.data).admin_kubeconfig();
+    const auto evidence = world.run(doctor::gather_linux_node(world.loop, *config));
+    if (!evidence) return fail(evidence.error().message), 2;
+    const auto findings = doctor::examine_node(*evidence);
+    print(findings, flags);
+    return doctor::has_failed(findings) ? 1 : 0;
 }
 
 }  // namespace
@@ -65,17 +97,20 @@ int run_doctor(std::vector<std::string> arguments) {
     app.add_option("-o,--output", flags.output, "text, or json for programs")
         ->check(CLI::IsMember({"text", "json"}))
         ->capture_default_str();
+    app.add_flag("--node", flags.node, "check this machine as a node instead: programs, adapters, proxies, clock, ports");
     app.add_flag("-q,--quiet", flags.only_problems, "leave out what passes and what does not apply");
     app.footer(
         "Each finding is a pass, a warning, a failure or not applicable, with the benchmark's number and what to do.\n"
         "The exit code is 0 without failures, 1 with any, 2 where the cluster cannot be asked.\n\n"
         "Examples:\n"
         "  sudo porthole doctor                      the cluster on this machine, its files too\n"
+        "  sudo porthole doctor --node               this machine, as a node of it\n"
         "  porthole doctor -q --kubeconfig other     what is not well in another\n"
         "  porthole doctor -o json | jq '.findings[] | select(.verdict == \"fail\")'");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 
     RealWorld world;
+    if (flags.node) return examine_this_node(world, flags);
     const auto admin = connect_as_admin(world.loop, flags.kubeconfig, flags.data);
     if (!admin) return fail(admin.error().message), 2;
     auto evidence = world.run(with_timeout(ask(world, **admin), 60s, "asking the cluster"));
@@ -83,11 +118,7 @@ int run_doctor(std::vector<std::string> arguments) {
     add_host(*evidence, flags, (*admin)->ca_pem);
     add_own_credentials(*evidence, (*admin)->certificate_pem);
     const auto findings = doctor::examine(*evidence);
-    const bool color = ::isatty(STDOUT_FILENO) == 1 && !std::getenv("NO_COLOR");
-    std::fputs((flags.output == "json" ? doctor::to_json(findings)
-                                       : doctor::to_text(findings, {.color = color, .everything = !flags.only_problems}))
-                   .c_str(),
-               stdout);
+    print(findings, flags);
     return doctor::has_failed(findings) ? 1 : 0;
 }
 

@@ -41,12 +41,12 @@ constexpr Section Sections[] = {
     {"5.4.", "5.4 Secrets"},
     {"5.5.", "5.5 Images"},
     {"5.6.", "5.6 General"},
-    {"", "Beyond the benchmark"},
 };
 
-std::string_view section_of(const Finding& finding) {
-    return std::ranges::find_if(Sections, [&](const Section& one) { return std::string_view(finding.item.number).starts_with(one.prefix); })
-        ->title;
+std::string_view section_of(const Finding& finding, const ReportStyle& style) {
+    const auto found =
+        std::ranges::find_if(Sections, [&](const Section& one) { return std::string_view(finding.item.number).starts_with(one.prefix); });
+    return found == std::end(Sections) ? style.other : found->title;
 }
 
 std::array<int, 4> count(const std::vector<Finding>& findings) {
@@ -87,8 +87,8 @@ std::string to_text(const std::vector<Finding>& findings, const ReportStyle& sty
     for (const Finding& finding : findings) {
         const bool calm = finding.verdict == Verdict::Pass || finding.verdict == Verdict::NotApplicable;
         if (calm && !style.everything) continue;
-        if (section_of(finding) != section) {
-            section = section_of(finding);
+        if (section_of(finding, style) != section) {
+            section = section_of(finding, style);
             text += (text.empty() ? "" : "\n") + std::string(section) + "\n";
         }
         text += lines_of(finding, style.color);
@@ -99,10 +99,10 @@ std::string to_text(const std::vector<Finding>& findings, const ReportStyle& sty
     return text + "\n";
 }
 
-std::string to_json(const std::vector<Finding>& findings) {
+std::string to_json(const std::vector<Finding>& findings, std::string_view benchmark) {
     const auto counts = count(findings);
     Value document = Value::object(
-        {{"benchmark", "CIS Kubernetes Benchmark 1.12"},
+        {{"benchmark", std::string(benchmark)},
          {"summary", Value::object({{"pass", counts[0]}, {"warn", counts[1]}, {"fail", counts[2]}, {"notApplicable", counts[3]}})}});
     Value& list = document["findings"] = Value::array();
     for (const Finding& finding : findings) {

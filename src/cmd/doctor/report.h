@@ -1,18 +1,21 @@
 #pragma once
-#include "cmd/doctor/check.h"
+#include <string_view>
+
+#include "cmd/doctor/findings.h"
 
 namespace porthole::cmd::doctor {
 
 /// How a report is printed. A plain value.
 struct ReportStyle {
     bool color = false;
-    bool everything = true;  ///< also what passes and what does not apply
+    bool everything = true;                           ///< also what passes and what does not apply
+    std::string_view other = "Beyond the benchmark";  ///< the section of items without a number
 };
 
 /// For people: by the benchmark's sections, each finding with its remedy, and the counts at the end.
 std::string to_text(const std::vector<Finding>& findings, const ReportStyle& style);
-/// {"summary": {"pass": n, …}, "findings": [{"item", "title", "verdict", "detail", "remedy", "objects"}]}
-std::string to_json(const std::vector<Finding>& findings);
+/// {"benchmark": …, "summary": {"pass": n, …}, "findings": [{"item", "title", "verdict", "detail", "remedy", "objects"}]}
+std::string to_json(const std::vector<Finding>& findings, std::string_view benchmark = "CIS Kubernetes Benchmark 1.12");
 bool has_failed(const std::vector<Finding>& findings);
 
 }  // namespace porthole::cmd::doctor

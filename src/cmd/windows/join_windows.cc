@@ -158,7 +158,7 @@ private:
         if (!network.known) {
             TRY_VOID(learn_elsewhere(std::move(network)));
         }
-        if (!node().proxy.empty()) node().no_proxy = completed_no_proxy(node().no_proxy, node(), flags_.target.server);
+        if (!node().proxy.empty()) node().no_proxy = completed_no_proxy(node().no_proxy, node());
         return {};
     }
 

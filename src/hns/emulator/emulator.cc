@@ -298,6 +298,10 @@ void Emulator::note_attachments(const Model& before, const Changes& changes) {
 
 Task<> Emulator::refresh_adapters() {
     CO_TRY(host_.adapters, co_await context_.data_plane.adapters());
+    for (Adapter& adapter : host_.adapters) {
+        const auto renamed = faults_.renamed_adapters.find(adapter.name);
+        if (renamed != faults_.renamed_adapters.end()) adapter.renamed = renamed->second;
+    }
     co_return {};
 }
 
@@ -329,6 +333,7 @@ Task<> Emulator::make_ready(std::string network_id) {
 Task<std::string> Emulator::control(std::string request) {
     CO_TRY(const ControlRequest wanted, parse_control_request(request));
     apply_faults(wanted, faults_);
+    CO_TRY_VOID(co_await refresh_adapters());
     CO_TRY_VOID(co_await take_service_action(wanted.service));
     if (wanted.reboot) {
         CO_TRY_VOID(co_await reboot());

@@ -157,6 +157,27 @@ TEST_F(EmulatorTest, AnswersRpcErrorsWhileItIsDownAndRehydrates) {
     EXPECT_EQ(data_plane.restored(), 2u);
 }
 
+// EMU-07
+TEST_F(EmulatorTest, EMU07_AnAdapterCanGetAnotherName) {
+    start();
+    const auto on = [&](const std::string& adapter) {
+        auto document = network("cbr0", hcn::NetworkMode::L2Bridge, "10.9.3.0/24", "10.9.3.1");
+        hcn::NetAdapterNameSettings name;
+        name.network_adapter_name = adapter;
+        document.policies.push_back(make_policy("NetAdapterName", name));
+        return client().create(document);
+    };
+    control(R"({"renameAdapters":{"Ethernet":"Ethernet 2"}})");
+    EXPECT_EQ(code_of(on("Ethernet")), Hresult::AdapterNotFound);
+    const auto made = get(on("Ethernet 2"));
+    done(client().remove<hcn::HostComputeNetwork>(made.id));
+    control(R"({"clear":true})");
+    EXPECT_EQ(code_of(on("Ethernet 2")), Hresult::AdapterNotFound);
+    EXPECT_EQ(code_of(on("vEthernet (Ethernet)")), Hresult::Ok);
+    EXPECT_FALSE(run(emulator().control(R"({"renameAdapters":{"Ethernet":""}})")));
+    EXPECT_FALSE(run(emulator().control(R"({"renameAdapters":[]})")));
+}
+
 TEST_F(EmulatorTest, FailsCallsOnRequest) {
     start();
     const auto bridge = make_bridge();

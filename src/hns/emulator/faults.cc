@@ -55,6 +55,17 @@ Result<ControlRequest::Service> service_in(const schema::Value& value) {
     return wrong("service", "\"stop\", \"start\" or \"restart\"");
 }
 
+Result<std::map<std::string, std::string>> names_in(const schema::Value& value) {
+    if (!value.is_object()) return wrong("renameAdapters", "an object");
+    std::map<std::string, std::string> names;
+    for (const schema::Member& member : value.as_object()) {
+        const std::string name(member.value.string_or(""));
+        if (name.empty()) return wrong("renameAdapters." + member.key, "a name");
+        names[std::string(member.key)] = name;
+    }
+    return names;
+}
+
 Result<void> read_member(const schema::Member& member, ControlRequest& request) {
     if (member.key == "delayMilliseconds") {
         TRY(request.delay, milliseconds(member));
@@ -72,6 +83,8 @@ Result<void> read_member(const schema::Member& member, ControlRequest& request) 
         request.lose_rules = member.value.bool_or(false);
     } else if (member.key == "remakeNetwork") {
         request.remake_network = member.value.string_or("");
+    } else if (member.key == "renameAdapters") {
+        TRY(request.renamed_adapters, names_in(member.value));
     } else {
         return Error(Reason::BadRequest, "control request: unknown member " + member.key);
     }
@@ -96,9 +109,12 @@ schema::Value Faults::to_value() const {
     for (const Failure& failure : failures) {
         list.push_back(schema::Value::object({{"call", failure.call}, {"hresult", hresult_text(failure.code)}, {"times", failure.times}}));
     }
+    schema::Value names = schema::Value::object({});
+    for (const auto& [name, now] : renamed_adapters) names.as_object().append(name, now);
     return schema::Value::object({{"delayMilliseconds", in_milliseconds(delay)},
                                   {"portRaceMilliseconds", in_milliseconds(port_race)},
-                                  {"fail", schema::Value(std::move(list))}});
+                                  {"fail", schema::Value(std::move(list))},
+                                  {"renameAdapters", std::move(names)}});
 }
 
 Result<ControlRequest> parse_control_request(const std::string& json) {
@@ -116,6 +132,7 @@ void apply_faults(const ControlRequest& request, Faults& faults) {
     if (request.delay) faults.delay = *request.delay;
     if (request.port_race) faults.port_race = *request.port_race;
     if (request.failures) faults.failures = *request.failures;
+    if (request.renamed_adapters) faults.renamed_adapters = *request.renamed_adapters;
 }
 
 }  // namespace porthole::hns::emulator

@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,9 +18,10 @@ struct Faults {
         Hresult code = Hresult::Unexpected;
         std::uint32_t times = 1;
     };
-    Duration delay{};               ///< before every call is looked at
-    Duration port_race{};           ///< for how long after an attach its switch port is not found by rules
-    std::vector<Failure> failures;  ///< the first that matches a call is used up
+    Duration delay{};                                     ///< before every call is looked at
+    Duration port_race{};                                 ///< for how long after an attach its switch port is not found by rules
+    std::vector<Failure> failures;                        ///< the first that matches a call is used up
+    std::map<std::string, std::string> renamed_adapters;  ///< what programs have to call an adapter instead, by its own name
 
     /// The failure that `call` is to meet, counted down.
     std::optional<Hresult> take(const std::string& call);
@@ -30,7 +32,8 @@ struct Faults {
 ///   {"delayMilliseconds":200, "portRaceMilliseconds":3000,
 ///    "fail":[{"call":"HcnDelete*","hresult":"0x80070490","times":1}],   replaces the list
 ///    "clear":true,                                                     ends all faults; read first
-///    "service":"stop" | "start" | "restart", "reboot":true, "loseRules":true, "remakeNetwork":"cbr0"}
+///    "service":"stop" | "start" | "restart", "reboot":true, "loseRules":true, "remakeNetwork":"cbr0",
+///    "renameAdapters":{"Ethernet":"Ethernet 2"}}                       replaces the names
 struct ControlRequest {
     enum class Service { Leave, Stop, Start, Restart };
     bool clear = false, reboot = false, lose_rules = false;
@@ -38,6 +41,7 @@ struct ControlRequest {
     std::string remake_network;
     std::optional<Duration> delay, port_race;
     std::optional<std::vector<Faults::Failure>> failures;
+    std::optional<std::map<std::string, std::string>> renamed_adapters;
 };
 /// Error: BadRequest, naming the member that is wrong or unknown.
 Result<ControlRequest> parse_control_request(const std::string& json);

@@ -407,6 +407,34 @@ TEST_F(WindowsConfigTest, TheContainersUserWinsOverThePodsAndTheImages) {
               "app");
 }
 
+// SEC-01
+TEST_F(WindowsConfigTest, SEC01_WhoIsLetIntoSecretsIsWhoTheContainerRunsAs) {
+    const auto reader = [](const std::string& options, const ImageUser& image_user) {
+        const core::Pod pod = pod_of(R"({"metadata":{"name":"p"},"spec":{"securityContext":{"windowsOptions":{)" + options +
+                                     R"(}},"containers":[{"name":"c"}]}})");
+        return windows_reader(pod, pod.spec.containers[0], image_user);
+    };
+    constexpr const char* AnyContainer = "S-1-5-93-0";
+    struct {
+        const char* name;
+        const char* options;
+        const char* image_user;
+        const char* expected;
+    } const rows[] = {
+        {"nobody says who", "", "", ""},
+        {"the image's administrator", "", "ContainerAdministrator", ""},
+        {"the image's user", "", "ContainerUser", "S-1-5-93-2-2"},
+        {"an account of the image", "", "app", AnyContainer},
+        {"the pod's word wins", R"("runAsUserName":"ContainerAdministrator")", "app", ""},
+        {"with its domain", R"("runAsUserName":"User Manager\\containeruser")", "", "S-1-5-93-2-2"},
+        {"the system", R"("runAsUserName":"NT AUTHORITY\\SYSTEM")", "", ""},
+        {"an account of containers and hosts", R"("runAsUserName":"NT AUTHORITY\\NETWORK SERVICE")", "", AnyContainer},
+        {"the host's account", R"("hostProcess":true,"runAsUserName":"NT AUTHORITY\\Local service")", "", "NT AUTHORITY\\Local service"},
+        {"the host's system", R"("hostProcess":true,"runAsUserName":"NT AUTHORITY\\SYSTEM")", "", ""},
+    };
+    for (const auto& row : rows) EXPECT_EQ(reader(row.options, {.name = row.image_user}), row.expected) << row.name;
+}
+
 TEST_F(WindowsConfigTest, RunAsNonRootRefusesTheAdministratorOnly) {
     const char* pod_text = R"({"metadata":{"name":"p"},"spec":{"securityContext":{"runAsNonRoot":true},"containers":[{"name":"c"}]}})";
     EXPECT_TRUE(config(pod_text));

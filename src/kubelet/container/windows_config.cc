@@ -8,6 +8,10 @@
 namespace porthole::kubelet {
 namespace {
 
+constexpr const char* ContainerUserSid = "S-1-5-93-2-2";
+/// The group of all processes of containers, and of no process of the host.
+constexpr const char* ContainerGroupSid = "S-1-5-93-0";
+
 constexpr std::int64_t FullCpu = 10'000;  ///< all processors of the machine, as job objects count
 
 core::WindowsSecurityContextOptions windows_options(const core::Pod& pod, const core::Container& container) {
@@ -50,6 +54,19 @@ cri::WindowsContainerConfig windows_container_config(const ContainerInputs& in) 
     security.credential_spec = options.gmsa_credential_spec.value_or("");
     security.host_process = options.host_process.value_or(false);
     return config;
+}
+
+/// Accounts that an image brings are known in the container alone: the host cannot tell their SIDs, so they are let in by their group.
+std::string windows_reader(const core::Pod& pod, const core::Container& container, const ImageUser& image_user) {
+    const core::WindowsSecurityContextOptions options = windows_options(pod, container);
+    const std::string account = options.run_as_user_name.value_or(image_user.name);
+    std::string plain = to_lower(account);
+    if (constexpr std::string_view Domain = "user manager\\"; plain.starts_with(Domain)) plain.erase(0, Domain.size());
+    if (plain.empty() || plain == "nt authority\\system" || plain == "system") return "";
+    if (options.host_process.value_or(false)) return account;
+    if (plain == "containeradministrator" || plain == "s-1-5-93-2-1") return "";
+    if (plain == "containeruser" || plain == "s-1-5-93-2-2") return ContainerUserSid;
+    return ContainerGroupSid;
 }
 
 cri::WindowsPodSandboxConfig windows_sandbox_config(const core::Pod& pod) {

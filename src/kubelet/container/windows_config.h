@@ -17,6 +17,10 @@ cri::WindowsPodSandboxConfig windows_sandbox_config(const core::Pod& pod);
 /// Whether the container runs on the host itself, as the container or its pod says.
 bool is_host_process(const core::Pod& pod, const core::Container& container);
 
+/// Who has to be let into volumes that only administrators may read: a SID, or for HostProcess containers the name of an account of the
+/// host; "" for a container that runs as an administrator.
+std::string windows_reader(const core::Pod& pod, const core::Container& container, const ImageUser& image_user);
+
 /// runAsNonRoot looks at the name alone: ContainerAdministrator (or its SID) is refused. Error: BadRequest.
 Result<void> verify_not_administrator(const core::Pod& pod, const core::Container& container, const ImageUser& image_user);
 

@@ -116,6 +116,8 @@ Task<cri::ContainerConfig> ContainerStarter::prepare(const PodStartContext& cont
     CO_TRY(Environment environment,
            co_await make_environment(*context.pod, container, context.downward, context.services, services_.objects));
     CO_TRY(auto mounts, services_.volumes.mounts_for(*context.pod, container, context.volumes, environment, context.recursive_read_only));
+    const std::string reader = config_.platform.windows ? windows_reader(*context.pod, container, image.user) : "";
+    if (!reader.empty()) CO_TRY_VOID(services_.volumes.admit(container, context.volumes, reader));
     CO_TRY(auto devices, services_.volumes.devices_for(container, context.volumes));
     CO_TRY_VOID(add_own_mounts(context, container, mounts));
     const auto claimed = context.cdi_devices.find(container.name);

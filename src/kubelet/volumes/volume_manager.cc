@@ -175,6 +175,15 @@ Result<std::vector<cri::Device>> VolumeManager::devices_for(const core::Containe
     return devices;
 }
 
+Result<void> VolumeManager::admit(const core::Container& container, const MountedVolumes& volumes, const std::string& account) {
+    for (const core::VolumeMount& mount : container.volume_mounts) {
+        const auto volume = volumes.find(mount.name);
+        if (volume == volumes.end() || !volume->second.restricted) continue;
+        TRY_VOID(services_.files.allow_reading(volume->second.path, account));
+    }
+    return {};
+}
+
 Result<std::string> VolumeManager::sub_path_of(const core::VolumeMount& mount, const Environment& environment) const {
     std::string sub_path = mount.sub_path;
     if (!mount.sub_path_expr.empty()) {

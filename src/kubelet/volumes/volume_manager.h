@@ -23,6 +23,8 @@ public:
                                                const Environment& environment, bool recursive_read_only);
     /// The block devices of one container. Error: as above.
     Result<std::vector<cri::Device>> devices_for(const core::Container& container, const MountedVolumes& volumes) const;
+    /// Lets `account`, as FileSystem::allow_reading() takes it, read what of the container's volumes is restricted.
+    Result<void> admit(const core::Container& container, const MountedVolumes& volumes, const std::string& account);
     /// What set_up() last yielded for the pod; nullptr before the first, and after tear_down().
     const MountedVolumes* find_mounted(const std::string& uid) const;
     /// Unmounts and removes everything of the pod; success if there is nothing. What cannot be unmounted keeps everything where it is.

@@ -287,6 +287,29 @@ TEST_F(VolumesTest, WhatComesFromTheApiIsForReadingAndInMemoryButForConfigMaps) 
     EXPECT_TRUE(mounter.mounts.empty());
 }
 
+// SEC-01, LIM-42
+TEST_F(VolumesTest, SEC01_OnWindowsWhatIsConfidentialIsClosedToAllButAdministratorsAndTheContainersAccount) {
+    (void)mounts(R"({"volumes":[{"name":"s","secret":{"secretName":"hidden","defaultMode":256}},
+        {"name":"p","projected":{"sources":[{"serviceAccountToken":{"path":"token"}}]}},{"name":"c","configMap":{"name":"settings"}}]})");
+    VolumeManager windows{
+        {loop, random, files, pool, mounter, objects, tokens, client, events, nullptr, nullptr, true}, Logger(make_null_sink(), ""), "/w"};
+    const auto set_up = [&] { return porthole::sim::run(loop, windows.set_up(pod, allocatable)).value(); };
+    const MountedVolumes volumes = set_up();
+    const std::string secret = volumes.at("s").path, projected = volumes.at("p").path, open = volumes.at("c").path;
+    const std::set<std::string> nobody, user{"S-1-5-93-2-2"};
+    EXPECT_EQ(files.readers(secret), nobody);
+    EXPECT_EQ(files.readers(projected), nobody);
+    EXPECT_EQ(files.readers(open), std::nullopt);
+    EXPECT_EQ(files.status(secret + "/password")->mode, 0644u)
+        << "a mode without rights for others would be an access list of the file's own";
+    ASSERT_TRUE(windows.admit(pod->spec.containers[0], volumes, "S-1-5-93-2-2"));
+    EXPECT_EQ(files.readers(secret), user);
+    EXPECT_EQ(files.readers(projected), user);
+    EXPECT_EQ(files.readers(open), std::nullopt);
+    (void)set_up();
+    EXPECT_EQ(files.readers(secret), user) << "containers that run go on reading";
+}
+
 TEST_F(VolumesTest, FilesThatAKubeletOfBeforeLeftOnTheDiskStayInSight) {
     const char* spec = R"({"volumes":[{"name":"s","secret":{"secretName":"hidden"}}]})";
     ASSERT_TRUE(files.create_directories("/k/pods/u/volumes/kubernetes.io~secret/s/..data", 0755));

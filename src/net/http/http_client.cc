@@ -50,22 +50,28 @@ Task<std::string> read_all(HttpBody& body) {
     }
 }
 
-Task<TlsConnection> dial_once(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls,
-                              std::vector<std::string> protocols) {
-    std::string host = endpoint.host;
-    CO_TRY(auto stream, co_await connect_socket(loop, std::move(endpoint)));
-    if (!tls) co_return TlsConnection{std::move(stream), "", std::nullopt};
-    co_return co_await tls_connect(std::move(stream), std::move(tls), std::move(host), std::move(protocols));
+/// A server, and how it is reached.
+struct Target {
+    Endpoint endpoint;
+    std::shared_ptr<const TlsClientContext> tls;
+    std::optional<Proxy> proxy;
+};
+
+Task<TlsConnection> dial_once(AsioLoop& loop, Target target, std::vector<std::string> protocols) {
+    std::string host = target.endpoint.host;
+    CO_TRY(auto stream, co_await (target.proxy ? connect_through(loop, *std::move(target.proxy), std::move(target.endpoint))
+                                               : connect_socket(loop, std::move(target.endpoint))));
+    if (!target.tls) co_return TlsConnection{std::move(stream), "", std::nullopt};
+    co_return co_await tls_connect(std::move(stream), std::move(target.tls), std::move(host), std::move(protocols));
 }
 
 std::string to_text(const Endpoint& endpoint) {
     return endpoint.unix_path.empty() ? host_and_port(endpoint.host, endpoint.port) : endpoint.unix_path;
 }
 
-Task<TlsConnection> dial(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls,
-                         std::vector<std::string> protocols) {
-    const std::string where = to_text(endpoint);
-    auto dialed = co_await with_timeout(dial_once(loop, std::move(endpoint), std::move(tls), std::move(protocols)), ConnectTime, "connect");
+Task<TlsConnection> dial(AsioLoop& loop, Target target, std::vector<std::string> protocols) {
+    const std::string where = to_text(target.endpoint) + (target.proxy ? " through the proxy " + target.proxy->to_string() : "");
+    auto dialed = co_await with_timeout(dial_once(loop, std::move(target), std::move(protocols)), ConnectTime, "connect");
     if (!dialed && dialed.error().reason == Reason::Timeout) co_return Error(Reason::Unavailable, "connection timed out: " + where);
     co_return std::move(dialed);
 }
@@ -104,8 +110,7 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
         std::unique_ptr<Http1Parser> parser_;
     };
 
-    Impl(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls)
-        : loop(loop), endpoint(std::move(endpoint)), tls(std::move(tls)), only_http1(!this->tls) {}
+    Impl(AsioLoop& loop, Target target) : loop(loop), target(std::move(target)), only_http1(!this->target.tls) {}
 
     Task<std::unique_ptr<HttpBody>> open(std::shared_ptr<Impl> self, Outgoing outgoing) {
         for (bool again = false;; again = true) {
@@ -114,14 +119,15 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
             auto opened = co_await (lease.http2 ? open_http2(lease.http2, outgoing, untouched) : open_http1(self, lease.http1, outgoing));
             if (opened || opened.error().reason != Reason::Unavailable) co_return std::move(opened);
             const bool may_repeat = untouched || (lease.reused && is_without_effect(outgoing.method));
-            if (again || closed || !may_repeat) co_return Error(Reason::Unavailable, opened.error().message + ": " + to_text(endpoint));
+            if (again || closed || !may_repeat)
+                co_return Error(Reason::Unavailable, opened.error().message + ": " + to_text(target.endpoint));
         }
     }
 
     /// `untouched` is set if the server did nothing with the request.
     Task<std::unique_ptr<HttpBody>> open_http2(std::shared_ptr<Http2Client> connection, const Outgoing& outgoing, bool& untouched) {
         Headers headers{{":method", outgoing.method},
-                        {":scheme", tls ? "https" : "http"},
+                        {":scheme", target.tls ? "https" : "http"},
                         {":authority", std::string(outgoing.headers.get("host"))},
                         {":path", outgoing.target}};
         for (const auto& [name, value] : outgoing.headers.fields()) {
@@ -171,7 +177,7 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
         // One task dials for all that wait: they share the connection it brings.
         CO_TRY(const auto permit, co_await dialing.acquire());
         if (auto http2 = fresh ? nullptr : find_http2()) co_return Lease{std::move(http2), nullptr, true};
-        CO_TRY(auto dialed, co_await dial(loop, endpoint, tls, {"h2", "http/1.1"}));
+        CO_TRY(auto dialed, co_await dial(loop, target, {"h2", "http/1.1"}));
         if (closed) co_return Error(Reason::Unavailable, "the client was closed");
         if (dialed.protocol == "h2") {
             auto http2 = Http2Client::start(loop, std::move(dialed.stream));
@@ -184,7 +190,7 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
     }
 
     Task<Lease> dial_http1() {
-        CO_TRY(auto dialed, co_await dial(loop, endpoint, tls, {"http/1.1"}));
+        CO_TRY(auto dialed, co_await dial(loop, target, {"http/1.1"}));
         co_return Lease{nullptr, std::make_shared<Http1ClientConnection>(loop, std::move(dialed.stream)), false};
     }
 
@@ -211,8 +217,7 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
     }
 
     AsioLoop& loop;
-    const Endpoint endpoint;
-    const std::shared_ptr<const TlsClientContext> tls;
+    const Target target;
     bool only_http1;  ///< plain text, or a server that does not offer HTTP/2
     bool closed = false;
     std::vector<std::shared_ptr<Http2Client>> connections;
@@ -241,13 +246,13 @@ Outgoing to_outgoing(HttpRequest request, const Endpoint& endpoint) {
 
 }  // namespace
 
-HttpClient::HttpClient(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls)
-    : impl_(std::make_shared<Impl>(loop, std::move(endpoint), std::move(tls))) {}
+HttpClient::HttpClient(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls, std::optional<Proxy> proxy)
+    : impl_(std::make_shared<Impl>(loop, Target{std::move(endpoint), std::move(tls), std::move(proxy)})) {}
 
 HttpClient::~HttpClient() { impl_->drop_all(); }
 
 Task<std::unique_ptr<HttpBody>> HttpClient::open(HttpRequest request) {
-    return impl_->open(impl_, to_outgoing(std::move(request), impl_->endpoint));
+    return impl_->open(impl_, to_outgoing(std::move(request), impl_->target.endpoint));
 }
 
 namespace {
@@ -268,9 +273,8 @@ Task<std::string> read_refusal(Http1ClientConnection& connection, Http1Parser& p
     co_return std::move(parser.body);
 }
 
-Task<Upgraded> upgrade_on_new_connection(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls,
-                                         Outgoing outgoing) {
-    CO_TRY(auto dialed, co_await dial(loop, endpoint, std::move(tls), {"http/1.1"}));
+Task<Upgraded> upgrade_on_new_connection(AsioLoop& loop, Target target, Outgoing outgoing) {
+    CO_TRY(auto dialed, co_await dial(loop, target, {"http/1.1"}));
     Http1ClientConnection connection(loop, std::move(dialed.stream));
     bool answered = false;
     auto parser = co_await with_timeout(
@@ -278,7 +282,7 @@ Task<Upgraded> upgrade_on_new_connection(AsioLoop& loop, Endpoint endpoint, std:
         UpgradeTime, "answer to an upgrade");
     if (!parser) {
         const Reason reason = parser.error().reason == Reason::Timeout ? Reason::Unavailable : parser.error().reason;
-        co_return Error(reason, parser.error().message + ": " + to_text(endpoint));
+        co_return Error(reason, parser.error().message + ": " + to_text(target.endpoint));
     }
     Upgraded upgraded;
     upgraded.response.code = (*parser)->head.code;
@@ -296,7 +300,7 @@ Task<Upgraded> upgrade_on_new_connection(AsioLoop& loop, Endpoint endpoint, std:
 Task<HttpResponse> HttpClient::send(HttpRequest request) { return collect(open(std::move(request))); }
 
 Task<Upgraded> HttpClient::upgrade(HttpRequest request) {
-    return upgrade_on_new_connection(impl_->loop, impl_->endpoint, impl_->tls, to_outgoing(std::move(request), impl_->endpoint));
+    return upgrade_on_new_connection(impl_->loop, impl_->target, to_outgoing(std::move(request), impl_->target.endpoint));
 }
 
 bool HttpClient::busy() const {
@@ -316,7 +320,7 @@ Task<> HttpClient::close() {
 namespace {
 
 Task<std::unique_ptr<ByteStream>> connect_stream(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls) {
-    CO_TRY(auto dialed, co_await dial(loop, std::move(endpoint), std::move(tls), {}));
+    CO_TRY(auto dialed, co_await dial(loop, Target{std::move(endpoint), std::move(tls), std::nullopt}, {}));
     co_return std::move(dialed.stream);
 }
 

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "net/http/http.h"
+#include "net/http/proxy.h"
 #include "net/socket.h"
 #include "net/tls/tls.h"
 
@@ -30,10 +31,11 @@ struct Upgraded {
 
 /// A client of one server. Requests share one HTTP/2 connection where the server offers it, else a small pool of
 /// HTTP/1.1 connections; upgrades get a connection of their own. Connections are made when needed and remade when lost.
-/// Used on `loop`, which must outlive it and its last tasks. Without `tls` it speaks plain HTTP/1.1.
+/// Used on `loop`, which must outlive it and its last tasks. Without `tls` it speaks plain HTTP/1.1. The server is reached through
+/// `proxy`, if there is one.
 class HttpClient {
 public:
-    HttpClient(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls);
+    HttpClient(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls, std::optional<Proxy> proxy = {});
     ~HttpClient();
 
     /// `path`, `query`, `headers` and `body` are taken from the request; host and content-length are added if missing.

@@ -1,6 +1,8 @@
 #include "net/http/http_status.h"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <ctime>
 
 namespace porthole::net {
@@ -101,9 +103,14 @@ Task<> respond_status(HttpResponder& responder, int code, Reason reason, std::st
     co_return co_await responder.respond(code, std::move(headers), std::move(body));
 }
 
+namespace {
+
+constexpr std::array Days{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+constexpr std::array Months{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+
+}  // namespace
+
 std::string http_date(SystemTime time) {
-    constexpr std::array Days{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-    constexpr std::array Months{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
     const auto days = std::chrono::floor<std::chrono::days>(time);
     const std::chrono::year_month_day date(days);
     const std::chrono::hh_mm_ss clock(std::chrono::floor<std::chrono::seconds>(time - days));
@@ -112,6 +119,25 @@ std::string http_date(SystemTime time) {
                   unsigned(date.day()), Months[unsigned(date.month()) - 1], int(date.year()), int(clock.hours().count()),
                   int(clock.minutes().count()), int(clock.seconds().count()));
     return text;
+}
+
+std::optional<SystemTime> parse_http_date(std::string_view text) {
+    using namespace std::chrono;
+    constexpr std::string_view Form = "Sun, 06 Nov 1994 08:49:37 GMT";
+    if (text.size() != Form.size()) return std::nullopt;
+    const auto number = [&](std::size_t at, std::size_t digits) {
+        int value = -1;
+        const auto [end, error] = std::from_chars(text.data() + at, text.data() + at + digits, value);
+        return error == std::errc() && end == text.data() + at + digits ? value : -1;
+    };
+    const auto month = std::ranges::find(Months, text.substr(8, 3));
+    const int seconds = number(17, 2) * 3600 + number(20, 2) * 60 + number(23, 2);
+    const year_month_day day(year(number(12, 4)), std::chrono::month(static_cast<unsigned>(month - Months.begin()) + 1),
+                             std::chrono::day(static_cast<unsigned>(number(5, 2))));
+    if (month == Months.end() || !day.ok()) return std::nullopt;
+    const SystemTime time = sys_days(day) + std::chrono::seconds(seconds);
+    // Whatever is not of the form, a minus or the 61st minute, is not what this time is written as.
+    return http_date(time) == text ? std::optional(time) : std::nullopt;
 }
 
 }  // namespace porthole::net

@@ -1,4 +1,6 @@
 #pragma once
+#include <optional>
+
 #include "net/http/http.h"
 
 namespace porthole::net {
@@ -11,5 +13,7 @@ std::string status_json(int code, Reason reason, std::string_view message);
 Task<> respond_status(HttpResponder& responder, int code, Reason reason, std::string message);
 /// "Sun, 06 Nov 1994 08:49:37 GMT"
 std::string http_date(SystemTime time);
+/// Of that form alone, which servers have to send; nullopt for another text.
+std::optional<SystemTime> parse_http_date(std::string_view text);
 
 }  // namespace porthole::net

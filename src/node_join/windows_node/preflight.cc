@@ -5,6 +5,8 @@
 #include "base/flag_set.h"
 #include "base/strings.h"
 #include "base/values/quantity.h"
+#include "net/http/proxy.h"
+#include "node_join/cluster_network.h"
 #include "windows/builds.h"
 
 namespace porthole::node_join {
@@ -68,7 +70,7 @@ Check check_names(const HostFacts& facts) {
 
 Check check_proxy(const HostFacts& facts) {
     return facts.proxy.empty() ? passed("proxy", "no proxy is set")
-                               : passed("proxy", "requests go through " + facts.proxy + ", those to the cluster do not");
+                               : passed("proxy", "requests go through " + facts.proxy + ", those to pods and services do not");
 }
 
 Check check_stale_files(const HostFacts& facts) {
@@ -138,15 +140,10 @@ Check check_clock(std::int64_t seconds_behind) {
                   "set it (w32tm /resync) and join again");
 }
 
-std::string completed_no_proxy(const std::string& no_proxy, const WindowsNode& node, const std::string& server) {
-    std::vector<std::string> all = split_list(no_proxy);
-    std::string host = server.substr(server.starts_with("https://") ? 8 : 0);
-    host.resize(std::min(host.find_last_of(':'), host.size()));
-    for (const std::string& one : std::initializer_list<std::string>{"localhost", "127.0.0.1", host, node.ip, node.cluster_cidr,
-                                                                     node.service_cidr, ".svc", "." + node.cluster_domain}) {
-        if (std::ranges::find(all, one) == all.end()) all.push_back(one);
-    }
-    return join(all, ",");
+std::string completed_no_proxy(const std::string& no_proxy, const WindowsNode& node) {
+    std::vector<std::string> exceptions = proxy_exceptions(node.cluster_cidr, node.service_cidr, node.cluster_domain);
+    exceptions.push_back(node.ip);
+    return net::add_exceptions(no_proxy, exceptions);
 }
 
 }  // namespace porthole::node_join

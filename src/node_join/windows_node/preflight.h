@@ -43,7 +43,7 @@ Result<std::string> address_of_adapter(const std::string& name, const std::vecto
 Check check_clock(std::int64_t seconds_behind);
 
 /// The ranges and names that must not go through a proxy: what was there and what the cluster needs.
-std::string completed_no_proxy(const std::string& no_proxy, const WindowsNode& node, const std::string& server);
+std::string completed_no_proxy(const std::string& no_proxy, const WindowsNode& node);
 
 /// Whether Windows of this build can be a node.
 bool is_supported_build(std::uint32_t build);

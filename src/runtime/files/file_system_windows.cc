@@ -1,7 +1,5 @@
 #include <windows.h>
 
-#include <aclapi.h>
-#include <sddl.h>
 #include <winioctl.h>
 
 #include <algorithm>
@@ -10,13 +8,14 @@
 #include "base/result.h"
 #include "base/wide_windows.h"
 #include "runtime/files/file_system.h"
+#include "runtime/files/file_system_windows.h"
 #include "runtime/handle_windows.h"
 
 namespace porthole {
-namespace {
 
-constexpr DWORD ShareAll = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
-constexpr std::uint32_t OthersBits = 0077;
+using namespace windows_files;
+
+namespace windows_files {
 
 /// Paths beyond 259 characters only work in their verbatim form, in which Windows does not touch slashes and dots.
 std::wstring native_path(const std::string& path) {
@@ -28,9 +27,16 @@ std::wstring native_path(const std::string& path) {
     return wide;
 }
 
-Error file_error(const char* what, const std::string& path, DWORD code = GetLastError()) {
+Error file_error(const char* what, const std::string& path, DWORD code) {
     return windows_error(std::string(what) + " " + path, code);
 }
+
+}  // namespace windows_files
+
+namespace {
+
+constexpr DWORD ShareAll = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
+constexpr std::uint32_t OthersBits = 0077;
 
 Handle open_for(const std::string& path, DWORD access, DWORD disposition, DWORD flags) {
     return Handle(CreateFileW(native_path(path).c_str(), access, ShareAll, nullptr, disposition, flags, nullptr));
@@ -73,41 +79,6 @@ Result<FileStatus> status_of(const Handle& file, const std::string& path, bool m
     status.inode = joined(from.nFileIndexHigh, from.nFileIndexLow);
     status.modified = time_of(from.ftLastWriteTime);
     return status;
-}
-
-/// "S-1-5-18" of the user that this process runs as.
-std::wstring own_sid() {
-    HANDLE token = nullptr;
-    if (!OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token)) return L"";
-    const Handle owned(token);
-    alignas(TOKEN_USER) char buffer[256];
-    DWORD size = 0;
-    wchar_t* text = nullptr;
-    if (!GetTokenInformation(token, TokenUser, buffer, sizeof buffer, &size)) return L"";
-    if (!ConvertSidToStringSidW(reinterpret_cast<TOKEN_USER*>(buffer)->User.Sid, &text)) return L"";
-    std::wstring sid(text);
-    LocalFree(text);
-    return sid;
-}
-
-/// What mode 0600 and 0700 mean here: the system, administrators and the user of this process, and nothing inherited.
-Result<void> keep_private(const std::string& path) {
-    static const std::wstring sid = own_sid();
-    std::wstring rules = L"D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)";
-    if (!sid.empty()) rules += L"(A;OICI;FA;;;" + sid + L")";
-    PSECURITY_DESCRIPTOR descriptor = nullptr;
-    if (!ConvertStringSecurityDescriptorToSecurityDescriptorW(rules.c_str(), SDDL_REVISION_1, &descriptor, nullptr)) {
-        return file_error("protect", path);
-    }
-    BOOL present = FALSE, defaulted = FALSE;
-    PACL list = nullptr;
-    GetSecurityDescriptorDacl(descriptor, &present, &list, &defaulted);
-    std::wstring native = native_path(path);
-    const DWORD code = SetNamedSecurityInfoW(native.data(), SE_FILE_OBJECT, DACL_SECURITY_INFORMATION | PROTECTED_DACL_SECURITY_INFORMATION,
-                                             nullptr, nullptr, list, nullptr);
-    LocalFree(descriptor);
-    if (code != ERROR_SUCCESS) return file_error("protect", path, code);
-    return {};
 }
 
 /// The part of REPARSE_DATA_BUFFER that carries a link's target; the header that has it is the driver kit's.
@@ -304,6 +275,26 @@ public:
 
     /// Owners by number are Linux'; pods that ask for one are refused before.
     Result<void> change_owner(const std::string&, std::optional<std::uint32_t>, std::optional<std::uint32_t>) override { return {}; }
+
+    Result<void> restrict_to_administrators(const std::string& directory) override {
+        return windows_files::restrict_to_administrators(directory);
+    }
+
+    Result<void> allow_reading(const std::string& directory, const std::string& account) override {
+        TRY(const std::vector<std::byte> sid, sid_of(account));
+        std::vector<std::string> open{directory};
+        while (!open.empty()) {
+            const std::string path = std::move(open.back());
+            open.pop_back();
+            TRY(const FileStatus there, link_status(path));
+            if (there.type == FileType::Symlink) continue;  // it leads to what is here as well
+            TRY_VOID(let_read(path, sid));
+            if (!there.is_directory()) continue;
+            TRY(const auto names, list(path));
+            for (const std::string& name : names) open.push_back(join_path(path, name));
+        }
+        return {};
+    }
 
     Result<FileSystemUsage> usage(const std::string& path) override {
         ULARGE_INTEGER available, capacity, free;

@@ -1,5 +1,10 @@
-#include <gtest/gtest.h>
+#include <windows.h>
 
+#include <aclapi.h>
+#include <gtest/gtest.h>
+#include <sddl.h>
+
+#include "base/wide_windows.h"
 #include "runtime/files/file_system.h"
 
 namespace porthole {
@@ -56,6 +61,65 @@ TEST_F(WindowsFileSystemTest, KnowsTheRoomOnTheDisk) {
     const auto usage = files->usage(folder);
     ASSERT_TRUE(usage);
     EXPECT_GT(usage->capacity, usage->available);
+}
+
+/// What the access list of a file lets `sid` do.
+ACCESS_MASK rights_of(const std::string& path, const wchar_t* sid) {
+    PACL list = nullptr;
+    PSECURITY_DESCRIPTOR descriptor = nullptr;
+    const std::wstring native = to_wide(path);
+    GetNamedSecurityInfoW(native.c_str(), SE_FILE_OBJECT, DACL_SECURITY_INFORMATION, nullptr, nullptr, &list, nullptr, &descriptor);
+    PSID wanted = nullptr;
+    ConvertStringSidToSidW(sid, &wanted);
+    ACCESS_MASK rights = 0;
+    for (DWORD i = 0; list && i < list->AceCount; ++i) {
+        ACCESS_ALLOWED_ACE* entry = nullptr;
+        if (GetAce(list, i, reinterpret_cast<void**>(&entry)) && entry->Header.AceType == ACCESS_ALLOWED_ACE_TYPE &&
+            EqualSid(&entry->SidStart, wanted))
+            rights |= entry->Mask;
+    }
+    LocalFree(wanted);
+    LocalFree(descriptor);
+    return rights;
+}
+
+constexpr const wchar_t* Everyone = L"S-1-1-0";
+
+// SEC-01
+TEST_F(WindowsFileSystemTest, SEC01_WhatIsRestrictedToAdministratorsIsClosedToOthers) {
+    const std::string secret = folder + "/secret";
+    ASSERT_TRUE(files->create_directories(secret, 0755));
+    ASSERT_NE(rights_of(secret, Everyone) & FILE_READ_DATA, 0u) << "as folders are that nobody closes";
+    ASSERT_TRUE(files->restrict_to_administrators(secret));
+    EXPECT_EQ(rights_of(secret, Everyone), 0u);
+    ASSERT_TRUE(files->write(secret + "/password", "sesame", 0644));
+    EXPECT_EQ(files->read(secret + "/password").value(), "sesame");
+}
+
+// SEC-17
+TEST_F(WindowsFileSystemTest, SEC17_AFileOfItsOwnerIsClosedToOthers) {
+    ASSERT_TRUE(files->write(folder + "/open", "x", 0644));
+    ASSERT_TRUE(files->write(folder + "/key", "x", 0600));
+    EXPECT_NE(rights_of(folder + "/open", Everyone) & FILE_READ_DATA, 0u);
+    EXPECT_EQ(rights_of(folder + "/key", Everyone), 0u);
+}
+
+// SEC-01
+TEST_F(WindowsFileSystemTest, SEC01_AnAccountThatIsLetInMayReadAndNoMore) {
+    const std::string secret = folder + "/secret";
+    ASSERT_TRUE(files->create_directories(secret, 0755));
+    ASSERT_TRUE(files->restrict_to_administrators(secret));
+    ASSERT_TRUE(files->write(secret + "/password", "sesame", 0600));
+    ASSERT_TRUE(files->allow_reading(secret, "S-1-5-93-2-2"));
+    EXPECT_EQ(rights_of(secret, Everyone), 0u);
+    ASSERT_TRUE(files->allow_reading(secret, "S-1-1-0"));
+    for (const std::string& path : {secret, secret + "/password"}) {
+        EXPECT_NE(rights_of(path, Everyone) & FILE_READ_DATA, 0u) << path;
+        EXPECT_EQ(rights_of(path, Everyone) & FILE_WRITE_DATA, 0u) << path;
+    }
+    EXPECT_TRUE(files->allow_reading(secret, "NT AUTHORITY\\NETWORK SERVICE"));
+    EXPECT_EQ(files->allow_reading(secret, "nobody-of-this-machine").error().reason, Reason::NotFound);
+    EXPECT_FALSE(files->allow_reading(secret, "S-1-nonsense"));
 }
 
 TEST(WindowsPaths, TakeBothSeparatorsAndDrives) {

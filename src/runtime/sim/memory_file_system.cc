@@ -233,6 +233,24 @@ Result<void> MemoryFileSystem::change_owner(const std::string& path, std::option
     return {};
 }
 
+Result<void> MemoryFileSystem::restrict_to_administrators(const std::string& directory) {
+    TRY(Node* const node, find(directory, true));
+    if (!node->readers) node->readers.emplace();
+    return {};
+}
+
+Result<void> MemoryFileSystem::allow_reading(const std::string& directory, const std::string& account) {
+    TRY(Node* const node, find(directory, true));
+    if (!node->readers) return Error(Reason::Forbidden, directory + " is open to everybody");
+    node->readers->insert(account);
+    return {};
+}
+
+std::optional<std::set<std::string>> MemoryFileSystem::readers(const std::string& directory) const {
+    const auto found = nodes_.find(directory);
+    return found == nodes_.end() ? std::nullopt : found->second.readers;
+}
+
 Result<FileSystemUsage> MemoryFileSystem::usage(const std::string& path) {
     TRY_VOID(find(path, true));
     return FileSystemUsage{.capacity = 100ull << 30, .available = 80ull << 30, .inodes = 1 << 20, .inodes_free = 1 << 19};

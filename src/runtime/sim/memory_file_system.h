@@ -1,5 +1,7 @@
 #pragma once
 #include <map>
+#include <optional>
+#include <set>
 
 #include "runtime/event_loop.h"
 #include "runtime/files/file_system.h"
@@ -20,6 +22,9 @@ public:
     /// A socket, device or pipe. The directory exists.
     void add_special(const std::string& path, FileType type) { make(path, type, 0660); }
 
+    /// Whom allow_reading() let into a directory that is restricted to administrators; nullopt for another one.
+    std::optional<std::set<std::string>> readers(const std::string& directory) const;
+
     Result<std::string> read(const std::string& path, std::size_t limit = ReadLimit) override;
     Result<std::string> read_at(const std::string& path, std::uint64_t offset, std::size_t count) override;
     Result<void> write(const std::string& path, std::string_view contents, std::uint32_t mode) override;
@@ -36,6 +41,8 @@ public:
     Result<std::vector<std::string>> list(const std::string& path) override;
     Result<void> change_mode(const std::string& path, std::uint32_t mode) override;
     Result<void> change_owner(const std::string& path, std::optional<std::uint32_t> uid, std::optional<std::uint32_t> gid) override;
+    Result<void> restrict_to_administrators(const std::string& directory) override;
+    Result<void> allow_reading(const std::string& directory, const std::string& account) override;
     Result<FileSystemUsage> usage(const std::string& path) override;
 
 private:
@@ -43,6 +50,7 @@ private:
         FileStatus status;
         std::string contents;  // of a file, or a link's target
         bool durable = false;  // whether they outlive a power cut
+        std::optional<std::set<std::string>> readers;
     };
     Result<std::string> resolve(const std::string& path, bool follow_last) const;
     Result<Node*> find(const std::string& path, bool follow_last);

@@ -20,7 +20,8 @@ struct Adapter {
     std::string name;     ///< "Ethernet"
     std::string address;  ///< "192.0.2.13", where it is now: on the adapter or on the virtual one that took it over
     int prefix_length = 0;
-    std::string mac;  ///< canonical
+    std::string mac;      ///< canonical
+    std::string renamed;  ///< what programs know it by; "" for its name
 };
 
 /// Makes the host's network what the model says: the seam between the emulator's rules and the kernel. On the emulator's loop.

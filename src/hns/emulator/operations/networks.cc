@@ -114,7 +114,8 @@ Result<void> check_mac_pool(const Transaction& transaction, hcn::HostComputeNetw
 
 /// "Ethernet" and "vEthernet (Ethernet)" are one adapter: the first becomes the second when it gets a switch.
 bool names_adapter(std::string_view name, const Adapter& adapter) {
-    return name == adapter.name || name == "vEthernet (" + adapter.name + ")";
+    const std::string& known_as = adapter.renamed.empty() ? adapter.name : adapter.renamed;
+    return name == known_as || name == "vEthernet (" + known_as + ")";
 }
 
 /// Networks share the switch of an adapter when they are of one type.

@@ -90,17 +90,21 @@ Task<Payload> token_payload(const VolumeRequest& request, VolumeServices& servic
 
 class ObjectVolume : public VolumePlugin {
 public:
-    explicit ObjectVolume(bool in_memory = true) : in_memory_(in_memory) {}
+    explicit ObjectVolume(bool confidential = true) : confidential_(confidential) {}
 
     Task<MountedVolume> set_up(VolumeRequest request, VolumeServices& services) override {
         CO_TRY(Payload payload, co_await collect(request, services));
         if (request.fs_group())
             for (auto& [path, file] : payload) file.mode |= 0440;
+        if (services.windows)  // a file has the access list of its folder, and none of its own
+            for (auto& [path, file] : payload) file.mode = DefaultMode;
         CO_TRY_VOID(services.files.create_directories(request.directory, 0755));
-        if (in_memory_) CO_TRY_VOID(mount_memory(request, services));
+        const bool restricted = confidential_ && services.windows;
+        if (restricted) CO_TRY_VOID(services.files.restrict_to_administrators(request.directory));
+        if (confidential_) CO_TRY_VOID(mount_memory(request, services));
         AtomicWriter writer(services.files, services.loop, services.random, request.directory);
         CO_TRY_VOID(writer.write(payload, request.fs_group()));
-        co_return MountedVolume{.path = request.directory, .read_only = true};
+        co_return MountedVolume{.path = request.directory, .read_only = true, .restricted = restricted};
     }
 
 protected:
@@ -115,7 +119,7 @@ private:
                                              static_cast<std::uint64_t>(amount_of(request.node_allocatable, "memory").value()));
     }
 
-    bool in_memory_;  ///< never on the disk: it may hold what nobody but the pod may know
+    bool confidential_;  ///< it may hold what nobody but the pod may know: never on the disk, or (Windows) closed to others there
 };
 
 class ConfigMapVolume final : public ObjectVolume {

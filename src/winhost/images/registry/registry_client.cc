@@ -53,12 +53,14 @@ private:
             TRY(tls, net::TlsClientContext::create(
                          {.ca_pem = options_.ca_pem, .insecure_skip_verify = contains(options_.skip_verify, url.authority())}));
         }
-        client = std::make_shared<net::HttpClient>(loop_, net::Endpoint{.host = url.host, .port = url.port}, std::move(tls));
+        client = std::make_shared<net::HttpClient>(loop_, net::Endpoint{.host = url.host, .port = url.port}, std::move(tls),
+                                                   proxies_.find(url.scheme == "https", url.host, url.port));
         return client;
     }
 
     AsioLoop& loop_;
     RegistryOptions options_;
+    const net::ProxySettings proxies_ = net::ProxySettings::of_environment();
     std::map<std::string, std::shared_ptr<net::HttpClient>> clients_;  ///< by origin
 };
 

@@ -1,0 +1,17 @@
+#include "cmd/doctor/node/node_check.h"
+
+namespace porthole::cmd::doctor {
+
+void check_node_adapters(const NodeEvidence& evidence, Findings& findings) {
+    const Item own{"", "an adapter has the node's address"}, pods{"", "the pod network is there"};
+    if (evidence.adapter.empty()) {
+        findings.fail(own, "no adapter has " + evidence.address + "; this machine has " + evidence.adapters,
+                      "give the machine this address again, or join it again with another: --node-ip");
+    } else {
+        findings.pass(own, evidence.address + " on " + evidence.adapter);
+    }
+    if (evidence.missing_network.empty()) return findings.pass(pods, evidence.pod_network);
+    findings.fail(pods, "missing is " + evidence.missing_network + "; this machine has " + evidence.adapters, evidence.network_remedy);
+}
+
+}  // namespace porthole::cmd::doctor

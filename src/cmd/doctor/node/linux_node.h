@@ -1,0 +1,15 @@
+#pragma once
+#include "client/kubeconfig.h"
+#include "cmd/doctor/node/node_evidence.h"
+#include "runtime/task.h"
+
+namespace porthole {
+class AsioLoop;
+}
+
+namespace porthole::cmd::doctor {
+
+/// Looks at this machine as a Linux node of the cluster that `config` leads to. What does not answer is part of the evidence.
+Task<NodeEvidence> gather_linux_node(AsioLoop& loop, client::ClientConfig config);
+
+}  // namespace porthole::cmd::doctor

@@ -1,0 +1,10 @@
+#pragma once
+#include "cmd/doctor/findings.h"
+#include "cmd/doctor/node/node_evidence.h"
+
+namespace porthole::cmd::doctor {
+
+/// What all checks of node_checks.def find on one node, in that order.
+std::vector<Finding> examine_node(const NodeEvidence& evidence);
+
+}  // namespace porthole::cmd::doctor

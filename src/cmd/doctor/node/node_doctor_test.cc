@@ -1,0 +1,157 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "cmd/doctor/node/node_check.h"
+#include "cmd/doctor/node/node_gather.h"
+#include "cmd/doctor/report.h"
+#include "hns/emulator/emulator_fixture.h"
+
+namespace porthole::cmd::doctor {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+/// A Windows node that is well.
+NodeEvidence healthy() {
+    NodeEvidence evidence{.windows = true, .address = "192.0.2.13", .adapters = "vEthernet (Ethernet) (192.0.2.13)"};
+    evidence.adapter = "vEthernet (Ethernet)";
+    evidence.mtu = evidence.pod_mtu = 1500;
+    for (const char* name : {"flanneld", "kubelet", "kube-proxy"})
+        evidence.services.push_back({.name = name, .state = "running", .runs = true, .remedy = "sc.exe start " + std::string(name)});
+    evidence.ports = {{10250, "kubelet", true}, {10256, "kube-proxy", true}};
+    evidence.pod_network = "cbr0";
+    evidence.network_remedy = "look at the log of flanneld";
+    evidence.hns.emplace();
+    evidence.nat_exceptions = {"10.244.0.0/16", "10.96.0.0/12", "192.0.2.0/24"};
+    evidence.cluster_cidr = "10.244.0.0/16";
+    evidence.service_cidr = "10.96.0.0/12";
+    evidence.cluster_domain = "cluster.local";
+    evidence.server = "https://192.0.2.1:6443";
+    evidence.seconds_behind = 2;
+    return evidence;
+}
+
+/// What is not well, as "verdict title: detail: objects".
+std::vector<std::string> problems(const NodeEvidence& evidence) {
+    std::vector<std::string> found;
+    for (const Finding& finding : examine_node(evidence)) {
+        if (finding.verdict == Verdict::Pass || finding.verdict == Verdict::NotApplicable) continue;
+        EXPECT_NE(finding.remedy, "") << finding.item.title;
+        std::string text = (finding.verdict == Verdict::Fail ? "fail " : "warn ") + std::string(finding.item.title) + ": " + finding.detail;
+        for (const std::string& object : finding.objects) text += ": " + object;
+        found.push_back(text);
+    }
+    return found;
+}
+
+TEST(NodeDoctor, FindsNothingWrongWithAHealthyNode) {
+    EXPECT_THAT(problems(healthy()), IsEmpty());
+    NodeEvidence on_linux = healthy();
+    on_linux.windows = false;
+    on_linux.hns.reset();
+    on_linux.nat_exceptions.reset();
+    EXPECT_THAT(problems(on_linux), IsEmpty()) << "which has neither HNS nor exceptions";
+}
+
+// TRB-01, TRB-12, TRB-15, NET-21
+TEST(NodeDoctor, NamesEachThingThatIsWrong) {
+    struct {
+        const char* name;
+        std::function<void(NodeEvidence&)> change;
+        const char* problem;
+    } const rows[] = {
+        {"a service that has ended", [](auto& e) { e.services[1] = {"kubelet", "stopped", false, "start it"}, e.ports.clear(); },
+         "fail the node's programs run: kubelet is stopped"},
+        {"another address", [](auto& e) { e.adapter = "", e.mtu.reset(); },
+         "fail an adapter has the node's address: no adapter has 192.0.2.13; this machine has vEthernet (Ethernet) (192.0.2.13)"},
+        {"no pod network", [](auto& e) { e.missing_network = "the HNS network cbr0"; },
+         "fail the pod network is there: missing is the HNS network cbr0; this machine has"},
+        {"no HNS", [](auto& e) { e.hns.reset(), e.hns_error = "it is stopped"; },
+         "fail no HNS endpoints are left of pods that have gone: the host network service cannot be asked: it is stopped"},
+        {"a balancer without its pods",
+         [](auto& e) {
+             auto& one = e.hns->load_balancers.emplace_back();
+             one.id = "B1";
+             one.frontend_vips = {"10.96.7.8"};
+             one.host_compute_endpoints = {"gone"};
+         },
+         "warn no HNS load balancers are left that lead to no pod: connections to these service addresses can hang: "
+         "load balancer B1 of 10.96.7.8"},
+        {"no CNI configuration", [](auto& e) { e.nat_exceptions.reset(); },
+         "fail packets between pods keep their addresses: there is no CNI configuration"},
+        {"services are translated", [](auto& e) { e.nat_exceptions = {"10.0.0.0/10", "10.244.0.0/16"}; },
+         "fail packets between pods keep their addresses: these ranges are not among the exceptions from translation"},
+        {"nothing is translated", [](auto& e) { e.nat_exceptions = {"0.0.0.0/0"}; },
+         "fail packets of pods to others get the node's address: all addresses"},
+        {"a proxy for pods", [](auto& e) { e.https_proxy = "http://proxy", e.no_proxy = "10.96.0.0/12,.svc"; },
+         "fail pods and services are reached without a proxy: requests to these go through the proxy: 10.244.0.0/16"},
+        {"a proxy that is none", [](auto& e) { e.https_proxy = "http://:80"; },
+         "fail pods and services are reached without a proxy: HTTP_PROXY or HTTPS_PROXY cannot be understood"},
+        {"small packets", [](auto& e) { e.mtu = 1400; },
+         "fail packets of pods fit through the node's adapter: vEthernet (Ethernet) takes 1400 bytes, and packets of the pod network have "
+         "up "
+         "to 1500"},
+        {"no room to encapsulate", [](auto& e) { e.mtu = 1450, e.overlay = true, e.pod_mtu.reset(); },
+         "fail packets of pods fit through the node's adapter: vEthernet (Ethernet) takes 1450 bytes, and an encapsulated packet"},
+        {"a slow clock", [](auto& e) { e.seconds_behind = 31; }, "fail the clock agrees with the API server's: it is 31 s behind"},
+        {"a fast clock", [](auto& e) { e.seconds_behind = -3600; }, "fail the clock agrees with the API server's: it is 3600 s ahead"},
+        {"no kubeconfig", [](auto& e) { e.seconds_behind.reset(), e.server = ""; },
+         "fail the clock agrees with the API server's: no API server"},
+        {"a taken port", [](auto& e) { e.ports.push_back({10250, "another", true}); },
+         "fail no other program has the node's ports: in use by another program: TCP 10250 of another"},
+    };
+    for (const auto& row : rows) {
+        NodeEvidence evidence = healthy();
+        row.change(evidence);
+        EXPECT_THAT(problems(evidence), ElementsAre(StartsWith(row.problem))) << row.name;
+    }
+}
+
+// TRB-15
+TEST(NodeDoctor, AServerThatDoesNotAnswerMightBeBehindAProxy) {
+    NodeEvidence evidence = healthy();
+    evidence.seconds_behind.reset();
+    evidence.server_error = "connection timed out";
+    EXPECT_THAT(problems(evidence), ElementsAre(HasSubstr("no proxy is set, and the API server does not answer"),
+                                                HasSubstr("https://192.0.2.1:6443 does not answer: connection timed out")));
+}
+
+TEST(NodeDoctor, TheReportHasTheNodeAsItsSection) {
+    const std::string text = to_text(examine_node(healthy()), {.color = false, .everything = true, .other = "This node"});
+    EXPECT_THAT(text, StartsWith("This node\n"));
+    EXPECT_THAT(text, HasSubstr("the node's programs run (kubelet)"));
+    EXPECT_THAT(text, testing::EndsWith(" 0 warn, 0 fail, 0 not applicable\n"));
+}
+
+/// On an emulated host.
+struct NodeDoctorOnHost : hns::emulator::EmulatorFixture {
+    std::vector<std::string> found() {
+        NodeEvidence evidence = healthy();
+        evidence.hns = get(read_hns(emulator(), "cbr0"));
+        return problems(evidence);
+    }
+};
+
+TEST_F(NodeDoctorOnHost, EndpointsOfPodsThatHaveGoneAreFound) {
+    start();
+    const auto bridge = make_bridge();
+    auto leg = endpoint(bridge.id, "10.9.3.2");
+    leg.name = "cbr0_ep";
+    get(client().create(leg));
+    const auto other = get(client().create(network("nat", hns::hcn::NetworkMode::Nat, "172.20.0.0/20", "172.20.0.1")));
+    make_endpoint(other.id);
+    const auto pod = make_endpoint(bridge.id, "10.9.3.7");
+    const auto room = make_namespace();
+    done(client().attach_endpoint(room.id, pod.id));
+    EXPECT_THAT(found(), IsEmpty()) << "the host's own leg, another network's endpoint, and a pod's";
+    done(client().detach_endpoint(room.id, pod.id));
+    EXPECT_THAT(found(), ElementsAre(HasSubstr("endpoint " + pod.id)));
+}
+
+}  // namespace
+}  // namespace porthole::cmd::doctor

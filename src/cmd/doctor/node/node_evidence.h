@@ -1,0 +1,58 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hns/documents.h"
+
+namespace porthole::cmd::doctor {
+
+/// What the host network service keeps of the pod network.
+struct HnsFacts {
+    std::vector<hns::hcn::HostComputeEndpoint> endpoints;  ///< of the pod network alone
+    std::vector<hns::hcn::HostComputeNamespace> namespaces;
+    std::vector<hns::hcn::HostComputeLoadBalancer> load_balancers;
+    std::vector<std::string> endpoint_ids;  ///< of all networks
+};
+
+/// One node's machine, as its checks see it. A plain value, read at one time.
+struct NodeEvidence {
+    struct Service {
+        std::string name, state;
+        bool runs = false;
+        std::string remedy;  ///< what starts it, and where its log is
+    };
+    struct Port {
+        std::uint16_t port = 0;
+        std::string service;  ///< which uses it
+        bool taken = false;
+    };
+
+    bool windows = false;
+    std::string address;            ///< the node's own
+    std::string adapters;           ///< all of the machine, for messages
+    std::string adapter;            ///< the one with the address; "" for none
+    std::optional<int> mtu;         ///< of that one
+    std::vector<Service> services;  ///< in the order in which they start
+    std::vector<Port> ports;
+
+    std::string pod_network;      ///< "cbr0"
+    bool overlay = false;         ///< it encapsulates
+    std::string missing_network;  ///< what there is not of it; "" when all is there
+    std::string network_remedy;
+    std::optional<int> pod_mtu;   ///< of the host's own leg in it
+    std::optional<HnsFacts> hns;  ///< nothing on Linux, and where the service does not answer
+    std::string hns_error;
+
+    std::string cni_configuration;                           ///< path of the file
+    std::optional<std::vector<std::string>> nat_exceptions;  ///< that it has; nothing on Linux, and where there is no such file
+
+    std::string cluster_cidr, service_cidr, cluster_domain;
+    std::string server;  ///< URL of the API server
+    std::string http_proxy, https_proxy, no_proxy;
+    std::optional<std::int64_t> seconds_behind;  ///< this machine's clock, of the server's; nothing where the server does not answer
+    std::string server_error;
+};
+
+}  // namespace porthole::cmd::doctor

@@ -1,0 +1,22 @@
+#pragma once
+#include "client/kubeconfig.h"
+#include "cmd/doctor/node/node_evidence.h"
+#include "hns/client.h"
+
+namespace porthole {
+class AsioLoop;
+}
+
+namespace porthole::cmd::doctor {
+
+/// What the service keeps of the network `name`. Error: the service's.
+Task<HnsFacts> read_hns(hns::Hns& service, std::string name);
+
+/// How far this machine's clock is behind that of the API server, in seconds, by the date of an answer. Errors: Unavailable, BadRequest.
+Task<std::int64_t> ask_clock(AsioLoop& loop, client::ClientConfig config);
+
+/// Adds what the machine tells on either system: adapters and their sizes of packets by `address`, which ports are taken, and proxies.
+/// `pod_address` is the host's own in the pod network; "" where it has none.
+void look_at_machine(AsioLoop& loop, const std::string& pod_address, NodeEvidence& evidence);
+
+}  // namespace porthole::cmd::doctor

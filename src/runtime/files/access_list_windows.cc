@@ -1,0 +1,125 @@
+#include <windows.h>
+
+#include <aclapi.h>
+#include <sddl.h>
+
+#include <memory>
+
+#include "base/wide_windows.h"
+#include "runtime/files/file_system_windows.h"
+#include "runtime/handle_windows.h"
+
+namespace porthole::windows_files {
+namespace {
+
+/// "S-1-5-18" of the user that this process runs as.
+std::wstring own_sid() {
+    HANDLE token = nullptr;
+    if (!OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token)) return L"";
+    const Handle owned(token);
+    alignas(TOKEN_USER) char buffer[256];
+    DWORD size = 0;
+    wchar_t* text = nullptr;
+    if (!GetTokenInformation(token, TokenUser, buffer, sizeof buffer, &size)) return L"";
+    if (!ConvertSidToStringSidW(reinterpret_cast<TOKEN_USER*>(buffer)->User.Sid, &text)) return L"";
+    std::wstring sid(text);
+    LocalFree(text);
+    return sid;
+}
+
+struct LocalDeleter {
+    void operator()(void* memory) const { LocalFree(memory); }
+};
+using LocalMemory = std::unique_ptr<void, LocalDeleter>;
+
+/// Nothing is inherited from above; what is made below inherits it. The system and administrators may do everything.
+constexpr const wchar_t* AdministratorsOnly = L"D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)";
+
+/// Of the file alone: what is below keeps its list. SetNamedSecurityInfo, which would see to that, is not used, as Wine's adds the rules of
+/// the directory above whatever it is told.
+Result<void> set_access_list(const std::string& path, PSECURITY_DESCRIPTOR descriptor, SECURITY_INFORMATION more = 0) {
+    if (!SetFileSecurityW(native_path(path).c_str(), DACL_SECURITY_INFORMATION | more, descriptor)) return file_error("protect", path);
+    return {};
+}
+
+Result<void> set_rules(const std::string& path, const std::wstring& rules) {
+    PSECURITY_DESCRIPTOR descriptor = nullptr;
+    if (!ConvertStringSecurityDescriptorToSecurityDescriptorW(rules.c_str(), SDDL_REVISION_1, &descriptor, nullptr)) {
+        return file_error("protect", path);
+    }
+    const LocalMemory owned(descriptor);
+    return set_access_list(path, descriptor, PROTECTED_DACL_SECURITY_INFORMATION);
+}
+
+/// The access list of a file; `list` points into `memory`.
+struct AccessList {
+    LocalMemory memory;
+    PACL list = nullptr;
+    bool is_protected = false;  ///< nothing of it comes from above
+};
+
+Result<AccessList> access_list(const std::string& path) {
+    const std::wstring native = native_path(path);
+    PSECURITY_DESCRIPTOR descriptor = nullptr;
+    AccessList found;
+    const DWORD code = GetNamedSecurityInfoW(native.c_str(), SE_FILE_OBJECT, DACL_SECURITY_INFORMATION, nullptr, nullptr, &found.list,
+                                             nullptr, &descriptor);
+    if (code != ERROR_SUCCESS) return file_error("read the access list of", path, code);
+    found.memory.reset(descriptor);
+    SECURITY_DESCRIPTOR_CONTROL control = 0;
+    DWORD revision = 0;
+    found.is_protected = GetSecurityDescriptorControl(descriptor, &control, &revision) && control & SE_DACL_PROTECTED;
+    return found;
+}
+
+}  // namespace
+
+Result<void> keep_private(const std::string& path) {
+    static const std::wstring sid = own_sid();
+    return set_rules(path, sid.empty() ? AdministratorsOnly : AdministratorsOnly + (L"(A;OICI;FA;;;" + sid + L")"));
+}
+
+Result<void> restrict_to_administrators(const std::string& path) {
+    TRY(const AccessList now, access_list(path));
+    if (now.is_protected) return {};
+    return set_rules(path, AdministratorsOnly);
+}
+
+Result<std::vector<std::byte>> sid_of(const std::string& account) {
+    const std::wstring name = to_wide(account);
+    if (account.starts_with("S-1-")) {
+        PSID parsed = nullptr;
+        if (!ConvertStringSidToSidW(name.c_str(), &parsed)) return windows_error("invalid SID " + account, GetLastError());
+        const LocalMemory owned(parsed);
+        const auto* bytes = static_cast<const std::byte*>(parsed);
+        return std::vector<std::byte>(bytes, bytes + GetLengthSid(parsed));
+    }
+    std::vector<std::byte> sid(SECURITY_MAX_SID_SIZE);
+    DWORD size = static_cast<DWORD>(sid.size()), domain_size = 256;
+    wchar_t domain[256];
+    SID_NAME_USE use{};
+    if (!LookupAccountNameW(nullptr, name.c_str(), sid.data(), &size, domain, &domain_size, &use))
+        return Error(Reason::NotFound, "this machine has no account \"" + account + "\"");
+    sid.resize(size);
+    return sid;
+}
+
+Result<void> let_read(const std::string& path, const std::vector<std::byte>& sid) {
+    TRY(const AccessList before, access_list(path));
+    EXPLICIT_ACCESSW added{};
+    added.grfAccessPermissions = FILE_GENERIC_READ | FILE_GENERIC_EXECUTE;
+    added.grfAccessMode = GRANT_ACCESS;
+    added.grfInheritance = SUB_CONTAINERS_AND_OBJECTS_INHERIT;
+    added.Trustee.TrusteeForm = TRUSTEE_IS_SID;
+    added.Trustee.ptstrName = reinterpret_cast<wchar_t*>(const_cast<std::byte*>(sid.data()));
+    PACL merged = nullptr;
+    if (const DWORD code = SetEntriesInAclW(1, &added, before.list, &merged); code != ERROR_SUCCESS)
+        return file_error("protect", path, code);
+    const LocalMemory owned(merged);
+    SECURITY_DESCRIPTOR descriptor;
+    InitializeSecurityDescriptor(&descriptor, SECURITY_DESCRIPTOR_REVISION);
+    SetSecurityDescriptorDacl(&descriptor, TRUE, merged, FALSE);
+    return set_access_list(path, &descriptor, before.is_protected ? PROTECTED_DACL_SECURITY_INFORMATION : 0);
+}
+
+}  // namespace porthole::windows_files
