@@ -99,43 +99,43 @@ Error Client::no_member(bool uncertain) const {
     return Error(Reason::ServiceUnavailable, "etcd is not available (" + problems + ")");
 }
 
-Task<Client::Answer> Client::call(std::string method, std::string request, Effect effect) {
+Task<std::string> Client::call(std::string method, std::string request, Effect effect, Duration limit) {
     const MonotonicTime until = loop_.now() + PatienceTime;
-    Answer answer;
+    bool uncertain = false;
     for (std::size_t attempt = 1;; ++attempt) {
         const std::size_t asked = current_;
-        auto bytes = co_await connections_[asked].channel->call(method, request, effect == Effect::Once ? OnlyAttemptTime : AttemptTime);
-        if (bytes) {
+        auto answer = co_await connections_[asked].channel->call(method, request, limit);
+        if (answer) {
             connections_[asked].problem.clear();
-            answer.bytes = std::move(*bytes);
-            co_return answer;
+            co_return std::move(answer);
         }
-        if (is_cancelled(bytes)) co_return bytes.error();
-        const Failure failure = failure_of(bytes.error());
-        if (failure == Failure::Refused) co_return refused_error(std::move(bytes).error());
-        connections_[asked].problem = bytes.error().message;
+        if (is_cancelled(answer)) co_return answer.error();
+        const Failure failure = failure_of(answer.error());
+        if (failure == Failure::Refused) co_return refused_error(std::move(answer).error());
+        connections_[asked].problem = answer.error().message;
         if (current_ == asked) move_on();
-        answer.tried_before = answer.tried_before || failure == Failure::Uncertain;
-        if ((answer.tried_before && effect == Effect::Once) || loop_.now() >= until)
-            co_return no_member(answer.tried_before && effect != Effect::None);
+        uncertain = uncertain || failure == Failure::Uncertain;
+        if ((uncertain && effect == Effect::Once) || loop_.now() >= until) co_return no_member(uncertain && effect != Effect::None);
         if (attempt % connections_.size() == 0) CO_TRY_VOID(co_await loop_.sleep(PauseTime));
     }
 }
 
 template <class Response, class Request>
-Task<Response> Client::call_for(std::string method, Request request, Effect effect) {
-    CO_TRY(const Answer answer, co_await call(std::move(method), encode(request), effect));
-    co_return decode<Response>(answer.bytes);
+Task<Response> Client::call_for(std::string method, Request request, Effect effect, Duration limit) {
+    CO_TRY(const std::string answer, co_await call(std::move(method), encode(request), effect, limit));
+    co_return decode<Response>(answer);
 }
 
 Task<RangeResponse> Client::range(RangeRequest request) {
     return call_for<RangeResponse>("/etcdserverpb.KV/Range", std::move(request), Effect::None);
 }
 
-Task<Client::TxnOutcome> Client::txn(TxnRequest request, bool repeatable) {
-    CO_TRY(const Answer answer, co_await call("/etcdserverpb.KV/Txn", encode(request), repeatable ? Effect::Repeatable : Effect::Once));
-    CO_TRY(TxnResponse response, decode<TxnResponse>(answer.bytes));
-    co_return TxnOutcome{std::move(response), answer.tried_before};
+Task<TxnResponse> Client::txn(TxnRequest request) {
+    return call_for<TxnResponse>("/etcdserverpb.KV/Txn", std::move(request), Effect::Repeatable);
+}
+
+Task<TxnResponse> Client::txn_once(TxnRequest request, Duration limit) {
+    return call_for<TxnResponse>("/etcdserverpb.KV/Txn", std::move(request), Effect::Once, limit);
 }
 
 Task<CompactionResponse> Client::compact(CompactionRequest request) {

@@ -29,27 +29,25 @@ private:
 
 /// Calls of one etcd, at whichever member answers: one at a time is asked, and when it does not answer the next. Lives on one loop.
 ///
-/// What may be repeated is, for PatienceTime. A call may be repeated after a failure if it did certainly nothing, or if it is said to be
-/// repeatable: doing it twice is as doing it once, or fails. Members without a leader refuse at once ("hasleader").
+/// What may be repeated is, for PatienceTime: a call that did certainly nothing, and one that may be done twice. Members without a leader
+/// refuse at once ("hasleader").
 /// Errors of all calls: ServiceUnavailable when nothing was done and no member takes the call; Timeout when it is unknown whether
 /// something was done; Unknown in etcd's words when its space is exceeded; NotFound for a lease; Expired for a compacted revision;
 /// RequestEntityTooLarge; else as etcd says.
 class Client {
 public:
-    static constexpr Duration PatienceTime = std::chrono::seconds(5);     ///< an election takes one to two
-    static constexpr Duration AttemptTime = std::chrono::seconds(4);      ///< of what can be repeated at another member
-    static constexpr Duration OnlyAttemptTime = std::chrono::seconds(8);  ///< etcd itself answers after seven
+    static constexpr Duration PatienceTime = std::chrono::seconds(5);  ///< an election takes one to two
+    static constexpr Duration AttemptTime = std::chrono::seconds(4);   ///< of what can be repeated at another member
 
     /// `loop` must outlive it. Requires: at least one member.
     Client(EventLoop& loop, std::vector<Member> members);
 
     /// At one revision, and at least as new as all that was acknowledged before.
     Task<RangeResponse> range(RangeRequest request);
-    struct TxnOutcome {
-        TxnResponse response;
-        bool tried_before = false;  ///< an attempt before this one may have been carried out
-    };
-    Task<TxnOutcome> txn(TxnRequest request, bool repeatable);
+    /// May be carried out twice.
+    Task<TxnResponse> txn(TxnRequest request);
+    /// Not repeated after a failure that leaves open whether it was carried out, or will be; `limit` is for one attempt.
+    Task<TxnResponse> txn_once(TxnRequest request, Duration limit);
     Task<CompactionResponse> compact(CompactionRequest request);
     /// Repeated, it leaves leases behind that end by themselves.
     Task<LeaseGrantResponse> grant_lease(LeaseGrantRequest request);
@@ -72,14 +70,10 @@ private:
         std::unique_ptr<net::GrpcChannel> channel;
         std::string problem;  ///< why its last call failed
     };
-    struct Answer {
-        std::string bytes;
-        bool tried_before = false;
-    };
     enum class Effect { None, Repeatable, Once };
-    Task<Answer> call(std::string method, std::string request, Effect effect);
+    Task<std::string> call(std::string method, std::string request, Effect effect, Duration limit);
     template <class Response, class Request>
-    Task<Response> call_for(std::string method, Request request, Effect effect);
+    Task<Response> call_for(std::string method, Request request, Effect effect, Duration limit = AttemptTime);
     Error no_member(bool uncertain) const;
 
     EventLoop& loop_;

@@ -23,8 +23,7 @@ Task<> Compactor::step() {
     request.compare.push_back({.target = Compare::Target::Version, .key = CompactKey, .version = version_});
     request.success.push_back({.request_put = PutRequest{.key = CompactKey, .value = std::to_string(revision_)}});
     request.failure.push_back({.request_range = RangeRequest{.key = CompactKey}});
-    CO_TRY(const Client::TxnOutcome outcome, co_await client_.txn(std::move(request), true));
-    const TxnResponse& response = outcome.response;
+    CO_TRY(const TxnResponse response, co_await client_.txn(std::move(request)));
     const std::int64_t compacted = revision_;
     revision_ = response.header.revision;
     if (!response.succeeded) {

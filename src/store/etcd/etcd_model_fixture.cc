@@ -245,21 +245,16 @@ Result<void> EtcdModel::check_txn(const TxnRequest& request) const {
     return {};
 }
 
-Task<std::string> EtcdModel::txn(const Server& server, std::string bytes) {
-    ++txns;
-    if (!server.has_leader) co_return no_leader();
-    const Break breaks = std::exchange(break_, Break::None);
-    if (breaks == Break::Before) cut();
-    if (breaks == Break::Before) co_return no_leader();  // which nobody gets
-    CO_TRY(const auto request, decode<TxnRequest>(bytes));
-    CO_TRY_VOID(check_txn(request));
+Result<std::string> EtcdModel::carry_out(const std::string& bytes) {
+    TRY(const auto request, decode<TxnRequest>(bytes));
+    TRY_VOID(check_txn(request));
     TxnResponse response;
     response.succeeded = std::ranges::all_of(request.compare, [&](const Compare& compare) { return holds(compare); });
     const std::size_t before = log_.size();
     for (const RequestOp& op : response.succeeded ? request.success : request.failure) {
         ResponseOp& done = response.responses.emplace_back();
         if (op.request_range) {
-            CO_TRY(done.response_range, read(*op.request_range));
+            TRY(done.response_range, read(*op.request_range));
         } else if (op.request_put) {
             change(op.request_put->key, &op.request_put->value, op.request_put->lease, revision_ + 1);
         } else {
@@ -268,8 +263,23 @@ Task<std::string> EtcdModel::txn(const Server& server, std::string bytes) {
     }
     if (log_.size() > before) finish_revision();
     response.header = header();
-    if (breaks == Break::After) cut();
-    co_return encode(response);
+    return encode(response);
+}
+
+void EtcdModel::carry_out_late() { CHECK(carry_out(late_).has_value()); }
+
+Task<std::string> EtcdModel::txn(const Server& server, std::string bytes) {
+    ++txns;
+    if (!server.has_leader) co_return no_leader();
+    const Break breaks = std::exchange(break_, Break::None);
+    if (breaks == Break::Late) late_ = bytes;
+    if (breaks == Break::None || breaks == Break::After) {
+        auto answer = carry_out(bytes);
+        if (breaks == Break::After) cut();
+        co_return answer;
+    }
+    cut();
+    co_return no_leader();  // which nobody gets
 }
 
 Task<std::string> EtcdModel::compact_call(std::string bytes) {

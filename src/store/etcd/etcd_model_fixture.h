@@ -46,8 +46,9 @@ public:
     /// The member has lost its leader.
     void lose_leader(std::size_t member, bool lost = true);
     void exceed_space(bool exceeded) { space_exceeded_ = exceeded; }
-    /// The connection breaks when the next Txn has come: before it is carried out, or after.
-    enum class Break { None, Before, After };
+    /// The connection breaks when the next Txn has come: before it is carried out, or after. Late: it is carried out when the test says so.
+    enum class Break { None, Before, After, Late };
+    void carry_out_late();
     void break_next_txn(Break when) { break_ = when; }
     /// Nothing is sent to watches meanwhile.
     void hold_watches(bool held);
@@ -80,6 +81,7 @@ private:
     Result<RangeResponse> read(const RangeRequest& request) const;
     bool holds(const Compare& compare) const;
     Result<void> check_txn(const TxnRequest& request) const;
+    Result<std::string> carry_out(const std::string& bytes);
     void change(const std::string& key, const std::string* value, std::int64_t lease, std::int64_t revision);
     std::int64_t remove_range(const DeleteRangeRequest& request, std::int64_t revision);
     void finish_revision();
@@ -98,6 +100,7 @@ private:
     std::int64_t most_keys_ = 0;
     bool held_ = false, space_exceeded_ = false;
     Break break_ = Break::None;
+    std::string late_;
     WaitList<void> changed_;
     net::HttpLimits limits_;
     std::vector<std::unique_ptr<Server>> servers_;

@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "runtime/scope.h"
 #include "store/etcd/compactor.h"
+#include "store/etcd/fence.h"
 #include "store/etcd/reflector.h"
 #include "store/guard_check.h"
 #include "store/history_limits.h"
@@ -17,19 +18,28 @@ namespace {
 constexpr std::size_t MostInFlight = 256;
 /// How long a revision that etcd has acknowledged may take to arrive before the watch is begun anew, and how long in all.
 constexpr Duration ArrivalTime = std::chrono::seconds(5), LongestArrival = std::chrono::seconds(15);
+/// How long a Txn may take that can be sent again to another member, and one that cannot: etcd itself answers after seven seconds.
+constexpr Duration FirstAttemptTime = std::chrono::milliseconds(2500), LastAttemptTime = std::chrono::seconds(8);
 constexpr std::size_t CompactionSlice = 4096;
 
 const std::string& key_of(const Operation& operation) {
     return std::visit([](const auto& one) -> const std::string& { return one.key; }, operation);
 }
 
-/// Whether the transaction refuses itself once it has been carried out, for ever, so that it may be sent twice. Creating a key does not:
-/// were it deleted meanwhile, a first attempt that comes late would create it again.
+/// Whether the transaction refuses itself once it has been carried out, so that it may be sent twice.
 bool is_repeatable(const Transaction& transaction) {
     return std::ranges::any_of(transaction.guards, [&](const Guard& guard) {
-        return guard.kind == Guard::Kind::Unchanged &&
-               std::ranges::any_of(transaction.operations, [&](const Operation& operation) { return key_of(operation) == guard.key; });
+        return std::ranges::any_of(transaction.operations, [&](const Operation& operation) {
+            if (key_of(operation) != guard.key) return false;
+            return guard.kind == Guard::Kind::Unchanged || std::holds_alternative<Put>(operation) == (guard.kind == Guard::Kind::Absent);
+        });
     });
+}
+
+/// Of a transaction that was sent more than once, or cannot be sent again.
+Error unknown_outcome(const Error& error) {
+    return Error(Reason::Timeout,
+                 "etcd has not answered at first, and whether the request was carried out is unknown (" + error.message + ")");
 }
 
 class EtcdStore final : public Store {
@@ -60,12 +70,14 @@ public:
 private:
     Task<> write_for(Transaction transaction, std::shared_ptr<Promise<Committed>> result);
     Task<Committed> write(Transaction transaction);
+    Task<Committed> send(const Transaction& transaction, TxnRequest request, Revision sent_after);
+    /// With the fence first among the comparisons, and among the questions of the failure.
     Task<TxnRequest> request_of(const Transaction& transaction);
     Task<std::string> seal(const Put& put);
     Compare compare_of(const Guard& guard) const;
     void note_refusal(const Error& error);
 
-    Task<Committed> refusal(const Transaction& transaction, const Client::TxnOutcome& outcome, Revision sent_after);
+    Task<Committed> refusal(const Transaction& transaction, const TxnResponse& response, Revision sent_after, bool tried_before);
     Task<> until_visible(std::string key, KeyState state, Revision asked);
     Task<Committed> arrival(const Transaction& transaction, const TxnResponse& response);
     Result<Committed> committed_at(const Transaction& transaction, const TxnResponse& response, Revision revision) const;
@@ -81,6 +93,7 @@ private:
     HistoryLimits limits_;
     Client client_;
     Reflector reflector_;
+    Fence fence_;
     Compactor compactor_;
     Semaphore in_flight_{MostInFlight};
     std::multiset<Revision> sent_after_;  ///< what was visible when each transaction on its way was sent: later history is kept for it
@@ -102,6 +115,7 @@ EtcdStore::EtcdStore(Seams seams, std::vector<Member> members, std::shared_ptr<S
                  [this] {
                      if (limits_.exceeded(history_)) history_full_.set();
                  }),
+      fence_(client_, reflector_.etcd_key("/fence")),
       compactor_(seams.loop, client_, options_.compact_every, seams.log),
       scope_(seams.loop) {}
 
@@ -157,18 +171,38 @@ Task<Committed> EtcdStore::write(Transaction transaction) {
     CO_TRY(const Semaphore::Permit permit, co_await in_flight_.acquire());
     CO_TRY(TxnRequest request, co_await request_of(transaction));
     const auto sent_after = sent_after_.insert(history_.revision());
-    auto outcome = co_await client_.txn(std::move(request), is_repeatable(transaction));
-    Result<Committed> result;
-    if (!outcome) {
-        note_refusal(outcome.error());
-        result = std::move(outcome).error();
-    } else if (!outcome->response.succeeded) {
-        result = co_await refusal(transaction, *outcome, *sent_after);
-    } else {
-        result = co_await arrival(transaction, outcome->response);
-    }
+    Result<Committed> result = co_await send(transaction, std::move(request), *sent_after);
     sent_after_.erase(sent_after);
     co_return result;
+}
+
+Task<Committed> EtcdStore::send(const Transaction& transaction, TxnRequest request, Revision sent_after) {
+    const MonotonicTime until = loop_.now() + Client::PatienceTime;
+    const bool repeatable = is_repeatable(transaction);
+    for (bool tried_before = false;;) {
+        const std::int64_t fence = fence_.revision();
+        request.compare.front() = fence_.compare(fence);
+        const auto response = co_await client_.txn_once(request, repeatable && !tried_before ? FirstAttemptTime : LastAttemptTime);
+        if (is_cancelled(response)) co_return response.error();
+        if (!response) {
+            const bool uncertain = response.error().reason == Reason::Timeout;
+            if (!uncertain) note_refusal(response.error());
+            if (!uncertain && !tried_before) co_return response.error();
+            if (!uncertain || !repeatable || loop_.now() >= until) co_return unknown_outcome(response.error());
+            tried_before = true;
+            const auto raised = co_await fence_.raise(fence);
+            if (is_cancelled(raised)) co_return raised.error();
+            if (!raised) co_return unknown_outcome(raised.error());
+        } else if (response->succeeded) {
+            co_return co_await arrival(transaction, *response);
+        } else if (response->responses.size() <= transaction.guards.size()) {
+            co_return Error(Reason::InternalError, "etcd has refused a transaction without a reason");
+        } else if (Fence::revision_of(response->responses.front()) == fence) {
+            co_return co_await refusal(transaction, *response, sent_after, tried_before);
+        } else {
+            fence_.learn(Fence::revision_of(response->responses.front()));  // another server has raised it
+        }
+    }
 }
 
 void EtcdStore::note_refusal(const Error& error) {
@@ -191,7 +225,7 @@ Task<std::string> EtcdStore::seal(const Put& put) {
 }
 
 Task<TxnRequest> EtcdStore::request_of(const Transaction& transaction) {
-    TxnRequest request;
+    TxnRequest request{.compare = {fence_.compare(0)}, .failure = {fence_.question()}};
     for (const Guard& guard : transaction.guards) {
         request.compare.push_back(compare_of(guard));
         request.failure.push_back({.request_range = RangeRequest{.key = request.compare.back().key, .keys_only = true}});
@@ -221,25 +255,22 @@ Task<> EtcdStore::until_visible(std::string key, KeyState state, Revision asked)
     }
 }
 
-Task<Committed> EtcdStore::refusal(const Transaction& transaction, const Client::TxnOutcome& outcome, Revision sent_after) {
-    const TxnResponse& response = outcome.response;
+Task<Committed> EtcdStore::refusal(const Transaction& transaction, const TxnResponse& response, Revision sent_after, bool tried_before) {
     const Revision asked(static_cast<std::uint64_t>(response.header.revision));
-    for (std::size_t i = 0; i < transaction.guards.size() && i < response.responses.size(); ++i) {
-        const auto& found = response.responses[i].response_range;
+    for (std::size_t i = 0; i < transaction.guards.size(); ++i) {
+        const auto& found = response.responses[i + 1].response_range;
         KeyState state;
         if (found && !found->kvs.empty())
             state = {.exists = true, .modified = Revision(static_cast<std::uint64_t>(found->kvs.front().mod_revision))};
         const Guard& guard = transaction.guards[i];
         if (holds(guard, state)) continue;
         // An attempt before this one may itself have done what now stands against it.
-        if (outcome.tried_before && !(state.exists && state.modified <= sent_after))
-            co_return Error(Reason::Timeout, "etcd has not answered at first, and whether the request was carried out is unknown (" +
-                                                 refusal_of(guard, state).message + ")");
+        if (tried_before && !(state.exists && state.modified <= sent_after)) co_return unknown_outcome(refusal_of(guard, state));
         const auto seen = co_await with_timeout(until_visible(guard.key, state, asked), ArrivalTime, "waiting for a revision");
         if (is_cancelled(seen)) co_return seen.error();
         co_return refusal_of(guard, state);
     }
-    co_return Error(Reason::InternalError, "etcd has refused a transaction without a reason");
+    co_return Error(Reason::InternalError, "etcd has refused a transaction whose guards hold");
 }
 
 Task<Committed> EtcdStore::arrival(const Transaction& transaction, const TxnResponse& response) {
