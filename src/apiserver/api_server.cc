@@ -51,14 +51,33 @@ Result<std::vector<TokenKey>> token_keys(const std::string& pem, const std::stri
 ApiServer::ApiServer(std::unique_ptr<ApiServerParts> parts) : parts_(std::move(parts)) {}
 ApiServer::~ApiServer() = default;
 
-Result<std::unique_ptr<ApiServer>> ApiServer::open(Seams seams, std::unique_ptr<store::Engine> engine, ApiServerOptions options) {
+struct ApiServer::Prepared {
+    std::unique_ptr<ApiServerParts::Tables> tables;
+    std::vector<TokenKey> keys;
+};
+
+Result<ApiServer::Prepared> ApiServer::prepare(const Seams& seams, const ApiServerOptions& options) {
     TRY(auto settings, allocator_settings(options));
     TRY(auto keys, token_keys(options.service_account_key_pem, options.previous_service_account_key_pem));
-    auto tables = std::make_unique<ApiServerParts::Tables>(served_kinds(), std::move(settings), seams.random);
+    return Prepared{std::make_unique<ApiServerParts::Tables>(served_kinds(), std::move(settings), seams.random), std::move(keys)};
+}
+
+std::unique_ptr<ApiServer> ApiServer::make(Prepared prepared, Seams seams, std::unique_ptr<store::Store> store, ApiServerOptions options) {
+    return std::unique_ptr<ApiServer>(new ApiServer(std::make_unique<ApiServerParts>(seams, std::move(options), std::move(prepared.tables),
+                                                                                     std::move(store), std::move(prepared.keys))));
+}
+
+Task<std::unique_ptr<ApiServer>> ApiServer::open(Seams seams, OpenStore open_store, ApiServerOptions options) {
+    CO_TRY(Prepared prepared, prepare(seams, options));
+    CO_TRY(auto store, co_await open_store(make_attributes_of(prepared.tables->resources)));
+    co_return make(std::move(prepared), seams, std::move(store), std::move(options));
+}
+
+Result<std::unique_ptr<ApiServer>> ApiServer::open(Seams seams, std::unique_ptr<store::Engine> engine, ApiServerOptions options) {
+    TRY(Prepared prepared, prepare(seams, options));
     TRY(auto store, store::Store::open({seams.loop, seams.pool, seams.log.named("store")}, std::move(engine),
-                                       make_attributes_of(tables->resources), {.quota_bytes = options.store_quota_bytes}));
-    return std::unique_ptr<ApiServer>(
-        new ApiServer(std::make_unique<ApiServerParts>(seams, std::move(options), std::move(tables), std::move(store), std::move(keys))));
+                                       make_attributes_of(prepared.tables->resources), {.quota_bytes = options.store_quota_bytes}));
+    return make(std::move(prepared), seams, std::move(store), std::move(options));
 }
 
 namespace {

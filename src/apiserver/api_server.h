@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,7 +21,11 @@ struct ApiServerParts;
 class ApiServer {
 public:
     using Seams = ApiServerSeams;
-    /// Loads the store from `engine`. Errors: those of the engine; BadRequest for options that are not valid.
+    /// Loads the store, on the server's loop, with what the API wants to know of each record. Errors: those of opening the store;
+    /// BadRequest for options that are not valid.
+    using OpenStore = std::function<Task<std::unique_ptr<store::Store>>(store::AttributesOf attributes_of)>;
+    static Task<std::unique_ptr<ApiServer>> open(Seams seams, OpenStore open_store, ApiServerOptions options);
+    /// The same with a store of this server's own, on `engine`. Errors: those of the engine; BadRequest for options that are not valid.
     static Result<std::unique_ptr<ApiServer>> open(Seams seams, std::unique_ptr<store::Engine> engine, ApiServerOptions options);
     ~ApiServer();
 
@@ -53,6 +58,9 @@ public:
     std::unique_ptr<LocalTransport> transport(User user, std::string agent);
 
 private:
+    struct Prepared;
+    static Result<Prepared> prepare(const Seams& seams, const ApiServerOptions& options);
+    static std::unique_ptr<ApiServer> make(Prepared prepared, Seams seams, std::unique_ptr<store::Store> store, ApiServerOptions options);
     explicit ApiServer(std::unique_ptr<ApiServerParts> parts);
     std::unique_ptr<ApiServerParts> parts_;
 };

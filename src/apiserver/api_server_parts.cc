@@ -99,7 +99,7 @@ Task<> ApiServerParts::repair_allocations() {
     seams.log.warn("service allocations did not fit the services and were repaired", {{"records", operations.size()}});
     // Each is right by itself, so they need not be one transaction, for which they may be too many.
     for (std::span<store::Operation> rest = operations; !rest.empty();) {
-        const auto some = rest.first(std::min(rest.size(), store::Transaction::MaxOperations));
+        const auto some = rest.first(std::min(rest.size(), store::Transaction::UsualOperations));
         store::Transaction transaction;
         transaction.operations.assign(std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
         CO_TRY_VOID(co_await store->commit(std::move(transaction)));

@@ -26,6 +26,7 @@ void ApiServerParts::add_checks() {
     health.add({.name = "store", .passes = [this] { return store->revision() >= store->compacted(); }});
     // By itself, as a server that refuses to grow still has to be reached for deletions.
     health.add({.name = "store-quota", .by_name_only = true, .passes = [this] { return !store->usage().exceeded; }});
+    health.add({.name = "etcd-readiness", .readiness_only = true, .passes = [this] { return store->why_behind().empty(); }});
     health.add({.name = "poststarthook/bootstrap", .readiness_only = true, .passes = [this] { return bootstrapped; }});
 }
 

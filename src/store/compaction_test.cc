@@ -5,6 +5,16 @@ namespace {
 
 using CompactionTest = StoreTest;
 
+TEST_F(CompactionTest, ReopeningGivesTheSameHistory) {
+    ASSERT_TRUE(put("/a", "1"));
+    ASSERT_TRUE(put("/b", "2"));
+    ASSERT_TRUE(remove("/a"));
+    reopen();
+    auto watch = store_->watch({.prefix = "/", .after = Revision(1)});
+    ASSERT_TRUE(watch);
+    EXPECT_EQ(text(*run(watch->next())), "+/b=2@2 -/a=1@3");
+}
+
 TEST_F(CompactionTest, OldRevisionsExpireAndTheRestStaysReadable) {
     for (int i = 1; i <= 5; ++i) ASSERT_TRUE(put("/a", std::to_string(i)));
     ASSERT_TRUE(run(store_->compact(Revision(3))));

@@ -5,6 +5,16 @@ namespace {
 
 using FaultTest = StoreTest;
 
+TEST_F(FaultTest, WritesOfOneMomentShareOneSync) {
+    std::vector<Task<Committed>> tasks;
+    for (int i = 0; i < 64; ++i) tasks.push_back(store_->commit({{}, {put_of("/" + std::to_string(i), "1")}}));
+    AllOperation<Committed> all(std::move(tasks));
+    const auto wait = [](AllOperation<Committed>& all) -> Task<std::vector<Result<Committed>>> { co_return co_await all; };
+    ASSERT_TRUE(run(wait(all)));
+    EXPECT_EQ(store_->revision(), Revision(64));
+    EXPECT_EQ(disk_.append_count(), 1u);
+}
+
 TEST_F(FaultTest, AFullDiskRefusesWritesAndLeavesReadsAlone) {
     ASSERT_TRUE(put("/a", "1"));
     auto watch = store_->watch({.prefix = "/", .after = Revision(1)});

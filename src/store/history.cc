@@ -69,6 +69,14 @@ void History::begin_load(std::vector<Row> rows, Revision compacted, std::deque<R
     }
 }
 
+void History::restart(std::vector<Row> rows, Revision revision) {
+    History fresh(attributes_of_);
+    fresh.log_begin_ = log_end() + 1;  // every place in the old log is before it
+    std::deque<Row> superseded;
+    fresh.begin_load(std::move(rows), revision, superseded);
+    *this = std::move(fresh);
+}
+
 void History::load_base(Row row, std::deque<Row>& superseded) {
     if (const Versions* found = find(row.key)) {
         superseded.push_back(superseded_row(row.key, found->back().revision));

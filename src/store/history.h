@@ -38,6 +38,14 @@ public:
     /// of an absent key.
     EventPtr apply(Row row, std::shared_ptr<const Attributes> attributes);
 
+    /// Nothing more is at or below `revision`. Requires: that is not less than revision().
+    void advance(Revision revision) {
+        CHECK(revision >= revision_);
+        revision_ = revision;
+    }
+    /// Becomes what `rows` hold, of one revision, which may be any: what was before can no longer be read or watched from.
+    void restart(std::vector<Row> rows, Revision revision);
+
     Revision revision() const { return revision_; }
     Revision compacted() const { return compacted_; }
 

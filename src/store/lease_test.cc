@@ -25,12 +25,12 @@ TEST_F(LeaseTest, KeepingALeaseAliveStartsItAnew) {
     ASSERT_TRUE(put("/a", "1", lease));
     for (int i = 0; i < 5; ++i) {
         loop_.advance(9s);
-        ASSERT_TRUE(store_->keep_alive(lease));
+        ASSERT_TRUE(run(store_->keep_alive(lease)));
     }
     EXPECT_EQ(value("/a"), "1");
     loop_.advance(11s);
     EXPECT_EQ(value("/a"), "(absent)");
-    EXPECT_EQ(store_->keep_alive(lease).error().reason, Reason::NotFound);
+    EXPECT_EQ(run(store_->keep_alive(lease)).error().reason, Reason::NotFound);
 }
 
 TEST_F(LeaseTest, ARecordWrittenAnewWithoutALeaseStays) {

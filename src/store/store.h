@@ -1,8 +1,10 @@
 #pragma once
+#include <map>
 #include <memory>
 #include <string>
 
 #include "base/log.h"
+#include "runtime/sync.h"
 #include "runtime/worker_pool.h"
 #include "store/engine.h"
 #include "store/range.h"
@@ -11,11 +13,14 @@
 
 namespace porthole::store {
 
+struct VisibleState;
+
 /// The cluster's state: keys, revisions, watches, leases, in the manner of etcd.
 ///
-/// Reads come from memory, at once, and show exactly what has been acknowledged or is about to be. Writes are checked on
-/// the loop, made durable in groups by one worker, then shown to readers and watchers in order, then acknowledged.
-/// Owns the engine. Lives on one loop; not thread-safe. The loop and the pool must outlive it, and it aborts when it is destroyed without
+/// Reads come from memory, at once, and show exactly what has been acknowledged or is about to be. A write is acknowledged when it is
+/// durable and readers see it. Where it becomes durable is the derived class's: EngineStore numbers revisions itself and appends to an
+/// Engine; EtcdStore (store/etcd) has its revisions from an etcd that other servers write, too.
+/// Lives on one loop; not thread-safe. The loop and the pool must outlive it, and it aborts when it is destroyed without
 /// close(). Records and events that it gave out stay valid.
 class Store {
 public:
@@ -24,7 +29,7 @@ public:
         std::size_t keep_events = 100'000;                    ///< at most this many changes of history
         std::size_t keep_bytes = 64u << 20;                   ///< at most this many bytes of superseded values
         std::size_t compaction_rows = 1024;                   ///< that one transaction of the engine forgets
-        std::size_t quota_bytes = 2u << 30;                   ///< see Usage; 0: no limit
+        std::size_t quota_bytes = 2u << 30;                   ///< see Usage; 0: no limit. An etcd has its own
     };
     /// Bytes of keys and values, of current records and of the history. Once they exceed the quota, what creates or updates is refused
     /// until they are a twentieth below it, which deletions lead to; the history is given up when that is enough.
@@ -38,18 +43,14 @@ public:
         Logger log;
     };
 
-    /// Loads everything, on the calling thread. `attributes_of` may be empty. Error: Io, as Engine::load().
+    /// Over `engine`: loads everything, on the calling thread. `attributes_of` may be empty. Error: Io, as Engine::load().
     static Result<std::unique_ptr<Store>> open(Seams seams, std::unique_ptr<Engine> engine, AttributesOf attributes_of, Options options);
-    ~Store();
+    virtual ~Store();
 
     /// The newest revision readers can see.
     Revision revision() const;
     /// The oldest revision that can still be read, and watched from.
     Revision compacted() const;
-
-    Usage usage() const;
-    /// Whether writes beyond the quota are refused, which is so at first.
-    void enforce_quota(bool enforced);
 
     /// The key's current record, or null.
     RecordPtr get(std::string_view key) const;
@@ -63,38 +64,58 @@ public:
     /// ServiceUnavailable when closing.
     Task<> wait_for_revision(Revision revision, Duration limit);
 
-    /// Whether a write of the same value would change what is on disk; see Engine::is_stale().
-    bool is_stale(std::string_view key) const;
-
-    /// Errors: AlreadyExists, NotFound, Conflict when a guard does not hold (what refused it is then visible to readers),
-    /// NotFound for an unknown lease, Io when the disk refuses, ServiceUnavailable when closing, those of Engine::check_writable(), Unknown
-    /// in etcd's words when the quota is exceeded and there is a Put. A cancelled caller does not stop a transaction that is already
-    /// queued.
-    Task<Committed> commit(Transaction transaction);
-
     /// Errors: Expired when `request.after` has been compacted, ServiceUnavailable when closing.
     Result<Watch> watch(WatchRequest request);
 
+    virtual Usage usage() const = 0;
+    /// Whether writes beyond the quota are refused, which is so at first. An etcd refuses by itself.
+    virtual void enforce_quota(bool enforced) = 0;
+    /// Whether a write of the same value would change what is stored; see Engine::is_stale().
+    virtual bool is_stale(std::string_view key) const = 0;
+    /// "" while what others write arrives; else why not: readers may then see less than has happened. What health checks ask.
+    virtual std::string why_behind() const { return ""; }
+
+    /// Errors: AlreadyExists, NotFound, Conflict when a guard does not hold (what refused it is then visible to readers),
+    /// NotFound for an unknown lease, Io when the disk refuses, ServiceUnavailable when closing and when an etcd cannot be written to,
+    /// Timeout when what came of it is unknown (etcd only), those of Engine::check_writable(), Unknown in etcd's words when the quota is
+    /// exceeded and there is a Put. A cancelled caller does not stop a transaction that is already queued.
+    virtual Task<Committed> commit(Transaction transaction) = 0;
+
     /// A lease ends `ttl` after it was granted or last kept alive; every record that names it goes with it. Leases
-    /// survive a restart, which keeps them alive once. Errors: as commit().
-    Task<LeaseId> grant_lease(Duration ttl);
+    /// survive a restart. Errors: as commit().
+    virtual Task<LeaseId> grant_lease(Duration ttl) = 0;
     /// A lease that lasts at least `ttl` and at most a little longer, shared with others who ask: for many short-lived
     /// records. Not to be kept alive or revoked.
     Task<LeaseId> shared_lease(Duration ttl);
-    /// Error: NotFound.
-    Result<void> keep_alive(LeaseId lease);
+    /// Errors: NotFound, and as commit().
+    virtual Task<> keep_alive(LeaseId lease) = 0;
     /// Deletes the lease's records, then the lease. Error: NotFound, and as commit().
-    Task<> revoke_lease(LeaseId lease);
+    virtual Task<> revoke_lease(LeaseId lease) = 0;
 
     /// Forgets history up to `revision` (or the newest, if that is less), as the passing of time also does. Error: Io.
-    Task<> compact(Revision revision);
-    /// Ends watches, finishes the write in progress, refuses the rest, closes the engine. Call once.
-    Task<> close();
+    virtual Task<> compact(Revision revision) = 0;
+    /// Ends watches, finishes the write in progress, refuses the rest. Call once.
+    virtual Task<> close() = 0;
+
+protected:
+    Store(EventLoop& loop, AttributesOf attributes_of);
+    /// Whether a shared lease may still be given out. True where that is not known.
+    virtual bool has_lease(LeaseId) const { return true; }
+    void forget_shared_leases() { shared_leases_.clear(); }
+
+    EventLoop& loop_;
+    const std::unique_ptr<VisibleState> visible_;
+    bool open_ = false;  ///< from the derived class's start to the end of its close()
 
 private:
-    struct Impl;
-    explicit Store(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> impl_;
+    Task<> reach(Revision revision);
+
+    struct SharedLease {
+        LeaseId lease;
+        MonotonicTime good_until;
+    };
+    std::map<Duration, SharedLease> shared_leases_;
+    Semaphore shared_lease_turn_{1};
 };
 
 }  // namespace porthole::store

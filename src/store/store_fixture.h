@@ -17,7 +17,19 @@ struct TestAttributes final : Attributes {
     std::string first;
 };
 
-/// A store on a simulated loop and disk, for tests.
+/// Where the store under test keeps its state, and what can go wrong there. A test program links one of *_backing_fixture.cc.
+class StoreBacking {
+public:
+    virtual ~StoreBacking() = default;
+    virtual Result<std::unique_ptr<Store>> open(Store::Seams seams, AttributesOf attributes_of, const Store::Options& options) = 0;
+    /// Something that no more than some writes notice.
+    virtual void disturb(Random& random) = 0;
+    /// While no store is open.
+    virtual void crash(Random& random) = 0;
+};
+std::unique_ptr<StoreBacking> make_store_backing(sim::SimLoop& loop, MemoryDisk& disk);
+
+/// A store on a simulated loop, for tests. `disk_` is its disk where the backing is one.
 class StoreTest : public testing::Test {
 protected:
     void SetUp() override { open(); }
@@ -28,7 +40,7 @@ protected:
     void open() {
         const AttributesOf attributes_of = [](std::string_view, std::string_view value) { return std::make_shared<TestAttributes>(value); };
         Store::Seams seams{loop_, pool_, Logger(make_null_sink(), "store")};
-        auto opened = Store::open(std::move(seams), std::make_unique<MemoryEngine>(disk_), attributes_of, options_);
+        auto opened = backing_->open(std::move(seams), attributes_of, options_);
         ASSERT_TRUE(opened) << opened.error().message;
         store_ = std::move(*opened);
     }
@@ -81,6 +93,7 @@ protected:
     sim::SimLoop loop_;
     sim::SimWorkerPool pool_{loop_};
     MemoryDisk disk_;
+    std::unique_ptr<StoreBacking> backing_ = make_store_backing(loop_, disk_);
     Store::Options options_;
     std::unique_ptr<Store> store_;
 };

@@ -159,7 +159,7 @@ struct ModelTest : StoreTest, testing::WithParamInterface<int> {
     void restart(bool crash) {
         readers_.clear();
         close();
-        if (crash) disk_.crash(random_);
+        if (crash) backing_->crash(random_);
         open();
         ASSERT_EQ(store_->revision().value, states_.size() - 1);
     }
@@ -187,7 +187,7 @@ TEST_P(ModelTest, TheStoreIsItsModel) {
                 if (random_.below(8) == 0) restart(random_.below(2) == 0);
                 break;
             case 4:
-                if (random_.below(3) == 0) disk_.fail_next(MemoryDisk::Fault::Full, 1 + random_.below(2));
+                if (random_.below(3) == 0) backing_->disturb(random_);
                 break;
             default:
                 write();

@@ -40,6 +40,7 @@ using Operation = std::variant<Put, Delete>;
 /// Requires: no key twice among the operations, and at most MaxOperations of them.
 struct Transaction {
     static constexpr std::size_t MaxOperations = 4096;
+    static constexpr std::size_t UsualOperations = 128;  ///< what an etcd takes unless it is told otherwise
     std::vector<Guard> guards;
     std::vector<Operation> operations;
     /// Leads to a deletion, as the write that tells a pod's node to end it does: may go a little beyond the store's quota.

@@ -48,17 +48,31 @@ void WatchHub::unsubscribe(Watcher& watcher) {
     if (group->second.all.empty() && group->second.by_topic.empty()) groups_.erase(group);
 }
 
-void WatchHub::close() {
-    const auto end = [](std::vector<Watcher*>& watchers) {
-        for (Watcher* watcher : watchers) {
-            watcher->hub = nullptr;
-            watcher->waiting.wake_all({});
-        }
-    };
-    for (auto& [prefix, group] : groups_) {
-        end(group.all);
-        for (auto& [topic, watchers] : group.by_topic) end(watchers);
+template <class Visit>
+void WatchHub::visit_watchers(Visit visit) const {
+    for (const auto& [prefix, group] : groups_) {
+        for (Watcher* watcher : group.all) visit(*watcher);
+        for (const auto& [topic, watchers] : group.by_topic)
+            for (Watcher* watcher : watchers) visit(*watcher);
     }
+}
+
+void WatchHub::expire_all() {
+    visit_watchers([&](Watcher& watcher) {
+        watcher.delivered = delivered(watcher);
+        watcher.behind = true;
+        watcher.cursor = 0;  // before the log of a history that has started again
+        watcher.queue = {};
+        watcher.queued_bytes = 0;
+        watcher.waiting.wake_all({});
+    });
+}
+
+void WatchHub::close() {
+    visit_watchers([](Watcher& watcher) {
+        watcher.hub = nullptr;
+        watcher.waiting.wake_all({});
+    });
     groups_.clear();
 }
 

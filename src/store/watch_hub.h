@@ -40,6 +40,8 @@ public:
     Result<Watch> subscribe(WatchRequest request);
     /// Requires: the history's log holds `event` at `index`, and all before it have been published.
     void publish(std::uint64_t index, const EventPtr& event);
+    /// The history is about to start again: every watch fails with Expired.
+    void expire_all();
     /// Ends every watch.
     void close();
 
@@ -55,6 +57,8 @@ private:
     Result<std::vector<EventPtr>> catch_up(Watcher& watcher, std::size_t limit) const;
     Revision delivered(const Watcher& watcher) const;
     void unsubscribe(Watcher& watcher);
+    template <class Visit>
+    void visit_watchers(Visit visit) const;
     void publish_to(std::string_view prefix, std::uint64_t index, const EventPtr& event);
     void offer(Watcher& watcher, std::uint64_t index, const EventPtr& event);
 

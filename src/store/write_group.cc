@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "store/guard_check.h"
 #include "store/lease_table.h"
 
 namespace porthole::store {
@@ -10,8 +11,6 @@ namespace {
 const std::string& key_of(const Operation& operation) {
     return std::visit([](const auto& one) -> const std::string& { return one.key; }, operation);
 }
-
-std::string in_quotes(const std::string& key) { return "key \"" + key + "\""; }
 
 bool keys_are_distinct(const std::vector<Operation>& operations) {
     if (operations.size() < 2) return true;
@@ -33,14 +32,10 @@ WriteGroup::State WriteGroup::state_of(const std::string& key) const {
 
 Result<bool> WriteGroup::check(const Guard& guard) const {
     const State state = state_of(guard.key);
-    bool holds = state.exists;
-    if (guard.kind == Guard::Kind::Absent) holds = !state.exists;
-    if (guard.kind == Guard::Kind::Unchanged) holds = state.exists && state.modified == guard.modified;
-    if (holds || !state.visible) return holds;
-    if (guard.kind == Guard::Kind::Absent) return Error(Reason::AlreadyExists, in_quotes(guard.key) + " already exists");
-    if (!state.exists) return Error(Reason::NotFound, in_quotes(guard.key) + " not found");
-    return Error(Reason::Conflict, in_quotes(guard.key) + " was changed at revision " + to_string(state.modified) + ", after revision " +
-                                       to_string(guard.modified));
+    const KeyState key{.exists = state.exists, .modified = state.modified};
+    if (holds(guard, key)) return true;
+    if (state.visible) return refusal_of(guard, key);
+    return false;
 }
 
 Result<WriteGroup::Admission> WriteGroup::admit(Transaction& transaction) {

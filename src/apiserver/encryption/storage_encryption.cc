@@ -133,6 +133,12 @@ void StorageEncryption::note_unreadable(SealedByKey sealed) {
     unreadable_ = std::move(sealed);
 }
 
+void StorageEncryption::note_unreadable(const std::string& key, Sealed sealed) {
+    const std::lock_guard lock(keys_mutex_);
+    keys_.erase(key);  // not stale: it cannot be written anew
+    unreadable_[key] = std::move(sealed);
+}
+
 StorageEncryption::Unreadable StorageEncryption::unreadable() const {
     const std::lock_guard lock(keys_mutex_);
     if (unreadable_.empty()) return {};

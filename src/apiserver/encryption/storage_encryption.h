@@ -61,6 +61,8 @@ public:
     };
     using SealedByKey = std::map<std::string, Sealed>;
     void note_unreadable(SealedByKey sealed);
+    /// One more of them.
+    void note_unreadable(const std::string& key, Sealed sealed);
 
 private:
     struct Entry {

@@ -119,9 +119,11 @@ Task<> ControlPlane::start() {
     const DataDir data(flags_.data);
     CO_TRY(const std::string service_ip, address_in(flags_.service_cidr, 1));
     CO_TRY(const Pki pki, certificates_.ensure());
-    CO_TRY(auto engine, store::open_embedded_engine(data.store().string()));
+    std::unique_ptr<store::Engine> engine;  // null: an etcd
+    if (flags_.etcd.servers.empty()) {
+        CO_TRY(engine, store::open_embedded_engine(data.store().string()));
+    }
     CO_TRY_VOID(encryption_.open(flags_.encryption, data.encryption_file().string()));
-    engine = encryption_.wrap(std::move(engine));
     apiserver::ApiServerOptions chosen = options(pki, service_ip);
     chosen.more_metrics = [this] { return more_metrics(); };
     if (flags_.kubelet_certificate_authority.empty() && pki.kubelets_unverified_until > SystemTime())
@@ -134,19 +136,27 @@ Task<> ControlPlane::start() {
     CO_TRY_VOID(apiserver::read_access_flags(*files_, flags_.access, chosen));
     proxy_ca_pem_ = chosen.authentication.request_header.ca_pem;
     CO_TRY_VOID(make_connector(pki));
-    CO_TRY(api_, ApiServer::open({.loop = world_.loop,
-                                  .pool = *world_.pool,
-                                  .random = random_,
-                                  .log = log_.named("apiserver"),
-                                  .connector = connector_.get(),
-                                  .outgoing = outgoing_.get()},
-                                 std::move(engine), std::move(chosen)));
+    CO_TRY(api_, co_await open_api(std::move(engine), std::move(chosen)));
     CO_TRY_VOID(encryption_.check_loaded());
     CO_TRY_VOID(certificates_.trust_clients(pki, *api_));
     CO_TRY_VOID(listen(pki));
     CO_TRY_VOID(co_await api_->start());
     log_.info("the API is ready", {{"address", flags_.advertise_address}, {"port", flags_.port}});
     co_return co_await start_components(pki);
+}
+
+Task<std::unique_ptr<ApiServer>> ControlPlane::open_api(std::unique_ptr<store::Engine> engine, apiserver::ApiServerOptions options) {
+    const ApiServer::Seams seams{.loop = world_.loop,
+                                 .pool = *world_.pool,
+                                 .random = random_,
+                                 .log = log_.named("apiserver"),
+                                 .connector = connector_.get(),
+                                 .outgoing = outgoing_.get()};
+    if (engine) co_return ApiServer::open(seams, encryption_.wrap(std::move(engine)), std::move(options));
+    if (std::filesystem::exists(DataDir(flags_.data).store()))
+        log_.warn("objects of the data directory's own store are not used", {{"store", DataDir(flags_.data).store().string()}});
+    CO_TRY(auto open_store, etcd_store_opener(world_, flags_.etcd, encryption_.encryption(), log_.named("store")));
+    co_return co_await ApiServer::open(seams, std::move(open_store), std::move(options));
 }
 
 Result<void> ControlPlane::write_admin_kubeconfig() const {

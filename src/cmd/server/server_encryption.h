@@ -34,6 +34,8 @@ public:
     Result<void> open(const EncryptionFlags& flags, const std::string& local_key_file);
     /// `engine` behind the encryption. Requires: open().
     std::unique_ptr<store::Engine> wrap(std::unique_ptr<store::Engine> engine);
+    /// For a store that encrypts by itself. Requires: open().
+    const std::shared_ptr<apiserver::StorageEncryption>& encryption() const { return encryption_; }
     /// The kinds of providers of secrets at start, first the one that encrypts, by comma: what /flagz shows.
     const std::string& providers() const { return providers_; }
     /// Says in the log when values could not be decrypted. Requires: the store has been loaded, and nothing written to it. Error: Conflict

@@ -43,12 +43,14 @@ void add_server_flags(CLI::App& app, ServerFlags& flags) {
     app.add_option("--cluster-domain", flags.cluster_domain, "domain of services")->capture_default_str();
     add_audit_flags(app, flags.audit);
     add_encryption_flags(app, flags.encryption);
+    CLI::Option* etcd = add_etcd_flags(app, flags.etcd);
     add_access_flags(app, flags.access);
     add_flow_control_options(app, flags);
     app.add_option("--kubelet-certificate-authority", flags.kubelet_certificate_authority,
                    "file of the authority that kubelets' serving certificates must be of; without it, pki/kubelet-serving-ca.crt");
     app.add_option("--store-quota-bytes", flags.store_quota_bytes,
-                   "size of all objects with their history, beyond which creates and updates are refused; 0: no limit")
+                   "size of all objects with their history, beyond which creates and updates are refused; 0: no limit. An etcd has its own")
+        ->excludes(etcd)
         ->capture_default_str();
     app.add_option("--service-account-extend-token-expiration", flags.extend_service_account_tokens,
                    "extend pods' tokens to a year, for programs that do not reread them (true or false)")

@@ -8,6 +8,7 @@
 #include "cmd/program/flags.h"
 #include "cmd/server/server_audit.h"
 #include "cmd/server/server_encryption.h"
+#include "cmd/server/server_etcd.h"
 #include "local_cluster/data_dir.h"
 #include "store/store.h"
 
@@ -23,6 +24,7 @@ struct ServerFlags {
     std::string cluster_dns = "10.96.0.10", cluster_domain = "cluster.local";
     AuditFlags audit;
     EncryptionFlags encryption;
+    EtcdFlags etcd;
     std::string kubelet_certificate_authority;
     std::size_t store_quota_bytes = store::Store::Options().quota_bytes;
     apiserver::AccessFlags access;

@@ -1,5 +1,6 @@
 #include "net/grpc/grpc.h"
 
+#include <algorithm>
 #include <array>
 
 namespace porthole::net {
@@ -34,6 +35,7 @@ constexpr std::array StatusRows{
 };
 
 constexpr char StatusCause[] = "GrpcStatus";
+constexpr char NotBegunCause[] = "GrpcNotBegun";
 constexpr std::size_t PrefixSize = 5;
 
 }  // namespace
@@ -64,6 +66,15 @@ GrpcStatus grpc_status_of(const Error& error) {
         if (cause.type == StatusCause) return static_cast<GrpcStatus>(std::stoi(cause.message));
     }
     return grpc_of_reason(error.reason);
+}
+
+Error grpc_not_begun(Error error) {
+    error.details->causes.push_back({NotBegunCause, "", ""});
+    return error;
+}
+
+bool grpc_was_not_begun(const Error& error) {
+    return std::ranges::any_of(error.details->causes, [](const Cause& cause) { return cause.type == NotBegunCause; });
 }
 
 std::string grpc_frame(std::string_view message) {

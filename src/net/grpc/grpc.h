@@ -39,6 +39,11 @@ Error error_of_grpc(GrpcStatus status, std::string message);
 GrpcStatus grpc_of_reason(Reason reason);
 /// The status of an error that came from a peer; what grpc_of_reason() says for others.
 GrpcStatus grpc_status_of(const Error& error);
+/// Whether the call that failed so did certainly nothing: there was no connection for it, or the server refused to begin it. After any
+/// other failure without an answer, the server may have done what it was asked.
+bool grpc_was_not_begun(const Error& error);
+/// The same error, of a call that was not begun.
+Error grpc_not_begun(Error error);
 
 /// A call with several messages in one or both directions. Destroying it cancels the call.
 class GrpcStream {
@@ -51,6 +56,19 @@ public:
     virtual void end_sending() = 0;
 };
 
+/// Makes a connection to one server.
+using GrpcDial = std::function<Task<std::unique_ptr<ByteStream>>()>;
+/// Plain text unless `tls` is given, and then HTTP/2 by ALPN.
+GrpcDial grpc_dial(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls);
+
+/// What every call of a channel says.
+struct GrpcChannelOptions {
+    std::string scheme = "http", authority = "localhost";
+    Headers metadata;
+    std::size_t largest = 64 << 20;  ///< bytes of an answer; a longer one is an error
+    Duration connect_time = std::chrono::seconds(10);
+};
+
 /// Calls of one gRPC server over one HTTP/2 connection, made when needed and remade when lost. Messages are the encoded
 /// bytes; `method` is the path, "/runtime.v1.RuntimeService/Version". Used on `loop`, which must outlive it.
 class GrpcChannel {
@@ -60,6 +78,8 @@ public:
     /// Plain text (for Unix sockets and loopback) unless `tls` is given. A longer answer than `largest` bytes is an error.
     GrpcChannel(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls = nullptr,
                 std::size_t largest = LargestMessage);
+    /// Over connections that `dial` makes, each to speak HTTP/2 at once.
+    GrpcChannel(EventLoop& loop, GrpcDial dial, GrpcChannelOptions options);
     ~GrpcChannel();
 
     /// One message each way. Error: Timeout after `deadline`, Unavailable when the server cannot be reached, or what

@@ -7,13 +7,18 @@
 namespace porthole::net {
 namespace {
 
-constexpr Duration ConnectTime = std::chrono::seconds(10);
-
 /// "1500m": milliseconds, at most eight digits.
 std::string timeout_text(Duration deadline) {
     constexpr std::int64_t Longest = 99'999'999;
     const std::int64_t milliseconds = std::chrono::ceil<std::chrono::milliseconds>(deadline).count();
     return std::to_string(std::min(milliseconds, Longest)) + "m";
+}
+
+Task<std::unique_ptr<ByteStream>> dial_endpoint(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls) {
+    CO_TRY(auto stream, co_await connect_socket(loop, endpoint));
+    if (!tls) co_return std::move(stream);
+    CO_TRY(TlsConnection secured, co_await tls_connect(std::move(stream), tls, endpoint.host, {"h2"}));
+    co_return std::move(secured.stream);
 }
 
 class Http2GrpcStream final : public GrpcStream {
@@ -56,38 +61,35 @@ private:
 
 }  // namespace
 
-struct GrpcChannel::Impl {
-    Impl(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls, std::size_t largest)
-        : loop(loop), endpoint(std::move(endpoint)), tls(std::move(tls)), largest(largest) {}
+GrpcDial grpc_dial(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls) {
+    return [&loop, endpoint = std::move(endpoint), tls = std::move(tls)] { return dial_endpoint(loop, endpoint, tls); };
+}
 
-    Task<TlsConnection> dial() {
-        CO_TRY(auto stream, co_await connect_socket(loop, endpoint));
-        if (!tls) co_return TlsConnection{std::move(stream), "h2", std::nullopt};
-        co_return co_await tls_connect(std::move(stream), tls, endpoint.host, {"h2"});
-    }
+struct GrpcChannel::Impl {
+    Impl(EventLoop& loop, GrpcDial dial, GrpcChannelOptions options) : loop(loop), dial(std::move(dial)), options(std::move(options)) {}
 
     Task<std::shared_ptr<Http2Client>> connected() {
         CO_TRY(const auto permit, co_await dialing.acquire());
         if (connection && connection->has_room()) co_return connection;
         if (closed) co_return Error(Reason::Unavailable, "the channel was closed");
-        CO_TRY(auto dialed, co_await with_timeout(dial(), ConnectTime, "connect to gRPC server"));
+        CO_TRY(auto dialed, co_await with_timeout(dial(), options.connect_time, "connect to gRPC server"));
         if (closed) co_return Error(Reason::Unavailable, "the channel was closed");
-        connection = Http2Client::start(loop, std::move(dialed.stream));
+        connection = Http2Client::start(loop, std::move(dialed));
         co_return connection;
     }
 
     Task<std::unique_ptr<Http2GrpcStream>> open(std::string method, std::optional<Duration> deadline) {
-        Headers headers{{":method", "POST"},
-                        {":scheme", tls ? "https" : "http"},
-                        {":authority", endpoint.unix_path.empty() ? host_and_port(endpoint.host, endpoint.port) : "localhost"},
-                        {":path", std::move(method)},
-                        {"content-type", "application/grpc"},
-                        {"te", "trailers"},
+        Headers headers{{":method", "POST"},          {":scheme", options.scheme},          {":authority", options.authority},
+                        {":path", std::move(method)}, {"content-type", "application/grpc"}, {"te", "trailers"},
                         {"user-agent", "porthole"}};
         if (deadline) headers.add("grpc-timeout", timeout_text(*deadline));
-        CO_TRY(const auto client, co_await connected());
-        CO_TRY(auto request, client->open(headers, true));
-        co_return std::make_unique<Http2GrpcStream>(std::move(request), largest);
+        for (const auto& [name, value] : options.metadata.fields()) headers.add(name, value);
+        const auto client = co_await connected();
+        if (is_cancelled(client)) co_return client.error();
+        if (!client) co_return grpc_not_begun(client.error());
+        auto request = (*client)->open(headers, true);
+        if (!request) co_return grpc_not_begun(std::move(request).error());
+        co_return std::make_unique<Http2GrpcStream>(std::move(*request), options.largest);
     }
 
     /// A connection that the server is about to end may refuse a call, which is then made on the next one.
@@ -98,8 +100,9 @@ struct GrpcChannel::Impl {
             stream->end_sending();
             auto answer = co_await stream->next();
             if (!answer) {
-                if (!again && stream->request().was_refused()) continue;
-                co_return std::move(answer).error();
+                if (!stream->request().was_refused()) co_return std::move(answer).error();
+                if (again) co_return grpc_not_begun(std::move(answer).error());
+                continue;
             }
             if (!*answer) co_return Error(Reason::InternalError, "gRPC: status OK without a response");
             std::string first = std::move(**answer);
@@ -109,10 +112,9 @@ struct GrpcChannel::Impl {
         }
     }
 
-    AsioLoop& loop;
-    const Endpoint endpoint;
-    const std::shared_ptr<const TlsClientContext> tls;
-    const std::size_t largest;
+    EventLoop& loop;
+    const GrpcDial dial;
+    const GrpcChannelOptions options;
     std::shared_ptr<Http2Client> connection;
     Semaphore dialing{1};
     bool closed = false;
@@ -136,7 +138,14 @@ Task<std::unique_ptr<GrpcStream>> send_and_end(Task<std::unique_ptr<Http2GrpcStr
 }  // namespace
 
 GrpcChannel::GrpcChannel(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls, std::size_t largest)
-    : impl_(std::make_shared<Impl>(loop, std::move(endpoint), std::move(tls), largest)) {}
+    : GrpcChannel(loop, grpc_dial(loop, endpoint, tls),
+                  {.scheme = tls ? "https" : "http",
+                   .authority = endpoint.unix_path.empty() ? host_and_port(endpoint.host, endpoint.port) : "localhost",
+                   .metadata = {},
+                   .largest = largest}) {}
+
+GrpcChannel::GrpcChannel(EventLoop& loop, GrpcDial dial, GrpcChannelOptions options)
+    : impl_(std::make_shared<Impl>(loop, std::move(dial), std::move(options))) {}
 
 GrpcChannel::~GrpcChannel() {
     impl_->closed = true;

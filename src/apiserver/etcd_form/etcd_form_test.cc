@@ -1,0 +1,167 @@
+#include "apiserver/etcd_form/etcd_form.h"
+
+#include <gtest/gtest.h>
+
+#include "api/core_v1.h"
+#include "api/registry.h"
+#include "apiserver/encryption/encrypting_engine.h"
+#include "apiserver/etcd_form/etcd_keys.h"
+#include "apiserver/etcd_form/revision_gap.h"
+#include "apiserver/storage/keys.h"
+#include "schema/json/json.h"
+#include "schema/protobuf/protobuf.h"
+
+namespace porthole::apiserver {
+namespace {
+
+TEST(EtcdKeys, AreThoseOfUpstream) {
+    const std::pair<const char*, const char*> rows[] = {
+        {"/registry/core/pods/ns/a", "/pods/ns/a"},
+        {"/registry/core/nodes/a", "/minions/a"},
+        {"/registry/core/services/ns/a", "/services/specs/ns/a"},
+        {"/registry/core/endpoints/ns/a", "/services/endpoints/ns/a"},
+        {"/registry/core/replicationcontrollers/ns/a", "/controllers/ns/a"},
+        {"/registry/networking.k8s.io/ingresses/ns/a", "/ingress/ns/a"},
+        {"/registry/apps/deployments/ns/a", "/deployments/ns/a"},
+        {"/registry/coordination.k8s.io/leases/ns/a", "/leases/ns/a"},
+        {"/registry/apiextensions.k8s.io/customresourcedefinitions/a", "/apiextensions.k8s.io/customresourcedefinitions/a"},
+        {"/registry/apiregistration.k8s.io/apiservices/a", "/apiregistration.k8s.io/apiservices/a"},
+        {"/registry/example.com/widgets/ns/a", "/example.com/widgets/ns/a"},
+        {"/registry/example.com/pods/ns/a", "/example.com/pods/ns/a"},
+        {"/allocation/node-ports/30000", "/_porthole/allocation/node-ports/30000"},
+        {"/registry/ranges/serviceips", "/ranges/serviceips"},
+        {"/registry/services/other/a", "/services/other/a"},
+    };
+    for (const auto& [key, etcd_key] : rows) {
+        EXPECT_EQ(etcd_key_of(key), etcd_key);
+        EXPECT_EQ(key_of_etcd(etcd_key), key);
+    }
+    for (const char* nobodys : {"", "pods/a", "/_porthole", "/_porthole/registry/core/pods/a", "/core/pods/ns/a", "/apps/deployments/ns/a"})
+        EXPECT_EQ(key_of_etcd(nobodys), std::nullopt);
+}
+
+TEST(EtcdKeys, OfEveryKindLeadBack) {
+    for (const schema::Kind* kind : api::kinds()) {
+        if (!kind->is(schema::Kind::Resource)) continue;
+        const std::string key = object_key(*kind, "ns", "a");
+        EXPECT_EQ(key_of_etcd(etcd_key_of(key)), key);
+    }
+}
+
+TEST(RevisionGap, IsWhereTheMetadataHasItsResourceVersion) {
+    const struct {
+        const char* name;
+        std::string before, after;
+    } rows[] = {
+        {"ours", R"({"kind":"Pod","metadata":{"name":"a","resourceVersion":""},"spec":{}})",
+         R"({"kind":"Pod","metadata":{"name":"a","resourceVersion":"!"},"spec":{}})"},
+        {"some number", R"({"metadata":{"resourceVersion":"77","name":"a"}})", R"({"metadata":{"resourceVersion":"!","name":"a"}})"},
+        {"none", R"({"metadata":{"name":"a"}})", R"({"metadata":{"resourceVersion":"!","name":"a"}})"},
+        {"nothing else", R"({"metadata":{}})", R"({"metadata":{"resourceVersion":"!"}})"},
+        {"spaces", "{ \"spec\" : [1, {\"a\":2}] ,\n\"metadata\" : { \"resourceVersion\" : \"5\" } }\n",
+         "{ \"spec\" : [1, {\"a\":2}] ,\n\"metadata\" : { \"resourceVersion\" : \"!\" } }\n"},
+        {"one that is deeper", R"({"spec":{"metadata":{"resourceVersion":""}},"metadata":{"labels":{"resourceVersion":""}}})",
+         R"({"spec":{"metadata":{"resourceVersion":""}},"metadata":{"resourceVersion":"!","labels":{"resourceVersion":""}}})"},
+        {"quotes in strings", R"({"a":"\"metadata\":{\\","metadata":{"n":"}\"","resourceVersion":""}})",
+         R"({"a":"\"metadata\":{\\","metadata":{"n":"}\"","resourceVersion":"!"}})"},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        std::string text = row.before;
+        const auto gap = open_revision_gap(text);
+        ASSERT_TRUE(gap);
+        EXPECT_EQ(text.insert(*gap, "!"), row.after);
+    }
+}
+
+TEST(RevisionGap, IsNotInWhatIsNoObject) {
+    for (const char* text :
+         {"", "{", "ns/service", "[]", "{}", R"({"kind":"Pod"})", R"({"metadata":1})", R"({"metadata":{"resourceVersion":7}})",
+          R"({"metadata":{"resourceVersion":"7)", R"({"metadata)", R"({"a":"\)", R"({"a" "metadata":{}})"}) {
+        std::string changed = text;
+        EXPECT_EQ(open_revision_gap(changed), std::nullopt) << text;
+        EXPECT_EQ(changed, text);
+    }
+}
+
+struct EtcdFormTest : testing::Test {
+    std::shared_ptr<StorageEncryption> encryption =
+        std::make_shared<StorageEncryption>([](const EncryptionProvider&) { return std::shared_ptr<StorageCipher>(); });
+    std::shared_ptr<store::etcd::StoredForm> form = make_etcd_form(encryption);
+    const std::string secret = "/registry/core/secrets/ns/a", text = R"({"metadata":{"resourceVersion":""}})";
+
+    void use(const std::string& provider) {
+        const auto configuration = EncryptionConfiguration::parse(
+            "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n- resources: [secrets]\n  providers:\n" +
+            provider + "  - identity: {}\n");
+        ASSERT_TRUE(configuration) << configuration.error().message;
+        ASSERT_TRUE(encryption->use(*configuration));
+    }
+    static std::string key_named(const std::string& name) {
+        return "  - secretbox:\n      keys:\n      - name: " + name + "\n        secret: YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE=\n";
+    }
+};
+
+TEST_F(EtcdFormTest, WhatIsSealedIsEncryptedAndOpensAgain) {
+    use(key_named("k1"));
+    const auto stored = form->seal(secret, {text, 32});
+    ASSERT_TRUE(stored);
+    EXPECT_TRUE(stored->starts_with("k8s:enc:secretbox:v1:k1:")) << *stored;
+    const auto opened = form->open(secret, *stored);
+    EXPECT_EQ(opened.bytes, text);
+    EXPECT_EQ(opened.revision_at, 32u);
+    EXPECT_TRUE(form->is_slow(secret));
+    EXPECT_FALSE(form->is_stale(secret));
+    EXPECT_EQ(form->open(secret, text).bytes, text) << "what was not encrypted is read, too";
+    EXPECT_TRUE(form->is_stale(secret));
+}
+
+TEST_F(EtcdFormTest, OtherResourcesAreStoredAsTheyAre) {
+    use(key_named("k1"));
+    EXPECT_EQ(*form->seal("/registry/core/pods/ns/a", {text, 32}), text);
+    EXPECT_FALSE(form->is_slow("/registry/core/pods/ns/a"));
+    EXPECT_EQ(form->open("/allocation/node-ports/30000", "ns/service").revision_at, std::nullopt);
+}
+
+TEST_F(EtcdFormTest, WhatCannotBeDecryptedIsUnreadableUntilItIsWrittenAgain) {
+    use(key_named("k1"));
+    const auto opened = form->open(secret, "k8s:enc:secretbox:v1:lost:xxxxxxxx");
+    EXPECT_TRUE(is_unreadable(opened.bytes)) << opened.bytes;
+    EXPECT_EQ(encryption->unreadable().count, 1u);
+    EXPECT_EQ(encryption->unreadable().example, secret);
+    (void)form->open(secret, *form->seal(secret, {text, 32}));
+    EXPECT_EQ(encryption->unreadable().count, 0u);
+    (void)form->open(secret, "k8s:enc:secretbox:v1:lost:xxxxxxxx");
+    form->removed(secret);
+    EXPECT_EQ(encryption->unreadable().count, 0u);
+}
+
+TEST_F(EtcdFormTest, ProtobufOfUpstreamBecomesJson) {
+    const schema::Kind& pod = api::core::v1::Pod::kind();
+    const auto tree =
+        schema::parse_json(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"ns"},"spec":{"containers":[]}})");
+    const auto stored = schema::encode_enveloped(pod, *tree);
+    ASSERT_TRUE(stored);
+    auto opened = form->open("/registry/core/pods/ns/a", *stored);
+    ASSERT_TRUE(opened.revision_at) << opened.bytes;
+    const auto shown = schema::parse_json(opened.bytes.insert(*opened.revision_at, "7"));
+    ASSERT_TRUE(shown);
+    EXPECT_EQ(shown->string_at({"metadata", "resourceVersion"}), "7");
+    EXPECT_EQ(shown->string_at({"metadata", "name"}), "a");
+    EXPECT_EQ(shown->string_at({"kind"}), "Pod");
+}
+
+TEST_F(EtcdFormTest, ProtobufThatCannotBeReadIsUnreadable) {
+    const auto cut = form->open("/registry/core/pods/ns/a", std::string("k8s\0\n\x0b", 6));
+    EXPECT_TRUE(why_unreadable(cut.bytes).starts_with("it is stored as protobuf that cannot be read: ")) << cut.bytes;
+    const auto unknown = form->open("/registry/core/pods/ns/a", schema::seal_envelope("example.com/v1", "Widget", ""));
+    EXPECT_TRUE(is_unreadable(unknown.bytes));
+    const auto event = schema::parse_json(R"({"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"name":"a","namespace":"ns"}})");
+    const auto other = schema::encode_enveloped(*schema::Registry(api::kinds()).find_kind("events.k8s.io", "v1", "Event"), *event);
+    ASSERT_TRUE(other);
+    EXPECT_EQ(why_unreadable(form->open("/registry/core/events/ns/a", *other).bytes),
+              "it is stored in the version events.k8s.io/v1, which is not the one that is stored here");
+}
+
+}  // namespace
+}  // namespace porthole::apiserver

@@ -1,0 +1,26 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "apiserver/api_server.h"
+#include "apiserver/encryption/storage_encryption.h"
+#include "cmd/program/flags.h"
+#include "cmd/program/runtime_setup.h"
+
+namespace porthole::cmd {
+
+/// What the command line says about an etcd that keeps the cluster's state, with upstream's flags.
+struct EtcdFlags {
+    std::vector<std::string> servers;  ///< URLs; none: the store is embedded
+    std::string ca_file, certificate_file, key_file;
+    std::string prefix = "/registry";
+    std::string compaction_interval = "5m0s";
+};
+/// Yields the option that chooses an etcd.
+CLI::Option* add_etcd_flags(CLI::App& app, EtcdFlags& flags);
+
+/// Opens the store on that etcd. `world` outlives what it yields. Errors, each naming the flag: those of URLs and files.
+Result<apiserver::ApiServer::OpenStore> etcd_store_opener(RealWorld& world, const EtcdFlags& flags,
+                                                          std::shared_ptr<apiserver::StorageEncryption> encryption, Logger log);
+
+}  // namespace porthole::cmd

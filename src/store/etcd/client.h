@@ -1,0 +1,84 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/grpc/grpc.h"
+#include "runtime/event_loop.h"
+#include "store/etcd/messages.h"
+
+namespace porthole::store::etcd {
+
+/// One member of an etcd, by one of its client addresses.
+struct Member {
+    std::string name;  ///< "https://10.0.0.1:2379", for people
+    net::GrpcDial dial;
+    std::string scheme, authority;
+};
+
+/// The events of a watch, as etcd sends them. Destroying it ends the watch.
+class WatchStream {
+public:
+    explicit WatchStream(std::unique_ptr<net::GrpcStream> stream) : stream_(std::move(stream)) {}
+    /// Errors: Unavailable when it breaks off, InternalError for bytes that are not an answer.
+    Task<WatchResponse> next();
+
+private:
+    std::unique_ptr<net::GrpcStream> stream_;
+};
+
+/// Calls of one etcd, at whichever member answers: one at a time is asked, and when it does not answer the next. Lives on one loop.
+///
+/// What may be repeated is, for PatienceTime: a call that did certainly nothing, and one that may be done twice. Members without a leader
+/// refuse at once ("hasleader").
+/// Errors of all calls: ServiceUnavailable when nothing was done and no member takes the call; Timeout when it is unknown whether
+/// something was done; Unknown in etcd's words when its space is exceeded; NotFound for a lease; Expired for a compacted revision;
+/// RequestEntityTooLarge; else as etcd says.
+class Client {
+public:
+    static constexpr Duration PatienceTime = std::chrono::seconds(5);  ///< an election takes one to two
+    static constexpr Duration AttemptTime = std::chrono::seconds(4);   ///< of what can be repeated at another member
+
+    /// `loop` must outlive it. Requires: at least one member.
+    Client(EventLoop& loop, std::vector<Member> members);
+
+    /// At one revision, and at least as new as all that was acknowledged before.
+    Task<RangeResponse> range(RangeRequest request);
+    /// May be carried out twice.
+    Task<TxnResponse> txn(TxnRequest request);
+    /// Not repeated after a failure that leaves open whether it was carried out, or will be; `limit` is for one attempt.
+    Task<TxnResponse> txn_once(TxnRequest request, Duration limit);
+    Task<CompactionResponse> compact(CompactionRequest request);
+    /// Repeated, it leaves leases behind that end by themselves.
+    Task<LeaseGrantResponse> grant_lease(LeaseGrantRequest request);
+    Task<LeaseRevokeResponse> revoke_lease(LeaseRevokeRequest request);
+    Task<LeaseKeepAliveResponse> keep_lease_alive(LeaseKeepAliveRequest request);
+    /// Of the member that is asked at present.
+    Task<StatusResponse> status();
+    /// At the member that is asked at present; not repeated.
+    Task<std::unique_ptr<WatchStream>> watch(WatchCreateRequest request);
+
+    /// Asks the next member from now on.
+    void move_on();
+    const std::string& member_name() const { return connections_[current_].name; }
+    /// Ends connections; calls in progress fail.
+    Task<> close();
+
+private:
+    struct Connection {
+        std::string name;
+        std::unique_ptr<net::GrpcChannel> channel;
+        std::string problem;  ///< why its last call failed
+    };
+    enum class Effect { None, Repeatable, Once };
+    Task<std::string> call(std::string method, std::string request, Effect effect, Duration limit);
+    template <class Response, class Request>
+    Task<Response> call_for(std::string method, Request request, Effect effect, Duration limit = AttemptTime);
+    Error no_member(bool uncertain) const;
+
+    EventLoop& loop_;
+    std::vector<Connection> connections_;
+    std::size_t current_ = 0;
+};
+
+}  // namespace porthole::store::etcd

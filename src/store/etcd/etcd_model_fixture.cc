@@ -1,0 +1,375 @@
+#include "store/etcd/etcd_model_fixture.h"
+
+#include <algorithm>
+
+#include "base/result.h"
+#include "net/memory_stream.h"
+
+namespace porthole::store::etcd {
+namespace {
+
+using net::GrpcStatus;
+
+Error no_leader() { return net::error_of_grpc(GrpcStatus::Unavailable, "etcdserver: no leader"); }
+
+/// A connection that others can break.
+class SharedStream final : public net::ByteStream {
+public:
+    explicit SharedStream(std::shared_ptr<net::ByteStream> stream) : stream_(std::move(stream)) {}
+    ~SharedStream() override { stream_->close(); }
+    Task<std::size_t> read(std::span<char> buffer) override { return stream_->read(buffer); }
+    Task<> write(std::string_view bytes) override { return stream_->write(bytes); }
+    Task<> end_writing() override { return stream_->end_writing(); }
+    void close() override { stream_->close(); }
+
+private:
+    std::shared_ptr<net::ByteStream> stream_;
+};
+
+bool in_range(const std::string& key, const std::string& from, const std::string& end) {
+    return end.empty() ? key == from : key >= from && key < end;
+}
+
+}  // namespace
+
+struct EtcdModel::Server {
+    bool running = true, has_leader = true;
+    net::GrpcHandler handler;
+    std::vector<std::weak_ptr<net::ByteStream>> connections;
+
+    void cut() {
+        for (const auto& connection : connections)
+            if (const auto stream = connection.lock()) stream->close();
+        connections.clear();
+    }
+};
+
+EtcdModel::EtcdModel(EventLoop& loop, std::size_t members, std::int64_t first_revision)
+    : loop_(loop), revision_(first_revision), scope_(loop) {
+    states_[revision_];
+    for (std::size_t i = 0; i < members; ++i) {
+        servers_.push_back(std::make_unique<Server>());
+        add_methods(*servers_.back());
+    }
+}
+
+EtcdModel::~EtcdModel() = default;
+
+Task<> EtcdModel::close() {
+    for (const auto& server : servers_) server->cut();
+    for (const auto& [id, timer] : lease_timers_) loop_.cancel_timer(timer);
+    return scope_.close();
+}
+
+void EtcdModel::add_methods(Server& server) {
+    net::GrpcHandler& handler = server.handler;
+    handler.add("/etcdserverpb.KV/Range", [this, &server](std::string request) { return range(server, std::move(request)); });
+    handler.add("/etcdserverpb.KV/Txn", [this, &server](std::string request) { return txn(server, std::move(request)); });
+    handler.add("/etcdserverpb.KV/Compact", [this](std::string request) { return compact_call(std::move(request)); });
+    handler.add("/etcdserverpb.Maintenance/Status", [this](std::string) { return status(); });
+    handler.add("/etcdserverpb.Lease/LeaseGrant", [this](std::string request) { return grant_lease(std::move(request)); });
+    handler.add("/etcdserverpb.Lease/LeaseRevoke", [this](std::string request) { return revoke_lease(std::move(request)); });
+    handler.add_streaming("/etcdserverpb.Lease/LeaseKeepAlive",
+                          [this](std::string request, net::GrpcWriter& writer) { return keep_alive(std::move(request), writer); });
+    handler.add_streaming("/etcdserverpb.Watch/Watch",
+                          [this](std::string request, net::GrpcWriter& writer) { return watch(std::move(request), writer); });
+}
+
+std::vector<Member> EtcdModel::members() {
+    std::vector<Member> members;
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+        const std::string name = "m" + std::to_string(i + 1);
+        members.push_back({.name = name, .dial = [this, i] { return dial(i); }, .scheme = "http", .authority = name});
+    }
+    return members;
+}
+
+Task<std::unique_ptr<net::ByteStream>> EtcdModel::dial(std::size_t member) {
+    Server& server = *servers_[member];
+    if (!server.running) co_return Error(Reason::Unavailable, "connection refused");
+    auto [ours, theirs] = net::make_memory_stream_pair();
+    const std::shared_ptr<net::ByteStream> shared(std::move(ours));
+    server.connections.push_back(shared);
+    scope_.spawn(net::serve_connection(loop_, std::make_unique<SharedStream>(shared), {}, nullptr, server.handler, limits_));
+    co_return std::move(theirs);
+}
+
+// State
+
+void EtcdModel::change(const std::string& key, const std::string* value, std::int64_t lease, std::int64_t revision) {
+    const auto found = keys_.find(key);
+    KeyValue next{.key = key, .mod_revision = revision};
+    if (value) {
+        next.value = *value;
+        next.lease = lease;
+        next.create_revision = found == keys_.end() ? revision : found->second->create_revision;
+        next.version = found == keys_.end() ? 1 : found->second->version + 1;
+        keys_[key] = std::make_shared<const KeyValue>(next);
+    } else {
+        keys_.erase(key);
+    }
+    log_.push_back({.type = value ? WatchEvent::Type::Put : WatchEvent::Type::Delete, .kv = std::move(next)});
+}
+
+std::int64_t EtcdModel::remove_range(const DeleteRangeRequest& request, std::int64_t revision) {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : keys_)
+        if (in_range(key, request.key, request.range_end)) keys.push_back(key);
+    for (const std::string& key : keys) change(key, nullptr, 0, revision);
+    return static_cast<std::int64_t>(keys.size());
+}
+
+void EtcdModel::finish_revision() {
+    states_[++revision_] = keys_;
+    changed_.wake_all({});
+}
+
+void EtcdModel::put(const std::string& key, std::string value) { put_all({{key, std::move(value)}}); }
+
+void EtcdModel::put_all(const std::map<std::string, std::string>& values) {
+    for (const auto& [key, value] : values) change(key, &value, 0, revision_ + 1);
+    finish_revision();
+}
+
+void EtcdModel::remove(const std::string& key) {
+    change(key, nullptr, 0, revision_ + 1);
+    finish_revision();
+}
+
+std::string EtcdModel::value(const std::string& key) const {
+    const auto found = keys_.find(key);
+    return found == keys_.end() ? "" : found->second->value;
+}
+
+void EtcdModel::compact(std::int64_t revision) {
+    compacted_ = revision;
+    states_.erase(states_.begin(), states_.lower_bound(revision));
+    std::erase_if(log_, [&](const WatchEvent& event) { return event.kv.mod_revision <= revision; });
+}
+
+void EtcdModel::restore(std::int64_t revision) {
+    for (const auto& server : servers_) server->cut();
+    keys_ = states_.at(revision);
+    states_.erase(states_.upper_bound(revision), states_.end());
+    std::erase_if(log_, [&](const WatchEvent& event) { return event.kv.mod_revision > revision; });
+    revision_ = revision;
+    ++cluster_id_;
+}
+
+// Faults
+
+void EtcdModel::stop(std::size_t member) {
+    servers_[member]->running = false;
+    servers_[member]->cut();
+}
+
+void EtcdModel::start(std::size_t member) { servers_[member]->running = true; }
+void EtcdModel::lose_leader(std::size_t member, bool lost) { servers_[member]->has_leader = !lost; }
+
+void EtcdModel::cut() {
+    for (const auto& server : servers_) server->cut();
+}
+
+void EtcdModel::hold_watches(bool held) {
+    held_ = held;
+    changed_.wake_all({});
+}
+
+void EtcdModel::send_progress() {
+    ++progress_;
+    changed_.wake_all({});
+}
+
+// Calls
+
+Result<RangeResponse> EtcdModel::read(const RangeRequest& request) const {
+    const std::int64_t revision = request.revision == 0 ? revision_ : request.revision;
+    if (revision < compacted_) return net::error_of_grpc(GrpcStatus::OutOfRange, "etcdserver: mvcc: required revision has been compacted");
+    const Keys& keys = request.revision == 0 ? keys_ : states_.at(revision);
+    RangeResponse response{.header = header()};
+    for (const auto& [key, stored] : keys) {
+        if (!in_range(key, request.key, request.range_end)) continue;
+        ++response.count;
+        if (request.limit > 0 && static_cast<std::int64_t>(response.kvs.size()) == request.limit) {
+            response.more = true;
+            continue;
+        }
+        response.kvs.push_back(*stored);
+        if (request.keys_only) response.kvs.back().value.clear();
+    }
+    return response;
+}
+
+Task<std::string> EtcdModel::range(const Server& server, std::string request) {
+    ++ranges;
+    if (!server.has_leader) co_return no_leader();
+    CO_TRY(const auto asked, decode<RangeRequest>(request));
+    CO_TRY(const auto response, read(asked));
+    // What a client says that has been sent more than it takes.
+    if (most_keys_ > 0 && static_cast<std::int64_t>(response.kvs.size()) > most_keys_)
+        co_return net::error_of_grpc(GrpcStatus::ResourceExhausted, "gRPC: message of 100000000 bytes is too large");
+    co_return encode(response);
+}
+
+bool EtcdModel::holds(const Compare& compare) const {
+    const auto found = keys_.find(compare.key);
+    std::int64_t is = 0, wanted = 0;
+    if (compare.target == Compare::Target::Mod) {
+        wanted = compare.mod_revision.value_or(0);
+        if (found != keys_.end()) is = found->second->mod_revision;
+    } else {
+        CHECK(compare.target == Compare::Target::Version);
+        wanted = compare.version.value_or(0);
+        if (found != keys_.end()) is = found->second->version;
+    }
+    switch (compare.result) {
+        case Compare::Result::Equal:
+            return is == wanted;
+        case Compare::Result::Greater:
+            return is > wanted;
+        case Compare::Result::Less:
+            return is < wanted;
+        case Compare::Result::NotEqual:
+            return is != wanted;
+    }
+    return false;
+}
+
+Result<void> EtcdModel::check_txn(const TxnRequest& request) const {
+    for (const RequestOp& op : request.success) {
+        if (!op.request_put) continue;
+        if (space_exceeded_) return net::error_of_grpc(GrpcStatus::ResourceExhausted, "etcdserver: mvcc: database space exceeded");
+        if (op.request_put->lease != 0 && !leases_.contains(op.request_put->lease))
+            return net::error_of_grpc(GrpcStatus::NotFound, "etcdserver: requested lease not found");
+    }
+    return {};
+}
+
+Result<std::string> EtcdModel::carry_out(const std::string& bytes) {
+    TRY(const auto request, decode<TxnRequest>(bytes));
+    TRY_VOID(check_txn(request));
+    TxnResponse response;
+    response.succeeded = std::ranges::all_of(request.compare, [&](const Compare& compare) { return holds(compare); });
+    const std::size_t before = log_.size();
+    for (const RequestOp& op : response.succeeded ? request.success : request.failure) {
+        ResponseOp& done = response.responses.emplace_back();
+        if (op.request_range) {
+            TRY(done.response_range, read(*op.request_range));
+        } else if (op.request_put) {
+            change(op.request_put->key, &op.request_put->value, op.request_put->lease, revision_ + 1);
+        } else {
+            done.response_delete_range = DeleteRangeResponse{.deleted = remove_range(*op.request_delete_range, revision_ + 1)};
+        }
+    }
+    if (log_.size() > before) finish_revision();
+    response.header = header();
+    return encode(response);
+}
+
+void EtcdModel::carry_out_late() { CHECK(carry_out(late_).has_value()); }
+
+Task<std::string> EtcdModel::txn(const Server& server, std::string bytes) {
+    ++txns;
+    if (!server.has_leader) co_return no_leader();
+    const Break breaks = std::exchange(break_, Break::None);
+    if (breaks == Break::Late) late_ = bytes;
+    if (breaks == Break::None || breaks == Break::After) {
+        auto answer = carry_out(bytes);
+        if (breaks == Break::After) cut();
+        co_return answer;
+    }
+    cut();
+    co_return no_leader();  // which nobody gets
+}
+
+Task<std::string> EtcdModel::compact_call(std::string bytes) {
+    ++compactions;
+    CO_TRY(const auto request, decode<CompactionRequest>(bytes));
+    compact(request.revision);
+    co_return encode(CompactionResponse{.header = header()});
+}
+
+Task<std::string> EtcdModel::status() {
+    StatusResponse response{.header = header(), .version = "3.4.0", .db_size = 4096, .leader = 1};
+    if (space_exceeded_) response.errors.push_back("memberID:1 alarm:NOSPACE ");
+    co_return encode(response);
+}
+
+// Leases
+
+void EtcdModel::end_lease(std::int64_t id) {
+    leases_.erase(id);
+    if (const auto timer = lease_timers_.extract(id)) loop_.cancel_timer(timer.mapped());
+    const Keys keys = keys_;
+    bool any = false;
+    for (const auto& [key, stored] : keys) {
+        if (stored->lease != id) continue;
+        change(key, nullptr, 0, revision_ + 1);
+        any = true;
+    }
+    if (any) finish_revision();
+}
+
+Task<std::string> EtcdModel::grant_lease(std::string bytes) {
+    CO_TRY(const auto request, decode<LeaseGrantRequest>(bytes));
+    const std::int64_t id = ++last_lease_;
+    leases_[id] = request.ttl;
+    lease_timers_[id] = loop_.call_after(std::chrono::seconds(request.ttl), [this, id] { end_lease(id); });
+    co_return encode(LeaseGrantResponse{.id = id, .ttl = request.ttl});
+}
+
+Task<std::string> EtcdModel::revoke_lease(std::string bytes) {
+    CO_TRY(const auto request, decode<LeaseRevokeRequest>(bytes));
+    if (!leases_.contains(request.id)) co_return net::error_of_grpc(GrpcStatus::NotFound, "etcdserver: requested lease not found");
+    end_lease(request.id);
+    co_return encode(LeaseRevokeResponse{.header = header()});
+}
+
+Task<> EtcdModel::keep_alive(std::string bytes, net::GrpcWriter& writer) {
+    CO_TRY(const auto request, decode<LeaseKeepAliveRequest>(bytes));
+    const auto found = leases_.find(request.id);
+    if (found == leases_.end()) co_return co_await writer.write(encode(LeaseKeepAliveResponse{.id = request.id}));
+    loop_.cancel_timer(lease_timers_[request.id]);
+    lease_timers_[request.id] = loop_.call_after(std::chrono::seconds(found->second), [this, id = request.id] { end_lease(id); });
+    co_return co_await writer.write(encode(LeaseKeepAliveResponse{.id = request.id, .ttl = found->second}));
+}
+
+// Watches
+
+Task<> EtcdModel::send(const std::vector<WatchEvent>& events, net::GrpcWriter& writer) {
+    for (std::size_t sent = 0; sent < events.size(); sent += most_events_) {
+        const std::size_t end = std::min(events.size(), sent + most_events_);
+        WatchResponse response{.header = header(), .fragment = end < events.size()};
+        response.events.assign(events.begin() + static_cast<std::ptrdiff_t>(sent), events.begin() + static_cast<std::ptrdiff_t>(end));
+        CO_TRY_VOID(co_await writer.write(encode(response)));
+    }
+    co_return {};
+}
+
+Task<> EtcdModel::watch(std::string bytes, net::GrpcWriter& writer) {
+    ++watches;
+    CO_TRY(const auto request, decode<WatchRequest>(bytes));
+    const WatchCreateRequest wanted = request.create_request.value_or(WatchCreateRequest());
+    CO_TRY_VOID(co_await writer.write(encode(WatchResponse{.header = header(), .created = true})));
+    std::int64_t next = wanted.start_revision;
+    if (next <= compacted_) {
+        const std::string reason = "etcdserver: mvcc: required revision has been compacted";
+        co_return co_await writer.write(
+            encode(WatchResponse{.header = header(), .canceled = true, .compact_revision = compacted_, .cancel_reason = reason}));
+    }
+    for (std::size_t progress = progress_;;) {
+        std::vector<WatchEvent> events;
+        for (const WatchEvent& event : log_)
+            if (!held_ && event.kv.mod_revision >= next && in_range(event.kv.key, wanted.key, wanted.range_end)) events.push_back(event);
+        if (!events.empty()) {
+            next = events.back().kv.mod_revision + 1;
+            CO_TRY_VOID(co_await send(events, writer));
+        } else if (!held_ && std::exchange(progress, progress_) != progress_) {
+            CO_TRY_VOID(co_await writer.write(encode(WatchResponse{.header = header()})));
+        } else {
+            CO_TRY_VOID(co_await changed_.wait());
+        }
+    }
+}
+
+}  // namespace porthole::store::etcd

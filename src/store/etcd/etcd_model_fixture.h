@@ -1,0 +1,110 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "net/http/http_connection.h"
+#include "runtime/scope.h"
+#include "store/etcd/client.h"
+
+namespace porthole::store::etcd {
+
+/// An etcd of several members in one process, over our own gRPC server and connections in memory, for tests in simulated time: one state,
+/// since what raft does is not the subject, with the faults that a client of a real one meets. Close it before its loop ends.
+class EtcdModel {
+public:
+    EtcdModel(EventLoop& loop, std::size_t members, std::int64_t first_revision);
+    ~EtcdModel();
+    std::vector<Member> members();
+    Task<> close();
+
+    // Other writers and operators.
+    void put(const std::string& key, std::string value);
+    void remove(const std::string& key);
+    /// All of them at one revision.
+    void put_all(const std::map<std::string, std::string>& values);
+    void compact(std::int64_t revision);
+    /// As if restored from a backup of the state at `revision`, on another cluster.
+    void restore(std::int64_t revision);
+    void send_progress();
+
+    std::int64_t revision() const { return revision_; }
+    std::int64_t compacted() const { return compacted_; }
+    /// "" when absent.
+    std::string value(const std::string& key) const;
+    std::size_t key_count() const { return keys_.size(); }
+    std::size_t lease_count() const { return leases_.size(); }
+
+    // Faults.
+    /// As kill -9: connections break, and none can be made.
+    void stop(std::size_t member);
+    void start(std::size_t member);
+    /// Connections break; new ones can be made.
+    void cut();
+    /// The member has lost its leader.
+    void lose_leader(std::size_t member, bool lost = true);
+    void exceed_space(bool exceeded) { space_exceeded_ = exceeded; }
+    /// The connection breaks when the next Txn has come: before it is carried out, or after. Late: it is carried out when the test says so.
+    enum class Break { None, Before, After, Late };
+    void carry_out_late();
+    void break_next_txn(Break when) { break_ = when; }
+    /// Nothing is sent to watches meanwhile.
+    void hold_watches(bool held);
+    /// Messages of watches have at most so many events.
+    void fragment_at(std::size_t events) { most_events_ = events; }
+    /// Answers of a Range with more keys are larger than a client takes.
+    void limit_pages(std::int64_t keys) { most_keys_ = keys; }
+
+    // What was asked.
+    std::size_t ranges = 0, txns = 0, watches = 0, compactions = 0;
+
+private:
+    struct Server;
+    using KeyValuePtr = std::shared_ptr<const KeyValue>;
+    using Keys = std::map<std::string, KeyValuePtr>;
+
+    Task<std::unique_ptr<net::ByteStream>> dial(std::size_t member);
+    void add_methods(Server& server);
+    Task<std::string> range(const Server& server, std::string request);
+    Task<std::string> txn(const Server& server, std::string request);
+    Task<std::string> compact_call(std::string request);
+    Task<std::string> status();
+    Task<std::string> grant_lease(std::string request);
+    Task<std::string> revoke_lease(std::string request);
+    Task<> keep_alive(std::string request, net::GrpcWriter& writer);
+    Task<> watch(std::string request, net::GrpcWriter& writer);
+    Task<> send(const std::vector<WatchEvent>& events, net::GrpcWriter& writer);
+
+    ResponseHeader header() const { return {.cluster_id = cluster_id_, .member_id = 1, .revision = revision_}; }
+    Result<RangeResponse> read(const RangeRequest& request) const;
+    bool holds(const Compare& compare) const;
+    Result<void> check_txn(const TxnRequest& request) const;
+    Result<std::string> carry_out(const std::string& bytes);
+    void change(const std::string& key, const std::string* value, std::int64_t lease, std::int64_t revision);
+    std::int64_t remove_range(const DeleteRangeRequest& request, std::int64_t revision);
+    void finish_revision();
+    void end_lease(std::int64_t id);
+
+    EventLoop& loop_;
+    std::uint64_t cluster_id_ = 77;
+    std::int64_t revision_, compacted_ = 0;
+    Keys keys_;
+    std::map<std::int64_t, Keys> states_;
+    std::vector<WatchEvent> log_;
+    std::map<std::int64_t, std::int64_t> leases_;  // time to live in seconds, by id
+    std::map<std::int64_t, TimerId> lease_timers_;
+    std::int64_t last_lease_ = 1000;
+    std::size_t progress_ = 0, most_events_ = 1000;
+    std::int64_t most_keys_ = 0;
+    bool held_ = false, space_exceeded_ = false;
+    Break break_ = Break::None;
+    std::string late_;
+    WaitList<void> changed_;
+    net::HttpLimits limits_;
+    std::vector<std::unique_ptr<Server>> servers_;
+    Scope scope_;
+};
+
+}  // namespace porthole::store::etcd

@@ -1,0 +1,379 @@
+#include "store/etcd/etcd_store.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/result.h"
+#include "runtime/scope.h"
+#include "store/etcd/compactor.h"
+#include "store/etcd/fence.h"
+#include "store/etcd/reflector.h"
+#include "store/guard_check.h"
+#include "store/history_limits.h"
+
+namespace porthole::store::etcd {
+namespace {
+
+/// Transactions on their way at a time; more wait for their turn.
+constexpr std::size_t MostInFlight = 256;
+/// How long a revision that etcd has acknowledged may take to arrive before the watch is begun anew, and how long in all.
+constexpr Duration ArrivalTime = std::chrono::seconds(5), LongestArrival = std::chrono::seconds(15);
+/// How long a Txn may take that can be sent again to another member, and one that cannot: etcd itself answers after seven seconds.
+constexpr Duration FirstAttemptTime = std::chrono::milliseconds(2500), LastAttemptTime = std::chrono::seconds(8);
+constexpr std::size_t CompactionSlice = 4096;
+
+const std::string& key_of(const Operation& operation) {
+    return std::visit([](const auto& one) -> const std::string& { return one.key; }, operation);
+}
+
+/// Whether the transaction refuses itself once it has been carried out, so that it may be sent twice.
+bool is_repeatable(const Transaction& transaction) {
+    return std::ranges::any_of(transaction.guards, [&](const Guard& guard) {
+        return std::ranges::any_of(transaction.operations, [&](const Operation& operation) {
+            if (key_of(operation) != guard.key) return false;
+            return guard.kind == Guard::Kind::Unchanged || std::holds_alternative<Put>(operation) == (guard.kind == Guard::Kind::Absent);
+        });
+    });
+}
+
+/// Of a transaction that was sent more than once, or cannot be sent again.
+Error unknown_outcome(const Error& error) {
+    return Error(Reason::Timeout,
+                 "etcd has not answered at first, and whether the request was carried out is unknown (" + error.message + ")");
+}
+
+class EtcdStore final : public Store {
+public:
+    EtcdStore(Seams seams, std::vector<Member> members, std::shared_ptr<StoredForm> form, AttributesOf attributes_of,
+              EtcdStoreOptions options);
+
+    Task<> load() { return reflector_.load(); }
+    void start();
+
+    Usage usage() const override { return {history_.live_bytes(), history_.superseded_bytes(), 0, space_exceeded_}; }
+    void enforce_quota(bool) override {}
+    bool is_stale(std::string_view key) const override { return form_->is_stale(key); }
+    std::string why_behind() const override { return reflector_.why_behind(); }
+    Task<Committed> commit(Transaction transaction) override;
+    Task<LeaseId> grant_lease(Duration ttl) override;
+    Task<> keep_alive(LeaseId lease) override;
+    /// The records go a moment later.
+    Task<> revoke_lease(LeaseId lease) override;
+    /// Of what is in memory.
+    Task<> compact(Revision revision) override;
+    Task<> close() override;
+    /// Says in the log what etcd this is, and which alarms it has raised.
+    Task<> introduce();
+    /// Instead of start() and close(), where load() has failed.
+    Task<> abandon() { return client_.close(); }
+
+private:
+    Task<> write_for(Transaction transaction, std::shared_ptr<Promise<Committed>> result);
+    Task<Committed> write(Transaction transaction);
+    Task<Committed> send(const Transaction& transaction, TxnRequest request, Revision sent_after);
+    /// With the fence first among the comparisons, and among the questions of the failure.
+    Task<TxnRequest> request_of(const Transaction& transaction);
+    Task<std::string> seal(const Put& put);
+    Compare compare_of(const Guard& guard) const;
+    void note_refusal(const Error& error);
+
+    Task<Committed> refusal(const Transaction& transaction, const TxnResponse& response, Revision sent_after, bool tried_before);
+    Task<> until_visible(std::string key, KeyState state, Revision asked);
+    Task<Committed> arrival(const Transaction& transaction, const TxnResponse& response);
+    Result<Committed> committed_at(const Transaction& transaction, const TxnResponse& response, Revision revision) const;
+
+    Task<> compact_in_time();
+    Task<> compact_to(Revision target);
+
+    WorkerPool& pool_;
+    Logger log_;
+    const std::shared_ptr<StoredForm> form_;
+    const EtcdStoreOptions options_;
+    History& history_ = visible_->history;
+    HistoryLimits limits_;
+    Client client_;
+    Reflector reflector_;
+    Fence fence_;
+    Compactor compactor_;
+    Semaphore in_flight_{MostInFlight};
+    std::multiset<Revision> sent_after_;  ///< what was visible when each transaction on its way was sent: later history is kept for it
+    porthole::Event history_full_;
+    bool space_exceeded_ = false;
+    Scope scope_;
+};
+
+EtcdStore::EtcdStore(Seams seams, std::vector<Member> members, std::shared_ptr<StoredForm> form, AttributesOf attributes_of,
+                     EtcdStoreOptions options)
+    : Store(seams.loop, std::move(attributes_of)),
+      pool_(seams.pool),
+      log_(seams.log),
+      form_(std::move(form)),
+      options_(std::move(options)),
+      limits_(options_.history),
+      client_(seams.loop, std::move(members)),
+      reflector_({seams.loop, seams.pool, seams.log, client_, *form_, *visible_}, options_.prefix,
+                 [this] {
+                     if (limits_.exceeded(history_)) history_full_.set();
+                 }),
+      fence_(client_, reflector_.etcd_key("/fence")),
+      compactor_(seams.loop, client_, options_.compact_every, seams.log),
+      scope_(seams.loop) {}
+
+void EtcdStore::start() {
+    open_ = true;
+    limits_.mark(loop_.now(), history_.revision());
+    scope_.spawn(reflector_.run());
+    scope_.spawn(compact_in_time());
+    if (options_.compact_every > Duration::zero()) scope_.spawn(compactor_.run());
+}
+
+Task<> EtcdStore::introduce() {
+    const auto status = co_await client_.status();
+    if (is_cancelled(status)) co_return status.error();
+    if (!status) co_return {};  // the next call tells
+    log_.info("the state is in etcd", {{"member", client_.member_name()},
+                                       {"version", status->version},
+                                       {"bytes", status->db_size},
+                                       {"revision", to_string(history_.revision())}});
+    for (const std::string& alarm : status->errors) log_.error("etcd has raised an alarm", {{"alarm", alarm}});
+    co_return {};
+}
+
+Task<> EtcdStore::close() {
+    visible_->close();
+    reflector_.close();
+    history_full_.set();
+    CO_TRY_VOID(co_await scope_.close());
+    CO_TRY_VOID(co_await client_.close());
+    open_ = false;
+    co_return {};
+}
+
+// Writing
+
+Task<Committed> EtcdStore::commit(Transaction transaction) {
+    if (visible_->closing) co_return closing_error();
+    for (const Operation& operation : transaction.operations)
+        if (const Put* put = std::get_if<Put>(&operation)) CO_TRY_VOID(form_->check_writable(put->key));
+    const auto result = std::make_shared<Promise<Committed>>();
+    scope_.spawn(write_for(std::move(transaction), result));  // of its own, so that it goes on without the caller
+    co_return co_await result->wait();
+}
+
+Task<> EtcdStore::write_for(Transaction transaction, std::shared_ptr<Promise<Committed>> result) {
+    Result<Committed> written = co_await write(std::move(transaction));
+    if (is_cancelled(written)) written = closing_error();
+    result->set(std::move(written));
+    co_return {};
+}
+
+Task<Committed> EtcdStore::write(Transaction transaction) {
+    CO_TRY(const Semaphore::Permit permit, co_await in_flight_.acquire());
+    CO_TRY(TxnRequest request, co_await request_of(transaction));
+    const auto sent_after = sent_after_.insert(history_.revision());
+    Result<Committed> result = co_await send(transaction, std::move(request), *sent_after);
+    sent_after_.erase(sent_after);
+    co_return result;
+}
+
+Task<Committed> EtcdStore::send(const Transaction& transaction, TxnRequest request, Revision sent_after) {
+    const MonotonicTime until = loop_.now() + Client::PatienceTime;
+    const bool repeatable = is_repeatable(transaction);
+    for (bool tried_before = false;;) {
+        const std::int64_t fence = fence_.revision();
+        request.compare.front() = fence_.compare(fence);
+        const auto response = co_await client_.txn_once(request, repeatable && !tried_before ? FirstAttemptTime : LastAttemptTime);
+        if (is_cancelled(response)) co_return response.error();
+        if (!response) {
+            const bool uncertain = response.error().reason == Reason::Timeout;
+            if (!uncertain) note_refusal(response.error());
+            if (!uncertain && !tried_before) co_return response.error();
+            if (!uncertain || !repeatable || loop_.now() >= until) co_return unknown_outcome(response.error());
+            tried_before = true;
+            const auto raised = co_await fence_.raise(fence);
+            if (is_cancelled(raised)) co_return raised.error();
+            if (!raised) co_return unknown_outcome(raised.error());
+        } else if (response->succeeded) {
+            co_return co_await arrival(transaction, *response);
+        } else if (response->responses.size() <= transaction.guards.size()) {
+            co_return Error(Reason::InternalError, "etcd has refused a transaction without a reason");
+        } else if (Fence::revision_of(response->responses.front()) == fence) {
+            co_return co_await refusal(transaction, *response, sent_after, tried_before);
+        } else {
+            fence_.learn(Fence::revision_of(response->responses.front()));  // another server has raised it
+        }
+    }
+}
+
+void EtcdStore::note_refusal(const Error& error) {
+    if (error.reason == Reason::NotFound) forget_shared_leases();  // the only thing that a Txn can miss
+    if (error.reason != Reason::Unknown) return;
+    if (!std::exchange(space_exceeded_, true)) log_.error("etcd refuses what creates or updates", {{"error", error.message}});
+}
+
+Compare EtcdStore::compare_of(const Guard& guard) const {
+    Compare compare{.target = Compare::Target::Mod, .key = reflector_.etcd_key(guard.key), .mod_revision = 0};
+    if (guard.kind == Guard::Kind::Present) compare.result = Compare::Result::Greater;
+    if (guard.kind == Guard::Kind::Unchanged) compare.mod_revision = static_cast<std::int64_t>(guard.modified.value);
+    return compare;
+}
+
+Task<std::string> EtcdStore::seal(const Put& put) {
+    const auto work = [&] { return form_->seal(put.key, {put.value, put.revision_at}); };
+    if (!form_->is_slow(put.key)) co_return work();
+    co_return co_await run_blocking<std::string>(pool_, work);
+}
+
+Task<TxnRequest> EtcdStore::request_of(const Transaction& transaction) {
+    TxnRequest request{.compare = {fence_.compare(0)}, .failure = {fence_.question()}};
+    for (const Guard& guard : transaction.guards) {
+        request.compare.push_back(compare_of(guard));
+        request.failure.push_back({.request_range = RangeRequest{.key = request.compare.back().key, .keys_only = true}});
+    }
+    for (const Operation& operation : transaction.operations) {
+        RequestOp& op = request.success.emplace_back();
+        if (const Put* put = std::get_if<Put>(&operation)) {
+            CO_TRY(std::string sealed, co_await seal(*put));
+            op.request_put = PutRequest{
+                .key = reflector_.etcd_key(put->key), .value = std::move(sealed), .lease = static_cast<std::int64_t>(put->lease.value)};
+        } else {
+            op.request_delete_range = DeleteRangeRequest{.key = reflector_.etcd_key(std::get<Delete>(operation).key)};
+        }
+    }
+    co_return request;
+}
+
+// What came of it
+
+Task<> EtcdStore::until_visible(std::string key, KeyState state, Revision asked) {
+    for (;;) {
+        const RecordPtr record = history_.get(key);
+        const Revision needed = state.exists ? state.modified : asked;
+        if (history_.revision() >= needed || (!state.exists && !record)) co_return {};
+        if (visible_->closing) co_return closing_error();
+        CO_TRY_VOID(co_await visible_->revision_waiters.wait());
+    }
+}
+
+Task<Committed> EtcdStore::refusal(const Transaction& transaction, const TxnResponse& response, Revision sent_after, bool tried_before) {
+    const Revision asked(static_cast<std::uint64_t>(response.header.revision));
+    for (std::size_t i = 0; i < transaction.guards.size(); ++i) {
+        const auto& found = response.responses[i + 1].response_range;
+        KeyState state;
+        if (found && !found->kvs.empty())
+            state = {.exists = true, .modified = Revision(static_cast<std::uint64_t>(found->kvs.front().mod_revision))};
+        const Guard& guard = transaction.guards[i];
+        if (holds(guard, state)) continue;
+        // An attempt before this one may itself have done what now stands against it.
+        if (tried_before && !(state.exists && state.modified <= sent_after)) co_return unknown_outcome(refusal_of(guard, state));
+        const auto seen = co_await with_timeout(until_visible(guard.key, state, asked), ArrivalTime, "waiting for a revision");
+        if (is_cancelled(seen)) co_return seen.error();
+        co_return refusal_of(guard, state);
+    }
+    co_return Error(Reason::InternalError, "etcd has refused a transaction whose guards hold");
+}
+
+Task<Committed> EtcdStore::arrival(const Transaction& transaction, const TxnResponse& response) {
+    const bool puts = std::ranges::any_of(transaction.operations, [](const Operation& one) { return std::holds_alternative<Put>(one); });
+    const bool deletes = std::ranges::any_of(
+        response.responses, [](const ResponseOp& one) { return one.response_delete_range && one.response_delete_range->deleted > 0; });
+    const Revision revision(static_cast<std::uint64_t>(response.header.revision));
+    if (!puts && !deletes) co_return Committed{.revision = revision, .events = std::vector<EventPtr>(transaction.operations.size())};
+    if (puts && std::exchange(space_exceeded_, false)) log_.info("etcd takes what creates or updates again");
+    auto arrived = co_await wait_for_revision(revision, ArrivalTime);
+    if (!arrived && arrived.error().reason == Reason::Timeout) {
+        reflector_.reconnect("revision " + to_string(revision) + ", which etcd has acknowledged, did not arrive");
+        arrived = co_await wait_for_revision(revision, LongestArrival - ArrivalTime);
+    }
+    if (!arrived && arrived.error().reason == Reason::Timeout)
+        co_return Error(Reason::Timeout, "the request was carried out as revision " + to_string(revision) +
+                                             ", which etcd has not sent yet: it will be visible later");
+    CO_TRY_VOID(arrived);
+    co_return committed_at(transaction, response, revision);
+}
+
+Result<Committed> EtcdStore::committed_at(const Transaction& transaction, const TxnResponse& response, Revision revision) const {
+    std::map<std::string_view, EventPtr> events;
+    for (std::uint64_t i = history_.first_after(revision.previous()); i < history_.log_end(); ++i) {
+        const EventPtr& event = history_.event(i);
+        if (event->revision != revision) break;
+        events.emplace(event->record->key, event);
+    }
+    Committed committed{.revision = revision, .events = {}};
+    for (const Operation& operation : transaction.operations) {
+        const auto found = events.find(key_of(operation));
+        const bool must_be = std::holds_alternative<Put>(operation);
+        if (found == events.end() && must_be)
+            return Error(Reason::Timeout,
+                         "the request was carried out as revision " + to_string(revision) + ", but etcd is in another state by now");
+        committed.events.push_back(found == events.end() ? nullptr : found->second);
+    }
+    return committed;
+}
+
+// Leases
+
+Task<LeaseId> EtcdStore::grant_lease(Duration ttl) {
+    if (visible_->closing) co_return closing_error();
+    const std::int64_t seconds = std::chrono::ceil<std::chrono::seconds>(ttl).count();
+    CO_TRY(const LeaseGrantResponse granted, co_await client_.grant_lease({.ttl = std::max<std::int64_t>(seconds, 1)}));
+    if (granted.id == 0) co_return Error(Reason::InternalError, "etcd has granted no lease: " + granted.error);
+    co_return LeaseId(static_cast<std::uint64_t>(granted.id));
+}
+
+Task<> EtcdStore::keep_alive(LeaseId lease) {
+    if (visible_->closing) co_return closing_error();
+    CO_TRY(const LeaseKeepAliveResponse kept, co_await client_.keep_lease_alive({.id = static_cast<std::int64_t>(lease.value)}));
+    if (kept.ttl <= 0) co_return Error(Reason::NotFound, "lease " + std::to_string(lease.value) + " not found");
+    co_return {};
+}
+
+Task<> EtcdStore::revoke_lease(LeaseId lease) {
+    if (visible_->closing) co_return closing_error();
+    CO_TRY_VOID(co_await client_.revoke_lease({.id = static_cast<std::int64_t>(lease.value)}));
+    co_return {};
+}
+
+// History in memory
+
+Task<> EtcdStore::compact_in_time() {
+    while (!visible_->closing) {
+        const Result<void> full = co_await with_timeout(history_full_.wait(), limits_.period(), "waiting for history");
+        if (!full && full.error().reason != Reason::Timeout) co_return full.error();
+        if (visible_->closing) break;
+        history_full_.reset();
+        CO_TRY_VOID(co_await compact_to(limits_.target(loop_.now(), history_, false)));
+        CO_TRY_VOID(co_await loop_.sleep({}));
+    }
+    co_return {};
+}
+
+Task<> EtcdStore::compact_to(Revision target) {
+    if (!sent_after_.empty()) target = std::min(target, *sent_after_.begin());
+    std::deque<Row> superseded;  // etcd's business
+    while (!history_.compact_some(target, CompactionSlice, superseded)) {
+        superseded.clear();
+        CO_TRY_VOID(co_await loop_.sleep({}));
+    }
+    co_return {};
+}
+
+Task<> EtcdStore::compact(Revision revision) { return compact_to(std::min(revision, history_.revision())); }
+
+}  // namespace
+
+Task<std::unique_ptr<Store>> open_etcd_store(Store::Seams seams, std::vector<Member> members, std::shared_ptr<StoredForm> form,
+                                             AttributesOf attributes_of, EtcdStoreOptions options) {
+    auto store =
+        std::make_unique<EtcdStore>(std::move(seams), std::move(members), std::move(form), std::move(attributes_of), std::move(options));
+    Result<void> loaded = co_await store->load();
+    if (loaded) loaded = co_await store->introduce();
+    if (!loaded) {
+        CO_TRY_VOID(co_await store->abandon());
+        co_return loaded.error();
+    }
+    store->start();
+    co_return std::unique_ptr<Store>(std::move(store));
+}
+
+}  // namespace porthole::store::etcd

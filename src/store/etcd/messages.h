@@ -1,0 +1,169 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+/// Messages of etcd's v3 API, as far as they are used: the fields of `etcdserverpb` and `mvccpb` under their own names, by which their
+/// documentation can be found. What is not here is skipped when it comes, and never sent.
+namespace porthole::store::etcd {
+
+/// Of every answer: who has answered, at which revision.
+struct ResponseHeader {
+    std::uint64_t cluster_id = 0, member_id = 0;
+    std::int64_t revision = 0;
+};
+
+/// A version of a key.
+struct KeyValue {
+    std::string key;
+    std::int64_t create_revision = 0, mod_revision = 0, version = 0;
+    std::string value;
+    std::int64_t lease = 0;
+};
+
+/// Keys from `key` to before `range_end`; only `key` where that is "".
+struct RangeRequest {
+    std::string key, range_end;
+    std::int64_t limit = 0, revision = 0;
+    bool keys_only = false, count_only = false;
+};
+/// Keys in order; `more` where the limit has cut them off.
+struct RangeResponse {
+    ResponseHeader header;
+    std::vector<KeyValue> kvs;
+    bool more = false;
+    std::int64_t count = 0;
+};
+
+/// Writes a key; lease 0 is none.
+struct PutRequest {
+    std::string key, value;
+    std::int64_t lease = 0;
+};
+/// Deletes keys, as RangeRequest names them.
+struct DeleteRangeRequest {
+    std::string key, range_end;
+};
+/// How many there were.
+struct DeleteRangeResponse {
+    std::int64_t deleted = 0;
+};
+
+/// One of them.
+struct RequestOp {
+    std::optional<RangeRequest> request_range;
+    std::optional<PutRequest> request_put;
+    std::optional<DeleteRangeRequest> request_delete_range;
+};
+/// The answer to one of them.
+struct ResponseOp {
+    std::optional<RangeResponse> response_range;
+    std::optional<DeleteRangeResponse> response_delete_range;
+};
+
+/// A condition on one key, which has 0 everywhere while it is absent.
+struct Compare {
+    enum class Result { Equal = 0, Greater = 1, Less = 2, NotEqual = 3 };
+    enum class Target { Version = 0, Create = 1, Mod = 2 };
+    Result result = Result::Equal;
+    Target target = Target::Version;
+    std::string key;
+    std::optional<std::int64_t> version, create_revision, mod_revision;  ///< that of the target
+};
+
+/// `success` is carried out if all comparisons hold, else `failure`.
+struct TxnRequest {
+    std::vector<Compare> compare;
+    std::vector<RequestOp> success, failure;
+};
+/// Which of them was carried out, and its answers in order.
+struct TxnResponse {
+    ResponseHeader header;
+    bool succeeded = false;
+    std::vector<ResponseOp> responses;
+};
+
+/// Gives up what is older than a revision.
+struct CompactionRequest {
+    std::int64_t revision = 0;
+};
+/// That this was done.
+struct CompactionResponse {
+    ResponseHeader header;
+};
+
+/// A watch of keys, as RangeRequest names them, from a revision on.
+struct WatchCreateRequest {
+    std::string key, range_end;
+    std::int64_t start_revision = 0;
+    bool progress_notify = false, fragment = false;
+};
+/// What a client sends on a watch stream.
+struct WatchRequest {
+    std::optional<WatchCreateRequest> create_request;
+};
+/// One change of one key; of a deletion only key and mod revision are set.
+struct WatchEvent {
+    enum class Type { Put = 0, Delete = 1 };
+    Type type = Type::Put;
+    KeyValue kv;
+};
+/// Events in order of revision; none where only the header tells of progress. `fragment`: goes on in the next one.
+struct WatchResponse {
+    ResponseHeader header;
+    bool created = false, canceled = false;
+    std::int64_t compact_revision = 0;
+    std::string cancel_reason;
+    bool fragment = false;
+    std::vector<WatchEvent> events;
+};
+
+/// Asks for a lease.
+struct LeaseGrantRequest {
+    std::int64_t ttl = 0, id = 0;  ///< seconds; 0: etcd chooses
+};
+/// The lease.
+struct LeaseGrantResponse {
+    std::int64_t id = 0, ttl = 0;
+    std::string error;
+};
+/// Ends a lease and deletes its keys.
+struct LeaseRevokeRequest {
+    std::int64_t id = 0;
+};
+/// That this was done.
+struct LeaseRevokeResponse {
+    ResponseHeader header;
+};
+/// Starts the time of a lease again.
+struct LeaseKeepAliveRequest {
+    std::int64_t id = 0;
+};
+/// How long it lasts now.
+struct LeaseKeepAliveResponse {
+    std::int64_t id = 0, ttl = 0;  ///< ttl 0: there is no such lease
+};
+
+/// Asks a member for its state.
+struct StatusRequest {};
+/// The state of a member.
+struct StatusResponse {
+    ResponseHeader header;
+    std::string version;
+    std::int64_t db_size = 0;
+    std::uint64_t leader = 0;
+    std::vector<std::string> errors;  ///< alarms, in words
+};
+
+/// Bytes of a message. Instantiated for the messages above.
+template <class Message>
+std::string encode(const Message& message);
+/// Error: InternalError for bytes that are not such a message.
+template <class Message>
+Result<Message> decode(std::string_view bytes);
+
+}  // namespace porthole::store::etcd

@@ -1,0 +1,225 @@
+#include "store/etcd/reflector.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/result.h"
+
+namespace porthole::store::etcd {
+namespace {
+
+constexpr std::int64_t PageSize = 500;
+/// Bytes of the events of one revision that come in several messages: a Txn has at most some megabytes.
+constexpr std::size_t LargestRevision = 256 << 20;
+constexpr Duration FirstPause = std::chrono::milliseconds(100), LongestPause = std::chrono::seconds(2);
+
+Revision revision_of(std::int64_t number) { return Revision(static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0))); }
+
+/// Ends the range of all keys that begin with `prefix` + "/".
+std::string end_of(const std::string& prefix) { return prefix + static_cast<char>('/' + 1); }
+
+}  // namespace
+
+Reflector::Reflector(Seams seams, std::string prefix, Callback arrived)
+    : seams_(std::move(seams)),
+      prefix_(std::move(prefix)),
+      range_end_(end_of(prefix_)),
+      arrived_(std::move(arrived)),
+      watching_(seams_.loop) {}
+
+std::optional<std::string> Reflector::key_of(const std::string& etcd_key) const {
+    if (!etcd_key.starts_with(prefix_) || etcd_key.size() == prefix_.size()) return std::nullopt;
+    return seams_.form.key_of(std::string_view(etcd_key).substr(prefix_.size()));
+}
+
+// Loading
+
+Row Reflector::row_of(std::string key, KeyValue stored) const {
+    StoredForm::Value value = seams_.form.open(key, std::move(stored.value));
+    return {.revision = revision_of(stored.mod_revision),
+            .key = std::move(key),
+            .value = std::move(value.bytes),
+            .revision_at = value.revision_at,
+            .created = revision_of(stored.create_revision),
+            .lease = LeaseId(static_cast<std::uint64_t>(stored.lease))};
+}
+
+std::vector<Row> Reflector::rows_of(std::vector<KeyValue> stored) const {
+    std::vector<Row> rows;
+    for (KeyValue& one : stored)
+        if (auto key = key_of(one.key)) rows.push_back(row_of(*std::move(key), std::move(one)));
+    return rows;
+}
+
+Task<> Reflector::load() {
+    std::vector<Row> rows;
+    RangeRequest request{.key = prefix_ + "/", .range_end = range_end_, .limit = PageSize};
+    for (bool more = true; more;) {
+        auto page = co_await seams_.client.range(request);
+        if (!page && page.error().reason == Reason::RequestEntityTooLarge && request.limit > 1) {
+            request.limit = std::max<std::int64_t>(request.limit / 8, 1);
+            continue;
+        }
+        CO_TRY_VOID(page);
+        if (request.revision == 0) cluster_id_ = page->header.cluster_id;
+        if (request.revision == 0) request.revision = page->header.revision;
+        more = page->more && !page->kvs.empty();
+        if (more) request.key = page->kvs.back().key + '\0';
+        CO_TRY(auto some, co_await run_blocking<std::vector<Row>>(seams_.pool,
+                                                                  [&] { return Result<std::vector<Row>>(rows_of(std::move(page->kvs))); }));
+        std::ranges::move(some, std::back_inserter(rows));
+    }
+    must_load_ = false;
+    seams_.visible.restart(std::move(rows), revision_of(request.revision));
+    arrived_();
+    co_return {};
+}
+
+// Following
+
+Task<> Reflector::run() {
+    Duration pause = FirstPause;
+    while (!closing_) {
+        const auto ended = co_await follow();
+        if (closing_) break;
+        if (is_cancelled(ended) && why_reconnect_.empty()) co_return ended.error();
+        if (why_behind_.empty()) pause = FirstPause;
+        disconnected(ended.error());
+        CO_TRY_VOID(co_await seams_.loop.sleep(pause));
+        pause = std::min(2 * pause, LongestPause);
+    }
+    co_return {};
+}
+
+void Reflector::close() {
+    closing_ = true;
+    watching_.cancel();
+}
+
+void Reflector::reconnect(std::string why) {
+    if (!watching_.running() || !why_reconnect_.empty()) return;
+    why_reconnect_ = std::move(why);
+    watching_.cancel();
+}
+
+void Reflector::connected() {
+    if (std::exchange(why_behind_, "").empty()) return;
+    seams_.log.info("changes in etcd arrive again", {{"member", seams_.client.member_name()}});
+}
+
+void Reflector::disconnected(const Error& why) {
+    const std::string reason = why_reconnect_.empty() ? why.message : std::exchange(why_reconnect_, "");
+    if (why_behind_.empty()) seams_.log.warn("changes in etcd do not arrive", {{"member", seams_.client.member_name()}, {"error", reason}});
+    why_behind_ = reason.empty() ? "the watch has ended" : reason;
+    if (!must_load_) seams_.client.move_on();
+}
+
+Task<> Reflector::follow() {
+    CO_TRY_VOID(co_await catch_up_or_load());
+    held_.clear();
+    held_bytes_ = 0;
+    watching_.start(watch());
+    CO_TRY_VOID(co_await watching_.join());
+    co_return watching_.result();
+}
+
+/// What etcd says is at least as new as all that was seen before, unless it was restored from an older state.
+Task<> Reflector::catch_up_or_load() {
+    if (must_load_) co_return co_await load();
+    CO_TRY(const RangeResponse head,
+           co_await seams_.client.range({.key = prefix_ + "/", .range_end = range_end_, .limit = 1, .keys_only = true}));
+    if (head.header.cluster_id == cluster_id_ && revision_of(head.header.revision) >= seams_.visible.history.revision()) co_return {};
+    seams_.log.warn("etcd is another one or in an older state: everything is loaded again",
+                    {{"revision", head.header.revision}, {"seen", to_string(seams_.visible.history.revision())}});
+    co_return co_await load();
+}
+
+Task<> Reflector::watch() {
+    const auto next = static_cast<std::int64_t>(seams_.visible.history.revision().next().value);
+    CO_TRY(const auto stream,
+           co_await seams_.client.watch(
+               {.key = prefix_ + "/", .range_end = range_end_, .start_revision = next, .progress_notify = true, .fragment = true}));
+    for (;;) {
+        CO_TRY(WatchResponse response, co_await stream->next());
+        if (response.canceled) {
+            must_load_ = response.compact_revision > 0;
+            co_return Error(Reason::Unavailable, response.compact_revision > 0 ? "what comes next has been compacted"
+                                                                               : "etcd has ended the watch: " + response.cancel_reason);
+        }
+        connected();
+        if (!response.created) CO_TRY_VOID(co_await take(std::move(response)));
+    }
+}
+
+Task<> Reflector::take(WatchResponse response) {
+    for (const WatchEvent& event : response.events) held_bytes_ += event.kv.key.size() + event.kv.value.size() + sizeof event;
+    if (held_bytes_ > LargestRevision) co_return Error(Reason::InternalError, "etcd has sent a revision that is too large");
+    std::ranges::move(response.events, std::back_inserter(held_));
+    if (held_.empty()) {  // everything up to there has been delivered
+        const Revision reached = revision_of(response.header.revision);
+        if (!response.fragment && reached > seams_.visible.history.revision()) {
+            seams_.visible.history.advance(reached);
+            seams_.visible.announce();
+        }
+        co_return {};
+    }
+    // A revision is shown when it is complete.
+    auto end = held_.end();
+    if (response.fragment)
+        end = std::ranges::find(held_, held_.back().kv.mod_revision, [](const WatchEvent& event) { return event.kv.mod_revision; });
+    std::vector<WatchEvent> whole(std::move_iterator(held_.begin()), std::move_iterator(end));
+    held_.erase(held_.begin(), end);
+    if (!whole.empty()) held_bytes_ = 0;  // what is left is the beginning of one revision, as good as nothing
+    if (whole.empty()) co_return {};
+    co_return co_await apply(std::move(whole));
+}
+
+Result<void> Reflector::check_order(const std::vector<WatchEvent>& events) {
+    Revision last = seams_.visible.history.revision();
+    bool first = true;
+    for (const WatchEvent& event : events) {
+        const Revision revision = revision_of(event.kv.mod_revision);
+        if (revision < last || (first && revision == last)) {
+            must_load_ = true;
+            return Error(Reason::InternalError, "etcd has sent revision " + to_string(revision) + " after " + to_string(last));
+        }
+        last = revision;
+        first = false;
+    }
+    return {};
+}
+
+Task<> Reflector::apply(std::vector<WatchEvent> events) {
+    CO_TRY_VOID(check_order(events));
+    const Revision last = revision_of(events.back().kv.mod_revision);
+    std::vector<Row> rows;
+    const auto open_all = [&] {
+        for (WatchEvent& event : events) {
+            auto key = key_of(event.kv.key);
+            if (!key) continue;
+            if (event.type == WatchEvent::Type::Put) {
+                rows.push_back(row_of(*std::move(key), std::move(event.kv)));
+            } else {
+                seams_.form.removed(*key);
+                rows.push_back({.revision = revision_of(event.kv.mod_revision), .deleted = true, .key = *std::move(key)});
+            }
+        }
+        return Result<void>();
+    };
+    const bool slow = std::ranges::any_of(events, [&](const WatchEvent& event) {
+        const auto key = key_of(event.kv.key);
+        return key && seams_.form.is_slow(*key);
+    });
+    if (slow) {
+        CO_TRY_VOID(co_await run_blocking<void>(seams_.pool, open_all));
+    } else {
+        CO_TRY_VOID(open_all());
+    }
+    for (Row& row : rows) seams_.visible.apply(std::move(row), nullptr);
+    seams_.visible.history.advance(last);
+    seams_.visible.announce();
+    arrived_();
+    co_return {};
+}
+
+}  // namespace porthole::store::etcd

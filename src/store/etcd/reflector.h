@@ -1,0 +1,71 @@
+#pragma once  // private to this folder
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "net/child_task.h"
+#include "runtime/worker_pool.h"
+#include "store/etcd/client.h"
+#include "store/etcd/stored_form.h"
+#include "store/store.h"
+#include "store/visible_state.h"
+
+namespace porthole::store::etcd {
+
+/// Keeps what readers see like what is below a prefix in etcd: loads all of it at one revision, then follows one watch from there. When
+/// the watch breaks off, another goes on after the last revision that has arrived. Where etcd does not have that any more (it has been
+/// compacted, or restored from an older state, or is another one), everything is loaded again and readers' watches expire.
+///
+/// Revisions arrive whole and in order; what is not, is not believed. Lives on the store's loop; what it refers to outlives it.
+class Reflector {
+public:
+    struct Seams {
+        EventLoop& loop;
+        WorkerPool& pool;
+        Logger log;
+        Client& client;
+        StoredForm& form;
+        VisibleState& visible;
+    };
+    /// `prefix` without a slash at its end. `arrived` is called when something may have become visible.
+    Reflector(Seams seams, std::string prefix, Callback arrived);
+
+    /// The first load. Errors: those of Client.
+    Task<> load();
+    /// Follows, until cancelled or closed. Requires: load() has succeeded.
+    Task<> run();
+    /// Ends run(): call it before the task is cancelled.
+    void close();
+
+    /// Begins the watch again at another member: this one does not deliver what has happened. `why` is for the log.
+    void reconnect(std::string why);
+    /// "" while the watch runs; else why it does not.
+    const std::string& why_behind() const { return why_behind_; }
+    /// The key in etcd.
+    std::string etcd_key(std::string_view key) const { return prefix_ + seams_.form.stored_key(key); }
+
+private:
+    Task<> follow();
+    Task<> catch_up_or_load();
+    Task<> watch();
+    Task<> take(WatchResponse response);
+    Task<> apply(std::vector<WatchEvent> events);
+    Result<void> check_order(const std::vector<WatchEvent>& events);
+    std::optional<std::string> key_of(const std::string& etcd_key) const;
+    Row row_of(std::string key, KeyValue stored) const;
+    std::vector<Row> rows_of(std::vector<KeyValue> stored) const;
+    void connected();
+    void disconnected(const Error& why);
+
+    const Seams seams_;
+    const std::string prefix_, range_end_;
+    Callback arrived_;
+    std::uint64_t cluster_id_ = 0;
+    bool must_load_ = false, closing_ = false;
+    std::string why_behind_, why_reconnect_;
+    net::ChildTask watching_;
+    std::size_t held_bytes_ = 0;
+    std::vector<WatchEvent> held_;  ///< of the last revision of a message that goes on in the next one
+};
+
+}  // namespace porthole::store::etcd

@@ -1,0 +1,249 @@
+"""A control plane whose state lies in an etcd: Debian's etcd, in a network namespace, with its members killed and others writing to it."""
+
+import base64
+import json
+import os
+import pathlib
+import secrets
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+from harness import CLIENTS, PORTHOLE, TOOLS, Network, eventually, run
+from test_access import ControlPlane
+
+
+def program(name):
+    found = TOOLS / name
+    return str(found) if found.exists() else shutil.which(name)
+
+
+class Etcd:
+    """Members m1, m2, … of one etcd, on ports of their own."""
+
+    def __init__(self, network, folder, members=1, tls=None):
+        self.network, self.folder, self.tls = network, folder, tls
+        self.scheme = "https" if tls else "http"
+        self.ports = {f"m{i + 1}": 2379 + 1000 * i for i in range(members)}
+        self.running = {}
+        for name in self.ports:
+            self.start(name)
+
+    def url(self, name):
+        return f"{self.scheme}://127.0.0.1:{self.ports[name]}"
+
+    def urls(self, names=None):
+        return ",".join(self.url(name) for name in names or self.ports)
+
+    def start(self, name):
+        peer = lambda member: f"http://127.0.0.1:{self.ports[member] + 1}"
+        words = [program("etcd"), "--name", name, "--data-dir", self.folder / f"etcd-{name}", "--listen-client-urls", self.url(name),
+                 "--advertise-client-urls", self.url(name), "--listen-peer-urls", peer(name), "--initial-advertise-peer-urls", peer(name),
+                 "--initial-cluster", ",".join(f"{member}={peer(member)}" for member in self.ports)]
+        if self.tls:
+            words += ["--cert-file", self.tls / "etcd.crt", "--key-file", self.tls / "etcd.key"]
+        with open(self.folder / f"etcd-{name}.log", "a") as log:
+            self.running[name] = subprocess.Popen(self.network.inside([str(word) for word in words]), stdout=log, stderr=log,
+                                                  stdin=subprocess.DEVNULL)
+
+    def kill(self, name):
+        process = self.running.pop(name)
+        process.kill()
+        process.wait(10)
+
+    def stop(self):
+        for name in list(self.running):
+            self.kill(name)
+
+    def ctl(self, *words, check=True, names=None):
+        trust = ["--cacert", self.tls / "ca.crt"] if self.tls else []
+        command = [program("etcdctl"), "--endpoints", self.urls(names), *trust, *words]
+        return run(self.network.inside([str(word) for word in command]), env={"PATH": os.environ["PATH"], "ETCDCTL_API": "3"}, check=check)
+
+    def get(self, key):
+        """What etcd has of a key, or None."""
+        return json.loads(self.ctl("get", key, "-w", "json").stdout).get("kvs", [None])[0]
+
+    def healthy(self):
+        return self.ctl("endpoint", "health", check=False).returncode == 0
+
+    def leader(self):
+        for member in json.loads(self.ctl("endpoint", "status", "-w", "json", names=list(self.running)).stdout):
+            if member["Status"]["leader"] == member["Status"]["header"]["member_id"]:
+                return next(name for name in self.ports if self.url(name) == member["Endpoint"])
+        raise AssertionError("etcd has no leader")
+
+
+def make_certificates(folder):
+    """An authority, a certificate of it for 127.0.0.1, and another authority."""
+    folder.mkdir()
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    for name in ("ca", "other"):
+        run(["openssl", "req", "-x509", *key, "-days", "1", "-subj", f"/CN={name}", "-keyout", folder / f"{name}.key", "-out", folder / f"{name}.crt"])
+    run(["openssl", "req", *key, "-subj", "/CN=etcd", "-keyout", folder / "etcd.key", "-out", folder / "etcd.csr"])
+    (folder / "names").write_text("subjectAltName=IP:127.0.0.1\n")
+    run(["openssl", "x509", "-req", "-days", "1", "-in", folder / "etcd.csr", "-CA", folder / "ca.crt", "-CAkey", folder / "ca.key",
+         "-CAcreateserial", "-extfile", folder / "names", "-out", folder / "etcd.crt"])
+
+
+@unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
+@unittest.skipUnless(CLIENTS["new"].exists(), "the newest kubectl is not built: ./run clients")
+class EtcdStore(unittest.TestCase):
+    members = 1
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.network = Network(f"porthole-test-{os.getpid()}-{secrets.token_hex(2)}")
+        self.addCleanup(self.network.delete)
+        self.server = ControlPlane(self.network, self.folder)
+        self.etcd = None
+
+    def start_etcd(self, **options):
+        self.etcd = Etcd(self.network, self.folder, self.members, **options)
+        self.addCleanup(self.etcd.stop)
+        self.addCleanup(self.server.stop)  # before etcd
+        eventually(self.etcd.healthy, 30, "etcd is healthy")
+
+    def start_server(self, *options):
+        self.server.start("--etcd-servers", self.etcd.urls(), *options)
+        eventually(lambda: self.server.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, 30, "the namespace default")
+
+    def restart_server(self):
+        self.server.stop()
+        self.server.process = None
+        self.start_server()
+
+    def create(self, name, **options):
+        return self.server.kubectl("create", "configmap", name, "--from-literal=a=b", **options)
+
+    def post(self, name):
+        """The Status that a create is answered."""
+        body = json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}})
+        return self.server.raw("POST", "/api/v1/namespaces/default/configmaps", body=body)
+
+    def get(self, name):
+        return json.loads(self.server.kubectl("get", "configmap", name, "-o", "json").stdout)
+
+    def names(self):
+        return self.server.kubectl("get", "configmaps", "-o", "name").stdout.split()
+
+    def refusal(self, *options):
+        done = run(self.network.inside([str(PORTHOLE), "server", "--data", str(self.folder / "refused"), "--port", "7443", *map(str, options)]),
+                   check=False, seconds=60)
+        self.assertNotEqual(done.returncode, 0)
+        return done.stderr
+
+
+class OneMember(EtcdStore):
+    def test_the_state_lies_in_etcd_and_a_restart_goes_on_from_it(self):
+        self.start_etcd()
+        self.start_server()
+        self.create("kept")
+        before = self.get("kept")
+        self.server.kubectl("create", "secret", "generic", "hidden", "--from-literal=password=plain-text")
+        self.assertEqual(str(self.etcd.get("/registry/configmaps/default/kept")["mod_revision"]), before["metadata"]["resourceVersion"])
+        hidden = base64.b64decode(self.etcd.get("/registry/secrets/default/hidden")["value"])
+        self.assertTrue(hidden.startswith(b"k8s:enc:secretbox:v1:"), hidden[:40])
+        self.assertFalse((self.folder / "data/store").exists())
+
+        self.restart_server()
+        self.assertEqual(self.get("kept"), before)
+        self.create("later")
+        self.assertGreater(int(self.get("later")["metadata"]["resourceVersion"]), int(before["metadata"]["resourceVersion"]))
+        self.assertEqual(self.server.kubectl("get", "secret", "hidden", "-o", "jsonpath={.data.password}").stdout, "cGxhaW4tdGV4dA==")
+        self.server.kubectl("delete", "configmap", "kept")
+        self.assertIsNone(self.etcd.get("/registry/configmaps/default/kept"))
+
+    def test_a_watch_sees_what_another_writer_does(self):
+        self.start_etcd()
+        self.start_server()
+        self.create("theirs")
+        value = self.etcd.ctl("get", "/registry/configmaps/default/theirs", "--print-value-only").stdout.strip()
+        output = self.folder / "watched"
+        with open(output, "w") as file:
+            watching = subprocess.Popen(
+                self.network.inside([str(CLIENTS["new"]), "get", "configmaps", "--watch", "--output-watch-events", "--no-headers"]),
+                env={"PATH": os.environ["PATH"], "HOME": str(self.folder), "KUBECONFIG": str(self.server.kubeconfig)}, stdout=file,
+                stdin=subprocess.DEVNULL)
+        try:
+            seen = lambda *words: any(line.split()[:2] == list(words) for line in output.read_text().splitlines())
+            eventually(lambda: seen("ADDED", "theirs"), 20, "the watch has begun")
+            self.etcd.ctl("put", "/registry/configmaps/default/put", value.replace('"theirs"', '"put"'))
+            eventually(lambda: seen("ADDED", "put"), 10, "what etcdctl has put")
+            self.etcd.ctl("del", "/registry/configmaps/default/theirs")
+            eventually(lambda: seen("DELETED", "theirs"), 10, "what etcdctl has deleted")
+        finally:
+            watching.kill()
+            watching.wait(10)
+        put = self.etcd.get("/registry/configmaps/default/put")
+        self.assertEqual(self.get("put")["metadata"]["resourceVersion"], str(put["mod_revision"]))
+
+    def test_without_etcd_writes_are_refused_and_go_on_when_it_is_back(self):
+        self.start_etcd()
+        self.start_server()
+        self.create("before")
+        self.etcd.kill("m1")
+        refused = self.post("meanwhile")
+        self.assertEqual((refused["code"], refused["reason"]), (503, "ServiceUnavailable"))
+        self.assertIn("etcd is not available (http://127.0.0.1:2379: connection refused", refused["message"])
+        self.assertIn("etcd-readiness failed", self.server.kubectl("get", "--raw", "/readyz", check=False).stderr)
+        self.assertIn("configmap/before", self.names(), "what was read before can be read")
+        self.etcd.start("m1")
+        eventually(lambda: self.create("after", check=False).returncode == 0, 30, "writes go on")
+        self.assertIn("configmap/before", self.names())
+        self.assertNotIn("configmap/meanwhile", self.names())
+
+    def test_what_cannot_be_used_is_said_in_one_line(self):
+        tls = self.folder / "tls"
+        make_certificates(tls)
+        self.start_etcd(tls=tls)
+        said = lambda *options: self.refusal("--etcd-servers", self.etcd.urls(), *options).strip().splitlines()[-1]
+        self.assertRegex(said("--etcd-cafile", tls / "other.crt"), r"etcd is not available \(https://127.0.0.1:2379: tls: .*\): check --etcd-cafile")
+        self.assertIn("--etcd-cafile", said("--etcd-cafile", self.folder / "missing"))
+        self.assertIn("etcd is not available", self.refusal("--etcd-servers", "http://127.0.0.1:2"))
+        self.assertIn("is not a URL such as", self.refusal("--etcd-servers", "127.0.0.1:2379"))
+        self.assertIn("is not encrypted", self.refusal("--etcd-servers", "http://127.0.0.1:2379", "--etcd-cafile", tls / "ca.crt"))
+        self.assertIn("--store-quota-bytes", self.refusal("--etcd-servers", self.etcd.urls(), "--store-quota-bytes", "1000000"))
+        self.assertIn("--etcd-servers", self.refusal("--etcd-prefix", "/other"))
+        self.start_server("--etcd-cafile", tls / "ca.crt", "--etcd-prefix", "/other")
+        self.create("a")
+        self.assertIn("/other/configmaps/default/a", self.etcd.ctl("get", "/other/", "--prefix", "--keys-only").stdout.split())
+
+
+class ThreeMembers(EtcdStore):
+    members = 3
+
+    def test_the_loss_of_the_leader_delays_writes_by_seconds(self):
+        self.start_etcd()
+        self.start_server()
+        self.create("before")
+        leader = self.etcd.leader()
+        self.etcd.kill(leader)
+        begin = time.monotonic()
+        eventually(lambda: self.create(f"after-{secrets.token_hex(2)}", check=False, seconds=30).returncode == 0, 30, "a write")
+        self.assertLess(time.monotonic() - begin, 5)
+        self.assertIn("configmap/before", self.names())
+        self.etcd.start(leader)
+        eventually(lambda: len(self.etcd.running) == 3 and self.etcd.healthy(), 30, "all members")
+        self.etcd.kill(self.etcd.leader())
+        begin = time.monotonic()
+        eventually(lambda: self.create("again", check=False, seconds=30).returncode == 0, 30, "a write")
+        self.assertLess(time.monotonic() - begin, 5)
+
+    def test_without_a_majority_nothing_is_written(self):
+        self.start_etcd()
+        self.start_server()
+        for name in ("m1", "m2"):
+            self.etcd.kill(name)
+        self.assertIn(self.post("minority")["code"], (503, 504))
+        eventually(lambda: self.post("minority")["code"] == 503, 20, "the last member knows that it has no leader")
+        for name in ("m1", "m2"):
+            self.etcd.start(name)
+        eventually(lambda: self.create("majority", check=False).returncode == 0, 30, "writes go on")
+
+
+if __name__ == "__main__":
+    unittest.main()
