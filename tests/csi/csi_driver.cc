@@ -48,6 +48,7 @@ void CsiDriver::serve(const char* name, const Method& method,
             CO_TRY(const auto request, schema::decode_protobuf<typename Method::Request>(bytes));
             CO_TRY_VOID(co_await driver.pass(name, schema::encode_json(request)));
             CO_TRY(const auto response, answer(request));
+            driver.ended.insert(name);
             co_return schema::encode_protobuf(response);
         }(*this, name, std::move(bytes), answer);
     });

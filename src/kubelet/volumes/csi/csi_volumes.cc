@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/result.h"
+#include "kubelet/volumes/csi/csi_requests.h"
 #include "net/tls/crypto.h"
 #include "objects/csi_volume.h"
 #include "schema/json/json.h"
@@ -22,8 +23,6 @@ constexpr Duration AttachLimit = 2min + 3s, FirstPause = 100ms, LongestPause = 2
 constexpr std::int64_t TokenSeconds = 3600;  // where the driver's object does not say
 constexpr const char* PluginDirectory = "kubernetes.io~csi";
 constexpr const char* CsiProxyPipe = "\\\\.\\pipe\\csi-proxy-filesystem-v1";
-constexpr const char* Persistent = "Persistent";
-constexpr const char* Ephemeral = "Ephemeral";
 constexpr std::uint32_t FolderMode = 0750, DataMode = 0600;
 
 /// Devices are staged by the volume's name, mounts by its handle.
@@ -48,64 +47,6 @@ bool shows_attached(const core::Node& node, const std::string& name) {
 }
 
 bool attach_required(const CSIDriver* driver) { return !driver || driver->spec.attach_required.value_or(true); }
-
-Result<void> check_lifecycle(const CsiVolume& volume, const CSIDriver* driver) {
-    const std::string wanted = volume.is_ephemeral ? Ephemeral : Persistent;
-    const std::string problem = "kubernetes.io/csi: mounter.SetupAt failed to check volume lifecycle mode: volume mode \"" + wanted +
-                                "\" not supported by driver " + volume.driver;
-    if (!driver) return volume.is_ephemeral ? Result<void>(Error(Reason::BadRequest, problem + " (no CSIDriver object)")) : Result<void>();
-    const auto& modes = driver->spec.volume_lifecycle_modes;
-    if (std::ranges::find(modes, wanted) != modes.end()) return {};
-    std::string list;
-    for (const std::string& one : modes) list += (list.empty() ? "" : " ") + ("\"" + one + "\"");
-    return Error(Reason::BadRequest, problem + " (only supports [" + list + "])");
-}
-
-csi::AccessModeMode access_mode(const CsiVolume& volume, const CsiCapabilities& capabilities) {
-    using Mode = csi::AccessModeMode;
-    const std::string wanted = volume.access_modes.empty() ? std::string(AccessMode::ReadWriteOnce) : volume.access_modes.front();
-    const bool fine = capabilities.single_node_multi_writer;
-    if (wanted == AccessMode::ReadWriteOnce) return fine ? Mode::SingleNodeMultiWriter : Mode::SingleNodeWriter;
-    if (wanted == AccessMode::ReadWriteOncePod) return fine ? Mode::SingleNodeSingleWriter : Mode::SingleNodeWriter;
-    if (wanted == AccessMode::ReadOnlyMany) return Mode::MultiNodeReaderOnly;
-    if (wanted == AccessMode::ReadWriteMany) return Mode::MultiNodeMultiWriter;
-    return Mode::Unknown;
-}
-
-csi::VolumeCapability capability_of(const CsiVolume& volume, const CsiCapabilities& capabilities, std::optional<std::uint32_t> group) {
-    csi::VolumeCapability capability;
-    capability.access_mode.emplace().mode = access_mode(volume, capabilities);
-    if (volume.is_block) {
-        capability.block.emplace();
-        return capability;
-    }
-    csi::MountVolume& mount = capability.mount.emplace();
-    mount.fs_type = volume.fs_type;
-    mount.mount_flags = volume.mount_options;
-    if (group && capabilities.mount_group) mount.volume_mount_group = std::to_string(*group);
-    return capability;
-}
-
-/// Whether the kubelet gives the volume to the pod's group itself.
-bool takes_fs_group(const CsiVolume& volume, const CSIDriver* driver, const CsiCapabilities& capabilities) {
-    using Policy = api::storage::v1::FSGroupPolicy;
-    if (capabilities.mount_group || volume.read_only || volume.is_block) return false;
-    const std::string policy = driver ? driver->spec.fs_group_policy.value_or("") : "";
-    if (policy == Policy::None) return false;
-    if (policy == Policy::File) return true;
-    if (volume.fs_type.empty()) return false;
-    return volume.is_ephemeral || std::ranges::any_of(volume.access_modes, [](const std::string& one) {
-               return one == AccessMode::ReadWriteOnce || one == AccessMode::ReadWriteOncePod;
-           });
-}
-
-Texts pod_info(const core::Pod& pod, bool is_ephemeral) {
-    return {{"csi.storage.k8s.io/pod.name", pod.metadata.name},
-            {"csi.storage.k8s.io/pod.namespace", pod.metadata.namespace_},
-            {"csi.storage.k8s.io/pod.uid", pod.metadata.uid},
-            {"csi.storage.k8s.io/serviceAccount.name", pod.spec.service_account_name},
-            {"csi.storage.k8s.io/ephemeral", is_ephemeral ? "true" : "false"}};
-}
 
 /// `later` wins.
 void merge(Texts& into, const Texts& later) {
@@ -300,7 +241,7 @@ Task<MountedVolume> CsiVolumes::set_up(const VolumeRequest& request, CsiVolume v
 
     const std::shared_ptr<Entry> entry = find(key);
     if (!entry) co_return Error(Reason::Conflict, "the pod is being removed");
-    CO_TRY(const auto permit, co_await entry->lock.acquire());
+    CO_TRY(work.hold, co_await hold(entry));
     if (is_published(uid, volume)) co_return mounted;  // by another volume of the pod that is the same
     const bool stages = !volume.is_ephemeral;
     if (stages) request.step = step_of(volume, "MountVolume.MountDevice", "MapVolume.SetUpDevice");
@@ -341,6 +282,23 @@ Task<MountedVolume> CsiVolumes::set_up(const VolumeRequest& request, CsiVolume v
     co_return mounted;
 }
 
+Task<std::shared_ptr<const CsiVolumes::Hold>> CsiVolumes::hold(std::shared_ptr<Entry> entry) {
+    CO_TRY(auto permit, co_await entry->lock.acquire());
+    co_return std::make_shared<const Hold>(Hold{std::move(entry), std::move(permit)});
+}
+
+template <class Method>
+Task<> CsiVolumes::change(const Work& work, const Method& method, typename Method::Request request) {
+    const auto done = std::make_shared<Promise<void>>();
+    scope_.spawn([](CsiDrivers& drivers, std::string driver, std::shared_ptr<const Hold>, const Method& method,
+                    typename Method::Request request, std::shared_ptr<Promise<void>> done) -> Task<> {
+        const auto answer = co_await drivers.call(driver, method, std::move(request));
+        done->set(answer ? Result<void>() : Result<void>(answer.error()));
+        co_return {};
+    }(services_.drivers, work.volume.driver, work.hold, method, std::move(request), done));
+    co_return co_await done->wait();
+}
+
 /// `once`: a kubelet before this one may have done it.
 Task<> CsiVolumes::apply_group(const Work& work, const std::string& path, bool once) {
     if (!takes_fs_group(work.volume, work.driver_object.get(), work.capabilities)) co_return {};
@@ -376,7 +334,7 @@ Task<> CsiVolumes::publish_again(const VolumeRequest& request, const CsiVolume& 
     work.driver_object = services_.driver_objects.find({"", volume.driver});
     const std::shared_ptr<Entry> entry = find(key_of(volume));
     if (!entry) co_return {};
-    CO_TRY(const auto permit, co_await entry->lock.acquire());
+    CO_TRY(work.hold, co_await hold(entry));
     if (!is_published(request.pod->metadata.uid, volume)) co_return {};  // taken down meanwhile
     if (!entry->in_use_name.empty()) {
         CO_TRY(work.publish_context, co_await read_attachment(volume));
@@ -464,7 +422,7 @@ Task<> CsiVolumes::stage(const Work& work, Entry& entry) {
     const bool known = services_.files.exists(path);
     CO_TRY_VOID(services_.files.create_directories(path, FolderMode));
     if (!volume.is_block) CO_TRY_VOID(services_.files.replace(folder + "/" + CsiVolumeData::FileName, to_json(data_of(volume)), DataMode));
-    auto staged = co_await services_.drivers.call(volume.driver, csi::Node::NodeStageVolume, std::move(request));
+    auto staged = co_await change(work, csi::Node::NodeStageVolume, std::move(request));
     if (!staged) {
         if (!known && is_final_csi_error(staged.error()))
             (void)(volume.is_block ? remove_empty(services_.files, path) : remove_folder(services_.files, folder, path));
@@ -494,8 +452,7 @@ Task<> CsiVolumes::publish(const Work& work) {
             merge(driver->spec.service_account_token_in_secrets.value_or(false) ? request.secrets : request.volume_context, given);
         }
     }
-    CO_TRY_VOID(co_await services_.drivers.call(volume.driver, csi::Node::NodePublishVolume, std::move(request)));
-    co_return {};
+    co_return co_await change(work, csi::Node::NodePublishVolume, std::move(request));
 }
 
 Task<Texts> CsiVolumes::tokens(const Work& work) {

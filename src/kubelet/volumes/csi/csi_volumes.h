@@ -13,6 +13,7 @@
 #include "kubelet/volumes/csi/volume_data.h"
 #include "kubelet/volumes/framework/plugin.h"
 #include "runtime/scope.h"
+#include "runtime/sync.h"
 
 namespace porthole::kubelet {
 
@@ -98,6 +99,11 @@ private:
         bool is_staged = false;         ///< by this kubelet
         Semaphore lock{1};
     };
+    /// The right to change a volume, for as long as it is there.
+    struct Hold {
+        std::shared_ptr<Entry> entry;
+        Semaphore::Permit permit;
+    };
     using PublishContext = std::map<std::string, std::string>;
     /// What the steps of one set_up() share.
     struct Work {
@@ -107,6 +113,7 @@ private:
         std::shared_ptr<const api::storage::v1::CSIDriver> driver_object;  ///< null where there is none
         CsiCapabilities capabilities;
         PublishContext publish_context;
+        std::shared_ptr<const Hold> hold;
     };
 
     void load();
@@ -115,6 +122,12 @@ private:
     std::shared_ptr<Entry> add_holder(const CsiVolumeData& data, bool is_block, const std::string& user);
     void remove_user(const std::string& key, const std::string& user);
     std::shared_ptr<Entry> find(const std::string& key) const;
+
+    Task<std::shared_ptr<const Hold>> hold(std::shared_ptr<Entry> entry);
+    /// A call that runs to its end, and holds the volume until then, though a pod that is deleted waits for it no more: a driver is asked
+    /// for one thing after the other.
+    template <class Method>
+    Task<> change(const Work& work, const Method& method, typename Method::Request request);
 
     Task<PublishContext> wait_attached(const VolumeRequest& request, const CsiVolume& volume);
     /// Whether the API's node shows the volume as in use and attached.

@@ -599,7 +599,7 @@ TEST_F(CsiVolumesTest, ADriverThatHangsHoldsUpNoOther) {
     object.metadata.name = second.name;
     api.put(object);
     for (int i = 0; i < 100 && !driver_objects.find({"", second.name}); ++i) EXPECT_TRUE(run(loop.sleep(20ms)));
-    driver->switches["NodePublishVolume"] = {.delay = 1h};
+    driver->switches["NodePublishVolume"] = {.delay = 1s};
     Scope scope(loop);
     scope.spawn([](CsiVolumesTest& test) -> Task<> {
         (void)co_await test.manager->set_up(
@@ -609,12 +609,35 @@ TEST_F(CsiVolumesTest, ADriverThatHangsHoldsUpNoOther) {
     for (int i = 0; i < 100 && other.count("NodePublishVolume") == 0; ++i) EXPECT_TRUE(run(loop.sleep(20ms)));
     EXPECT_EQ(other.count("NodePublishVolume"), 1u);
     EXPECT_EQ(driver->count("NodePublishVolume"), 1u);
+    driver->switches.clear();
     EXPECT_TRUE(run(scope.close())) << "the pod is deleted meanwhile";
     EXPECT_EQ(tear_down("u1"), "");
     EXPECT_EQ(driver->count("NodeUnpublishVolume"), 1u) << "what may have been published is taken down";
     EXPECT_EQ(other.count("NodeUnpublishVolume"), 1u);
     EXPECT_TRUE(run(drivers->remove_plugin(other_info)));
     EXPECT_TRUE(run(other.close()));
+}
+
+TEST_F(CsiVolumesTest, WhatADriverIsDoingForADeletedPodIsAwaitedBeforeItIsUndone) {
+    start();
+    put_claim();
+    for (const char* method : {"NodeStageVolume", "NodePublishVolume"}) {
+        driver->calls.clear();
+        driver->ended.clear();
+        driver->switches[method] = {.delay = 300ms};
+        Scope scope(loop);
+        scope.spawn([](CsiVolumesTest& test) -> Task<> {
+            (void)co_await test.manager->set_up(pod("u1", Claim), {});
+            co_return {};
+        }(*this));
+        ASSERT_TRUE(until([&] { return driver->count(method) == 1; })) << method;
+        EXPECT_TRUE(run(scope.close())) << "the pod is deleted meanwhile";
+        driver->switches.clear();
+        EXPECT_EQ(tear_down("u1"), "");
+        EXPECT_THAT(csi->volumes_in_use(), IsEmpty());
+        EXPECT_EQ(driver->ended.count(method), 1u) << method << " was not given up";
+        EXPECT_FALSE(exists("/pods/u1/volumes/kubernetes.io~csi/pv1/mount"));
+    }
 }
 
 TEST_F(CsiVolumesTest, AccessModesFollowWhatTheDriverKnows) {
