@@ -64,7 +64,7 @@ struct Plugins {
         : drivers(deps.loop, deps.client, *deps.plugins, deps.log.named("devices"), config.node.name),
           devices(deps.client, deps.files, drivers, deps.log.named("devices"), config.root_directory + "/dra_manager_state"),
           registry(deps.loop, deps.files, *deps.plugins, deps.log.named("plugins"), config.root_directory + "/plugins_registry", windows),
-          csi_drivers(*deps.plugins, csi_node),
+          csi_drivers(deps.loop, *deps.plugins, csi_node),
           csi_volumes({.loop = deps.loop,
                        .files = deps.files,
                        .client = deps.client,
@@ -354,5 +354,6 @@ const KubeletConfig& Kubelet::config() const { return impl_->config; }
 const KubeletDependencies& Kubelet::dependencies() const { return impl_->deps; }
 const NodeFacts& Kubelet::node() const { return impl_->node; }
 const StorageUsage& Kubelet::storage() const { return impl_->storage; }
+const CsiMetrics* Kubelet::csi_metrics() const { return impl_->plugins ? &impl_->plugins->csi_drivers.metrics() : nullptr; }
 
 }  // namespace porthole::kubelet

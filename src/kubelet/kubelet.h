@@ -10,6 +10,7 @@
 #include "kubelet/plugins/plugin_connection.h"
 #include "kubelet/pod_manager.h"
 #include "kubelet/storage_usage.h"
+#include "kubelet/volumes/csi/csi_metrics.h"
 #include "kubelet/volumes/local_volume/image_disks.h"
 
 namespace porthole::kubelet {
@@ -85,6 +86,8 @@ public:
     const KubeletDependencies& dependencies() const;
     const NodeFacts& node() const;
     const StorageUsage& storage() const;
+    /// Null where there are no plugins.
+    const CsiMetrics* csi_metrics() const;
 
 private:
     struct Impl;

@@ -112,6 +112,10 @@ Error CsiDrivers::told(Error error) {
     return error;
 }
 
+void CsiDrivers::record(const std::string& driver, std::string_view method, const Error* error, MonotonicTime begin) {
+    metrics_.add(driver, method, name_of(error ? net::grpc_status_of(*error) : GrpcStatus::Ok), loop_.now() - begin);
+}
+
 Task<> CsiDrivers::add_plugin(PluginInfo info) {
     if (!is_csi_driver_name(info.name)) co_return invalid(info, "The name is not that of a CSI driver");
     if (info.versions.empty()) co_return invalid(info, "Plugin returned an empty list for supported versions");

@@ -6,6 +6,7 @@
 #include "api/csi_v1.h"
 #include "base/log.h"
 #include "kubelet/plugins/plugin_registry.h"
+#include "kubelet/volumes/csi/csi_metrics.h"
 #include "kubelet/volumes/csi/csi_node_info.h"
 
 namespace porthole::kubelet {
@@ -22,7 +23,7 @@ public:
     static constexpr const char* Type = "CSIPlugin";
     static constexpr Duration CallLimit = std::chrono::minutes(2);  ///< upstream's
 
-    CsiDrivers(PluginConnector& connector, CsiNodeInfo& node) : connector_(connector), node_(node) {}
+    CsiDrivers(EventLoop& loop, PluginConnector& connector, CsiNodeInfo& node) : loop_(loop), connector_(connector), node_(node) {}
 
     /// Publishes the driver in the CSINode. Error: in upstream's words.
     Task<> add_plugin(PluginInfo info) override;
@@ -37,10 +38,13 @@ public:
     Task<typename Method::Response> call(std::string driver, const Method& method, typename Method::Request request,
                                          Duration limit = CallLimit) {
         CO_TRY(const std::shared_ptr<Instance> instance, find(driver));
+        const MonotonicTime begin = loop_.now();
         auto answer = co_await instance->connection->call(method, std::move(request), limit);
+        record(driver, method.path, answer ? nullptr : &answer.error(), begin);
         if (!answer) co_return told(std::move(answer).error());
         co_return answer;
     }
+    const CsiMetrics& metrics() const { return metrics_; }
 
 private:
     struct Instance {
@@ -52,10 +56,14 @@ private:
     Result<std::shared_ptr<Instance>> find(const std::string& driver) const;
     Task<> introduce(std::shared_ptr<Instance> instance);
     static Error told(Error error);
+    /// `error`: null where there is none.
+    void record(const std::string& driver, std::string_view method, const Error* error, MonotonicTime begin);
 
+    EventLoop& loop_;
     PluginConnector& connector_;
     CsiNodeInfo& node_;
     std::map<std::string, std::shared_ptr<Instance>> drivers_;
+    CsiMetrics metrics_;
 };
 
 /// Whether the driver has surely done nothing, or undone it: after other errors it may still be at work.

@@ -74,7 +74,7 @@ struct CsiVolumesTest : ::testing::Test {
     }
     void start_kubelet() {
         node_info = std::make_unique<CsiNodeInfo>(client, log, "n1");
-        drivers = std::make_unique<CsiDrivers>(*connector, *node_info);
+        drivers = std::make_unique<CsiDrivers>(loop, *connector, *node_info);
         csi = std::make_unique<CsiVolumes>(CsiVolumes::Services{
             .loop = loop,
             .files = *folder.files,
@@ -700,6 +700,33 @@ TEST_F(CsiVolumesTest, AVolumeThatGrewIsEnlargedOnTheNode) {
     ASSERT_EQ(set_up(pod("u1", Claim)), "");
     EXPECT_TRUE(run(loop.sleep(50ms)));
     EXPECT_EQ(driver->count("NodeExpandVolume"), 2u);
+}
+
+TEST_F(CsiVolumesTest, CallsAreCountedByDriverMethodAndStatus) {
+    start();
+    put_claim();
+    driver->switches["NodePublishVolume"] = {.failure = net::GrpcStatus::Internal, .message = "no"};
+    EXPECT_NE(set_up(pod("u1", Claim)), "");
+    driver->switches.clear();
+    EXPECT_EQ(set_up(pod("u1", Claim)), "");
+    std::string text;
+    drivers->metrics().append(text);
+    const auto count = [](const char* status, const char* method) {
+        return std::string("csi_operations_seconds_count{driver_name=\"csi.example.com\",grpc_status_code=\"") + status +
+               "\",method_name=\"/csi.v1.Node/" + method + "\",migrated=\"false\"} ";
+    };
+    EXPECT_THAT(text, HasSubstr(count("OK", "NodeStageVolume") + "1\n"));
+    EXPECT_THAT(text, HasSubstr(count("OK", "NodePublishVolume") + "1\n"));
+    EXPECT_THAT(text, HasSubstr(count("Internal", "NodePublishVolume") + "1\n"));
+}
+
+TEST(CsiMetricsTest, NamesThatDriversChooseDoNotFillTheMemory) {
+    CsiMetrics metrics;
+    for (std::size_t i = 0; i < CsiMetrics::MostSeries + 10; ++i) metrics.add("d" + std::to_string(i), "/m", "OK", 1s);
+    std::string text;
+    metrics.append(text);
+    EXPECT_THAT(text, HasSubstr("driver_name=\"d1023\""));
+    EXPECT_THAT(text, Not(HasSubstr("driver_name=\"d1024\"")));
 }
 
 TEST_F(CsiVolumesTest, StatisticsAreTheDrivers) {
