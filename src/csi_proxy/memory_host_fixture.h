@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/strings.h"
 #include "csi_proxy/csi_proxy.h"
 #include "csi_proxy/local_files.h"
 #include "runtime/sim/memory_file_system.h"
@@ -12,14 +13,15 @@
 
 namespace porthole::csi_proxy::testing {
 
-/// A drive in memory: "C:\var" is "/C:/var" there, also in links. Only what the proxy uses is there.
+/// A drive in memory, which knows no case: "C:\Var" is "/c:/var" there, also in links.
 class MemoryDrive final : public FileSystem {
 public:
     explicit MemoryDrive(const Clock& clock) : memory_(clock) {}
 
-    static std::string place(std::string path) {
-        std::ranges::replace(path, '\\', '/');
-        return "/" + path;
+    static std::string place(const std::string& path) {
+        std::string place = to_lower(path);
+        std::ranges::replace(place, '\\', '/');
+        return "/" + place;
     }
     Result<std::string> read(const std::string& path, std::size_t limit) override { return memory_.read(place(path), limit); }
     Result<std::string> read_at(const std::string& path, std::uint64_t offset, std::size_t count) override {
