@@ -192,12 +192,26 @@ TEST_F(EtcdFaultTest, AnEtcdThatWasRestoredFromABackupIsLoadedAgain) {
     open();
     for (const char* value : {"1", "2", "3"}) ASSERT_TRUE(put("/a", value));
     Watch followed = watch(store->revision());
-    etcd.restore(2);
+    etcd.restore(2, true);
     loop.advance(1s);
     EXPECT_EQ(here("/a"), "1");
     EXPECT_EQ(store->revision(), Revision(2));
     EXPECT_EQ(next(followed), "Expired");
     EXPECT_EQ(put("/a", "4")->revision, Revision(3));
+}
+
+TEST_F(EtcdFaultTest, AnotherClusterIsLoadedAgainAlsoWhereItIsNewer) {
+    open();
+    for (const char* value : {"1", "2"}) ASSERT_TRUE(put("/a", value));
+    Watch followed = watch(store->revision());
+    for (std::size_t i = 0; i < 3; ++i) etcd.stop(i);
+    etcd.restore(2, false);
+    for (const char* key : {"/registry/b", "/registry/c", "/registry/d"}) etcd.put(key, ";1");
+    for (std::size_t i = 0; i < 3; ++i) etcd.start(i);
+    loop.advance(3s);
+    EXPECT_EQ(here("/a"), "1") << "what it has, and not what the former one had";
+    EXPECT_EQ(store->revision(), Revision(5));
+    EXPECT_EQ(next(followed), "Expired");
 }
 
 TEST_F(EtcdFaultTest, AnEtcdThatIsNotThereIsNamed) {
