@@ -36,7 +36,13 @@ bool is_repeatable(const Transaction& transaction) {
     });
 }
 
-/// Of a transaction that was sent more than once, or cannot be sent again.
+bool has_deleted(const TxnResponse& response, std::size_t operation) {
+    if (operation >= response.responses.size()) return false;
+    const auto& deletion = response.responses[operation].response_delete_range;
+    return deletion && deletion->deleted > 0;
+}
+
+/// Of a transaction whose first attempt may have been carried out.
 Error unknown_outcome(const Error& error) {
     return Error(Reason::Timeout,
                  "etcd has not answered at first, and whether the request was carried out is unknown (" + error.message + ")");
@@ -188,7 +194,8 @@ Task<Committed> EtcdStore::send(const Transaction& transaction, TxnRequest reque
             const bool uncertain = response.error().reason == Reason::Timeout;
             if (!uncertain) note_refusal(response.error());
             if (!uncertain && !tried_before) co_return response.error();
-            if (!uncertain || !repeatable || loop_.now() >= until) co_return unknown_outcome(response.error());
+            if (!uncertain) co_return unknown_outcome(response.error());
+            if (!repeatable || loop_.now() >= until) co_return response.error();
             tried_before = true;
             const auto raised = co_await fence_.raise(fence);
             if (is_cancelled(raised)) co_return raised.error();
@@ -201,6 +208,8 @@ Task<Committed> EtcdStore::send(const Transaction& transaction, TxnRequest reque
             co_return co_await refusal(transaction, *response, sent_after, tried_before);
         } else {
             fence_.learn(Fence::revision_of(response->responses.front()));  // another server has raised it
+            const Error moving(Reason::ServiceUnavailable, "other servers give up their requests to etcd again and again");
+            if (loop_.now() >= until) co_return tried_before ? unknown_outcome(moving) : moving;
         }
     }
 }
@@ -275,8 +284,8 @@ Task<Committed> EtcdStore::refusal(const Transaction& transaction, const TxnResp
 
 Task<Committed> EtcdStore::arrival(const Transaction& transaction, const TxnResponse& response) {
     const bool puts = std::ranges::any_of(transaction.operations, [](const Operation& one) { return std::holds_alternative<Put>(one); });
-    const bool deletes = std::ranges::any_of(
-        response.responses, [](const ResponseOp& one) { return one.response_delete_range && one.response_delete_range->deleted > 0; });
+    bool deletes = false;
+    for (std::size_t i = 0; i < response.responses.size(); ++i) deletes = deletes || has_deleted(response, i);
     const Revision revision(static_cast<std::uint64_t>(response.header.revision));
     if (!puts && !deletes) co_return Committed{.revision = revision, .events = std::vector<EventPtr>(transaction.operations.size())};
     if (puts && std::exchange(space_exceeded_, false)) log_.info("etcd takes what creates or updates again");
@@ -300,9 +309,10 @@ Result<Committed> EtcdStore::committed_at(const Transaction& transaction, const 
         events.emplace(event->record->key, event);
     }
     Committed committed{.revision = revision, .events = {}};
-    for (const Operation& operation : transaction.operations) {
+    for (std::size_t i = 0; i < transaction.operations.size(); ++i) {
+        const Operation& operation = transaction.operations[i];
         const auto found = events.find(key_of(operation));
-        const bool must_be = std::holds_alternative<Put>(operation);
+        const bool must_be = std::holds_alternative<Put>(operation) || has_deleted(response, i);
         if (found == events.end() && must_be)
             return Error(Reason::Timeout,
                          "the request was carried out as revision " + to_string(revision) + ", but etcd is in another state by now");
