@@ -28,6 +28,7 @@ public:
         std::string address;
         std::vector<std::string> words;  ///< as the machine's shell gets them, without sudo
         std::string input;
+        bool is_by_sudo = false;
     };
 
     State& at(const std::string& address) { return states_[address]; }
