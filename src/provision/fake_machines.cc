@@ -87,6 +87,7 @@ CommandOutput FakeMachines::act(State& state, const Seen& seen) {
     if (name == "remove") state = State{};
     if (name == "join") {
         if (seen.input.find('.') != 6) return {.exit_code = 1, .errors = "porthole: there is no token in standard input"};
+        if (state.refuses_to_join) return {.exit_code = 1, .errors = "porthole: the clock is wrong\n"};
         state.server = seen.words[2];
         state.node = seen.words[8];
     }

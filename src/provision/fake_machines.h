@@ -22,6 +22,7 @@ public:
         std::string server, node;                 ///< that it has joined
         bool is_running = false;
         std::string broken_program;  ///< with this one no agent becomes Ready
+        bool refuses_to_join = false;
         int copies = 0;
     };
     struct Seen {

@@ -124,6 +124,18 @@ TEST_F(Provision, OneMachineThatFailsIsNamedAndDoesNotStopTheOthers) {
     EXPECT_TRUE(node("web-1"));
 }
 
+// PRV-03
+TEST_F(Provision, AMachineThatFailsHalfWayIsKnownAndCleanedWhenItIsTakenOut) {
+    machines_.at("192.0.2.1").refuses_to_join = true;
+    EXPECT_THAT(apply(both), HasSubstr("failed: web-1"));
+    EXPECT_THAT(steps.lines, testing::Contains("node web-1 Ready: porthole join: porthole: the clock is wrong"));
+    EXPECT_EQ(inventory().size(), 2U);
+    EXPECT_THAT(api.list<Secret>(), IsEmpty()) << "the token is deleted in any case";
+    EXPECT_EQ(apply({both[1]}), "");
+    EXPECT_EQ(machines_.at("192.0.2.1").program, "") << "what was copied is deleted";
+    EXPECT_EQ(inventory().size(), 1U);
+}
+
 // PRV-09
 TEST_F(Provision, TheTokenIsPartOfNoCommandAndNoStep) {
     std::string token;
