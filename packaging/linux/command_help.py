@@ -27,7 +27,7 @@ class Option:
 
     def wants_path(self):
         long = self.names[-1]
-        return bool(self.value) and bool(re.search(r"(^--data|config|-file|-dir|path|^--programs|^--file|directory)", long))
+        return bool(self.value) and bool(re.search(r"(^--data|config|-file|-dir|-zip|path|^--programs|^--file|directory)", long))
 
 
 @dataclasses.dataclass

@@ -46,6 +46,9 @@ Task<ProvisionSettings> settings(RealWorld& world, const ProvisionFlags& flags, 
     ProvisionSettings settings{.windows_remedy = "a Windows machine needs the zip of the Windows build: --windows-zip FILE",
                                .drains_before_upgrade = flags.drain,
                                .parallel = flags.parallel};
+    constexpr std::size_t MostParallel = 64;
+    if (flags.parallel < 1 || flags.parallel > MostParallel)
+        co_return Error(Reason::BadRequest, "--parallel must be a number from 1 to 64");
     const auto limit = parse_duration(flags.ready_timeout);
     if (!limit || *limit <= Duration::zero())
         co_return Error(Reason::BadRequest,
@@ -81,8 +84,7 @@ int run_provision(std::vector<std::string> arguments) {
     app.add_option("--file,-f", flags.file, "the description: its pools that name hosts")->required();
     app.add_flag("--dry-run", flags.dry_run, "ask the machines and say what would be done, without changing anything");
     app.add_flag("--drain", flags.drain, "drain each node before its agent is upgraded (otherwise it is cordoned; containers stay)");
-    app.add_option("--parallel", flags.parallel, "machines that are worked on at a time; upgrades go one by one")
-        ->check(CLI::Range(1, 64))
+    app.add_option("--parallel", flags.parallel, "machines that are worked on at a time, 1 to 64; upgrades go one by one")
         ->capture_default_str();
     app.add_option("--ready-timeout", flags.ready_timeout, "how long a node may take to be Ready; an upgrade is then rolled back")
         ->capture_default_str();
@@ -96,19 +98,24 @@ int run_provision(std::vector<std::string> arguments) {
         "host key must be in the known hosts file: none is trusted silently. A Linux machine needs containerd and systemd, and a user "
         "other\n"
         "than root sudo without a password.\n\n"
-        "  apiVersion: porthole.dev/v1alpha1\n"
-        "  kind: Cluster\n"
-        "  spec:\n"
-        "    pools:\n"
-        "    - {name: web, os: linux, user: root, identityFile: id_ed25519, knownHosts: known_hosts, labels: {tier: web},\n"
-        "       hosts: [{name: web-1, address: 192.0.2.11}, {name: web-2, address: 192.0.2.12}]}\n\n"
         "It can be repeated, and changes what differs: new hosts join; hosts with another program than this one are upgraded, one by one,\n"
         "and get their old program back when they do not become Ready; hosts that the file names no more are drained, reset and "
         "deleted.\n\n"
         "Examples:\n"
         "  porthole provision -f cluster.yaml --dry-run    what would be done\n"
         "  porthole provision -f cluster.yaml\n"
-        "  porthole provision -f cluster.yaml -o json      each step as an object of JSON, for programs");
+        "  porthole provision -f cluster.yaml -o json      each step as an object of JSON, for programs\n"
+        "  with this cluster.yaml:\n"
+        "    apiVersion: porthole.dev/v1alpha1\n"
+        "    kind: Cluster\n"
+        "    spec:\n"
+        "      pools:\n"
+        "      - name: web\n"
+        "        os: linux\n"
+        "        identityFile: id_ed25519     # relative to the file, as knownHosts\n"
+        "        knownHosts: known_hosts\n"
+        "        labels: {tier: web}\n"
+        "        hosts: [{name: web-1, address: 192.0.2.11}, {name: web-2, address: 192.0.2.12}]");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 
     RealWorld world;

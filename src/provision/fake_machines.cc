@@ -61,7 +61,8 @@ Task<CommandOutput> FakeMachines::run(SshTarget target, std::string command, std
     State& state = states_[target.address];
     if (!state.is_reachable) co_return Error(Reason::Unavailable, target.address + " cannot be reached: no route to host");
     Seen seen{target.address, shell_words(command), std::move(input)};
-    if (seen.words[0] == "sudo") seen.words.erase(seen.words.begin(), seen.words.begin() + 3);
+    seen.is_by_sudo = seen.words[0] == "sudo";
+    if (seen.is_by_sudo) seen.words.erase(seen.words.begin(), seen.words.begin() + 3);
     seen_.push_back(seen);
     co_return act(state, seen);
 }
@@ -86,6 +87,7 @@ CommandOutput FakeMachines::act(State& state, const Seen& seen) {
     if (name == "remove") state = State{};
     if (name == "join") {
         if (seen.input.find('.') != 6) return {.exit_code = 1, .errors = "porthole: there is no token in standard input"};
+        if (state.refuses_to_join) return {.exit_code = 1, .errors = "porthole: the clock is wrong\n"};
         state.server = seen.words[2];
         state.node = seen.words[8];
     }

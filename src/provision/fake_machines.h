@@ -22,12 +22,14 @@ public:
         std::string server, node;                 ///< that it has joined
         bool is_running = false;
         std::string broken_program;  ///< with this one no agent becomes Ready
+        bool refuses_to_join = false;
         int copies = 0;
     };
     struct Seen {
         std::string address;
         std::vector<std::string> words;  ///< as the machine's shell gets them, without sudo
         std::string input;
+        bool is_by_sudo = false;
     };
 
     State& at(const std::string& address) { return states_[address]; }

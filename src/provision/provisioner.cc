@@ -85,7 +85,8 @@ Task<> Provisioner::ask(Work& work) {
     CO_TRY(work.facts, co_await work.machine->ask());
     CO_TRY_VOID(check_owner(work, node.has_value()));
     const bool has_joined = !work.facts.server.empty() && node;
-    const bool is_current = work.facts.program_sha256 == payload.sha256;
+    // Where an upgrade was not finished, nobody has seen the new program Ready.
+    const bool is_current = work.facts.program_sha256 == payload.sha256 && !work.facts.has_previous;
     if (has_joined && !is_current)
         work.action = Action::Upgrade;
     else if (!has_joined || !work.facts.is_agent_running)
@@ -168,12 +169,14 @@ Task<> Provisioner::upgrade_all() {
         auto task = upgrade(seams_.loop, seams_.client, inventory_, *work->machine,
                             {.entry = *entry_of(name),
                              .payload = payload_of(work->wanted),
+                             .is_unfinished = work->facts.has_previous,
                              .drains = settings_.drains_before_upgrade,
                              .ready_limit = settings_.ready_limit,
                              .drain_limit = settings_.drain_limit});
         CO_TRY(const bool is_done, co_await step("node " + name + " upgraded", name, std::move(task)));
         if (!is_done) co_return Error(Reason::Io, "the upgrade of " + name + " failed; machines after it keep their program");
         entries_.at(name).is_cordoned = false;
+        work->facts.has_previous = false;
         CO_TRY_VOID(co_await step("node " + name + " as described", name, settle(*work)));
     }
     co_return {};

@@ -124,6 +124,18 @@ TEST_F(Provision, OneMachineThatFailsIsNamedAndDoesNotStopTheOthers) {
     EXPECT_TRUE(node("web-1"));
 }
 
+// PRV-03
+TEST_F(Provision, AMachineThatFailsHalfWayIsKnownAndCleanedWhenItIsTakenOut) {
+    machines_.at("192.0.2.1").refuses_to_join = true;
+    EXPECT_THAT(apply(both), HasSubstr("failed: web-1"));
+    EXPECT_THAT(steps.lines, testing::Contains("node web-1 Ready: porthole join: porthole: the clock is wrong"));
+    EXPECT_EQ(inventory().size(), 2U);
+    EXPECT_THAT(api.list<Secret>(), IsEmpty()) << "the token is deleted in any case";
+    EXPECT_EQ(apply({both[1]}), "");
+    EXPECT_EQ(machines_.at("192.0.2.1").program, "") << "what was copied is deleted";
+    EXPECT_EQ(inventory().size(), 1U);
+}
+
 // PRV-09
 TEST_F(Provision, TheTokenIsPartOfNoCommandAndNoStep) {
     std::string token;
@@ -140,6 +152,14 @@ TEST_F(Provision, TheTokenIsPartOfNoCommandAndNoStep) {
     }
     EXPECT_EQ(given, 2) << "on standard input of `join` alone";
     EXPECT_THAT(join(steps.lines, " "), testing::Not(HasSubstr(token)));
+}
+
+TEST_F(Provision, AUserOtherThanRootBecomesRootWithoutBeingAsked) {
+    MachineDescription machine = both[0];
+    machine.ssh.user = "admin";
+    ASSERT_EQ(apply({machine}), "");
+    ASSERT_EQ(apply({}), "");
+    for (const auto& seen : machines_.seen()) EXPECT_EQ(seen.is_by_sudo, seen.words[0] != "mktemp") << seen.words[0];
 }
 
 TEST_F(Provision, NoMoreMachinesAreWorkedOnThanAllowed) {
@@ -292,6 +312,43 @@ TEST_F(ProvisionUpgrade, TheOldProgramComesBackWhereTheNewOneDoesNotAndTheRunSto
     EXPECT_EQ(machines_.at("192.0.2.2").program, "new");
 }
 
+TEST_F(ProvisionUpgrade, SaysWhenTheOldProgramCannotBePutBack) {
+    api.set_fault([&](const client::ApiRequest&) {
+        auto& machine = machines_.at("192.0.2.1");
+        if (!machine.is_running) machine.is_reachable = false;
+        return std::optional<Error>();
+    });
+    EXPECT_THAT(apply(both), HasSubstr("the upgrade of web-1 failed"));
+    EXPECT_THAT(steps.lines,
+                ElementsAre(HasSubstr("no route to host; and the old program could not be put back: 192.0.2.1 cannot be reached")));
+}
+
+TEST_F(ProvisionUpgrade, DrainsFirstWhereAsked) {
+    settings.drains_before_upgrade = true;
+    const auto put_pod = [&](const std::string& more) {
+        api.put(schema::decode_json<Pod>(R"({"metadata": {"namespace": "default", "name": "p", "uid": "p")" + more +
+                                         R"(}, "spec": {"nodeName": "web-1", "containers": [{"name": "c", "image": "i"}]}})")
+                    .value());
+    };
+    put_pod("");
+    EXPECT_THAT(apply(both), HasSubstr("the upgrade of web-1 failed"));
+    EXPECT_THAT(steps.lines, ElementsAre(HasSubstr("no controller would make pod default/p again")));
+    EXPECT_TRUE(machines_.at("192.0.2.1").is_running);
+    EXPECT_EQ(machines_.at("192.0.2.1").program, "new");
+    EXPECT_FALSE(node("web-1")->spec.unschedulable);
+
+    put_pod(R"(, "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "o", "uid": "o", "controller": true}])");
+    bool is_empty_when_stopped = false;
+    api.set_fault([&](const client::ApiRequest&) {
+        for (const Pod& pod : api.list<Pod>())
+            if (pod.metadata.deletion_timestamp) api.erase<Pod>(client::key_of(pod));
+        if (!machines_.at("192.0.2.1").is_running) is_empty_when_stopped = api.list<Pod>().empty();
+        return std::optional<Error>();
+    });
+    EXPECT_EQ(apply(both), "");
+    EXPECT_TRUE(is_empty_when_stopped);
+}
+
 TEST_F(ProvisionUpgrade, ARunThatEndedInTheMiddleIsMadeGoodByTheNext) {
     // It ended when the new program was in its place and the agent not yet started.
     auto& machine = machines_.at("192.0.2.1");
@@ -301,7 +358,9 @@ TEST_F(ProvisionUpgrade, ARunThatEndedInTheMiddleIsMadeGoodByTheNext) {
     sim::run(loop, Inventory(client).put({.machine = both[0], .is_cordoned = true})).value();
     api.change<Node>({"", "web-1"}, [](Node& changed) { changed.spec.unschedulable = true; });
     ASSERT_EQ(apply(both), "");
-    EXPECT_THAT(machines_.names("192.0.2.1"), ElementsAre("ask", "join", "forget"));
+    EXPECT_THAT(machines_.names("192.0.2.1"), ElementsAre("ask", "roll back", "folder", "unpack", "stop", "place keep", "start", "forget"))
+        << "so that the old program can come back";
+    EXPECT_EQ(machines_.at("192.0.2.1").program, "newer");
     EXPECT_FALSE(node("web-1")->spec.unschedulable);
     EXPECT_THAT(inventory().at("web-1"), HasSubstr(R"("cordoned":false)"));
 }

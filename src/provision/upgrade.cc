@@ -62,6 +62,7 @@ struct Upgrading {
     }
 
     Task<> run() {
+        if (order.is_unfinished) CO_TRY_VOID(co_await machine.roll_back());
         CO_TRY_VOID(co_await machine.upload(order.payload));
         CO_TRY_VOID(co_await cordon());
         Result<void> done;

@@ -9,6 +9,7 @@ namespace porthole::provision {
 struct UpgradeOrder {
     InventoryEntry entry;
     Payload payload;
+    bool is_unfinished = false;  ///< an earlier one was: it is undone first
     bool drains = false;
     Duration ready_limit, drain_limit;
 };

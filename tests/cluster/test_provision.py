@@ -43,6 +43,7 @@ class Machine:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"porthole-{name}-"))
         self.network = self.cgroup = f"porthole-{cluster.id}-{name}"
         self.link = f"x{cluster.id}{number}"
+        self.hardware_address = f"02:00:00:00:00:{number:02x}"  # the same in every test: the nodes remember whose an IP address was
         self.public_key = public_key
         self.init = self.containerd = self.sshd = None
 
@@ -50,7 +51,8 @@ class Machine:
         switch = f"porthole-{self.cluster.id}-switch"
         run(["ip", "netns", "add", self.network])
         run(["ip", "-n", self.network, "link", "set", "lo", "up"])
-        run(["ip", "-n", switch, "link", "add", self.link, "master", "switch", "type", "veth", "peer", "eth0", "netns", self.network])
+        run(["ip", "-n", switch, "link", "add", self.link, "master", "switch", "type", "veth", "peer", "eth0", "address",
+             self.hardware_address, "netns", self.network])
         run(["ip", "-n", switch, "link", "set", self.link, "up"])
         run(["ip", "-n", self.network, "address", "add", self.address + "/24", "dev", "eth0"])
         run(["ip", "-n", self.network, "link", "set", "eth0", "up"])
