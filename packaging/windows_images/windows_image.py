@@ -16,8 +16,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import image_archive  # noqa: E402
 from image_archive import descriptor_of, sha256, to_json  # noqa: E402
 
-# The builds that nodes are known to run on: Windows Server 2019, 2004, 20H2, 2022, 2025. An emulated host has the first or one of the last two.
-BUILDS = ["10.0.17763.1", "10.0.19041.1", "10.0.19042.1", "10.0.20348.1", "10.0.26100.1"]
+# Every build that an emulated host can have; nodes run on those from 17763 (Windows Server 2019) on.
+BUILDS = [f"10.0.{build}.1" for build in (14393, 16299, 17134, 17763, 18362, 19041, 19042, 19551, 20348, 26100)]
 
 INDEX = "application/vnd.oci.image.index.v1+json"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"

@@ -8,6 +8,7 @@
 #include "local_cluster/start.h"
 #include "node_join/cluster_network.h"
 #include "node_join/identity.h"
+#include "winhost/template/host_profile.h"
 
 namespace porthole::cmd {
 
@@ -90,7 +91,7 @@ int run_winnode(std::vector<std::string> arguments) {
     join_command->add_option("--discovery-token-ca-cert-hash,--ca-cert-hash", flags.target.ca_hashes, "sha256 of its public key")
         ->required();
     join_command->add_option("--profile", flags.profile, "Windows Server release to emulate")
-        ->check(CLI::IsMember({"2019", "2022", "2025"}))
+        ->check(CLI::IsMember(winhost::profiles_of_nodes()))
         ->capture_default_str();
     join_command->add_option("--count", flags.count, "how many")->check(CLI::Range(1, 20))->capture_default_str();
     join_command->add_option("--prefix", options.host_prefix, "prefix of the nodes' names windows-1, windows-2, …")->capture_default_str();

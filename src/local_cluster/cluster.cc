@@ -8,10 +8,12 @@
 #include <set>
 #include <sstream>
 
+#include "base/strings.h"
 #include "base/values/ip.h"
 #include "runtime/files/durable_file.h"
 #include "schema/json/json.h"
 #include "schema/value.h"
+#include "winhost/template/host_profile.h"
 
 namespace porthole::local_cluster {
 namespace {
@@ -66,8 +68,9 @@ Result<void> parse_nodes(const std::string& text, ClusterOptions& options) {
             linux_nodes += static_cast<int>(count);
             continue;
         }
-        if (profile != "2019" && profile != "2022" && profile != "2025")
-            return wrong("\"" + profile + "\" is not a release that can be emulated (2019, 2022, 2025)");
+        const std::vector<std::string> known = winhost::profiles_of_nodes();
+        if (std::ranges::find(known, profile) == known.end())
+            return wrong("\"" + profile + "\" is not a release that can be emulated (" + join(known, ", ") + ")");
         windows_nodes.insert(windows_nodes.end(), static_cast<std::size_t>(count), profile);
     }
     if (linux_nodes < 1) return wrong("a cluster needs at least one Linux node");

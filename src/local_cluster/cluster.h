@@ -21,7 +21,7 @@ struct ForeignCluster {
 /// What the user asked for; kept over restarts.
 struct ClusterOptions {
     int linux_nodes = 1;
-    std::vector<std::string> windows_nodes;  ///< the host profile of each emulated Windows node: "2019", "2022" or "2025"
+    std::vector<std::string> windows_nodes;  ///< the host profile of each emulated Windows node: "2022"
     std::string cluster_cidr = "10.244.0.0/16";
     std::string service_cidr = "10.96.0.0/12";
     std::string backend = "host-gw";  ///< of the pod network between nodes; or "vxlan"; "" for what a foreign cluster says

@@ -52,6 +52,15 @@ class Doctor(ClusterCase):
         self.assertEqual(failed["1.1.21"], [f"{key} (644)"])
         self.assertEqual(failed["no role is bound to anonymous users"], [f"ClusterRole view by {self.namespace}"])
 
+    # TRB-12, TRB-15
+    def test_the_machine_is_examined_as_a_node(self):
+        done = self.cluster.porthole("doctor", "--node", "-o", "json", check=False)
+        findings = json.loads(done.stdout)["findings"]
+        self.assertEqual([finding for finding in findings if finding["verdict"] == "fail"], [])
+        self.assertEqual(done.returncode, 0)
+        told = {(finding["title"], finding["detail"]) for finding in findings}
+        self.assertTrue({("the node's programs run", "kubelet"), ("the clock agrees with the API server's", "")} <= told, told)
+
 
 class AuthorityRotation(ClusterCase):
     shared = HARDENED

@@ -1,5 +1,6 @@
 """The host below an emulated Windows node: its services, logs, container runtime and build, seen from outside and by its administrator."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -153,58 +154,47 @@ class Services(HostCase):
                  for service in SERVICES}
         commands = {service: re.search(r"REG_SZ +(.*\S)", text).group(1).replace(" --windows-service", "").split()
                     for service, text in lines.items()}
-        for service in reversed(SERVICES):
-            self.on_host("net", "stop", service, check=False)
-        programs = []
-        try:
-            for service in SERVICES:
-                self.eventually(lambda: not self.is_running(f"{service}.exe"), 20, f"{service} has stopped")
-            for service in SERVICES:
-                words = [PORTHOLE, "winhost", "exec", "--data", self.host(), "--", *commands[service]]
-                programs.append(subprocess.Popen(self.cluster.network.inside(list(map(str, words))), stdin=subprocess.DEVNULL,
-                                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-                self.eventually(lambda: self.is_running(f"{service}.exe"), 20, f"{service} runs")
+        with self.on_consoles(commands):
             self.wait_node("True")
             self.apply(web_server("web", nodeName=NODE))
             self.wait_ready("web")
+        self.wait_node("True")
+
+    @contextlib.contextmanager
+    def on_consoles(self, commands):
+        """Programs of the node on consoles, in the order of `commands`, by the services that they replace meanwhile."""
+        for service in reversed(list(commands)):
+            self.on_host("net", "stop", service, check=False)
+        programs = []
+        try:
+            for service in commands:
+                self.eventually(lambda: not self.is_running(f"{service}.exe"), 20, f"{service} has stopped")
+            for service, command in commands.items():
+                words = [PORTHOLE, "winhost", "exec", "--data", self.host(), "--", *command]
+                programs.append(subprocess.Popen(self.cluster.network.inside(list(map(str, words))), stdin=subprocess.DEVNULL,
+                                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+                self.eventually(lambda: self.is_running(f"{service}.exe"), 20, f"{service} runs")
+            yield
         finally:
             for program in programs:
                 program.send_signal(signal.SIGTERM)
                 program.wait(20)
-            for service in SERVICES:
+            for service in commands:
                 self.eventually(lambda: not self.is_running(f"{service}.exe"), 20, f"{service} has ended with its console")
                 self.on_host("net", "start", service)
-        self.wait_node("True")
 
     # JOI-08: as start-kubelet.ps1 and start-kubeproxy.ps1 call them
     def test_the_start_scripts_of_kubelet_and_proxy_start_them_in_order(self):
         address = next(one["address"] for one in self.node()["status"]["addresses"] if one["type"] == "InternalIP")
         line = self.on_host("reg", "query", "HKLM\\System\\CurrentControlSet\\Services\\kubelet", "/v", "ImagePath")
         runtime = re.search(r"--container-runtime-endpoint=(\S+)", line).group(1)
-        commands = [start_scripts.command_line("start-kubelet", "kubelet", NODE, ManagementIP=address, ContainerRuntimeEndpoint=runtime),
-                    start_scripts.command_line("start-kubeproxy", "kube-proxy", NODE, NetworkName="cbr0", ClusterCidr="10.244.0.0/16")]
-        names = ["kubelet", "kube-proxy"]
-        for service in reversed(names):
-            self.on_host("net", "stop", service, check=False)
-        programs = []
-        try:
-            for service in names:
-                self.eventually(lambda: not self.is_running(f"{service}.exe"), 20, f"{service} has stopped")
-            for service, command in zip(names, commands):
-                words = [PORTHOLE, "winhost", "exec", "--data", self.host(), "--", *command]
-                programs.append(subprocess.Popen(self.cluster.network.inside(list(map(str, words))), stdin=subprocess.DEVNULL,
-                                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-                self.eventually(lambda: self.is_running(f"{service}.exe"), 20, f"{service} runs")
+        commands = {
+            "kubelet": start_scripts.command_line("start-kubelet", "kubelet", NODE, ManagementIP=address, ContainerRuntimeEndpoint=runtime),
+            "kube-proxy": start_scripts.command_line("start-kubeproxy", "kube-proxy", NODE, NetworkName="cbr0", ClusterCidr="10.244.0.0/16")}
+        with self.on_consoles(commands):
             self.wait_node("True")
             self.apply(web_server("web", nodeName=NODE))
             self.wait_ready("web")
-        finally:
-            for program in programs:
-                program.send_signal(signal.SIGTERM)
-                program.wait(20)
-            for service in names:
-                self.eventually(lambda: not self.is_running(f"{service}.exe"), 20, f"{service} has ended with its console")
-                self.on_host("net", "start", service)
         self.wait_node("True")
 
     # JOI-07, JOI-08, EMU-11: what start.ps1 calls
@@ -388,6 +378,21 @@ class Build(HostCase):
         self.assertFalse(condition(self.get("pod", "web"), "Ready") == "True")
         self.load_images()  # what a pull would do: the entry of the new build
         self.wait_ready("web", 150)
+
+    # EMU-04
+    def test_hosts_of_the_builds_between_2019_and_2022_are_nodes_that_run_pods(self):
+        builds = {"windows-1": ("1903", "10.0.18362"), "windows-2": ("2004", "10.0.19041"), "windows-3": ("20H2", "10.0.19042"),
+                  "windows-4": ("19551", "10.0.19551")}
+        self.addCleanup(self.bring_up_as, self.cluster.nodes)
+        self.bring_up_as("linux=1," + ",".join(f"windows=1:{release}" for release, _ in builds.values()))
+        for name, (release, build) in builds.items():
+            self.eventually(lambda: condition(self.node(name), "Ready") == "True", 120, f"{name} is Ready")
+            self.assertEqual(self.node(name)["metadata"]["labels"]["node.kubernetes.io/windows-build"], build)
+            self.apply(web_server(f"web-{release.lower()}", nodeName=name))
+        for release, _ in builds.values():
+            self.wait_ready(f"web-{release.lower()}", 120)
+        version = lambda name: self.on_host("porthole.exe", "self-check", "C:\\report.json", node=name).partition(" HNS ")[2].partition(",")[0]
+        self.assertEqual([version(name) for name in builds], ["10.5", "11.11", "11.11", "12.1"])
 
     def bring_up_as(self, nodes):
         if nodes == self.cluster.nodes:

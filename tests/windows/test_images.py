@@ -33,7 +33,7 @@ class PauseImage(unittest.TestCase):
                     platforms = [manifest["platform"] for manifest in read(archive, entry["digest"])["manifests"]]
                     self.assertIn(("linux", "amd64"), [(one["os"], one["architecture"]) for one in platforms])
                     builds = sorted(one["os.version"].split(".")[2] for one in platforms if one["os"] == "windows")
-                    self.assertEqual(builds, ["17763", "19041", "19042", "20348", "26100"])
+                    self.assertEqual(builds, ["14393", "16299", "17134", "17763", "18362", "19041", "19042", "19551", "20348", "26100"])
 
     # PAU-03
     def test_the_same_source_gives_the_same_bytes(self):

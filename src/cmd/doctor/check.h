@@ -2,7 +2,7 @@
 #include <span>
 #include <vector>
 
-#include "cmd/doctor/findings.h"
+#include "cmd/doctor/report/findings.h"
 
 namespace porthole::cmd::doctor {
 

@@ -8,7 +8,7 @@
 #include "cmd/doctor/gather.h"
 #include "cmd/doctor/node/linux_node.h"
 #include "cmd/doctor/node/node_check.h"
-#include "cmd/doctor/report.h"
+#include "cmd/doctor/report/report.h"
 #include "cmd/program/flags.h"
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/admin_client.h"

@@ -5,7 +5,7 @@
 
 #include "cmd/doctor/check.h"
 #include "cmd/doctor/evidence.h"
-#include "cmd/doctor/report.h"
+#include "cmd/doctor/report/report.h"
 #include "schema/json/json.h"
 
 namespace porthole::cmd::doctor {

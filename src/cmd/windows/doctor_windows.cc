@@ -7,7 +7,7 @@
 #include "client/kubeconfig.h"
 #include "cmd/doctor/node/node_check.h"
 #include "cmd/doctor/node/node_gather.h"
-#include "cmd/doctor/report.h"
+#include "cmd/doctor/report/report.h"
 #include "cmd/program/runtime_setup.h"
 #include "cmd/windows/node_flags.h"
 #include "cmd/windows/roles.h"

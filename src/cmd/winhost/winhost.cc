@@ -140,7 +140,11 @@ int run_winhost(std::vector<std::string> arguments) {
     };
     CLI::App* run = add("run", "run the host until SIGTERM, which powers it off");
     run->add_option("--name", options.name, "the host's computer name")->capture_default_str();
-    run->add_option("--profile", options.profile, "the Windows Server release to emulate: 2019, 2022 or 2025")->capture_default_str();
+    run->add_option(
+           "--profile", options.profile,
+           "the Windows Server release to emulate: 2016, 1709, 1803, 2019, 1903, 2004, 20H2, 19551 (a preview), 2022 or 2025; nodes are "
+           "possible from 2019 on")
+        ->capture_default_str();
     run->add_option("--programs", options.programs, "directory of the Windows programs to place on it");
     run->add_option("--cache", options.cache, "where the Wine template is kept")->capture_default_str();
     run->add_option("--pause-image", options.pause_image, "sandbox image of pods instead of Porthole's own");

@@ -27,9 +27,7 @@ std::wstring native_path(const std::string& path) {
     return wide;
 }
 
-Error file_error(const char* what, const std::string& path, DWORD code) {
-    return windows_error(std::string(what) + " " + path, code);
-}
+Error file_error(const char* what, const std::string& path, DWORD code) { return windows_error(std::string(what) + " " + path, code); }
 
 }  // namespace windows_files
 

@@ -12,7 +12,7 @@ namespace porthole::winhost {
 struct HostProfile {
     std::string name;          ///< "2022"
     std::uint32_t build = 0;   ///< 20348
-    std::uint32_t update = 0;  ///< the fourth number (UBR)
+    std::uint32_t update = 0;  ///< the fourth number (UBR); 0 where it is not known
     std::string product_name;  ///< "Windows Server 2022 Datacenter"
     std::string release;       ///< "21H2"
 
@@ -21,6 +21,8 @@ struct HostProfile {
 
 /// Oldest first.
 const std::vector<HostProfile>& host_profiles();
+/// The names of those that can be nodes; the older ones are hosts that `join` refuses.
+std::vector<std::string> profiles_of_nodes();
 /// Error: BadRequest, naming those that there are.
 Result<HostProfile> find_host_profile(std::string_view name);
 

@@ -46,13 +46,14 @@ void apply_profile(RegistryFile& system, const HostProfile& profile) {
     text("ProductName", profile.product_name);
     text("EditionID", "ServerDatacenter");
     text("InstallationType", "Server Core");
-    text("ReleaseId", profile.build >= 20348 ? "2009" : profile.release);
+    text("ReleaseId", profile.build >= 19042 ? "2009" : profile.release);
     text("DisplayVersion", profile.release);
     system.set("System\\CurrentControlSet\\Control\\ProductOptions", "ProductType", RegistryFile::quoted("ServerNT"));
 }
 
 bool says_profile(const RegistryFile& system, const HostProfile& profile) {
-    return system.value(CurrentVersion, "ProductName") == RegistryFile::quoted(profile.product_name);
+    return system.value(CurrentVersion, "ProductName") == RegistryFile::quoted(profile.product_name) &&
+           system.value(CurrentVersion, "CurrentBuildNumber") == RegistryFile::quoted(std::to_string(profile.build));
 }
 
 }  // namespace porthole::winhost

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "winhost/template/registry_edits.h"
 
 namespace porthole::winhost {
@@ -128,7 +130,22 @@ TEST(RegistryEdits, LeaveOnlyTheServicesThatNetworkingNeeds) {
 
 TEST(HostProfiles, NameTheKnownOnesWhenAskedForAnother) {
     EXPECT_EQ(find_host_profile("2019")->version(), "10.0.17763.6659");
-    EXPECT_EQ(find_host_profile("2016").error().message, "unknown host profile \"2016\"; valid are 2019, 2022, 2025");
+    EXPECT_EQ(find_host_profile("2012").error().message,
+              "unknown host profile \"2012\"; valid are 2016, 1709, 1803, 2019, 1903, 2004, 20H2, 19551, 2022, 2025");
+}
+
+// EMU-04
+TEST(HostProfiles, EMU04_EachBuildIsAHostOfItsOwn) {
+    for (const std::uint32_t build : {14393, 16299, 17134, 17763, 18362, 19041, 19042, 19551, 20348, 26100}) {
+        const auto found = std::ranges::find(host_profiles(), build, &HostProfile::build);
+        ASSERT_NE(found, host_profiles().end()) << build;
+        auto system = RegistryFile::parse(Sample);
+        apply_profile(*system, *found);
+        for (const HostProfile& other : host_profiles()) EXPECT_EQ(says_profile(*system, other), other.build == build) << other.name;
+        EXPECT_TRUE(found->version().starts_with("10.0." + std::to_string(build)));
+    }
+    EXPECT_EQ(find_host_profile("19551")->version(), "10.0.19551") << "nothing is made up";
+    EXPECT_EQ(profiles_of_nodes(), (std::vector<std::string>{"2019", "1903", "2004", "20H2", "19551", "2022", "2025"}));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
-#include "cmd/doctor/findings.h"
 #include "cmd/doctor/node/node_evidence.h"
+#include "cmd/doctor/report/findings.h"
 
 namespace porthole::cmd::doctor {
 

@@ -5,7 +5,7 @@
 
 #include "cmd/doctor/node/node_check.h"
 #include "cmd/doctor/node/node_gather.h"
-#include "cmd/doctor/report.h"
+#include "cmd/doctor/report/report.h"
 #include "hns/emulator/emulator_fixture.h"
 
 namespace porthole::cmd::doctor {

@@ -77,6 +77,42 @@ TEST_F(LoadBalancersTest, Has64BackendsOnServer2019) {
     EXPECT_EQ(code_of(client().create(balancer(ids, {"10.96.7.9"}))), Hresult::Ok);
 }
 
+// EMU-04
+TEST_F(LoadBalancersTest, EMU04_EachBuildHasItsLimits) {
+    const struct {
+        const char* build;
+        bool api_v2, direct_server_return, affinity, dual_stack;
+        std::uint32_t backends;
+    } rows[] = {
+        {"14393", false, false, false, false, 64}, {"16299", false, false, false, false, 64}, {"17134", false, false, false, false, 64},
+        {"17763", true, true, false, false, 64},   {"18362", true, true, false, false, 64},   {"19041", true, true, false, true, 1024},
+        {"19042", true, true, false, true, 1024},  {"19551", true, true, true, true, 1024},   {"20348", true, true, true, true, 1024},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.build);
+        files.remove_all("/var/lib/hns").value();
+        ids.clear();
+        stop();
+        if (!row.api_v2) {
+            start(row.build);
+            EXPECT_EQ(code_of(client().create(network("cbr0", "L2Bridge", "10.9.0.0/16", "10.9.0.1"))), Hresult::NotImplemented);
+            continue;
+        }
+        start_with_pods(row.build, 65);
+        EXPECT_EQ(code_of(client().create(balancer(ids, {"10.96.7.8"}))), row.backends == 64 ? Hresult::InvalidParameter : Hresult::Ok);
+        EXPECT_EQ(find_profile(row.build)->backend_limit, row.backends);
+        auto direct = balancer({ids[0]}, {"10.96.7.9"});
+        direct.flags = LoadBalancerFlags::EnableDirectServerReturn;
+        direct.port_mappings[0].distribution_type = Distribution::SourceIp;
+        const auto made = run(client().create(direct));
+        ASSERT_EQ(made.has_value(), row.direct_server_return);
+        EXPECT_EQ(made->port_mappings.at(0).distribution_type, row.affinity ? Distribution::SourceIp : Distribution::FiveTuple);
+        auto six = balancer({ids[0]}, {"fd00::1"});
+        six.flags = LoadBalancerFlags::Ipv6;
+        EXPECT_EQ(code_of(client().create(six)), row.dual_stack ? Hresult::Ok : Hresult::RequestUnsupported);
+    }
+}
+
 // HNS-09, EMU-04: what each release can do.
 TEST_F(LoadBalancersTest, FollowsTheRelease) {
     const struct {

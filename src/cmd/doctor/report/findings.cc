@@ -1,4 +1,4 @@
-#include "cmd/doctor/findings.h"
+#include "cmd/doctor/report/findings.h"
 
 namespace porthole::cmd::doctor {
 

@@ -1,4 +1,4 @@
-#include "cmd/doctor/report.h"
+#include "cmd/doctor/report/report.h"
 
 #include <algorithm>
 #include <array>

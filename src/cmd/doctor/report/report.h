@@ -1,7 +1,7 @@
 #pragma once
 #include <string_view>
 
-#include "cmd/doctor/findings.h"
+#include "cmd/doctor/report/findings.h"
 
 namespace porthole::cmd::doctor {
 
