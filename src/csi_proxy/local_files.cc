@@ -1,5 +1,7 @@
 #include "csi_proxy/local_files.h"
 
+#include "base/strings.h"
+
 namespace porthole::csi_proxy {
 namespace {
 
@@ -37,8 +39,23 @@ public:
     }
     Result<void> create_link(const std::string& target, const std::string& link) override {
         TRY_VOID(check_way(link));
-        if (!target.starts_with("\\\\")) TRY_VOID(check_way(target));
+        TRY_VOID(check_way(target));
         return files_.create_symlink(target, link);
+    }
+    Result<void> link_share(const std::string& remote, const std::string& link) override {
+        TRY_VOID(check_way(link));
+        // Windows makes links of two kinds, and has to see the directory for the right one.
+        TRY(const FileStatus share, files_.status(remote));
+        if (!share.is_directory()) return Error(Reason::BadRequest, remote + " is not a directory");
+        const auto found = files_.link_status(link);
+        if (!found && !is_not_found(found)) return found.error();
+        if (found && found->type == FileType::Symlink && equal_ignoring_case(files_.read_link(link).value_or(""), remote)) return {};
+        if (found) {
+            const bool replaceable = found->type == FileType::Symlink || found->is_directory();
+            if (!replaceable || !files_.remove(link))
+                return Error(Reason::AlreadyExists, link + " exists, and is neither a link nor an empty directory");
+        }
+        return files_.create_symlink(remote, link);
     }
     Result<bool> is_link(const std::string& path) override {
         TRY_VOID(check_way(path));

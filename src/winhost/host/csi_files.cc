@@ -60,6 +60,9 @@ public:
         if (from.tree.type(from.path)) return Error(Reason::AlreadyExists, link + " exists already");
         return from.tree.create_symlink(relative_path(to.names, from.names), from.path);
     }
+    Result<void> link_share(const std::string& remote, const std::string&) override {
+        return Error(Reason::MethodNotAllowed, "an emulated host has no share " + remote);
+    }
     Result<bool> is_link(const std::string& path) override {
         TRY(const Place place, find(path));
         TRY(const FileType type, place.tree.type(place.path));
