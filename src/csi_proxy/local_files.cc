@@ -1,6 +1,7 @@
 #include "csi_proxy/local_files.h"
 
 #include "base/strings.h"
+#include "csi_proxy/held_removal.h"
 
 namespace porthole::csi_proxy {
 namespace {
@@ -22,14 +23,17 @@ public:
         return files_.create_directories(path, DirectoryMode);
     }
     Result<void> remove(const std::string& path) override {
+        if (const auto removed = remove_held(rules_.directory_of(path), path, Removal::One)) return *removed;
         TRY_VOID(check_way(path));
         return files_.remove(path);
     }
     Result<void> remove_all(const std::string& path) override {
+        if (const auto removed = remove_held(rules_.directory_of(path), path, Removal::Tree)) return *removed;
         TRY_VOID(check_way(path));
         return files_.remove_all(path);
     }
     Result<void> remove_contents(const std::string& path) override {
+        if (const auto removed = remove_held(rules_.directory_of(path), path, Removal::Contents)) return *removed;
         TRY_VOID(check_way(path));
         TRY(const FileStatus found, files_.link_status(path));
         if (!found.is_directory()) return Error(Reason::BadRequest, path + " is not a directory");
