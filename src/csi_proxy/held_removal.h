@@ -13,7 +13,7 @@ enum class Removal {
     Contents,  ///< everything below
 };
 
-/// Removes `path`, which is below `directory`, so that whoever changes names there meanwhile leads it nowhere else: every directory from
+/// Removes `path`, which is below `directory`, so that anyone who changes names there meanwhile leads it nowhere else: every directory from
 /// `directory` on is held open, entries are opened relative to the one that holds them, links are removed and not followed, and what is
 /// removed is the open file. Nullopt where the system cannot: Linux, where only tests use this proxy, and Wine, which follows links of
 /// Linux even so. Errors: NotFound, Forbidden for a link on the way, Io. Blocking.

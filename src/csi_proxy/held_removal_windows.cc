@@ -116,7 +116,7 @@ Result<void> remove_by_handles(const std::string& directory, const std::string& 
         TRY_VOID(next);
         TRY(const DWORD attributes, attributes_of(*next));
         if (!is_plain_directory(attributes))
-            return Error(Reason::Forbidden, path + " leads through what is no directory: " + std::string(components[i]));
+            return Error(Reason::Forbidden, path + " leads through something other than a directory: " + std::string(components[i]));
         way.push_back(*std::move(next));
     }
     if (what == Removal::Contents) return remove_inside(way.back(), DeepestFolder);

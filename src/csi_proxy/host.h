@@ -86,7 +86,7 @@ public:
 class Shares {
 public:
     virtual ~Shares() = default;
-    /// Fine if it is mapped already and answers; a mapping that does not is made anew.
+    /// Fine if it is mapped already and answers; a mapping that does not is made again.
     virtual Task<> map(std::string remote, std::string user, std::string password) = 0;
     virtual Task<> unmap(std::string remote) = 0;
 };
