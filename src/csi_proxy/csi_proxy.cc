@@ -15,6 +15,15 @@ CsiProxy::CsiProxy(WorkerPool& pool, PathRules paths, Host host) : paths_(std::m
 
 CsiProxy::~CsiProxy() = default;
 
+Result<void> check_use(const HostUse& use, const PathRules& paths, const std::string& what) {
+    if (use.by_windows) return Error(Reason::Forbidden, what + " is of the disk that Windows starts or runs from");
+    for (const std::string& path : use.paths)
+        if (!paths.check(path))
+            return Error(Reason::Forbidden, what + " is in use by the host, as " + path +
+                                                "; to give it to drivers, an administrator removes that path (Remove-PartitionAccessPath)");
+    return {};
+}
+
 std::vector<std::string> CsiProxy::pipes() {
     return {
 #define CSI_PROXY_GROUP(name, version) "\\\\.\\pipe\\csi-proxy-" #name "-" #version,

@@ -13,6 +13,7 @@ using namespace api::csiproxy::v1;
 using testing::MemoryHost;
 
 const std::string Staged = "C:\\k\\plugins\\staged", Target = "C:\\k\\pods\\1\\mount";
+const std::string Smbs = "C:\\k\\plugins\\smb";
 const std::string VolumeId = "\\\\?\\Volume{1c8f1c3e-0000-0000-0000-100000000000}\\";
 
 struct CsiProxyTest : ::testing::Test {
@@ -22,6 +23,9 @@ struct CsiProxyTest : ::testing::Test {
     Result<void> remove(const std::string& path, bool force) { return done(host.call(Filesystem::Rmdir, {.path = path, .force = force})); }
     Result<void> link(const std::string& target, const std::string& path) {
         return done(host.call(Filesystem::CreateSymlink, {.source_path = target, .target_path = path}));
+    }
+    Result<void> map(const std::string& remote) {
+        return done(host.call(Smb::NewSmbGlobalMapping, {.remote_path = remote, .local_path = Smbs, .username = "u", .password = "p"}));
     }
     bool exists(const std::string& path) { return host.call(Filesystem::PathExists, {.path = path}).value().exists; }
     bool is_link(const std::string& path) { return host.call(Filesystem::IsSymlink, {.path = path}).value().is_symlink; }
@@ -128,12 +132,69 @@ TEST_F(CsiProxyTest, PassesDisksAndVolumesOn) {
     EXPECT_EQ(host.call(Volume::GetDiskNumberFromVolumeID, {.volume_id = VolumeId}).value().disk_number, 7U);
 }
 
+// STO-24
+TEST_F(CsiProxyTest, WhatTheHostUsesIsNeverChanged) {
+    ASSERT_TRUE(make(Staged));
+    for (const HostUse& use : {HostUse{.by_windows = true}, HostUse{.paths = {"D:\\"}}, HostUse{.paths = {Staged + "\\", "C:\\data\\"}}}) {
+        host.host.use = use;
+        for (const Result<void>& result :
+             {done(host.call(Disk::PartitionDisk, {.disk_number = 4})), done(host.call(Disk::SetDiskState, {.disk_number = 4})),
+              done(host.call(Volume::MountVolume, {.volume_id = VolumeId, .target_path = Staged})),
+              done(host.call(Volume::FormatVolume, {.volume_id = VolumeId})),
+              done(host.call(Volume::ResizeVolume, {.volume_id = VolumeId, .size_bytes = 5}))})
+            EXPECT_EQ(result.error().reason, Reason::Forbidden);
+    }
+    EXPECT_TRUE(host.host.notes.empty());
+    EXPECT_EQ(host.call(Disk::PartitionDisk, {.disk_number = 4}).error().message.substr(0, 42),
+              "disk 4 is in use by the host, as C:\\data\\;");
+    host.host.use = {.paths = {Staged + "\\"}};
+    EXPECT_FALSE(host.call(Volume::FormatVolume, {.volume_id = VolumeId})) << "another driver has it";
+    EXPECT_TRUE(host.call(Volume::ResizeVolume, {.volume_id = VolumeId, .size_bytes = 5}));
+}
+
+TEST_F(CsiProxyTest, ServicesOfTheListOnlyAreStartedAndStopped) {
+    using api::csiproxy::v1alpha1::System;
+    EXPECT_TRUE(host.call(System::StartService, {.name = "MSiSCSI"}));
+    EXPECT_TRUE(host.call(System::StopService, {.name = "msiscsi", .force = true}));
+    EXPECT_EQ(host.call(System::StopService, {.name = "WinDefend"}).error().message,
+              "service WinDefend is not one that drivers may start and stop (-allowed-services): msiscsi");
+    EXPECT_FALSE(host.call(System::StartService, {.name = "RemoteRegistry"}));
+    EXPECT_EQ(host.host.notes, (std::vector<std::string>{"start MSiSCSI", "stop msiscsi and others"}));
+}
+
 TEST_F(CsiProxyTest, AShareBecomesALink) {
-    EXPECT_TRUE(host.call(Smb::NewSmbGlobalMapping,
-                          {.remote_path = "\\\\server\\share", .local_path = "C:\\k\\plugins\\smb", .username = "u", .password = "p"}));
-    EXPECT_EQ(host.drive.read_link("C:\\k\\plugins\\smb").value(), "///server/share");
+    ASSERT_TRUE(host.drive.create_directories("\\\\server\\share", 0755));
+    EXPECT_TRUE(map("\\\\server\\share"));
+    EXPECT_EQ(host.drive.read_link(Smbs).value(), "\\\\server\\share");
+    EXPECT_TRUE(map("\\\\server\\share\\")) << "again";
+    EXPECT_EQ(host.drive.read_link(Smbs).value(), "\\\\server\\share");
     EXPECT_TRUE(host.call(Smb::RemoveSmbGlobalMapping, {.remote_path = "\\\\server\\share"}));
+    EXPECT_EQ(host.host.notes, (std::vector<std::string>{"map \\\\server\\share as u with p", "map \\\\server\\share as u with p",
+                                                         "unmap \\\\server\\share"}));
+}
+
+TEST_F(CsiProxyTest, AShareIsMappedWholeAndLinkedInPart) {
+    ASSERT_TRUE(host.drive.create_directories("\\\\server\\share\\a\\b", 0755));
+    EXPECT_TRUE(map("\\\\server\\share\\a\\b"));
+    EXPECT_EQ(host.drive.read_link(Smbs).value(), "\\\\server\\share\\a\\b");
+    EXPECT_TRUE(host.call(Smb::RemoveSmbGlobalMapping, {.remote_path = "\\\\server\\share\\a\\b"}));
     EXPECT_EQ(host.host.notes, (std::vector<std::string>{"map \\\\server\\share as u with p", "unmap \\\\server\\share"}));
+}
+
+TEST_F(CsiProxyTest, AShareIsNeverTakenForWhatElseIsThere) {
+    ASSERT_TRUE(host.drive.create_directories("\\\\server\\share", 0755));
+    ASSERT_TRUE(host.drive.create_symlink("\\\\server\\other", Smbs));
+    EXPECT_TRUE(map("\\\\server\\share")) << "in place of another link";
+    EXPECT_EQ(host.drive.read_link(Smbs).value(), "\\\\server\\share");
+    ASSERT_TRUE(host.drive.remove(Smbs));
+    ASSERT_TRUE(make(Smbs));
+    EXPECT_TRUE(map("\\\\server\\share")) << "in place of an empty directory";
+    EXPECT_EQ(host.drive.read_link(Smbs).value(), "\\\\server\\share");
+    ASSERT_TRUE(host.drive.remove(Smbs));
+    ASSERT_TRUE(make(Smbs + "\\data"));
+    EXPECT_EQ(map("\\\\server\\share").error().reason, Reason::AlreadyExists);
+    EXPECT_TRUE(exists(Smbs + "\\data"));
+    EXPECT_FALSE(map("\\\\server\\away")) << "it does not answer";
 }
 
 TEST_F(CsiProxyTest, OtherVersionsHaveTheSameMethods) {
@@ -163,6 +224,10 @@ TEST(CsiProxyHost, HasUpstreamsPipes) {
 TEST(CsiProxyFlags, AreUpstreams) {
     const auto options = parse_csi_proxy_options({"-windows-service", "-kubelet-path=D:\\kubelet", "--v", "4", "-metrics-bind-address=:1",
                                                   "-working-dir=C:\\a", "-working-dir=C:\\b", "-require-privacy=false"});
+    EXPECT_EQ(options.value().services, std::vector<std::string>{"msiscsi"});
+    EXPECT_EQ(parse_csi_proxy_options({"-allowed-services=a", "-allowed-services=b c"}).value().services,
+              (std::vector<std::string>{"a", "b c"}));
+    EXPECT_FALSE(parse_csi_proxy_options({"-allowed-services=a;b"}));
     EXPECT_TRUE(options.value().windows_service);
     EXPECT_EQ(options->kubelet_path, "D:\\kubelet");
     EXPECT_EQ(options->verbosity, 4);

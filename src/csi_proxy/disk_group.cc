@@ -25,7 +25,7 @@ std::optional<DiskLocation> parse_location(std::string_view text) {
 
 class DiskGroup {
 public:
-    DiskGroup(GroupContext context, net::GrpcHandler& grpc) : disks_(context.host.disks) {
+    DiskGroup(GroupContext context, net::GrpcHandler& grpc) : paths_(context.paths), disks_(context.host.disks) {
         Methods methods(grpc, {"v1beta3"});
         methods.add(Disk::ListDiskLocations, [this](auto) { return locations(); });
         methods.add(Disk::ListDiskIDs, [this](auto) { return ids(); });
@@ -38,6 +38,11 @@ public:
 
 private:
     Result<void> check() const { return disks_ ? Result<void>() : Result<void>(not_on_this_host("disks")); }
+    Task<> check_change(DiskNumber disk) {
+        CO_TRY_VOID(check());
+        CO_TRY(const HostUse use, co_await disks_->use_of(disk));
+        co_return check_use(use, paths_, "disk " + std::to_string(disk));
+    }
 
     Task<ListDiskLocationsResponse> locations() {
         CO_TRY_VOID(check());
@@ -65,7 +70,7 @@ private:
         co_return response;
     }
     Task<PartitionDiskResponse> partition(PartitionDiskRequest request) {
-        CO_TRY_VOID(check());
+        CO_TRY_VOID(co_await check_change(request.disk_number));
         CO_TRY_VOID(co_await disks_->partition(request.disk_number));
         co_return PartitionDiskResponse();
     }
@@ -81,7 +86,7 @@ private:
         co_return response;
     }
     Task<SetDiskStateResponse> set_online(SetDiskStateRequest request) {
-        CO_TRY_VOID(check());
+        CO_TRY_VOID(co_await check_change(request.disk_number));
         CO_TRY_VOID(co_await disks_->set_online(request.disk_number, request.is_online));
         co_return SetDiskStateResponse();
     }
@@ -92,6 +97,7 @@ private:
         co_return response;
     }
 
+    const PathRules& paths_;
     Disks* disks_;
 };
 

@@ -53,6 +53,10 @@ inline Error not_on_this_host(const char* what) {
     return Error(Reason::MethodNotAllowed, std::string(what) + " are not available on this host");
 }
 
+/// What drivers may change: no disk of Windows itself, and nothing that has a place outside their directories. Error: Forbidden, saying
+/// what `what` is.
+Result<void> check_use(const HostUse& use, const PathRules& paths, const std::string& what);
+
 /// Each yields what has to live as long as `grpc` serves. One function for each line of groups.def.
 using Group = std::shared_ptr<void>;
 #define CSI_PROXY_GROUP(name, version) Group make_##name##_group(GroupContext context, net::GrpcHandler& grpc);

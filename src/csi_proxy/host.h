@@ -23,13 +23,22 @@ public:
     /// With everything below; fine if it is not there. A link below is removed, not followed.
     virtual Result<void> remove_all(const std::string& path) = 0;
     virtual Result<void> remove_contents(const std::string& path) = 0;
-    /// `link` leads to `target`, which is a directory's path or a share's.
+    /// `link` leads to `target`, a directory's path.
     virtual Result<void> create_link(const std::string& target, const std::string& link) = 0;
+    /// The same of a directory of a share, which must answer. Takes the place of another link and of an empty directory. Error:
+    /// AlreadyExists where something else is there.
+    virtual Result<void> link_share(const std::string& remote, const std::string& link) = 0;
     /// Whether it is a link to something that is there. Error: NotFound.
     virtual Result<bool> is_link(const std::string& path) = 0;
 };
 
 using DiskNumber = std::uint32_t;
+
+/// What a disk or a volume is to the host itself.
+struct HostUse {
+    bool by_windows = false;         ///< the disk starts Windows, or Windows runs from it
+    std::vector<std::string> paths;  ///< where its volumes are: "D:\\", "C:\\var\\lib\\kubelet\\x\\"
+};
 
 /// The host's disks. Errors: NotFound, Io, MethodNotAllowed where it has none to offer.
 class Disks {
@@ -47,6 +56,7 @@ public:
     virtual Task<std::int64_t> size(DiskNumber disk) = 0;
     virtual Task<bool> is_online(DiskNumber disk) = 0;
     virtual Task<> set_online(DiskNumber disk, bool online) = 0;
+    virtual Task<HostUse> use_of(DiskNumber disk) = 0;
 };
 
 /// The host's volumes, by names such as "\\?\Volume{…}\". Errors as of Disks.
@@ -69,13 +79,14 @@ public:
     virtual Task<DiskNumber> disk_of(std::string volume) = 0;
     virtual Task<std::string> volume_at(std::string path) = 0;
     virtual Task<> flush(std::string volume) = 0;
+    virtual Task<HostUse> use_of(std::string volume) = 0;
 };
 
 /// Shares of other machines ("\\server\share"). Errors as of Disks.
 class Shares {
 public:
     virtual ~Shares() = default;
-    /// Fine if it is mapped already.
+    /// Fine if it is mapped already and answers; a mapping that does not is made again.
     virtual Task<> map(std::string remote, std::string user, std::string password) = 0;
     virtual Task<> unmap(std::string remote) = 0;
 };
@@ -98,6 +109,7 @@ struct Host {
     Volumes* volumes = nullptr;
     Shares* shares = nullptr;
     Machine* machine = nullptr;
+    std::vector<std::string> services = {"msiscsi"};  ///< those that drivers may start and stop
 };
 
 }  // namespace porthole::csi_proxy

@@ -42,7 +42,11 @@ public:
     Result<void> create_symlink(const std::string& target, const std::string& path) override {
         return memory_.create_symlink(place(target), place(path));
     }
-    Result<std::string> read_link(const std::string& path) override { return memory_.read_link(place(path)); }
+    Result<std::string> read_link(const std::string& path) override {
+        TRY(std::string target, memory_.read_link(place(path)));
+        std::ranges::replace(target, '/', '\\');
+        return target.substr(1);
+    }
     Result<std::string> real_path(const std::string& path) override { return memory_.real_path(place(path)); }
     Result<FileStatus> status(const std::string& path) override { return memory_.status(place(path)); }
     Result<FileStatus> link_status(const std::string& path) override { return memory_.link_status(place(path)); }
@@ -62,6 +66,7 @@ class NotedHost final : public Disks, public Volumes, public Shares, public Mach
 public:
     std::vector<std::string> notes;
     std::vector<Disk> disks;
+    HostUse use;  ///< of every disk and volume
 
     Task<std::vector<Disk>> list() override { co_return disks; }
     Task<> rescan() override { return note("rescan"); }
@@ -81,6 +86,8 @@ public:
     Task<DiskNumber> disk_of(std::string) override { co_return 7; }
     Task<std::string> volume_at(std::string path) override { co_return "volume at " + path; }
     Task<> flush(std::string volume) override { return note("flush " + volume); }
+    Task<HostUse> use_of(DiskNumber) override { co_return use; }
+    Task<HostUse> use_of(std::string) override { co_return use; }
     Task<> map(std::string remote, std::string user, std::string password) override {
         return note("map " + remote + " as " + user + " with " + password);
     }

@@ -8,6 +8,8 @@ namespace {
 void add_flags(FlagSet& flags, CsiProxyOptions& options) {
     flags.add("kubelet-path", options.kubelet_path, "the kubelet's directory: drivers may name paths below it, and no others");
     flags.add("working-dir", options.working_directories, "further directories below which they may name paths");
+    flags.add("allowed-services", options.services,
+              "services that drivers may start and stop: unless given, the initiator of iSCSI (msiscsi)");
     flags.add("require-privacy", options.require_privacy, "map only shares that can be reached encrypted");
     flags.add("v", options.verbosity, "the level of detail of the log");
     flags.add("log-dir", options.log_directory, "a directory for csi-proxy.log");
@@ -33,6 +35,10 @@ Result<CsiProxyOptions> parse_csi_proxy_options(const std::vector<std::string>& 
         words.push_back(word.size() > 1 && word[0] == '-' && word[1] != '-' && word.find('=') != 1 ? "-" + word : word);
     TRY_VOID(flags.parse(words));
     options.warnings = flags.warnings();
+    for (const std::string& service : options.services) {
+        auto named = check_service(service);
+        if (!named) return std::move(named).error().with_context("--allowed-services");
+    }
     auto rules = path_rules_of(options);
     if (!rules) return std::move(rules).error().with_context("--kubelet-path");
     return options;

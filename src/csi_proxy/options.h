@@ -11,6 +11,7 @@ namespace porthole::csi_proxy {
 struct CsiProxyOptions {
     std::string kubelet_path = "C:\\var\\lib\\kubelet";
     std::vector<std::string> working_directories;
+    std::vector<std::string> services = {"msiscsi"};  ///< that drivers may start and stop
     bool require_privacy = true;
     std::int64_t verbosity = 0;
     std::string log_directory, log_file;

@@ -18,25 +18,24 @@ private:
         if (!shares_) return not_on_this_host("SMB shares");
         return check_share(remote);
     }
-    /// A local path becomes a link to the share; one that is there already stays.
+    /// "\\server\share" of a checked "\\server\share\folder": Windows maps whole shares.
+    static std::string share_of(const std::string& remote) { return remote.substr(0, remote.find('\\', remote.find('\\', 2) + 1)); }
+    /// A local path becomes a link to what was named of the share.
     Task<NewSmbGlobalMappingResponse> map(NewSmbGlobalMappingRequest request) {
         CO_TRY_VOID(check(request.remote_path));
         std::string path;
         if (!request.local_path.empty()) {
             CO_TRY(path, context_.paths.check(request.local_path));
         }
-        CO_TRY_VOID(co_await shares_->map(request.remote_path, std::move(request.username), std::move(request.password)));
+        CO_TRY_VOID(co_await shares_->map(share_of(request.remote_path), std::move(request.username), std::move(request.password)));
         if (path.empty()) co_return NewSmbGlobalMappingResponse();
-        Files& files = context_.host.files;
-        CO_TRY_VOID(co_await run_blocking<void>(context_.pool, [&]() -> Result<void> {
-            TRY(const bool there, files.exists(path));
-            return there ? Result<void>() : files.create_link(request.remote_path, path);
-        }));
+        while (request.remote_path.ends_with('\\')) request.remote_path.pop_back();
+        CO_TRY_VOID(co_await run_blocking<void>(context_.pool, [&] { return context_.host.files.link_share(request.remote_path, path); }));
         co_return NewSmbGlobalMappingResponse();
     }
     Task<RemoveSmbGlobalMappingResponse> unmap(RemoveSmbGlobalMappingRequest request) {
         CO_TRY_VOID(check(request.remote_path));
-        CO_TRY_VOID(co_await shares_->unmap(request.remote_path));
+        CO_TRY_VOID(co_await shares_->unmap(share_of(request.remote_path)));
         co_return RemoveSmbGlobalMappingResponse();
     }
 

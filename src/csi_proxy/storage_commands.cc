@@ -19,6 +19,17 @@ constexpr const char* Preamble =
     "[Console]::OutputEncoding=[Text.Encoding]::UTF8;";
 constexpr const char* OfVolume = "Get-Volume -UniqueId $Env:csi_volume";
 
+/// Counts for as long as it is there.
+class Counted {
+public:
+    explicit Counted(std::size_t& count) : count_(count) { ++count_; }
+    Counted(const Counted&) = delete;
+    ~Counted() { --count_; }
+
+private:
+    std::size_t& count_;
+};
+
 std::string text_of(const Value& value, const char* name) {
     const Value* found = value.find(name);
     if (!found) return "";
@@ -40,6 +51,9 @@ Result<Value> parsed(const std::string& json) {
 }  // namespace
 
 Task<std::string> StorageCommands::run(std::string script, Variables variables) {
+    if (asked_ == MostRunning + MostWaiting) co_return Error(Reason::Unavailable, "too many storage commands wait on this host");
+    const Counted counted(asked_);
+    CO_TRY(const auto permit, co_await permits_.acquire());
     Command command{.arguments = {"powershell.exe", "-NoProfile", "-NonInteractive", "-Command", Preamble + std::move(script)},
                     .environment = std::move(variables),
                     .limit = Limit};
@@ -67,6 +81,26 @@ Task<std::int64_t> StorageCommands::number(std::string script, Variables variabl
     co_return value;
 }
 
+/// `script` sets $d to disks and $p to partitions. A volume's own name is among the paths of a partition, and is no place.
+Task<HostUse> StorageCommands::use(std::string script, Variables variables) {
+    CO_TRY(
+        const std::string text,
+        co_await run(std::move(script) + ";ConvertTo-Json -Compress @{Windows=[int][bool]($d|Where-Object{$_.IsBoot -or $_.IsSystem});"
+                                         "Paths=@($p|ForEach-Object{$_.AccessPaths}|Where-Object{$_ -and $_ -notlike '\\\\`?\\Volume{*'})}",
+                     std::move(variables)));
+    CO_TRY(const Value found, parsed(text));
+    const Value* paths = found.find("Paths");
+    const Value* windows = found.find("Windows");
+    if (!paths || !paths->is_array() || !windows || !windows->is_int())
+        co_return Error(Reason::Io, "PowerShell does not tell what is in use");
+    HostUse use{.by_windows = windows->as_int() != 0};
+    for (const Value& path : paths->as_array()) {
+        if (!path.is_string()) co_return Error(Reason::Io, "PowerShell does not tell where a volume is");
+        use.paths.push_back(path.as_string());
+    }
+    co_return use;
+}
+
 Task<std::vector<Disks::Disk>> StorageCommands::list() {
     CO_TRY(const std::string text,
            co_await run("ConvertTo-Json -Compress @(Get-Disk|Select-Object Number,Location,SerialNumber,UniqueId)"));
@@ -88,7 +122,9 @@ Task<> StorageCommands::partition(DiskNumber disk) {
         "$d=Get-Disk -Number $Env:csi_disk;"
         "if($d.PartitionStyle -eq 'RAW'){Initialize-Disk -Number $Env:csi_disk -PartitionStyle GPT};"
         "if(-not (Get-Partition -DiskNumber $Env:csi_disk -ErrorAction SilentlyContinue|Where-Object Type -ne 'Reserved'))"
-        "{New-Partition -DiskNumber $Env:csi_disk -UseMaximumSize|Out-Null}",
+        "{$p=New-Partition -DiskNumber $Env:csi_disk -UseMaximumSize;"
+        // Windows gives the volume no letter when the disk comes back, here or on another node. Not every disk can note that.
+        "try{$p|Set-Partition -NoDefaultDriveLetter $true}catch{}}",
         {{"csi_disk", disk_text(disk)}});
 }
 Task<std::int64_t> StorageCommands::size(DiskNumber disk) {
@@ -101,6 +137,12 @@ Task<bool> StorageCommands::is_online(DiskNumber disk) {
 Task<> StorageCommands::set_online(DiskNumber disk, bool online) {
     return change(std::string("Set-Disk -Number $Env:csi_disk -IsOffline ") + (online ? "$false" : "$true"),
                   {{"csi_disk", disk_text(disk)}});
+}
+
+/// A disk without partitions has none to list, which PowerShell calls an error.
+Task<HostUse> StorageCommands::use_of(DiskNumber disk) {
+    return use("$d=Get-Disk -Number $Env:csi_disk;$p=Get-Partition -DiskNumber $Env:csi_disk -ErrorAction SilentlyContinue",
+               {{"csi_disk", disk_text(disk)}});
 }
 
 Task<std::vector<std::string>> StorageCommands::list(DiskNumber disk, std::uint32_t partition) {
@@ -163,9 +205,15 @@ Task<std::string> StorageCommands::volume_at(std::string path) {
 Task<> StorageCommands::flush(std::string volume) {
     return change(std::string(OfVolume) + "|Write-VolumeCache", {{"csi_volume", std::move(volume)}});
 }
+Task<HostUse> StorageCommands::use_of(std::string volume) {
+    return use(std::string("$p=") + OfVolume + "|Get-Partition;if(-not $p){throw 'the volume is on no disk of its own'};$d=$p|Get-Disk",
+               {{"csi_volume", std::move(volume)}});
+}
 
 Task<> StorageCommands::map(std::string remote, std::string user, std::string password) {
-    return change(std::string("if(Get-SmbGlobalMapping -RemotePath $Env:csi_remote -ErrorAction SilentlyContinue){exit 0};"
+    return change(std::string("$m=Get-SmbGlobalMapping -RemotePath $Env:csi_remote -ErrorAction SilentlyContinue;"
+                              "if($m){if($m.Status -eq 'OK' -and (Test-Path -LiteralPath $Env:csi_remote)){exit 0};"
+                              "Remove-SmbGlobalMapping -RemotePath $Env:csi_remote -Force};"
                               "$s=ConvertTo-SecureString -String $Env:csi_password -AsPlainText -Force;"
                               "$c=New-Object Management.Automation.PSCredential -ArgumentList $Env:csi_user,$s;"
                               "New-SmbGlobalMapping -RemotePath $Env:csi_remote -Credential $c -RequirePrivacy ") +

@@ -3,14 +3,18 @@
 
 #include "csi_proxy/host.h"
 #include "runtime/processes/process.h"
+#include "runtime/sync.h"
 
 namespace porthole::csi_proxy {
 
 /// Disks, volumes, shares and services of a real Windows host by the modules of Windows PowerShell: Windows documents no other interface
 /// that makes an NTFS, and these are what upstream uses. What a driver names reaches a script only by variables of the environment
-/// (csi_...), never as text of it. `processes` outlives it. Errors: NotFound without PowerShell, Io with what it says.
+/// (csi_...), never as text of it. `processes` outlives it. A command takes a thread of the pool that calls for files need too: few run at
+/// a time. Errors: NotFound without PowerShell, Io with what it says, Unavailable while too many wait.
 class StorageCommands final : public Disks, public Volumes, public Shares, public Machine {
 public:
+    static constexpr std::size_t MostRunning = 3, MostWaiting = 32;
+
     /// `require_privacy`: of shares only those are mapped that can be reached encrypted.
     StorageCommands(ProcessRunner& processes, bool require_privacy) : processes_(processes), require_privacy_(require_privacy) {}
 
@@ -20,6 +24,7 @@ public:
     Task<std::int64_t> size(DiskNumber disk) override;
     Task<bool> is_online(DiskNumber disk) override;
     Task<> set_online(DiskNumber disk, bool online) override;
+    Task<HostUse> use_of(DiskNumber disk) override;
 
     Task<std::vector<std::string>> list(DiskNumber disk, std::uint32_t partition) override;
     Task<> mount(std::string volume, std::string path) override;
@@ -31,6 +36,7 @@ public:
     Task<DiskNumber> disk_of(std::string volume) override;
     Task<std::string> volume_at(std::string path) override;
     Task<> flush(std::string volume) override;
+    Task<HostUse> use_of(std::string volume) override;
 
     Task<> map(std::string remote, std::string user, std::string password) override;
     Task<> unmap(std::string remote) override;
@@ -45,10 +51,13 @@ private:
     /// What the script prints, without blanks around it.
     Task<std::string> run(std::string script, Variables variables = {});
     Task<> change(std::string script, Variables variables);
+    Task<HostUse> use(std::string partitions, Variables variables);
     Task<std::int64_t> number(std::string script, Variables variables);
 
     ProcessRunner& processes_;
     bool require_privacy_;
+    Semaphore permits_{MostRunning};
+    std::size_t asked_ = 0;  ///< commands that run or wait
 };
 
 }  // namespace porthole::csi_proxy

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "runtime/scope.h"
 #include "runtime/sim/sim_loop.h"
 
 namespace porthole::csi_proxy {
@@ -13,11 +16,16 @@ public:
     Task<CommandOutput> run(Command command) override {
         last = command;
         if (missing) co_return Error(Reason::NotFound, "no such program");
+        most = std::max(most, ++now);
+        if (slow_on) (void)co_await slow_on->sleep(std::chrono::minutes(1));
+        --now;
         co_return answer;
     }
     Command last;
     CommandOutput answer;
     bool missing = false;
+    EventLoop* slow_on = nullptr;
+    std::size_t now = 0, most = 0;
 };
 
 struct StorageCommandsTest : ::testing::Test {
@@ -71,6 +79,41 @@ TEST_F(StorageCommandsTest, ReadsNumbersAndWords) {
     EXPECT_EQ(run(commands.stats("v")).value().used, 70);
     shell.answer.output = R"({"DisplayName":"iSCSI","StartType":3,"Status":4})";
     EXPECT_EQ(run(commands.service("MSiSCSI")).value().status, api::csiproxy::v1alpha1::ServiceStatus::Running);
+}
+
+TEST_F(StorageCommandsTest, ReadsWhatTheHostUses) {
+    shell.answer.output = R"({"Windows":0,"Paths":["D:\\","C:\\k\\x\\"]})";
+    const HostUse use = run(commands.use_of("v")).value();
+    EXPECT_FALSE(use.by_windows);
+    EXPECT_EQ(use.paths, (std::vector<std::string>{"D:\\", "C:\\k\\x\\"}));
+    shell.answer.output = R"({"Paths":[],"Windows":1})";
+    EXPECT_TRUE(run(commands.use_of(DiskNumber{0})).value().by_windows);
+    for (const char* unknown : {"{}", R"({"Windows":0})", R"({"Windows":0,"Paths":[null]})", R"({"Windows":null,"Paths":[]})", ""}) {
+        shell.answer.output = unknown;
+        EXPECT_FALSE(run(commands.use_of("v"))) << unknown;
+    }
+}
+
+TEST_F(StorageCommandsTest, AMappingIsUsedAgainOnlyWhileItWorks) {
+    EXPECT_TRUE(run(commands.map("\\\\s\\x", "u", "p")));
+    const std::string text = script();
+    const auto reuse = text.find("if($m.Status -eq 'OK' -and (Test-Path -LiteralPath $Env:csi_remote)){exit 0}");
+    const auto remove = text.find("Remove-SmbGlobalMapping -RemotePath $Env:csi_remote -Force"), make = text.find("New-SmbGlobalMapping");
+    EXPECT_LT(reuse, remove);
+    EXPECT_LT(remove, make);
+    EXPECT_NE(make, text.npos);
+}
+
+TEST_F(StorageCommandsTest, FewRunAtATimeAndFewWait) {
+    shell.slow_on = &loop;
+    std::vector<Task<>> tasks;
+    constexpr std::size_t Taken = StorageCommands::MostRunning + StorageCommands::MostWaiting;
+    for (std::size_t i = 0; i < Taken + 5; ++i) tasks.push_back(commands.rescan());
+    const auto results = run(when_all(std::move(tasks))).value();
+    EXPECT_EQ(shell.most, StorageCommands::MostRunning);
+    EXPECT_EQ(std::ranges::count_if(results, [](const auto& one) { return one.has_value(); }), static_cast<std::ptrdiff_t>(Taken));
+    EXPECT_EQ(results.back().error().reason, Reason::Unavailable);
+    EXPECT_TRUE(run(commands.rescan())) << "there is room again";
 }
 
 TEST_F(StorageCommandsTest, TellsWhyItFailed) {

@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "base/strings.h"
 #include "csi_proxy/groups.h"
 
 namespace porthole::csi_proxy {
@@ -7,7 +10,7 @@ using namespace api::csiproxy::v1alpha1;
 
 class SystemGroup {
 public:
-    SystemGroup(GroupContext context, net::GrpcHandler& grpc) : machine_(context.host.machine) {
+    SystemGroup(GroupContext context, net::GrpcHandler& grpc) : machine_(context.host.machine), allowed_(context.host.services) {
         Methods methods(grpc, {});
         methods.add(System::GetBIOSSerialNumber, [this](auto) { return serial_number(); });
         methods.add(System::GetService, [this](auto request) { return service(std::move(request)); });
@@ -21,6 +24,14 @@ private:
         TRY_VOID(check());
         return check_service(service);
     }
+    Result<void> check_change(const std::string& service) const {
+        TRY_VOID(check(service));
+        const bool allowed = std::ranges::any_of(allowed_, [&](const std::string& one) { return equal_ignoring_case(one, service); });
+        if (!allowed)
+            return Error(Reason::Forbidden,
+                         "service " + service + " is not one that drivers may start and stop (-allowed-services): " + join(allowed_, ", "));
+        return {};
+    }
 
     Task<GetBIOSSerialNumberResponse> serial_number() {
         CO_TRY_VOID(check());
@@ -33,17 +44,18 @@ private:
         co_return co_await machine_->service(std::move(request.name));
     }
     Task<StartServiceResponse> start(StartServiceRequest request) {
-        CO_TRY_VOID(check(request.name));
+        CO_TRY_VOID(check_change(request.name));
         CO_TRY_VOID(co_await machine_->start_service(std::move(request.name)));
         co_return StartServiceResponse();
     }
     Task<StopServiceResponse> stop(StopServiceRequest request) {
-        CO_TRY_VOID(check(request.name));
+        CO_TRY_VOID(check_change(request.name));
         CO_TRY_VOID(co_await machine_->stop_service(std::move(request.name), request.force));
         co_return StopServiceResponse();
     }
 
     Machine* machine_;
+    const std::vector<std::string> allowed_;
 };
 
 }  // namespace

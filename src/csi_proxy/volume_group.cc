@@ -27,6 +27,15 @@ private:
         TRY_VOID(check());
         return check_volume(volume);
     }
+    /// Before a volume is changed or shown to pods.
+    Task<> check_change(const std::string& volume, bool may_be_mounted) {
+        CO_TRY_VOID(check(volume));
+        CO_TRY(const HostUse use, co_await volumes_->use_of(volume));
+        CO_TRY_VOID(check_use(use, context_.paths, "volume " + volume));
+        if (!may_be_mounted && !use.paths.empty())
+            co_return Error(Reason::Forbidden, "volume " + volume + " is mounted at " + use.paths.front());
+        co_return {};
+    }
 
     Task<ListVolumesOnDiskResponse> list(ListVolumesOnDiskRequest request) {
         CO_TRY_VOID(check());
@@ -36,7 +45,7 @@ private:
     }
     /// The directory must be there and empty: Windows mounts nothing on others.
     Task<MountVolumeResponse> mount(MountVolumeRequest request) {
-        CO_TRY_VOID(check(request.volume_id));
+        CO_TRY_VOID(co_await check_change(request.volume_id, true));
         CO_TRY(const std::string path, context_.paths.check(request.target_path));
         CO_TRY(const bool there, co_await run_blocking<bool>(context_.pool, [&] { return context_.host.files.exists(path); }));
         if (!there) co_return Error(Reason::NotFound, "the directory to mount the volume at is not there: " + path);
@@ -56,12 +65,12 @@ private:
         co_return response;
     }
     Task<FormatVolumeResponse> format(FormatVolumeRequest request) {
-        CO_TRY_VOID(check(request.volume_id));
+        CO_TRY_VOID(co_await check_change(request.volume_id, false));
         CO_TRY_VOID(co_await volumes_->format(request.volume_id));
         co_return FormatVolumeResponse();
     }
     Task<ResizeVolumeResponse> resize(ResizeVolumeRequest request) {
-        CO_TRY_VOID(check(request.volume_id));
+        CO_TRY_VOID(co_await check_change(request.volume_id, true));
         if (request.size_bytes < 0) co_return Error(Reason::BadRequest, "the size of a volume cannot be negative");
         CO_TRY_VOID(co_await volumes_->resize(request.volume_id, request.size_bytes));
         co_return ResizeVolumeResponse();

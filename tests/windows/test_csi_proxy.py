@@ -30,6 +30,26 @@ class CsiProxy(WineTest):
         self.assertEqual(answers[3:5], ["done", "false"])
         self.assertEqual(answers[5], f"csi-proxy: path: C:\\windows\\x is not within context path: {kubelet}")
 
+    # EMU-10
+    def test_a_link_of_linux_is_removed_and_what_it_leads_to_stays(self):
+        """Wine shows such a link as the directory itself."""
+        data = self.folder / "data"
+        for place in ("kubelet/direct", "kubelet/below/deep"):
+            (self.folder / place).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / place).symlink_to(data)
+        (self.folder / "kubelet/empty").symlink_to(self.folder / "nothing")
+        (self.folder / "nothing").mkdir()
+        data.mkdir()
+        (data / "file").write_text("kept")
+        kubelet = windows_path(self.folder) + "\\kubelet"
+        answers = self.talk(("IsSymlink", kubelet + "\\direct"), ("Mkdir", kubelet + "\\direct\\new"), ("Rmdir", kubelet + "\\direct"),
+                            ("Rmdir", kubelet + "\\empty"), ("Rmdir", kubelet + "\\below", "force"), ("PathExists", kubelet + "\\below"))
+        self.assertRegex(answers[1], "leads through a link")
+        self.assertEqual([answers[0], *answers[2:]], ["true", "done", "done", "done", "false"])
+        self.assertEqual((data / "file").read_text(), "kept")
+        self.assertTrue((self.folder / "nothing").is_dir())
+        self.assertEqual(list((self.folder / "kubelet").iterdir()), [])
+
     def test_flags_are_upstreams(self):
         told = self.wine("bin/csi-proxy.exe", "--help", check=True).stdout
         for flag in ("--kubelet-path", "--windows-service"):

@@ -87,7 +87,7 @@ public:
         TRY_VOID(complete());
         TRY_VOID(look_first());
         TRY_VOID(become_known());
-        TRY_VOID(stop_services(*services_, names_, [this](const std::string& text) { progress_.done(text); }));
+        TRY_VOID(stop_services(*services_, own_services(node()), [this](const std::string& text) { progress_.done(text); }));
         TRY_VOID(write_files());
         open_firewall();
         TRY_VOID(world_.run(make_node_object()));
@@ -119,7 +119,7 @@ private:
         for (const Check& check : preflight(facts, node())) {
             if (!say(check)) failed += (failed.empty() ? "" : ", ") + check.id;
         }
-        node().csi_proxy = !has_other_csi_proxy(*services_);
+        node().csi_proxy = !has_other_csi_proxy(node(), *services_);
         node().proxy = facts.proxy;
         node().no_proxy = facts.no_proxy;
         if (failed.empty() || flags_.skip_checks) return {};
@@ -261,7 +261,6 @@ private:
     JoinFlags flags_;
     Progress progress_;
     std::unique_ptr<ServiceManager> services_ = make_service_manager();
-    const std::vector<std::string> names_{std::begin(NodeServices), std::end(NodeServices)};
     ClusterInfo info_;
     KeyPair identity_;
 };

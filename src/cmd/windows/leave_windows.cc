@@ -66,7 +66,7 @@ private:
     WindowsNode node_;
     Progress progress_;
     std::unique_ptr<ServiceManager> services_ = make_service_manager();
-    const std::vector<std::string> names_{std::begin(NodeServices), std::end(NodeServices)};
+    const std::vector<std::string> names_ = own_services(node_);
     bool complete_ = true;
 };
 

@@ -31,7 +31,7 @@ Result<void> register_services(RegisterFlags flags) {
     TRY_VOID(complete_node(flags.node));
     const auto manager = make_service_manager();
     // What is printed may be meant for another machine.
-    flags.node.csi_proxy = !flags.print.empty() || !has_other_csi_proxy(*manager);
+    flags.node.csi_proxy = !flags.print.empty() || !has_other_csi_proxy(flags.node, *manager);
     const auto runtime = manager->find(ContainerdService);
     const auto services = node_services(flags.node, runtime && *runtime ? ContainerdService : "");
     if (!flags.print.empty()) {
@@ -39,7 +39,7 @@ Result<void> register_services(RegisterFlags flags) {
             std::puts(command.c_str());
         return {};
     }
-    const std::vector<std::string> names{std::begin(NodeServices), std::end(NodeServices)};
+    const std::vector<std::string> names = own_services(flags.node);
     const Report report = [](const std::string& text) { std::printf("%s\n", text.c_str()); };
     TRY_VOID(stop_services(*manager, names, report));
     TRY_VOID(install_programs(flags.node));

@@ -40,7 +40,7 @@ public:
     Result<void> run() {
         TRY_VOID(look_first());
         TRY_VOID(complete_node(node_));
-        node_.csi_proxy = !has_other_csi_proxy(*make_service_manager());
+        node_.csi_proxy = !has_other_csi_proxy(node_, *make_service_manager());
         TRY_VOID(connect());
         TRY_VOID(world_.run(make_node_object()));
         for (const ServiceDefinition& service : node_services(node_, "")) {

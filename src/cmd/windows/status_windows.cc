@@ -55,7 +55,7 @@ NodeStatus look(RealWorld& world, const WindowsNode& node) {
     NodeStatus status;
     for (const char* name : NodeServices) {
         const auto state = manager->find(name);
-        if (std::string_view(name) == CsiProxyService && has_other_csi_proxy(*manager)) continue;
+        if (std::string_view(name) == CsiProxyService && has_other_csi_proxy(node, *manager)) continue;
         status.services.push_back({name, state ? *state : std::nullopt});
     }
     const auto object = world.run(read_node(world.loop, *files, node));

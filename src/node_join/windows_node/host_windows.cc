@@ -84,17 +84,25 @@ std::uint64_t page_file_bytes() {
     return memory.ullTotalPageFile > memory.ullTotalPhys ? memory.ullTotalPageFile - memory.ullTotalPhys : 0;
 }
 
-/// The program that a service starts, or "".
-std::string program_of_service(const std::string& name) {
-    const std::wstring key = L"SYSTEM\\CurrentControlSet\\Services\\" + to_wide(name);
+std::string machine_text(const std::wstring& key, const wchar_t* name) {
     wchar_t text[2048] = L"";
     DWORD size = sizeof text;
-    if (RegGetValueW(HKEY_LOCAL_MACHINE, key.c_str(), L"ImagePath", RRF_RT_REG_SZ | RRF_RT_REG_EXPAND_SZ, nullptr, text, &size) !=
-        ERROR_SUCCESS) {
-        return "";
-    }
-    const auto words = split_windows_command_line(to_utf8(text));
+    const auto code = RegGetValueW(HKEY_LOCAL_MACHINE, key.c_str(), name, RRF_RT_REG_SZ | RRF_RT_REG_EXPAND_SZ, nullptr, text, &size);
+    return code == ERROR_SUCCESS ? to_utf8(text) : "";
+}
+
+/// The program that a service starts, or "". NSSM is not it, but what it starts.
+std::string program_of_service(const std::string& name) {
+    const std::wstring key = L"SYSTEM\\CurrentControlSet\\Services\\" + to_wide(name);
+    const std::string wrapped = machine_text(key + L"\\Parameters", L"Application");
+    if (!wrapped.empty()) return wrapped;
+    const auto words = split_windows_command_line(machine_text(key, L"ImagePath"));
     return words.empty() ? "" : words.front();
+}
+
+bool belongs_to_another(const WindowsNode& node, const std::string& service) {
+    const std::string program = program_of_service(service);
+    return !program.empty() && !is_program_of(node, program);
 }
 
 bool is_same_file(const fs::path& one, const fs::path& other) {
@@ -149,8 +157,10 @@ HostFacts look_at_host(const WindowsNode& node, ServiceManager& manager) {
     facts.stale_files = find_stale_files(*make_file_system(), node, "");
     bool own_runs = false;
     for (const char* name : NodeServices) {
-        const std::string program = to_lower(program_of_service(name));
-        if (!program.empty() && !program.starts_with(to_lower(node.folder) + "\\")) facts.foreign_service = name;
+        const bool is_foreign = belongs_to_another(node, name);
+        // Another's CSI proxy is used as it is.
+        if (is_foreign && std::string_view(name) != CsiProxyService) facts.foreign_service = name;
+        if (is_foreign) continue;
         const auto state = manager.find(name);
         own_runs |= state && *state && **state != ServiceState::Stopped;
     }
@@ -162,10 +172,17 @@ HostFacts look_at_host(const WindowsNode& node, ServiceManager& manager) {
     return facts;
 }
 
-bool has_other_csi_proxy(ServiceManager& manager) {
-    const auto own = manager.find(CsiProxyService);
+bool has_other_csi_proxy(const WindowsNode& node, ServiceManager& manager) {
+    const auto service = manager.find(CsiProxyService);
+    if (service && *service) return belongs_to_another(node, CsiProxyService);
     constexpr DWORD Shortest = 1;  // milliseconds; 0 would be the server's own
-    return own && !*own && (WaitNamedPipeW(L"\\\\.\\pipe\\csi-proxy-filesystem-v1", Shortest) || GetLastError() != ERROR_FILE_NOT_FOUND);
+    return service && (WaitNamedPipeW(L"\\\\.\\pipe\\csi-proxy-filesystem-v1", Shortest) || GetLastError() != ERROR_FILE_NOT_FOUND);
+}
+
+std::vector<std::string> own_services(const WindowsNode& node) {
+    std::vector<std::string> names{std::begin(NodeServices), std::end(NodeServices)};
+    if (belongs_to_another(node, CsiProxyService)) std::erase(names, CsiProxyService);
+    return names;
 }
 
 Result<void> install_programs(const WindowsNode& node) {

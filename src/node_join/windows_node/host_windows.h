@@ -22,7 +22,11 @@ HostFacts look_at_host(const WindowsNode& node, winservice::ServiceManager& mana
 Result<void> install_programs(const WindowsNode& node);
 
 /// Whether a CSI proxy that is not this node's service serves drivers on this host.
-bool has_other_csi_proxy(winservice::ServiceManager& manager);
+bool has_other_csi_proxy(const WindowsNode& node, winservice::ServiceManager& manager);
+
+/// The node's services, whether they are there or not, without a CSI proxy's that is another program's: that is neither stopped nor changed
+/// nor deleted.
+std::vector<std::string> own_services(const WindowsNode& node);
 
 /// Makes the folder, which from then on only the system and administrators can read. Error: Io.
 Result<void> make_secret_folder(const std::string& path);

@@ -121,6 +121,14 @@ Result<void> check_node(const WindowsNode& node) {
     return {};
 }
 
+bool is_program_of(const WindowsNode& node, std::string_view program) {
+    constexpr std::string_view Verbatim = "\\\\?\\";
+    if (program.starts_with(Verbatim)) program.remove_prefix(Verbatim.size());
+    std::string path(program);
+    std::ranges::replace(path, '/', '\\');
+    return to_lower(path).starts_with(to_lower(node.folder) + "\\") && path.find("\\..") == path.npos;
+}
+
 std::vector<ServiceDefinition> node_services(const WindowsNode& node, const std::string& runtime_service) {
     std::vector<ServiceDefinition> services{flanneld(node), kubelet(node, runtime_service), kube_proxy(node)};
     if (node.csi_proxy) services.push_back(csi_proxy(node));

@@ -47,6 +47,8 @@ std::vector<winservice::ServiceDefinition> node_services(const WindowsNode& node
 inline constexpr const char* ContainerdService = "containerd";
 inline constexpr const char* CsiProxyService = "csi-proxy";
 inline constexpr const char* NodeServices[] = {"flanneld", "kubelet", "kube-proxy", CsiProxyService};
+/// Whether a service that starts this program is the node's own: it is below `node.folder`.
+bool is_program_of(const WindowsNode& node, std::string_view program);
 
 /// The same services as command lines for cmd.exe, for those who register them by other means: with Windows' own sc.exe,
 /// or with the wrapper nssm, under which the programs run as on a console.

@@ -57,6 +57,15 @@ TEST(NodeServices, HaveACsiProxyUnlessAnotherIsThere) {
     EXPECT_EQ(node_services(node, "").size(), 3u);
 }
 
+TEST(NodeServices, AreOursByTheirProgram) {
+    WindowsNode node;
+    node.folder = "C:\\k";
+    EXPECT_TRUE(is_program_of(node, "C:\\k\\csi-proxy.exe"));
+    EXPECT_TRUE(is_program_of(node, "\\\\?\\c:/K/csi-proxy.exe"));
+    for (const char* other : {"C:\\kubernetes\\csi-proxy.exe", "C:\\etc\\csi-proxy.exe", "C:\\k\\..\\etc\\csi-proxy.exe", ""})
+        EXPECT_FALSE(is_program_of(node, other)) << other;
+}
+
 TEST(NodeServices, WaitForTheRuntimeWhereItIsAService) {
     EXPECT_THAT(service_of(some_node(), "kubelet", "containerd").depends_on, ElementsAre("containerd"));
 }

@@ -9,6 +9,7 @@
 #include "base/wide_windows.h"
 #include "runtime/files/file_system.h"
 #include "runtime/files/file_system_windows.h"
+#include "runtime/files/wine_links_windows.h"
 #include "runtime/handle_windows.h"
 
 namespace porthole {
@@ -173,6 +174,10 @@ public:
 
     Result<void> remove(const std::string& path) override {
         const std::wstring native = native_path(path);
+        if (wine_links::status(native)) {
+            if (!wine_links::remove(native)) return Error(Reason::Io, "remove " + path + ": Linux does not remove the link");
+            return {};
+        }
         const DWORD attributes = GetFileAttributesW(native.c_str());
         if (attributes == INVALID_FILE_ATTRIBUTES) return file_error("remove", path);
         if (attributes & FILE_ATTRIBUTE_READONLY) SetFileAttributesW(native.c_str(), attributes & ~FILE_ATTRIBUTE_READONLY);
@@ -245,6 +250,7 @@ public:
     }
 
     Result<FileStatus> link_status(const std::string& path) override {
+        if (const auto link = wine_links::status(native_path(path))) return *link;
         const Handle file = open_for(path, FILE_READ_ATTRIBUTES, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT);
         if (!file) return file_error("stat", path);
         return status_of(file, path, true);

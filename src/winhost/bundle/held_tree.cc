@@ -72,14 +72,20 @@ Result<void> remove_below(int parent, const std::string& name, int depth) {
     return tree_error("removing " + name);
 }
 
-Result<void> remove_inside(int folder, const std::string& name, int depth) {
-    const int listed = depth > 0 ? ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+Result<std::vector<std::string>> names_in(int folder, const std::string& name) {
+    const int listed = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR* entries = listed >= 0 ? ::fdopendir(listed) : nullptr;
-    if (!entries) return Error(Reason::Io, name + " cannot be listed, or is too deep");
+    if (!entries) return Error(Reason::Io, name + " cannot be listed");
     std::vector<std::string> names;
     while (const dirent* entry = ::readdir(entries))
         if (const std::string_view own = entry->d_name; own != "." && own != "..") names.emplace_back(own);
     ::closedir(entries);
+    return names;
+}
+
+Result<void> remove_inside(int folder, const std::string& name, int depth) {
+    if (depth == 0) return Error(Reason::Io, name + " is too deep");
+    TRY(const std::vector<std::string> names, names_in(folder, name));
     for (const std::string& own : names) TRY_VOID(remove_below(folder, own, depth - 1));
     return {};
 }
@@ -237,6 +243,18 @@ Result<FileType> HeldTree::type(const std::string& path) const {
     if (S_ISLNK(there.st_mode)) return FileType::Symlink;
     if (S_ISDIR(there.st_mode)) return FileType::Directory;
     return S_ISSOCK(there.st_mode) ? FileType::Socket : FileType::Regular;
+}
+
+bool HeldTree::leads_somewhere(const std::string& path) const {
+    open_how how{};
+    how.flags = O_PATH | O_CLOEXEC;
+    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+    return FileHandle(static_cast<int>(::syscall(SYS_openat2, root_.get(), path.c_str(), &how, sizeof how))).is_open();
+}
+
+Result<std::vector<std::string>> HeldTree::list(const std::string& path) const {
+    TRY(const FileHandle folder, open_below(path, O_RDONLY | O_DIRECTORY));
+    return names_in(folder.get(), path);
 }
 
 Result<void> HeldTree::remove(const std::string& path) const {

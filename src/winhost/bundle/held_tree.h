@@ -65,6 +65,11 @@ public:
     Result<HeldSource> hold(const std::string& path) const;
     /// Of the path itself: a link is a link.
     Result<FileType> type(const std::string& path) const;
+    /// Whether something is at the end of the links at `path`. They are followed, and lead to nothing outside the folder: an absolute one
+    /// starts at the folder.
+    bool leads_somewhere(const std::string& path) const;
+    /// Of a folder's entries.
+    Result<std::vector<std::string>> list(const std::string& path) const;
     /// A file, a link or an empty folder.
     Result<void> remove(const std::string& path) const;
     /// With everything below; fine if it is not there. Links are removed, and what is mounted below stays (Io), as all above it does.

@@ -30,7 +30,7 @@ std::string relative_path(const Names& target, const Names& link) {
 
 class CsiFiles final : public csi_proxy::Files {
 public:
-    CsiFiles(FileSystem& files, std::string root) : files_(files), root_(std::move(root)), drive_(drive_of(root_)) {}
+    explicit CsiFiles(std::string root) : root_(std::move(root)), drive_(drive_of(root_)) {}
 
     Result<bool> exists(const std::string& path) override {
         TRY(const Place place, find(path));
@@ -60,10 +60,13 @@ public:
         if (from.tree.type(from.path)) return Error(Reason::AlreadyExists, link + " exists already");
         return from.tree.create_symlink(relative_path(to.names, from.names), from.path);
     }
+    Result<void> link_share(const std::string& remote, const std::string&) override {
+        return Error(Reason::MethodNotAllowed, "an emulated host has no share " + remote);
+    }
     Result<bool> is_link(const std::string& path) override {
         TRY(const Place place, find(path));
         TRY(const FileType type, place.tree.type(place.path));
-        return type == FileType::Symlink && files_.status(join_path(drive_, joined(place.names))).has_value();
+        return type == FileType::Symlink && place.tree.leads_somewhere(place.path);
     }
 
 private:
@@ -77,30 +80,26 @@ private:
         TRY(WindowsPath path, WindowsPath::parse(text));
         if (path.drive != 'c') return Error(Reason::BadRequest, "an emulated host has no drive for " + text);
         TRY(HeldTree tree, HeldTree::open(root_));
-        std::string above = drive_;
+        std::string place = drive_.substr(root_.size() + 1);
         for (std::string& name : path.components) {
-            name = spelled(above, name);
-            above = join_path(above, name);
+            name = spelled(tree, place, name);
+            place = join_path(place, name);
         }
-        std::string place = drive_.substr(root_.size() + 1) + "/" + joined(path.components);
         return Place{std::move(tree), std::move(path.components), std::move(place)};
     }
-    std::string spelled(const std::string& folder, const std::string& name) {
-        if (files_.exists(join_path(folder, name))) return name;
-        const Names names = files_.list(folder).value_or(Names());
+    static std::string spelled(const HeldTree& tree, const std::string& folder, const std::string& name) {
+        if (tree.type(join_path(folder, name))) return name;
+        const Names names = tree.list(folder).value_or(Names());
         const auto same = std::ranges::find_if(names, [&](const std::string& other) { return same_name(other, name); });
         return same == names.end() ? name : *same;
     }
 
-    FileSystem& files_;
     std::string root_;
     std::string drive_;  ///< below root_
 };
 
 }  // namespace
 
-std::unique_ptr<csi_proxy::Files> make_csi_files(FileSystem& files, std::string root) {
-    return std::make_unique<CsiFiles>(files, std::move(root));
-}
+std::unique_ptr<csi_proxy::Files> make_csi_files(std::string root) { return std::make_unique<CsiFiles>(std::move(root)); }
 
 }  // namespace porthole::winhost

@@ -25,8 +25,7 @@ struct CsiFilesTest : testing::Test {
     std::string machine() const { return folder.path() + "/machine"; }
 
     TestFolder folder;
-    std::unique_ptr<FileSystem> system = make_file_system();
-    std::unique_ptr<csi_proxy::Files> files = make_csi_files(*system, root());
+    std::unique_ptr<csi_proxy::Files> files = make_csi_files(root());
     const std::string k = "C:\\var\\lib\\kubelet";
 };
 
@@ -60,6 +59,19 @@ TEST_F(CsiFilesTest, LinksThatAPodLeftLeadNowhere) {
     EXPECT_TRUE(files->remove_all(k + "\\pods"));
     EXPECT_FALSE(fs::exists(kubelet() + "/pods"));
     EXPECT_EQ(std::distance(fs::directory_iterator(machine()), fs::directory_iterator()), 1);
+}
+
+TEST_F(CsiFilesTest, LinksTellNothingOfTheMachine) {
+    fs::create_symlink(machine() + "/file", kubelet() + "/pods/absolute");
+    fs::create_symlink("../../../../../../../../.." + machine() + "/file", kubelet() + "/pods/relative");
+    fs::create_directory_symlink(machine(), kubelet() + "/pods/Folder");
+    EXPECT_FALSE(files->is_link(k + "\\pods\\absolute").value()) << "there is a file, but not below the host's root";
+    EXPECT_FALSE(files->is_link(k + "\\pods\\relative").value());
+    fs::create_directories(machine() + "/Name");
+    const auto below = files->exists(k + "\\pods\\Folder\\name\\file");
+    ASSERT_FALSE(below.has_value());
+    EXPECT_NE(below.error().message.find("Folder/name"), std::string::npos)
+        << "and not as the machine spells it: " << below.error().message;
 }
 
 TEST_F(CsiFilesTest, RemovesFoldersWithWhatIsInThem) {

@@ -15,9 +15,9 @@ csi_proxy::PathRules kubelet_paths() {
 
 }  // namespace
 
-CsiServer::CsiServer(AsioLoop& loop, WorkerPool& pool, FileSystem& files, const std::string& root, Logger log)
+CsiServer::CsiServer(AsioLoop& loop, WorkerPool& pool, const std::string& root, Logger log)
     : loop_(loop),
-      files_(make_csi_files(files, root)),
+      files_(make_csi_files(root)),
       proxy_(pool, kubelet_paths(), csi_proxy::Host{*files_}),
       server_(loop, proxy_.handler(), {.body_limit = csi_proxy::LargestRequest}, std::move(log)) {}
 

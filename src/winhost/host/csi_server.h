@@ -4,7 +4,6 @@
 
 #include "csi_proxy/csi_proxy.h"
 #include "net/http/http_server.h"
-#include "runtime/files/file_system.h"
 #include "winhost/cri/token_gate.h"
 
 namespace porthole::winhost {
@@ -14,7 +13,7 @@ namespace porthole::winhost {
 class CsiServer {
 public:
     /// `root`: the host's root file system.
-    CsiServer(AsioLoop& loop, WorkerPool& pool, FileSystem& files, const std::string& root, Logger log);
+    CsiServer(AsioLoop& loop, WorkerPool& pool, const std::string& root, Logger log);
 
     /// `unix_socket` is only for the gate in front of it, which has the port `tcp_port` of loopback; 0 picks one.
     Result<void> listen(const std::string& unix_socket, std::uint16_t tcp_port, const std::string& token);

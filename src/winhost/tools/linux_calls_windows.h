@@ -26,9 +26,11 @@ Word word(T* pointer) {
 
 constexpr int Unix = 1, Internet = 2;                    // families
 constexpr int Stream = 1, CloseOnExec = 02000000;        // types, and a flag that files share
+constexpr int NonBlocking = 04000;                       // another
 constexpr int NoFollow = 0400000, PathOnly = 010000000;  // flags of open()
 constexpr int NoSignal = 0x4000;                         // of send()
 constexpr int ShutWrite = 1, ShutBoth = 2;
+constexpr int InvalidArgument = -22;  // an error
 
 /// Linux' sockaddr_un.
 struct UnixAddress {
@@ -45,7 +47,24 @@ struct InternetAddress {
 
 inline Word read(int file, char* buffer, std::size_t size) { return call(0, file, word(buffer), static_cast<Word>(size)); }
 inline Word close(int file) { return call(3, file); }
-inline int socket(int family) { return static_cast<int>(call(41, family, Stream | CloseOnExec)); }
+inline int socket(int family, int flags = 0) { return static_cast<int>(call(41, family, Stream | CloseOnExec | flags)); }
+/// Calls for the file wait from now on.
+inline Word make_blocking(int file) {
+    constexpr Word SetFlags = 4;
+    return call(72, file, SetFlags, 0);
+}
+/// What names a file for as long as it is there.
+struct FileIdentity {
+    std::uint64_t device = 0, inode = 0;
+    bool operator==(const FileIdentity&) const = default;
+};
+/// Of the name itself, if it is a link; zeros where there is nothing.
+inline FileIdentity identity_at(int folder, const char* name) {
+    constexpr Word SymlinkNoFollow = 0x100;
+    std::uint64_t status[18] = {};  // Linux' struct stat, which begins with what is wanted
+    if (call(262, folder, word(name), word(status), SymlinkNoFollow) != 0) return {};
+    return {status[0], status[1]};
+}
 template <class Address>
 Word connect(int socket, const Address& address) {
     return call(42, socket, word(&address), sizeof address);

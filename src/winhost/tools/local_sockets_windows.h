@@ -25,6 +25,8 @@ namespace porthole::winhost {
 /// and who connects is known by its port. Used from any thread; exists until the process ends.
 class LocalSockets {
 public:
+    static constexpr LONG MostPairs = 256;  ///< connections of a process, each with two threads
+
     /// All are as Winsock's, for sockets that add() was told of.
     void add(SOCKET socket) {
         const Lock lock(mutex_);
@@ -61,6 +63,7 @@ private:
         std::string path;
         Place place;
         int listener = -1;
+        linux_calls::FileIdentity own;  ///< of the socket in the folder: another program may take its name later
     };
     struct Listening {
         int listener;
@@ -90,7 +93,9 @@ private:
     static int make_listener(const Place& place);
     static bool bind_to(SOCKET socket, std::uint32_t address, LinuxAddress& bound);
     static bool run(LPTHREAD_START_ROUTINE body, void* argument);
+    /// Ends both if there are too many pairs.
     static void join(int one, int other);
+    static void end_direction(Pair& pair);
     static DWORD WINAPI serve(void* argument);
     static DWORD WINAPI meet(void* argument);
     static DWORD WINAPI carry(void* argument);
@@ -98,6 +103,7 @@ private:
     SRWLOCK mutex_ = SRWLOCK_INIT;  ///< guards what follows
     std::set<SOCKET> sockets_;
     std::map<SOCKET, Bound> bound_;
+    inline static LONG pairs_ = 0;
 };
 
 /// Winsock's function of this name as Wine has it.
@@ -198,7 +204,7 @@ inline int LocalSockets::bind(SOCKET socket, const sockaddr* name, int size) {
         return fail(WSAENOBUFS);
     }
     const Lock lock(mutex_);
-    bound_[socket] = {path, place, listener};
+    bound_[socket] = {path, place, listener, linux_calls::identity_at(place.folder, place.name.c_str())};
     return 0;
 }
 
@@ -211,8 +217,9 @@ inline int LocalSockets::connect(SOCKET socket, const sockaddr* name, int size) 
     const int target = linux_calls::open_at(place.folder, place.name.c_str(), linux_calls::PathOnly | linux_calls::NoFollow);
     linux_calls::close(place.folder);
     if (target < 0) return fail(WSAECONNREFUSED);
-    const int local = linux_calls::socket(linux_calls::Unix);
-    const bool met = linux_calls::connect(local, address_of(target, "")) == 0;
+    // The program may not want to wait: a listener with a full queue refuses.
+    const int local = linux_calls::socket(linux_calls::Unix, linux_calls::NonBlocking);
+    const bool met = linux_calls::connect(local, address_of(target, "")) == 0 && linux_calls::make_blocking(local) == 0;
     linux_calls::close(target);
     const int listener = linux_calls::socket(linux_calls::Internet);
     LinuxAddress here, program;
@@ -250,10 +257,12 @@ inline void LocalSockets::remove(SOCKET socket) {
     sockets_.erase(socket);
     const auto found = bound_.find(socket);
     if (found == bound_.end()) return;
-    // The file stays, as on Windows: to delete it is the program's.
-    linux_calls::unlink_at(found->second.place.folder, found->second.place.name.c_str());
-    linux_calls::close(found->second.place.folder);
-    linux_calls::shutdown(found->second.listener, linux_calls::ShutBoth);  // its thread closes it
+    // The file stays, as on Windows: to delete it is the program's. If it has, a successor may have bound the path.
+    const Bound& bound = found->second;
+    if (linux_calls::identity_at(bound.place.folder, bound.place.name.c_str()) == bound.own)
+        linux_calls::unlink_at(bound.place.folder, bound.place.name.c_str());
+    linux_calls::close(bound.place.folder);
+    linux_calls::shutdown(bound.listener, linux_calls::ShutBoth);  // its thread closes it
     bound_.erase(found);
 }
 
@@ -261,7 +270,12 @@ inline void LocalSockets::remove(SOCKET socket) {
 inline DWORD WINAPI LocalSockets::serve(void* argument) {
     const Listening work = *static_cast<Listening*>(argument);
     delete static_cast<Listening*>(argument);
-    for (int client; (client = linux_calls::accept(work.listener)) >= 0;) {
+    constexpr DWORD Pause = 100;                                                                        // milliseconds
+    for (int client; (client = linux_calls::accept(work.listener)) != linux_calls::InvalidArgument;) {  // which it is after remove()
+        if (client < 0) {  // a peer that went again, or no more files: that passes
+            Sleep(Pause);
+            continue;
+        }
         const int program = linux_calls::socket(linux_calls::Internet);
         if (linux_calls::connect(program, work.program) == 0) {
             join(client, program);
@@ -294,10 +308,21 @@ inline DWORD WINAPI LocalSockets::meet(void* argument) {
 
 inline void LocalSockets::join(int one, int other) {
     auto* pair = new Pair{{one, other}};
-    for (const int from : pair->ends) {
+    const bool has_room = InterlockedIncrement(&pairs_) <= MostPairs;
+    for (const int from : {one, other}) {
         auto* direction = new Direction{pair, from};
-        if (!run(carry, direction)) carry(direction);
+        if (has_room && run(carry, direction)) continue;
+        delete direction;
+        for (const int end : {one, other}) linux_calls::shutdown(end, linux_calls::ShutBoth);
+        end_direction(*pair);
     }
+}
+
+inline void LocalSockets::end_direction(Pair& pair) {
+    if (InterlockedDecrement(&pair.directions) != 0) return;
+    for (const int end : pair.ends) linux_calls::close(end);
+    InterlockedDecrement(&pairs_);
+    delete &pair;
 }
 
 inline DWORD WINAPI LocalSockets::carry(void* argument) {
@@ -317,10 +342,7 @@ inline DWORD WINAPI LocalSockets::carry(void* argument) {
     // A peer that has closed, and not only ended its sending, must not keep the other direction.
     linux_calls::shutdown(to, open && count == 0 ? linux_calls::ShutWrite : linux_calls::ShutBoth);
     if (!open || count < 0) linux_calls::shutdown(work.from, linux_calls::ShutBoth);
-    if (InterlockedDecrement(&pair.directions) == 0) {
-        for (const int end : pair.ends) linux_calls::close(end);
-        delete &pair;
-    }
+    end_direction(pair);
     return 0;
 }
 

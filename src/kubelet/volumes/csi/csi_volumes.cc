@@ -419,8 +419,11 @@ Task<> CsiVolumes::stage(const Work& work, Entry& entry) {
     CO_TRY(request.secrets, co_await secret_data(volume.stage_secret, "NodeStageSecretRef", work.services));
     request.volume_context = volume.attributes;
     const std::string path = staging_path(volume), folder = parent_path(path);
-    const bool known = services_.files.exists(path);
-    CO_TRY_VOID(services_.files.create_directories(path, FolderMode));
+    const auto there = services_.files.link_status(path);
+    const bool known = there.has_value();
+    // A driver's link is its own to renew. It is not followed: one to a share whose server is away would hold up the loop.
+    const bool is_link = known && there->type == FileType::Symlink;
+    CO_TRY_VOID(services_.files.create_directories(is_link ? folder : path, FolderMode));
     if (!volume.is_block) CO_TRY_VOID(services_.files.replace(folder + "/" + CsiVolumeData::FileName, to_json(data_of(volume)), DataMode));
     auto staged = co_await change(work, csi::Node::NodeStageVolume, std::move(request));
     if (!staged) {

@@ -300,6 +300,23 @@ TEST_F(CsiVolumesTest, AVolumeIsStagedOnceAndPublishedForEachPod) {
     EXPECT_THAT(folder.files->list(root() + "/plugins/kubernetes.io/csi/csi.example.com").value(), IsEmpty());
 }
 
+// STO-24
+TEST_F(CsiVolumesTest, ADriverIsAskedToStageWhereItsLinkLeadsNowhere) {
+    start();
+    put_claim();
+    ASSERT_EQ(set_up(pod("u1", Claim)), "");
+    const std::string above = root() + "/plugins/kubernetes.io/csi/csi.example.com";
+    const std::string staged = above + "/" + folder.files->list(above).value().at(0) + "/globalmount";
+    stop_kubelet();
+    ASSERT_TRUE(folder.files->remove(staged));
+    ASSERT_TRUE(folder.files->create_symlink("/a share that is away", staged));
+    start_kubelet();
+    EXPECT_EQ(set_up(pod("u1", Claim)), "");
+    EXPECT_EQ(driver->count("NodeStageVolume"), 2u);
+    EXPECT_EQ(tear_down("u1"), "");
+    EXPECT_THAT(folder.files->list(above).value(), IsEmpty()) << "the link goes with the volume";
+}
+
 TEST_F(CsiVolumesTest, WhatTheDriverMayKnowComesWithTheCalls) {
     set_driver_object([](CSIDriverSpec& spec) {
         spec.attach_required = false;
