@@ -14,7 +14,8 @@
 
 namespace porthole::apiserver {
 
-/// What of the store is encrypted on disk and how, and with which key each value there is. Any thread.
+/// What of the store is encrypted on disk and how, and with which key each value there is. Where a value may be stored at any time after
+/// it was sealed (an etcd that has not answered), it counts as one that is there. Any thread.
 ///
 /// A value is stale when its resource's first provider would write it with another key (or none): writing it again then changes what is
 /// on disk, although the object stays the same. Rotation of a key consists of this: make the new key the first, write what is stale, drop
@@ -55,6 +56,10 @@ public:
     Result<Transformed> open(std::string_view key, std::string_view stored) const;
     /// What is on disk under `key` now; nullopt: nothing that can be read.
     void note(const std::string& key, std::optional<EncryptionKeyId> written_with);
+    /// A value that was sealed for `key` may be stored, until end_pending(). Requires: hold(), since it was sealed.
+    using PendingKeys = std::multimap<std::string, EncryptionKeyId>;
+    PendingKeys::iterator begin_pending(const std::string& key, EncryptionKeyId sealed_with);
+    void end_pending(PendingKeys::iterator pending);
     /// What is stored, and why it cannot be decrypted.
     struct Sealed {
         std::string bytes, why;
@@ -79,6 +84,7 @@ private:
     std::vector<Entry> entries_;  ///< exact ones first, then groups, then all; by mutex_
     mutable std::mutex keys_mutex_;
     std::unordered_map<std::string, EncryptionKeyId> keys_;  ///< of covered resources and of encrypted values; by keys_mutex_
+    PendingKeys pending_;                                    ///< by keys_mutex_
     std::set<std::uint64_t> local_keys_;                     ///< ids of all keys that configurations have held; by keys_mutex_
     SealedByKey unreadable_;                                 ///< by keys_mutex_
 };

@@ -22,6 +22,20 @@ Result<std::string> to_json(const schema::Registry& registry, std::string_view e
     return schema::to_json(*tree);
 }
 
+/// That a value may still be stored.
+class PendingValue {
+public:
+    PendingValue(std::shared_ptr<StorageEncryption> encryption, const std::string& key, EncryptionKeyId sealed_with)
+        : encryption_(std::move(encryption)), place_(encryption_->begin_pending(key, sealed_with)) {}
+    ~PendingValue() { encryption_->end_pending(place_); }
+    PendingValue(const PendingValue&) = delete;
+    PendingValue& operator=(const PendingValue&) = delete;
+
+private:
+    const std::shared_ptr<StorageEncryption> encryption_;
+    const StorageEncryption::PendingKeys::iterator place_;
+};
+
 class EtcdForm final : public store::etcd::StoredForm {
 public:
     explicit EtcdForm(std::shared_ptr<StorageEncryption> encryption) : encryption_(std::move(encryption)) {}
@@ -29,7 +43,7 @@ public:
     std::string stored_key(std::string_view key) const override { return etcd_key_of(key); }
     std::optional<std::string> key_of(std::string_view stored_key) const override { return key_of_etcd(stored_key); }
 
-    Result<std::string> seal(const std::string& key, Value value) override;
+    Result<Sealed> seal(const std::string& key, Value value) override;
     Value open(const std::string& key, std::string stored) override;
     void removed(const std::string& key) override { encryption_->note(key, std::nullopt); }
     bool is_slow(std::string_view key) const override {
@@ -47,12 +61,12 @@ private:
     const schema::Registry registry_{api::kinds()};
 };
 
-Result<std::string> EtcdForm::seal(const std::string& key, Value value) {
+Result<store::etcd::StoredForm::Sealed> EtcdForm::seal(const std::string& key, Value value) {
     const auto held = encryption_->hold();
-    if (!encryption_->covers(key)) return std::move(value.bytes);
+    if (!encryption_->covers(key)) return Sealed{std::move(value.bytes)};
     auto sealed = encryption_->seal(key, value.bytes);
     if (!sealed) return std::move(sealed).error().with_context("encrypting " + key);
-    return std::move(sealed->bytes);
+    return Sealed{std::move(sealed->bytes), std::make_shared<PendingValue>(encryption_, key, sealed->key)};
 }
 
 Result<std::string> EtcdForm::decrypt(const std::string& key, const std::string& stored) {

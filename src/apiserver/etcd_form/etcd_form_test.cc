@@ -90,15 +90,22 @@ struct EtcdFormTest : testing::Test {
     std::shared_ptr<store::etcd::StoredForm> form = make_etcd_form(encryption);
     const std::string secret = "/registry/core/secrets/ns/a", text = R"({"metadata":{"resourceVersion":""}})";
 
-    void use(const std::string& provider) {
-        const auto configuration = EncryptionConfiguration::parse(
-            "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n- resources: [secrets]\n  providers:\n" +
-            provider + "  - identity: {}\n");
-        ASSERT_TRUE(configuration) << configuration.error().message;
-        ASSERT_TRUE(encryption->use(*configuration));
+    Result<void> try_use(const std::string& provider) {
+        TRY(const auto configuration,
+            EncryptionConfiguration::parse("apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n- "
+                                           "resources: [secrets]\n  providers:\n" +
+                                           provider + "  - identity: {}\n"));
+        return encryption->use(configuration);
     }
-    static std::string key_named(const std::string& name) {
-        return "  - secretbox:\n      keys:\n      - name: " + name + "\n        secret: YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE=\n";
+    void use(const std::string& provider) {
+        const auto used = try_use(provider);
+        ASSERT_TRUE(used) << used.error().message;
+    }
+    /// `filler`: four characters of base64 that make up the key.
+    static std::string key_named(const std::string& name, const std::string& filler = "YWFh") {
+        std::string secret;
+        for (int i = 0; i < 10; ++i) secret += filler;
+        return "  - secretbox:\n      keys:\n      - name: " + name + "\n        secret: " + secret + "YWE=\n";
     }
 };
 
@@ -106,8 +113,8 @@ TEST_F(EtcdFormTest, WhatIsSealedIsEncryptedAndOpensAgain) {
     use(key_named("k1"));
     const auto stored = form->seal(secret, {text, 32});
     ASSERT_TRUE(stored);
-    EXPECT_TRUE(stored->starts_with("k8s:enc:secretbox:v1:k1:")) << *stored;
-    const auto opened = form->open(secret, *stored);
+    EXPECT_TRUE(stored->bytes.starts_with("k8s:enc:secretbox:v1:k1:")) << stored->bytes;
+    const auto opened = form->open(secret, stored->bytes);
     EXPECT_EQ(opened.bytes, text);
     EXPECT_EQ(opened.revision_at, 32u);
     EXPECT_TRUE(form->is_slow(secret));
@@ -116,9 +123,29 @@ TEST_F(EtcdFormTest, WhatIsSealedIsEncryptedAndOpensAgain) {
     EXPECT_TRUE(form->is_stale(secret));
 }
 
+TEST_F(EtcdFormTest, AKeyIsInUseWhileAValueThatWasSealedWithItMayArrive) {
+    const std::string k1 = key_named("k1"), k2 = key_named("k2", "YmJi");
+    use(k1);
+    auto late = form->seal(secret, {text, 32});
+    auto refused = form->seal("/registry/core/secrets/ns/b", {text, 32});
+    ASSERT_TRUE(late && refused);
+    EXPECT_EQ(encryption->stale_values(), 0u);
+    use(k2 + k1);
+    EXPECT_EQ(encryption->stale_values(), 2u);
+    refused->pending.reset();
+    EXPECT_EQ(encryption->stale_values(), 1u);
+    EXPECT_EQ(try_use(k2).error().reason, Reason::Conflict);
+    EXPECT_EQ(form->open(secret, late->bytes).bytes, text);
+    late->pending.reset();
+    EXPECT_EQ(encryption->stale_values(), 1u) << "it has arrived with the old key";
+    form->removed(secret);
+    EXPECT_EQ(encryption->stale_values(), 0u);
+    use(k2);
+}
+
 TEST_F(EtcdFormTest, OtherResourcesAreStoredAsTheyAre) {
     use(key_named("k1"));
-    EXPECT_EQ(*form->seal("/registry/core/pods/ns/a", {text, 32}), text);
+    EXPECT_EQ(form->seal("/registry/core/pods/ns/a", {text, 32})->bytes, text);
     EXPECT_FALSE(form->is_slow("/registry/core/pods/ns/a"));
     EXPECT_EQ(form->open("/allocation/node-ports/30000", "ns/service").revision_at, std::nullopt);
 }
@@ -129,7 +156,7 @@ TEST_F(EtcdFormTest, WhatCannotBeDecryptedIsUnreadableUntilItIsWrittenAgain) {
     EXPECT_TRUE(is_unreadable(opened.bytes)) << opened.bytes;
     EXPECT_EQ(encryption->unreadable().count, 1u);
     EXPECT_EQ(encryption->unreadable().example, secret);
-    (void)form->open(secret, *form->seal(secret, {text, 32}));
+    (void)form->open(secret, form->seal(secret, {text, 32})->bytes);
     EXPECT_EQ(encryption->unreadable().count, 0u);
     (void)form->open(secret, "k8s:enc:secretbox:v1:lost:xxxxxxxx");
     form->removed(secret);

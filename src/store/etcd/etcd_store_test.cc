@@ -11,11 +11,26 @@ namespace {
 
 using namespace std::chrono_literals;
 
+/// Counts the values that may still be stored.
+class CountingForm final : public PlainForm {
+public:
+    Result<Sealed> seal(const std::string& key, Value value) override {
+        TRY(Sealed sealed, PlainForm::seal(key, std::move(value)));
+        sealed.pending = token_;
+        return sealed;
+    }
+    long pending() const { return token_.use_count() - 1; }
+
+private:
+    std::shared_ptr<int> token_ = std::make_shared<int>();
+};
+
 struct EtcdStoreTest : testing::Test {
     sim::SimLoop loop;
     sim::SimWorkerPool pool{loop};
     EtcdModel etcd{loop, 3, 1};
     EtcdStoreOptions options{.compact_every = {}};
+    std::shared_ptr<StoredForm> form = std::make_shared<PlainForm>();
     std::unique_ptr<Store> store;
 
     ~EtcdStoreTest() override {
@@ -25,7 +40,7 @@ struct EtcdStoreTest : testing::Test {
     }
     Result<std::unique_ptr<Store>> try_open() {
         Store::Seams seams{loop, pool, Logger(make_null_sink(), "store")};
-        return sim::run(loop, open_etcd_store(std::move(seams), etcd.members(), std::make_shared<PlainForm>(), {}, options));
+        return sim::run(loop, open_etcd_store(std::move(seams), etcd.members(), form, {}, options));
     }
     void open() {
         auto opened = try_open();
@@ -276,6 +291,41 @@ TEST_F(EtcdStoreTest, AFenceThatAnotherServerHasRaisedCostsOneMoreAttempt) {
     EXPECT_EQ(sim::run(loop, other->commit(writing("/a", "2", {Guard::absent("/a")}))).error().reason, Reason::AlreadyExists);
     EXPECT_EQ(etcd.txns, asked + 3);
     close(other);
+}
+
+TEST_F(EtcdStoreTest, AValueIsPendingUntilItHasArrivedOrIsRefused) {
+    const auto counting = std::make_shared<CountingForm>();
+    form = counting;
+    open();
+    etcd.hold_watches(true);
+    Pending created(loop, store->commit(writing("/a", "1", {Guard::absent("/a")})));
+    EXPECT_EQ(counting->pending(), 1);
+    etcd.hold_watches(false);
+    loop.run_ready();
+    EXPECT_EQ(counting->pending(), 0);
+    EXPECT_EQ(create("/a", "2").error().reason, Reason::AlreadyExists);
+    EXPECT_EQ(counting->pending(), 0);
+}
+
+TEST_F(EtcdStoreTest, AValueOfAnUnknownOutcomeIsPendingUntilItCannotBeStoredAnyMore) {
+    const auto counting = std::make_shared<CountingForm>();
+    form = counting;
+    open();
+    for (const auto when : {EtcdModel::Break::Late, EtcdModel::Break::After}) {
+        etcd.break_next_txn(when);
+        Pending written(loop, store->commit(writing("/a", "1")));
+        for (std::size_t i = 0; i < 3; ++i) etcd.stop(i);
+        loop.advance(10s);
+        ASSERT_TRUE(written.result);
+        EXPECT_EQ(written.result->error().reason, Reason::Timeout);
+        EXPECT_EQ(counting->pending(), 1);
+        for (std::size_t i = 0; i < 3; ++i) etcd.start(i);
+        loop.advance(10s);
+        EXPECT_EQ(counting->pending(), 0);
+        if (when == EtcdModel::Break::Late) etcd.carry_out_late();
+        loop.advance(1s);
+        EXPECT_EQ(here("/a"), when == EtcdModel::Break::Late ? "(absent)" : "1");
+    }
 }
 
 TEST_F(EtcdStoreTest, AnUnknownOutcomeIsNeverAcknowledged) {

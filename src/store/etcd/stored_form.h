@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,8 +25,13 @@ public:
         std::string bytes;
         std::optional<std::uint32_t> revision_at;
     };
-    /// What to store. Error: the form's own.
-    virtual Result<std::string> seal(const std::string& key, Value value) = 0;
+    /// What to store. `pending` is kept until the value has been opened or certainly will not be stored; null: no one asks.
+    struct Sealed {
+        std::string bytes;
+        std::shared_ptr<const void> pending = nullptr;
+    };
+    /// Error: the form's own.
+    virtual Result<Sealed> seal(const std::string& key, Value value) = 0;
     /// Of what is stored now. What cannot be read yields a value that says why.
     virtual Value open(const std::string& key, std::string stored) = 0;
     /// The key is not stored any more.
