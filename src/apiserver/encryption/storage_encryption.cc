@@ -77,7 +77,7 @@ Result<void> StorageEncryption::check_readable_with(const std::vector<Entry>& en
         const ValueTransformer* transformer = transformer_of(key, entries);
         const bool readable = transformer ? transformer->may_read(id, local_keys_.contains(id.value)) : id == EncryptionKeyId();
         if (!readable)
-            return Error(Reason::Conflict, "it has no key for " + upstream_path(key) + ", which is stored encrypted with another one: " +
+            return Error(Reason::Conflict, "it has no key for " + context_of_(key) + ", which is stored encrypted with another one: " +
                                                "write such values with the new key before the old one is removed");
         return {};
     };
@@ -113,11 +113,11 @@ Result<void> StorageEncryption::check_writable(std::string_view key) const {
 Result<StorageCipher::Transformed> StorageEncryption::seal(std::string_view key, std::string_view value) const {
     const ValueTransformer* transformer = transformer_of(key);
     CHECK(transformer);
-    return transformer->seal(value, upstream_path(key));
+    return transformer->seal(value, context_of_(key));
 }
 
 Result<StorageCipher::Transformed> StorageEncryption::open(std::string_view key, std::string_view stored) const {
-    if (const ValueTransformer* transformer = transformer_of(key)) return transformer->open(stored, upstream_path(key));
+    if (const ValueTransformer* transformer = transformer_of(key)) return transformer->open(stored, context_of_(key));
     if (!stored.starts_with(EncryptedPrefix)) return Transformed{std::string(stored), {}};
     return Error(Reason::InternalError, "identity transformer tried to read encrypted data");
 }

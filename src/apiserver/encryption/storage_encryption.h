@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -14,6 +15,10 @@
 
 namespace porthole::apiserver {
 
+/// The path that upstream's server stores the object of `key` under, "/registry/secrets/NAMESPACE/NAME", whatever its group: the context of
+/// a value's encryption in the embedded store.
+std::string upstream_path(std::string_view key);
+
 /// What of the store is encrypted on disk and how, and with which key each value there is. Where a value may be stored at any time after
 /// it was sealed (an etcd that has not answered), it counts as one that is there. Any thread.
 ///
@@ -23,6 +28,10 @@ namespace porthole::apiserver {
 class StorageEncryption {
 public:
     explicit StorageEncryption(MakeKmsCipher make_kms) : make_kms_(std::move(make_kms)) {}
+
+    /// The context of each value instead of upstream_path(): where it is stored. Requires: nothing has been sealed, opened or noted yet.
+    using ContextOf = std::function<std::string(std::string_view key)>;
+    void set_context(ContextOf context_of) { context_of_ = std::move(context_of); }
 
     /// From now on. Waits for the write in progress: what is written afterwards is written with the new first key, and what was written
     /// before counts as stale at once. Blocks for that, and for KMS plug-ins that are new. Error: Conflict, and nothing changes, where a
@@ -80,6 +89,7 @@ private:
     EncryptionKeyId wanted_key(std::string_view key) const;
 
     const MakeKmsCipher make_kms_;
+    ContextOf context_of_ = upstream_path;
     mutable std::shared_mutex mutex_;
     std::vector<Entry> entries_;  ///< exact ones first, then groups, then all; by mutex_
     mutable std::mutex keys_mutex_;
@@ -88,9 +98,5 @@ private:
     std::set<std::uint64_t> local_keys_;                     ///< ids of all keys that configurations have held; by keys_mutex_
     SealedByKey unreadable_;                                 ///< by keys_mutex_
 };
-
-/// The path that upstream's server stores the object of `key` under, "/registry/secrets/NAMESPACE/NAME": the context of a value's
-/// encryption, so that it can be read in an etcd, too.
-std::string upstream_path(std::string_view key);
 
 }  // namespace porthole::apiserver

@@ -97,7 +97,8 @@ store::etcd::StoredForm::Value EtcdForm::open(const std::string& key, std::strin
 
 }  // namespace
 
-std::shared_ptr<store::etcd::StoredForm> make_etcd_form(std::shared_ptr<StorageEncryption> encryption) {
+std::shared_ptr<store::etcd::StoredForm> make_etcd_form(std::shared_ptr<StorageEncryption> encryption, std::string prefix) {
+    encryption->set_context([prefix = std::move(prefix)](std::string_view key) { return prefix + etcd_key_of(key); });
     return std::make_shared<EtcdForm>(std::move(encryption));
 }
 

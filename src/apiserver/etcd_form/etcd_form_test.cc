@@ -87,13 +87,13 @@ TEST(RevisionGap, IsNotInWhatIsNoObject) {
 struct EtcdFormTest : testing::Test {
     std::shared_ptr<StorageEncryption> encryption =
         std::make_shared<StorageEncryption>([](const EncryptionProvider&) { return std::shared_ptr<StorageCipher>(); });
-    std::shared_ptr<store::etcd::StoredForm> form = make_etcd_form(encryption);
+    std::shared_ptr<store::etcd::StoredForm> form = make_etcd_form(encryption, "/registry");
     const std::string secret = "/registry/core/secrets/ns/a", text = R"({"metadata":{"resourceVersion":""}})";
 
     Result<void> try_use(const std::string& provider) {
         TRY(const auto configuration,
             EncryptionConfiguration::parse("apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n- "
-                                           "resources: [secrets]\n  providers:\n" +
+                                           "resources: [secrets, widgets.example.com]\n  providers:\n" +
                                            provider + "  - identity: {}\n"));
         return encryption->use(configuration);
     }
@@ -121,6 +121,26 @@ TEST_F(EtcdFormTest, WhatIsSealedIsEncryptedAndOpensAgain) {
     EXPECT_FALSE(form->is_stale(secret));
     EXPECT_EQ(form->open(secret, text).bytes, text) << "what was not encrypted is read, too";
     EXPECT_TRUE(form->is_stale(secret));
+}
+
+TEST_F(EtcdFormTest, TheContextOfAValueIsItsKeyInEtcd) {
+    const std::string provider = "  - aesgcm:\n      keys:\n      - name: k1\n        secret: YWFhYWFhYWFhYWFhYWFhYQ==\n";
+    const std::string head = "k8s:enc:aesgcm:v1:k1:", widget = "/registry/example.com/widgets/ns/a";
+    const auto cipher = make_key_cipher(EncryptionProvider::Kind::AesGcm, {"k1", std::string(16, 'a')});
+    use(provider);
+    const auto expect_context = [&](const std::string& key, const std::string& context) {
+        const auto sealed = form->seal(key, {text, 32});
+        ASSERT_TRUE(sealed);
+        EXPECT_TRUE(cipher->open(sealed->bytes.substr(head.size()), context)) << context;
+        const auto upstreams = cipher->seal(text, context);
+        ASSERT_TRUE(upstreams);
+        EXPECT_FALSE(is_unreadable(form->open(key, head + upstreams->bytes).bytes)) << context;
+    };
+    expect_context(secret, "/registry/secrets/ns/a");
+    expect_context(widget, "/registry/example.com/widgets/ns/a");
+    form = make_etcd_form(encryption, "/cluster/a");
+    expect_context(secret, "/cluster/a/secrets/ns/a");
+    expect_context(widget, "/cluster/a/example.com/widgets/ns/a");
 }
 
 TEST_F(EtcdFormTest, AKeyIsInUseWhileAValueThatWasSealedWithItMayArrive) {
