@@ -88,7 +88,8 @@ struct EtcdFormTest : testing::Test {
     std::shared_ptr<StorageEncryption> encryption =
         std::make_shared<StorageEncryption>([](const EncryptionProvider&) { return std::shared_ptr<StorageCipher>(); });
     std::shared_ptr<store::etcd::StoredForm> form = make_etcd_form(encryption, "/registry");
-    const std::string secret = "/registry/core/secrets/ns/a", text = R"({"metadata":{"resourceVersion":""}})";
+    const std::string secret = "/registry/core/secrets/ns/a",
+                      text = R"({"metadata":{"resourceVersion":""},"apiVersion":"v1","kind":"Secret"})";
 
     Result<void> try_use(const std::string& provider) {
         TRY(const auto configuration,
@@ -129,10 +130,11 @@ TEST_F(EtcdFormTest, TheContextOfAValueIsItsKeyInEtcd) {
     const auto cipher = make_key_cipher(EncryptionProvider::Kind::AesGcm, {"k1", std::string(16, 'a')});
     use(provider);
     const auto expect_context = [&](const std::string& key, const std::string& context) {
-        const auto sealed = form->seal(key, {text, 32});
+        const std::string object = key == secret ? text : R"({"metadata":{},"apiVersion":"example.com/v1","kind":"Widget"})";
+        const auto sealed = form->seal(key, {object, std::nullopt});
         ASSERT_TRUE(sealed);
         EXPECT_TRUE(cipher->open(sealed->bytes.substr(head.size()), context)) << context;
-        const auto upstreams = cipher->seal(text, context);
+        const auto upstreams = cipher->seal(object, context);
         ASSERT_TRUE(upstreams);
         EXPECT_FALSE(is_unreadable(form->open(key, head + upstreams->bytes).bytes)) << context;
     };
@@ -181,6 +183,45 @@ TEST_F(EtcdFormTest, WhatCannotBeDecryptedIsUnreadableUntilItIsWrittenAgain) {
     (void)form->open(secret, "k8s:enc:secretbox:v1:lost:xxxxxxxx");
     form->removed(secret);
     EXPECT_EQ(encryption->unreadable().count, 0u);
+}
+
+TEST_F(EtcdFormTest, WhatIsNotAnObjectOfItsResourceIsUnreadable) {
+    const std::string broken = "it is stored as JSON that cannot be read: ",
+                      shapeless = "it is stored as JSON that is not an object with metadata",
+                      version = ", which is not the one that is stored here";
+    const std::string widget = "/registry/example.com/widgets/ns/a";
+    const struct {
+        std::string key, stored, why;
+    } rows[] = {
+        {secret, text, ""},
+        {secret, "", broken},
+        {secret, "garbage", broken},
+        {secret, text.substr(0, text.size() - 1), broken},
+        {secret, text + "}", broken},
+        {secret, R"({"apiVersion":"v1","kind":"Secret"})", shapeless},
+        {secret, R"({"apiVersion":"v1","kind":"Secret","metadata":[]})", shapeless},
+        {secret, "[]", shapeless},
+        {secret, R"({"metadata":{},"apiVersion":"v2","kind":"Secret"})", "it is stored in the version v2" + version},
+        {secret, R"({"metadata":{},"kind":"Secret"})", "it is stored in the version " + version},
+        {secret, R"({"metadata":{},"apiVersion":"v1","kind":"ConfigMap"})", "it is stored as an object of another kind, \"ConfigMap\""},
+        {"/registry/core/events/ns/a", R"({"metadata":{},"apiVersion":"v1","kind":"Event"})", ""},
+        {"/registry/autoscaling/horizontalpodautoscalers/ns/a",
+         R"({"metadata":{},"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler"})",
+         "it is stored in the version autoscaling/v1" + version},
+        {widget, R"({"metadata":{},"apiVersion":"example.com/v1beta1","kind":"Widget"})", ""},
+        {widget, "garbage", broken},
+        {widget, R"({"metadata":{},"apiVersion":"example.com/v1"})", "it is stored as an object of another kind, \"\""},
+        {widget, R"({"metadata":{},"apiVersion":"v1","kind":"Widget"})", "it is stored in the version v1" + version},
+        {"/registry/ranges/serviceips", "garbage", broken},
+        {"/registry/", "garbage", broken},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.key + " " + row.stored);
+        const auto opened = form->open(row.key, row.stored);
+        EXPECT_EQ(is_unreadable(opened.bytes), !row.why.empty()) << opened.bytes;
+        if (is_unreadable(opened.bytes)) EXPECT_TRUE(why_unreadable(opened.bytes).starts_with(row.why)) << opened.bytes;
+        EXPECT_EQ(opened.revision_at.has_value(), row.why.empty());
+    }
 }
 
 TEST_F(EtcdFormTest, ProtobufOfUpstreamBecomesJson) {
