@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "runtime/sim/sim_loop.h"
 #include "store/etcd/etcd_model_fixture.h"
 #include "store/etcd/plain_form_fixture.h"
@@ -403,6 +405,36 @@ TEST_F(EtcdStoreTest, WhatWasCompactedMeanwhileIsLoadedAgain) {
     Watch fresh = watch(store->revision());
     EXPECT_TRUE(put("/d", "1"));
     EXPECT_EQ(next(fresh), "+/d=1@6 ");
+}
+
+/// Knows what is stored.
+class RememberingForm final : public PlainForm {
+public:
+    Value open(const std::string& key, std::string stored) override {
+        stored_.insert(key);
+        return PlainForm::open(key, std::move(stored));
+    }
+    void removed(const std::string& key) override { stored_.erase(key); }
+    const std::set<std::string>& stored() const { return stored_; }
+
+private:
+    std::set<std::string> stored_;
+};
+
+TEST_F(EtcdStoreTest, TheFormIsToldWhatHasVanishedBeforeALoad) {
+    const auto remembering = std::make_shared<RememberingForm>();
+    form = remembering;
+    for (const char* key : {"/a", "/b"}) put_there(key, "1");
+    open();
+    for (std::size_t i = 0; i < 3; ++i) etcd.stop(i);
+    loop.advance(1s);
+    etcd.remove("/registry/a");
+    etcd.put("/registry/c", ";1");
+    etcd.compact(etcd.revision());
+    for (std::size_t i = 0; i < 3; ++i) etcd.start(i);
+    loop.advance(5s);
+    EXPECT_EQ(here("/a"), "(absent)");
+    EXPECT_EQ(remembering->stored(), (std::set<std::string>{"/b", "/c"}));
 }
 
 TEST_F(EtcdStoreTest, AnEtcdThatWasRestoredFromABackupIsLoadedAgain) {

@@ -34,7 +34,7 @@ public:
     virtual Result<Sealed> seal(const std::string& key, Value value) = 0;
     /// Of what is stored now. What cannot be read yields a value that says why.
     virtual Value open(const std::string& key, std::string stored) = 0;
-    /// The key is not stored any more.
+    /// The key is not stored any more: it was deleted, or was not there when everything was loaded again.
     virtual void removed(const std::string&) {}
     /// Whether seal() and open() of this key may take long: then they are called on a worker.
     virtual bool is_slow(std::string_view) const { return false; }
