@@ -81,6 +81,7 @@ Task<> rotate(EventLoop& loop, AdminClient& admin, const LocalKeyFile& file) {
         if (round == Rounds)
             co_return Error(Reason::Timeout, "after " + std::to_string(Rounds) + " rounds " + stale +
                                                  " values are still encrypted with an old key, which is kept: run this again");
+        CO_TRY_VOID(co_await loop.sleep(1s));  // an etcd may not have answered to all that was sent with the old key
     }
     std::printf(count == 1 ? "%zu secret is encrypted with it\n" : "%zu secrets are encrypted with it\n", count);
     CO_TRY_VOID(file.drop_old_keys());

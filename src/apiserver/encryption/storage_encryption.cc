@@ -73,13 +73,16 @@ Result<void> StorageEncryption::use(const EncryptionConfiguration& configuration
 /// A server that starts takes any configuration, and says what it cannot read; one that runs must not drop keys that it needs.
 Result<void> StorageEncryption::check_readable_with(const std::vector<Entry>& entries) const {
     const std::lock_guard lock(keys_mutex_);
-    for (const auto& [key, id] : keys_) {
+    const auto check = [&](const std::string& key, EncryptionKeyId id) -> Result<void> {
         const ValueTransformer* transformer = transformer_of(key, entries);
         const bool readable = transformer ? transformer->may_read(id, local_keys_.contains(id.value)) : id == EncryptionKeyId();
         if (!readable)
-            return Error(Reason::Conflict, "it has no key for " + upstream_path(key) + ", which is stored encrypted with another one: " +
+            return Error(Reason::Conflict, "it has no key for " + context_of_(key) + ", which is stored encrypted with another one: " +
                                                "write such values with the new key before the old one is removed");
-    }
+        return {};
+    };
+    for (const auto& [key, id] : keys_) TRY_VOID(check(key, id));
+    for (const auto& [key, id] : pending_) TRY_VOID(check(key, id));
     return {};
 }
 
@@ -110,11 +113,11 @@ Result<void> StorageEncryption::check_writable(std::string_view key) const {
 Result<StorageCipher::Transformed> StorageEncryption::seal(std::string_view key, std::string_view value) const {
     const ValueTransformer* transformer = transformer_of(key);
     CHECK(transformer);
-    return transformer->seal(value, upstream_path(key));
+    return transformer->seal(value, context_of_(key));
 }
 
 Result<StorageCipher::Transformed> StorageEncryption::open(std::string_view key, std::string_view stored) const {
-    if (const ValueTransformer* transformer = transformer_of(key)) return transformer->open(stored, upstream_path(key));
+    if (const ValueTransformer* transformer = transformer_of(key)) return transformer->open(stored, context_of_(key));
     if (!stored.starts_with(EncryptedPrefix)) return Transformed{std::string(stored), {}};
     return Error(Reason::InternalError, "identity transformer tried to read encrypted data");
 }
@@ -126,6 +129,16 @@ void StorageEncryption::note(const std::string& key, std::optional<EncryptionKey
     else
         keys_.erase(key);
     unreadable_.erase(key);
+}
+
+StorageEncryption::PendingKeys::iterator StorageEncryption::begin_pending(const std::string& key, EncryptionKeyId sealed_with) {
+    const std::lock_guard lock(keys_mutex_);
+    return pending_.emplace(key, sealed_with);
+}
+
+void StorageEncryption::end_pending(PendingKeys::iterator pending) {
+    const std::lock_guard lock(keys_mutex_);
+    pending_.erase(pending);
 }
 
 void StorageEncryption::note_unreadable(SealedByKey sealed) {
@@ -170,8 +183,8 @@ bool StorageEncryption::is_stale(std::string_view key) const {
 std::size_t StorageEncryption::stale_values() const {
     const auto held = hold();
     const std::lock_guard lock(keys_mutex_);
-    return static_cast<std::size_t>(
-        std::ranges::count_if(keys_, [&](const auto& entry) { return entry.second != wanted_key(entry.first); }));
+    const auto stale = [&](const auto& entry) { return entry.second != wanted_key(entry.first); };
+    return static_cast<std::size_t>(std::ranges::count_if(keys_, stale) + std::ranges::count_if(pending_, stale));
 }
 
 }  // namespace porthole::apiserver

@@ -87,18 +87,26 @@ TEST(RevisionGap, IsNotInWhatIsNoObject) {
 struct EtcdFormTest : testing::Test {
     std::shared_ptr<StorageEncryption> encryption =
         std::make_shared<StorageEncryption>([](const EncryptionProvider&) { return std::shared_ptr<StorageCipher>(); });
-    std::shared_ptr<store::etcd::StoredForm> form = make_etcd_form(encryption);
-    const std::string secret = "/registry/core/secrets/ns/a", text = R"({"metadata":{"resourceVersion":""}})";
+    std::shared_ptr<store::etcd::StoredForm> form = make_etcd_form(encryption, "/registry");
+    const std::string secret = "/registry/core/secrets/ns/a",
+                      text = R"({"metadata":{"resourceVersion":""},"apiVersion":"v1","kind":"Secret"})";
 
-    void use(const std::string& provider) {
-        const auto configuration = EncryptionConfiguration::parse(
-            "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n- resources: [secrets]\n  providers:\n" +
-            provider + "  - identity: {}\n");
-        ASSERT_TRUE(configuration) << configuration.error().message;
-        ASSERT_TRUE(encryption->use(*configuration));
+    Result<void> try_use(const std::string& provider) {
+        TRY(const auto configuration,
+            EncryptionConfiguration::parse("apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n- "
+                                           "resources: [secrets, widgets.example.com]\n  providers:\n" +
+                                           provider + "  - identity: {}\n"));
+        return encryption->use(configuration);
     }
-    static std::string key_named(const std::string& name) {
-        return "  - secretbox:\n      keys:\n      - name: " + name + "\n        secret: YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE=\n";
+    void use(const std::string& provider) {
+        const auto used = try_use(provider);
+        ASSERT_TRUE(used) << used.error().message;
+    }
+    /// `filler`: four characters of base64 that make up the key.
+    static std::string key_named(const std::string& name, const std::string& filler = "YWFh") {
+        std::string secret;
+        for (int i = 0; i < 10; ++i) secret += filler;
+        return "  - secretbox:\n      keys:\n      - name: " + name + "\n        secret: " + secret + "YWE=\n";
     }
 };
 
@@ -106,8 +114,8 @@ TEST_F(EtcdFormTest, WhatIsSealedIsEncryptedAndOpensAgain) {
     use(key_named("k1"));
     const auto stored = form->seal(secret, {text, 32});
     ASSERT_TRUE(stored);
-    EXPECT_TRUE(stored->starts_with("k8s:enc:secretbox:v1:k1:")) << *stored;
-    const auto opened = form->open(secret, *stored);
+    EXPECT_TRUE(stored->bytes.starts_with("k8s:enc:secretbox:v1:k1:")) << stored->bytes;
+    const auto opened = form->open(secret, stored->bytes);
     EXPECT_EQ(opened.bytes, text);
     EXPECT_EQ(opened.revision_at, 32u);
     EXPECT_TRUE(form->is_slow(secret));
@@ -116,9 +124,50 @@ TEST_F(EtcdFormTest, WhatIsSealedIsEncryptedAndOpensAgain) {
     EXPECT_TRUE(form->is_stale(secret));
 }
 
+TEST_F(EtcdFormTest, TheContextOfAValueIsItsKeyInEtcd) {
+    const std::string provider = "  - aesgcm:\n      keys:\n      - name: k1\n        secret: YWFhYWFhYWFhYWFhYWFhYQ==\n";
+    const std::string head = "k8s:enc:aesgcm:v1:k1:", widget = "/registry/example.com/widgets/ns/a";
+    const auto cipher = make_key_cipher(EncryptionProvider::Kind::AesGcm, {"k1", std::string(16, 'a')});
+    use(provider);
+    const auto expect_context = [&](const std::string& key, const std::string& context) {
+        const std::string object = key == secret ? text : R"({"metadata":{},"apiVersion":"example.com/v1","kind":"Widget"})";
+        const auto sealed = form->seal(key, {object, std::nullopt});
+        ASSERT_TRUE(sealed);
+        EXPECT_TRUE(cipher->open(sealed->bytes.substr(head.size()), context)) << context;
+        const auto upstreams = cipher->seal(object, context);
+        ASSERT_TRUE(upstreams);
+        EXPECT_FALSE(is_unreadable(form->open(key, head + upstreams->bytes).bytes)) << context;
+    };
+    expect_context(secret, "/registry/secrets/ns/a");
+    expect_context(widget, "/registry/example.com/widgets/ns/a");
+    form = make_etcd_form(encryption, "/cluster/a");
+    expect_context(secret, "/cluster/a/secrets/ns/a");
+    expect_context(widget, "/cluster/a/example.com/widgets/ns/a");
+}
+
+TEST_F(EtcdFormTest, AKeyIsInUseWhileAValueThatWasSealedWithItMayArrive) {
+    const std::string k1 = key_named("k1"), k2 = key_named("k2", "YmJi");
+    use(k1);
+    auto late = form->seal(secret, {text, 32});
+    auto refused = form->seal("/registry/core/secrets/ns/b", {text, 32});
+    ASSERT_TRUE(late && refused);
+    EXPECT_EQ(encryption->stale_values(), 0u);
+    use(k2 + k1);
+    EXPECT_EQ(encryption->stale_values(), 2u);
+    refused->pending.reset();
+    EXPECT_EQ(encryption->stale_values(), 1u);
+    EXPECT_EQ(try_use(k2).error().reason, Reason::Conflict);
+    EXPECT_EQ(form->open(secret, late->bytes).bytes, text);
+    late->pending.reset();
+    EXPECT_EQ(encryption->stale_values(), 1u) << "it has arrived with the old key";
+    form->removed(secret);
+    EXPECT_EQ(encryption->stale_values(), 0u);
+    use(k2);
+}
+
 TEST_F(EtcdFormTest, OtherResourcesAreStoredAsTheyAre) {
     use(key_named("k1"));
-    EXPECT_EQ(*form->seal("/registry/core/pods/ns/a", {text, 32}), text);
+    EXPECT_EQ(form->seal("/registry/core/pods/ns/a", {text, 32})->bytes, text);
     EXPECT_FALSE(form->is_slow("/registry/core/pods/ns/a"));
     EXPECT_EQ(form->open("/allocation/node-ports/30000", "ns/service").revision_at, std::nullopt);
 }
@@ -129,11 +178,50 @@ TEST_F(EtcdFormTest, WhatCannotBeDecryptedIsUnreadableUntilItIsWrittenAgain) {
     EXPECT_TRUE(is_unreadable(opened.bytes)) << opened.bytes;
     EXPECT_EQ(encryption->unreadable().count, 1u);
     EXPECT_EQ(encryption->unreadable().example, secret);
-    (void)form->open(secret, *form->seal(secret, {text, 32}));
+    (void)form->open(secret, form->seal(secret, {text, 32})->bytes);
     EXPECT_EQ(encryption->unreadable().count, 0u);
     (void)form->open(secret, "k8s:enc:secretbox:v1:lost:xxxxxxxx");
     form->removed(secret);
     EXPECT_EQ(encryption->unreadable().count, 0u);
+}
+
+TEST_F(EtcdFormTest, WhatIsNotAnObjectOfItsResourceIsUnreadable) {
+    const std::string broken = "it is stored as JSON that cannot be read: ",
+                      shapeless = "it is stored as JSON that is not an object with metadata",
+                      version = ", which is not the one that is stored here";
+    const std::string widget = "/registry/example.com/widgets/ns/a";
+    const struct {
+        std::string key, stored, why;
+    } rows[] = {
+        {secret, text, ""},
+        {secret, "", broken},
+        {secret, "garbage", broken},
+        {secret, text.substr(0, text.size() - 1), broken},
+        {secret, text + "}", broken},
+        {secret, R"({"apiVersion":"v1","kind":"Secret"})", shapeless},
+        {secret, R"({"apiVersion":"v1","kind":"Secret","metadata":[]})", shapeless},
+        {secret, "[]", shapeless},
+        {secret, R"({"metadata":{},"apiVersion":"v2","kind":"Secret"})", "it is stored in the version v2" + version},
+        {secret, R"({"metadata":{},"kind":"Secret"})", "it is stored in the version " + version},
+        {secret, R"({"metadata":{},"apiVersion":"v1","kind":"ConfigMap"})", "it is stored as an object of another kind, \"ConfigMap\""},
+        {"/registry/core/events/ns/a", R"({"metadata":{},"apiVersion":"v1","kind":"Event"})", ""},
+        {"/registry/autoscaling/horizontalpodautoscalers/ns/a",
+         R"({"metadata":{},"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler"})",
+         "it is stored in the version autoscaling/v1" + version},
+        {widget, R"({"metadata":{},"apiVersion":"example.com/v1beta1","kind":"Widget"})", ""},
+        {widget, "garbage", broken},
+        {widget, R"({"metadata":{},"apiVersion":"example.com/v1"})", "it is stored as an object of another kind, \"\""},
+        {widget, R"({"metadata":{},"apiVersion":"v1","kind":"Widget"})", "it is stored in the version v1" + version},
+        {"/registry/ranges/serviceips", "garbage", broken},
+        {"/registry/", "garbage", broken},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.key + " " + row.stored);
+        const auto opened = form->open(row.key, row.stored);
+        EXPECT_EQ(is_unreadable(opened.bytes), !row.why.empty()) << opened.bytes;
+        if (is_unreadable(opened.bytes)) EXPECT_TRUE(why_unreadable(opened.bytes).starts_with(row.why)) << opened.bytes;
+        EXPECT_EQ(opened.revision_at.has_value(), row.why.empty());
+    }
 }
 
 TEST_F(EtcdFormTest, ProtobufOfUpstreamBecomesJson) {

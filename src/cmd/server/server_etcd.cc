@@ -125,7 +125,8 @@ Result<apiserver::ApiServer::OpenStore> etcd_store_opener(RealWorld& world, cons
     if (*interval < Duration::zero()) return Error(Reason::BadRequest, "--etcd-compaction-interval: it must not be negative");
     options.compact_every = *interval;
     TRY(auto members, members_of(world, flags));
-    return [&world, members = std::move(members), options = std::move(options), form = apiserver::make_etcd_form(std::move(encryption)),
+    auto form = apiserver::make_etcd_form(std::move(encryption), options.prefix);
+    return [&world, members = std::move(members), options = std::move(options), form = std::move(form),
             log = std::move(log)](store::AttributesOf attributes_of) {
         return open_store({world.loop, *world.pool, log}, members, form, std::move(attributes_of), options);
     };

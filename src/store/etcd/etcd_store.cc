@@ -75,11 +75,13 @@ public:
 
 private:
     Task<> write_for(Transaction transaction, std::shared_ptr<Promise<Committed>> result);
-    Task<Committed> write(Transaction transaction);
+    using PendingValues = std::vector<std::shared_ptr<const void>>;  ///< of StoredForm
+    Task<Committed> write(Transaction transaction, PendingValues& pending);
+    Task<> until_settled();
     Task<Committed> send(const Transaction& transaction, TxnRequest request, Revision sent_after);
     /// With the fence first among the comparisons, and among the questions of the failure.
-    Task<TxnRequest> request_of(const Transaction& transaction);
-    Task<std::string> seal(const Put& put);
+    Task<TxnRequest> request_of(const Transaction& transaction, PendingValues& pending);
+    Task<StoredForm::Sealed> seal(const Put& put);
     Compare compare_of(const Guard& guard) const;
     void note_refusal(const Error& error);
 
@@ -167,15 +169,29 @@ Task<Committed> EtcdStore::commit(Transaction transaction) {
 }
 
 Task<> EtcdStore::write_for(Transaction transaction, std::shared_ptr<Promise<Committed>> result) {
-    Result<Committed> written = co_await write(std::move(transaction));
+    PendingValues pending;
+    Result<Committed> written = co_await write(std::move(transaction), pending);
     if (is_cancelled(written)) written = closing_error();
+    const bool may_be_stored_later = !written && written.error().reason == Reason::Timeout && !pending.empty();
     result->set(std::move(written));
+    if (may_be_stored_later) CO_TRY_VOID(co_await until_settled());
     co_return {};
 }
 
-Task<Committed> EtcdStore::write(Transaction transaction) {
+/// Until each Txn that was sent before has arrived or cannot be carried out any more.
+Task<> EtcdStore::until_settled() {
+    while (!visible_->closing) {
+        Result<void> settled = co_await fence_.raise(fence_.revision());
+        if (settled) settled = co_await wait_for_revision(Revision(static_cast<std::uint64_t>(fence_.revision())), LongestArrival);
+        if (settled || is_cancelled(settled)) co_return settled;
+        CO_TRY_VOID(co_await loop_.sleep(std::chrono::seconds(1)));
+    }
+    co_return {};
+}
+
+Task<Committed> EtcdStore::write(Transaction transaction, PendingValues& pending) {
     CO_TRY(const Semaphore::Permit permit, co_await in_flight_.acquire());
-    CO_TRY(TxnRequest request, co_await request_of(transaction));
+    CO_TRY(TxnRequest request, co_await request_of(transaction, pending));
     const auto sent_after = sent_after_.insert(history_.revision());
     Result<Committed> result = co_await send(transaction, std::move(request), *sent_after);
     sent_after_.erase(sent_after);
@@ -227,13 +243,13 @@ Compare EtcdStore::compare_of(const Guard& guard) const {
     return compare;
 }
 
-Task<std::string> EtcdStore::seal(const Put& put) {
+Task<StoredForm::Sealed> EtcdStore::seal(const Put& put) {
     const auto work = [&] { return form_->seal(put.key, {put.value, put.revision_at}); };
     if (!form_->is_slow(put.key)) co_return work();
-    co_return co_await run_blocking<std::string>(pool_, work);
+    co_return co_await run_blocking<StoredForm::Sealed>(pool_, work);
 }
 
-Task<TxnRequest> EtcdStore::request_of(const Transaction& transaction) {
+Task<TxnRequest> EtcdStore::request_of(const Transaction& transaction, PendingValues& pending) {
     TxnRequest request{.compare = {fence_.compare(0)}, .failure = {fence_.question()}};
     for (const Guard& guard : transaction.guards) {
         request.compare.push_back(compare_of(guard));
@@ -242,9 +258,11 @@ Task<TxnRequest> EtcdStore::request_of(const Transaction& transaction) {
     for (const Operation& operation : transaction.operations) {
         RequestOp& op = request.success.emplace_back();
         if (const Put* put = std::get_if<Put>(&operation)) {
-            CO_TRY(std::string sealed, co_await seal(*put));
-            op.request_put = PutRequest{
-                .key = reflector_.etcd_key(put->key), .value = std::move(sealed), .lease = static_cast<std::int64_t>(put->lease.value)};
+            CO_TRY(StoredForm::Sealed sealed, co_await seal(*put));
+            if (sealed.pending) pending.push_back(std::move(sealed.pending));
+            op.request_put = PutRequest{.key = reflector_.etcd_key(put->key),
+                                        .value = std::move(sealed.bytes),
+                                        .lease = static_cast<std::int64_t>(put->lease.value)};
         } else {
             op.request_delete_range = DeleteRangeRequest{.key = reflector_.etcd_key(std::get<Delete>(operation).key)};
         }

@@ -16,6 +16,7 @@ struct EtcdStoreTest : testing::Test {
     sim::SimWorkerPool pool{loop};
     EtcdModel etcd{loop, 3, 1};
     EtcdStoreOptions options{.compact_every = {}};
+    std::shared_ptr<StoredForm> form = std::make_shared<PlainForm>();
     std::unique_ptr<Store> store;
 
     ~EtcdStoreTest() override {
@@ -25,7 +26,7 @@ struct EtcdStoreTest : testing::Test {
     }
     Result<std::unique_ptr<Store>> try_open() {
         Store::Seams seams{loop, pool, Logger(make_null_sink(), "store")};
-        return sim::run(loop, open_etcd_store(std::move(seams), etcd.members(), std::make_shared<PlainForm>(), {}, options));
+        return sim::run(loop, open_etcd_store(std::move(seams), etcd.members(), form, {}, options));
     }
     void open() {
         auto opened = try_open();

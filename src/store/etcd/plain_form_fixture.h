@@ -8,8 +8,8 @@ class PlainForm : public StoredForm {
 public:
     std::string stored_key(std::string_view key) const override { return std::string(key); }
     std::optional<std::string> key_of(std::string_view stored_key) const override { return std::string(stored_key); }
-    Result<std::string> seal(const std::string&, Value value) override {
-        return (value.revision_at ? std::to_string(*value.revision_at) : "") + ";" + value.bytes;
+    Result<Sealed> seal(const std::string&, Value value) override {
+        return Sealed{(value.revision_at ? std::to_string(*value.revision_at) : "") + ";" + value.bytes};
     }
     Value open(const std::string&, std::string stored) override {
         const std::size_t end = stored.find(';');

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <unordered_set>
 
 #include "base/result.h"
 
@@ -51,6 +52,16 @@ std::vector<Row> Reflector::rows_of(std::vector<KeyValue> stored) const {
     return rows;
 }
 
+/// Tells the form what is not among `rows` any more.
+Result<void> Reflector::forget_vanished(const std::vector<Row>& rows) const {
+    std::unordered_set<std::string_view> present;
+    for (const Row& row : rows) present.insert(row.key);
+    TRY(const Range before, seams_.visible.history.range({}));
+    for (const RecordPtr& record : before.records)
+        if (!present.contains(record->key)) seams_.form.removed(record->key);
+    return {};
+}
+
 Task<> Reflector::load() {
     std::vector<Row> rows;
     RangeRequest request{.key = prefix_ + "/", .range_end = range_end_, .limit = PageSize};
@@ -70,6 +81,7 @@ Task<> Reflector::load() {
         std::ranges::move(some, std::back_inserter(rows));
     }
     must_load_ = false;
+    CO_TRY_VOID(forget_vanished(rows));
     seams_.visible.restart(std::move(rows), revision_of(request.revision));
     arrived_();
     co_return {};

@@ -54,6 +54,7 @@ private:
     std::optional<std::string> key_of(const std::string& etcd_key) const;
     Row row_of(std::string key, KeyValue stored) const;
     std::vector<Row> rows_of(std::vector<KeyValue> stored) const;
+    Result<void> forget_vanished(const std::vector<Row>& rows) const;
     void connected();
     void disconnected(const Error& why);
 

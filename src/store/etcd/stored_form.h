@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,11 +25,16 @@ public:
         std::string bytes;
         std::optional<std::uint32_t> revision_at;
     };
-    /// What to store. Error: the form's own.
-    virtual Result<std::string> seal(const std::string& key, Value value) = 0;
+    /// What to store. `pending` is kept until the value has been opened or certainly will not be stored; null: no one asks.
+    struct Sealed {
+        std::string bytes;
+        std::shared_ptr<const void> pending = nullptr;
+    };
+    /// Error: the form's own.
+    virtual Result<Sealed> seal(const std::string& key, Value value) = 0;
     /// Of what is stored now. What cannot be read yields a value that says why.
     virtual Value open(const std::string& key, std::string stored) = 0;
-    /// The key is not stored any more.
+    /// The key is not stored any more: it was deleted, or was not there when everything was loaded again.
     virtual void removed(const std::string&) {}
     /// Whether seal() and open() of this key may take long: then they are called on a worker.
     virtual bool is_slow(std::string_view) const { return false; }
