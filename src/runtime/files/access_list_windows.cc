@@ -12,19 +12,24 @@
 namespace porthole::windows_files {
 namespace {
 
-/// "S-1-5-18" of the user that this process runs as.
+/// "S-1-5-18"
+std::wstring text_of(PSID sid) {
+    wchar_t* text = nullptr;
+    if (!ConvertSidToStringSidW(sid, &text)) return L"";
+    std::wstring copy(text);
+    LocalFree(text);
+    return copy;
+}
+
+/// Of the user that this process runs as.
 std::wstring own_sid() {
     HANDLE token = nullptr;
     if (!OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token)) return L"";
     const Handle owned(token);
     alignas(TOKEN_USER) char buffer[256];
     DWORD size = 0;
-    wchar_t* text = nullptr;
     if (!GetTokenInformation(token, TokenUser, buffer, sizeof buffer, &size)) return L"";
-    if (!ConvertSidToStringSidW(reinterpret_cast<TOKEN_USER*>(buffer)->User.Sid, &text)) return L"";
-    std::wstring sid(text);
-    LocalFree(text);
-    return sid;
+    return text_of(reinterpret_cast<TOKEN_USER*>(buffer)->User.Sid);
 }
 
 struct LocalDeleter {
@@ -79,10 +84,15 @@ Result<void> keep_private(const std::string& path) {
     return set_rules(path, sid.empty() ? AdministratorsOnly : AdministratorsOnly + (L"(A;OICI;FA;;;" + sid + L")"));
 }
 
-Result<void> restrict_to_administrators(const std::string& path) {
+Result<bool> is_restricted(const std::string& path) {
     TRY(const AccessList now, access_list(path));
-    if (now.is_protected) return {};
-    return set_rules(path, AdministratorsOnly);
+    return now.is_protected;
+}
+
+Result<void> restrict_to_administrators(const std::string& path, const std::vector<std::vector<std::byte>>& readers) {
+    std::wstring rules = AdministratorsOnly;
+    for (const std::vector<std::byte>& sid : readers) rules += L"(A;OICI;FRFX;;;" + text_of(const_cast<std::byte*>(sid.data())) + L")";
+    return set_rules(path, rules);
 }
 
 Result<std::vector<std::byte>> sid_of(const std::string& account) {

@@ -273,24 +273,40 @@ public:
     /// Owners by number are Linux'; pods that ask for one are refused before.
     Result<void> change_owner(const std::string&, std::optional<std::uint32_t>, std::optional<std::uint32_t>) override { return {}; }
 
-    Result<void> restrict_to_administrators(const std::string& directory) override {
-        return windows_files::restrict_to_administrators(directory);
+    /// The directory last: one that is closed is so with everything below it, whenever the process ended.
+    Result<void> restrict_to_administrators(const std::string& directory, const std::vector<std::string>& readers) override {
+        TRY(const bool restricted, is_restricted(directory));
+        if (restricted) return {};
+        std::vector<std::vector<std::byte>> sids;
+        for (const std::string& account : readers) {
+            TRY(sids.emplace_back(), sid_of(account));
+        }
+        TRY(auto paths, tree(directory));
+        for (; !paths.empty(); paths.pop_back()) TRY_VOID(windows_files::restrict_to_administrators(paths.back(), sids));
+        return {};
     }
 
     Result<void> allow_reading(const std::string& directory, const std::string& account) override {
         TRY(const std::vector<std::byte> sid, sid_of(account));
-        std::vector<std::string> open{directory};
+        TRY(const auto paths, tree(directory));
+        for (const std::string& path : paths) TRY_VOID(let_read(path, sid));
+        return {};
+    }
+
+    /// The directory and what is below, each after the one that it is in. Links are left out: they lead to what is here as well.
+    Result<std::vector<std::string>> tree(const std::string& directory) {
+        std::vector<std::string> paths, open{directory};
         while (!open.empty()) {
             const std::string path = std::move(open.back());
             open.pop_back();
             TRY(const FileStatus there, link_status(path));
-            if (there.type == FileType::Symlink) continue;  // it leads to what is here as well
-            TRY_VOID(let_read(path, sid));
+            if (there.type == FileType::Symlink) continue;
+            paths.push_back(path);
             if (!there.is_directory()) continue;
             TRY(const auto names, list(path));
             for (const std::string& name : names) open.push_back(join_path(path, name));
         }
-        return {};
+        return paths;
     }
 
     Result<FileSystemUsage> usage(const std::string& path) override {

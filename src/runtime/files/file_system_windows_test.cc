@@ -96,6 +96,24 @@ TEST_F(WindowsFileSystemTest, SEC01_WhatIsRestrictedToAdministratorsIsClosedToOt
     EXPECT_EQ(files->read(secret + "/password").value(), "sesame");
 }
 
+// SEC-01: Everyone is the one account of which Wine keeps the rights
+TEST_F(WindowsFileSystemTest, SEC01_WhatIsInAFolderThatIsRestrictedIsClosedAsWellButToItsReaders) {
+    const std::string closed = folder + "/closed", shown = folder + "/shown";
+    for (const std::string& secret : {closed, shown}) {
+        ASSERT_TRUE(files->create_directories(secret + "/below", 0755));
+        ASSERT_TRUE(files->write(secret + "/below/password", "sesame", 0666));
+        ASSERT_NE(rights_of(secret + "/below/password", Everyone) & FILE_READ_DATA, 0u);
+    }
+    ASSERT_TRUE(files->restrict_to_administrators(closed));
+    ASSERT_TRUE(files->restrict_to_administrators(shown, {"S-1-1-0"}));
+    for (const char* path : {"", "/below", "/below/password"}) {
+        EXPECT_EQ(rights_of(closed + path, Everyone), 0u) << path;
+        EXPECT_NE(rights_of(shown + path, Everyone) & FILE_READ_DATA, 0u) << path;
+        EXPECT_EQ(rights_of(shown + path, Everyone) & FILE_WRITE_DATA, 0u) << path;
+    }
+    EXPECT_EQ(files->read(closed + "/below/password").value(), "sesame");
+}
+
 // SEC-17
 TEST_F(WindowsFileSystemTest, SEC17_AFileOfItsOwnerIsClosedToOthers) {
     ASSERT_TRUE(files->write(folder + "/open", "x", 0644));
