@@ -40,6 +40,18 @@ using LocalMemory = std::unique_ptr<void, LocalDeleter>;
 /// Nothing is inherited from above; what is made below inherits it. The system and administrators may do everything.
 constexpr const wchar_t* AdministratorsOnly = L"D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)";
 
+std::wstring private_rules() {
+    static const std::wstring sid = own_sid();
+    return sid.empty() ? AdministratorsOnly : AdministratorsOnly + (L"(A;OICI;FA;;;" + sid + L")");
+}
+
+/// Null for rules that cannot be read.
+LocalMemory descriptor_of(const std::wstring& rules) {
+    PSECURITY_DESCRIPTOR descriptor = nullptr;
+    ConvertStringSecurityDescriptorToSecurityDescriptorW(rules.c_str(), SDDL_REVISION_1, &descriptor, nullptr);
+    return LocalMemory(descriptor);
+}
+
 /// Of the file alone: what is below keeps its list. SetNamedSecurityInfo, which would see to that, is not used, as Wine's adds the rules of
 /// the directory above whatever it is told.
 Result<void> set_access_list(const std::string& path, PSECURITY_DESCRIPTOR descriptor, SECURITY_INFORMATION more = 0) {
@@ -48,12 +60,9 @@ Result<void> set_access_list(const std::string& path, PSECURITY_DESCRIPTOR descr
 }
 
 Result<void> set_rules(const std::string& path, const std::wstring& rules) {
-    PSECURITY_DESCRIPTOR descriptor = nullptr;
-    if (!ConvertStringSecurityDescriptorToSecurityDescriptorW(rules.c_str(), SDDL_REVISION_1, &descriptor, nullptr)) {
-        return file_error("protect", path);
-    }
-    const LocalMemory owned(descriptor);
-    return set_access_list(path, descriptor, PROTECTED_DACL_SECURITY_INFORMATION);
+    const LocalMemory descriptor = descriptor_of(rules);
+    if (!descriptor) return file_error("protect", path);
+    return set_access_list(path, descriptor.get(), PROTECTED_DACL_SECURITY_INFORMATION);
 }
 
 /// The access list of a file; `list` points into `memory`.
@@ -79,10 +88,13 @@ Result<AccessList> access_list(const std::string& path) {
 
 }  // namespace
 
-Result<void> keep_private(const std::string& path) {
-    static const std::wstring sid = own_sid();
-    return set_rules(path, sid.empty() ? AdministratorsOnly : AdministratorsOnly + (L"(A;OICI;FA;;;" + sid + L")"));
+SECURITY_ATTRIBUTES* private_attributes() {
+    static const LocalMemory descriptor = descriptor_of(private_rules());
+    static SECURITY_ATTRIBUTES attributes{sizeof(SECURITY_ATTRIBUTES), descriptor.get(), FALSE};
+    return &attributes;
 }
+
+Result<void> keep_private(const std::string& path) { return set_rules(path, private_rules()); }
 
 Result<bool> is_restricted(const std::string& path) {
     TRY(const AccessList now, access_list(path));

@@ -16,6 +16,8 @@ Error file_error(const char* what, const std::string& path, DWORD code = GetLast
 
 /// What mode 0600 and 0700 mean here: the system, administrators and the user of this process, and nothing inherited.
 Result<void> keep_private(const std::string& path);
+/// The same for a new file or directory, so that it is private as soon as it is there.
+SECURITY_ATTRIBUTES* private_attributes();
 /// Whether the file's list is protected from the directories above.
 Result<bool> is_restricted(const std::string& path);
 /// The system and administrators, and for reading those whom `readers` has, by the bytes of their SIDs.

@@ -122,6 +122,26 @@ TEST_F(WindowsFileSystemTest, SEC17_AFileOfItsOwnerIsClosedToOthers) {
     EXPECT_EQ(rights_of(folder + "/key", Everyone), 0u);
 }
 
+// SEC-17
+TEST_F(WindowsFileSystemTest, SEC17_WhoHasAFileOfBeforeOpenDoesNotSeeWhatReplacesIt) {
+    const std::string key = folder + "/key";
+    ASSERT_TRUE(files->write(key + ".new", "left behind", 0644));
+    const std::wstring left_behind = to_wide(key + ".new");
+    const HANDLE open = CreateFileW(left_behind.c_str(), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr,
+                                    OPEN_EXISTING, 0, nullptr);
+    ASSERT_NE(open, INVALID_HANDLE_VALUE);
+    (void)files->replace(key, "secret", 0600);  // which may fail as long as the other is open
+    char text[64];
+    DWORD size = 0;
+    EXPECT_TRUE(ReadFile(open, text, sizeof text, &size, nullptr));
+    EXPECT_EQ(std::string(text, size), "left behind");
+    CloseHandle(open);
+    ASSERT_TRUE(files->replace(key, "secret", 0600));
+    EXPECT_EQ(files->read(key).value(), "secret");
+    EXPECT_EQ(rights_of(key, Everyone), 0u);
+    EXPECT_FALSE(files->exists(key + ".new"));
+}
+
 // SEC-01
 TEST_F(WindowsFileSystemTest, SEC01_AnAccountThatIsLetInMayReadAndNoMore) {
     const std::string secret = folder + "/secret";
