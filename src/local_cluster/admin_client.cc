@@ -15,9 +15,9 @@ Result<std::unique_ptr<AdminClient>> connect_as_admin(AsioLoop& loop, const std:
     std::vector<std::string> paths = client::kubeconfig_paths(variable("KUBECONFIG"), variable("HOME"));
     const auto local = DataDir(data).admin_kubeconfig();
     std::error_code code;
-    const bool is_own = kubeconfig.empty() && std::filesystem::exists(local, code);
-    if (is_own) paths = {local.string()};
+    const bool is_own = kubeconfig.empty() ? std::filesystem::exists(local, code) : kubeconfig == local;
     if (!kubeconfig.empty()) paths = {kubeconfig};
+    if (is_own) paths = {local.string()};
     TRY(const auto document, client::load_kubeconfig(*files, paths));
     TRY(auto config, document.resolve(*files));
     config.direct = is_own;

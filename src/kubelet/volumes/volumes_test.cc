@@ -310,6 +310,34 @@ TEST_F(VolumesTest, SEC01_OnWindowsWhatIsConfidentialIsClosedToAllButAdministrat
     EXPECT_EQ(files.readers(secret), user) << "containers that run go on reading";
 }
 
+// SEC-01
+TEST_F(VolumesTest, SEC01_ContainersOfAKubeletThatDidNotRestrictSecretsGoOnReadingThem) {
+    const char* volume = R"({"volumes":[{"name":"s","secret":{"secretName":"hidden"}}],"containers":[)";
+    const auto readers_after = [&](const std::string& containers) {
+        (void)mounts(volume + containers + "]}");
+        const std::string secret = "/w/pods/u/volumes/kubernetes.io~secret/s";
+        EXPECT_TRUE(files.remove_all(secret));
+        EXPECT_TRUE(files.create_directories(secret + "/..data", 0755));
+        VolumeManager windows{{loop, random, files, pool, mounter, objects, tokens, client, events, nullptr, nullptr, true},
+                              Logger(make_null_sink(), ""),
+                              "/w"};
+        EXPECT_TRUE(porthole::sim::run(loop, windows.set_up(pod, allocatable)));
+        return files.readers(secret);
+    };
+    const auto container = [](const std::string& name, const std::string& user, const std::string& volume_name) {
+        return R"({"name":")" + name + R"(","volumeMounts":[{"name":")" + volume_name + R"(","mountPath":"/s"}],)" +
+               R"("securityContext":{"windowsOptions":{)" + user + "}}}";
+    };
+    using Readers = std::set<std::string>;
+    EXPECT_EQ(readers_after(container("a", R"("runAsUserName":"ContainerUser")", "s") + "," +
+                            container("b", R"("runAsUserName":"NT AUTHORITY\\LOCAL SERVICE")", "other")),
+              (Readers{"S-1-5-93-2-2"}))
+        << "those that mount it";
+    EXPECT_EQ(readers_after(container("a", "", "s")), Readers{"S-1-5-93-0"}) << "any account of a container where the image says which";
+    EXPECT_EQ(readers_after(container("a", R"("runAsUserName":"ContainerAdministrator")", "s")), Readers());
+    EXPECT_EQ(readers_after(container("a", R"("hostProcess":true)", "s")), Readers());
+}
+
 TEST_F(VolumesTest, FilesThatAKubeletOfBeforeLeftOnTheDiskStayInSight) {
     const char* spec = R"({"volumes":[{"name":"s","secret":{"secretName":"hidden"}}]})";
     ASSERT_TRUE(files.create_directories("/k/pods/u/volumes/kubernetes.io~secret/s/..data", 0755));

@@ -12,19 +12,24 @@
 namespace porthole::windows_files {
 namespace {
 
-/// "S-1-5-18" of the user that this process runs as.
+/// "S-1-5-18"
+std::wstring text_of(PSID sid) {
+    wchar_t* text = nullptr;
+    if (!ConvertSidToStringSidW(sid, &text)) return L"";
+    std::wstring copy(text);
+    LocalFree(text);
+    return copy;
+}
+
+/// Of the user that this process runs as.
 std::wstring own_sid() {
     HANDLE token = nullptr;
     if (!OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token)) return L"";
     const Handle owned(token);
     alignas(TOKEN_USER) char buffer[256];
     DWORD size = 0;
-    wchar_t* text = nullptr;
     if (!GetTokenInformation(token, TokenUser, buffer, sizeof buffer, &size)) return L"";
-    if (!ConvertSidToStringSidW(reinterpret_cast<TOKEN_USER*>(buffer)->User.Sid, &text)) return L"";
-    std::wstring sid(text);
-    LocalFree(text);
-    return sid;
+    return text_of(reinterpret_cast<TOKEN_USER*>(buffer)->User.Sid);
 }
 
 struct LocalDeleter {
@@ -35,6 +40,18 @@ using LocalMemory = std::unique_ptr<void, LocalDeleter>;
 /// Nothing is inherited from above; what is made below inherits it. The system and administrators may do everything.
 constexpr const wchar_t* AdministratorsOnly = L"D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)";
 
+std::wstring private_rules() {
+    static const std::wstring sid = own_sid();
+    return sid.empty() ? AdministratorsOnly : AdministratorsOnly + (L"(A;OICI;FA;;;" + sid + L")");
+}
+
+/// Null for rules that cannot be read.
+LocalMemory descriptor_of(const std::wstring& rules) {
+    PSECURITY_DESCRIPTOR descriptor = nullptr;
+    ConvertStringSecurityDescriptorToSecurityDescriptorW(rules.c_str(), SDDL_REVISION_1, &descriptor, nullptr);
+    return LocalMemory(descriptor);
+}
+
 /// Of the file alone: what is below keeps its list. SetNamedSecurityInfo, which would see to that, is not used, as Wine's adds the rules of
 /// the directory above whatever it is told.
 Result<void> set_access_list(const std::string& path, PSECURITY_DESCRIPTOR descriptor, SECURITY_INFORMATION more = 0) {
@@ -43,12 +60,9 @@ Result<void> set_access_list(const std::string& path, PSECURITY_DESCRIPTOR descr
 }
 
 Result<void> set_rules(const std::string& path, const std::wstring& rules) {
-    PSECURITY_DESCRIPTOR descriptor = nullptr;
-    if (!ConvertStringSecurityDescriptorToSecurityDescriptorW(rules.c_str(), SDDL_REVISION_1, &descriptor, nullptr)) {
-        return file_error("protect", path);
-    }
-    const LocalMemory owned(descriptor);
-    return set_access_list(path, descriptor, PROTECTED_DACL_SECURITY_INFORMATION);
+    const LocalMemory descriptor = descriptor_of(rules);
+    if (!descriptor) return file_error("protect", path);
+    return set_access_list(path, descriptor.get(), PROTECTED_DACL_SECURITY_INFORMATION);
 }
 
 /// The access list of a file; `list` points into `memory`.
@@ -74,15 +88,23 @@ Result<AccessList> access_list(const std::string& path) {
 
 }  // namespace
 
-Result<void> keep_private(const std::string& path) {
-    static const std::wstring sid = own_sid();
-    return set_rules(path, sid.empty() ? AdministratorsOnly : AdministratorsOnly + (L"(A;OICI;FA;;;" + sid + L")"));
+SECURITY_ATTRIBUTES* private_attributes() {
+    static const LocalMemory descriptor = descriptor_of(private_rules());
+    static SECURITY_ATTRIBUTES attributes{sizeof(SECURITY_ATTRIBUTES), descriptor.get(), FALSE};
+    return &attributes;
 }
 
-Result<void> restrict_to_administrators(const std::string& path) {
+Result<void> keep_private(const std::string& path) { return set_rules(path, private_rules()); }
+
+Result<bool> is_restricted(const std::string& path) {
     TRY(const AccessList now, access_list(path));
-    if (now.is_protected) return {};
-    return set_rules(path, AdministratorsOnly);
+    return now.is_protected;
+}
+
+Result<void> restrict_to_administrators(const std::string& path, const std::vector<std::vector<std::byte>>& readers) {
+    std::wstring rules = AdministratorsOnly;
+    for (const std::vector<std::byte>& sid : readers) rules += L"(A;OICI;FRFX;;;" + text_of(const_cast<std::byte*>(sid.data())) + L")";
+    return set_rules(path, rules);
 }
 
 Result<std::vector<std::byte>> sid_of(const std::string& account) {

@@ -91,8 +91,11 @@ public:
     virtual Result<TreeUsage> tree_usage(const std::string& path);
     /// Where access lists decide (Windows): only the system and administrators have rights to the directory and to what is made in it
     /// later; rules of the directories above do not reach into it. A directory that is closed already keeps its list, with whom
-    /// allow_reading() let in. Elsewhere nothing: modes decide.
-    virtual Result<void> restrict_to_administrators(const std::string& /*directory*/) { return {}; }
+    /// allow_reading() let in. Of one that is not, what is below is closed as well; `readers`, as allow_reading() takes them, may read it
+    /// all the time. Elsewhere nothing: modes decide.
+    virtual Result<void> restrict_to_administrators(const std::string& /*directory*/, const std::vector<std::string>& /*readers*/ = {}) {
+        return {};
+    }
     /// Lets an account read in such a directory, also what is there already. `account` is a SID ("S-1-5-93-2-2") or a name that this
     /// machine knows. Error: NotFound for another name.
     virtual Result<void> allow_reading(const std::string& /*directory*/, const std::string& /*account*/) { return {}; }

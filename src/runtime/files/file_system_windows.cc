@@ -41,6 +41,15 @@ Handle open_for(const std::string& path, DWORD access, DWORD disposition, DWORD 
     return Handle(CreateFileW(native_path(path).c_str(), access, ShareAll, nullptr, disposition, flags, nullptr));
 }
 
+bool is_private(std::uint32_t mode) { return (mode & OthersBits) == 0; }
+
+/// A new file. Nobody else can open a private one before it is written.
+Handle create_for(const std::string& path, std::uint32_t mode) {
+    const DWORD share = is_private(mode) ? 0 : ShareAll;
+    return Handle(CreateFileW(native_path(path).c_str(), GENERIC_WRITE, share, is_private(mode) ? private_attributes() : nullptr,
+                              CREATE_NEW, FILE_ATTRIBUTE_NORMAL, nullptr));
+}
+
 constexpr std::uint64_t joined(DWORD high, DWORD low) { return std::uint64_t{high} << 32 | low; }
 
 /// FILETIME counts 100 ns since 1601.
@@ -137,10 +146,15 @@ public:
     }
 
     Result<void> write_file(const std::string& path, std::string_view contents, std::uint32_t mode, bool flush) {
-        const Handle file = open_for(path, GENERIC_WRITE, OPEN_ALWAYS, FILE_ATTRIBUTE_NORMAL);
+        Handle file = create_for(path, mode);
+        if (!file && GetLastError() == ERROR_FILE_EXISTS) file = open_for(path, GENERIC_WRITE, OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL);
+        return write_to(file, path, contents, mode, flush);
+    }
+
+    static Result<void> write_to(const Handle& file, const std::string& path, std::string_view contents, std::uint32_t mode, bool flush) {
         if (!file) return file_error("open", path);
         if (!SetEndOfFile(file.get())) return file_error("write", path);
-        TRY_VOID(change_mode(path, mode));  // before the contents, which may be secret
+        if (is_private(mode)) TRY_VOID(keep_private(path));  // before the contents, which may be secret
         while (!contents.empty()) {
             DWORD count = 0;
             const auto step = static_cast<DWORD>(std::min<std::size_t>(contents.size(), 1 << 20));
@@ -152,17 +166,23 @@ public:
     }
 
     Result<void> replace(const std::string& path, std::string_view contents, std::uint32_t mode) override {
-        TRY_VOID(write_file(path + ".new", contents, mode, true));
-        return rename(path + ".new", path);  // writes through
+        const std::string fresh = path + ".new";
+        TRY_VOID(ignore_not_found(remove(fresh)));  // with its list, and from whoever has it open
+        {
+            const Handle file = create_for(fresh, mode);
+            TRY_VOID(write_to(file, fresh, contents, mode, true));
+        }
+        return rename(fresh, path);  // writes through
     }
 
     Result<void> create_directories(const std::string& path, std::uint32_t mode) override {
-        if (CreateDirectoryW(native_path(path).c_str(), nullptr)) return change_mode(path, mode);
+        SECURITY_ATTRIBUTES* const attributes = is_private(mode) ? private_attributes() : nullptr;
+        if (CreateDirectoryW(native_path(path).c_str(), attributes)) return change_mode(path, mode);
         const DWORD code = GetLastError();
         const std::string above = parent_path(path);
         if (code == ERROR_PATH_NOT_FOUND && above != path && above != ".") {
             TRY_VOID(create_directories(above, 0755));
-            if (!CreateDirectoryW(native_path(path).c_str(), nullptr)) return file_error("mkdir", path);
+            if (!CreateDirectoryW(native_path(path).c_str(), attributes)) return file_error("mkdir", path);
             return change_mode(path, mode);
         }
         // A drive's root answers "access denied" rather than "exists".
@@ -273,31 +293,47 @@ public:
     /// Windows has access lists, not modes: what is closed to group and others becomes private, anything else keeps the
     /// list that it inherits.
     Result<void> change_mode(const std::string& path, std::uint32_t mode) override {
-        if ((mode & OthersBits) == 0) return keep_private(path);
+        if (is_private(mode)) return keep_private(path);
         return {};
     }
 
     /// Owners by number are Linux'; pods that ask for one are refused before.
     Result<void> change_owner(const std::string&, std::optional<std::uint32_t>, std::optional<std::uint32_t>) override { return {}; }
 
-    Result<void> restrict_to_administrators(const std::string& directory) override {
-        return windows_files::restrict_to_administrators(directory);
+    /// The directory last: one that is closed is so with everything below it, whenever the process ended.
+    Result<void> restrict_to_administrators(const std::string& directory, const std::vector<std::string>& readers) override {
+        TRY(const bool restricted, is_restricted(directory));
+        if (restricted) return {};
+        std::vector<std::vector<std::byte>> sids;
+        for (const std::string& account : readers) {
+            TRY(sids.emplace_back(), sid_of(account));
+        }
+        TRY(auto paths, tree(directory));
+        for (; !paths.empty(); paths.pop_back()) TRY_VOID(windows_files::restrict_to_administrators(paths.back(), sids));
+        return {};
     }
 
     Result<void> allow_reading(const std::string& directory, const std::string& account) override {
         TRY(const std::vector<std::byte> sid, sid_of(account));
-        std::vector<std::string> open{directory};
+        TRY(const auto paths, tree(directory));
+        for (const std::string& path : paths) TRY_VOID(let_read(path, sid));
+        return {};
+    }
+
+    /// The directory and what is below, each after the one that it is in. Links are left out: they lead to what is here as well.
+    Result<std::vector<std::string>> tree(const std::string& directory) {
+        std::vector<std::string> paths, open{directory};
         while (!open.empty()) {
             const std::string path = std::move(open.back());
             open.pop_back();
             TRY(const FileStatus there, link_status(path));
-            if (there.type == FileType::Symlink) continue;  // it leads to what is here as well
-            TRY_VOID(let_read(path, sid));
+            if (there.type == FileType::Symlink) continue;
+            paths.push_back(path);
             if (!there.is_directory()) continue;
             TRY(const auto names, list(path));
             for (const std::string& name : names) open.push_back(join_path(path, name));
         }
-        return {};
+        return paths;
     }
 
     Result<FileSystemUsage> usage(const std::string& path) override {

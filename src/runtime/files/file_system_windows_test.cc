@@ -96,12 +96,50 @@ TEST_F(WindowsFileSystemTest, SEC01_WhatIsRestrictedToAdministratorsIsClosedToOt
     EXPECT_EQ(files->read(secret + "/password").value(), "sesame");
 }
 
+// SEC-01: Everyone is the one account of which Wine keeps the rights
+TEST_F(WindowsFileSystemTest, SEC01_WhatIsInAFolderThatIsRestrictedIsClosedAsWellButToItsReaders) {
+    const std::string closed = folder + "/closed", shown = folder + "/shown";
+    for (const std::string& secret : {closed, shown}) {
+        ASSERT_TRUE(files->create_directories(secret + "/below", 0755));
+        ASSERT_TRUE(files->write(secret + "/below/password", "sesame", 0666));
+        ASSERT_NE(rights_of(secret + "/below/password", Everyone) & FILE_READ_DATA, 0u);
+    }
+    ASSERT_TRUE(files->restrict_to_administrators(closed));
+    ASSERT_TRUE(files->restrict_to_administrators(shown, {"S-1-1-0"}));
+    for (const char* path : {"", "/below", "/below/password"}) {
+        EXPECT_EQ(rights_of(closed + path, Everyone), 0u) << path;
+        EXPECT_NE(rights_of(shown + path, Everyone) & FILE_READ_DATA, 0u) << path;
+        EXPECT_EQ(rights_of(shown + path, Everyone) & FILE_WRITE_DATA, 0u) << path;
+    }
+    EXPECT_EQ(files->read(closed + "/below/password").value(), "sesame");
+}
+
 // SEC-17
 TEST_F(WindowsFileSystemTest, SEC17_AFileOfItsOwnerIsClosedToOthers) {
     ASSERT_TRUE(files->write(folder + "/open", "x", 0644));
     ASSERT_TRUE(files->write(folder + "/key", "x", 0600));
     EXPECT_NE(rights_of(folder + "/open", Everyone) & FILE_READ_DATA, 0u);
     EXPECT_EQ(rights_of(folder + "/key", Everyone), 0u);
+}
+
+// SEC-17
+TEST_F(WindowsFileSystemTest, SEC17_WhoHasAFileOfBeforeOpenDoesNotSeeWhatReplacesIt) {
+    const std::string key = folder + "/key";
+    ASSERT_TRUE(files->write(key + ".new", "left behind", 0644));
+    const std::wstring left_behind = to_wide(key + ".new");
+    const HANDLE open = CreateFileW(left_behind.c_str(), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr,
+                                    OPEN_EXISTING, 0, nullptr);
+    ASSERT_NE(open, INVALID_HANDLE_VALUE);
+    (void)files->replace(key, "secret", 0600);  // which may fail as long as the other is open
+    char text[64];
+    DWORD size = 0;
+    EXPECT_TRUE(ReadFile(open, text, sizeof text, &size, nullptr));
+    EXPECT_EQ(std::string(text, size), "left behind");
+    CloseHandle(open);
+    ASSERT_TRUE(files->replace(key, "secret", 0600));
+    EXPECT_EQ(files->read(key).value(), "secret");
+    EXPECT_EQ(rights_of(key, Everyone), 0u);
+    EXPECT_FALSE(files->exists(key + ".new"));
 }
 
 // SEC-01

@@ -233,9 +233,9 @@ Result<void> MemoryFileSystem::change_owner(const std::string& path, std::option
     return {};
 }
 
-Result<void> MemoryFileSystem::restrict_to_administrators(const std::string& directory) {
+Result<void> MemoryFileSystem::restrict_to_administrators(const std::string& directory, const std::vector<std::string>& readers) {
     TRY(Node* const node, find(directory, true));
-    if (!node->readers) node->readers.emplace();
+    if (!node->readers) node->readers.emplace(readers.begin(), readers.end());
     return {};
 }
 

@@ -41,7 +41,7 @@ public:
     Result<std::vector<std::string>> list(const std::string& path) override;
     Result<void> change_mode(const std::string& path, std::uint32_t mode) override;
     Result<void> change_owner(const std::string& path, std::optional<std::uint32_t> uid, std::optional<std::uint32_t> gid) override;
-    Result<void> restrict_to_administrators(const std::string& directory) override;
+    Result<void> restrict_to_administrators(const std::string& directory, const std::vector<std::string>& readers) override;
     Result<void> allow_reading(const std::string& directory, const std::string& account) override;
     Result<FileSystemUsage> usage(const std::string& path) override;
 

@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "base/result.h"
+#include "kubelet/container/windows_config.h"
 #include "kubelet/volumes/atomic_writer/atomic_writer.h"
 #include "kubelet/volumes/framework/plugin.h"
 
@@ -88,6 +91,20 @@ Task<Payload> token_payload(const VolumeRequest& request, VolumeServices& servic
     co_return Payload{{source.path, file}};
 }
 
+/// The accounts of the containers that mount the volume. What an image says is not known here: any account of a container, then.
+std::vector<std::string> readers_of(const VolumeRequest& request) {
+    std::vector<std::string> readers;
+    for (const ContainerSpec& spec : all_containers(*request.pod)) {
+        const core::Container& container = spec.container;
+        if (std::ranges::find(container.volume_mounts, request.volume.name, &core::VolumeMount::name) == container.volume_mounts.end())
+            continue;
+        const ImageUser image_user{.name = is_host_process(*request.pod, container) ? "" : "some account of the image"};
+        const std::string reader = windows_reader(*request.pod, container, image_user);
+        if (!reader.empty()) readers.push_back(reader);
+    }
+    return readers;
+}
+
 class ObjectVolume : public VolumePlugin {
 public:
     explicit ObjectVolume(bool confidential = true) : confidential_(confidential) {}
@@ -100,7 +117,7 @@ public:
             for (auto& [path, file] : payload) file.mode = DefaultMode;
         CO_TRY_VOID(services.files.create_directories(request.directory, 0755));
         const bool restricted = confidential_ && services.windows;
-        if (restricted) CO_TRY_VOID(services.files.restrict_to_administrators(request.directory));
+        if (restricted) CO_TRY_VOID(restrict(request, services.files));
         if (confidential_) CO_TRY_VOID(mount_memory(request, services));
         AtomicWriter writer(services.files, services.loop, services.random, request.directory);
         CO_TRY_VOID(writer.write(payload, request.fs_group()));
@@ -111,6 +128,12 @@ protected:
     virtual Task<Payload> collect(const VolumeRequest& request, VolumeServices& services) = 0;
 
 private:
+    /// Files that are there without being restricted are of a kubelet that did not do so: containers that run already go on reading.
+    static Result<void> restrict(const VolumeRequest& request, FileSystem& files) {
+        TRY(const auto names, files.list(request.directory));
+        return files.restrict_to_administrators(request.directory, names.empty() ? std::vector<std::string>() : readers_of(request));
+    }
+
     /// Where files are already, it is mounted, or a kubelet of before left them on the disk: running containers see those until they end.
     static Result<void> mount_memory(const VolumeRequest& request, VolumeServices& services) {
         TRY(const auto names, services.files.list(request.directory));

@@ -1,0 +1,34 @@
+#include "local_cluster/admin_client.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "client/kubeconfig.h"
+#include "local_cluster/data_dir.h"
+
+namespace porthole::local_cluster {
+namespace {
+
+// JOI-14
+TEST(AdminClient, JOI14_TheClusterOfThisMachineIsReachedDirectlyHoweverItsKubeconfigIsNamed) {
+    const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("porthole-admin-" + std::to_string(::getpid()));
+    std::filesystem::create_directory(folder);
+    const DataDir data(folder);
+    const std::string own = data.admin_kubeconfig().string(), other = (folder / "other").string();
+    const auto files = make_file_system();
+    for (const std::string& path : {own, other})
+        ASSERT_TRUE(client::add_to_kubeconfig(*files, path, {.name = "porthole", .server = "http://10.89.0.1:6443"}));
+    AsioLoop loop;
+    const auto is_direct = [&](const std::string& kubeconfig) {
+        return connect_as_admin(loop, kubeconfig, folder.string()).value()->direct;
+    };
+    EXPECT_TRUE(is_direct(""));
+    EXPECT_TRUE(is_direct(own)) << "as a change of the cluster's nodes names it";
+    EXPECT_FALSE(is_direct(other));
+    std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace porthole::local_cluster
