@@ -27,6 +27,13 @@ Error lease_not_found(LeaseId lease) { return Error(Reason::NotFound, "lease " +
 
 }  // namespace
 
+Result<std::unique_ptr<Store>> Store::open(Seams seams, std::unique_ptr<Engine> engine, AttributesOf attributes_of, Options options) {
+    auto store = std::make_unique<EngineStore>(std::move(seams), std::move(engine), std::move(attributes_of), options);
+    TRY_VOID(store->load());
+    store->start();
+    return std::unique_ptr<Store>(std::move(store));
+}
+
 EngineStore::EngineStore(Seams seams, std::unique_ptr<Engine> engine, AttributesOf attributes_of, Options options)
     : Store(seams.loop, std::move(attributes_of)),
       pool_(seams.pool),

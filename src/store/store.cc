@@ -3,17 +3,9 @@
 #include <algorithm>
 
 #include "base/result.h"
-#include "store/engine_store.h"
 #include "store/visible_state.h"
 
 namespace porthole::store {
-
-Result<std::unique_ptr<Store>> Store::open(Seams seams, std::unique_ptr<Engine> engine, AttributesOf attributes_of, Options options) {
-    auto store = std::make_unique<EngineStore>(std::move(seams), std::move(engine), std::move(attributes_of), options);
-    TRY_VOID(store->load());
-    store->start();
-    return std::unique_ptr<Store>(std::move(store));
-}
 
 Store::Store(EventLoop& loop, AttributesOf attributes_of)
     : loop_(loop), visible_(std::make_unique<VisibleState>(std::move(attributes_of))) {}

@@ -42,7 +42,7 @@ public:
     };
     std::vector<Call> calls;
     std::multiset<std::string> ended;  ///< methods of the calls that were done, not given up by the caller meanwhile
-    std::vector<std::string> told;  ///< by the kubelet: "registered", or why not
+    std::vector<std::string> told;     ///< by the kubelet: "registered", or why not
 
     /// What goes wrong, by method ("NodePublishVolume"). In a program also a file of that name in `storage`/switches: "fail 13 text" or
     /// "delay 500", in milliseconds.

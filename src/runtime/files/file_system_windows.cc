@@ -270,7 +270,12 @@ public:
     }
 
     Result<FileStatus> link_status(const std::string& path) override {
-        if (const auto link = wine_links::status(native_path(path))) return *link;
+        if (const auto link = wine_links::status(native_path(path))) {
+            FileStatus status{.type = FileType::Symlink, .mode = 0777};
+            status.device = link->device;
+            status.inode = link->inode;
+            return status;
+        }
         const Handle file = open_for(path, FILE_READ_ATTRIBUTES, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT);
         if (!file) return file_error("stat", path);
         return status_of(file, path, true);

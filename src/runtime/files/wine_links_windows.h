@@ -6,8 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "runtime/files/file_system.h"
-
 /// Links of Linux, which Wine 8 shows as what they lead to: it would list and delete the files behind them. There is no function of Windows
 /// that tells, so that these make system calls of Linux. On Windows itself there are none.
 namespace porthole::wine_links {
@@ -41,20 +39,20 @@ inline long long word(const void*) { return 0; }
 
 constexpr long long Here = -100;  // AT_FDCWD; the paths are absolute
 
-/// Of a link; nullopt for anything else.
-inline std::optional<FileStatus> status(const std::wstring& path) {
+/// What tells one link from another.
+struct Link {
+    std::uint64_t device = 0, inode = 0;
+};
+
+/// nullopt for anything that is not a link.
+inline std::optional<Link> status(const std::wstring& path) {
     constexpr long long NewFstatat = 262, NoFollow = 0x100;
     constexpr std::uint32_t TypeBits = 0170000, LinkType = 0120000;
     const std::string name = linux_path(path);
     std::uint64_t found[18] = {};  // Linux' struct stat: device, inode, links, mode and owner, ...
     if (name.empty() || linux_call(NewFstatat, Here, word(name.c_str()), word(found), NoFollow) != 0) return std::nullopt;
     if ((static_cast<std::uint32_t>(found[3]) & TypeBits) != LinkType) return std::nullopt;
-    FileStatus status;
-    status.type = FileType::Symlink;
-    status.mode = 0777;
-    status.device = found[0];
-    status.inode = found[1];
-    return status;
+    return Link{found[0], found[1]};
 }
 
 /// What status() called a link, and never a directory.

@@ -6,8 +6,8 @@
 
 namespace porthole::winhost {
 
-/// A TCP port in front of a Unix socket: for programs under Wine, to which the folder of the socket is not shown. A connection begins with a
-/// line that is the token; everything after it is relayed. A connection without it is dropped, and so are further ones than
+/// A TCP port in front of a Unix socket: for programs under Wine, to which the folder of the socket is not shown. A connection begins with
+/// a line that is the token; everything after it is relayed. A connection without it is dropped, and so are further ones than
 /// MostConnections. close() it before destroying it.
 class TokenGate {
 public:

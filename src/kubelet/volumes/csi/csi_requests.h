@@ -5,7 +5,8 @@
 
 #include "api/csi_v1.h"
 #include "api/storage_v1.h"
-#include "kubelet/volumes/csi/csi_volumes.h"
+#include "kubelet/volumes/csi/csi_drivers.h"
+#include "kubelet/volumes/csi/csi_volume.h"
 
 namespace porthole::kubelet {
 

@@ -10,27 +10,13 @@
 #include "api/storage_v1.h"
 #include "client/informers/informer.h"
 #include "kubelet/volumes/csi/csi_drivers.h"
+#include "kubelet/volumes/csi/csi_volume.h"
 #include "kubelet/volumes/csi/volume_data.h"
 #include "kubelet/volumes/framework/plugin.h"
 #include "runtime/scope.h"
 #include "runtime/sync.h"
 
 namespace porthole::kubelet {
-
-/// A volume of a CSI driver, as a pod asks for it.
-struct CsiVolume {
-    std::string name;  ///< the PersistentVolume's, or that of the pod's volume
-    std::string driver, handle, fs_type;
-    bool read_only = false, is_block = false;
-    bool is_ephemeral = false;  ///< made for the pod, and gone with it
-    std::vector<std::string> access_modes, mount_options;
-    std::map<std::string, std::string> attributes;
-    schema::Box<core::SecretReference> stage_secret, publish_secret, expand_secret;
-
-    static CsiVolume of(const core::PersistentVolume& volume, bool read_only);
-    /// Requires: volume.csi.
-    static CsiVolume of(const core::Pod& pod, const core::Volume& volume);
-};
 
 /// As the driver tells it.
 struct CsiStats {

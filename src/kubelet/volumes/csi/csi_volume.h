@@ -1,0 +1,26 @@
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "api/core_v1.h"
+#include "kubelet/volumes/framework/plugin.h"
+
+namespace porthole::kubelet {
+
+/// A volume of a CSI driver, as a pod asks for it.
+struct CsiVolume {
+    std::string name;  ///< the PersistentVolume's, or that of the pod's volume
+    std::string driver, handle, fs_type;
+    bool read_only = false, is_block = false;
+    bool is_ephemeral = false;  ///< made for the pod, and gone with it
+    std::vector<std::string> access_modes, mount_options;
+    std::map<std::string, std::string> attributes;
+    schema::Box<core::SecretReference> stage_secret, publish_secret, expand_secret;
+
+    static CsiVolume of(const core::PersistentVolume& volume, bool read_only);
+    /// Requires: volume.csi.
+    static CsiVolume of(const core::Pod& pod, const core::Volume& volume);
+};
+
+}  // namespace porthole::kubelet
