@@ -6,6 +6,7 @@
 #include "cmd/windows/roles.h"
 #include "hns/dll/load_hns.h"
 #include "node_join/windows_node/firewall.h"
+#include "node_join/windows_node/host_windows.h"
 #include "node_join/windows_node/node_plan.h"
 #include "node_join/windows_node/node_status.h"
 #include "teardown/teardown.h"
