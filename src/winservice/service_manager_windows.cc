@@ -1,5 +1,7 @@
 #include <windows.h>
 
+#include <sddl.h>
+
 #include <cstddef>
 #include <iterator>
 #include <utility>
@@ -245,6 +247,23 @@ private:
     static std::wstring event_source_key(const std::string& name) { return key_of("EventLog\\Application\\" + name); }
 
     /// The manager adds this value of the service's key to the environment of the process.
+    /// Everybody may read the keys of services, and a proxy's URL may have a password.
+    static Result<void> restrict_key(const std::wstring& path, const std::string& name) {
+        constexpr wchar_t AdministratorsOnly[] = L"D:P(A;CI;KA;;;SY)(A;CI;KA;;;BA)";
+        PSECURITY_DESCRIPTOR descriptor = nullptr;
+        if (!ConvertStringSecurityDescriptorToSecurityDescriptorW(AdministratorsOnly, SDDL_REVISION_1, &descriptor, nullptr))
+            return windows_error("protecting the key of service " + name, GetLastError());
+        HKEY key = nullptr;
+        LSTATUS code = RegOpenKeyExW(HKEY_LOCAL_MACHINE, path.c_str(), 0, WRITE_DAC, &key);
+        if (code == ERROR_SUCCESS) {
+            code = RegSetKeySecurity(key, DACL_SECURITY_INFORMATION | PROTECTED_DACL_SECURITY_INFORMATION, descriptor);
+            RegCloseKey(key);
+        }
+        LocalFree(descriptor);
+        if (code != ERROR_SUCCESS) return windows_error("protecting the key of service " + name, static_cast<DWORD>(code));
+        return {};
+    }
+
     static Result<void> set_environment(const ServiceDefinition& wanted) {
         const std::wstring key = key_of(wanted.name);
         if (wanted.environment.empty()) {
@@ -252,6 +271,7 @@ private:
             return {};
         }
         std::vector<std::string> entries;
+        TRY_VOID(restrict_key(key, wanted.name));
         for (const auto& [name, value] : wanted.environment) entries.push_back(name + "=" + value);
         const std::wstring value = multi_string(entries);
         const LSTATUS code = RegSetKeyValueW(HKEY_LOCAL_MACHINE, key.c_str(), L"Environment", REG_MULTI_SZ, value.data(),

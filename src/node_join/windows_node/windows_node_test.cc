@@ -168,6 +168,19 @@ TEST(Preflight, SomethingIsKeptForWindowsItself) {
 }
 
 // JOI-14
+TEST(Preflight, JOI14_TheProxyIsShownWithoutItsPassword) {
+    const auto check = [](const char* proxy) {
+        auto facts = good_host();
+        facts.proxy = proxy;
+        const auto checks = preflight(facts, some_node());
+        return *std::ranges::find(checks, "proxy", &Check::id);
+    };
+    EXPECT_EQ(check("http://jane:sesame@proxy.example.com:3128").text,
+              "requests go through http://proxy.example.com:3128, those to pods and services do not");
+    EXPECT_EQ(check("http://:80").outcome, CheckOutcome::Warn);
+}
+
+// JOI-14
 TEST(Preflight, KeepsTheClusterOutOfTheProxy) {
     EXPECT_EQ(completed_no_proxy("example.com, 10.96.0.0/12", some_node()),
               "example.com,10.96.0.0/12,localhost,127.0.0.1,10.244.0.0/16,.svc,.cluster.local,192.0.2.13");
