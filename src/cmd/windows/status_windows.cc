@@ -54,6 +54,7 @@ NodeStatus look(RealWorld& world, const WindowsNode& node) {
     NodeStatus status;
     for (const char* name : NodeServices) {
         const auto state = manager->find(name);
+        if (state && !*state && !is_required_service(name)) continue;
         status.services.push_back({name, state ? *state : std::nullopt});
     }
     const auto object = world.run(read_node(world.loop, *files, node));

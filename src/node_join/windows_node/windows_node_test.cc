@@ -359,6 +359,12 @@ TEST(NodeStatus, TRB01_ListsServicesLogsAndReadiness) {
     EXPECT_FALSE(json.find("well")->as_bool());
 }
 
+// TRB-01
+TEST(NodeStatus, TRB01_ANodeMayDoWithoutACsiProxyOfItsOwnAndWithoutNothingElse) {
+    for (const char* name : {"flanneld", "kubelet", "kube-proxy"}) EXPECT_TRUE(is_required_service(name)) << name;
+    EXPECT_FALSE(is_required_service("csi-proxy"));
+}
+
 // TRB-02
 TEST(NodeStatus, TRB02_SaysHowToRunInTheBackground) {
     NodeStatus status = well();

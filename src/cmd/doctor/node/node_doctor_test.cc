@@ -113,6 +113,21 @@ TEST(NodeDoctor, NamesEachThingThatIsWrong) {
 }
 
 // TRB-15
+// TRB-01
+TEST(NodeDoctor, APortOfAProgramThatIsThereButNotWellYetIsNotAnothers) {
+    NodeEvidence evidence = healthy();
+    evidence.services[1] = {.name = "kubelet", .state = "not healthy", .runs = false, .remedy = "look at its log", .present = true};
+    EXPECT_THAT(problems(evidence), ElementsAre(StartsWith("fail the node's programs run: kubelet is not healthy")));
+}
+
+// TRB-12
+TEST(NodeDoctor, AnAddressThatIsNotKnownIsNotMissed) {
+    NodeEvidence evidence = healthy();
+    evidence.address = evidence.adapter = "";
+    evidence.mtu.reset();
+    EXPECT_THAT(problems(evidence), IsEmpty());
+}
+
 TEST(NodeDoctor, AServerThatDoesNotAnswerMightBeBehindAProxy) {
     NodeEvidence evidence = healthy();
     evidence.seconds_behind.reset();
