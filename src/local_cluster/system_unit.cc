@@ -1,5 +1,7 @@
 #include "local_cluster/system_unit.h"
 
+#include <sstream>
+
 #include "local_cluster/cluster.h"
 #include "runtime/files/durable_file.h"
 
@@ -66,6 +68,18 @@ Result<void> write_unit_environment(const fs::path& file, const std::map<std::st
         text += "\"\n";
     }
     return write_durably(file, text);
+}
+
+std::map<std::string, std::string> read_unit_environment(const fs::path& file) {
+    std::map<std::string, std::string> variables;
+    std::istringstream lines(read_file(file).value_or(""));
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t equals = line.find("=\"");
+        if (equals == line.npos || !line.ends_with('"') || line.size() < equals + 3) continue;
+        std::string& value = variables[line.substr(0, equals)];
+        for (std::size_t i = equals + 2; i < line.size() - 1; ++i) value += line[i] == '\\' ? line[++i] : line[i];
+    }
+    return variables;
 }
 
 bool SystemUnit::possible() { return path_exists("/run/systemd/system"); }

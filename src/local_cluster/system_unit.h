@@ -36,6 +36,9 @@ private:
 /// Variables for SystemUnit::agent(), as systemd reads them; only root can read the file, as a proxy's URL may have a password.
 Result<void> write_unit_environment(const std::filesystem::path& file, const std::map<std::string, std::string>& variables);
 
+/// What write_unit_environment() wrote; none where there is no such file.
+std::map<std::string, std::string> read_unit_environment(const std::filesystem::path& file);
+
 /// One word of an ExecStart line: quoted where systemd would otherwise take it apart or expand it.
 std::string quote_for_unit(const std::string& word);
 

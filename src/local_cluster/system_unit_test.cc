@@ -43,6 +43,9 @@ TEST(SystemUnit, JOI14_AnAgentGetsTheVariablesOfAFileThatRootAloneCanRead) {
     const std::filesystem::path file = std::filesystem::path(folder) / "environment";
     ASSERT_TRUE(write_unit_environment(file, {{"HTTPS_PROXY", "http://jane:a\"b$c@proxy:1"}, {"NO_PROXY", "a,b"}}));
     EXPECT_EQ(read_file(file).value(), "HTTPS_PROXY=\"http://jane:a\\\"b\\$c@proxy:1\"\nNO_PROXY=\"a,b\"\n");
+    EXPECT_EQ(read_unit_environment(file),
+              (std::map<std::string, std::string>{{"HTTPS_PROXY", "http://jane:a\"b$c@proxy:1"}, {"NO_PROXY", "a,b"}}));
+    EXPECT_TRUE(read_unit_environment(file.string() + ".missing").empty());
     EXPECT_EQ(std::filesystem::status(file).permissions(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
     std::filesystem::remove_all(folder);
 }

@@ -40,6 +40,9 @@ public:
     virtual Result<void> remove(const std::string& name) = 0;
 };
 
+/// The variables that a process of the service gets in addition to the machine's; none where there is no such service. Windows only.
+std::map<std::string, std::string> environment_of_service(const std::string& name);
+
 /// The machine's own; Windows only.
 std::unique_ptr<ServiceManager> make_service_manager();
 

@@ -1,6 +1,9 @@
 #include <windows.h>
 
+#include <sddl.h>
+
 #include <cstddef>
+#include <cwchar>
 #include <iterator>
 #include <utility>
 
@@ -244,6 +247,23 @@ private:
     static std::wstring key_of(const std::string& name) { return L"SYSTEM\\CurrentControlSet\\Services\\" + to_wide(name); }
     static std::wstring event_source_key(const std::string& name) { return key_of("EventLog\\Application\\" + name); }
 
+    /// Everybody may read the keys of services, and a proxy's URL may have a password.
+    static Result<void> restrict_key(const std::wstring& path, const std::string& name) {
+        constexpr wchar_t AdministratorsOnly[] = L"D:P(A;CI;KA;;;SY)(A;CI;KA;;;BA)";
+        PSECURITY_DESCRIPTOR descriptor = nullptr;
+        if (!ConvertStringSecurityDescriptorToSecurityDescriptorW(AdministratorsOnly, SDDL_REVISION_1, &descriptor, nullptr))
+            return windows_error("protecting the key of service " + name, GetLastError());
+        HKEY key = nullptr;
+        LSTATUS code = RegOpenKeyExW(HKEY_LOCAL_MACHINE, path.c_str(), 0, WRITE_DAC, &key);
+        if (code == ERROR_SUCCESS) {
+            code = RegSetKeySecurity(key, DACL_SECURITY_INFORMATION | PROTECTED_DACL_SECURITY_INFORMATION, descriptor);
+            RegCloseKey(key);
+        }
+        LocalFree(descriptor);
+        if (code != ERROR_SUCCESS) return windows_error("protecting the key of service " + name, static_cast<DWORD>(code));
+        return {};
+    }
+
     /// The manager adds this value of the service's key to the environment of the process.
     static Result<void> set_environment(const ServiceDefinition& wanted) {
         const std::wstring key = key_of(wanted.name);
@@ -251,6 +271,7 @@ private:
             RegDeleteKeyValueW(HKEY_LOCAL_MACHINE, key.c_str(), L"Environment");
             return {};
         }
+        TRY_VOID(restrict_key(key, wanted.name));
         std::vector<std::string> entries;
         for (const auto& [name, value] : wanted.environment) entries.push_back(name + "=" + value);
         const std::wstring value = multi_string(entries);
@@ -274,6 +295,20 @@ private:
 };
 
 }  // namespace
+
+std::map<std::string, std::string> environment_of_service(const std::string& name) {
+    const std::wstring key = L"SYSTEM\\CurrentControlSet\\Services\\" + to_wide(name);
+    std::wstring text(32'768, L'\0');
+    DWORD size = static_cast<DWORD>(text.size() * sizeof(wchar_t));
+    if (RegGetValueW(HKEY_LOCAL_MACHINE, key.c_str(), L"Environment", RRF_RT_REG_MULTI_SZ, nullptr, text.data(), &size) != ERROR_SUCCESS)
+        return {};
+    std::map<std::string, std::string> all;
+    for (const wchar_t* entry = text.c_str(); *entry; entry += std::wcslen(entry) + 1) {
+        const std::string line = to_utf8(entry);
+        if (const std::size_t equals = line.find('='); equals != line.npos) all[line.substr(0, equals)] = line.substr(equals + 1);
+    }
+    return all;
+}
 
 std::unique_ptr<ServiceManager> make_service_manager() { return std::make_unique<WindowsServiceManager>(); }
 

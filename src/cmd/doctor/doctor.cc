@@ -1,3 +1,4 @@
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -12,9 +13,13 @@
 #include "cmd/program/flags.h"
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/admin_client.h"
+#include "local_cluster/cluster.h"
 #include "local_cluster/data_dir.h"
+#include "local_cluster/system_unit.h"
+#include "net/http/proxy.h"
 #include "net/tls/x509.h"
 #include "node_join/pki.h"
+#include "runtime/files/file_lock.h"
 
 namespace porthole::cmd {
 
@@ -69,6 +74,20 @@ void print(const std::vector<doctor::Finding>& findings, const DoctorFlags& flag
     std::fputs((json.empty() ? doctor::to_text(findings, style) : json).c_str(), stdout);
 }
 
+/// The node's programs reach servers so, whatever the shell says that this one was started in.
+void take_proxies_of_programs(const std::map<std::string, std::string>& variables) {
+    for (const char* name : {"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"}) ::unsetenv(name);
+    for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
+}
+
+/// Whether the process that the lock of the agent names is there.
+bool is_agent_there(const std::string& folder) {
+    constexpr std::string_view Process = "process ";
+    const std::string holder = FileLock::read_holder(folder + "/agent.lock");
+    const pid_t pid = holder.starts_with(Process) ? std::atoi(holder.c_str() + Process.size()) : 0;
+    return pid > 0 && ::kill(pid, 0) == 0;
+}
+
 /// With the credentials of the agent that `join` made a node of, else of the cluster on this machine.
 int examine_this_node(RealWorld& world, const DoctorFlags& flags) {
     std::error_code code;
@@ -80,7 +99,10 @@ int examine_this_node(RealWorld& world, const DoctorFlags& flags) {
     auto config = document->resolve(*files);
     if (!config) return fail(config.error().message), 2;
     config->direct = path == DataDir(flags.data).admin_kubeconfig();
-    const auto evidence = world.run(doctor::gather_linux_node(world.loop, *config));
+    const fs::path folder = fs::absolute(path, code).parent_path();
+    const auto cluster = config->direct ? Cluster::load(DataDir(flags.data)) : Error(Reason::NotFound, "a node of a cluster elsewhere");
+    take_proxies_of_programs(cluster ? net::proxy_environment(cluster->proxy_exceptions()) : read_unit_environment(folder / "environment"));
+    const auto evidence = world.run(doctor::gather_linux_node(world.loop, *config, is_agent_there(folder.string())));
     if (!evidence) return fail(evidence.error().message), 2;
     const auto findings = doctor::examine_node(*evidence);
     print(findings, flags);

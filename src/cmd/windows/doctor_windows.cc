@@ -1,3 +1,5 @@
+#include <windows.h>
+
 #include <io.h>
 
 #include <cstdio>
@@ -5,6 +7,7 @@
 
 #include "api/core_v1.h"
 #include "client/kubeconfig.h"
+#include "cmd/doctor/node/limited_wait.h"
 #include "cmd/doctor/node/node_check.h"
 #include "cmd/doctor/node/node_gather.h"
 #include "cmd/doctor/report/report.h"
@@ -15,6 +18,7 @@
 #include "cni/flannel/network_check.h"
 #include "hns/dll/load_hns.h"
 #include "node_join/windows_node/host_windows.h"
+#include "node_join/windows_node/node_status.h"
 
 namespace porthole::cmd {
 
@@ -26,6 +30,7 @@ using doctor::NodeEvidence;
 using winservice::ServiceState;
 
 constexpr Duration AnswerTime = 10s;
+constexpr std::chrono::milliseconds HnsTime = 20s;
 
 std::vector<NodeEvidence::Service> look_at_services(const WindowsNode& node) {
     const auto manager = winservice::make_service_manager();
@@ -34,7 +39,9 @@ std::vector<NodeEvidence::Service> look_at_services(const WindowsNode& node) {
         const auto found = manager->find(name);
         NodeEvidence::Service service{.name = name, .state = found ? "not registered" : found.error().message, .runs = false, .remedy = {}};
         const std::optional<ServiceState> state = found ? *found : std::nullopt;
+        if (found && !state && !is_required_service(name)) continue;
         service.runs = state == ServiceState::Running;
+        service.present = state && *state != ServiceState::Stopped;
         if (state) service.state = service.runs ? "running" : "stopped, or on its way";
         service.remedy = state ? "sc.exe start " + service.name + "; why it ended: " + node.log_folder + "\\" + name + ".log"
                                : "porthole.exe join, or porthole.exe register for a kubeconfig at " + node.kubeconfig();
@@ -48,24 +55,58 @@ Task<client::ClientConfig> read_config(FileSystem& files, std::string path) {
     co_return document.resolve(files);
 }
 
-/// The host's own address in the pod network, and what the service keeps of that.
-std::string look_at_hns(RealWorld& world, const WindowsNode& node, NodeEvidence& evidence) {
+struct HnsAnswers {
+    std::string missing_network;
+    std::optional<doctor::HnsFacts> facts;
+    std::string error;
+};
+
+/// On a loop of its own, which ends with the service's answer: calls of the service cannot be cancelled.
+HnsAnswers ask_hns(const std::string& network) {
+    RealWorld world;
+    HnsAnswers answers;
     const auto service = hns::own_hns(world.loop, *world.pool);
-    const auto missing = world.run(with_timeout(cni::flannel::missing_of_network(*service, node.network_name()), AnswerTime, "asking HNS"));
-    evidence.missing_network = missing ? *missing : missing.error().message;
-    auto facts = world.run(with_timeout(doctor::read_hns(*service, node.network_name()), AnswerTime, "asking HNS"));
-    if (!facts) {
-        evidence.hns_error = facts.error().message;
-        return "";
-    }
-    evidence.hns = *std::move(facts);
+    const auto missing = world.run(cni::flannel::missing_of_network(*service, network));
+    answers.missing_network = missing ? *missing : missing.error().message;
+    if (auto facts = world.run(doctor::read_hns(*service, network)))
+        answers.facts = *std::move(facts);
+    else
+        answers.error = facts.error().message;
+    return answers;
+}
+
+/// What the service keeps of the pod network. Whether it has answered.
+bool look_at_hns(NodeEvidence& evidence) {
+    auto answers = doctor::wait_at_most<HnsAnswers>(HnsTime, [network = evidence.pod_network] { return ask_hns(network); });
+    const bool has_answered = answers.has_value();
+    if (!answers) answers.emplace() = {.missing_network = "the host network service's answer", .facts = {}, .error = "it does not answer"};
+    evidence.missing_network = answers->missing_network;
+    evidence.hns = std::move(answers->facts);
+    evidence.hns_error = answers->error;
+    return has_answered;
+}
+
+/// The host's own address in the pod network; "" where it has none.
+std::string pod_address(const NodeEvidence& evidence) {
+    if (!evidence.hns) return "";
     for (const auto& endpoint : evidence.hns->endpoints)
-        if (endpoint.name == node.network_name() + "_ep" && !endpoint.ip_configurations.empty())
+        if (endpoint.name == evidence.pod_network + "_ep" && !endpoint.ip_configurations.empty())
             return endpoint.ip_configurations.front().ip_address;
     return "";
 }
 
-NodeEvidence gather(RealWorld& world, const WindowsNode& node) {
+/// A program of the node that is a service reaches servers as its service and the machine say, not as this console does.
+void take_proxies_of_programs() {
+    const auto of_service = winservice::environment_of_service("kubelet");
+    if (of_service.empty()) return;  // it is not one of ours, or was started from a console
+    for (const char* name : {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"}) {
+        const auto own = of_service.find(name);
+        ::_putenv_s(name, (own != of_service.end() ? own->second : registered_machine_variable(name)).c_str());
+    }
+}
+
+/// `hns_answers`: see look_at_hns().
+NodeEvidence gather(RealWorld& world, const WindowsNode& node, bool& hns_answers) {
     const auto files = make_file_system();
     NodeEvidence evidence{.windows = true, .address = node.ip};
     evidence.services = look_at_services(node);
@@ -78,9 +119,13 @@ NodeEvidence gather(RealWorld& world, const WindowsNode& node) {
     evidence.cluster_domain = node.cluster_domain;
     evidence.cni_configuration = node.cni_config();
     if (const auto text = files->read(node.cni_config())) evidence.nat_exceptions = cni::flannel::nat_exceptions_of(*text);
-    const std::string leg = look_at_hns(world, node, evidence);
-    doctor::look_at_machine(world.loop, leg, evidence);
+    hns_answers = look_at_hns(evidence);
+    take_proxies_of_programs();
     const auto config = world.run(read_config(*files, node.kubeconfig()));
+    if (config && evidence.address.empty())
+        evidence.address =
+            world.run(with_timeout(doctor::ask_address(world.loop, *config), AnswerTime, "asking the API server")).value_or("");
+    doctor::look_at_machine(world.loop, pod_address(evidence), evidence);
     if (!config) {
         evidence.server_error = config.error().message;
         return evidence;
@@ -110,11 +155,16 @@ int run_doctor(std::vector<std::string> arguments) {
     RealWorld world;
     // Without a kubeconfig the node's address is not known, which the checks then say.
     if (const auto known = complete_node(node); !known && node.name.empty()) return fail(known.error().message);
-    const auto findings = doctor::examine_node(gather(world, node));
+    bool hns_answers = true;
+    const auto findings = doctor::examine_node(gather(world, node, hns_answers));
     const bool color = ::_isatty(::_fileno(stdout)) && !std::getenv("NO_COLOR");
     const doctor::ReportStyle style{.color = color, .everything = !only_problems, .other = "This node"};
     std::fputs((output == "json" ? doctor::to_json(findings, "") : doctor::to_text(findings, style)).c_str(), stdout);
-    return doctor::has_failed(findings) ? 1 : 0;
+    const int code = doctor::has_failed(findings) ? 1 : 0;
+    if (hns_answers) return code;
+    std::fflush(stdout);
+    ::TerminateProcess(::GetCurrentProcess(), static_cast<UINT>(code));  // anything else waits for the thread that asks
+    return code;
 }
 
 }  // namespace porthole::cmd

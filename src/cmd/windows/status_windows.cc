@@ -56,6 +56,7 @@ NodeStatus look(RealWorld& world, const WindowsNode& node) {
     for (const char* name : NodeServices) {
         const auto state = manager->find(name);
         if (std::string_view(name) == CsiProxyService && has_other_csi_proxy(node, *manager)) continue;
+        if (state && !*state && !is_required_service(name)) continue;
         status.services.push_back({name, state ? *state : std::nullopt});
     }
     const auto object = world.run(read_node(world.loop, *files, node));

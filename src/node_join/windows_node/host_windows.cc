@@ -140,6 +140,15 @@ std::string machine_variable(const wchar_t* name) {
     return size > 0 && size < std::size(text) ? to_utf8(text) : "";
 }
 
+std::string registered_machine_variable(const std::string& name) {
+    constexpr wchar_t Key[] = L"SYSTEM\\CurrentControlSet\\Control\\Session Manager\\Environment";
+    wchar_t text[4096] = L"";
+    DWORD size = sizeof text;
+    const auto code =
+        RegGetValueW(HKEY_LOCAL_MACHINE, Key, to_wide(name).c_str(), RRF_RT_REG_SZ | RRF_RT_REG_EXPAND_SZ, nullptr, text, &size);
+    return code == ERROR_SUCCESS ? to_utf8(text) : "";
+}
+
 HostFacts look_at_host(const WindowsNode& node, ServiceManager& manager) {
     HostFacts facts{.elevated = is_elevated(),
                     .build = windows_build(),

@@ -13,6 +13,8 @@ std::string computer_name();
 /// The file of this program.
 std::filesystem::path own_program();
 std::string machine_variable(const wchar_t* name);
+/// The same as services get it, whatever the environment of this process says; "" for none.
+std::string registered_machine_variable(const std::string& name);
 
 /// `manager` tells whether what holds a port or a name is this node's own.
 HostFacts look_at_host(const WindowsNode& node, winservice::ServiceManager& manager);

@@ -67,6 +67,8 @@ std::optional<IpPrefix> subnet_in(std::string_view text) {
 
 }  // namespace
 
+bool is_required_service(std::string_view name) { return name != "csi-proxy"; }
+
 bool NodeStatus::is_well() const {
     return readiness == "Ready" && missing_network.empty() && stale_files.empty() &&
            std::ranges::all_of(services, [](const Service& one) { return one.state == ServiceState::Running; });

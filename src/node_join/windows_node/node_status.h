@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "node_join/windows_node/node_plan.h"
@@ -25,6 +26,9 @@ struct NodeStatus {
 
     bool is_well() const;
 };
+
+/// Whether a node lacks something that does not have the service `name`; a CSI proxy may be another's, or none.
+bool is_required_service(std::string_view name);
 
 /// For a person, with what to do about what is not well. `node` says where the logs are.
 std::string to_text(const NodeStatus& status, const WindowsNode& node);

@@ -69,8 +69,11 @@ Check check_names(const HostFacts& facts) {
 }
 
 Check check_proxy(const HostFacts& facts) {
-    return facts.proxy.empty() ? passed("proxy", "no proxy is set")
-                               : passed("proxy", "requests go through " + facts.proxy + ", those to pods and services do not");
+    if (facts.proxy.empty()) return passed("proxy", "no proxy is set");
+    constexpr const char* SomeServer = "server.example.com";
+    const auto proxy = net::ProxySettings("", facts.proxy, "").find(true, SomeServer, 443);  // shown without its password
+    return proxy ? passed("proxy", "requests go through " + proxy->to_string() + ", those to pods and services do not")
+                 : warning("proxy", "HTTPS_PROXY cannot be understood", "write it like http://proxy.example.com:3128");
 }
 
 Check check_stale_files(const HostFacts& facts) {

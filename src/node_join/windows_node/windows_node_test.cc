@@ -186,6 +186,19 @@ TEST(Preflight, SomethingIsKeptForWindowsItself) {
 }
 
 // JOI-14
+TEST(Preflight, JOI14_TheProxyIsShownWithoutItsPassword) {
+    const auto check = [](const char* proxy) {
+        auto facts = good_host();
+        facts.proxy = proxy;
+        const auto checks = preflight(facts, some_node());
+        return *std::ranges::find(checks, "proxy", &Check::id);
+    };
+    EXPECT_EQ(check("http://jane:sesame@proxy.example.com:3128").text,
+              "requests go through http://proxy.example.com:3128, those to pods and services do not");
+    EXPECT_EQ(check("http://:80").outcome, CheckOutcome::Warn);
+}
+
+// JOI-14
 TEST(Preflight, KeepsTheClusterOutOfTheProxy) {
     EXPECT_EQ(completed_no_proxy("example.com, 10.96.0.0/12", some_node()),
               "example.com,10.96.0.0/12,localhost,127.0.0.1,10.244.0.0/16,.svc,.cluster.local,192.0.2.13");
@@ -363,6 +376,12 @@ TEST(NodeStatus, TRB01_ListsServicesLogsAndReadiness) {
     const auto json = to_json(status, some_node());
     EXPECT_EQ(json.find("services")->as_array().at(1).string_at({"state"}), "stopped");
     EXPECT_FALSE(json.find("well")->as_bool());
+}
+
+// TRB-01
+TEST(NodeStatus, TRB01_ANodeMayDoWithoutACsiProxyOfItsOwnAndWithoutNothingElse) {
+    for (const char* name : {"flanneld", "kubelet", "kube-proxy"}) EXPECT_TRUE(is_required_service(name)) << name;
+    EXPECT_FALSE(is_required_service("csi-proxy"));
 }
 
 // TRB-02

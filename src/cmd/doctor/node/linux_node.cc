@@ -25,8 +25,18 @@ Task<NodeEvidence::Service> ask_health(AsioLoop& loop, std::string name, std::ui
     CO_TRY_VOID(co_await client.close());
     NodeEvidence::Service service{.name = std::move(name), .state = "healthy", .runs = answer && answer->code == 200, .remedy = {}};
     if (!service.runs) service.state = answer ? "not healthy: " + answer->body : "not running: " + answer.error().message;
+    service.present = answer.has_value();
     service.remedy = "start the agent: systemctl start porthole-agent, or porthole up; journalctl -u porthole-agent has its log";
     co_return service;
+}
+
+/// As the cluster knows it; where that does not tell, the one with which this machine would reach the server.
+Task<std::string> find_address(AsioLoop& loop, client::ClientConfig config) {
+    const std::string server = config.server;
+    const auto known = co_await with_timeout(ask_address(loop, std::move(config)), 10s, "asking the API server");
+    if (known) co_return *known;
+    const auto address = net::source_address_towards(server);
+    co_return address ? address->to_string() : "";
 }
 
 /// What the cluster says of its ranges.
@@ -39,12 +49,13 @@ Task<node_join::ClusterNetwork> ask_network(AsioLoop& loop, client::ClientConfig
 
 }  // namespace
 
-Task<NodeEvidence> gather_linux_node(AsioLoop& loop, client::ClientConfig config) {
+Task<NodeEvidence> gather_linux_node(AsioLoop& loop, client::ClientConfig config, bool agent_is_there) {
     NodeEvidence evidence;
     evidence.server = config.server;
-    if (const auto address = net::source_address_towards(config.server)) evidence.address = address->to_string();
+    CO_TRY(evidence.address, co_await find_address(loop, config));
     for (const auto& [name, port] : {std::pair("kubelet", KubeletHealth), std::pair("kube-proxy", ProxyHealth)}) {
         CO_TRY(NodeEvidence::Service service, co_await ask_health(loop, name, port));
+        service.present |= agent_is_there;
         evidence.services.push_back(std::move(service));
     }
     evidence.ports = {{10250, "kubelet"}, {KubeletHealth, "kubelet"}, {ProxyHealth, "kube-proxy"}};

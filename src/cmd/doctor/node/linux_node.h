@@ -9,7 +9,8 @@ class AsioLoop;
 
 namespace porthole::cmd::doctor {
 
-/// Looks at this machine as a Linux node of the cluster that `config` leads to. What does not answer is part of the evidence.
-Task<NodeEvidence> gather_linux_node(AsioLoop& loop, client::ClientConfig config);
+/// Looks at this machine as a Linux node of the cluster that `config` leads to. `agent_is_there`: whether its process is, of which the
+/// parts may not answer yet. What does not answer is part of the evidence.
+Task<NodeEvidence> gather_linux_node(AsioLoop& loop, client::ClientConfig config, bool agent_is_there);
 
 }  // namespace porthole::cmd::doctor

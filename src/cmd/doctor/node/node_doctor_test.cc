@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "cmd/doctor/node/limited_wait.h"
 #include "cmd/doctor/node/node_check.h"
 #include "cmd/doctor/node/node_gather.h"
 #include "cmd/doctor/report/report.h"
@@ -112,6 +113,21 @@ TEST(NodeDoctor, NamesEachThingThatIsWrong) {
     }
 }
 
+// TRB-01
+TEST(NodeDoctor, APortOfAProgramThatIsThereButNotWellYetIsNotAnothers) {
+    NodeEvidence evidence = healthy();
+    evidence.services[1] = {.name = "kubelet", .state = "not healthy", .runs = false, .remedy = "look at its log", .present = true};
+    EXPECT_THAT(problems(evidence), ElementsAre(StartsWith("fail the node's programs run: kubelet is not healthy")));
+}
+
+// TRB-12
+TEST(NodeDoctor, AnAddressThatIsNotKnownIsNotMissed) {
+    NodeEvidence evidence = healthy();
+    evidence.address = evidence.adapter = "";
+    evidence.mtu.reset();
+    EXPECT_THAT(problems(evidence), IsEmpty());
+}
+
 // TRB-15
 TEST(NodeDoctor, AServerThatDoesNotAnswerMightBeBehindAProxy) {
     NodeEvidence evidence = healthy();
@@ -126,6 +142,15 @@ TEST(NodeDoctor, TheReportHasTheNodeAsItsSection) {
     EXPECT_THAT(text, StartsWith("This node\n"));
     EXPECT_THAT(text, HasSubstr("the node's programs run (kubelet)"));
     EXPECT_THAT(text, testing::EndsWith(" 0 warn, 0 fail, 0 not applicable\n"));
+}
+
+// TRB-12
+TEST(NodeDoctor, WhatDoesNotAnswerIsNotWaitedFor) {
+    std::promise<void> end;
+    const auto hangs = [ended = end.get_future().share()] { return ended.wait(), 1; };
+    EXPECT_EQ(wait_at_most<int>(std::chrono::milliseconds(1), hangs), std::nullopt);
+    end.set_value();
+    EXPECT_EQ(wait_at_most<int>(std::chrono::minutes(1), hangs), 1);
 }
 
 /// On an emulated host.

@@ -21,7 +21,8 @@ struct NodeEvidence {
     struct Service {
         std::string name, state;
         bool runs = false;
-        std::string remedy;  ///< what starts it, and where its log is
+        std::string remedy;    ///< what starts it, and where its log is
+        bool present = false;  ///< its process is there, be it well or not
     };
     struct Port {
         std::uint16_t port = 0;
@@ -30,7 +31,7 @@ struct NodeEvidence {
     };
 
     bool windows = false;
-    std::string address;            ///< the node's own
+    std::string address;            ///< the node's own; "" where it is not known
     std::string adapters;           ///< all of the machine, for messages
     std::string adapter;            ///< the one with the address; "" for none
     std::optional<int> mtu;         ///< of that one
@@ -49,9 +50,9 @@ struct NodeEvidence {
     std::optional<std::vector<std::string>> nat_exceptions;  ///< that it has; nothing on Linux, and where there is no such file
 
     std::string cluster_cidr, service_cidr, cluster_domain;
-    std::string server;  ///< URL of the API server
-    std::string http_proxy, https_proxy, no_proxy;
-    std::optional<std::int64_t> seconds_behind;  ///< this machine's clock, of the server's; nothing where the server does not answer
+    std::string server;                             ///< URL of the API server
+    std::string http_proxy, https_proxy, no_proxy;  ///< as the node's programs have them
+    std::optional<std::int64_t> seconds_behind;     ///< this machine's clock, of the server's; nothing where the server does not answer
     std::string server_error;
 };
 

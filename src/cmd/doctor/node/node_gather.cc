@@ -2,15 +2,28 @@
 
 #include <cstdlib>
 
+#include "api/core_v1.h"
 #include "base/result.h"
+#include "client/client.h"
+#include "client/http_transport.h"
 #include "net/http/http_client.h"
 #include "net/http/http_status.h"
 #include "net/interface_address.h"
+#include "net/tls/x509.h"
 #include "runtime/asio_loop.h"
 
 namespace porthole::cmd::doctor {
 
 using namespace hns;
+namespace {
+
+/// "system:node:a" → "a"; "" for who is no node.
+std::string node_of(const std::string& user) {
+    constexpr std::string_view Prefix = "system:node:";
+    return user.starts_with(Prefix) ? user.substr(Prefix.size()) : "";
+}
+
+}  // namespace
 
 Task<HnsFacts> read_hns(Hns& service, std::string name) {
     Client client(service);
@@ -45,6 +58,18 @@ Task<std::int64_t> ask_clock(AsioLoop& loop, client::ClientConfig config) {
     const auto date = net::parse_http_date(answer.headers.get("date"));
     if (!date) co_return Error(Reason::BadRequest, "the server does not tell the time");
     co_return std::chrono::duration_cast<std::chrono::seconds>(*date - now).count();
+}
+
+Task<std::string> ask_address(AsioLoop& loop, client::ClientConfig config) {
+    CO_TRY(const net::CertificateInfo certificate, net::parse_certificate(config.certificate_pem));
+    const std::string name = node_of(certificate.subject.common_name);
+    if (name.empty()) co_return Error(Reason::BadRequest, "these are not the credentials of a node");
+    CO_TRY(const auto transport, client::make_http_transport(loop, config, "porthole-doctor"));
+    client::Client client(*transport);
+    CO_TRY(const auto node, co_await client.get<api::core::v1::Node>({"", name}));
+    for (const api::core::v1::NodeAddress& address : node.status.addresses)
+        if (address.type == "InternalIP") co_return address.address;
+    co_return Error(Reason::NotFound, "node " + name + " has no address yet");
 }
 
 namespace {

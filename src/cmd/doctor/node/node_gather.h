@@ -15,7 +15,12 @@ Task<HnsFacts> read_hns(hns::Hns& service, std::string name);
 /// How far this machine's clock is behind that of the API server, in seconds, by the date of an answer. Errors: Unavailable, BadRequest.
 Task<std::int64_t> ask_clock(AsioLoop& loop, client::ClientConfig config);
 
-/// Adds what the machine tells on either system: adapters and their sizes of packets by `address`, which ports are taken, and proxies.
+/// The address that the node has in the cluster, by the credentials of its own kubelet. Errors: BadRequest for other credentials; NotFound,
+/// the server's.
+Task<std::string> ask_address(AsioLoop& loop, client::ClientConfig config);
+
+/// Adds what the machine tells on either system: adapters and their sizes of packets by `address`, which ports are taken, and
+/// proxies: the caller has given this process the variables of the node's programs.
 /// `pod_address` is the host's own in the pod network; "" where it has none.
 void look_at_machine(AsioLoop& loop, const std::string& pod_address, NodeEvidence& evidence);
 

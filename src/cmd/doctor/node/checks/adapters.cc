@@ -4,7 +4,10 @@ namespace porthole::cmd::doctor {
 
 void check_node_adapters(const NodeEvidence& evidence, Findings& findings) {
     const Item own{"", "an adapter has the node's address"}, pods{"", "the pod network is there"};
-    if (evidence.adapter.empty()) {
+    if (evidence.address.empty()) {
+        findings.not_applicable(own, evidence.windows ? "the node's address is not known: give it with --node-ip"
+                                                      : "the node's address is not known as long as the API server does not tell it");
+    } else if (evidence.adapter.empty()) {
         findings.fail(own, "no adapter has " + evidence.address + "; this machine has " + evidence.adapters,
                       "give the machine this address again, or join it again with another: --node-ip");
     } else {

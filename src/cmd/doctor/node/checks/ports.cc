@@ -8,8 +8,9 @@ void check_node_ports(const NodeEvidence& evidence, Findings& findings) {
     const Item item{"", "no other program has the node's ports"};
     std::vector<std::string> taken;
     for (const NodeEvidence::Port& port : evidence.ports) {
-        const bool by_itself = std::ranges::any_of(
-            evidence.services, [&](const NodeEvidence::Service& service) { return service.name == port.service && service.runs; });
+        const bool by_itself = std::ranges::any_of(evidence.services, [&](const NodeEvidence::Service& service) {
+            return service.name == port.service && (service.runs || service.present);
+        });
         if (port.taken && !by_itself) taken.push_back("TCP " + std::to_string(port.port) + " of " + port.service);
     }
     findings.none(item, Verdict::Fail, std::move(taken), "in use by another program",
