@@ -276,6 +276,7 @@ Task<std::string> EtcdModel::txn(const Server& server, std::string bytes) {
     if (breaks == Break::None || breaks == Break::After) {
         auto answer = carry_out(bytes);
         if (breaks == Break::After) cut();
+        if (breaks == Break::After && after_break_) std::exchange(after_break_, {})();
         co_return answer;
     }
     cut();

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -49,7 +50,8 @@ public:
     /// The connection breaks when the next Txn has come: before it is carried out, or after. Late: it is carried out when the test says so.
     enum class Break { None, Before, After, Late };
     void carry_out_late();
-    void break_next_txn(Break when) { break_ = when; }
+    /// `then` is called before anyone knows.
+    void break_next_txn(Break when, std::function<void()> then = {}) { break_ = when, after_break_ = std::move(then); }
     /// Nothing is sent to watches meanwhile.
     void hold_watches(bool held);
     /// Messages of watches have at most so many events.
@@ -100,6 +102,7 @@ private:
     std::int64_t most_keys_ = 0;
     bool held_ = false, space_exceeded_ = false;
     Break break_ = Break::None;
+    std::function<void()> after_break_;
     std::string late_;
     WaitList<void> changed_;
     net::HttpLimits limits_;

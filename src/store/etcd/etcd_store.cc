@@ -8,6 +8,7 @@
 #include "store/etcd/compactor.h"
 #include "store/etcd/fence.h"
 #include "store/etcd/reflector.h"
+#include "store/etcd/repetition.h"
 #include "store/guard_check.h"
 #include "store/history_limits.h"
 
@@ -24,16 +25,6 @@ constexpr std::size_t CompactionSlice = 4096;
 
 const std::string& key_of(const Operation& operation) {
     return std::visit([](const auto& one) -> const std::string& { return one.key; }, operation);
-}
-
-/// Whether the transaction refuses itself once it has been carried out, so that it may be sent twice.
-bool is_repeatable(const Transaction& transaction) {
-    return std::ranges::any_of(transaction.guards, [&](const Guard& guard) {
-        return std::ranges::any_of(transaction.operations, [&](const Operation& operation) {
-            if (key_of(operation) != guard.key) return false;
-            return guard.kind == Guard::Kind::Unchanged || std::holds_alternative<Put>(operation) == (guard.kind == Guard::Kind::Absent);
-        });
-    });
 }
 
 /// Of a transaction that was sent more than once, or cannot be sent again.
@@ -79,6 +70,11 @@ private:
 
     Task<Committed> refusal(const Transaction& transaction, const TxnResponse& response, Revision sent_after, bool tried_before);
     Task<> until_visible(std::string key, KeyState state, Revision asked);
+    /// Waits for what etcd has. Where it does not come, the watch is begun anew. Error: Timeout.
+    template <class Wait>
+    Task<> until_delivered(Wait wait, Revision revision);
+    /// Once the fence has ended earlier attempts. Error: Timeout where one of them may have been carried out.
+    Task<> check_nothing_happened(const Transaction& transaction, Revision sent_after, std::size_t loads);
     Task<Committed> arrival(const Transaction& transaction, const TxnResponse& response);
     Result<Committed> committed_at(const Transaction& transaction, const TxnResponse& response, Revision revision) const;
 
@@ -178,7 +174,9 @@ Task<Committed> EtcdStore::write(Transaction transaction) {
 
 Task<Committed> EtcdStore::send(const Transaction& transaction, TxnRequest request, Revision sent_after) {
     const MonotonicTime until = loop_.now() + Client::PatienceTime;
-    const bool repeatable = is_repeatable(transaction);
+    const Repetition repetition = repetition_of(transaction);
+    const bool repeatable = repetition != Repetition::Never;
+    const std::size_t loads = reflector_.loads();
     for (bool tried_before = false;;) {
         const std::int64_t fence = fence_.revision();
         request.compare.front() = fence_.compare(fence);
@@ -193,6 +191,7 @@ Task<Committed> EtcdStore::send(const Transaction& transaction, TxnRequest reque
             const auto raised = co_await fence_.raise(fence);
             if (is_cancelled(raised)) co_return raised.error();
             if (!raised) co_return unknown_outcome(raised.error());
+            if (repetition == Repetition::IfNothingHappened) CO_TRY_VOID(co_await check_nothing_happened(transaction, sent_after, loads));
         } else if (response->succeeded) {
             co_return co_await arrival(transaction, *response);
         } else if (response->responses.size() <= transaction.guards.size()) {
@@ -245,6 +244,24 @@ Task<TxnRequest> EtcdStore::request_of(const Transaction& transaction) {
 
 // What came of it
 
+template <class Wait>
+Task<> EtcdStore::until_delivered(Wait wait, Revision revision) {
+    const Result<void> arrived = co_await wait(ArrivalTime);
+    if (arrived || arrived.error().reason != Reason::Timeout) co_return arrived;
+    reflector_.reconnect("revision " + to_string(revision) + ", which etcd has acknowledged, did not arrive");
+    co_return co_await wait(LongestArrival - ArrivalTime);
+}
+
+Task<> EtcdStore::check_nothing_happened(const Transaction& transaction, Revision sent_after, std::size_t loads) {
+    const Revision raised(static_cast<std::uint64_t>(fence_.revision()));
+    const auto wait = [&](Duration limit) { return wait_for_revision(raised, limit); };
+    const auto arrived = co_await until_delivered(wait, raised);
+    if (!arrived) co_return unknown_outcome(arrived.error());
+    const std::string changed = reflector_.loads() == loads ? change_since(history_, transaction, sent_after) : "all was loaded again";
+    if (!changed.empty()) co_return unknown_outcome(Error(Reason::Conflict, changed));
+    co_return {};
+}
+
 Task<> EtcdStore::until_visible(std::string key, KeyState state, Revision asked) {
     for (;;) {
         const RecordPtr record = history_.get(key);
@@ -280,11 +297,8 @@ Task<Committed> EtcdStore::arrival(const Transaction& transaction, const TxnResp
     const Revision revision(static_cast<std::uint64_t>(response.header.revision));
     if (!puts && !deletes) co_return Committed{.revision = revision, .events = std::vector<EventPtr>(transaction.operations.size())};
     if (puts && std::exchange(space_exceeded_, false)) log_.info("etcd takes what creates or updates again");
-    auto arrived = co_await wait_for_revision(revision, ArrivalTime);
-    if (!arrived && arrived.error().reason == Reason::Timeout) {
-        reflector_.reconnect("revision " + to_string(revision) + ", which etcd has acknowledged, did not arrive");
-        arrived = co_await wait_for_revision(revision, LongestArrival - ArrivalTime);
-    }
+    const auto wait = [&](Duration limit) { return wait_for_revision(revision, limit); };
+    const auto arrived = co_await until_delivered(wait, revision);
     if (!arrived && arrived.error().reason == Reason::Timeout)
         co_return Error(Reason::Timeout, "the request was carried out as revision " + to_string(revision) +
                                              ", which etcd has not sent yet: it will be visible later");

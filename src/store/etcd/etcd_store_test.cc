@@ -263,6 +263,38 @@ TEST_F(EtcdStoreTest, AnAttemptThatComesLateDoesNothing) {
     EXPECT_EQ(here("/a"), "(absent)");
 }
 
+TEST_F(EtcdStoreTest, WhatWasCreatedAndThenDeletedIsNotCreatedAgain) {
+    open();
+    etcd.break_next_txn(EtcdModel::Break::After, [&] { etcd.remove("/registry/a"); });
+    const auto created = create("/a", "1");
+    EXPECT_EQ(there("/a"), "") << "the object of another one's deletion";
+    ASSERT_FALSE(created);
+    EXPECT_EQ(created.error().reason, Reason::Timeout);
+    EXPECT_EQ(created.error().message,
+              "etcd has not answered at first, and whether the request was carried out is unknown (key \"/a\" was changed at revision 2)");
+}
+
+TEST_F(EtcdStoreTest, WhatWasDeletedAndThenCreatedIsNotDeletedAgain) {
+    put_there("/a", "1");
+    open();
+    etcd.break_next_txn(EtcdModel::Break::After, [&] { etcd.put("/registry/a", ";2"); });
+    Transaction removal{.guards = {Guard::present("/a")}};
+    removal.operations.push_back(Delete{"/a"});
+    EXPECT_EQ(commit(removal).error().reason, Reason::Timeout);
+    EXPECT_EQ(there("/a"), ";2");
+}
+
+TEST_F(EtcdStoreTest, ACreationIsNotRepeatedWhereItIsNotKnownWhatHasHappened) {
+    open();
+    ASSERT_TRUE(put("/b", "1"));
+    etcd.break_next_txn(EtcdModel::Break::After, [&] {
+        etcd.remove("/registry/a");
+        etcd.compact(etcd.revision());
+    });
+    EXPECT_EQ(create("/a", "1").error().reason, Reason::Timeout);
+    EXPECT_EQ(there("/a"), "");
+}
+
 TEST_F(EtcdStoreTest, AFenceThatAnotherServerHasRaisedCostsOneMoreAttempt) {
     open();
     auto other = std::move(store);

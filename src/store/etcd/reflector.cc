@@ -70,6 +70,7 @@ Task<> Reflector::load() {
         std::ranges::move(some, std::back_inserter(rows));
     }
     must_load_ = false;
+    ++loads_;
     seams_.visible.restart(std::move(rows), revision_of(request.revision));
     arrived_();
     co_return {};

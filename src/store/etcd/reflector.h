@@ -41,6 +41,8 @@ public:
     void reconnect(std::string why);
     /// "" while the watch runs; else why it does not.
     const std::string& why_behind() const { return why_behind_; }
+    /// How often everything was loaded: what is known of revisions from before is not about this etcd.
+    std::size_t loads() const { return loads_; }
     /// The key in etcd.
     std::string etcd_key(std::string_view key) const { return prefix_ + seams_.form.stored_key(key); }
 
@@ -61,6 +63,7 @@ private:
     const std::string prefix_, range_end_;
     Callback arrived_;
     std::uint64_t cluster_id_ = 0;
+    std::size_t loads_ = 0;
     bool must_load_ = false, closing_ = false;
     std::string why_behind_, why_reconnect_;
     net::ChildTask watching_;
