@@ -34,6 +34,8 @@ public:
     Task<> load();
     /// Follows, until cancelled or closed. Requires: load() has succeeded.
     Task<> run();
+    /// Begins the watch again where it is silent while etcd goes on, or cannot be asked, until cancelled.
+    Task<> notice_silence();
     /// Ends run(): call it before the task is cancelled.
     void close();
 
@@ -63,7 +65,7 @@ private:
     const std::string prefix_, range_end_;
     Callback arrived_;
     std::uint64_t cluster_id_ = 0;
-    std::size_t loads_ = 0;
+    std::size_t loads_ = 0, heard_ = 0;  ///< heard: messages of watches
     bool must_load_ = false, closing_ = false;
     std::string why_behind_, why_reconnect_;
     net::ChildTask watching_;
