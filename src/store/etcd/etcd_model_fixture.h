@@ -56,6 +56,13 @@ public:
     void hold_watches(bool held);
     /// Messages of watches have at most so many events.
     void fragment_at(std::size_t events) { most_events_ = events; }
+    /// Watches that there are now say nothing any more.
+    void silence_watches() { silent_ = watches; }
+    /// Connections are not made, and not refused.
+    void stall_dials(bool stalled);
+    /// Called when one has come; its error is the answer. Empty: nothing is called.
+    std::function<Task<>(const RangeRequest&)> before_range;
+    std::function<Task<>()> before_txn;
     /// Answers of a Range with more keys are larger than a client takes.
     void limit_pages(std::int64_t keys) { most_keys_ = keys; }
 
@@ -100,7 +107,8 @@ private:
     std::int64_t last_lease_ = 1000;
     std::size_t progress_ = 0, most_events_ = 1000;
     std::int64_t most_keys_ = 0;
-    bool held_ = false, space_exceeded_ = false;
+    bool held_ = false, space_exceeded_ = false, stalled_ = false;
+    std::size_t silent_ = 0;
     Break break_ = Break::None;
     std::function<void()> after_break_;
     std::string late_;

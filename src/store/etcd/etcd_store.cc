@@ -21,6 +21,7 @@ constexpr std::size_t MostInFlight = 256;
 constexpr Duration ArrivalTime = std::chrono::seconds(5), LongestArrival = std::chrono::seconds(15);
 /// How long a Txn may take that can be sent again to another member, and one that cannot: etcd itself answers after seven seconds.
 constexpr Duration FirstAttemptTime = std::chrono::milliseconds(2500), LastAttemptTime = std::chrono::seconds(8);
+constexpr Duration RestorePause = std::chrono::milliseconds(100);
 constexpr std::size_t CompactionSlice = 4096;
 
 const std::string& key_of(const Operation& operation) {
@@ -59,8 +60,10 @@ public:
     Task<> abandon() { return client_.close(); }
 
 private:
-    Task<> write_for(Transaction transaction, std::shared_ptr<Promise<Committed>> result);
-    Task<Committed> write(Transaction transaction);
+    using Caller = std::weak_ptr<Promise<Committed>>;  // who waits for what comes of a transaction, while it waits
+    Task<> write_for(Transaction transaction, Caller caller);
+    Task<Committed> write(const Transaction& transaction, const Caller& caller);
+    void note_arrival();
     Task<Committed> send(const Transaction& transaction, TxnRequest request, Revision sent_after);
     /// With the fence first among the comparisons, and among the questions of the failure.
     Task<TxnRequest> request_of(const Transaction& transaction);
@@ -94,6 +97,7 @@ private:
     Semaphore in_flight_{MostInFlight};
     std::multiset<Revision> sent_after_;  ///< what was visible when each transaction on its way was sent: later history is kept for it
     porthole::Event history_full_;
+    std::size_t loads_ = 0;
     bool space_exceeded_ = false;
     Scope scope_;
 };
@@ -107,18 +111,21 @@ EtcdStore::EtcdStore(Seams seams, std::vector<Member> members, std::shared_ptr<S
       options_(std::move(options)),
       limits_(options_.history),
       client_(seams.loop, std::move(members)),
-      reflector_({seams.loop, seams.pool, seams.log, client_, *form_, *visible_}, options_.prefix,
-                 [this] {
-                     if (limits_.exceeded(history_)) history_full_.set();
-                 }),
+      reflector_({seams.loop, seams.pool, seams.log, client_, *form_, *visible_}, options_.prefix, [this] { note_arrival(); }),
       fence_(client_, reflector_.etcd_key("/fence")),
       compactor_(seams.loop, client_, options_.compact_every, seams.log),
       scope_(seams.loop) {}
+
+void EtcdStore::note_arrival() {
+    if (std::exchange(loads_, reflector_.loads()) != reflector_.loads()) fence_.forget();
+    if (limits_.exceeded(history_)) history_full_.set();
+}
 
 void EtcdStore::start() {
     open_ = true;
     limits_.mark(loop_.now(), history_.revision());
     scope_.spawn(reflector_.run());
+    scope_.spawn(reflector_.notice_silence());
     scope_.spawn(compact_in_time());
     if (options_.compact_every > Duration::zero()) scope_.spawn(compactor_.run());
 }
@@ -152,20 +159,23 @@ Task<Committed> EtcdStore::commit(Transaction transaction) {
     for (const Operation& operation : transaction.operations)
         if (const Put* put = std::get_if<Put>(&operation)) CO_TRY_VOID(form_->check_writable(put->key));
     const auto result = std::make_shared<Promise<Committed>>();
-    scope_.spawn(write_for(std::move(transaction), result));  // of its own, so that it goes on without the caller
+    scope_.spawn(write_for(std::move(transaction), result));  // of its own: what has been sent goes on without the caller
     co_return co_await result->wait();
 }
 
-Task<> EtcdStore::write_for(Transaction transaction, std::shared_ptr<Promise<Committed>> result) {
-    Result<Committed> written = co_await write(std::move(transaction));
+Task<> EtcdStore::write_for(Transaction transaction, Caller caller) {
+    Result<Committed> written = co_await write(transaction, caller);
     if (is_cancelled(written)) written = closing_error();
-    result->set(std::move(written));
+    if (const auto result = caller.lock()) result->set(std::move(written));
     co_return {};
 }
 
-Task<Committed> EtcdStore::write(Transaction transaction) {
-    CO_TRY(const Semaphore::Permit permit, co_await in_flight_.acquire());
+Task<Committed> EtcdStore::write(const Transaction& transaction, const Caller& caller) {
+    const auto permit = co_await with_timeout(in_flight_.acquire(), Client::PatienceTime, "waiting for earlier writes to etcd");
+    if (!permit && permit.error().reason == Reason::Timeout) co_return Error(Reason::ServiceUnavailable, permit.error().message);
+    CO_TRY_VOID(permit);
     CO_TRY(TxnRequest request, co_await request_of(transaction));
+    if (caller.expired()) co_return cancelled_error();
     const auto sent_after = sent_after_.insert(history_.revision());
     Result<Committed> result = co_await send(transaction, std::move(request), *sent_after);
     sent_after_.erase(sent_after);
@@ -181,7 +191,7 @@ Task<Committed> EtcdStore::send(const Transaction& transaction, TxnRequest reque
         const std::int64_t fence = fence_.revision();
         request.compare.front() = fence_.compare(fence);
         const auto response = co_await client_.txn_once(request, repeatable && !tried_before ? FirstAttemptTime : LastAttemptTime);
-        if (is_cancelled(response)) co_return response.error();
+        if (is_cancelled(response)) co_return unknown_outcome(closing_error());
         if (!response) {
             const bool uncertain = response.error().reason == Reason::Timeout;
             if (!uncertain) note_refusal(response.error());
@@ -189,7 +199,6 @@ Task<Committed> EtcdStore::send(const Transaction& transaction, TxnRequest reque
             if (!uncertain || !repeatable || loop_.now() >= until) co_return unknown_outcome(response.error());
             tried_before = true;
             const auto raised = co_await fence_.raise(fence);
-            if (is_cancelled(raised)) co_return raised.error();
             if (!raised) co_return unknown_outcome(raised.error());
             if (repetition == Repetition::IfNothingHappened) CO_TRY_VOID(co_await check_nothing_happened(transaction, sent_after, loads));
         } else if (response->succeeded) {
@@ -198,8 +207,12 @@ Task<Committed> EtcdStore::send(const Transaction& transaction, TxnRequest reque
             co_return Error(Reason::InternalError, "etcd has refused a transaction without a reason");
         } else if (Fence::revision_of(response->responses.front()) == fence) {
             co_return co_await refusal(transaction, *response, sent_after, tried_before);
-        } else {
-            fence_.learn(Fence::revision_of(response->responses.front()));  // another server has raised it
+        } else {  // another server has raised it
+            fence_.learn(Fence::revision_of(response->responses.front()), response->header.revision);
+            if (fence_.revision() != fence) continue;
+            // What is known is of a newer state: the reflector is about to load the present one.
+            const Error older(Reason::ServiceUnavailable, "etcd is in an older state than before");
+            if (loop_.now() >= until || !co_await loop_.sleep(RestorePause)) co_return tried_before ? unknown_outcome(older) : older;
         }
     }
 }
@@ -283,8 +296,12 @@ Task<Committed> EtcdStore::refusal(const Transaction& transaction, const TxnResp
         if (holds(guard, state)) continue;
         // An attempt before this one may itself have done what now stands against it.
         if (tried_before && !(state.exists && state.modified <= sent_after)) co_return unknown_outcome(refusal_of(guard, state));
-        const auto seen = co_await with_timeout(until_visible(guard.key, state, asked), ArrivalTime, "waiting for a revision");
-        if (is_cancelled(seen)) co_return seen.error();
+        const auto wait = [&](Duration limit) { return with_timeout(until_visible(guard.key, state, asked), limit, "waiting"); };
+        const auto seen = co_await until_delivered(wait, state.exists ? state.modified : asked);
+        if (!seen && seen.error().reason == Reason::Timeout)
+            co_return Error(Reason::ServiceUnavailable,
+                            refusal_of(guard, state).message + ", which etcd has not sent yet: nothing was done");
+        CO_TRY_VOID(seen);
         co_return refusal_of(guard, state);
     }
     co_return Error(Reason::InternalError, "etcd has refused a transaction whose guards hold");
@@ -299,10 +316,11 @@ Task<Committed> EtcdStore::arrival(const Transaction& transaction, const TxnResp
     if (puts && std::exchange(space_exceeded_, false)) log_.info("etcd takes what creates or updates again");
     const auto wait = [&](Duration limit) { return wait_for_revision(revision, limit); };
     const auto arrived = co_await until_delivered(wait, revision);
-    if (!arrived && arrived.error().reason == Reason::Timeout)
-        co_return Error(Reason::Timeout, "the request was carried out as revision " + to_string(revision) +
-                                             ", which etcd has not sent yet: it will be visible later");
-    CO_TRY_VOID(arrived);
+    if (!arrived)
+        co_return Error(Reason::Timeout,
+                        "the request was carried out as revision " + to_string(revision) +
+                            (arrived.error().reason == Reason::Timeout ? ", which etcd has not sent yet: it will be visible later"
+                                                                       : ", and the store is closing"));
     co_return committed_at(transaction, response, revision);
 }
 

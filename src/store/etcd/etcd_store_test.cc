@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <list>
+
+#include "base/result.h"
 #include "runtime/sim/sim_loop.h"
 #include "store/etcd/etcd_model_fixture.h"
+#include "store/etcd/fence.h"
 #include "store/etcd/plain_form_fixture.h"
 
 namespace porthole::store::etcd {
@@ -495,9 +499,181 @@ TEST_F(EtcdStoreTest, AClosedStoreRefuses) {
     Pending writing_a(loop, store->commit(writing("/a", "1")));
     EXPECT_TRUE(sim::run(loop, store->close()));
     ASSERT_TRUE(writing_a.result);
-    EXPECT_EQ(writing_a.result->error().reason, Reason::ServiceUnavailable);
+    EXPECT_EQ(writing_a.result->error().reason, Reason::Timeout);
+    EXPECT_EQ(writing_a.result->error().message, "the request was carried out as revision 2, and the store is closing");
     EXPECT_EQ(put("/b", "1").error().reason, Reason::ServiceUnavailable);
     store.reset();
+}
+
+TEST_F(EtcdStoreTest, WhatWasSentWhenTheStoreClosesIsNotSaidToBeUndone) {
+    open();
+    etcd.before_txn = [this] { return loop.sleep(1h); };
+    Pending writing_a(loop, store->commit(writing("/a", "1")));
+    EXPECT_TRUE(sim::run(loop, store->close()));
+    ASSERT_TRUE(writing_a.result);
+    EXPECT_EQ(writing_a.result->error().reason, Reason::Timeout);
+    store.reset();
+}
+
+TEST_F(EtcdStoreTest, ALoadThatFailsInBetweenIsBegunAnew) {
+    std::map<std::string, std::string> many;
+    for (int i = 0; i < 600; ++i) many["/registry/" + std::to_string(i)] = ";1";
+    etcd.put_all(many);
+    open();
+    ASSERT_TRUE(put("/a", "1"));
+    etcd.restore(2);
+    for (int i = 0; i < 3; ++i) etcd.put("/registry/b", ";1");
+    etcd.before_range = [](const RangeRequest& request) -> Task<> {
+        if (request.revision != 0) co_return net::error_of_grpc(net::GrpcStatus::Unavailable, "etcdserver: no leader");
+        co_return {};
+    };
+    loop.advance(8s);
+    EXPECT_NE(store->why_behind(), "");
+    etcd.before_range = {};
+    loop.advance(10s);
+    EXPECT_EQ(store->why_behind(), "");
+    EXPECT_EQ(here("/a"), "(absent)") << "it was in the etcd of before";
+    EXPECT_EQ(here("/b"), "1");
+}
+
+TEST_F(EtcdStoreTest, PagesMayTakeLong) {
+    put_there("/a", "1");
+    etcd.before_range = [this](const RangeRequest&) { return loop.sleep(10s); };
+    open();
+    EXPECT_EQ(here("/a"), "1");
+}
+
+TEST_F(EtcdStoreTest, PagesThatTakeTooLongBecomeSmaller) {
+    put_there("/a", "1");
+    etcd.before_range = [this](const RangeRequest& request) { return loop.sleep(request.limit > 100 ? 1h : 1s); };
+    open();
+    EXPECT_EQ(here("/a"), "1");
+}
+
+TEST_F(EtcdStoreTest, AWriteWaitsForEarlierOnesOnlySoLong) {
+    open();
+    etcd.before_txn = [this] { return loop.sleep(1h); };
+    std::list<Pending> earlier;
+    for (int i = 0; i < 256; ++i) earlier.emplace_back(loop, store->commit(writing("/" + std::to_string(i), "1")));
+    Pending late(loop, store->commit(writing("/late", "1")));
+    loop.advance(6s);
+    ASSERT_TRUE(late.result);
+    EXPECT_EQ(late.result->error().reason, Reason::ServiceUnavailable);
+    etcd.before_txn = {};
+    loop.advance(10s);
+    EXPECT_EQ(there("/late"), "");
+}
+
+TEST_F(EtcdStoreTest, WhatWasNotSentGoesWithItsCaller) {
+    open();
+    etcd.before_txn = [this] { return loop.sleep(3s); };
+    std::list<Pending> earlier;
+    for (int i = 0; i < 256; ++i) earlier.emplace_back(loop, store->commit(writing("/" + std::to_string(i), "1")));
+    {
+        Pending late(loop, store->commit(writing("/late", "1")));
+        late.context.cancel();
+        loop.run_ready();
+    }
+    loop.advance(10s);
+    EXPECT_EQ(there("/0"), ";1");
+    EXPECT_EQ(there("/late"), "");
+}
+
+TEST_F(EtcdStoreTest, ClosesWhileTheWatchIsBegunAnew) {
+    for (int step = 0;; ++step) {
+        open();
+        const std::size_t watches = etcd.watches;
+        etcd.cut();
+        int left = step;
+        ASSERT_TRUE(loop.run_until([&] { return left-- == 0; }, 1s));
+        const bool begun = etcd.watches > watches;
+        TaskContext context(loop);
+        bool closed = false;
+        start_task(store->close(), context, [&](const Result<void>&) { closed = true; });
+        loop.advance(10s);
+        ASSERT_TRUE(closed) << "after step " << step;
+        store.reset();
+        if (begun) break;
+    }
+}
+
+TEST_F(EtcdStoreTest, WithoutAConnectionNothingIsUnknown) {
+    open();
+    etcd.stall_dials(true);
+    etcd.cut();
+    std::list<Pending> writes;
+    for (int i = 0; i < 20; ++i) {
+        const std::string key = "/" + std::to_string(i);
+        writes.emplace_back(loop, store->commit(i % 2 ? writing(key, "1") : writing(key, "1", {Guard::absent(key)})));
+    }
+    loop.advance(10s);
+    for (const Pending& write : writes) {
+        ASSERT_TRUE(write.result) << "they wait for the same connection";
+        EXPECT_EQ(write.result->error().reason, Reason::ServiceUnavailable) << write.result->error().message;
+    }
+    etcd.stall_dials(false);
+    loop.advance(10s);
+    EXPECT_EQ(etcd.txns, 0u);
+}
+
+TEST_F(EtcdStoreTest, ARefusalIsNotToldBeforeReadersSeeWhy) {
+    open();
+    etcd.hold_watches(true);
+    put_there("/a", "theirs");
+    Pending creating(loop, store->commit(writing("/a", "ours", {Guard::absent("/a")})));
+    loop.advance(6s);
+    EXPECT_FALSE(creating.result);
+    EXPECT_GE(etcd.watches, 2u);
+    loop.advance(10s);
+    ASSERT_TRUE(creating.result);
+    EXPECT_EQ(creating.result->error().reason, Reason::ServiceUnavailable);
+    etcd.hold_watches(false);
+}
+
+TEST_F(EtcdStoreTest, AWatchThatIsSilentWhileEtcdGoesOnIsBegunAnew) {
+    open();
+    Watch all = watch(store->revision());
+    etcd.silence_watches();
+    put_there("/a", "1");
+    EXPECT_EQ(here("/a"), "(absent)");
+    loop.advance(15s);
+    EXPECT_EQ(here("/a"), "1");
+    EXPECT_EQ(next(all), "+/a=1@2 ");
+    const std::size_t watches = etcd.watches;
+    loop.advance(10min);
+    EXPECT_EQ(etcd.watches, watches) << "nothing has happened";
+}
+
+TEST_F(EtcdStoreTest, TheFenceIsKnownFromTheNewestAnswer) {
+    Client client(loop, etcd.members());
+    Fence fence(client, "/registry/fence");
+    ASSERT_TRUE(sim::run(loop, fence.raise(0)));
+    EXPECT_EQ(fence.revision(), 2);
+    fence.learn(0, 1);
+    EXPECT_EQ(fence.revision(), 2) << "an older answer that comes late";
+    ASSERT_TRUE(sim::run(loop, fence.raise(0)));
+    EXPECT_EQ(fence.revision(), 2) << "raised after that one was sent";
+    ASSERT_TRUE(sim::run(loop, fence.raise(2)));
+    EXPECT_EQ(fence.revision(), 3);
+    fence.learn(9, 10);
+    EXPECT_EQ(fence.revision(), 9);
+    EXPECT_TRUE(sim::run(loop, client.close()));
+}
+
+TEST_F(EtcdStoreTest, AMemberThatCannotServeIsPassedOver) {
+    open();
+    using net::GrpcStatus;
+    for (const auto& [status, message] : {std::pair(GrpcStatus::Unavailable, "etcdserver: rpc not supported for learner"),
+                                          std::pair(GrpcStatus::DataLoss, "etcdserver: corrupt cluster")}) {
+        bool first = true;
+        etcd.before_txn = [&]() -> Task<> {
+            if (std::exchange(first, false)) co_return net::error_of_grpc(status, message);
+            co_return {};
+        };
+        const auto written = put("/a", "1");
+        EXPECT_TRUE(written) << written.error().message;
+    }
+    etcd.before_txn = {};
 }
 
 }  // namespace
