@@ -148,13 +148,13 @@ void EtcdModel::compact(std::int64_t revision) {
     std::erase_if(log_, [&](const WatchEvent& event) { return event.kv.mod_revision <= revision; });
 }
 
-void EtcdModel::restore(std::int64_t revision) {
+void EtcdModel::restore(std::int64_t revision, bool same_cluster) {
     for (const auto& server : servers_) server->cut();
     keys_ = states_.at(revision);
     states_.erase(states_.upper_bound(revision), states_.end());
     std::erase_if(log_, [&](const WatchEvent& event) { return event.kv.mod_revision > revision; });
     revision_ = revision;
-    ++cluster_id_;
+    if (!same_cluster) ++cluster_id_;
 }
 
 // Faults

@@ -27,8 +27,8 @@ public:
     /// All of them at one revision.
     void put_all(const std::map<std::string, std::string>& values);
     void compact(std::int64_t revision);
-    /// As if restored from a backup of the state at `revision`, on another cluster.
-    void restore(std::int64_t revision);
+    /// As if restored from a backup of the state at `revision`, on another cluster unless its members are called the same.
+    void restore(std::int64_t revision, bool same_cluster = false);
     void send_progress();
 
     std::int64_t revision() const { return revision_; }

@@ -127,7 +127,7 @@ TEST_F(EtcdStoreTest, LoadsPageByPageAtOneRevision) {
     open();
     EXPECT_EQ(store->count("/"), 1200u);
     EXPECT_EQ(store->revision(), Revision(1201));
-    EXPECT_EQ(etcd.ranges, 4u) << "three pages, and what is the newest revision";
+    EXPECT_EQ(etcd.ranges, 5u) << "three pages, what is the newest revision, and whether it has the last change";
 }
 
 TEST_F(EtcdStoreTest, PagesThatAreTooLargeBecomeSmaller) {
@@ -401,6 +401,35 @@ TEST_F(EtcdStoreTest, AnEtcdThatWasRestoredFromABackupIsLoadedAgain) {
     EXPECT_EQ(store->revision(), Revision(2));
     EXPECT_EQ(next(followed), "Expired");
     EXPECT_EQ(put("/a", "4")->revision, Revision(3));
+}
+
+TEST_F(EtcdStoreTest, ARestoredEtcdIsKnownEvenWhenItHasPassedWhatWasSeen) {
+    open();
+    for (const char* value : {"1", "2", "3"}) ASSERT_TRUE(put("/a", value));
+    Watch followed = watch(store->revision());
+    etcd.restore(2, true);
+    for (int i = 0; i < 5; ++i) etcd.put("/registry/b", ";1");
+    loop.advance(1s);
+    EXPECT_EQ(here("/a"), "1");
+    EXPECT_EQ(next(followed), "Expired");
+    // And without a change since the load.
+    etcd.restore(2, true);
+    for (int i = 0; i < 7; ++i) etcd.put("/registry/c", ";1");
+    loop.advance(1s);
+    EXPECT_EQ(here("/b"), "(absent)");
+}
+
+TEST_F(EtcdStoreTest, AnEtcdThatStayedTheSameIsNotLoadedAgain) {
+    open();
+    ASSERT_TRUE(put("/a", "1"));
+    Watch followed = watch(store->revision());
+    etcd.cut();
+    loop.advance(1s);
+    ASSERT_TRUE(remove("/a"));
+    etcd.cut();
+    loop.advance(1s);
+    ASSERT_TRUE(put("/b", "1"));
+    EXPECT_EQ(next(followed), "-/a=1@3 +/b=1@4 ");
 }
 
 TEST_F(EtcdStoreTest, ARevisionIsShownWhole) {

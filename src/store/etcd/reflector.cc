@@ -81,6 +81,9 @@ Task<> Reflector::load() {
     must_load_ = false;
     cluster_id_ = cluster_id;
     ++loads_;
+    const auto newest = std::ranges::max_element(rows, {}, &Row::revision);
+    marker_ = {};
+    if (newest != rows.end()) marker_ = {etcd_key(newest->key), static_cast<std::int64_t>(newest->revision.value)};
     seams_.visible.restart(std::move(rows), revision_of(request.revision));
     arrived_();
     co_return {};
@@ -158,10 +161,25 @@ Task<> Reflector::catch_up_or_load() {
     if (must_load_) co_return co_await load();
     CO_TRY(const RangeResponse head,
            co_await seams_.client.range({.key = prefix_ + "/", .range_end = range_end_, .limit = 1, .keys_only = true}));
-    if (head.header.cluster_id == cluster_id_ && revision_of(head.header.revision) >= seams_.visible.history.revision()) co_return {};
+    if (head.header.cluster_id == cluster_id_ && revision_of(head.header.revision) >= seams_.visible.history.revision()) {
+        CO_TRY(const bool same, co_await has_what_was_seen());
+        if (same) co_return {};
+    }
     seams_.log.warn("etcd is another one or in an older state: everything is loaded again",
                     {{"revision", head.header.revision}, {"seen", to_string(seams_.visible.history.revision())}});
     co_return co_await load();
+}
+
+/// An etcd that was restored has the id of before where its members have, and may have passed our revision since: then it says
+/// something else of the last change that was seen. Example: /a was written at 9; it was restored as of 7, where /a is of 4, and
+/// is at 12 by now. At 9, /a is of 4 there.
+Task<bool> Reflector::has_what_was_seen() {
+    if (marker_.key.empty()) co_return true;
+    const auto at = static_cast<std::int64_t>(seams_.visible.history.revision().value);
+    const auto found = co_await seams_.client.range({.key = marker_.key, .revision = at, .keys_only = true});
+    if (!found && found.error().reason == Reason::Expired) co_return true;  // compacted: the watch tells whether what follows is there
+    CO_TRY_VOID(found);
+    co_return (found->kvs.empty() ? 0 : found->kvs.front().mod_revision) == marker_.mod_revision;
 }
 
 Task<> Reflector::watch() {
@@ -222,7 +240,9 @@ Result<void> Reflector::check_order(const std::vector<WatchEvent>& events) {
 
 Task<> Reflector::apply(std::vector<WatchEvent> events) {
     CO_TRY_VOID(check_order(events));
-    const Revision last = revision_of(events.back().kv.mod_revision);
+    const WatchEvent& newest = events.back();
+    const Revision last = revision_of(newest.kv.mod_revision);
+    Marker marker{newest.kv.key, newest.type == WatchEvent::Type::Put ? newest.kv.mod_revision : 0};
     std::vector<Row> rows;
     const auto open_all = [&] {
         for (WatchEvent& event : events) {
@@ -248,6 +268,7 @@ Task<> Reflector::apply(std::vector<WatchEvent> events) {
     }
     for (Row& row : rows) seams_.visible.apply(std::move(row), nullptr);
     seams_.visible.history.advance(last);
+    marker_ = std::move(marker);
     seams_.visible.announce();
     arrived_();
     co_return {};

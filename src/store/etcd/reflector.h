@@ -51,6 +51,7 @@ public:
 private:
     Task<> follow();
     Task<> catch_up_or_load();
+    Task<bool> has_what_was_seen();
     Task<> watch();
     Task<> take(WatchResponse response);
     Task<> apply(std::vector<WatchEvent> events);
@@ -70,6 +71,11 @@ private:
     std::string why_behind_, why_reconnect_;
     net::ChildTask watching_;
     std::size_t held_bytes_ = 0;
+    /// The last change that was seen: a key, and its mod revision at history's revision, 0 for a deleted one. No key: none was seen.
+    struct Marker {
+        std::string key;
+        std::int64_t mod_revision = 0;
+    } marker_;
     std::vector<WatchEvent> held_;  ///< of the last revision of a message that goes on in the next one
 };
 
