@@ -78,7 +78,7 @@ public:
     /// Errors: AlreadyExists, NotFound, Conflict when a guard does not hold (what refused it is then visible to readers),
     /// NotFound for an unknown lease, Io when the disk refuses, ServiceUnavailable when closing and when an etcd cannot be written to,
     /// Timeout when what came of it is unknown (etcd only), those of Engine::check_writable(), Unknown in etcd's words when the quota is
-    /// exceeded and there is a Put. A cancelled caller does not stop a transaction that is already queued.
+    /// exceeded and there is a Put. A cancelled caller does not stop a transaction that is already queued (of an etcd: sent).
     virtual Task<Committed> commit(Transaction transaction) = 0;
 
     /// A lease ends `ttl` after it was granted or last kept alive; every record that names it goes with it. Leases

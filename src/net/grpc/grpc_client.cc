@@ -68,13 +68,18 @@ GrpcDial grpc_dial(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsC
 struct GrpcChannel::Impl {
     Impl(EventLoop& loop, GrpcDial dial, GrpcChannelOptions options) : loop(loop), dial(std::move(dial)), options(std::move(options)) {}
 
+    /// Those who wait for one connection share its failure.
     Task<std::shared_ptr<Http2Client>> connected() {
+        const std::size_t failures_before = failures;
         CO_TRY(const auto permit, co_await dialing.acquire());
         if (connection && connection->has_room()) co_return connection;
         if (closed) co_return Error(Reason::Unavailable, "the channel was closed");
-        CO_TRY(auto dialed, co_await with_timeout(dial(), options.connect_time, "connect to gRPC server"));
+        if (failures != failures_before) co_return *failure;
+        auto dialed = co_await with_timeout(dial(), options.connect_time, "connect to gRPC server");
+        if (!dialed && !is_cancelled(dialed)) failure = dialed.error(), ++failures;
+        CO_TRY_VOID(dialed);
         if (closed) co_return Error(Reason::Unavailable, "the channel was closed");
-        connection = Http2Client::start(loop, std::move(dialed));
+        connection = Http2Client::start(loop, *std::move(dialed));
         co_return connection;
     }
 
@@ -93,9 +98,12 @@ struct GrpcChannel::Impl {
     }
 
     /// A connection that the server is about to end may refuse a call, which is then made on the next one.
-    Task<std::string> call(std::string method, std::string message, Duration deadline) {
+    /// `queued`: whether the server may have the request.
+    Task<std::string> call(std::string method, std::string message, Duration deadline, bool& queued) {
         for (bool again = false;; again = true) {
+            queued = false;
             CO_TRY(const auto stream, co_await open(method, deadline));
+            queued = true;
             stream->request().queue(std::make_shared<const std::string>(grpc_frame(message)));
             stream->end_sending();
             auto answer = co_await stream->next();
@@ -112,11 +120,20 @@ struct GrpcChannel::Impl {
         }
     }
 
+    Task<std::string> call_within(std::string method, std::string message, Duration deadline) {
+        bool queued = false;
+        auto answer = co_await with_timeout(call(std::move(method), std::move(message), deadline, queued), deadline, "gRPC call");
+        if (!answer && !queued && !is_cancelled(answer)) co_return grpc_not_begun(std::move(answer).error());
+        co_return answer;
+    }
+
     EventLoop& loop;
     const GrpcDial dial;
     const GrpcChannelOptions options;
     std::shared_ptr<Http2Client> connection;
     Semaphore dialing{1};
+    std::size_t failures = 0;  ///< of dialing
+    std::optional<Error> failure;
     bool closed = false;
 };
 
@@ -153,8 +170,7 @@ GrpcChannel::~GrpcChannel() {
 }
 
 Task<std::string> GrpcChannel::call(std::string method, std::string request, Duration deadline) {
-    auto calling = with_timeout(impl_->call(std::move(method), std::move(request), deadline), deadline, "gRPC call");
-    return holding(impl_, std::move(calling));
+    return holding(impl_, impl_->call_within(std::move(method), std::move(request), deadline));
 }
 
 Task<std::unique_ptr<GrpcStream>> GrpcChannel::open(std::string method, std::string request) {

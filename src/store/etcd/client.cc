@@ -25,8 +25,9 @@ Failure failure_of(const Error& error) {
     if (net::grpc_was_not_begun(error)) return Failure::NotBegun;
     const std::string& message = error.message;
     // Before it has given the request to raft.
-    if (message == "etcdserver: no leader" || message == "etcdserver: too many requests" || message == "raft proposal dropped")
-        return Failure::NotBegun;
+    static constexpr const char* NotBegun[] = {"etcdserver: no leader", "etcdserver: too many requests", "raft proposal dropped",
+                                               "etcdserver: rpc not supported for learner", "etcdserver: corrupt cluster"};
+    if (std::ranges::find(NotBegun, message) != std::end(NotBegun)) return Failure::NotBegun;
     switch (net::grpc_status_of(error)) {
         case GrpcStatus::Unavailable:
         case GrpcStatus::DeadlineExceeded:
@@ -52,7 +53,6 @@ Error refused_error(Error error) {
         {"etcdserver: request is too large", Reason::RequestEntityTooLarge},
         {"etcdserver: too many operations in txn request", Reason::RequestEntityTooLarge},
         {"etcdserver: requested lease not found", Reason::NotFound},
-        {"etcdserver: corrupt cluster", Reason::InternalError},
     };
     if (error.message.starts_with("gRPC: message of")) return Error(Reason::RequestEntityTooLarge, error.message);
     for (const Row& row : Rows)
@@ -114,7 +114,9 @@ Task<std::string> Client::call(std::string method, std::string request, Effect e
         if (failure == Failure::Refused) co_return refused_error(std::move(answer).error());
         connections_[asked].problem = answer.error().message;
         if (current_ == asked) move_on();
+        const bool late = failure == Failure::Uncertain && net::grpc_status_of(answer.error()) == GrpcStatus::DeadlineExceeded;
         uncertain = uncertain || failure == Failure::Uncertain;
+        if (effect == Effect::None && late && loop_.now() >= until) co_return Error(Reason::Timeout, no_member(false).message);
         if ((uncertain && effect == Effect::Once) || loop_.now() >= until) co_return no_member(uncertain && effect != Effect::None);
         if (attempt % connections_.size() == 0) CO_TRY_VOID(co_await loop_.sleep(PauseTime));
     }
@@ -126,8 +128,8 @@ Task<Response> Client::call_for(std::string method, Request request, Effect effe
     co_return decode<Response>(answer);
 }
 
-Task<RangeResponse> Client::range(RangeRequest request) {
-    return call_for<RangeResponse>("/etcdserverpb.KV/Range", std::move(request), Effect::None);
+Task<RangeResponse> Client::range(RangeRequest request, Duration limit) {
+    return call_for<RangeResponse>("/etcdserverpb.KV/Range", std::move(request), Effect::None, limit);
 }
 
 Task<TxnResponse> Client::txn(TxnRequest request) {

@@ -32,18 +32,20 @@ private:
 /// What may be repeated is, for PatienceTime: a call that did certainly nothing, and one that may be done twice. Members without a leader
 /// refuse at once ("hasleader").
 /// Errors of all calls: ServiceUnavailable when nothing was done and no member takes the call; Timeout when it is unknown whether
-/// something was done; Unknown in etcd's words when its space is exceeded; NotFound for a lease; Expired for a compacted revision;
-/// RequestEntityTooLarge; else as etcd says.
+/// something was done, and when a read was not answered in its time; Unknown in etcd's words when its space is exceeded; NotFound for a
+/// lease; Expired for a compacted revision; RequestEntityTooLarge; else as etcd says.
 class Client {
 public:
     static constexpr Duration PatienceTime = std::chrono::seconds(5);  ///< an election takes one to two
     static constexpr Duration AttemptTime = std::chrono::seconds(4);   ///< of what can be repeated at another member
 
+    static constexpr Duration PageTime = std::chrono::seconds(30);  ///< of a page of many objects
+
     /// `loop` must outlive it. Requires: at least one member.
     Client(EventLoop& loop, std::vector<Member> members);
 
     /// At one revision, and at least as new as all that was acknowledged before.
-    Task<RangeResponse> range(RangeRequest request);
+    Task<RangeResponse> range(RangeRequest request, Duration limit = AttemptTime);
     /// May be carried out twice.
     Task<TxnResponse> txn(TxnRequest request);
     /// Not repeated after a failure that leaves open whether it was carried out, or will be; `limit` is for one attempt.

@@ -86,6 +86,7 @@ std::vector<Member> EtcdModel::members() {
 
 Task<std::unique_ptr<net::ByteStream>> EtcdModel::dial(std::size_t member) {
     Server& server = *servers_[member];
+    while (stalled_) CO_TRY_VOID(co_await changed_.wait());
     if (!server.running) co_return Error(Reason::Unavailable, "connection refused");
     auto [ours, theirs] = net::make_memory_stream_pair();
     const std::shared_ptr<net::ByteStream> shared(std::move(ours));
@@ -170,6 +171,11 @@ void EtcdModel::cut() {
     for (const auto& server : servers_) server->cut();
 }
 
+void EtcdModel::stall_dials(bool stalled) {
+    stalled_ = stalled;
+    changed_.wake_all({});
+}
+
 void EtcdModel::hold_watches(bool held) {
     held_ = held;
     changed_.wake_all({});
@@ -204,6 +210,7 @@ Task<std::string> EtcdModel::range(const Server& server, std::string request) {
     ++ranges;
     if (!server.has_leader) co_return no_leader();
     CO_TRY(const auto asked, decode<RangeRequest>(request));
+    if (before_range) CO_TRY_VOID(co_await before_range(asked));
     CO_TRY(const auto response, read(asked));
     // What a client says that has been sent more than it takes.
     if (most_keys_ > 0 && static_cast<std::int64_t>(response.kvs.size()) > most_keys_)
@@ -271,11 +278,13 @@ void EtcdModel::carry_out_late() { CHECK(carry_out(late_).has_value()); }
 Task<std::string> EtcdModel::txn(const Server& server, std::string bytes) {
     ++txns;
     if (!server.has_leader) co_return no_leader();
+    if (before_txn) CO_TRY_VOID(co_await before_txn());
     const Break breaks = std::exchange(break_, Break::None);
     if (breaks == Break::Late) late_ = bytes;
     if (breaks == Break::None || breaks == Break::After) {
         auto answer = carry_out(bytes);
         if (breaks == Break::After) cut();
+        if (breaks == Break::After && after_break_) std::exchange(after_break_, {})();
         co_return answer;
     }
     cut();
@@ -347,7 +356,7 @@ Task<> EtcdModel::send(const std::vector<WatchEvent>& events, net::GrpcWriter& w
 }
 
 Task<> EtcdModel::watch(std::string bytes, net::GrpcWriter& writer) {
-    ++watches;
+    const std::size_t number = ++watches;
     CO_TRY(const auto request, decode<WatchRequest>(bytes));
     const WatchCreateRequest wanted = request.create_request.value_or(WatchCreateRequest());
     CO_TRY_VOID(co_await writer.write(encode(WatchResponse{.header = header(), .created = true})));
@@ -359,12 +368,13 @@ Task<> EtcdModel::watch(std::string bytes, net::GrpcWriter& writer) {
     }
     for (std::size_t progress = progress_;;) {
         std::vector<WatchEvent> events;
+        const bool held = held_ || number <= silent_;
         for (const WatchEvent& event : log_)
-            if (!held_ && event.kv.mod_revision >= next && in_range(event.kv.key, wanted.key, wanted.range_end)) events.push_back(event);
+            if (!held && event.kv.mod_revision >= next && in_range(event.kv.key, wanted.key, wanted.range_end)) events.push_back(event);
         if (!events.empty()) {
             next = events.back().kv.mod_revision + 1;
             CO_TRY_VOID(co_await send(events, writer));
-        } else if (!held_ && std::exchange(progress, progress_) != progress_) {
+        } else if (!held && std::exchange(progress, progress_) != progress_) {
             CO_TRY_VOID(co_await writer.write(encode(WatchResponse{.header = header()})));
         } else {
             CO_TRY_VOID(co_await changed_.wait());

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -26,8 +27,8 @@ public:
     /// All of them at one revision.
     void put_all(const std::map<std::string, std::string>& values);
     void compact(std::int64_t revision);
-    /// As if restored from a backup of the state at `revision`, as the same cluster or as another one.
-    void restore(std::int64_t revision, bool same_cluster);
+    /// As if restored from a backup of the state at `revision`, on another cluster unless its members are called the same.
+    void restore(std::int64_t revision, bool same_cluster = false);
     void send_progress();
 
     std::int64_t revision() const { return revision_; }
@@ -49,11 +50,19 @@ public:
     /// The connection breaks when the next Txn has come: before it is carried out, or after. Late: it is carried out when the test says so.
     enum class Break { None, Before, After, Late };
     void carry_out_late();
-    void break_next_txn(Break when) { break_ = when; }
+    /// `then` is called before anyone knows.
+    void break_next_txn(Break when, std::function<void()> then = {}) { break_ = when, after_break_ = std::move(then); }
     /// Nothing is sent to watches meanwhile.
     void hold_watches(bool held);
     /// Messages of watches have at most so many events.
     void fragment_at(std::size_t events) { most_events_ = events; }
+    /// Watches that there are now say nothing any more.
+    void silence_watches() { silent_ = watches; }
+    /// Connections are not made, and not refused.
+    void stall_dials(bool stalled);
+    /// Called when one has come; its error is the answer. Empty: nothing is called.
+    std::function<Task<>(const RangeRequest&)> before_range;
+    std::function<Task<>()> before_txn;
     /// Answers of a Range with more keys are larger than a client takes.
     void limit_pages(std::int64_t keys) { most_keys_ = keys; }
 
@@ -98,8 +107,10 @@ private:
     std::int64_t last_lease_ = 1000;
     std::size_t progress_ = 0, most_events_ = 1000;
     std::int64_t most_keys_ = 0;
-    bool held_ = false, space_exceeded_ = false;
+    bool held_ = false, space_exceeded_ = false, stalled_ = false;
+    std::size_t silent_ = 0;
     Break break_ = Break::None;
+    std::function<void()> after_break_;
     std::string late_;
     WaitList<void> changed_;
     net::HttpLimits limits_;

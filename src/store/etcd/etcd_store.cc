@@ -8,6 +8,7 @@
 #include "store/etcd/compactor.h"
 #include "store/etcd/fence.h"
 #include "store/etcd/reflector.h"
+#include "store/etcd/repetition.h"
 #include "store/guard_check.h"
 #include "store/history_limits.h"
 
@@ -20,20 +21,11 @@ constexpr std::size_t MostInFlight = 256;
 constexpr Duration ArrivalTime = std::chrono::seconds(5), LongestArrival = std::chrono::seconds(15);
 /// How long a Txn may take that can be sent again to another member, and one that cannot: etcd itself answers after seven seconds.
 constexpr Duration FirstAttemptTime = std::chrono::milliseconds(2500), LastAttemptTime = std::chrono::seconds(8);
+constexpr Duration RestorePause = std::chrono::milliseconds(100);
 constexpr std::size_t CompactionSlice = 4096;
 
 const std::string& key_of(const Operation& operation) {
     return std::visit([](const auto& one) -> const std::string& { return one.key; }, operation);
-}
-
-/// Whether the transaction refuses itself once it has been carried out, so that it may be sent twice.
-bool is_repeatable(const Transaction& transaction) {
-    return std::ranges::any_of(transaction.guards, [&](const Guard& guard) {
-        return std::ranges::any_of(transaction.operations, [&](const Operation& operation) {
-            if (key_of(operation) != guard.key) return false;
-            return guard.kind == Guard::Kind::Unchanged || std::holds_alternative<Put>(operation) == (guard.kind == Guard::Kind::Absent);
-        });
-    });
 }
 
 bool has_deleted(const TxnResponse& response, std::size_t operation) {
@@ -42,7 +34,7 @@ bool has_deleted(const TxnResponse& response, std::size_t operation) {
     return deletion && deletion->deleted > 0;
 }
 
-/// Of a transaction whose first attempt may have been carried out.
+/// Of a transaction that was sent more than once, or cannot be sent again.
 Error unknown_outcome(const Error& error) {
     return Error(Reason::Timeout,
                  "etcd has not answered at first, and whether the request was carried out is unknown (" + error.message + ")");
@@ -74,10 +66,12 @@ public:
     Task<> abandon() { return client_.close(); }
 
 private:
-    Task<> write_for(Transaction transaction, std::shared_ptr<Promise<Committed>> result);
+    using Caller = std::weak_ptr<Promise<Committed>>;                // who waits for what comes of a transaction, while it waits
     using PendingValues = std::vector<std::shared_ptr<const void>>;  ///< of StoredForm
-    Task<Committed> write(Transaction transaction, PendingValues& pending);
+    Task<> write_for(Transaction transaction, Caller caller);
+    Task<Committed> write(const Transaction& transaction, const Caller& caller, PendingValues& pending);
     Task<> until_settled();
+    void note_arrival();
     Task<Committed> send(const Transaction& transaction, TxnRequest request, Revision sent_after);
     /// With the fence first among the comparisons, and among the questions of the failure.
     Task<TxnRequest> request_of(const Transaction& transaction, PendingValues& pending);
@@ -87,6 +81,11 @@ private:
 
     Task<Committed> refusal(const Transaction& transaction, const TxnResponse& response, Revision sent_after, bool tried_before);
     Task<> until_visible(std::string key, KeyState state, Revision asked);
+    /// Waits for what etcd has. Where it does not come, the watch is begun anew. Error: Timeout.
+    template <class Wait>
+    Task<> until_delivered(Wait wait, Revision revision);
+    /// Once the fence has ended earlier attempts. Error: Timeout where one of them may have been carried out.
+    Task<> check_nothing_happened(const Transaction& transaction, Revision sent_after, std::size_t loads);
     Task<Committed> arrival(const Transaction& transaction, const TxnResponse& response);
     Result<Committed> committed_at(const Transaction& transaction, const TxnResponse& response, Revision revision) const;
 
@@ -106,6 +105,7 @@ private:
     Semaphore in_flight_{MostInFlight};
     std::multiset<Revision> sent_after_;  ///< what was visible when each transaction on its way was sent: later history is kept for it
     porthole::Event history_full_;
+    std::size_t loads_ = 0;
     bool space_exceeded_ = false;
     Scope scope_;
 };
@@ -119,18 +119,21 @@ EtcdStore::EtcdStore(Seams seams, std::vector<Member> members, std::shared_ptr<S
       options_(std::move(options)),
       limits_(options_.history),
       client_(seams.loop, std::move(members)),
-      reflector_({seams.loop, seams.pool, seams.log, client_, *form_, *visible_}, options_.prefix,
-                 [this] {
-                     if (limits_.exceeded(history_)) history_full_.set();
-                 }),
+      reflector_({seams.loop, seams.pool, seams.log, client_, *form_, *visible_}, options_.prefix, [this] { note_arrival(); }),
       fence_(client_, reflector_.etcd_key("/fence")),
       compactor_(seams.loop, client_, options_.compact_every, seams.log),
       scope_(seams.loop) {}
+
+void EtcdStore::note_arrival() {
+    if (std::exchange(loads_, reflector_.loads()) != reflector_.loads()) fence_.forget();
+    if (limits_.exceeded(history_)) history_full_.set();
+}
 
 void EtcdStore::start() {
     open_ = true;
     limits_.mark(loop_.now(), history_.revision());
     scope_.spawn(reflector_.run());
+    scope_.spawn(reflector_.notice_silence());
     scope_.spawn(compact_in_time());
     if (options_.compact_every > Duration::zero()) scope_.spawn(compactor_.run());
 }
@@ -164,16 +167,16 @@ Task<Committed> EtcdStore::commit(Transaction transaction) {
     for (const Operation& operation : transaction.operations)
         if (const Put* put = std::get_if<Put>(&operation)) CO_TRY_VOID(form_->check_writable(put->key));
     const auto result = std::make_shared<Promise<Committed>>();
-    scope_.spawn(write_for(std::move(transaction), result));  // of its own, so that it goes on without the caller
+    scope_.spawn(write_for(std::move(transaction), result));  // of its own: what has been sent goes on without the caller
     co_return co_await result->wait();
 }
 
-Task<> EtcdStore::write_for(Transaction transaction, std::shared_ptr<Promise<Committed>> result) {
+Task<> EtcdStore::write_for(Transaction transaction, Caller caller) {
     PendingValues pending;
-    Result<Committed> written = co_await write(std::move(transaction), pending);
+    Result<Committed> written = co_await write(transaction, caller, pending);
     if (is_cancelled(written)) written = closing_error();
     const bool may_be_stored_later = !written && written.error().reason == Reason::Timeout && !pending.empty();
-    result->set(std::move(written));
+    if (const auto result = caller.lock()) result->set(std::move(written));
     if (may_be_stored_later) CO_TRY_VOID(co_await until_settled());
     co_return {};
 }
@@ -189,9 +192,12 @@ Task<> EtcdStore::until_settled() {
     co_return {};
 }
 
-Task<Committed> EtcdStore::write(Transaction transaction, PendingValues& pending) {
-    CO_TRY(const Semaphore::Permit permit, co_await in_flight_.acquire());
+Task<Committed> EtcdStore::write(const Transaction& transaction, const Caller& caller, PendingValues& pending) {
+    const auto permit = co_await with_timeout(in_flight_.acquire(), Client::PatienceTime, "waiting for earlier writes to etcd");
+    if (!permit && permit.error().reason == Reason::Timeout) co_return Error(Reason::ServiceUnavailable, permit.error().message);
+    CO_TRY_VOID(permit);
     CO_TRY(TxnRequest request, co_await request_of(transaction, pending));
+    if (caller.expired()) co_return cancelled_error();
     const auto sent_after = sent_after_.insert(history_.revision());
     Result<Committed> result = co_await send(transaction, std::move(request), *sent_after);
     sent_after_.erase(sent_after);
@@ -200,12 +206,14 @@ Task<Committed> EtcdStore::write(Transaction transaction, PendingValues& pending
 
 Task<Committed> EtcdStore::send(const Transaction& transaction, TxnRequest request, Revision sent_after) {
     const MonotonicTime until = loop_.now() + Client::PatienceTime;
-    const bool repeatable = is_repeatable(transaction);
+    const Repetition repetition = repetition_of(transaction);
+    const bool repeatable = repetition != Repetition::Never;
+    const std::size_t loads = reflector_.loads();
     for (bool tried_before = false;;) {
         const std::int64_t fence = fence_.revision();
         request.compare.front() = fence_.compare(fence);
         const auto response = co_await client_.txn_once(request, repeatable && !tried_before ? FirstAttemptTime : LastAttemptTime);
-        if (is_cancelled(response)) co_return response.error();
+        if (is_cancelled(response)) co_return unknown_outcome(closing_error());
         if (!response) {
             const bool uncertain = response.error().reason == Reason::Timeout;
             if (!uncertain) note_refusal(response.error());
@@ -214,8 +222,8 @@ Task<Committed> EtcdStore::send(const Transaction& transaction, TxnRequest reque
             if (!repeatable || loop_.now() >= until) co_return response.error();
             tried_before = true;
             const auto raised = co_await fence_.raise(fence);
-            if (is_cancelled(raised)) co_return raised.error();
             if (!raised) co_return unknown_outcome(raised.error());
+            if (repetition == Repetition::IfNothingHappened) CO_TRY_VOID(co_await check_nothing_happened(transaction, sent_after, loads));
         } else if (response->succeeded) {
             co_return co_await arrival(transaction, *response);
         } else if (response->responses.size() <= transaction.guards.size()) {
@@ -223,9 +231,13 @@ Task<Committed> EtcdStore::send(const Transaction& transaction, TxnRequest reque
         } else if (Fence::revision_of(response->responses.front()) == fence) {
             co_return co_await refusal(transaction, *response, sent_after, tried_before);
         } else {
-            fence_.learn(Fence::revision_of(response->responses.front()));  // another server has raised it
-            const Error moving(Reason::ServiceUnavailable, "other servers give up their requests to etcd again and again");
-            if (loop_.now() >= until) co_return tried_before ? unknown_outcome(moving) : moving;
+            fence_.learn(Fence::revision_of(response->responses.front()), response->header.revision);
+            // Another server has raised the fence. Or what is known is of a newer state: the reflector is about to load the present one.
+            const bool is_newer = fence_.revision() != fence;
+            const Error why(Reason::ServiceUnavailable, is_newer ? "other servers give up their requests to etcd again and again"
+                                                                 : "etcd is in an older state than before");
+            if (loop_.now() >= until) co_return tried_before ? unknown_outcome(why) : why;
+            if (!is_newer && !co_await loop_.sleep(RestorePause)) co_return tried_before ? unknown_outcome(why) : why;
         }
     }
 }
@@ -272,6 +284,24 @@ Task<TxnRequest> EtcdStore::request_of(const Transaction& transaction, PendingVa
 
 // What came of it
 
+template <class Wait>
+Task<> EtcdStore::until_delivered(Wait wait, Revision revision) {
+    const Result<void> arrived = co_await wait(ArrivalTime);
+    if (arrived || arrived.error().reason != Reason::Timeout) co_return arrived;
+    reflector_.reconnect("revision " + to_string(revision) + ", which etcd has acknowledged, did not arrive");
+    co_return co_await wait(LongestArrival - ArrivalTime);
+}
+
+Task<> EtcdStore::check_nothing_happened(const Transaction& transaction, Revision sent_after, std::size_t loads) {
+    const Revision raised(static_cast<std::uint64_t>(fence_.revision()));
+    const auto wait = [&](Duration limit) { return wait_for_revision(raised, limit); };
+    const auto arrived = co_await until_delivered(wait, raised);
+    if (!arrived) co_return unknown_outcome(arrived.error());
+    const std::string changed = reflector_.loads() == loads ? change_since(history_, transaction, sent_after) : "all was loaded again";
+    if (!changed.empty()) co_return unknown_outcome(Error(Reason::Conflict, changed));
+    co_return {};
+}
+
 Task<> EtcdStore::until_visible(std::string key, KeyState state, Revision asked) {
     for (;;) {
         const RecordPtr record = history_.get(key);
@@ -293,8 +323,12 @@ Task<Committed> EtcdStore::refusal(const Transaction& transaction, const TxnResp
         if (holds(guard, state)) continue;
         // An attempt before this one may itself have done what now stands against it.
         if (tried_before && !(state.exists && state.modified <= sent_after)) co_return unknown_outcome(refusal_of(guard, state));
-        const auto seen = co_await with_timeout(until_visible(guard.key, state, asked), ArrivalTime, "waiting for a revision");
-        if (is_cancelled(seen)) co_return seen.error();
+        const auto wait = [&](Duration limit) { return with_timeout(until_visible(guard.key, state, asked), limit, "waiting"); };
+        const auto seen = co_await until_delivered(wait, state.exists ? state.modified : asked);
+        if (!seen && seen.error().reason == Reason::Timeout)
+            co_return Error(Reason::ServiceUnavailable,
+                            refusal_of(guard, state).message + ", which etcd has not sent yet: nothing was done");
+        CO_TRY_VOID(seen);
         co_return refusal_of(guard, state);
     }
     co_return Error(Reason::InternalError, "etcd has refused a transaction whose guards hold");
@@ -307,15 +341,13 @@ Task<Committed> EtcdStore::arrival(const Transaction& transaction, const TxnResp
     const Revision revision(static_cast<std::uint64_t>(response.header.revision));
     if (!puts && !deletes) co_return Committed{.revision = revision, .events = std::vector<EventPtr>(transaction.operations.size())};
     if (puts && std::exchange(space_exceeded_, false)) log_.info("etcd takes what creates or updates again");
-    auto arrived = co_await wait_for_revision(revision, ArrivalTime);
-    if (!arrived && arrived.error().reason == Reason::Timeout) {
-        reflector_.reconnect("revision " + to_string(revision) + ", which etcd has acknowledged, did not arrive");
-        arrived = co_await wait_for_revision(revision, LongestArrival - ArrivalTime);
-    }
-    if (!arrived && arrived.error().reason == Reason::Timeout)
-        co_return Error(Reason::Timeout, "the request was carried out as revision " + to_string(revision) +
-                                             ", which etcd has not sent yet: it will be visible later");
-    CO_TRY_VOID(arrived);
+    const auto wait = [&](Duration limit) { return wait_for_revision(revision, limit); };
+    const auto arrived = co_await until_delivered(wait, revision);
+    if (!arrived)
+        co_return Error(Reason::Timeout,
+                        "the request was carried out as revision " + to_string(revision) +
+                            (arrived.error().reason == Reason::Timeout ? ", which etcd has not sent yet: it will be visible later"
+                                                                       : ", and the store is closing"));
     co_return committed_at(transaction, response, revision);
 }
 

@@ -37,7 +37,7 @@ TEST_F(EtcdStoreTest, LoadsPageByPageAtOneRevision) {
     open();
     EXPECT_EQ(store->count("/"), 1200u);
     EXPECT_EQ(store->revision(), Revision(1201));
-    EXPECT_EQ(etcd.ranges, 4u) << "three pages, and what is the newest revision";
+    EXPECT_EQ(etcd.ranges, 5u) << "three pages, what is the newest revision, and whether it has the last change";
 }
 
 TEST_F(EtcdStoreTest, PagesThatAreTooLargeBecomeSmaller) {
@@ -174,7 +174,8 @@ TEST_F(EtcdStoreTest, AClosedStoreRefuses) {
     Pending writing_a(loop, store->commit(writing("/a", "1")));
     EXPECT_TRUE(sim::run(loop, store->close()));
     ASSERT_TRUE(writing_a.result);
-    EXPECT_EQ(writing_a.result->error().reason, Reason::ServiceUnavailable);
+    EXPECT_EQ(writing_a.result->error().reason, Reason::Timeout);
+    EXPECT_EQ(writing_a.result->error().message, "the request was carried out as revision 2, and the store is closing");
     EXPECT_EQ(put("/b", "1").error().reason, Reason::ServiceUnavailable);
     store.reset();
 }

@@ -24,14 +24,17 @@ public:
 
     /// As far as known; 0 before it was raised for the first time.
     std::int64_t revision() const { return revision_; }
-    void learn(std::int64_t revision) { revision_ = revision; }
+    /// From an answer at etcd's revision `at`; answers come in any order.
+    void learn(std::int64_t revision, std::int64_t at);
+    /// The etcd is another one, or in an older state.
+    void forget() { revision_ = learned_at_ = 0; }
     /// What was sent with the revision `used` will not be carried out from then on. Errors: those of Client.
     Task<> raise(std::int64_t used);
 
 private:
     Client& client_;
     const std::string key_;
-    std::int64_t revision_ = 0;
+    std::int64_t revision_ = 0, learned_at_ = 0;
     Semaphore turn_{1};
 };
 

@@ -12,9 +12,15 @@ namespace {
 constexpr std::int64_t PageSize = 500;
 /// Bytes of the events of one revision that come in several messages: a Txn has at most some megabytes.
 constexpr std::size_t LargestRevision = 256 << 20;
+/// A watch that says nothing for so long is compared with etcd; the time grows up to the longest while nothing comes of it, as where
+/// only keys outside of the prefix are written. What etcd has may take so long to arrive.
+constexpr Duration SilentTime = std::chrono::seconds(5), LongestSilence = std::chrono::minutes(2), DelayTime = std::chrono::seconds(2);
 constexpr Duration FirstPause = std::chrono::milliseconds(100), LongestPause = std::chrono::seconds(2);
 
 Revision revision_of(std::int64_t number) { return Revision(static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0))); }
+
+/// Whether a smaller page may be had.
+bool is_too_much(const Error& error) { return error.reason == Reason::RequestEntityTooLarge || error.reason == Reason::Timeout; }
 
 /// Ends the range of all keys that begin with `prefix` + "/".
 std::string end_of(const std::string& prefix) { return prefix + static_cast<char>('/' + 1); }
@@ -63,25 +69,33 @@ Result<void> Reflector::forget_vanished(const std::vector<Row>& rows) const {
 }
 
 Task<> Reflector::load() {
+    must_load_ = true;  // what fails in between is begun anew, even if it is the same etcd by then
     std::vector<Row> rows;
+    std::uint64_t cluster_id = 0;
     RangeRequest request{.key = prefix_ + "/", .range_end = range_end_, .limit = PageSize};
     for (bool more = true; more;) {
-        auto page = co_await seams_.client.range(request);
-        if (!page && page.error().reason == Reason::RequestEntityTooLarge && request.limit > 1) {
+        auto page = co_await seams_.client.range(request, Client::PageTime);
+        if (!page && is_too_much(page.error()) && request.limit > 1) {
             request.limit = std::max<std::int64_t>(request.limit / 8, 1);
             continue;
         }
         CO_TRY_VOID(page);
-        if (request.revision == 0) cluster_id_ = page->header.cluster_id;
+        if (request.revision == 0) cluster_id = page->header.cluster_id;
         if (request.revision == 0) request.revision = page->header.revision;
+        if (page->header.cluster_id != cluster_id) co_return Error(Reason::Unavailable, "etcd has become another one between two pages");
         more = page->more && !page->kvs.empty();
         if (more) request.key = page->kvs.back().key + '\0';
         CO_TRY(auto some, co_await run_blocking<std::vector<Row>>(seams_.pool,
                                                                   [&] { return Result<std::vector<Row>>(rows_of(std::move(page->kvs))); }));
         std::ranges::move(some, std::back_inserter(rows));
     }
-    must_load_ = false;
     CO_TRY_VOID(forget_vanished(rows));
+    must_load_ = false;
+    cluster_id_ = cluster_id;
+    ++loads_;
+    const auto newest = std::ranges::max_element(rows, {}, &Row::revision);
+    marker_ = {};
+    if (newest != rows.end()) marker_ = {etcd_key(newest->key), static_cast<std::int64_t>(newest->revision.value)};
     seams_.visible.restart(std::move(rows), revision_of(request.revision));
     arrived_();
     co_return {};
@@ -114,6 +128,24 @@ void Reflector::reconnect(std::string why) {
     watching_.cancel();
 }
 
+Task<> Reflector::notice_silence() {
+    const History& history = seams_.visible.history;
+    for (Duration period = SilentTime;;) {
+        const std::size_t heard = heard_;
+        const Revision seen = history.revision();
+        CO_TRY_VOID(co_await seams_.loop.sleep(period));
+        if (history.revision() != seen) period = SilentTime;
+        if (heard_ != heard || !watching_.running()) continue;
+        const auto head = co_await seams_.client.range({.key = prefix_ + "/", .keys_only = true});
+        if (is_cancelled(head)) co_return head.error();
+        const auto is_missing = [&] { return !head || revision_of(head->header.revision) > history.revision(); };
+        if (head && is_missing()) CO_TRY_VOID(co_await seams_.loop.sleep(DelayTime));
+        if (heard_ != heard || !is_missing()) continue;
+        reconnect(head ? "nothing arrives, and etcd is at revision " + std::to_string(head->header.revision) : head.error().message);
+        period = std::min(2 * period, LongestSilence);
+    }
+}
+
 void Reflector::connected() {
     if (std::exchange(why_behind_, "").empty()) return;
     seams_.log.info("changes in etcd arrive again", {{"member", seams_.client.member_name()}});
@@ -130,6 +162,7 @@ Task<> Reflector::follow() {
     CO_TRY_VOID(co_await catch_up_or_load());
     held_.clear();
     held_bytes_ = 0;
+    if (closing_) co_return closing_error();  // nobody would end it
     watching_.start(watch());
     CO_TRY_VOID(co_await watching_.join());
     co_return watching_.result();
@@ -140,10 +173,25 @@ Task<> Reflector::catch_up_or_load() {
     if (must_load_) co_return co_await load();
     CO_TRY(const RangeResponse head,
            co_await seams_.client.range({.key = prefix_ + "/", .range_end = range_end_, .limit = 1, .keys_only = true}));
-    if (head.header.cluster_id == cluster_id_ && revision_of(head.header.revision) >= seams_.visible.history.revision()) co_return {};
+    if (head.header.cluster_id == cluster_id_ && revision_of(head.header.revision) >= seams_.visible.history.revision()) {
+        CO_TRY(const bool same, co_await has_what_was_seen());
+        if (same) co_return {};
+    }
     seams_.log.warn("etcd is another one or in an older state: everything is loaded again",
                     {{"revision", head.header.revision}, {"seen", to_string(seams_.visible.history.revision())}});
     co_return co_await load();
+}
+
+/// An etcd that was restored has the id of before where its members have, and may have passed our revision since: then it says
+/// something else of the last change that was seen. Example: /a was written at 9; it was restored as of 7, where /a is of 4, and
+/// is at 12 by now. At 9, /a is of 4 there.
+Task<bool> Reflector::has_what_was_seen() {
+    if (marker_.key.empty()) co_return true;
+    const auto at = static_cast<std::int64_t>(seams_.visible.history.revision().value);
+    const auto found = co_await seams_.client.range({.key = marker_.key, .revision = at, .keys_only = true});
+    if (!found && found.error().reason == Reason::Expired) co_return true;  // compacted: the watch tells whether what follows is there
+    CO_TRY_VOID(found);
+    co_return (found->kvs.empty() ? 0 : found->kvs.front().mod_revision) == marker_.mod_revision;
 }
 
 Task<> Reflector::watch() {
@@ -159,6 +207,7 @@ Task<> Reflector::watch() {
                                                                                : "etcd has ended the watch: " + response.cancel_reason);
         }
         connected();
+        ++heard_;
         if (!response.created) CO_TRY_VOID(co_await take(std::move(response)));
     }
 }
@@ -203,7 +252,9 @@ Result<void> Reflector::check_order(const std::vector<WatchEvent>& events) {
 
 Task<> Reflector::apply(std::vector<WatchEvent> events) {
     CO_TRY_VOID(check_order(events));
-    const Revision last = revision_of(events.back().kv.mod_revision);
+    const WatchEvent& newest = events.back();
+    const Revision last = revision_of(newest.kv.mod_revision);
+    Marker marker{newest.kv.key, newest.type == WatchEvent::Type::Put ? newest.kv.mod_revision : 0};
     std::vector<Row> rows;
     const auto open_all = [&] {
         for (WatchEvent& event : events) {
@@ -229,6 +280,7 @@ Task<> Reflector::apply(std::vector<WatchEvent> events) {
     }
     for (Row& row : rows) seams_.visible.apply(std::move(row), nullptr);
     seams_.visible.history.advance(last);
+    marker_ = std::move(marker);
     seams_.visible.announce();
     arrived_();
     co_return {};

@@ -34,6 +34,8 @@ public:
     Task<> load();
     /// Follows, until cancelled or closed. Requires: load() has succeeded.
     Task<> run();
+    /// Begins the watch again where it is silent while etcd goes on, or cannot be asked, until cancelled.
+    Task<> notice_silence();
     /// Ends run(): call it before the task is cancelled.
     void close();
 
@@ -41,12 +43,15 @@ public:
     void reconnect(std::string why);
     /// "" while the watch runs; else why it does not.
     const std::string& why_behind() const { return why_behind_; }
+    /// How often everything was loaded: what is known of revisions from before is not about this etcd.
+    std::size_t loads() const { return loads_; }
     /// The key in etcd.
     std::string etcd_key(std::string_view key) const { return prefix_ + seams_.form.stored_key(key); }
 
 private:
     Task<> follow();
     Task<> catch_up_or_load();
+    Task<bool> has_what_was_seen();
     Task<> watch();
     Task<> take(WatchResponse response);
     Task<> apply(std::vector<WatchEvent> events);
@@ -62,10 +67,16 @@ private:
     const std::string prefix_, range_end_;
     Callback arrived_;
     std::uint64_t cluster_id_ = 0;
+    std::size_t loads_ = 0, heard_ = 0;  ///< heard: messages of watches
     bool must_load_ = false, closing_ = false;
     std::string why_behind_, why_reconnect_;
     net::ChildTask watching_;
     std::size_t held_bytes_ = 0;
+    /// The last change that was seen: a key, and its mod revision at history's revision, 0 for a deleted one. No key: none was seen.
+    struct Marker {
+        std::string key;
+        std::int64_t mod_revision = 0;
+    } marker_;
     std::vector<WatchEvent> held_;  ///< of the last revision of a message that goes on in the next one
 };
 
