@@ -69,7 +69,9 @@ class Top(TopCase, ClusterCase):
         self.wait_top("new", r"^busy", "pod")
         self.assertRegex(self.kubectl("get", "pods.metrics.k8s.io"), r"NAME +CPU +MEMORY +WINDOW\nbusy +\d+[num]? +\d+\w* +[\d.]+m?s")
         self.assertIn('Error from server (NotFound): pods "none" not found', self.kubectl_fails("get", "pods.metrics.k8s.io", "none"))
-        self.assertEqual(self.get("nodes.metrics.k8s.io", "linux-1")["kind"], "NodeMetrics")
+        # A node that has not answered in time has none for a while.
+        node = self.eventually(lambda: self.try_get("nodes.metrics.k8s.io", "linux-1"), 60, "metrics of the node")
+        self.assertEqual(node["kind"], "NodeMetrics")
         kinds = self.kubectl("api-resources", "--api-group=metrics.k8s.io", "--no-headers", namespaced=False)
         self.assertEqual([line.split()[0] for line in kinds.splitlines()], ["nodes", "pods"])
 
