@@ -388,7 +388,9 @@ class Build(HostCase):
         for name, (release, build) in builds.items():
             self.eventually(lambda: condition(self.node(name), "Ready") == "True", 120, f"{name} is Ready")
             self.assertEqual(self.node(name)["metadata"]["labels"]["node.kubernetes.io/windows-build"], build)
-            self.apply(web_server(f"web-{release.lower()}", nodeName=name))
+            pod = web_server(f"web-{release.lower()}", nodeName=name)
+            pod["spec"]["containers"][0]["imagePullPolicy"] = "Always"  # hosts of these names had the image for another build before
+            self.apply(pod)
         for release, _ in builds.values():
             self.wait_ready(f"web-{release.lower()}", 120)
         version = lambda name: self.on_host("porthole.exe", "self-check", "C:\\report.json", node=name).partition(" HNS ")[2].partition(",")[0]
