@@ -383,14 +383,14 @@ class Build(HostCase):
     def test_hosts_of_the_builds_between_2019_and_2022_are_nodes_that_run_pods(self):
         builds = {"windows-1": ("1903", "10.0.18362"), "windows-2": ("2004", "10.0.19041"), "windows-3": ("20H2", "10.0.19042"),
                   "windows-4": ("19551", "10.0.19551")}
+        self.addCleanup(self.load_images)
         self.addCleanup(self.bring_up_as, self.cluster.nodes)
         self.bring_up_as("linux=1," + ",".join(f"windows=1:{release}" for release, _ in builds.values()))
+        self.load_images()  # hosts of these names had them for another build before
         for name, (release, build) in builds.items():
             self.eventually(lambda: condition(self.node(name), "Ready") == "True", 120, f"{name} is Ready")
             self.assertEqual(self.node(name)["metadata"]["labels"]["node.kubernetes.io/windows-build"], build)
-            pod = web_server(f"web-{release.lower()}", nodeName=name)
-            pod["spec"]["containers"][0]["imagePullPolicy"] = "Always"  # hosts of these names had the image for another build before
-            self.apply(pod)
+            self.apply(web_server(f"web-{release.lower()}", nodeName=name))
         for release, _ in builds.values():
             self.wait_ready(f"web-{release.lower()}", 120)
         version = lambda name: self.on_host("porthole.exe", "self-check", "C:\\report.json", node=name).partition(" HNS ")[2].partition(",")[0]
