@@ -15,7 +15,7 @@ import sys
 import tempfile
 import unittest
 
-from harness import PORTHOLE, ClusterCase, condition, control_groups, eventually, run
+from harness import PORTHOLE, ClusterCase, SharedCluster, condition, control_groups, eventually, run
 from manifests import pod
 from test_join import CONTAINERD
 
@@ -132,8 +132,12 @@ class Machine:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+CLUSTER = SharedCluster("linux=2")  # of its own: other tests leave tokens, and neighbours that had the addresses of these machines
+
+
 class Provision(ClusterCase):
-    alone = True  # it adds nodes, which the others do not expect
+    shared = CLUSTER
+    alone = True
 
     def setUp(self):
         if not pathlib.Path(SSHD_PROGRAM).exists():
