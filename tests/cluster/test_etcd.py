@@ -19,6 +19,8 @@ def program(name):
     found = TOOLS / name
     return str(found) if found.exists() else shutil.which(name)
 
+BUSY_ELECTION = 20  # seconds; two or three on an idle machine
+
 
 class Etcd:
     """Members m1, m2, … of one etcd, on ports of their own."""
@@ -198,7 +200,7 @@ class OneMember(EtcdStore):
         self.assertIn("etcd-readiness failed", self.server.kubectl("get", "--raw", "/readyz", check=False).stderr)
         self.assertIn("configmap/before", self.names(), "what was read before can be read")
         self.etcd.start("m1")
-        eventually(lambda: self.created("after"), 30, "writes go on")
+        eventually(lambda: self.created(f"after-{secrets.token_hex(2)}"), 30, "writes go on")
         self.assertIn("configmap/before", self.names())
         self.assertNotIn("configmap/meanwhile", self.names())
 
@@ -230,25 +232,26 @@ class ThreeMembers(EtcdStore):
         self.etcd.kill(leader)
         begin = time.monotonic()
         eventually(lambda: self.created(f"after-{secrets.token_hex(2)}"), 30, "a write")
-        self.assertLess(time.monotonic() - begin, 5)
+        self.assertLess(time.monotonic() - begin, BUSY_ELECTION)
         self.assertIn("configmap/before", self.names())
         self.etcd.start(leader)
         eventually(lambda: len(self.etcd.running) == 3 and self.etcd.healthy(), 30, "all members")
         self.etcd.kill(self.etcd.leader())
         begin = time.monotonic()
-        eventually(lambda: self.created("again"), 30, "a write")
-        self.assertLess(time.monotonic() - begin, 5)
+        eventually(lambda: self.created(f"again-{secrets.token_hex(2)}"), 30, "a write")
+        self.assertLess(time.monotonic() - begin, BUSY_ELECTION)
 
     def test_without_a_majority_nothing_is_written(self):
         self.start_etcd()
         self.start_server()
         for name in ("m1", "m2"):
             self.etcd.kill(name)
-        self.assertIn(self.post("minority")["code"], (503, 504))
-        eventually(lambda: self.post("minority")["code"] == 503, 20, "the last member knows that it has no leader")
+        # The first may wait for an answer whose outcome stays unknown longer than this client does.
+        eventually(lambda: self.post("minority")["code"] == 503, 60, "the last member knows that it has no leader")
         for name in ("m1", "m2"):
             self.etcd.start(name)
-        eventually(lambda: self.created("majority"), 60, "writes go on; an election among busy members takes a while")
+        # An attempt whose outcome is unknown may have been carried out: each has a name of its own.
+        eventually(lambda: self.created(f"majority-{secrets.token_hex(2)}"), 60, "writes go on; an election among busy members takes a while")
 
 
 if __name__ == "__main__":
