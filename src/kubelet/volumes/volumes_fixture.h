@@ -1,0 +1,99 @@
+#pragma once
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/fake/fake_api.h"
+#include "kubelet/sim/fake_node.h"
+#include "kubelet/volumes/volume_manager.h"
+#include "runtime/sim/memory_file_system.h"
+#include "runtime/sim/sim_loop.h"
+#include "schema/json/json.h"
+
+namespace porthole::kubelet {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+/// Tokens that name their audience.
+struct Tokens final : TokenSource {
+    int asked = 0;
+    Task<ServiceAccountToken> token(std::shared_ptr<const core::Pod>, std::string audience, std::int64_t) override {
+        ++asked;
+        co_return ServiceAccountToken{"token-for-" + audience, {}};
+    }
+    void forget_pod(const std::string&) override {}
+};
+
+/// What the test has put there.
+struct Objects final : ObjectSource {
+    std::map<std::string, core::ConfigMap> maps;
+    std::map<std::string, core::Secret> secrets;
+    Task<std::shared_ptr<const core::ConfigMap>> config_map(std::string, std::string name) override {
+        if (!maps.contains(name)) co_return Error(Reason::NotFound, "configmap \"" + name + "\" not found");
+        co_return std::make_shared<const core::ConfigMap>(maps[name]);
+    }
+    Task<std::shared_ptr<const core::Secret>> secret(std::string, std::string name) override {
+        if (!secrets.contains(name)) co_return Error(Reason::NotFound, "secret \"" + name + "\" not found");
+        co_return std::make_shared<const core::Secret>(secrets[name]);
+    }
+};
+
+/// Remembers what was mounted; "missing:1" is not there.
+struct Images final : ImageVolumes {
+    explicit Images(sim::FakeMounter& of) : mounter(of) {}
+    Task<> mount(std::shared_ptr<const core::Pod>, core::ImageVolumeSource source, std::string directory) override {
+        if (source.reference == "missing:1") co_return Error(Reason::Unavailable, "ErrImagePull: not found");
+        ++asked;
+        mounter.mounts[directory] = source.reference;
+        co_return {};
+    }
+    sim::FakeMounter& mounter;
+    int asked = 0;
+};
+
+/// The volume manager of a node in memory, whose API is a fake one.
+struct VolumesTest : testing::Test {
+    VolumesTest() {
+        objects.maps["settings"].data = {{"color", "red"}, {"size", "9"}};
+        objects.secrets["hidden"].data = {{"password", "pw"}};
+    }
+    /// `spec` has the volumes; the container mounts each at "/<name>".
+    Result<std::vector<cri::Mount>> mounts(const std::string& spec) {
+        core::Pod made = schema::decode_json<core::Pod>(
+                             R"({"metadata":{"name":"p","namespace":"ns","uid":"u","labels":{"app":"x"}},"spec":)" + spec + "}")
+                             .value();
+        if (made.spec.containers.empty()) {
+            core::Container& container = made.spec.containers.emplace_back();
+            container.name = "c";
+            for (const core::Volume& volume : made.spec.volumes) {
+                core::VolumeMount& mount = container.volume_mounts.emplace_back();
+                mount.name = volume.name;
+                mount.mount_path = "/" + volume.name;
+            }
+        }
+        pod = std::make_shared<core::Pod>(std::move(made));
+        TRY(const MountedVolumes volumes, porthole::sim::run(loop, manager.set_up(pod, allocatable)));
+        TRY(devices, manager.devices_for(pod->spec.containers[0], volumes));
+        return manager.mounts_for(*pod, pod->spec.containers[0], volumes, {{"POD", "p"}}, recursive_read_only);
+    }
+
+    porthole::sim::SimLoop loop;
+    SeededRandom random{1};
+    porthole::sim::MemoryFileSystem files{loop};
+    porthole::sim::SimWorkerPool pool{loop};
+    sim::FakeMounter mounter;
+    Objects objects;
+    Tokens tokens;
+    client::FakeApi api{loop};
+    client::Client client{api};
+    client::EventRecorder events{loop, client, Logger(make_null_sink(), ""), "kubelet", "n1"};
+    ResourceList allocatable{{"cpu", Quantity::from_value(4)}, {"memory", Quantity::from_value(8ll << 30)}};
+    bool recursive_read_only = false;
+    std::vector<cri::Device> devices;  ///< that mounts() found
+    Images images{mounter};
+    VolumeManager manager{
+        {loop, random, files, pool, mounter, objects, tokens, client, events, &images}, Logger(make_null_sink(), ""), "/k"};
+    std::shared_ptr<const core::Pod> pod;
+};
+
+}  // namespace porthole::kubelet
