@@ -47,7 +47,6 @@ Task<> HostLinks::ip_batch(std::string network_namespace, std::string lines, boo
 
 Task<std::string> HostLinks::show(std::string network_namespace, std::vector<std::string> what) {
     Command command{.arguments = ip_in(network_namespace)};
-    command.arguments.push_back("-brief");
     command.arguments.insert(command.arguments.end(), what.begin(), what.end());
     CO_TRY(CommandOutput result, co_await processes_.run(std::move(command)));
     if (result.exit_code != 0) co_return Error(Reason::Io, "reading the hosts' network: " + result.errors);
@@ -55,7 +54,7 @@ Task<std::string> HostLinks::show(std::string network_namespace, std::vector<std
 }
 
 Task<std::set<std::string>> HostLinks::links_in(std::string network_namespace) {
-    CO_TRY(const std::string output, co_await show(std::move(network_namespace), {"link"}));
+    CO_TRY(const std::string output, co_await show(std::move(network_namespace), {"-brief", "link"}));
     std::set<std::string> names;
     std::istringstream lines(output);
     for (std::string line; std::getline(lines, line);) names.insert(line.substr(0, line.find_first_of("@ ")));
@@ -107,9 +106,10 @@ Task<> HostLinks::ensure_addresses() {
     const std::string length = "/" + std::to_string(prefix_length(cluster_.options.node_cidr));
     for (const NodeHost& node : cluster_.nodes(data_)) {
         if (node.network_namespace.empty()) continue;
-        // An emulated host's virtual switch has taken the address from eth0, and keeps it for the host that is started again.
-        CO_TRY(const std::string there, co_await show(node.network_namespace, {"address", "show", "to", node.address}));
-        const std::string add = there.empty() ? "addr add " + node.address + length + " dev eth0\n" : "";
+        // Where eth0 is a port of an emulated host's virtual switch, the switch has taken its address, and keeps it for the host that is
+        // started again. Asked of eth0 alone: a list of all addresses may lack some while links of dead pods disappear.
+        CO_TRY(const std::string link, co_await show(node.network_namespace, {"-oneline", "link", "show", "dev", "eth0"}));
+        const std::string add = link.contains(" master ") ? "" : "addr replace " + node.address + length + " dev eth0\n";
         CO_TRY_VOID(co_await ip_batch(node.network_namespace, "link set lo up\n" + add + "link set eth0 up\nroute replace default via " +
                                                                   cluster_.server_address() + "\n"));
     }

@@ -39,6 +39,11 @@ def windows_host(cluster, name):
     }
 
 
+def snapshots(containerd):
+    """As containerd knows them: the folder of one whose deletion was cut off stays until its next garbage collection."""
+    return len(run(["ctr", "--address", containerd, "--namespace", "k8s.io", "snapshots", "list"]).stdout.splitlines())
+
+
 def linux_node(cluster, name):
     """Of a Linux node, without what it shares with the cluster's others (see shared_network())."""
     node, run_folder = cluster.data / "nodes" / name, pathlib.Path("/run/porthole") / cluster.id / name
@@ -47,7 +52,7 @@ def linux_node(cluster, name):
         "shims": sum(f"/{name}/containerd.sock" in words and "shim" in words for _, words in processes_naming([cluster.id])),
         "mounts": sum(f"{node}/" in line or f"{run_folder}/" in line for line in mounts),
         "tasks": count(run_folder / "containerd/io.containerd.runtime.v2.task", "*/*/"),
-        "snapshots": count(node / "containerd/io.containerd.snapshotter.v1.overlayfs/snapshots"),
+        "snapshots": snapshots(run_folder / "containerd.sock"),
         "addresses": count(node / "ipam", "**/10.*"), "results of CNI": count(node / "cni", "**/*-eth0"),
         "folders of pods": count(node / "kubelet/pods"), "logs of pods": count(node / "pod-logs", "*/"),
     }
