@@ -39,9 +39,9 @@ def windows_host(cluster, name):
     }
 
 
-def snapshots(containerd):
-    """As containerd knows them: the folder of one whose deletion was cut off stays until its next garbage collection."""
-    return len(run(["ctr", "--address", containerd, "--namespace", "k8s.io", "snapshots", "list"]).stdout.splitlines())
+def in_containerd(address, what):
+    """As containerd counts: the folder of a task or snapshot whose deletion was cut off stays until its next start or garbage collection."""
+    return len(run(["ctr", "--address", address, "--namespace", "k8s.io", what, "list"]).stdout.splitlines()) - 1
 
 
 def linux_node(cluster, name):
@@ -51,8 +51,7 @@ def linux_node(cluster, name):
     return {
         "shims": sum(f"/{name}/containerd.sock" in words and "shim" in words for _, words in processes_naming([cluster.id])),
         "mounts": sum(f"{node}/" in line or f"{run_folder}/" in line for line in mounts),
-        "tasks": count(run_folder / "containerd/io.containerd.runtime.v2.task", "*/*/"),
-        "snapshots": snapshots(run_folder / "containerd.sock"),
+        **{what: in_containerd(run_folder / "containerd.sock", what) for what in ("containers", "tasks", "snapshots")},
         "addresses": count(node / "ipam", "**/10.*"), "results of CNI": count(node / "cni", "**/*-eth0"),
         "folders of pods": count(node / "kubelet/pods"), "logs of pods": count(node / "pod-logs", "*/"),
     }
