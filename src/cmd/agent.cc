@@ -272,6 +272,7 @@ Result<void> Agent::make_kubelet() {
                                                                                                   .host = *host_,
                                                                                                   .image_mounts = image_mounts_.get(),
                                                                                                   .image_disks = image_disks_.get(),
+                                                                                                  .programs = world_.processes.get(),
                                                                                                   .plugins = plugins_.get()});
     return {};
 }

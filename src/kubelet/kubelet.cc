@@ -12,6 +12,7 @@
 #include "kubelet/node/kernel_defaults.h"
 #include "kubelet/plugins/plugin_registry.h"
 #include "kubelet/runtime_check.h"
+#include "kubelet/volumes/block_devices/device_volumes.h"
 #include "kubelet/volumes/csi/csi_volumes.h"
 #include "kubelet/volumes/local_volume/local_volume_reclaimer.h"
 
@@ -107,6 +108,8 @@ struct Kubelet::Impl {
           puller(deps.loop, deps.images, events, config.parallel_image_pulls),
           image_volumes(deps.image_mounts ? std::make_unique<PulledImageVolumes>(puller, objects, *deps.image_mounts) : nullptr),
           local_volumes(deps.loop, deps.files, deps.image_disks, config.root_directory),
+          devices(deps.programs ? make_device_volumes(deps.loop, deps.files, deps.mounter, *deps.programs, config.root_directory)
+                                : nullptr),
           csi_node(deps.client, deps.log.named("volumes"), config.node.name),
           plugins(deps.plugins ? std::make_unique<Plugins>(
                                      config, deps, node.windows, csi_node, informers.get<api::storage::v1::CSIDriver>(),
@@ -124,7 +127,9 @@ struct Kubelet::Impl {
                    .images = image_volumes.get(),
                    .local_volumes = &local_volumes,
                    .windows = node.windows,
-                   .csi = plugins ? &plugins->csi_volumes : nullptr},
+                   .csi = plugins ? &plugins->csi_volumes : nullptr,
+                   .programs = deps.programs,
+                   .devices = devices.get()},
                   deps.log.named("volumes"), config.root_directory),
           containers({.loop = deps.loop,
                       .random = deps.random,
@@ -317,6 +322,7 @@ struct Kubelet::Impl {
     ImagePuller puller;
     std::unique_ptr<ImageVolumes> image_volumes;
     LocalVolumes local_volumes;
+    std::unique_ptr<DeviceVolumes> devices;  ///< null without programs
     CsiNodeInfo csi_node;
     std::unique_ptr<Plugins> plugins;
     VolumeManager volumes;

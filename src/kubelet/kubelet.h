@@ -65,6 +65,7 @@ struct KubeletDependencies {
     Host& host;
     ImageMounts* image_mounts = nullptr;  ///< null: image volumes are refused
     ImageDisks* image_disks = nullptr;    ///< null: nothing enforces the size of local volumes
+    ProcessRunner* programs = nullptr;    ///< that mount network volumes; null: those are refused
     PluginConnector* plugins = nullptr;   ///< null: no plugin of the node is used, and pods with ResourceClaims are refused
     std::function<bool()> has_csi_proxy;  ///< Windows: whether a CSI proxy serves on the node; null elsewhere
 };

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "kubelet/container/environment.h"
+#include "kubelet/volumes/block_devices/device_volumes.h"
 #include "runtime/scope.h"
 #include "windows/support.h"
 
@@ -224,6 +225,7 @@ Task<> VolumeManager::tear_down(std::string uid) {
     // Drivers may refuse to take down what is still mounted elsewhere.
     CO_TRY_VOID(unmount_below(directory + "/volume-subpaths"));
     for (const auto& plugin : plugins_) CO_TRY_VOID(co_await plugin->tear_down(uid, services_));
+    if (services_.devices) CO_TRY_VOID(co_await services_.devices->tear_down(uid));
     CO_TRY_VOID(unmount_below(directory));
     co_return services_.files.remove_all(directory);
 }

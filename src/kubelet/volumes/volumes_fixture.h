@@ -51,6 +51,20 @@ struct Images final : ImageVolumes {
     int asked = 0;
 };
 
+/// `mount` on a node without network: what it mounts is written down, unless it fails as told.
+struct FakeMount final : ProcessRunner {
+    explicit FakeMount(sim::FakeMounter& of) : mounter(of) {}
+    Task<CommandOutput> run(Command command) override {
+        calls.push_back(command.arguments);
+        if (fails_after_mounting || result.exit_code == 0) mounter.mounts[command.arguments.back()] = *(command.arguments.end() - 2);
+        co_return result;
+    }
+    sim::FakeMounter& mounter;
+    std::vector<std::vector<std::string>> calls;
+    CommandOutput result;
+    bool fails_after_mounting = false;
+};
+
 /// The volume manager of a node in memory, whose API is a fake one.
 struct VolumesTest : testing::Test {
     VolumesTest() {
@@ -91,8 +105,11 @@ struct VolumesTest : testing::Test {
     bool recursive_read_only = false;
     std::vector<cri::Device> devices;  ///< that mounts() found
     Images images{mounter};
+    FakeMount programs{mounter};
     VolumeManager manager{
-        {loop, random, files, pool, mounter, objects, tokens, client, events, &images}, Logger(make_null_sink(), ""), "/k"};
+        {loop, random, files, pool, mounter, objects, tokens, client, events, &images, nullptr, false, nullptr, &programs},
+        Logger(make_null_sink(), ""),
+        "/k"};
     std::shared_ptr<const core::Pod> pod;
 };
 

@@ -48,7 +48,7 @@ TEST_F(VolumesTest, MissingSourcesSayWhichVolume) {
     EXPECT_THAT(mounts(R"({"volumes":[{"name":"v","configMap":{"name":"settings","items":[{"key":"x","path":"x"}]}}]})").error().message,
                 HasSubstr("configmap references non-existent configmap key: x"));
     EXPECT_TRUE(mounts(R"({"volumes":[{"name":"v","configMap":{"name":"none","optional":true}}]})"));
-    EXPECT_THAT(mounts(R"({"volumes":[{"name":"v","nfs":{"server":"x","path":"/"}}]})").error().message, HasSubstr("no plugin"));
+    EXPECT_THAT(mounts(R"({"volumes":[{"name":"v","glusterfs":{"endpoints":"x","path":"/"}}]})").error().message, HasSubstr("no plugin"));
 }
 
 TEST_F(VolumesTest, ProjectedVolumesJoinTheirSources) {

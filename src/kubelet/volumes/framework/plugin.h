@@ -4,6 +4,7 @@
 #include "kubelet/container/environment.h"
 #include "kubelet/volumes/framework/mounter.h"
 #include "runtime/files/file_system.h"
+#include "runtime/processes/process.h"
 #include "runtime/random.h"
 #include "runtime/worker_pool.h"
 
@@ -33,6 +34,7 @@ public:
 };
 
 class CsiVolumes;
+class DeviceVolumes;
 class LocalVolumes;
 
 /// What plugins work with. All outlive them and live on `loop`.
@@ -50,6 +52,8 @@ struct VolumeServices {
     LocalVolumes* local_volumes = nullptr;  ///< as above
     bool windows = false;                   ///< the system that the volumes are for
     CsiVolumes* csi = nullptr;              ///< null where drivers cannot register
+    ProcessRunner* programs = nullptr;      ///< that mount what the kernel alone cannot; null on Windows
+    DeviceVolumes* devices = nullptr;       ///< as above
 };
 
 /// Where a volume is on the node, and what containers may do with it.

@@ -1,7 +1,10 @@
+#include "kubelet/volumes/block_devices/device_plugins.h"
 #include "kubelet/volumes/csi/csi_volumes.h"
 #include "kubelet/volumes/host_path/host_path.h"
 #include "kubelet/volumes/local_volume/local_volumes.h"
+#include "kubelet/volumes/nfs/nfs.h"
 #include "objects/local_volume.h"
+#include "windows/support.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -49,6 +52,11 @@ public:
                    co_await set_up_csi(std::make_shared<const core::PersistentVolumeClaim>(claim),
                                        std::make_shared<const core::PersistentVolume>(volume), request, mounted.read_only, services));
             mounted.claim = claim_name;
+        } else if (is_on_device(volume)) {
+            request.step.text = "MountVolume.WaitForAttach failed for volume \"" + volume.metadata.name + "\" : ";
+            CO_TRY(mounted,
+                   co_await set_up_device(request, std::make_shared<const core::PersistentVolume>(volume), mounted.read_only, services));
+            mounted.claim = claim_name;
         } else if (mounted.is_block) {
             CO_TRY(mounted.path, map_device(request, volume, services));
         } else if (volume.spec.host_path) {
@@ -63,6 +71,11 @@ public:
             CO_TRY(mounted.path,
                    co_await set_up_local(std::make_shared<const core::PersistentVolumeClaim>(claim),
                                          std::make_shared<const core::PersistentVolume>(volume), request, mounted.read_only, services));
+        } else if (volume.spec.nfs) {
+            request.step.text = "MountVolume.SetUp failed for volume \"" + volume.metadata.name + "\" : ";
+            CO_TRY(const MountedVolume share, co_await mount_nfs(request, volume, services));
+            mounted.path = share.path;
+            mounted.read_only |= share.read_only;
         } else {
             co_return Error(Reason::BadRequest, "this node has no plugin for the kind of volume that PV " + volume.metadata.name + " is");
         }
@@ -100,8 +113,7 @@ private:
         const std::string& path = volume.spec.local->path;
         request.step.text = "MountVolume.NewMounter initialization failed for volume \"" + volume.metadata.name + "\" : ";
         CO_TRY(const FileStatus status, find_local(*volume.spec.local, services.files));
-        if (status.type == FileType::BlockDevice)
-            co_return Error(Reason::BadRequest, path + " is a block device: this node does not make a file system on it");
+        if (status.type == FileType::BlockDevice) co_return co_await mount_local_device(request, volume, read_only, services);
         if (!status.is_directory()) co_return Error(Reason::BadRequest, "only directory and block device are supported");
         request.step.text = "MountVolume.SetUp failed for volume \"" + volume.metadata.name + "\" : ";
         if (read_only || request.is_ready(services.files)) co_return path;
@@ -109,6 +121,26 @@ private:
         CO_TRY_VOID(co_await apply_fs_group(real, request.pod, services));
         CO_TRY_VOID(request.set_ready(services.files));
         co_return path;
+    }
+
+    static Task<std::string> mount_local_device(const VolumeRequest& request, const core::PersistentVolume& volume, bool read_only,
+                                                VolumeServices& services) {
+        DeviceVolume wanted{.kind = "local-volume", .details = {{"path", volume.spec.local->path}}, .read_only = read_only};
+        wanted.fs_type = volume.spec.local->fs_type.value_or("");
+        wanted.mount_options = volume.spec.mount_options;
+        if (!services.devices)
+            co_return Error(Reason::BadRequest,
+                            volume.spec.local->path + " is a block device: this node does not make a file system on it");
+        CO_TRY(const MountedVolume mounted, co_await services.devices->set_up(request, std::move(wanted), services));
+        co_return mounted.path;
+    }
+
+    static Task<MountedVolume> mount_nfs(const VolumeRequest& request, const core::PersistentVolume& volume, VolumeServices& services) {
+        core::Volume same;
+        same.nfs = volume.spec.nfs;
+        if (const std::string refusal = services.windows ? windows::volume_refusal(same) : ""; !refusal.empty())
+            co_return Error(Reason::BadRequest, refusal);
+        co_return co_await set_up_nfs(*volume.spec.nfs, volume.spec.mount_options, request.directory, services);
     }
 
     static Result<FileStatus> find_local(const core::LocalVolumeSource& source, FileSystem& files) {

@@ -1,0 +1,25 @@
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/task.h"
+
+namespace porthole::kubelet {
+
+/// What a kind of device needs to know to find one and to let it go; kept on disk.
+using DeviceDetails = std::map<std::string, std::string>;
+
+/// A way to get block devices of others onto this node. Implement it, and give it to make_device_volumes(). All calls are safe to repeat,
+/// and those for one device do not overlap.
+class DeviceKind {
+public:
+    virtual ~DeviceKind() = default;
+    virtual const char* name() const = 0;  ///< "iscsi"; a directory's name
+    /// The path of the device, such as "/dev/sda", once it is there. `secrets` is not kept. Errors: those of programs; Timeout.
+    virtual Task<std::string> attach(DeviceDetails details, std::map<std::string, std::string> secrets) = 0;
+    /// Takes the device from the node. Nothing of it is mounted any more. `others`: devices of this kind that stay.
+    virtual Task<> detach(DeviceDetails details, std::vector<DeviceDetails> others) = 0;
+};
+
+}  // namespace porthole::kubelet

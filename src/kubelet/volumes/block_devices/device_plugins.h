@@ -1,0 +1,15 @@
+#pragma once
+#include <optional>
+
+#include "kubelet/volumes/block_devices/device_volumes.h"
+
+namespace porthole::kubelet {
+
+/// Whether the volume is on a device of another machine: iSCSI or Fibre Channel.
+bool is_on_device(const core::PersistentVolume& volume);
+
+/// Sets up such a volume for its claim.
+Task<MountedVolume> set_up_device(const VolumeRequest& request, std::shared_ptr<const core::PersistentVolume> volume, bool read_only,
+                                  VolumeServices& services);
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,149 @@
+#include "kubelet/volumes/block_devices/device_volumes.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+#include "kubelet/volumes/block_devices/fibre_channel.h"
+#include "kubelet/volumes/block_devices/file_systems.h"
+#include "kubelet/volumes/block_devices/iscsi.h"
+#include "kubelet/volumes/block_devices/local_device.h"
+#include "net/tls/crypto.h"
+#include "schema/json/json.h"
+
+namespace porthole::kubelet {
+namespace {
+
+constexpr std::size_t LargestRecord = 64 << 10;
+
+std::string to_json(const DeviceDetails& details) {
+    schema::Value all = schema::Value::object({});
+    for (const auto& [name, value] : details) all[name] = value;
+    return schema::to_json(all);
+}
+
+}  // namespace
+
+DeviceVolumes::DeviceVolumes(Services services) : services_(std::move(services)) {}
+
+DeviceKind* DeviceVolumes::find_kind(const std::string& name) const {
+    const auto found = std::ranges::find_if(services_.kinds, [&](const auto& kind) { return kind->name() == name; });
+    return found == services_.kinds.end() ? nullptr : found->get();
+}
+
+std::shared_ptr<Semaphore> DeviceVolumes::lock_of(const std::string& folder) {
+    std::erase_if(locks_, [](const auto& entry) { return entry.second.expired(); });
+    std::shared_ptr<Semaphore> lock = locks_[folder].lock();
+    if (!lock) locks_[folder] = lock = std::make_shared<Semaphore>(1);
+    return lock;
+}
+
+std::string DeviceVolumes::folder_of(const DeviceVolume& volume) const {
+    return folder_of_kind(volume.kind) + "/" + net::sha256_hex(to_json(volume.details));
+}
+
+Task<MountedVolume> DeviceVolumes::set_up(const VolumeRequest& request, DeviceVolume volume, VolumeServices& services) {
+    DeviceKind* const kind = find_kind(volume.kind);
+    if (!kind) co_return Error(Reason::BadRequest, volume.kind + " volumes are not supported on this node");
+    if (volume.fs_type.empty()) volume.fs_type = "ext4";
+    if (!is_file_system_name(volume.fs_type)) co_return Error(Reason::BadRequest, "\"" + volume.fs_type + "\" is not a file system");
+    const std::string folder = folder_of(volume), uid = request.pod->metadata.uid;
+    const std::shared_ptr<Semaphore> lock = lock_of(folder);
+    CO_TRY(const auto permit, co_await lock->acquire());
+    CO_TRY_VOID(record(folder, volume, uid, volume.is_block ? "" : request.directory));
+    CO_TRY(const std::string device, co_await kind->attach(volume.details, volume.secrets));
+    if (volume.is_block) co_return MountedVolume{.path = device, .read_only = volume.read_only, .is_block = true};
+    CO_TRY_VOID(co_await mount_once(device, folder, volume));
+    CO_TRY(const auto bound, services_.mounter.mounts_below(request.directory));
+    if (bound.empty()) CO_TRY_VOID(services_.mounter.bind_beneath(folder, "mount", request.directory));
+    MountedVolume mounted{.path = request.directory, .read_only = volume.read_only};
+    if (volume.read_only || request.is_ready(services_.files)) co_return mounted;
+    CO_TRY_VOID(co_await apply_fs_group(request.directory, request.pod, services));
+    CO_TRY_VOID(request.set_ready(services_.files));
+    co_return mounted;
+}
+
+Task<> DeviceVolumes::mount_once(std::string device, std::string folder, const DeviceVolume& volume) {
+    const std::string target = folder + "/mount";
+    CO_TRY(const auto mounts, services_.mounter.mounts_below(target));
+    if (!mounts.empty()) co_return {};
+    CO_TRY_VOID(services_.files.create_directories(target, 0750));
+    co_return co_await format_and_mount({.device = std::move(device),
+                                         .target = target,
+                                         .fs_type = volume.fs_type,
+                                         .options = volume.mount_options,
+                                         .read_only = volume.read_only},
+                                        services_.programs);
+}
+
+Result<void> DeviceVolumes::record(const std::string& folder, const DeviceVolume& volume, const std::string& uid,
+                                   const std::string& target) {
+    const std::string mark = folder + "/pods/" + uid;
+    TRY_VOID(services_.files.create_directories(parent_path(mark), 0750));
+    TRY_VOID(services_.files.replace(folder + "/volume.json", to_json(volume.details), 0600));
+    std::string targets = services_.files.read(mark, LargestRecord).value_or("");
+    if (services_.files.exists(mark) && (target.empty() || targets.contains(target + "\n"))) return {};
+    if (!target.empty()) targets += target + "\n";
+    return services_.files.replace(mark, targets, 0600);
+}
+
+Result<DeviceDetails> DeviceVolumes::read_details(const std::string& folder) {
+    TRY(const std::string json, services_.files.read(folder + "/volume.json", LargestRecord));
+    TRY(const schema::Value tree, schema::parse_json(json));
+    DeviceDetails details;
+    if (!tree.is_object()) return Error(Reason::BadRequest, folder + "/volume.json is not an object");
+    for (const auto& [name, value] : tree.as_object()) details[name] = std::string(value.string_or(""));
+    return details;
+}
+
+Task<> DeviceVolumes::tear_down(std::string uid) {
+    for (const auto& kind : services_.kinds) {
+        const std::string all = folder_of_kind(kind->name());
+        for (const std::string& name : services_.files.list(all).value_or(std::vector<std::string>())) {
+            const std::string folder = all + "/" + name;
+            if (services_.files.exists(folder + "/pods/" + uid)) CO_TRY_VOID(co_await release(*kind, folder, uid));
+        }
+    }
+    co_return {};
+}
+
+Task<> DeviceVolumes::release(DeviceKind& kind, std::string folder, std::string uid) {
+    const std::shared_ptr<Semaphore> lock = lock_of(folder);
+    CO_TRY(const auto permit, co_await lock->acquire());
+    const std::string mark = folder + "/pods/" + uid;
+    CO_TRY_VOID(unmount_targets(mark, uid));
+    CO_TRY(const auto users, services_.files.list(folder + "/pods"));
+    if (users.size() > 1) co_return services_.files.remove(mark);
+    CO_TRY_VOID(services_.mounter.unmount(folder + "/mount"));
+    CO_TRY(DeviceDetails details, read_details(folder));
+    CO_TRY_VOID(co_await kind.detach(std::move(details), others_than(folder, kind.name())));
+    co_return services_.files.remove_all(folder);
+}
+
+Result<void> DeviceVolumes::unmount_targets(const std::string& mark, const std::string& uid) {
+    TRY(const std::string targets, services_.files.read(mark, LargestRecord));
+    for (const std::string& target : split_nonempty(targets, '\n')) {
+        if (target.starts_with(services_.root + "/pods/" + uid + "/")) TRY_VOID(services_.mounter.unmount(target));
+    }
+    return {};
+}
+
+std::vector<DeviceDetails> DeviceVolumes::others_than(const std::string& folder, const std::string& kind) {
+    std::vector<DeviceDetails> others;
+    const std::string all = folder_of_kind(kind);
+    for (const std::string& name : services_.files.list(all).value_or(std::vector<std::string>())) {
+        if (all + "/" + name == folder) continue;
+        if (auto details = read_details(all + "/" + name)) others.push_back(*std::move(details));
+    }
+    return others;
+}
+
+std::unique_ptr<DeviceVolumes> make_device_volumes(EventLoop& loop, FileSystem& files, Mounter& mounter, ProcessRunner& programs,
+                                                   std::string root) {
+    DeviceVolumes::Services services{.files = files, .mounter = mounter, .programs = programs, .kinds = {}, .root = std::move(root)};
+    services.kinds.push_back(make_iscsi_devices(loop, files, programs));
+    services.kinds.push_back(make_fibre_channel_devices(loop, files, programs));
+    services.kinds.push_back(make_local_devices(files));
+    return std::make_unique<DeviceVolumes>(std::move(services));
+}
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,65 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kubelet/volumes/block_devices/device_kind.h"
+#include "kubelet/volumes/framework/plugin.h"
+#include "runtime/sync.h"
+
+namespace porthole::kubelet {
+
+/// A volume on a block device, as a pod asks for it.
+struct DeviceVolume {
+    std::string kind;  ///< DeviceKind::name()
+    DeviceDetails details;
+    std::map<std::string, std::string> secrets;
+    std::string fs_type;  ///< "" for ext4
+    std::vector<std::string> mount_options;
+    bool read_only = false, is_block = false;
+};
+
+/// Block devices that pods of this node share: each is attached once, gets a file system if it has none, is mounted once, and bound to the
+/// folders of its pods. The last pod that goes takes it away.
+///
+/// <root>/plugins/kubernetes.io/<kind>/<hash of the details>/ holds volume.json (the details), a file pods/<uid> with the targets of each
+/// pod, one a line, and the mount point `mount`. All of it is written before the device is asked for, so that a kubelet that starts finds
+/// what has to be taken down. Lives on the kubelet's loop; all references outlive it.
+class DeviceVolumes {
+public:
+    struct Services {
+        FileSystem& files;
+        Mounter& mounter;
+        ProcessRunner& programs;
+        std::vector<std::unique_ptr<DeviceKind>> kinds;
+        std::string root;  ///< the kubelet's directory
+    };
+    explicit DeviceVolumes(Services services);
+
+    /// As VolumePlugin::set_up(). Error: BadRequest where there is no such kind, or for a file system that is not a name.
+    Task<MountedVolume> set_up(const VolumeRequest& request, DeviceVolume volume, VolumeServices& services);
+    /// Takes down what the pod has here. Error: of the first device that failed; it is as it was, to be tried again.
+    Task<> tear_down(std::string uid);
+
+private:
+    DeviceKind* find_kind(const std::string& name) const;
+    std::shared_ptr<Semaphore> lock_of(const std::string& folder);
+    std::string folder_of_kind(const std::string& kind) const { return services_.root + "/plugins/kubernetes.io/" + kind; }
+    std::string folder_of(const DeviceVolume& volume) const;
+    Result<void> record(const std::string& folder, const DeviceVolume& volume, const std::string& uid, const std::string& target);
+    Result<DeviceDetails> read_details(const std::string& folder);
+    Task<> mount_once(std::string device, std::string folder, const DeviceVolume& volume);
+    Task<> release(DeviceKind& kind, std::string folder, std::string uid);
+    Result<void> unmount_targets(const std::string& mark, const std::string& uid);
+    std::vector<DeviceDetails> others_than(const std::string& folder, const std::string& kind);
+
+    Services services_;
+    std::map<std::string, std::weak_ptr<Semaphore>> locks_;  ///< by folder
+};
+
+/// With all kinds that there are: iSCSI, Fibre Channel, and devices of the node itself.
+std::unique_ptr<DeviceVolumes> make_device_volumes(EventLoop& loop, FileSystem& files, Mounter& mounter, ProcessRunner& programs,
+                                                   std::string root);
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,236 @@
+#include "kubelet/volumes/block_devices/device_volumes.h"
+
+#include "base/strings.h"
+#include "kubelet/volumes/volumes_fixture.h"
+
+namespace porthole::kubelet {
+namespace {
+
+/// A node's programs: a target of iSCSI shows its units 1 and 2 when somebody logs in; disks are empty at first.
+struct FakePrograms final : ProcessRunner {
+    FakePrograms(porthole::sim::MemoryFileSystem& files, sim::FakeMounter& mounter) : files(files), mounter(mounter) {}
+    Task<CommandOutput> run(Command command) override {
+        const std::string words = join(command.arguments, " ");
+        calls.push_back(words);
+        for (const auto& [part, code] : failures)
+            if (words.contains(part)) co_return CommandOutput{.exit_code = code, .errors = "as told"};
+        if (words.ends_with("--login")) show_units();
+        if (words.starts_with("blkid")) co_return content.empty() ? CommandOutput{.exit_code = 2} : CommandOutput{.output = content};
+        if (words.starts_with("mkfs")) content = "TYPE=ext4\n";
+        if (words.starts_with("mount")) mounter.mounts[command.arguments.back()] = *(command.arguments.end() - 2);
+        co_return CommandOutput{};
+    }
+    void show_units() {
+        for (const std::string lun : {"1", "2"}) {
+            const std::string disk = "sd" + lun;
+            (void)files.create_directories("/dev/disk/by-path", 0755);
+            (void)files.create_directories("/sys/block/" + disk + "/device", 0755);
+            (void)files.write("/sys/block/" + disk + "/device/delete", "", 0200);
+            (void)files.write("/dev/" + disk, "", 0600);
+            (void)files.create_symlink("/dev/" + disk, "/dev/disk/by-path/ip-10.0.0.9:3260-iscsi-iqn.2026-11.example:t-lun-" + lun);
+        }
+    }
+    long count(const std::string& part) const {
+        return std::ranges::count_if(calls, [&](const std::string& call) { return call.contains(part); });
+    }
+    porthole::sim::MemoryFileSystem& files;
+    sim::FakeMounter& mounter;
+    std::vector<std::string> calls;
+    std::map<std::string, int> failures;  ///< exit codes by a part of the words
+    std::string content;
+};
+
+struct DeviceVolumesTest : VolumesTest {
+    DeviceVolumesTest() {
+        VolumeServices services{loop, random, files, pool, mounter, objects, tokens, client, events, &images};
+        services.devices = devices_of_node.get();
+        with_devices.emplace(services, Logger(make_null_sink(), ""), "/k");
+    }
+    /// Sets up one volume, of the pod `uid`: its path in the container's mounts, or the error.
+    std::string set_up(const std::string& volume, const std::string& uid = "u",
+                       const std::string& use = R"("volumeMounts":[{"name":"v","mountPath":"/m"}])") {
+        const auto pod = std::make_shared<core::Pod>(schema::decode_json<core::Pod>(R"({"metadata":{"name":"p","namespace":"ns","uid":")" +
+                                                                                    uid + R"("},"spec":{"volumes":[{"name":"v",)" + volume +
+                                                                                    R"(}],"containers":[{"name":"c",)" + use + "}]}}")
+                                                         .value());
+        const auto made = porthole::sim::run(loop, with_devices->set_up(pod, allocatable));
+        if (!made) return made.error().message;
+        mounted = made->at("v");
+        return mounted.path;
+    }
+    bool tear_down(const std::string& uid = "u") { return porthole::sim::run(loop, with_devices->tear_down(uid)).has_value(); }
+    static std::string unit(const std::string& lun, const std::string& more = "") {
+        return R"("iscsi":{"targetPortal":"10.0.0.9","iqn":"iqn.2026-11.example:t","lun":)" + lun + more + "}";
+    }
+    static std::string target(const std::string& uid = "u") { return "/k/pods/" + uid + "/volumes/kubernetes.io~iscsi/v"; }
+    std::size_t records(const std::string& kind = "iscsi") {
+        return files.list("/k/plugins/kubernetes.io/" + kind).value_or(std::vector<std::string>()).size();
+    }
+
+    FakePrograms node{files, mounter};
+    std::unique_ptr<DeviceVolumes> devices_of_node = make_device_volumes(loop, files, mounter, node, "/k");
+    std::optional<VolumeManager> with_devices;
+    MountedVolume mounted;
+};
+
+TEST_F(DeviceVolumesTest, AUnitGetsAFileSystemOnceAndIsKeptForTheNextPod) {
+    ASSERT_EQ(set_up(unit("1")), target());
+    EXPECT_EQ(node.count("mkfs.ext4 -F -m0 /dev/sd1"), 1);
+    ASSERT_EQ(set_up(unit("1")), target()) << "repeated";
+    EXPECT_EQ(node.count("mount -t ext4"), 1);
+    ASSERT_TRUE(tear_down());
+    EXPECT_TRUE(mounter.mounts.empty());
+    EXPECT_EQ(node.count("--logout"), 1);
+    EXPECT_EQ(files.read("/sys/block/sd1/device/delete").value(), "1");
+    EXPECT_EQ(records(), 0u);
+    ASSERT_EQ(set_up(unit("1"), "w"), target("w"));
+    EXPECT_EQ(node.count("mkfs"), 1) << "it has one";
+    EXPECT_EQ(node.count("fsck -a /dev/sd1"), 1);
+}
+
+TEST_F(DeviceVolumesTest, TheLastOfItsPodsTakesItAway) {
+    ASSERT_EQ(set_up(unit("1"), "a"), target("a"));
+    ASSERT_EQ(set_up(unit("1"), "b"), target("b"));
+    EXPECT_EQ(node.count("mount -t ext4"), 1);
+    ASSERT_TRUE(tear_down("a"));
+    EXPECT_EQ(node.count("--logout"), 0);
+    EXPECT_TRUE(mounter.mounts.contains(target("b")));
+    ASSERT_TRUE(tear_down("b"));
+    EXPECT_EQ(node.count("--logout"), 1);
+}
+
+TEST_F(DeviceVolumesTest, ASessionStaysWhileAnotherUnitOfItsTargetIsUsed) {
+    ASSERT_EQ(set_up(unit("1"), "a"), target("a"));
+    ASSERT_EQ(set_up(unit("2"), "b"), target("b"));
+    ASSERT_TRUE(tear_down("a"));
+    EXPECT_EQ(node.count("--logout"), 0);
+    EXPECT_EQ(files.read("/sys/block/sd1/device/delete").value(), "1");
+    EXPECT_EQ(files.read("/sys/block/sd2/device/delete").value(), "");
+    ASSERT_TRUE(tear_down("b"));
+    EXPECT_EQ(node.count("--logout"), 1);
+}
+
+TEST_F(DeviceVolumesTest, AnotherKubeletTakesDownWhatItFinds) {
+    ASSERT_EQ(set_up(unit("1")), target());
+    devices_of_node = make_device_volumes(loop, files, mounter, node, "/k");
+    ASSERT_TRUE(porthole::sim::run(loop, devices_of_node->tear_down("u")));
+    EXPECT_TRUE(mounter.mounts.empty());
+    EXPECT_EQ(node.count("--logout"), 1);
+}
+
+TEST_F(DeviceVolumesTest, ADeviceThatCannotBeLetGoIsKeptAndTriedAgain) {
+    ASSERT_EQ(set_up(unit("1")), target());
+    node.failures["--logout"] = 1;
+    EXPECT_FALSE(tear_down());
+    EXPECT_EQ(records(), 1u);
+    EXPECT_TRUE(files.exists("/k/pods/u"));
+    node.failures.clear();
+    EXPECT_TRUE(tear_down());
+    EXPECT_EQ(records(), 0u);
+}
+
+TEST_F(DeviceVolumesTest, WhatADeviceHoldsIsNeverOverwritten) {
+    node.content = "TYPE=xfs\n";
+    EXPECT_THAT(set_up(unit("1")), HasSubstr("failed to mount the volume as \"ext4\", it already contains xfs"));
+    node.content = "PTTYPE=gpt\n";
+    EXPECT_THAT(set_up(unit("1")), HasSubstr("has a partition table"));
+    node.content = "";
+    node.failures["blkid"] = 8;
+    EXPECT_THAT(set_up(unit("1")), HasSubstr("exit status 8"));
+    node.failures.clear();
+    EXPECT_THAT(set_up(unit("1", R"(,"readOnly":true)")), HasSubstr("cannot mount unformatted disk /dev/sd1"));
+    EXPECT_EQ(node.count("mkfs"), 0);
+}
+
+TEST_F(DeviceVolumesTest, AFileSystemThatCannotBeRepairedIsNotMounted) {
+    node.content = "TYPE=ext4\n";
+    node.failures["fsck"] = 4;
+    EXPECT_THAT(set_up(unit("1")), HasSubstr("'fsck' found errors on device /dev/sd1 but could not correct them"));
+    node.failures["fsck"] = 1;
+    EXPECT_EQ(set_up(unit("1")), target()) << "repaired";
+}
+
+TEST_F(DeviceVolumesTest, NamesLeadNowhereElse) {
+    EXPECT_THAT(set_up(R"("iscsi":{"targetPortal":"10.0.0.9","iqn":"../../x","lun":1})"),
+                HasSubstr("is not valid as iqn of an iSCSI volume"));
+    EXPECT_THAT(set_up(unit("1", R"(,"fsType":"../evil")")), HasSubstr("\"../evil\" is not a file system"));
+    EXPECT_THAT(set_up(R"("fc":{"targetWWNs":["../x"],"lun":1})"), HasSubstr("is not valid as wwns of an fc volume"));
+    EXPECT_EQ(node.calls, std::vector<std::string>());
+}
+
+TEST_F(DeviceVolumesTest, ATargetThatDoesNotAnswerIsNamed) {
+    node.failures["--discover"] = 4;
+    EXPECT_THAT(set_up(unit("1")),
+                HasSubstr("failed to get any path for iscsi disk, last err seen:\niscsiadm -m discoverydb failed: exit status 4: as told"));
+    node.failures.clear();
+    EXPECT_THAT(set_up(unit("7")), HasSubstr("lun-7 is there after 10 s")) << "it has no such unit";
+}
+
+TEST_F(DeviceVolumesTest, OnePortalIsEnough) {
+    node.failures["-p 10.0.0.8:3260 -T"] = 8;
+    EXPECT_EQ(set_up(unit("1", R"(,"portals":["10.0.0.8:3260"])")), target());
+}
+
+TEST_F(DeviceVolumesTest, SecretsOfTheSessionAreSetBeforeLogin) {
+    core::Secret secret;
+    secret.metadata.name = "chap";
+    secret.metadata.namespace_ = "ns";
+    secret.data = {{"node.session.auth.username", "me"}, {"node.session.auth.password", "word"}, {"other", "x"}};
+    api.put(secret);
+    ASSERT_EQ(set_up(unit("1", R"(,"chapAuthSession":true,"secretRef":{"name":"chap"})")), target());
+    const auto at = [&](const std::string& part) {
+        return std::ranges::find_if(node.calls, [&](const std::string& call) { return call.contains(part); }) - node.calls.begin();
+    };
+    EXPECT_LT(at("node.session.auth.password -v word"), at("--login"));
+    EXPECT_EQ(node.count(" other "), 0);
+    const std::string record = "/k/plugins/kubernetes.io/iscsi/" + files.list("/k/plugins/kubernetes.io/iscsi")->at(0) + "/volume.json";
+    EXPECT_FALSE(files.read(record)->contains("word"));
+}
+
+TEST_F(DeviceVolumesTest, ADiskOfFibreChannelIsFoundByEveryPathAndItsMultipathDeviceIsUsed) {
+    for (const std::string disk : {"sda", "sdb"}) {
+        ASSERT_TRUE(files.create_directories("/sys/block/" + disk + "/device", 0755));
+        ASSERT_TRUE(files.write("/sys/block/" + disk + "/device/delete", "", 0200));
+        ASSERT_TRUE(files.create_directories("/dev/disk/by-path", 0755));
+        ASSERT_TRUE(files.write("/dev/" + disk, "", 0600));
+        ASSERT_TRUE(files.create_directories("/sys/block/dm-3/slaves/" + disk, 0755));
+    }
+    ASSERT_TRUE(files.create_directories("/sys/class/scsi_host/host1", 0755));
+    loop.call_after(3s, [&] {
+        (void)files.create_symlink("/dev/sda", "/dev/disk/by-path/pci-0000:41:00.0-fc-0x500a0981891b8dc5-lun-0");
+        (void)files.create_symlink("/dev/sdb", "/dev/disk/by-path/pci-0000:41:00.1-fc-0x500a0981891b8dc5-lun-0");
+    });
+    ASSERT_EQ(set_up(R"("fc":{"targetWWNs":["500a0981891b8dc5"],"lun":0,"fsType":"ext4"})"), "/k/pods/u/volumes/kubernetes.io~fc/v");
+    EXPECT_EQ(files.read("/sys/class/scsi_host/host1/scan").value(), "- - -");
+    EXPECT_EQ(node.count("mkfs.ext4 -F -m0 /dev/dm-3"), 1);
+    ASSERT_TRUE(tear_down());
+    EXPECT_EQ(node.count("multipath -f /dev/dm-3"), 1);
+    EXPECT_EQ(files.read("/sys/block/sdb/device/delete").value(), "1");
+    EXPECT_EQ(records("fc"), 0u);
+}
+
+TEST_F(DeviceVolumesTest, AClaimsUnitIsGivenAsADevice) {
+    core::PersistentVolumeClaim claim;
+    claim.metadata.name = "data";
+    claim.metadata.namespace_ = "ns";
+    claim.spec.volume_name = "pv1";
+    claim.status.phase = "Bound";
+    core::PersistentVolume volume;
+    volume.metadata.name = "pv1";
+    volume.spec.volume_mode = "Block";
+    auto& source = volume.spec.iscsi.emplace();
+    source.target_portal = "10.0.0.9:3260";
+    source.iqn = "iqn.2026-11.example:t";
+    source.lun = 2;
+    volume.spec.claim_ref.emplace().uid = api.put(claim).metadata.uid;
+    api.put(volume);
+    ASSERT_EQ(set_up(R"("persistentVolumeClaim":{"claimName":"data"})", "u", R"("volumeDevices":[{"name":"v","devicePath":"/dev/x"}])"),
+              "/dev/sd2");
+    EXPECT_TRUE(mounted.is_block);
+    EXPECT_EQ(node.count("mkfs"), 0);
+    ASSERT_TRUE(tear_down());
+    EXPECT_EQ(node.count("--logout"), 1);
+}
+
+}  // namespace
+}  // namespace porthole::kubelet

@@ -1,0 +1,64 @@
+#include "kubelet/volumes/block_devices/file_systems.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/strings.h"
+
+namespace porthole::kubelet {
+namespace {
+
+constexpr int NoContent = 2;                  // blkid
+constexpr int Repaired = 1, NotRepaired = 4;  // fsck
+
+/// What is on a device: a file system's name, "" for nothing, or an error for partitions.
+Task<std::string> content_of(std::string device, ProcessRunner& programs) {
+    CO_TRY(const CommandOutput found,
+           co_await run_program({"blkid", "-p", "-s", "TYPE", "-s", "PTTYPE", "-o", "export", device}, {NoContent}, programs));
+    if (found.exit_code == NoContent) co_return std::string();
+    std::string type;
+    bool has_partitions = false;
+    for (const std::string_view line : split_views(found.output, '\n')) {
+        if (line.starts_with("TYPE=")) type = line.substr(5);
+        has_partitions |= line.starts_with("PTTYPE=");
+    }
+    if (type.empty() && has_partitions)
+        co_return Error(Reason::BadRequest, "device " + device + " has a partition table, not a file system");
+    co_return type;
+}
+
+std::vector<std::string> making(const DeviceMount& mount) {
+    std::vector<std::string> words = {"mkfs." + mount.fs_type};
+    if (mount.fs_type == "ext4" || mount.fs_type == "ext3") words.insert(words.end(), {"-F", "-m0"});
+    words.push_back(mount.device);
+    return words;
+}
+
+}  // namespace
+
+bool is_file_system_name(std::string_view name) {
+    return !name.empty() && std::ranges::all_of(name, [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.' || c == '_';
+    });
+}
+
+Task<> format_and_mount(DeviceMount mount, ProcessRunner& programs) {
+    CO_TRY(const std::string content, co_await content_of(mount.device, programs));
+    if (content.empty()) {
+        if (mount.read_only)
+            co_return Error(Reason::BadRequest,
+                            "cannot mount unformatted disk " + mount.device + " as we are manipulating it in read-only mode");
+        CO_TRY_VOID(co_await run_program(making(mount), {}, programs));
+    } else if (content != mount.fs_type) {
+        co_return Error(Reason::BadRequest, "failed to mount the volume as \"" + mount.fs_type + "\", it already contains " + content);
+    } else if (!mount.read_only) {
+        CO_TRY(const CommandOutput checked, co_await run_program({"fsck", "-a", mount.device}, {Repaired, NotRepaired}, programs));
+        if (checked.exit_code == NotRepaired)
+            co_return Error(Reason::Io, "'fsck' found errors on device " + mount.device + " but could not correct them: " + checked.output);
+    }
+    mount.options.push_back(mount.read_only ? "ro" : "rw");
+    mount.options.push_back("defaults");
+    co_return co_await run_mount({"-t", mount.fs_type, "-o", join(mount.options, ","), "--", mount.device, mount.target}, programs);
+}
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,145 @@
+#include "kubelet/volumes/block_devices/iscsi.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+#include "kubelet/volumes/block_devices/file_systems.h"
+#include "kubelet/volumes/block_devices/scsi_devices.h"
+
+namespace porthole::kubelet {
+namespace {
+
+// Exit codes of iscsiadm.
+constexpr int AlreadyLoggedIn = 15, NothingFound = 21;
+
+using Words = std::vector<std::string>;
+
+constexpr const char* DiscoveryKeys[] = {"discovery.sendtargets.auth.username", "discovery.sendtargets.auth.password",
+                                         "discovery.sendtargets.auth.username_in", "discovery.sendtargets.auth.password_in"};
+constexpr const char* SessionKeys[] = {"node.session.auth.username", "node.session.auth.password", "node.session.auth.username_in",
+                                       "node.session.auth.password_in"};
+
+class Iscsi final : public DeviceKind {
+public:
+    Iscsi(EventLoop& loop, FileSystem& files, ProcessRunner& programs) : loop_(loop), files_(files), programs_(programs) {}
+    const char* name() const override { return "iscsi"; }
+
+    /// One portal that answers is enough.
+    Task<std::string> attach(DeviceDetails details, std::map<std::string, std::string> secrets) override {
+        CO_TRY_VOID(check(details));
+        Result<void> last;
+        bool is_logged_in = false;
+        if (const std::string there = find_device(links_of(details), files_); !there.empty()) co_return there;
+        if (!details["initiator"].empty()) CO_TRY_VOID(co_await make_interface(details));
+        for (const std::string& portal : portals_of(details)) {
+            auto result = co_await log_in(portal, details, secrets);
+            if (is_cancelled(result)) co_return result.error();
+            is_logged_in |= result.has_value();
+            if (!result) last = std::move(result);
+        }
+        if (!is_logged_in)
+            co_return Error(last.error().reason, "failed to get any path for iscsi disk, last err seen:\n" + last.error().message);
+        co_return co_await wait_for_device(links_of(details), "iscsi disk", loop_, files_);
+    }
+
+    Task<> detach(DeviceDetails details, std::vector<DeviceDetails> others) override {
+        CO_TRY_VOID(check(details));
+        CO_TRY_VOID(co_await remove_devices(links_of(details), files_, programs_));
+        const bool shares_session = std::ranges::any_of(
+            others, [&](DeviceDetails& other) { return other["iqn"] == details["iqn"] && interface_of(other) == interface_of(details); });
+        if (shares_session) co_return {};
+        for (const std::string& portal : portals_of(details)) {
+            const Words node = node_words(portal, details);
+            CO_TRY_VOID(co_await admin(node, {"--logout"}, {NothingFound}));
+            CO_TRY_VOID(co_await admin(node, {"-o", "delete"}, {NothingFound}));
+        }
+        if (!details["initiator"].empty())
+            CO_TRY_VOID(co_await admin({"-m", "iface", "-I", interface_of(details)}, {"-o", "delete"}, {NothingFound}));
+        co_return {};
+    }
+
+private:
+    /// The names become parts of paths.
+    static Result<void> check(DeviceDetails& details) {
+        for (const char* part : {"portals", "iqn", "lun", "interface"})
+            if (details[part].contains('/') || details[part].empty())
+                return Error(Reason::BadRequest, std::string("\"") + details[part] + "\" is not valid as " + part + " of an iSCSI volume");
+        return {};
+    }
+
+    static Words portals_of(DeviceDetails& details) { return split_nonempty(details["portals"], ','); }
+
+    /// An initiator of one's own needs an interface of one's own.
+    static std::string interface_of(DeviceDetails& details) {
+        return details["initiator"].empty() ? details["interface"] : details["interface"] + "-" + details["iqn"] + "-" + details["lun"];
+    }
+
+    static Words links_of(DeviceDetails& details) {
+        Words links;
+        for (const std::string& portal : portals_of(details))
+            links.push_back("/dev/disk/by-path/ip-" + portal + "-iscsi-" + details["iqn"] + "-lun-" + details["lun"]);
+        return links;
+    }
+
+    static Words node_words(const std::string& portal, DeviceDetails& details) {
+        return {"-m", "node", "-p", portal, "-T", details["iqn"], "-I", interface_of(details)};
+    }
+
+    Task<> admin(Words where, Words what, std::vector<int> also = {}) {
+        where.insert(where.begin(), "iscsiadm");
+        where.insert(where.end(), what.begin(), what.end());
+        // Not with its words: they may hold a password.
+        const auto ended = co_await programs_.run({.arguments = where});
+        if (!ended) co_return ended.error();
+        if (ended->exit_code == 0 || std::ranges::find(also, ended->exit_code) != also.end()) co_return {};
+        co_return Error(Reason::Io, "iscsiadm " + where[1] + " " + where[2] + " failed: exit status " + std::to_string(ended->exit_code) +
+                                        ": " + ended->output + ended->errors);
+    }
+
+    Task<> set(Words where, std::string key, std::string value) {
+        co_return co_await admin(std::move(where), {"-o", "update", "-n", std::move(key), "-v", std::move(value)});
+    }
+
+    Task<> set_secrets(Words where, std::string method, std::vector<std::string> keys, std::map<std::string, std::string> secrets) {
+        CO_TRY_VOID(co_await set(where, method, "CHAP"));
+        for (const std::string& key : keys)
+            if (secrets.contains(key)) CO_TRY_VOID(co_await set(where, key, secrets[key]));
+        co_return {};
+    }
+
+    Task<> make_interface(DeviceDetails details) {
+        const Words interface = {"-m", "iface", "-I", interface_of(details)};
+        CO_TRY_VOID(co_await admin(interface, {"-o", "new"}, {AlreadyLoggedIn}));
+        co_return co_await set(interface, "iface.initiatorname", details["initiator"]);
+    }
+
+    Task<> log_in(std::string portal, DeviceDetails details, std::map<std::string, std::string> secrets) {
+        const Words discovery = {"-m", "discoverydb", "-t", "sendtargets", "-p", portal, "-I", interface_of(details)};
+        const Words node = node_words(portal, details);
+        CO_TRY_VOID(co_await admin(discovery, {"-o", "new"}));
+        if (details["chap_discovery"] == "true")
+            CO_TRY_VOID(co_await set_secrets(discovery, "discovery.sendtargets.auth.authmethod",
+                                             {std::begin(DiscoveryKeys), std::end(DiscoveryKeys)}, secrets));
+        CO_TRY_VOID(co_await admin(discovery, {"--discover"}));
+        if (details["chap_session"] == "true")
+            CO_TRY_VOID(
+                co_await set_secrets(node, "node.session.auth.authmethod", {std::begin(SessionKeys), std::end(SessionKeys)}, secrets));
+        CO_TRY_VOID(co_await admin(node, {"--login"}, {AlreadyLoggedIn}));
+        // Who logs in after a restart of the node is the kubelet.
+        CO_TRY_VOID(co_await set(node, "node.startup", "manual"));
+        // A session that was there does not look for new units by itself.
+        co_return co_await admin(node, {"-R"});
+    }
+
+    EventLoop& loop_;
+    FileSystem& files_;
+    ProcessRunner& programs_;
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceKind> make_iscsi_devices(EventLoop& loop, FileSystem& files, ProcessRunner& programs) {
+    return std::make_unique<Iscsi>(loop, files, programs);
+}
+
+}  // namespace porthole::kubelet

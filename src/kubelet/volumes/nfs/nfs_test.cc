@@ -1,0 +1,69 @@
+#include "kubelet/volumes/volumes_fixture.h"
+
+namespace porthole::kubelet {
+namespace {
+
+struct NfsTest : VolumesTest {
+    static constexpr const char* Share = "/k/pods/u/volumes/kubernetes.io~nfs/v";
+    static std::string pod_with(const std::string& more) {
+        return R"({"volumes":[{"name":"v","nfs":{"server":"files.example.com","path":"/exports/a")" + more + "}}]}";
+    }
+    Result<std::vector<cri::Mount>> of_claim(const std::string& options, bool read_only = false) {
+        core::PersistentVolumeClaim claim;
+        claim.metadata.name = "data";
+        claim.metadata.namespace_ = "ns";
+        claim.spec.volume_name = "pv1";
+        claim.status.phase = "Bound";
+        core::PersistentVolume volume;
+        volume.metadata.name = "pv1";
+        volume.spec.nfs.emplace().server = "files.example.com";
+        volume.spec.nfs->path = "/exports/a";
+        volume.spec.nfs->read_only = read_only;
+        if (!options.empty()) volume.spec.mount_options = {options};
+        volume.spec.claim_ref.emplace().uid = api.put(claim).metadata.uid;
+        api.put(volume);
+        return mounts(R"({"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"data"}}]})");
+    }
+};
+
+TEST_F(NfsTest, AShareIsMountedOnceAndUnmountedWithItsPod) {
+    const auto given = mounts(pod_with(""));
+    ASSERT_TRUE(given);
+    EXPECT_EQ(given->at(0).host_path, Share);
+    EXPECT_FALSE(given->at(0).readonly);
+    EXPECT_EQ(mounter.mounts.at(Share), "files.example.com:/exports/a");
+    ASSERT_TRUE(mounts(pod_with("")));
+    EXPECT_EQ(programs.calls, (std::vector<std::vector<std::string>>{{"mount", "-t", "nfs", "--", "files.example.com:/exports/a", Share}}));
+    ASSERT_TRUE(porthole::sim::run(loop, manager.tear_down("u")));
+    EXPECT_TRUE(mounter.mounts.empty());
+}
+
+TEST_F(NfsTest, AReadOnlyShareIsMountedSoAndGivenSo) {
+    const auto given = mounts(pod_with(R"(,"readOnly":true)"));
+    ASSERT_TRUE(given);
+    EXPECT_TRUE(given->at(0).readonly);
+    EXPECT_EQ(programs.calls[0], (std::vector<std::string>{"mount", "-t", "nfs", "-o", "ro", "--", "files.example.com:/exports/a", Share}));
+}
+
+TEST_F(NfsTest, AClaimsVolumeBringsItsOptions) {
+    const auto given = of_claim("nfsvers=4.1", true);
+    ASSERT_TRUE(given) << given.error().message;
+    EXPECT_TRUE(given->at(0).readonly);
+    EXPECT_EQ(programs.calls[0][4], "nfsvers=4.1,ro");
+}
+
+TEST_F(NfsTest, AFailureIsToldInTheProgramsWordsAndLeavesNothingMounted) {
+    programs.result = {.exit_code = 32, .errors = "mount.nfs: Connection refused"};
+    programs.fails_after_mounting = true;
+    EXPECT_EQ(mounts(pod_with("")).error().message,
+              std::string(
+                  "MountVolume.SetUp failed for volume \"v\" : mount failed: exit status 32\nMounting command: mount\nMounting arguments: "
+                  "-t nfs -- files.example.com:/exports/a ") +
+                  Share + "\nOutput: mount.nfs: Connection refused");
+    EXPECT_TRUE(mounter.mounts.empty());
+    programs.result = {};
+    EXPECT_TRUE(mounts(pod_with(""))) << "tried again";
+}
+
+}  // namespace
+}  // namespace porthole::kubelet
