@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the unittest files of a folder, one line a test: python_tests.py FOLDER [NAME...] [--at-once N] [--results FILE.xml].
+"""Runs the unittest files of a folder, one line a test: python_tests.py FOLDER [NAME...] [--at-once N] [--part K/N]
+[--results FILE.xml].
 
 A NAME selects the tests whose full name contains it. Class and module fixtures are not supported: a test stands alone, so that any of
 them can run at the same time as any other. A class that says `alone = True` disturbs other tests of what it says as `shared`, for example
 a cluster: its tests run one after another, after all that do not disturb. Where no other class shares it, they do not wait, unless the
-class says `takes_processors = True`, too. Results are written as JUnit XML for tools/test_summary.py.
+class says `takes_processors = True`, too. Of tests that say `slow = True`, --part K/N runs every Nth, from the Kth on. Results are written as JUnit XML for tools/test_summary.py.
 """
 
 import argparse
@@ -105,12 +106,25 @@ def flatten(suite):
             yield item
 
 
+def is_slow(test):
+    return getattr(getattr(test, test._testMethodName), "slow", False)
+
+
+def without_other_parts(tests, part):
+    """`part` is "K/N". The same tests for the same part, in whatever order they are found."""
+    number, parts = map(int, part.split("/"))
+    slow = sorted((test for test in tests if is_slow(test)), key=lambda test: test.id())
+    left_out = {test.id() for at, test in enumerate(slow) if at % parts != number}
+    return [test for test in tests if test.id() not in left_out]
+
+
 def main():
     arguments = argparse.ArgumentParser(description="runs the unittest files of a folder")
     arguments.add_argument("folder", type=pathlib.Path)
     arguments.add_argument("names", nargs="*")
     arguments.add_argument("--results", type=pathlib.Path)
     arguments.add_argument("--at-once", type=int, default=1)
+    arguments.add_argument("--part", default="0/1")
     options = arguments.parse_args()
 
     sys.path.insert(0, str(options.folder.resolve()))
@@ -118,9 +132,12 @@ def main():
     chosen = [test for test in found if not options.names or any(name in test.id() for name in options.names)]
     if not chosen:
         sys.exit(f"python_tests: no test of {options.folder} is named like {' '.join(options.names) or '*'}")
+    of_part = without_other_parts(chosen, options.part)
+    if len(of_part) < len(chosen):
+        print(f"  {len(chosen) - len(of_part)} slow tests are left out: this is part {options.part} of them", flush=True)
     run = Run()
     try:
-        run.run_all(chosen, options.at_once)
+        run.run_all(of_part, options.at_once)
     finally:
         if options.results:
             options.results.parent.mkdir(parents=True, exist_ok=True)

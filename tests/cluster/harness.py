@@ -48,6 +48,12 @@ def run(command, seconds=60, check=True, stdin=None, **options):
     return done
 
 
+def slow(test):
+    """Of a test that takes half a minute or more: continuous integration runs a third of these, which the commit's hash chooses."""
+    test.slow = True
+    return test
+
+
 def fetched_through_forward(command, environment, fetch):
     """What `fetch` gets of the URL of a port-forward, which ends afterwards. The command leaves the local port to be chosen."""
     forward = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import unittest
 
-from harness import CLIENTS, Network, eventually, run
+from harness import CLIENTS, Network, eventually, run, slow
 from test_access import ControlPlane
 
 PORT = 9445
@@ -143,6 +143,7 @@ class Aggregation(unittest.TestCase):
                    cwd=pathlib.Path(__file__).parent)
         self.assertEqual(done.stdout.strip(), "ping")
 
+    @slow
     def test_availability_follows_the_server(self):
         self.create(API_SERVICE)
         eventually(lambda: self.availability() == "False (ServiceNotFound)", 10)
@@ -185,6 +186,7 @@ class Aggregation(unittest.TestCase):
         eventually(lambda: "flunders" not in self.kubectl("api-resources").stdout, 10)
         self.assertRegex(self.kubectl("get", "apiservices").stdout, r"(?m)^v1\.apps +Local +True ")
 
+    @slow
     def test_a_namespace_and_owners_take_their_objects_with_them(self):
         self.aggregate()
         self.kubectl("create", "namespace", "mine")

@@ -6,7 +6,7 @@ import pathlib
 import secrets
 import sys
 
-from harness import PORTHOLE, ClusterCase, condition, list_names, run
+from harness import PORTHOLE, ClusterCase, condition, list_names, run, slow
 from manifests import container, pod
 from test_windows_node import WindowsCase, windows_pod
 
@@ -161,6 +161,7 @@ class OnEmulatedHosts(WindowsCase):
         self.assertFalse((own / "token").is_symlink())
         self.eventually(lambda: condition(self.get("node", self.node, namespaced=False), "Ready") == "True", 120, "the node is ready again")
 
+    @slow
     def test_a_host_path_that_leaves_the_drive_is_not_mounted(self):
         (self.drive() / "attack").symlink_to("/etc")
         self.addCleanup((self.drive() / "attack").unlink)

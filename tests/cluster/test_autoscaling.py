@@ -4,7 +4,7 @@ import json
 import re
 import unittest
 
-from harness import ClusterCase, condition
+from harness import ClusterCase, condition, slow
 from manifests import container, deployment, pod
 from test_windows_node import WINDOWS, WindowsCase, web_server, windows_pod
 
@@ -50,6 +50,7 @@ class TopCase:
 
 class Top(TopCase, ClusterCase):
     # CLI-11
+    @slow
     def test_both_clients_show_nodes_and_pods(self):
         self.apply(pod("busy", container(script=BUSY, resources=FEW), container("quiet"), labels={"load": "high"}), pod("still"))
         self.wait_ready("busy", SECONDS)
@@ -78,6 +79,7 @@ class Top(TopCase, ClusterCase):
 
 class Autoscalers(TopCase, ClusterCase):
     # WKL-08
+    @slow
     def test_a_deployment_follows_its_load(self):
         self.apply(deployment("web", 1, container(script=BUSY, resources=FEW)), autoscaler("web"))
         self.wait_replicas("web", 3)
@@ -120,6 +122,7 @@ class WindowsAutoscalers(TopCase, WindowsCase):
                 self.wait_top(client, r"^web +\d+m +[1-9]\d*Mi", "pod")
 
     # WKL-08, LIM-55
+    @slow
     def test_a_windows_deployment_follows_its_load(self):
         busy = windows_pod("busy", BUSY_WINDOWS, container_fields={"resources": FEW})["spec"]
         made = deployment("busy", 1)

@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from harness import ClusterCase, SharedCluster, condition
+from harness import ClusterCase, SharedCluster, condition, slow
 from manifests import secret, service, web_deployment
 
 ON_LINUX = {"os": {"name": "linux"}, "nodeSelector": {"kubernetes.io/os": "linux"}}
@@ -18,6 +18,7 @@ class Backups(ClusterCase):
         nodes = json.loads(self.kubectl("get", "nodes", "-o", "json", namespaced=False))["items"]
         return [node["metadata"]["name"] for node in nodes if condition(node, "Ready") == "True"]
 
+    @slow
     def test_a_restored_cluster_brings_its_workloads_back(self):
         self.apply(web_deployment("web", 2, pod_fields=ON_LINUX), service("web", {"app": "web"}), secret("hidden", password="open sesame"))
         self.wait_rolled_out("web")

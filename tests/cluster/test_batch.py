@@ -2,7 +2,7 @@
 
 import unittest
 
-from harness import ClusterCase, needs_newest_kubectl
+from harness import ClusterCase, needs_newest_kubectl, slow
 from manifests import container, pod_spec
 
 
@@ -66,6 +66,7 @@ class Jobs(ClusterCase):  # WKL-05
 
 
 class CronJobs(ClusterCase):  # WKL-06
+    @slow
     def test_makes_a_job_every_minute(self):
         self.apply(cron_job("tick", "* * * * *", "echo tick", successfulJobsHistoryLimit=1))
         self.eventually(lambda: self.get("cronjob", "tick").get("status", {}).get("lastSuccessfulTime"), 100, "a job has run", )

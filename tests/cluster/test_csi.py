@@ -4,7 +4,7 @@ import json
 import pathlib
 import subprocess
 
-from harness import PORTHOLE, run
+from harness import PORTHOLE, run, slow
 from manifests import SLEEP, container, pod
 from test_volumes import NODE, NodeVolumeCase, mount_points
 
@@ -147,6 +147,7 @@ class CsiVolumes(CsiCase):
         self.assertEqual(list(devices.glob(f"**/{self.namespace}-data")), [])
         self.assertNotIn(str(self.storage), run(["losetup", "-a"]).stdout)
 
+    @slow
     def test_a_volume_grows_and_tells_how_full_it_is(self):
         self.driver_object()
         self.start_driver()

@@ -9,7 +9,7 @@ import shutil
 import sys
 import unittest
 
-from harness import ClusterCase, SharedCluster, needs_newest_kubectl, run
+from harness import ClusterCase, SharedCluster, needs_newest_kubectl, run, slow
 from manifests import pod
 
 HARDENED = SharedCluster("linux=1,windows=1", "--hardened")
@@ -91,6 +91,7 @@ class AuthorityRotation(ClusterCase):
         return authority.count("BEGIN CERTIFICATE")
 
     @needs_newest_kubectl
+    @slow
     def test_the_authority_is_replaced_while_everything_runs(self):
         before = self.ready_nodes()
         old = self.cluster.folder / "old.kubeconfig"

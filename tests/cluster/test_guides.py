@@ -4,7 +4,7 @@ import json
 import re
 import shlex
 
-from harness import MIXED, ROOT, ClusterCase
+from harness import MIXED, ROOT, ClusterCase, slow
 
 GUIDE = ROOT / "docs/guide"
 # Tests of their own bring up servers, join nodes and try every way (test_join, test_windows_join, test_net_verify); curl is the reader's.
@@ -62,6 +62,7 @@ class Guides(ClusterCase):
         self.assertGreaterEqual(ran, 6)
 
     # API-13, API-21, CLI-11
+    @slow
     def test_the_commands_of_the_guide_to_extending_do_what_it_shows(self):
         commands = blocks("extend.md")
         for command, _ in commands[-3:]:

@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from harness import ROOT, ClusterCase
+from harness import ROOT, ClusterCase, slow
 from manifests import SLEEP, container, pod, service
 from test_stateful import stateful_set
 from test_windows_node import WindowsCase
@@ -95,6 +95,7 @@ class LocalVolumes(LocalVolumeCase):
         self.exec("user", "dd", "if=/dev/zero", "of=/data/more", "bs=1M", "count=40")
         self.assertEqual(int(self.exec("user", "stat", "-c", "%s", "/data/file")), written)
 
+    @slow
     def test_statistics_tell_how_full_a_volume_is(self):
         self.apply(claim("data"), user("user", "data"))
         self.wait_ready("user")
@@ -123,6 +124,7 @@ class LocalVolumesOfWindowsNodes(LocalVolumeCase, WindowsCase):
     def starts(self, name):
         return self.exec(name, "cmd", "/c", r"type C:\site\data\starts").split()
 
+    @slow
     def test_each_pod_of_a_stateful_set_gets_a_volume_and_finds_its_data_again(self):  # LIM-54 STO-01 STO-19 WKL-03
         self.kubectl("apply", "-f", ROOT / "samples/claim.yaml")
         for name in ("win-web-store-0", "win-web-store-1"):

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import unittest
 
-from harness import PORTHOLE, ClusterCase, SharedCluster, condition, control_groups, eventually, run
+from harness import PORTHOLE, ClusterCase, SharedCluster, condition, control_groups, eventually, run, slow
 from manifests import pod
 from test_join import CONTAINERD
 
@@ -232,6 +232,7 @@ class Provision(ClusterCase):
             self.assertEqual(machine.leftovers(), [])
             self.assertIsNone(self.node(machine.name))
 
+    @slow
     def test_agents_are_upgraded_one_by_one_and_rolled_back_where_they_do_not_come_back(self):
         first, second = self.machines
         self.provision(first, second)

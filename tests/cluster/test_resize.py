@@ -5,7 +5,7 @@ import json
 import re
 import unittest
 
-from harness import ClusterCase, SharedCluster, condition, list_names
+from harness import ClusterCase, SharedCluster, condition, list_names, slow
 from manifests import container, pod, web_pod
 
 RESIZED = SharedCluster("linux=1,windows=1")
@@ -26,6 +26,7 @@ class Resize(ClusterCase):
         return {node["metadata"]["name"]: condition(node, "Ready") for node in items}
 
     # PRV-03, PRV-04, LIM-61
+    @slow
     def test_nodes_of_either_system_are_added_and_removed_without_leftovers(self):
         addresses = lambda: {node["metadata"]["name"]: node["status"]["addresses"][0]["address"]
                              for node in json.loads(self.kubectl("get", "nodes", "-o", "json", namespaced=False))["items"]}
@@ -99,6 +100,7 @@ class Resize(ClusterCase):
         self.assertIn("a cluster with other options is running; end it first with `porthole down", refused.stderr)
 
     # PRV-01, PRV-04
+    @slow
     def test_a_description_is_applied_and_up_without_one_keeps_what_there_is(self):
         file = self.cluster.folder / "cluster.yaml"
         def apply(text, check=True):

@@ -7,7 +7,7 @@ import time
 import unittest
 
 import inventory
-from harness import SharedCluster, condition
+from harness import SharedCluster, condition, slow
 from manifests import SLEEP, config_map, container, deployment, pod_spec, secret, service, web_deployment
 from test_stateful import stateful_set
 from test_windows_node import WindowsCase, web_server
@@ -89,6 +89,7 @@ class Soak(WindowsCase):  # PRV-10
     def descriptors(self):
         return {name: inventory.count(pathlib.Path(f"/proc/{pid}/fd")) for name, pid in self.cluster.processes().items()}
 
+    @slow
     def test_what_workloads_took_is_given_back_though_parts_are_killed(self):
         self.play_round("windows-1/winhost")  # what is made once, such as snapshots of images, is there afterwards
         before, descriptors, started = inventory.settled(lambda: inventory.everything(self.cluster)), self.descriptors(), time.monotonic()

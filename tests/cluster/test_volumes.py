@@ -3,7 +3,7 @@
 import pathlib
 import unittest
 
-from harness import IMAGE, ClusterCase, run
+from harness import IMAGE, ClusterCase, run, slow
 from manifests import SLEEP, config_map, container, pod, secret, service
 from test_stateful import stateful_set
 
@@ -48,6 +48,7 @@ class NodeVolumeCase(ClusterCase):
 class NodeVolumesOfAnAgentThatDies(NodeVolumeCase):
     alone = True  # nothing else on the node answers meanwhile
 
+    @slow
     def test_an_agent_that_dies_finds_its_mounts_and_unmounts_those_that_nobody_wants(self):  # SEC-03
         self.with_secrets("kept")
         self.with_secrets("gone")

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 
-from harness import PORTHOLE, ROOT, condition, run
+from harness import PORTHOLE, ROOT, condition, run, slow
 from manifests import PAGE, web_pod
 from test_windows_node import WindowsCase, web_server, windows_pod
 
@@ -305,6 +305,7 @@ class Runtime(HostCase):
         self.assertTrue(self.wait_ready("web")["status"]["containerStatuses"][0]["containerID"].startswith("porthole-wine://"))
 
     # RUN-04
+    @slow
     def test_a_runtime_that_does_not_answer_is_named_in_the_nodes_condition(self):
         runtime = self.cluster.processes()[f"{NODE}/winhost"]
         os.kill(runtime, signal.SIGSTOP)
@@ -361,6 +362,7 @@ class Build(HostCase):
         self.eventually(lambda: condition(self.node(), "UnsupportedOSBuild") == "False", 60, "the condition holds no longer")
 
     # IMG-08
+    @slow
     def test_an_upgrade_of_the_host_is_seen_and_pods_of_the_former_build_are_named(self):
         self.addCleanup(self.load_images)
         self.addCleanup(self.bring_up_as, self.cluster.nodes)

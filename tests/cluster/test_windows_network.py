@@ -17,7 +17,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import CLIENTS, PORTHOLE, ROOT, TOOLS, SharedCluster, run
+from harness import CLIENTS, PORTHOLE, ROOT, TOOLS, SharedCluster, run, slow
 from manifests import PAGE, container, pod, service
 from test_windows_node import WindowsCase, web_server, windows_pod
 
@@ -114,6 +114,7 @@ class Addresses(NetworkCase):
         self.assertIn(ipaddress.ip_address(self.get("service", "web")["spec"]["clusterIP"]), SERVICES)
 
     # NET-05
+    @slow
     def test_all_pods_of_the_worked_example_reach_each_other(self):
         self.one_server_a_node({"app": "web"})
         clients = self.clients()

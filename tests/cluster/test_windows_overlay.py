@@ -5,7 +5,7 @@ import re
 import unittest
 
 import test_join
-from harness import IMAGE, OVERLAY, PORTHOLE, condition, run
+from harness import IMAGE, OVERLAY, PORTHOLE, condition, run, slow
 from manifests import PAGE, container, pod, service
 from test_windows_node import WindowsCase, web_server
 
@@ -37,6 +37,7 @@ class Overlay(WindowsCase):
         return lambda url: self.exec(name, "C:\\web\\fetch.exe", url)
 
     # NET-24, SVC-08 (overlay)
+    @slow
     def test_pods_and_services_answer_across_nodes_of_both_systems(self):
         web = {"app": "web"}
         self.apply(linux_server("web-linux-1", web, nodeName="linux-1"), service("web", web, target=80),
@@ -107,6 +108,7 @@ class Overlay(WindowsCase):
         self.assertTrue(address.startswith(self.get("node", node, namespaced=False)["spec"]["podCIDR"].rsplit(".", 1)[0]))
 
     # NET-07
+    @slow
     def test_a_linux_machine_that_joins_takes_the_overlay_without_being_told(self):
         machine = test_join.Machine(self.cluster)
         self.addCleanup(machine.stop)

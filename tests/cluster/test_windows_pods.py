@@ -14,7 +14,7 @@ import termios
 import time
 import unittest
 
-from harness import PORTHOLE, PULLED_IMAGE, REGISTRY, TOOLS, run
+from harness import PORTHOLE, PULLED_IMAGE, REGISTRY, TOOLS, run, slow
 from manifests import config_map, container, deployment, pod, secret, service, web_pod
 from test_streams import Screen
 from test_windows_node import IMAGE, WindowsCase, web_server, windows_pod
@@ -749,6 +749,7 @@ def resize(terminal, rows, columns):
 
 class Configuration(WindowsCase):
     # POD-09
+    @slow
     def test_mounted_configuration_and_secrets_follow_the_api(self):
         self.create(config_map("site", colour="blue"), secret("key", word="sesame"))
         mounted = web_server("web", volumes=[{"name": "site", "configMap": {"name": "site"}}, {"name": "key", "secret": {"secretName": "key"}}])

@@ -4,7 +4,7 @@ import json
 import shutil
 import unittest
 
-from harness import PORTHOLE, ROOT, condition, control_groups, run
+from harness import PORTHOLE, ROOT, condition, control_groups, run, slow
 from manifests import container, deployment, pod, service
 from test_windows_node import IMAGE, WINDOWS, WindowsCase, web_server, windows_pod
 
@@ -31,6 +31,7 @@ class Controllers(WindowsCase):
         return self.eventually(ready, seconds, f"{count} pods of {selector} are ready")
 
     # WKL-01, WKL-02
+    @slow
     def test_deployment_rolls_and_goes_back(self):
         labels = {"matchLabels": {"app": "web"}}
         self.create(workload("Deployment", "web", replicas=2, selector=labels, template=template("web")))
@@ -129,6 +130,7 @@ class Controllers(WindowsCase):
         self.assertTrue(found["spec"]["nodeName"].startswith("windows-"))
 
     # WKL-12
+    @slow
     def test_pods_of_a_failed_node_come_back_on_windows(self):
         soon = [{"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 1}
                 for key in ("not-ready", "unreachable")]
@@ -285,6 +287,7 @@ class Names(WindowsCase):
 
 class Node(WindowsCase):
     # KBL-22
+    @slow
     def test_statistics_of_node_and_pods(self):
         self.apply(web_server("web", nodeName="windows-1"))
         self.wait_ready("web")

@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from harness import IMAGE, IMAGE_2, PULLED_IMAGE, ClusterCase, condition
+from harness import IMAGE, IMAGE_2, PULLED_IMAGE, ClusterCase, condition, slow
 from manifests import SLEEP, config_map, container, deployment, pod, secret, web_deployment
 
 
@@ -179,6 +179,7 @@ class Volumes(ClusterCase):
                        volumes=[{"name": "it", **volume}]))
         self.wait_ready("holder")
 
+    @slow
     def test_config_map_changes_reach_the_running_pod(self):
         self.apply(config_map("settings", colour="green"))
         self.run_with({"configMap": {"name": "settings"}})

@@ -67,5 +67,23 @@ class Groups(unittest.TestCase):
         self.assertEqual([alone for _, alone in order.ended], [False, False, True, True])
 
 
+class Parts(unittest.TestCase):
+    def test_every_slow_test_is_in_one_part_and_the_others_are_in_all(self):
+        class Some(unittest.TestCase):
+            def test_quick(self):
+                pass
+
+            def test_long(self):
+                pass
+
+            def test_longer(self):
+                pass
+            test_long.slow = test_longer.slow = True
+        tests = [Some(name) for name in ("test_quick", "test_long", "test_longer")]
+        names = lambda part: [test._testMethodName for test in python_tests.without_other_parts(tests, part)]
+        self.assertEqual([names("0/2"), names("1/2"), names("0/1")],
+                         [["test_quick", "test_long"], ["test_quick", "test_longer"], ["test_quick", "test_long", "test_longer"]])
+
+
 if __name__ == "__main__":
     unittest.main()
