@@ -15,12 +15,13 @@ std::string name_of(const std::vector<std::string>& words) {
     const auto has = [&](const char* text) { return script.find(text) != script.npos; };
     if (has("echo system=")) return "ask";
     if (has("arrived changed")) return "unpack";
-    if (has("systemctl stop")) return "roll back";
+    if (has("systemctl restart")) return "roll back";
     if (has(" reset ")) return "remove";
     if (!script.empty()) return words.back() == "keep" ? "place keep" : "place";
     if (words[0] == "mktemp") return "folder";
     if (words[0] == "systemctl") return words[1];
-    return words[0] == "rm" ? "forget" : words[1];
+    if (words[0] == "rm") return words[1] == "-rf" ? "clean up" : "forget";
+    return words[1];
 }
 
 }  // namespace
@@ -63,12 +64,18 @@ Task<CommandOutput> FakeMachines::run(SshTarget target, std::string command, std
     Seen seen{target.address, shell_words(command), std::move(input)};
     seen.is_by_sudo = seen.words[0] == "sudo";
     if (seen.is_by_sudo) seen.words.erase(seen.words.begin(), seen.words.begin() + 3);
+    if (seen.words[0] == "timeout") {
+        seen.seconds = std::stoi(seen.words[2]);
+        seen.words.erase(seen.words.begin(), seen.words.begin() + 3);
+    }
     seen_.push_back(seen);
     co_return act(state, seen);
 }
 
 Task<> FakeMachines::copy(SshTarget target, std::string local, std::string remote) {
-    ++states_[target.address].copies;
+    State& state = states_[target.address];
+    ++state.copies;
+    if (state.is_full) co_return Error(Reason::Io, "scp: write remote: No space left on device");
     co_return {};
 }
 

@@ -23,19 +23,21 @@ public:
         bool is_running = false;
         std::string broken_program;  ///< with this one no agent becomes Ready
         bool refuses_to_join = false;
+        bool is_full = false;  ///< its disk takes no copy
         int copies = 0;
     };
     struct Seen {
         std::string address;
-        std::vector<std::string> words;  ///< as the machine's shell gets them, without sudo
+        std::vector<std::string> words;  ///< as the machine's shell gets them, without sudo and timeout
         std::string input;
         bool is_by_sudo = false;
+        int seconds = 0;  ///< after which the machine itself ends the command; 0 for never
     };
 
     State& at(const std::string& address) { return states_[address]; }
     const std::vector<Seen>& seen() const { return seen_; }
     /// What a person would call the commands: "ask", "unpack", "place", "place keep", "join", "stop", "start", "roll back", "forget",
-    /// "remove".
+    /// "remove", "clean up".
     std::vector<std::string> names(const std::string& address) const;
     void forget_seen() { seen_.clear(); }
     int most_at_a_time() const { return most_; }

@@ -10,6 +10,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration Short = 1min, Long = 5min;
+constexpr Duration KillMargin = 20s;  ///< for the connection, and for timeout(1) to kill
+constexpr int EndedByTimeout = 124;   ///< exit code of timeout(1)
 
 // The scripts are constants: what varies is $1, $2 and so on. Each is run by root's sh, and ends at the first command that fails.
 #define PROGRAM "/usr/local/bin/porthole"
@@ -38,19 +40,22 @@ constexpr const char* Unpack =
     ".new | cut -c1-64)\" = \"$2\" ] || { echo 'the program arrived changed' >&2; exit 1; }\n"
     "sync " PROGRAM ".new\n" PROGRAM ".new version";
 
-/// $1: "keep", or "". The copy comes first, so that there is a program at every moment.
+/// $1: "keep", or "". The old program gets its second name at once and whole, also on a disk that is full: a copy that breaks off would be
+/// what roll_back() puts back.
 constexpr const char* Place =
     "set -e\n"
-    "if [ \"$1\" = keep ]; then cp -p " PROGRAM " " PROGRAM
+    "if [ \"$1\" = keep ]; then rm -f " PROGRAM ".previous; ln " PROGRAM " " PROGRAM
     ".previous; fi\n"
     "mv -f " PROGRAM ".new " PROGRAM;
 
+/// An agent that does not stop must not keep the old program from its place, nor a new one that has ended too often the old one from its
+/// start.
 constexpr const char* RollBack =
     "set -e\n"
-    "systemctl stop porthole-agent\n"
     "if [ -e " PROGRAM ".previous ]; then mv -f " PROGRAM ".previous " PROGRAM
     "; fi\n"
-    "systemctl start porthole-agent";
+    "systemctl reset-failed porthole-agent || true\n"
+    "systemctl restart porthole-agent";
 
 /// $@: flags of `reset`.
 constexpr const char* Remove =
@@ -90,9 +95,10 @@ public:
         CO_TRY_VOID(check_output(made, "making a directory for the program"));
         std::string folder = made.output.substr(0, made.output.find('\n'));
         if (!is_upload_folder(folder)) co_return Error(Reason::Io, "mktemp did not yield a directory for the program");
-        CO_TRY_VOID(co_await transport_.copy(target(), payload.file, folder + "/porthole"));
-        CO_TRY_VOID(co_await script("the program does not run there", Unpack, {folder, payload.sha256}, Long));
-        co_return {};
+        auto done = co_await transport_.copy(target(), payload.file, folder + "/porthole");
+        if (done) done = co_await quiet("the program does not run there", Unpack, {folder, payload.sha256}, Long);
+        if (!done) (void)co_await transport_.run(target(), quote_for_shell({"rm", "-rf", folder}), "", Short);
+        co_return done;
     }
 
     Task<> place(bool keep) override { return quiet("putting the program into its place", Place, {keep ? "keep" : ""}, Short); }
@@ -143,10 +149,14 @@ private:
         return {};
     }
 
-    /// What the command printed. A user other than root becomes root, without being asked for a password.
+    /// What the command printed. A user other than root becomes root, without being asked for a password. The machine ends the command
+    /// itself: one that went on after its connection could come between the commands that follow.
     Task<std::string> as_root(std::string what, std::vector<std::string> words, std::string input, Duration limit) {
+        const std::string seconds = std::to_string(std::chrono::duration_cast<std::chrono::seconds>(limit).count());
+        words.insert(words.begin(), {"timeout", "--kill-after=5", seconds});
         if (description_.ssh.user != "root") words.insert(words.begin(), {"sudo", "-n", "--"});
-        CO_TRY(CommandOutput done, co_await transport_.run(target(), quote_for_shell(words), std::move(input), limit));
+        CO_TRY(CommandOutput done, co_await transport_.run(target(), quote_for_shell(words), std::move(input), limit + KillMargin));
+        if (done.exit_code == EndedByTimeout) co_return Error(Reason::Timeout, what + ": it did not end within " + seconds + " s");
         CO_TRY_VOID(check_output(done, what));
         co_return std::move(done.output);
     }

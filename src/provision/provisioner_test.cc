@@ -162,6 +162,20 @@ TEST_F(Provision, AUserOtherThanRootBecomesRootWithoutBeingAsked) {
     for (const auto& seen : machines_.seen()) EXPECT_EQ(seen.is_by_sudo, seen.words[0] != "mktemp") << seen.words[0];
 }
 
+TEST_F(Provision, WhatIsRunAsRootEndsAtTheMachineEvenIfItsConnectionDoesNot) {
+    ASSERT_EQ(apply(both), "");
+    ASSERT_EQ(apply({}), "");
+    for (const auto& seen : machines_.seen())
+        if (seen.words[0] != "mktemp") EXPECT_GT(seen.seconds, 0) << join(seen.words, " ");
+}
+
+TEST_F(Provision, ACopyThatFailsLeavesNoDirectoryBehind) {
+    machines_.at("192.0.2.1").is_full = true;
+    EXPECT_THAT(apply({both[0]}), HasSubstr("failed: web-1"));
+    EXPECT_THAT(machines_.names("192.0.2.1"), ElementsAre("ask", "folder", "clean up"));
+    EXPECT_EQ(machines_.seen().back().words.back(), "/tmp/porthole.abcdefghij");
+}
+
 TEST_F(Provision, NoMoreMachinesAreWorkedOnThanAllowed) {
     std::vector<MachineDescription> many;
     for (int i = 1; i <= 9; ++i) many.push_back(host("n" + std::to_string(i), "192.0.2." + std::to_string(i)));

@@ -30,16 +30,23 @@ std::string to_utf16(std::string_view text) {
     return bytes;
 }
 
-std::string printable(std::string_view text) {
-    std::string line;
-    for (const char c : text) line += static_cast<unsigned char>(c) < ' ' || c == 0x7f ? ' ' : c;
-    return line;
-}
-
 }  // namespace
 
 std::string quote_for_shell(const std::vector<std::string>& words) {
     return join(words, " ", [](const std::string& word) { return quoted(word, R"('\'')"); });
+}
+
+std::string printable(std::string_view text) {
+    if (text.size() > MostPrinted) text.remove_prefix(text.size() - MostPrinted);
+    const auto byte = [&](std::size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U; };
+    std::string line;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        // U+0080 to U+009F are control characters, and U+009B begins an escape sequence as ESC [ does.
+        const bool is_c1 = byte(i) == 0xc2 && byte(i + 1) >= 0x80 && byte(i + 1) < 0xa0;
+        line += byte(i) < ' ' || byte(i) == 0x7f || is_c1 ? ' ' : text[i];
+        i += is_c1 ? 1 : 0;
+    }
+    return line;
 }
 
 std::string quote_for_powershell(std::string_view text) { return quoted(text, "''"); }
@@ -61,8 +68,7 @@ std::map<std::string, std::string> parse_answers(std::string_view output) {
 
 Result<void> check_output(const CommandOutput& done, const std::string& what) {
     if (done.exit_code == 0) return {};
-    std::string_view said = trim(done.errors).empty() ? trim(done.output) : trim(done.errors);
-    if (said.size() > MostPrinted) said.remove_prefix(said.size() - MostPrinted);
+    const std::string_view said = trim(done.errors).empty() ? trim(done.output) : trim(done.errors);
     const std::string why = said.empty() ? "it ended with " + std::to_string(done.exit_code) : printable(said);
     return Error(Reason::Io, what + ": " + why);
 }

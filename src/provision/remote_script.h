@@ -17,11 +17,15 @@ std::string quote_for_powershell(std::string_view text);
 /// A command that runs `script` (UTF-8) from cmd.exe as from PowerShell: its only argument is base64.
 std::string powershell_command(std::string_view script);
 
-/// The lines "key=value" of a machine's answer; other lines are left out, at most 50 are read. The first of a key counts. Values have no
-/// control characters.
+/// Text of a machine as part of one line on a terminal: without control characters, also those of 8 bits, and at most its last 1,000
+/// bytes.
+std::string printable(std::string_view text);
+
+/// The lines "key=value" of a machine's answer; other lines are left out, at most 50 are read. The first of a key counts. Values are
+/// printable().
 std::map<std::string, std::string> parse_answers(std::string_view output);
 
-/// Nothing for exit code 0, else an Io error: `what`, and the end of what the machine printed, without control characters.
+/// Nothing for exit code 0, else an Io error: `what`, and what the machine printed, printable().
 Result<void> check_output(const CommandOutput& done, const std::string& what);
 
 }  // namespace porthole::provision

@@ -39,6 +39,12 @@ TEST(RemoteScript, PowerShellLiteralsExpandNothing) {
 TEST(RemoteScript, AnswersAreBoundedAndHaveNoControlCharacters) {
     const auto answers = parse_answers("a=1\r\nnoise\n=x\na=2\nb=x\x1b[31m=y\n");
     EXPECT_EQ(answers, (std::map<std::string, std::string>{{"a", "1"}, {"b", "x [31m=y"}}));
+    EXPECT_EQ(parse_answers("a=x\xc2\x9b"
+                            "31m \xc3\xa9")
+                  .at("a"),
+              "x 31m \xc3\xa9")
+        << "the escape of 8 bits, and a letter";
+    EXPECT_EQ(parse_answers("server=" + std::string(100'000, 'x')).at("server").size(), 1000U);
     std::string many;
     for (int i = 0; i < 1000; ++i) many += "k" + std::to_string(i) + "=v\n";
     EXPECT_EQ(parse_answers(many).size(), 50U);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "provision/remote_script.h"
 #include "provision/transport.h"
 
 namespace porthole::provision {
@@ -11,14 +12,40 @@ using namespace std::chrono_literals;
 constexpr int SshFailed = 255;  ///< the exit code of ssh for its own failures; every other is the command's
 constexpr Duration CopyLimit = 15min;
 
-/// What both programs are told. What stands here wins over the user's configuration file.
+/// What wins over the user's configuration file, which may have been written for work at a terminal.
+constexpr const char* Options[] = {
+    "IgnoreUnknown=KnownHostsCommand,StdinNull,ForkAfterAuthentication",  // which versions before 8.7 do not have
+    "BatchMode=yes",
+    // A host key counts when it is in the known hosts file, and for no other reason.
+    "StrictHostKeyChecking=yes",
+    "UpdateHostKeys=no",
+    "VerifyHostKeyDNS=no",
+    "NoHostAuthenticationForLocalhost=no",
+    "KnownHostsCommand=none",
+    // Nothing of the user goes to the machine, and nothing of the machine comes here.
+    "ForwardAgent=no",
+    "ForwardX11=no",
+    "GSSAPIDelegateCredentials=no",
+    "ClearAllForwardings=yes",
+    "Tunnel=no",
+    "PermitLocalCommand=no",
+    // A connection that an earlier command has left open may have been made with less care than is taken here.
+    "ControlMaster=no",
+    "ControlPath=none",
+    // The command, its input and its end are ours.
+    "RemoteCommand=none",
+    "StdinNull=no",
+    "ForkAfterAuthentication=no",
+    "ConnectTimeout=10",
+    "ServerAliveInterval=15",
+    "ServerAliveCountMax=4",
+    "LogLevel=ERROR",
+};
+
+/// What both programs are told.
 std::vector<std::string> options_of(const SshTarget& target) {
     std::vector<std::string> words;
-    for (const char* option :
-         {"BatchMode=yes", "StrictHostKeyChecking=yes", "UpdateHostKeys=no", "ForwardAgent=no", "ForwardX11=no", "ClearAllForwardings=yes",
-          "PermitLocalCommand=no", "ConnectTimeout=10", "ServerAliveInterval=15", "ServerAliveCountMax=4", "LogLevel=ERROR"}) {
-        words.insert(words.end(), {"-o", option});
-    }
+    for (const char* option : Options) words.insert(words.end(), {"-o", option});
     if (!target.known_hosts.empty())
         words.insert(words.end(), {"-o", "UserKnownHostsFile=\"" + target.known_hosts + "\"", "-o", "GlobalKnownHostsFile=none"});
     if (!target.identity_file.empty()) words.insert(words.end(), {"-o", "IdentitiesOnly=yes", "-i", target.identity_file});
@@ -45,8 +72,9 @@ Error explain(const SshTarget& target, const std::string& said) {
                      place_of(target) + " refuses the key: it must be in the user's authorized_keys, and " +
                          (target.identity_file.empty() ? "in ssh-agent or named by identityFile"
                                                        : target.identity_file + " must be readable and without a passphrase"));
-    const std::string last = split_nonempty(said, '\n').empty() ? "ssh says nothing" : split_nonempty(said, '\n').back();
-    return Error(Reason::Unavailable, place_of(target) + " cannot be reached: " + std::string(trim(last)));
+    const std::vector<std::string> lines = split_nonempty(said, '\n');
+    return Error(Reason::Unavailable,
+                 place_of(target) + " cannot be reached: " + (lines.empty() ? "ssh says nothing" : printable(trim(lines.back()))));
 }
 
 Error without_program(Error error) {
@@ -77,8 +105,10 @@ public:
         words.insert(words.end(), {"-P", std::to_string(target.port), "--", std::move(local), target.user + "@" + host + ":" + remote});
         auto done = co_await processes_.run({.arguments = std::move(words), .limit = CopyLimit});
         if (!done) co_return without_program(std::move(done).error());
-        if (done->exit_code != 0) co_return explain(target, done->errors);
-        co_return {};
+        // scp ends with 255 or, where it speaks the older protocol, with 1 and these words.
+        const bool is_lost = done->exit_code == SshFailed || done->errors.find("lost connection") != std::string::npos;
+        if (is_lost) co_return explain(target, done->errors);
+        co_return check_output(*done, "copying to " + place_of(target));
     }
 
 private:

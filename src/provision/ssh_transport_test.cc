@@ -52,6 +52,37 @@ TEST_F(SshTransportTest, NeverAsksNorTrustsAKeyThatIsNotKnown) {
     EXPECT_EQ(programs.commands[1].arguments.back(), "root@192.0.2.1:/tmp/b");
 }
 
+// SEC-16: what the user's configuration could add. The first value that ssh gets for an option counts, so these stand before it.
+TEST_F(SshTransportTest, TheUsersConfigurationCannotWeakenHowAKeyIsCheckedNorTakeTheInputAway) {
+    ASSERT_TRUE(sim::run(loop, transport->run(target, "true", "", 1min)));
+    ASSERT_TRUE(sim::run(loop, transport->copy(target, "/a", "/tmp/b")));
+    for (const Command& command : programs.commands) {
+        for (const char* option :
+             {"VerifyHostKeyDNS=no", "NoHostAuthenticationForLocalhost=no", "KnownHostsCommand=none", "GSSAPIDelegateCredentials=no",
+              "Tunnel=no", "ControlMaster=no", "ControlPath=none", "RemoteCommand=none", "StdinNull=no", "ForkAfterAuthentication=no"}) {
+            EXPECT_THAT(command.arguments, Contains(option));
+        }
+    }
+}
+
+TEST_F(SshTransportTest, WhatAMachineSaysBecomesOneLineWithoutControlCharacters) {
+    const std::string line = error(255,
+                                   "x\x1b]0;title\x07 y\xc2\x9b"
+                                   "2J" +
+                                       std::string(100'000, 'z') + "\n");
+    EXPECT_THAT(line, testing::Not(testing::AnyOf(HasSubstr("\x1b"), HasSubstr("\xc2\x9b"))));
+    EXPECT_LT(line.size(), 1100U);
+}
+
+TEST_F(SshTransportTest, ACopyThatTheMachineRefusesIsNotAMachineThatIsAway) {
+    programs.answer = CommandOutput{.exit_code = 1, .errors = "scp: write remote \"/tmp/b\": Failure\n"};
+    const auto refused = sim::run(loop, transport->copy(target, "/a", "/tmp/b"));
+    EXPECT_EQ(refused.error().reason, Reason::Io);
+    EXPECT_EQ(refused.error().message, "copying to root@192.0.2.1 port 2222: scp: write remote \"/tmp/b\": Failure");
+    programs.answer = CommandOutput{.exit_code = 255, .errors = "ssh: connect to host 192.0.2.1 port 2222: No route to host\n"};
+    EXPECT_EQ(sim::run(loop, transport->copy(target, "/a", "/tmp/b")).error().reason, Reason::Unavailable);
+}
+
 TEST_F(SshTransportTest, AddressesOfVersion6AreNotTakenForAPath) {
     SshTarget other = target;
     other.address = "2001:db8::1";
