@@ -162,6 +162,7 @@ TEST_F(CsiProxyTest, ServicesOfTheListOnlyAreStartedAndStopped) {
     EXPECT_EQ(host.host.notes, (std::vector<std::string>{"start MSiSCSI", "stop msiscsi and others"}));
 }
 
+// STO-26
 TEST_F(CsiProxyTest, AShareBecomesALink) {
     ASSERT_TRUE(host.drive.create_directories("\\\\server\\share", 0755));
     EXPECT_TRUE(map("\\\\server\\share"));
@@ -204,6 +205,7 @@ TEST_F(CsiProxyTest, OtherVersionsHaveTheSameMethods) {
     EXPECT_TRUE(host.call(Volume::FormatVolume, {.volume_id = VolumeId}, "/v1beta3.Volume/FormatVolume"));
 }
 
+// STO-26
 TEST(CsiProxyHost, SaysWhatItDoesNotHave) {
     MemoryHost host(true);
     EXPECT_EQ(host.call(Disk::Rescan, {}).error().message, "disks are not available on this host");

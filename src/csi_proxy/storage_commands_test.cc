@@ -63,6 +63,12 @@ TEST_F(StorageCommandsTest, NamesOfDriversAreNeverPartOfAScript) {
     for (const auto& [name, value] : shell.last.environment) EXPECT_TRUE(name.starts_with("csi_")) << "Windows' own, such as PATH, stay";
 }
 
+// STO-29
+TEST_F(StorageCommandsTest, VolumesGetTheFileSystemOfWindows) {
+    EXPECT_TRUE(run(commands.format("\\\\?\\Volume{v}\\")));
+    EXPECT_NE(script().find("Format-Volume -FileSystem NTFS"), std::string::npos) << script();
+}
+
 TEST_F(StorageCommandsTest, ReadsNumbersAndWords) {
     shell.answer.output = "1099511627776\r\n";
     EXPECT_EQ(run(commands.size(1)).value(), 1099511627776);

@@ -64,7 +64,8 @@ struct Plugins {
             std::function<void()> report_node)
         : drivers(deps.loop, deps.client, *deps.plugins, deps.log.named("devices"), config.node.name),
           devices(deps.client, deps.files, drivers, deps.log.named("devices"), config.root_directory + "/dra_manager_state"),
-          registry(deps.loop, deps.files, *deps.plugins, deps.log.named("plugins"), config.root_directory + "/plugins_registry", windows),
+          registry(deps.loop, deps.files, *deps.plugins, deps.log.named("plugins"), config.root_directory + "/plugins_registry",
+                   {.files_may_be_sockets = windows}),
           csi_drivers(deps.loop, *deps.plugins, csi_node),
           csi_volumes({.loop = deps.loop,
                        .files = deps.files,

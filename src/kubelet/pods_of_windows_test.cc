@@ -19,7 +19,7 @@ struct WindowsKubeletTest : KubeletTest {
     }
 };
 
-// STO-03, STO-17
+// STO-03, STO-17, LIM-30, LIM-31
 TEST_F(WindowsKubeletTest, VolumesThatWindowsHasNotAreNotMounted) {
     add("p", R"({"volumes":[{"name":"v","emptyDir":{"medium":"Memory"}}],
         "containers":[{"name":"a","image":"image:1","volumeMounts":[{"name":"v","mountPath":"/s"}]}]})");
@@ -32,7 +32,7 @@ TEST_F(WindowsKubeletTest, VolumesThatWindowsHasNotAreNotMounted) {
 constexpr const char* WithSubPath = R"({"volumes":[{"name":"v","emptyDir":{}}],
     "containers":[{"name":"a","image":"image:1","volumeMounts":[{"name":"v","mountPath":"/s","subPath":"x"}]}]})";
 
-// STO-11, STO-12
+// STO-11, STO-12, LIM-28
 TEST_F(WindowsKubeletTest, SubPathsAreRefused) {
     add("p", WithSubPath);
     EXPECT_TRUE(until([&] { return waiting("p") == "CreateContainerConfigError"; }));
@@ -82,7 +82,7 @@ TEST_F(WindowsKubeletTest, POS02_WithoutItsGateTheFieldDoesNotCount) {
     EXPECT_TRUE(until([&] { return ready("p"); }));
 }
 
-// STO-13, STO-14, SEC-14, LIM-01
+// STO-13, STO-14, SEC-14, LIM-01, LIM-25, LIM-29
 TEST_F(WindowsKubeletTest, PodsThatNeedWhatWindowsHasNotFail) {
     add("p", R"({"volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"a","image":"image:1",
         "volumeMounts":[{"name":"v","mountPath":"/s","mountPropagation":"Bidirectional"}]}]})");
@@ -97,7 +97,7 @@ TEST_F(WindowsKubeletTest, PodsThatNeedWhatWindowsHasNotFail) {
     EXPECT_EQ(pod("h").status.reason, "HyperVIsolationUnsupported");
 }
 
-// POD-24, POD-29, POS-28
+// POD-24, POD-29, POS-28, STO-09, LIM-26
 TEST_F(WindowsKubeletTest, WhatWindowsIgnoresIsToldAndThePodRunsWithoutIt) {
     add("p", R"({"hostNetwork":true,"dnsPolicy":"ClusterFirstWithHostNet","securityContext":{"runAsUser":1,"sysctls":[
         {"name":"kernel.x","value":"1"}]},"containers":[{"name":"a","image":"image:1","securityContext":{"readOnlyRootFilesystem":true}}]})");

@@ -27,6 +27,7 @@ std::string affinity(const PersistentVolume& volume) {
     return text;
 }
 
+// STO-20
 TEST(CsiTranslation, KnowsTheDriversThatTookOver) {
     EXPECT_EQ(driver_of_in_tree_plugin("kubernetes.io/cinder"), "cinder.csi.openstack.org");
     EXPECT_EQ(in_tree_plugin_of_driver("pxd.portworx.com"), "kubernetes.io/portworx-volume");
@@ -126,6 +127,7 @@ TEST(CsiTranslation, PortworxTakesItsSecretFromAnnotations) {
     EXPECT_EQ(translated_to_csi(volume)->spec.csi->node_publish_secret_ref->name, "s");
 }
 
+// STO-20
 TEST(CsiTranslation, InlineVolumesStandForPersistentOnes) {
     Volume volume;
     volume.name = "data";

@@ -146,7 +146,7 @@ std::vector<std::string> codes_of(const std::vector<Finding>& findings) {
     return codes;
 }
 
-// STO-03, STO-11, STO-12, STO-13, STO-14, STO-16, STO-17, POD-27
+// STO-03, STO-11, STO-12, STO-13, STO-14, STO-16, STO-17, POD-27, LIM-25, LIM-27, LIM-28, LIM-29, LIM-30, LIM-31
 TEST(WindowsSupport, VolumesAreWholeOnDiskAndOfTheContainerAlone) {
     const PodRow rows[] = {
         {"default medium", R"("volumes":[{"name":"v","emptyDir":{}}])", "", ""},

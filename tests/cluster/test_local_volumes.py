@@ -125,7 +125,7 @@ class LocalVolumesOfWindowsNodes(LocalVolumeCase, WindowsCase):
         return self.exec(name, "cmd", "/c", r"type C:\site\data\starts").split()
 
     @slow
-    def test_each_pod_of_a_stateful_set_gets_a_volume_and_finds_its_data_again(self):  # LIM-54 STO-01 STO-19 WKL-03
+    def test_each_pod_of_a_stateful_set_gets_a_volume_and_finds_its_data_again(self):  # LIM-52 LIM-54 STO-01 STO-19 WKL-03
         self.kubectl("apply", "-f", ROOT / "samples/claim.yaml")
         for name in ("win-web-store-0", "win-web-store-1"):
             self.wait_ready(name)
@@ -137,7 +137,7 @@ class LocalVolumesOfWindowsNodes(LocalVolumeCase, WindowsCase):
         self.assertEqual(self.get("pod", "win-web-store-1")["spec"]["nodeName"], node)
 
         self.kubectl("patch", "pvc", "data-win-web-store-1", "-p", '{"spec":{"resources":{"requests":{"storage":"128Mi"}}}}')
-        self.wait_event("FileSystemResizeUnsupported", "volumes cannot grow while they are mounted", 120)  # STO-18
+        self.wait_event("FileSystemResizeUnsupported", "volumes cannot grow while they are mounted", 120)  # STO-18 LIM-32
         self.assertEqual(self.size("data-win-web-store-1"), "64Mi")
 
         volume = self.volume_of("data-win-web-store-1")

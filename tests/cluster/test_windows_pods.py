@@ -318,7 +318,7 @@ class Containers(WindowsCase):
             ended = self.get("pod", name)["status"]["containerStatuses"][0]["state"]["terminated"]
             self.assertEqual((ended["exitCode"], ended.get("message", "").strip() or None), (code, words), name)
 
-    # RUN-06
+    # RUN-06, STO-10, LIM-24
     def test_a_single_file_is_mounted(self):
         web = web_server("web", volumes=[{"name": "ini", "hostPath": {"path": "C:\\k\\single-file.txt", "type": "FileOrCreate"}}])
         web["spec"]["containers"][0]["volumeMounts"] = [{"name": "ini", "mountPath": "C:\\etc\\single.txt"}]
@@ -352,7 +352,7 @@ class Refusals(WindowsCase):
     def test_privileged_containers(self):
         self.refused("securityContext.privileged", container_fields={"securityContext": {"privileged": True}})
 
-    # API-15, STO-03, STO-11
+    # API-15, STO-03, STO-11, LIM-28, LIM-30
     def test_volumes_in_memory_and_sub_paths(self):
         mount = {"name": "v", "mountPath": "C:\\v"}
         memory = windows_pod("memory", volumes=[{"name": "v", "emptyDir": {"medium": "Memory"}}], container_fields={"volumeMounts": [mount]})
@@ -454,7 +454,7 @@ class Warnings(WindowsCase):
         second = self.kubectl_run("exec", "own", "--", FETCH, f"http://web.{self.namespace}/", check=False)
         self.assertIn("cannot resolve", second.stdout + second.stderr)
 
-    # POS-28
+    # POS-28, STO-09, STO-15, LIM-26, LIM-27
     def test_ignored_fields_are_named_in_one_event(self):
         web = web_server("web", securityContext={"runAsUser": 1000, "fsGroup": 2000})
         web["spec"].pop("os")

@@ -79,8 +79,12 @@ CsiDriver::CsiDriver(AsioLoop& loop, Options options)
         response.vendor_version = "1";
         return response;
     });
-    serve("GetPluginCapabilities", csi::Identity::GetPluginCapabilities,
-          [](const auto&) -> Result<csi::GetPluginCapabilitiesResponse> { return csi::GetPluginCapabilitiesResponse(); });
+    serve("GetPluginCapabilities", csi::Identity::GetPluginCapabilities, [this](const auto&) -> Result<csi::GetPluginCapabilitiesResponse> {
+        csi::GetPluginCapabilitiesResponse response;
+        if (options_.has_controller)
+            response.capabilities.emplace_back().service.emplace().type = csi::PluginServiceType::ControllerService;
+        return response;
+    });
     serve("Probe", csi::Identity::Probe, [](const auto&) -> Result<csi::ProbeResponse> { return csi::ProbeResponse(); });
     serve("NodeGetInfo", csi::Node::NodeGetInfo, [this](const auto&) -> Result<csi::NodeGetInfoResponse> {
         csi::NodeGetInfoResponse response;
@@ -186,6 +190,7 @@ Result<csi::NodeStageVolumeResponse> CsiDriver::stage(const csi::NodeStageVolume
 }
 
 Result<csi::NodeUnstageVolumeResponse> CsiDriver::unstage(const csi::NodeUnstageVolumeRequest& request) {
+    if (request.volume_id.empty() || request.staging_target_path.empty()) return refuse(GrpcStatus::InvalidArgument, "a field is missing");
     if (!published_[request.volume_id].empty()) return refuse(GrpcStatus::FailedPrecondition, "the volume is still published");
     if (options_.mounts) TRY_VOID(unmount(request.staging_target_path));
     staged_[request.volume_id].erase(request.staging_target_path);
@@ -210,6 +215,8 @@ Result<csi::NodePublishVolumeResponse> CsiDriver::publish(const csi::NodePublish
     if (needs_stage && !staged_[request.volume_id].contains(request.staging_target_path))
         return refuse(GrpcStatus::FailedPrecondition, "the volume is not staged at \"" + request.staging_target_path + "\"");
     std::set<std::string>& targets = published_[request.volume_id];
+    if (!targets.empty() && !targets.contains(request.target_path) && single_writer_.contains(request.volume_id))
+        return refuse(GrpcStatus::FailedPrecondition, "the volume is published to its only writer");
     if (request.volume_capability->block) {
         TRY(const std::string device, device_of(request.volume_id));
         if (!targets.contains(request.target_path)) TRY_VOID(files_->write(request.target_path, "", 0600));
@@ -227,6 +234,8 @@ Result<csi::NodePublishVolumeResponse> CsiDriver::publish(const csi::NodePublish
             TRY_VOID(bind_mount(needs_stage ? request.staging_target_path : folder, request.target_path, request.readonly));
     }
     targets.insert(request.target_path);
+    const auto& mode = request.volume_capability->access_mode;
+    if (mode && mode->mode == csi::AccessModeMode::SingleNodeSingleWriter) single_writer_.insert(request.volume_id);
     return csi::NodePublishVolumeResponse();
 }
 
@@ -235,12 +244,14 @@ Result<csi::NodeUnpublishVolumeResponse> CsiDriver::unpublish(const csi::NodeUnp
     if (options_.mounts) TRY_VOID(unmount(request.target_path));
     if (files_->exists(request.target_path)) TRY_VOID(files_->remove(request.target_path));
     published_[request.volume_id].erase(request.target_path);
+    if (published_[request.volume_id].empty()) single_writer_.erase(request.volume_id);
     if (ephemeral_.erase(request.volume_id)) TRY_VOID(files_->remove_all(folder_of(request.volume_id)));
     return csi::NodeUnpublishVolumeResponse();
 }
 
 Result<csi::NodeExpandVolumeResponse> CsiDriver::expand(const csi::NodeExpandVolumeRequest& request) {
     if (!has(Capability::ExpandVolume)) return refuse(GrpcStatus::Unimplemented, "no expansion");
+    if (request.volume_id.empty() || request.volume_path.empty()) return refuse(GrpcStatus::InvalidArgument, "a field is missing");
     if (!published_[request.volume_id].contains(request.volume_path))
         return refuse(GrpcStatus::NotFound, "the volume is not published there");
     csi::NodeExpandVolumeResponse response;
@@ -249,6 +260,7 @@ Result<csi::NodeExpandVolumeResponse> CsiDriver::expand(const csi::NodeExpandVol
 }
 
 Result<csi::NodeGetVolumeStatsResponse> CsiDriver::stats(const csi::NodeGetVolumeStatsRequest& request) {
+    if (request.volume_id.empty() || request.volume_path.empty()) return refuse(GrpcStatus::InvalidArgument, "a field is missing");
     if (!published_[request.volume_id].contains(request.volume_path))
         return refuse(GrpcStatus::NotFound, "the volume is not published there");
     const std::int64_t size = sizes_.contains(request.volume_id) ? sizes_[request.volume_id] : FirstSize;

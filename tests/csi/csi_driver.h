@@ -27,6 +27,7 @@ public:
         bool mounts = true;        ///< binds folders and devices, which needs root; else targets are plain folders and files
         std::map<std::string, std::string> topology;
         std::int64_t most_volumes = 0;
+        bool has_controller = false;  ///< says that there is a controller's half, at a socket of its own
         std::set<api::csi::v1::NodeCapabilityType> capabilities;
         std::vector<std::string> versions{"1.0.0"};
     };
@@ -77,6 +78,7 @@ private:
     net::GrpcHandler grpc_;
     net::HttpServer server_, registration_;
     std::map<std::string, std::set<std::string>> staged_, published_;  ///< paths by volume
+    std::set<std::string> single_writer_;                              ///< volumes that only one path may show
     std::set<std::string> ephemeral_;
     std::map<std::string, std::string> devices_;  ///< loop devices by volume
     std::map<std::string, std::int64_t> sizes_;

@@ -1,5 +1,6 @@
 // csi_driver NAME=VALUE...: a driver of volumes for the cluster's tests, until it is told to end. Names: name, node, endpoint,
-// registration, storage, capabilities (numbers of the specification, "1,2,3"), most-volumes, topology ("key:value").
+// registration, storage, capabilities (numbers of the specification, "1,2,3"), most-volumes, topology ("key:value"), controller
+// ("elsewhere": there is a controller's half).
 #include <cstdio>
 #include <cstdlib>
 
@@ -22,6 +23,7 @@ testing::CsiDriver::Options parse(int count, char** words) {
         if (name == "endpoint") options.endpoint = value;
         if (name == "registration") options.registration = value;
         if (name == "storage") options.storage = value;
+        if (name == "controller") options.has_controller = true;
         if (name == "most-volumes") options.most_volumes = std::atoll(value.c_str());
         if (name == "topology") options.topology[value.substr(0, value.find(':'))] = value.substr(value.find(':') + 1);
         if (name == "capabilities")

@@ -30,6 +30,8 @@ class PluginConnector {
 public:
     virtual ~PluginConnector() = default;
     virtual std::unique_ptr<PluginConnection> connect(const std::string& socket_path) = 0;
+    /// Whether someone listens there; nothing is sent. Error: Unavailable when no one does.
+    virtual Task<> reach(std::string socket_path) = 0;
 };
 
 }  // namespace porthole::kubelet

@@ -1,6 +1,9 @@
 #include "kubelet/plugins/plugin_connection_grpc.h"
 
+#include "base/result.h"
+#include "net/byte_stream.h"
 #include "net/grpc/grpc.h"
+#include "net/socket.h"
 #include "runtime/asio_loop.h"
 
 namespace porthole::kubelet {
@@ -26,6 +29,11 @@ class GrpcConnector final : public PluginConnector {
 public:
     explicit GrpcConnector(AsioLoop& loop) : loop_(loop) {}
     std::unique_ptr<PluginConnection> connect(const std::string& path) override { return std::make_unique<GrpcConnection>(loop_, path); }
+    Task<> reach(std::string path) override {
+        CO_TRY(const auto stream, co_await net::connect_socket(loop_, net::Endpoint{.unix_path = std::move(path)}));
+        stream->close();
+        co_return {};
+    }
 
 private:
     AsioLoop& loop_;

@@ -33,13 +33,13 @@ Result<PluginInfo> checked_plugin_info(registration::PluginInfo info, const std:
 }
 
 PluginRegistry::PluginRegistry(EventLoop& loop, FileSystem& files, PluginConnector& connector, Logger log, std::string directory,
-                               bool files_may_be_sockets)
+                               Options options)
     : loop_(loop),
       files_(files),
       connector_(connector),
       log_(std::move(log)),
       directory_(std::move(directory)),
-      files_may_be_sockets_(files_may_be_sockets),
+      options_(options),
       scope_(loop) {}
 
 Task<> PluginRegistry::run() {
@@ -54,7 +54,7 @@ Task<> PluginRegistry::run() {
 }
 
 bool PluginRegistry::may_be_socket(const FileStatus& status) const {
-    return status.type == FileType::Socket || (files_may_be_sockets_ && status.is_regular());
+    return status.type == FileType::Socket || (options_.files_may_be_sockets && status.is_regular());
 }
 
 /// Begins what is due: one step at a time for each socket.
@@ -78,9 +78,9 @@ void PluginRegistry::look() {
         } else if (plugin.gone && !plugin.registered) {
             at = plugins_.erase(at);
         } else {
-            if (plugin.gone || (!plugin.registered && plugin.next <= loop_.now())) {
+            if (plugin.gone || plugin.next <= loop_.now()) {
                 plugin.busy = true;
-                scope_.spawn(settle(at->first));
+                scope_.spawn(plugin.registered && !plugin.gone ? check(at->first) : settle(at->first));
             }
             ++at;
         }
@@ -90,9 +90,7 @@ void PluginRegistry::look() {
 Task<> PluginRegistry::settle(std::string socket) {
     Plugin& plugin = plugins_.at(socket);
     if (plugin.gone) {
-        const auto removed = co_await handlers_.at(plugin.info.type)->remove_plugin(plugin.info);
-        if (is_cancelled(removed)) co_return removed;
-        log_.info("plugin is gone", {{"plugin", plugin.info.name}, {"socket", socket}});
+        CO_TRY_VOID(co_await remove(plugin));
         plugins_.erase(socket);
         co_return {};
     }
@@ -101,11 +99,40 @@ Task<> PluginRegistry::settle(std::string socket) {
     plugin.busy = false;
     if (registered) {
         plugin.registered = true;
+        plugin.next = loop_.now() + options_.check_period;
         log_.info("plugin registered", {{"plugin", plugin.info.name}, {"type", plugin.info.type}, {"socket", socket}});
         co_return {};
     }
     plugin.next = loop_.now() + std::min<Duration>(1s * (1 << std::min(plugin.failures++, 7)), LongestPause);
     log_.warn("plugin not registered", {{"socket", socket}, {"error", registered.error().message}});
+    co_return {};
+}
+
+/// Whether a registered plugin is still served. One that hangs is: its socket takes connections.
+Task<> PluginRegistry::check(std::string socket) {
+    Plugin& plugin = plugins_.at(socket);
+    const auto reached = co_await with_timeout(connector_.reach(plugin.info.endpoint), CallLimit, "plugin");
+    if (is_cancelled(reached)) co_return reached;
+    plugin.next = loop_.now() + options_.check_period;
+    if (reached || reached.error().reason != Reason::Unavailable) {
+        plugin.silent_since.reset();
+    } else if (!plugin.silent_since) {
+        plugin.silent_since = loop_.now();
+    } else if (loop_.now() - *plugin.silent_since >= options_.longest_silence) {
+        CO_TRY_VOID(co_await remove(plugin));
+        plugin.silent_since.reset();
+        plugin.registered = false;
+        plugin.failures = 0;
+    }
+    plugin.busy = false;
+    co_return {};
+}
+
+/// Error: Cancelled only.
+Task<> PluginRegistry::remove(Plugin& plugin) {
+    const auto removed = co_await handlers_.at(plugin.info.type)->remove_plugin(plugin.info);
+    if (is_cancelled(removed)) co_return removed;
+    log_.info("plugin is gone", {{"plugin", plugin.info.name}, {"socket", plugin.info.socket}});
     co_return {};
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -32,15 +33,20 @@ public:
 };
 
 /// Finds plugins: each makes a socket in a directory, on which it says who it is and is told whether it is registered, and removes it to
-/// go. Looks every second; a plugin that fails is asked again after 1 s, doubling to 2 min. Lives on `loop`; all references outlive it.
+/// go. Looks every second; a plugin that fails is asked again after 1 s, doubling to 2 min. One that was killed leaves its socket behind:
+/// when no one has listened at its endpoint for a while it is gone too, until it registers again. Lives on `loop`; all references outlive
+/// it.
 class PluginRegistry {
 public:
     static constexpr std::size_t MostPlugins = 256;  ///< sockets looked at
     static constexpr std::size_t LongestName = 253, LongestEndpoint = 4096, MostVersions = 32, LongestVersion = 63;
 
-    /// `files_may_be_sockets`: plain files are tried too. Not every Windows shows a socket as one.
-    PluginRegistry(EventLoop& loop, FileSystem& files, PluginConnector& connector, Logger log, std::string directory,
-                   bool files_may_be_sockets = false);
+    struct Options {
+        bool files_may_be_sockets = false;  ///< plain files are tried too. Not every Windows shows a socket as one
+        Duration check_period = std::chrono::seconds(10);
+        Duration longest_silence = std::chrono::seconds(30);  ///< longer than the restart of a driver's container takes
+    };
+    PluginRegistry(EventLoop& loop, FileSystem& files, PluginConnector& connector, Logger log, std::string directory, Options options);
 
     /// Before run(). The handler outlives the registry's tasks.
     void add_handler(const std::string& type, PluginHandler& handler) { handlers_[type] = &handler; }
@@ -52,13 +58,16 @@ private:
         FileStatus file;  ///< a socket that was made again is another plugin
         bool busy = false, registered = false, gone = false;
         int failures = 0;
-        MonotonicTime next{};
+        MonotonicTime next{};  ///< when it is asked again, or checked
+        std::optional<MonotonicTime> silent_since;
         PluginInfo info;
     };
 
     bool may_be_socket(const FileStatus& status) const;
     void look();
     Task<> settle(std::string socket);
+    Task<> check(std::string socket);
+    Task<> remove(Plugin& plugin);
     Task<PluginInfo> introduce(PluginConnection& connection, std::string socket);
     Task<> register_plugin(Plugin& plugin, std::string socket);
 
@@ -67,7 +76,7 @@ private:
     PluginConnector& connector_;
     Logger log_;
     std::string directory_;
-    bool files_may_be_sockets_;
+    Options options_;
     std::map<std::string, PluginHandler*> handlers_;
     std::map<std::string, Plugin> plugins_;  ///< by socket
     Scope scope_;

@@ -1,6 +1,9 @@
 #include "kubelet/plugins/plugin_registry.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "kubelet/plugins/fake_plugin_fixture.h"
 #include "kubelet/plugins/plugin_connection_grpc.h"
@@ -49,7 +52,9 @@ struct PluginRegistryTest : ::testing::Test {
     testing::TemporaryFolder folder{"plugins"};
     std::unique_ptr<PluginConnector> connector = make_plugin_connector(loop);
     Recorder handler;
-    PluginRegistry registry{loop, *folder.files, *connector, Logger(make_null_sink(), "plugins"), folder.path};
+    PluginRegistry registry{loop,        *folder.files,
+                            *connector,  Logger(make_null_sink(), "plugins"),
+                            folder.path, {.check_period = 50ms, .longest_silence = 200ms}};
     Scope scope{loop};
 };
 
@@ -99,6 +104,40 @@ TEST_F(PluginRegistryTest, RefusesTypesThatItDoesNotKnow) {
     EXPECT_TRUE(run_task(loop, plugin.close()));
 }
 
+/// A socket without a server behind it: whoever connects is left waiting, or refused once it is closed. Its file stays, as a program that
+/// was killed leaves it.
+struct BareSocket {
+    explicit BareSocket(const std::string& path) : number(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        path.copy(address.sun_path, sizeof address.sun_path - 1);
+        (void)::unlink(path.c_str());
+        EXPECT_EQ(::bind(number, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+        EXPECT_EQ(::listen(number, 8), 0);
+    }
+    ~BareSocket() { ::close(number); }
+    const int number;
+};
+
+// STO-22
+TEST_F(PluginRegistryTest, ForgetsAPluginThatWasKilledUntilItIsBack) {
+    auto endpoint = std::make_unique<BareSocket>(folder.path + "/.csi.sock");
+    FakePlugin plugin(loop, socket("csi-reg.sock"), "csi.example.com");
+    plugin.info.endpoint = folder.path + "/.csi.sock";
+    ASSERT_TRUE(until([&] { return !plugin.told.empty(); }));
+    EXPECT_FALSE(until([&] { return handler.events.size() > 1; }, 1500ms)) << "a plugin that hangs is there: " << handler.events.back();
+
+    endpoint.reset();
+    handler.refusal = "no one listens";
+    ASSERT_TRUE(until([&] { return handler.events.size() == 2; }));
+    EXPECT_EQ(handler.events.back(), "remove csi.example.com");
+    endpoint = std::make_unique<BareSocket>(folder.path + "/.csi.sock");
+    handler.refusal = "";
+    ASSERT_TRUE(until([&] { return handler.events.size() == 3; }));
+    EXPECT_EQ(handler.events.back(), "add csi.example.com at .csi.sock");
+    EXPECT_TRUE(run_task(loop, plugin.close()));
+}
+
 // STO-22
 TEST_F(PluginRegistryTest, TriesFilesWhereASocketLooksLikeOne) {
     struct NoSockets final : PluginConnector {
@@ -111,12 +150,13 @@ TEST_F(PluginRegistryTest, TriesFilesWhereASocketLooksLikeOne) {
             tried.push_back(path.substr(path.rfind('/') + 1));
             return std::make_unique<Refusing>();
         }
+        Task<> reach(std::string) override { co_return Error(Reason::Unavailable, "no socket"); }
     } sockets;
     testing::TemporaryFolder other("plugins-windows");
     ASSERT_TRUE(other.files->write(other.path + "/csi-reg.sock", "", 0600));
     ASSERT_TRUE(other.files->write(other.path + "/.csi-reg.sock.socket", "", 0600));
     ASSERT_TRUE(other.files->create_directories(other.path + "/folder", 0700));
-    PluginRegistry windows(loop, *other.files, sockets, Logger(make_null_sink(), "plugins"), other.path, true);
+    PluginRegistry windows(loop, *other.files, sockets, Logger(make_null_sink(), "plugins"), other.path, {.files_may_be_sockets = true});
     windows.add_handler("CSIPlugin", handler);
     scope.spawn(windows.run());
     EXPECT_TRUE(until([&] { return !sockets.tried.empty(); }));

@@ -263,7 +263,7 @@ TEST_F(LocalVolumesTest, GrowWithTheNextPodWhereAMountedFileSystemCannot) {
     EXPECT_EQ((api.find<core::PersistentVolumeClaim>({"ns", "data"})->status.capacity.at("storage").to_string()), "2Gi");
 }
 
-TEST_F(LocalVolumesTest, DoNotGrowOnWindows) {  // STO-18
+TEST_F(LocalVolumesTest, DoNotGrowOnWindows) {  // STO-18, LIM-32
     put_volume();
     volume.spec.capacity["storage"] = *Quantity::parse("2Gi");
     api.put(volume);

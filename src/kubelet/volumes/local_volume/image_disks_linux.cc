@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -50,6 +51,16 @@ private:
     int fd_;
 };
 
+/// Whether something is mounted there. The kernel says it of a path since Linux 5.8; before, all mounts have to be looked through.
+Result<bool> is_mounted(const std::string& directory) {
+    struct statx found{};
+    if (::statx(AT_FDCWD, directory.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &found) == 0 &&
+        (found.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0)
+        return (found.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+    TRY(const auto points, mount_points());
+    return std::ranges::find(points, directory) != points.end();
+}
+
 /// A loop device that is ours as long as this is: the kernel frees it with its last user, a mount or a descriptor.
 struct LoopDevice {
     std::string path;
@@ -69,8 +80,8 @@ public:
     }
 
     Result<void> mount(const std::string& image, const std::string& directory) override {
-        TRY(const auto points, mount_points());
-        if (std::ranges::find(points, directory) != points.end()) return {};
+        TRY(const bool mounted, is_mounted(directory));
+        if (mounted) return {};
         TRY(const LoopDevice loop, attach(image));
         if (::mount(loop.path.c_str(), directory.c_str(), "ext4", MS_NODEV, nullptr) != 0)
             return system_error("mounting " + image + " at " + directory);
@@ -163,24 +174,41 @@ private:
         return {};
     }
 
-    /// The loop device that shows the file already.
-    static std::optional<LoopDevice> find(const struct stat& file) {
-        std::error_code ignored;
-        for (const auto& entry : fs::directory_iterator(LoopDevices, ignored)) {
-            const std::string name = entry.path().filename();
-            if (!name.starts_with("loop") || !fs::exists(entry.path() / "loop/backing_file", ignored)) continue;
-            LoopDevice device{"/dev/" + name, OpenFile(::open(("/dev/" + name).c_str(), O_RDWR | O_CLOEXEC))};
-            if (shows(device.descriptor, file)) return device;
-        }
-        return std::nullopt;
-    }
-    static bool shows(const OpenFile& device, const struct stat& file) {
+    /// The device and inode of a file.
+    using FileId = std::pair<std::uint64_t, std::uint64_t>;
+    static std::optional<FileId> file_shown_by(const OpenFile& device) {
         loop_info64 info{};
-        return device.is_open() && ::ioctl(device.get(), LOOP_GET_STATUS64, &info) == 0 && info.lo_device == file.st_dev &&
-               info.lo_inode == file.st_ino;
+        if (!device.is_open() || ::ioctl(device.get(), LOOP_GET_STATUS64, &info) != 0) return std::nullopt;
+        return FileId{info.lo_device, info.lo_inode};
     }
 
-    static Result<LoopDevice> attach(const std::string& image) {
+    /// The loop device that shows the file already: attached by this agent, or by one before it. All devices are looked at once only, as
+    /// there may be a thousand.
+    std::optional<LoopDevice> find(const struct stat& file) {
+        if (!std::exchange(looked_, true)) look_at_all();
+        const auto known = attached_.find({file.st_dev, file.st_ino});
+        if (known == attached_.end()) return std::nullopt;
+        LoopDevice device{known->second, OpenFile(::open(known->second.c_str(), O_RDWR | O_CLOEXEC))};
+        if (file_shown_by(device.descriptor) == known->first) return device;
+        attached_.erase(known);  // freed with its last mount
+        return std::nullopt;
+    }
+
+    void look_at_all() {
+        std::error_code ignored;
+        for (const auto& entry : fs::directory_iterator(LoopDevices, ignored)) {
+            const std::string name = entry.path().filename(), path = "/dev/" + name;
+            if (!name.starts_with("loop") || !fs::exists(entry.path() / "loop/backing_file", ignored)) continue;
+            if (const auto file = file_shown_by(OpenFile(::open(path.c_str(), O_RDWR | O_CLOEXEC)))) attached_[*file] = path;
+        }
+    }
+
+    void remember(const std::string& device, const struct stat& file) {
+        std::erase_if(attached_, [&](const auto& one) { return one.second == device; });
+        attached_[{file.st_dev, file.st_ino}] = device;
+    }
+
+    Result<LoopDevice> attach(const std::string& image) {
         const OpenFile file(::open(image.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
         struct stat status;
         if (!file.is_open() || ::fstat(file.get(), &status) != 0) return system_error("opening " + image);
@@ -197,13 +225,18 @@ private:
             config.fd = static_cast<std::uint32_t>(file.get());
             config.info.lo_flags = LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO;
             std::strncpy(reinterpret_cast<char*>(config.info.lo_file_name), image.c_str(), LO_NAME_SIZE - 1);
-            if (::ioctl(device.descriptor.get(), LOOP_CONFIGURE, &config) == 0) return device;
+            if (::ioctl(device.descriptor.get(), LOOP_CONFIGURE, &config) == 0) {
+                remember(device.path, status);
+                return device;
+            }
             if (errno != EBUSY) return system_error("attaching " + image + " to " + device.path);
         }
         return Error(Reason::Io, "attaching " + image + ": other programs take every free loop device");
     }
 
     ProcessRunner& processes_;
+    std::map<FileId, std::string> attached_;  ///< loop devices; some may have been freed
+    bool looked_ = false;
 };
 
 }  // namespace

@@ -91,6 +91,16 @@ TEST_F(ImageDisksTest, TwoPodsSeeOneFileSystemAndTheDeviceEndsWithTheLast) {
     EXPECT_TRUE(fs::exists(root + "/b/file")) << "data outlive the device";
 }
 
+TEST_F(ImageDisksTest, TheNextAgentUsesTheDeviceOfTheOneBefore) {
+    ASSERT_TRUE(run_task(loop, disks->make(image, 16 * Mebibyte)));
+    ASSERT_TRUE(disks->mount(image, root + "/a"));
+    const auto next = make_image_disks(*processes);
+    EXPECT_TRUE(next->in_use(image).value());
+    ASSERT_TRUE(next->mount(image, root + "/b"));
+    std::ofstream(root + "/a/file") << "kept";
+    EXPECT_TRUE(fs::exists(root + "/b/file")) << "one file system on two devices would be destroyed";
+}
+
 TEST_F(ImageDisksTest, WhatAKilledAgentLeftIsMadeAgain) {
     ASSERT_TRUE(run_task(loop, disks->make(image, 16 * Mebibyte)));
     fs::rename(image, image + ".new");
