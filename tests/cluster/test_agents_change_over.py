@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import secrets
 import shutil
 import signal
@@ -89,7 +90,7 @@ class AgentsChangeOver(unittest.TestCase):
         self.servers["a"].start()
         self.servers["b"].copy_keys(self.servers["a"])
         self.servers["b"].start()
-        self.name_both_in_the_slice()
+        self.name_in_the_slice(self.servers["a"], SERVERS)
         self.agent = self.containerd = None
         self.addCleanup(self.stop_node)
 
@@ -101,11 +102,13 @@ class AgentsChangeOver(unittest.TestCase):
         run(["ip", "-n", self.machine.name, "address", "add", NODE + "/24", "dev", "eth0"])
         for network, link in ((self.network, "servers"), (self.machine, "eth0")):
             run(["ip", "-n", network.name, "link", "set", link, "up"])
+        # A route is looked up for a service's address before it is rewritten. The other end forwards nothing.
+        run(["ip", "-n", self.machine.name, "route", "add", "default", "via", SERVERS["a"]])
 
-    def name_both_in_the_slice(self):
-        endpoints = [{"addresses": [address], "conditions": {"ready": True}} for address in SERVERS.values()]
+    def name_in_the_slice(self, through, names):
+        endpoints = [{"addresses": [SERVERS[name]], "conditions": {"ready": True}} for name in names]
         patch = json.dumps({"endpoints": endpoints})
-        self.servers["a"].kubectl("patch", "endpointslice", "kubernetes", "--type", "merge", "-p", patch)
+        through.kubectl("patch", "endpointslice", "kubernetes", "--type", "merge", "-p", patch)
 
     # --- the node
 
@@ -187,6 +190,14 @@ class AgentsChangeOver(unittest.TestCase):
         self.assertLess(took, BUSY_CHANGE)
         return used, other
 
+    def endpoints_of_the_service(self):
+        """The servers that the node's proxy has for the service `kubernetes`."""
+        rules = run(self.inside(["nft", "list", "ruleset"])).stdout
+        return {name for name, address in SERVERS.items() if re.search(rf"\b{re.escape(address)}\b", rules)}
+
+    def ask_the_service(self):
+        return run(self.inside(["curl", "-sk", "--max-time", "5", "https://10.96.0.1/readyz"]), check=False).stdout == "ok"
+
     def has_heartbeat_since(self, server, before):
         lease = server.get("--namespace", "kube-node-lease", "lease", "extra")
         return lease and lease["spec"]["renewTime"] > before
@@ -197,11 +208,21 @@ class AgentsChangeOver(unittest.TestCase):
         self.assertIn("server: https://127.0.0.1:6444", kubeconfig)
         self.assertEqual(set(self.known_servers()), {server.url for server in self.servers.values()})
         eventually(lambda: all(state.startswith("ready") for state in self.known_servers().values()), 20, "both servers are ready")
+        eventually(lambda: self.endpoints_of_the_service() == set(SERVERS), 20, "the service `kubernetes` has both")
+        self.assertTrue(self.ask_the_service())
         used, other = self.change_over(lambda server: server.kill())
         renewed = other.get("--namespace", "kube-node-lease", "lease", "extra")["spec"]["renewTime"]
         eventually(lambda: self.has_heartbeat_since(other, renewed), 30, "the node's lease is renewed through the other server")
         self.assertEqual(condition(other.get("node", "extra"), "Ready"), "True")
         self.assertTrue(self.known_servers()[used.url].startswith("dead"))
+        told = run(self.inside([PORTHOLE, "doctor", "--node", "--kubeconfig", self.folder / "agent/kubeconfig"]), check=False).stdout
+        self.assertIn(f"in use is {other.url}", told)
+        self.assertIn(used.url, told)
+
+        # What in-cluster clients use.
+        self.name_in_the_slice(other, [other.name])
+        eventually(lambda: self.endpoints_of_the_service() == {other.name}, 20, "the service `kubernetes` has the other one alone")
+        self.assertTrue(all(self.ask_the_service() for _ in range(5)))
 
         # The image comes with the agent.
         late = pod("late", {"name": "main", "image": "registry.porthole.internal/web:1"}, nodeName="extra")
