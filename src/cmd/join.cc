@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "base/strings.h"
 #include "cmd/agent_flags.h"
 #include "cmd/program/join_token.h"
 #include "cmd/program/progress_flags.h"
@@ -12,6 +13,7 @@
 #include "node_join/agent_options.h"
 #include "node_join/cluster_network.h"
 #include "node_join/identity.h"
+#include "node_join/server_list.h"
 
 namespace porthole::cmd {
 
@@ -24,6 +26,7 @@ namespace fs = std::filesystem;
 struct JoinFlags {
     JoinTarget target;
     JoinToken token;
+    std::uint16_t balancer_port = BalancerPort;
     std::string data = "/var/lib/porthole-agent";
     ProgressFlags progress;
     bool foreground = false;
@@ -55,15 +58,17 @@ Result<void> check_flags(JoinFlags& flags) {
 }
 
 /// Every step of joining; safe to run twice.
-Task<Joined> join(RealWorld& world, Progress& progress, JoinFlags flags) {
-    progress.begin("verifying the cluster at " + flags.target.server);
+Task<Joined> join_cluster(RealWorld& world, Progress& progress, JoinFlags flags) {
+    progress.begin("verifying the cluster at " + join(flags.target.servers, ", "));
     CO_TRY(const ClusterInfo info, co_await discover_cluster(world.loop, flags.target));
     progress.done("the cluster's identity is verified");
     const ClusterNetwork network = cluster_network(info.data);
     CO_TRY(const std::string backend, choose_backend(flags.backend, network));
     progress.begin("requesting a certificate");
-    CO_TRY(const KeyPair identity, co_await request_node_identity(world.loop, flags.target, info.ca_pem, flags.agent.node_name));
-    CO_TRY_VOID(write_node_folder(flags.data, flags.target, info, identity));
+    CO_TRY(const KeyPair identity, co_await request_node_identity(world.loop, flags.target, info, flags.agent.node_name));
+    CO_TRY(const ServerChoice choice, co_await choose_servers(world.loop, flags.target, info, flags.balancer_port,
+                                                              [&](const std::string& why) { progress.warn(why); }));
+    CO_TRY_VOID(write_node_folder(flags.data, choice, info, identity));
     progress.done("certificate for " + flags.agent.node_name);
 
     AgentOptions agent = flags.agent;
@@ -87,7 +92,7 @@ int run_join(std::vector<std::string> arguments) {
     JoinFlags flags;
     flags.agent.node_name = host_name();
     CLI::App app("Join this machine to a cluster as a node.", "join");
-    app.add_option("server", flags.target.server, "the API server, for example https://10.0.0.5:6443")->required();
+    add_api_server_flags(app, flags.target.servers, flags.balancer_port);
     flags.token.add_flags(app);
     app.add_option("--ca-cert-hash,--discovery-token-ca-cert-hash", flags.target.ca_hashes, "sha256 of the cluster's public key")
         ->required();
@@ -102,7 +107,7 @@ int run_join(std::vector<std::string> arguments) {
     RealWorld world;
     Progress progress(world.loop, flags.progress.style());
     if (const auto checked = check_flags(flags); !checked) return progress.end(checked);
-    auto joined = world.run(join(world, progress, flags));
+    auto joined = world.run(join_cluster(world, progress, flags));
     if (!joined) return progress.end(joined.error());
     if (!flags.foreground && SystemUnit::possible()) {
         const auto unit = SystemUnit::agent(joined->agent, fs::absolute(flags.data) / "environment");

@@ -9,7 +9,9 @@
 #include "local_cluster/next_steps.h"
 #include "net/http/http_client.h"
 #include "node_join/pki.h"
+#include "node_join/server_list.h"
 #include "runtime/files/durable_file.h"
+#include "runtime/files/file_system.h"
 #include "schema/json/json.h"
 #include "schema/value.h"
 
@@ -126,6 +128,22 @@ ClusterHealth health_of(const Value& status, bool foreign) {
     return health;
 }
 
+constexpr const char* AgentFolder = "/var/lib/porthole-agent";
+
+/// Of a machine that has joined a cluster elsewhere: the API servers, as its agent has written them down. Exit code 0 if one is in use.
+int show_joined_node(const std::vector<KnownServer>& servers, bool json) {
+    Value list = Value::array();
+    bool used = false;
+    if (!json) std::printf("node of a cluster elsewhere; its agent is in %s\n\n%-48s %s\n", AgentFolder, "API SERVER", "STATE");
+    for (const KnownServer& server : servers) {
+        used |= server.state.ends_with("in use");
+        list.as_array().push_back(Value::object({{"url", server.url}, {"state", server.state}}));
+        if (!json) std::printf("%-48s %s\n", server.url.c_str(), server.state.c_str());
+    }
+    if (json) std::puts(schema::to_json(Value::object({{"servers", std::move(list)}})).c_str());
+    return used ? 0 : 1;
+}
+
 }  // namespace
 
 int run_status(std::vector<std::string> arguments) {
@@ -143,7 +161,10 @@ int run_status(std::vector<std::string> arguments) {
     RealWorld world;
     const DataDir data(path);
     const auto cluster = Cluster::load(data);
-    if (!cluster) return fail(cluster.error().message);
+    if (!cluster) {
+        const auto servers = read_server_list(*make_file_system(), AgentFolder);
+        return servers ? show_joined_node(*servers, output == "json") : fail(cluster.error().message);
+    }
     auto asked = cluster->options.foreign ? ask_foreign_server(world, data, *cluster) : ask_server(world, data, cluster->options.port);
     const auto answers = world.run(with_timeout(std::move(asked), 3s, "asking the server"));
     const Value status = describe(*cluster, data, answers);

@@ -19,6 +19,7 @@ namespace {
 struct WinnodeFlags {
     std::string data = "/var/lib/porthole-winnode";
     JoinTarget target;
+    std::string server;
     JoinToken token;
     NetworkWishes wishes;
     std::string profile = "2022";
@@ -43,9 +44,12 @@ int join(WinnodeFlags flags) {
     auto token = flags.token.read();
     if (!token) return fail(token.error().message);
     flags.target.token = *std::move(token);
+    flags.target.servers = {flags.server};
     if (const auto checked = check_target(flags.target); !checked) return fail(checked.error().message);
-    options.foreign = ForeignCluster{
-        .server = flags.target.server, .token = flags.target.token, .ca_hash = flags.target.ca_hashes.front(), .wishes = flags.wishes};
+    options.foreign = ForeignCluster{.server = flags.target.servers.front(),
+                                     .token = flags.target.token,
+                                     .ca_hash = flags.target.ca_hashes.front(),
+                                     .wishes = flags.wishes};
     options.linux_nodes = 0;
     options.windows_nodes.assign(static_cast<std::size_t>(flags.count), flags.profile);
 
@@ -86,7 +90,7 @@ int run_winnode(std::vector<std::string> arguments) {
                  "winnode");
     app.require_subcommand(1);
     CLI::App* join_command = app.add_subcommand("join", "start emulated Windows hosts and join them, as kubeadm join would on real ones");
-    join_command->add_option("server", flags.target.server, "the API server, for example https://10.0.0.5:6443")->required();
+    join_command->add_option("server", flags.server, "the API server, for example https://10.0.0.5:6443")->required();
     flags.token.add_flags(*join_command);
     join_command->add_option("--discovery-token-ca-cert-hash,--ca-cert-hash", flags.target.ca_hashes, "sha256 of its public key")
         ->required();

@@ -7,6 +7,7 @@
 #include "node_join/certificate.h"
 #include "node_join/identity.h"
 #include "node_join/pki.h"
+#include "node_join/server_list.h"
 #include "runtime/files/durable_file.h"
 
 namespace porthole::node_join {
@@ -35,6 +36,8 @@ Result<void> NodeConnection::open(std::string kubeconfig, std::string server) {
     transport_ = std::make_unique<RenewableTransport>(std::move(first));
     return {};
 }
+
+std::string NodeConnection::server_behind() const { return node_join::server_behind(seams_.files, own_folder(), config_.server); }
 
 Result<void> NodeConnection::take(client::ClientConfig next) {
     TRY(auto way, seams_.connect(next));

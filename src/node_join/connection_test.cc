@@ -47,7 +47,8 @@ struct NodeConnectionTest : testing::Test {
     NodeConnectionTest() {
         char name[] = "/tmp/node-connection-XXXXXX";
         folder = fs::path(::mkdtemp(name));
-        EXPECT_TRUE(write_node_folder(folder, {.server = "https://10.0.0.5:6443"}, {authority.certificate_pem(), {}}, identity(90min)));
+        EXPECT_TRUE(
+            write_node_folder(folder, {.servers = {"https://10.0.0.5:6443"}}, {"", authority.certificate_pem(), {}}, identity(90min)));
     }
     ~NodeConnectionTest() override {
         EXPECT_TRUE(sim::run(loop, scope.close()));

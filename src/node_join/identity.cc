@@ -13,6 +13,7 @@
 #include "net/tls/x509.h"
 #include "node_join/ca_rotation.h"
 #include "node_join/certificate.h"
+#include "node_join/server_list.h"
 #include "runtime/asio_loop.h"
 #include "runtime/files/durable_file.h"
 #include "schema/value.h"
@@ -62,17 +63,17 @@ std::optional<bool> is_signed(const ConfigMap& info, const std::string& token) {
 constexpr const char* IdentityFile = "client.pem";
 
 /// A token that has just been made is signed with a moment later.
-Task<ConfigMap> wait_for_signature(AsioLoop& loop, client::Client& client, JoinTarget target) {
+Task<ConfigMap> wait_for_signature(AsioLoop& loop, client::Client& client, std::string server, std::string token) {
     const MonotonicTime deadline = loop.now() + 3s;
     for (;;) {
         auto stored =
             co_await with_timeout(client.get<ConfigMap>({"kube-public", "cluster-info"}), 10s, "asking the server for cluster-info");
         if (!stored) {
-            Error error = std::move(stored).error().with_context("cannot reach the cluster at " + target.server);
+            Error error = std::move(stored).error().with_context("cannot reach the cluster at " + server);
             error.message += "; check the address, and that no firewall is in between";
             co_return error;
         }
-        if (is_signed(*stored, target.token) || loop.now() >= deadline) co_return std::move(*stored);
+        if (is_signed(*stored, token) || loop.now() >= deadline) co_return std::move(*stored);
         CO_TRY_VOID(co_await loop.sleep(200ms));
     }
 }
@@ -87,7 +88,10 @@ Task<std::string> published_authority(client::Client& client) {
 }
 
 Result<void> check_target(JoinTarget& target) {
-    if (!target.server.starts_with("https://")) target.server = "https://" + target.server;
+    for (std::string& server : target.servers) {
+        if (!server.starts_with("https://")) server = "https://" + server;
+        TRY_VOID(client::parse_server_url(server));
+    }
     if (!is_token(target.token)) {
         return Error(Reason::BadRequest,
                      "the token must look like abcdef.0123456789abcdef; `porthole token create` on the server makes one");
@@ -99,10 +103,12 @@ Result<void> check_target(JoinTarget& target) {
     return {};
 }
 
-Task<ClusterInfo> discover_cluster(AsioLoop& loop, JoinTarget target) {
-    CO_TRY(const auto transport, client::make_http_transport(loop, {.server = target.server, .insecure_skip_verify = true}, user_agent()));
+namespace {
+
+Task<ClusterInfo> discover_at(AsioLoop& loop, JoinTarget target, std::string server) {
+    CO_TRY(const auto transport, client::make_http_transport(loop, {.server = server, .insecure_skip_verify = true}, user_agent()));
     client::Client client(*transport);
-    CO_TRY(ConfigMap stored, co_await wait_for_signature(loop, client, target));
+    CO_TRY(ConfigMap stored, co_await wait_for_signature(loop, client, server, target.token));
     CO_TRY(std::string ca_pem, authority_of(stored.data["kubeconfig"]));
     CO_TRY(const auto authorities, authority_ids(ca_pem));
     // While an authority is rotated there are two, and either hash was handed out.
@@ -125,11 +131,42 @@ Task<ClusterInfo> discover_cluster(AsioLoop& loop, JoinTarget target) {
                         "the token's second half does not match the cluster's; "
                         "copy the whole token, or create another with `porthole token create`");
     }
-    co_return ClusterInfo{std::move(ca_pem), std::move(stored.data)};
+    co_return ClusterInfo{std::move(server), std::move(ca_pem), std::move(stored.data)};
 }
 
-Task<KeyPair> request_node_identity(AsioLoop& loop, JoinTarget target, std::string ca_pem, std::string node_name) {
-    const client::ClientConfig config{.server = target.server, .ca_pem = ca_pem, .token = target.token};
+}  // namespace
+
+Task<ClusterInfo> discover_cluster(AsioLoop& loop, JoinTarget target) {
+    Error last(Reason::BadRequest, "no server is given");
+    for (const std::string& server : target.servers) {
+        auto found = co_await discover_at(loop, target, server);
+        // One that answers wrongly is not passed over: something is wrong that others would hide.
+        const bool next = !found && (found.error().reason == Reason::Unavailable || found.error().reason == Reason::Timeout);
+        if (!next) co_return std::move(found);
+        last = std::move(found).error();
+    }
+    if (target.servers.size() > 1) last.message = "none of the servers answers: " + last.message;
+    co_return last;
+}
+
+Task<ServerChoice> choose_servers(AsioLoop& loop, JoinTarget target, ClusterInfo info, std::uint16_t port,
+                                  std::function<void(const std::string&)> why_not) {
+    ServerChoice direct{{info.server}, 0};
+    CO_TRY(const client::ServerUrl url, client::parse_server_url(info.server));
+    if (port == 0 || !url.prefix.empty()) co_return direct;
+    const client::ClientConfig config{.server = info.server, .ca_pem = info.ca_pem, .server_name = ServerName};
+    CO_TRY(const auto transport, client::make_http_transport(loop, config, user_agent()));
+    client::Client client(*transport);
+    const auto verified = co_await with_timeout(published_authority(client), 10s, "verifying the server's name");
+    if (is_cancelled(verified)) co_return verified.error();
+    if (verified) co_return ServerChoice{std::move(target.servers), port};
+    why_not("the node will use " + info.server + " alone: its certificate is not for the name " + ServerName + " (" +
+            verified.error().message + ")");
+    co_return direct;
+}
+
+Task<KeyPair> request_node_identity(AsioLoop& loop, JoinTarget target, ClusterInfo info, std::string node_name) {
+    const client::ClientConfig config{.server = info.server, .ca_pem = info.ca_pem, .token = target.token};
     CO_TRY(const auto transport, client::make_http_transport(loop, config, user_agent()));
     client::Client client(*transport);
     co_return co_await request_node_certificate(loop, client, std::move(node_name));
@@ -139,12 +176,13 @@ Result<void> write_node_identity(const fs::path& folder, const KeyPair& identity
     return write_durably(folder / IdentityFile, identity.certificate_pem + identity.key_pem);
 }
 
-std::string node_kubeconfig(const std::string& server, const fs::path& ca, const fs::path& folder) {
+std::string node_kubeconfig(const std::string& server, const fs::path& ca, const fs::path& folder, const std::string& server_name) {
     const std::string identity = (folder / IdentityFile).string();
     return "apiVersion: v1\nkind: Config\ncurrent-context: node\n"
            "clusters:\n- name: porthole\n  cluster:\n    server: " +
-           server + "\n    certificate-authority: " + ca.string() + "\nusers:\n- name: node\n  user:\n    client-certificate: " + identity +
-           "\n    client-key: " + identity + "\ncontexts:\n- name: node\n  context:\n    cluster: porthole\n    user: node\n";
+           server + (server_name.empty() ? "" : "\n    tls-server-name: " + server_name) + "\n    certificate-authority: " + ca.string() +
+           "\nusers:\n- name: node\n  user:\n    client-certificate: " + identity + "\n    client-key: " + identity +
+           "\ncontexts:\n- name: node\n  context:\n    cluster: porthole\n    user: node\n";
 }
 
 std::optional<fs::path> identity_folder(const client::Kubeconfig& kubeconfig) {
@@ -157,14 +195,29 @@ std::optional<fs::path> identity_folder(const client::Kubeconfig& kubeconfig) {
     return path.parent_path();
 }
 
-Result<void> write_node_folder(const fs::path& folder, const JoinTarget& target, const ClusterInfo& info, const KeyPair& identity) {
+Result<std::string> write_server_choice(const ServerChoice& choice, const fs::path& ca, const fs::path& folder) {
+    const fs::path list = server_list_path(folder.string());
+    if (choice.balancer_port == 0) {
+        std::error_code ignored;
+        fs::remove(list, ignored);
+        return node_kubeconfig(choice.servers.at(0), ca, folder);
+    }
+    std::vector<KnownServer> servers;
+    for (const std::string& server : choice.servers) servers.push_back({.url = server, .given = true, .state = ""});
+    TRY_VOID(write_durably(list, to_text(servers), 0644));
+    const client::ServerUrl own{.host = BalancerAddress, .port = choice.balancer_port, .prefix = ""};
+    return node_kubeconfig("https://" + own.authority(), ca, folder, ServerName);
+}
+
+Result<void> write_node_folder(const fs::path& folder, const ServerChoice& choice, const ClusterInfo& info, const KeyPair& identity) {
     std::error_code error;
     fs::create_directories(folder, error);
     if (error) return Error(Reason::Io, "cannot make " + folder.string() + ": " + error.message());
     fs::permissions(folder, fs::perms::owner_all, error);
     TRY_VOID(write_durably(folder / "ca.crt", info.ca_pem, 0644));
     TRY_VOID(write_node_identity(folder, identity));
-    return write_durably(folder / "kubeconfig", node_kubeconfig(target.server, folder / "ca.crt", folder));
+    TRY(const std::string kubeconfig, write_server_choice(choice, folder / "ca.crt", folder));
+    return write_durably(folder / "kubeconfig", kubeconfig);
 }
 
 }  // namespace porthole::node_join

@@ -19,6 +19,7 @@
 #include "net/http/proxy.h"
 #include "net/tls/x509.h"
 #include "node_join/pki.h"
+#include "node_join/server_list.h"
 #include "runtime/files/file_lock.h"
 
 namespace porthole::cmd {
@@ -100,9 +101,10 @@ int examine_this_node(RealWorld& world, const DoctorFlags& flags) {
     if (!config) return fail(config.error().message), 2;
     config->direct = path == DataDir(flags.data).admin_kubeconfig();
     const fs::path folder = fs::absolute(path, code).parent_path();
+    config->server = node_join::server_behind(*files, folder.string(), config->server);
     const auto cluster = config->direct ? Cluster::load(DataDir(flags.data)) : Error(Reason::NotFound, "a node of a cluster elsewhere");
     take_proxies_of_programs(cluster ? net::proxy_environment(cluster->proxy_exceptions()) : read_unit_environment(folder / "environment"));
-    const auto evidence = world.run(doctor::gather_linux_node(world.loop, *config, is_agent_there(folder.string())));
+    const auto evidence = world.run(doctor::gather_linux_node(world.loop, *config, folder.string(), is_agent_there(folder.string())));
     if (!evidence) return fail(evidence.error().message), 2;
     const auto findings = doctor::examine_node(*evidence);
     print(findings, flags);

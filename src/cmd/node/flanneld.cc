@@ -34,7 +34,7 @@ private:
     Result<void> choose_address() {
         flannel::DaemonOptions& daemon = options_.daemon;
         if (options_.own_address.empty()) {
-            TRY(daemon.address, net::source_address_towards(connection_.config().server));
+            TRY(daemon.address, net::source_address_towards(connection_.server_behind()));
         } else {
             auto address = IpAddress::parse(options_.own_address);
             if (!address)

@@ -14,6 +14,8 @@ NodeProgram::NodeProgram(RealWorld& world, Logger log, const std::string& user_a
 
 Result<void> NodeProgram::connect(const std::string& kubeconfig, const std::string& server) {
     TRY_VOID(connection_.open(kubeconfig, server));
+    balancer_ = node_join::ApiBalancer::of_node({world_.loop, *files_, random_, connection_, log_.named("balancer")});
+    if (balancer_) balancer_->start();
     use(connection_.transport());
     return {};
 }
@@ -24,7 +26,7 @@ void NodeProgram::use(client::Transport& transport) {
 }
 
 Result<std::string> NodeProgram::own_address() const {
-    auto address = net::source_address_towards(connection_.config().server);
+    auto address = net::source_address_towards(connection_.server_behind());
     if (!address) return std::move(address).error().with_context("this node's address is not clear, give it with --node-ip");
     return address->to_string();
 }
@@ -34,6 +36,7 @@ std::string NodeProgram::own_node_name() const { return to_lower(kubelet::make_h
 Task<> NodeProgram::close_parts() {
     CO_TRY_VOID(co_await scope_.close());
     if (informers_) CO_TRY_VOID(co_await informers_->close());
+    if (balancer_) CO_TRY_VOID(co_await balancer_->close());
     co_return {};
 }
 

@@ -9,6 +9,7 @@
 #include "client/informers/informer.h"
 #include "cmd/node/program_log.h"
 #include "cmd/program/runtime_setup.h"
+#include "node_join/api_balancer.h"
 #include "node_join/connection.h"
 #include "runtime/files/file_system.h"
 
@@ -36,7 +37,8 @@ public:
     int run(const std::string& service = "");
 
 protected:
-    /// Opens the connection to the API server and makes the client and the informers on it. `server` wins over the kubeconfig's unless "".
+    /// Opens the connection to the API server, serves the node's own way to it where there is one, and makes the client and the informers
+    /// on it. `server` wins over the kubeconfig's unless "".
     Result<void> connect(const std::string& kubeconfig, const std::string& server = "");
     /// Makes the client and the informers on another transport, which outlives them.
     void use(client::Transport& transport);
@@ -45,7 +47,7 @@ protected:
     Result<std::string> own_address() const;
     /// The machine's name as kubelets register it: in lower case.
     std::string own_node_name() const;
-    /// Ends scope_ and the informers.
+    /// Ends scope_, the informers and the way to the API server.
     Task<> close_parts();
     /// The program closes and exits with 1: without the part that has ended it is of no use.
     void end_because(const Error& error);
@@ -55,6 +57,7 @@ protected:
     SystemRandom random_;
     std::unique_ptr<FileSystem> files_ = make_file_system();
     node_join::NodeConnection connection_;
+    std::unique_ptr<node_join::ApiBalancer> balancer_;  ///< null where the kubeconfig names a server itself
     std::unique_ptr<client::Client> client_;
     std::unique_ptr<client::Informers> informers_;
     Scope scope_;  ///< of the program's tasks; what lives in derived classes must be closed by their close()

@@ -26,6 +26,15 @@ Result<std::string> JoinToken::read() const {
     return word;
 }
 
+void add_api_server_flags(CLI::App& app, std::vector<std::string>& servers, std::uint16_t& balancer_port) {
+    app.add_option("server,--server", servers, "the API servers, by comma, for example https://10.0.0.5:6443; each is tried")
+        ->delimiter(',')
+        ->required();
+    app.add_option("--balancer-port", balancer_port,
+                   "of 127.0.0.1, where the node reaches the API servers that live; 0 to use the first one directly")
+        ->capture_default_str();
+}
+
 void hide_token(std::span<char*> words) {
     constexpr std::string_view Flag = "--token";
     for (std::size_t i = 0; i < words.size(); ++i) {

@@ -1,7 +1,9 @@
 #pragma once
 #include <CLI/App.hpp>
+#include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -17,6 +19,10 @@ struct JoinToken {
     /// The token: that of the flag, or the first word of the file; "-" is standard input. Error: BadRequest, with the remedy.
     Result<std::string> read() const;
 };
+
+/// The flags by which it is given the API servers (one or more, also by comma), and where the node's own way to them is. Both outlive
+/// `app`.
+void add_api_server_flags(CLI::App& app, std::vector<std::string>& servers, std::uint16_t& balancer_port);
 
 /// Overwrites the value of --token in a program's own arguments, so that others stop seeing it (on Linux, where they do). What was copied
 /// before stays.

@@ -17,6 +17,7 @@
 #include "cni/flannel/cni_config.h"
 #include "cni/flannel/network_check.h"
 #include "hns/dll/load_hns.h"
+#include "node_join/server_list.h"
 #include "node_join/windows_node/host_windows.h"
 #include "node_join/windows_node/node_status.h"
 
@@ -50,9 +51,11 @@ std::vector<NodeEvidence::Service> look_at_services(const WindowsNode& node) {
     return all;
 }
 
-Task<client::ClientConfig> read_config(FileSystem& files, std::string path) {
-    CO_TRY(const auto document, client::read_kubeconfig(files, path));
-    co_return document.resolve(files);
+Task<client::ClientConfig> read_config(FileSystem& files, WindowsNode node) {
+    CO_TRY(const auto document, client::read_kubeconfig(files, node.kubeconfig()));
+    CO_TRY(client::ClientConfig config, document.resolve(files));
+    config.server = server_behind(files, node.credentials(), config.server);
+    co_return config;
 }
 
 struct HnsAnswers {
@@ -121,7 +124,7 @@ NodeEvidence gather(RealWorld& world, const WindowsNode& node, bool& hns_answers
     if (const auto text = files->read(node.cni_config())) evidence.nat_exceptions = cni::flannel::nat_exceptions_of(*text);
     hns_answers = look_at_hns(evidence);
     take_proxies_of_programs();
-    const auto config = world.run(read_config(*files, node.kubeconfig()));
+    const auto config = world.run(read_config(*files, node));
     if (config && evidence.address.empty())
         evidence.address =
             world.run(with_timeout(doctor::ask_address(world.loop, *config), AnswerTime, "asking the API server")).value_or("");
@@ -131,6 +134,7 @@ NodeEvidence gather(RealWorld& world, const WindowsNode& node, bool& hns_answers
         return evidence;
     }
     evidence.server = config->server;
+    doctor::look_at_servers(*files, node.credentials(), evidence);
     const auto behind = world.run(with_timeout(doctor::ask_clock(world.loop, *config), AnswerTime, "asking the API server"));
     if (behind) {
         evidence.seconds_behind = *behind;

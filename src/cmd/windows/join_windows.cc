@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include "api/core_v1.h"
+#include "base/strings.h"
 #include "base/version.h"
 #include "client/client.h"
 #include "client/http_transport.h"
@@ -15,6 +16,7 @@
 #include "net/tls/x509.h"
 #include "node_join/cluster_network.h"
 #include "node_join/identity.h"
+#include "node_join/server_list.h"
 #include "node_join/windows_node/firewall.h"
 #include "node_join/windows_node/host_windows.h"
 #include "node_join/windows_node/node_object.h"
@@ -37,6 +39,7 @@ using namespace std::chrono_literals;
 struct JoinFlags {
     JoinTarget target;
     JoinToken token;
+    std::uint16_t balancer_port = BalancerPort;
     WindowsNode node;
     std::string network_mode;  // asked for; "" for what fits the cluster
     NetworkWishes wishes;
@@ -47,7 +50,7 @@ struct JoinFlags {
 std::optional<int> parse(std::vector<std::string> arguments, JoinFlags& flags) {
     WindowsNode& node = flags.node;
     CLI::App app("Make this machine a node of a cluster. Safe to run again.", "join");
-    app.add_option("server", flags.target.server, "the API server, for example 10.0.0.5:6443")->required();
+    add_api_server_flags(app, flags.target.servers, flags.balancer_port);
     flags.token.add_flags(app);
     app.add_option("--discovery-token-ca-cert-hash,--ca-cert-hash", flags.target.ca_hashes, "sha256 of the cluster's public key")
         ->required();
@@ -106,7 +109,7 @@ private:
             TRY(node().ip, address_of_adapter(node().adapter, net::interfaces()));
         }
         if (node().ip.empty()) {
-            auto address = net::source_address_towards(flags_.target.server);
+            auto address = net::source_address_towards(flags_.target.servers.front());
             if (!address) return std::move(address).error().with_context("cannot determine this machine's address; set it with --node-ip");
             node().ip = address->to_string();
         }
@@ -143,13 +146,13 @@ private:
     }
 
     Result<void> become_known() {
-        progress_.begin("verifying the cluster at " + flags_.target.server);
+        progress_.begin("verifying the cluster at " + join(flags_.target.servers, ", "));
         TRY(info_, world_.run(discover_cluster(world_.loop, flags_.target)));
-        progress_.done("the cluster at " + flags_.target.server + " is verified");
+        progress_.done("the cluster at " + info_.server + " is verified");
         ClusterNetwork network = cluster_network(info_.data);
         TRY_VOID(take_over(network));
         progress_.begin("requesting a certificate");
-        TRY(identity_, world_.run(request_node_identity(world_.loop, flags_.target, info_.ca_pem, node().name)));
+        TRY(identity_, world_.run(request_node_identity(world_.loop, flags_.target, info_, node().name)));
         TRY(const auto certificate, net::parse_certificate(identity_.certificate_pem));
         const auto behind = std::chrono::duration_cast<std::chrono::seconds>(certificate.not_before - world_.loop.wall_now()).count();
         if (!say(check_clock(behind)) && !flags_.skip_checks)
@@ -197,10 +200,8 @@ private:
     }
 
     Result<std::unique_ptr<client::Transport>> connect_as_node() {
-        const client::ClientConfig config{.server = flags_.target.server,
-                                          .ca_pem = info_.ca_pem,
-                                          .certificate_pem = identity_.certificate_pem,
-                                          .key_pem = identity_.key_pem};
+        const client::ClientConfig config{
+            .server = info_.server, .ca_pem = info_.ca_pem, .certificate_pem = identity_.certificate_pem, .key_pem = identity_.key_pem};
         return client::make_http_transport(world_.loop, config, std::string("porthole-join/") + PortholeVersion);
     }
 
@@ -210,7 +211,10 @@ private:
         TRY_VOID(make_secret_folder(folder.string()));
         TRY_VOID(write_durably(ca, info_.ca_pem, 0644));
         TRY_VOID(write_node_identity(folder, identity_));
-        TRY_VOID(write_durably(node().kubeconfig(), node_kubeconfig(flags_.target.server, ca, folder)));
+        TRY(const ServerChoice choice, world_.run(choose_servers(world_.loop, flags_.target, info_, flags_.balancer_port,
+                                                                 [this](const std::string& why) { progress_.warn("[servers] " + why); })));
+        TRY(const std::string kubeconfig, write_server_choice(choice, ca, folder));
+        TRY_VOID(write_durably(node().kubeconfig(), kubeconfig));
         progress_.done("programs and credentials in " + node().folder);
         return {};
     }

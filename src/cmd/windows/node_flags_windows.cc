@@ -2,6 +2,7 @@
 
 #include "client/kubeconfig.h"
 #include "net/interface_address.h"
+#include "node_join/server_list.h"
 #include "node_join/windows_node/host_windows.h"
 #include "node_join/windows_node/preflight.h"
 #include "runtime/files/file_system.h"
@@ -35,7 +36,7 @@ Result<void> complete_node(WindowsNode& node) {
         const auto files = make_file_system();
         TRY(const auto document, client::read_kubeconfig(*files, node.kubeconfig()));
         TRY(const auto config, document.resolve(*files));
-        auto address = net::source_address_towards(config.server);
+        auto address = net::source_address_towards(server_behind(*files, node.credentials(), config.server));
         if (!address) return std::move(address).error().with_context("cannot determine this machine's address; set it with --node-ip");
         node.ip = address->to_string();
     }

@@ -12,6 +12,7 @@
 #include "cmd/windows/node_flags.h"
 #include "cmd/windows/roles.h"
 #include "hns/dll/load_hns.h"
+#include "node_join/server_list.h"
 #include "node_join/windows_node/host_windows.h"
 #include "node_join/windows_node/node_object.h"
 #include "node_join/windows_node/node_processes.h"
@@ -68,7 +69,8 @@ private:
 
     Result<void> connect() {
         TRY(const auto document, client::read_kubeconfig(*files_, node_.kubeconfig()));
-        TRY(const auto config, document.resolve(*files_));
+        TRY(auto config, document.resolve(*files_));
+        config.server = server_behind(*files_, node_.credentials(), config.server);
         TRY(transport_, client::make_http_transport(world_.loop, config, std::string("porthole-start/") + PortholeVersion));
         return {};
     }

@@ -11,6 +11,7 @@
 #include "cni/flannel/network_check.h"
 #include "hns/dll/load_hns.h"
 #include "net/interface_address.h"
+#include "node_join/server_list.h"
 #include "node_join/windows_node/host_windows.h"
 #include "node_join/windows_node/node_status.h"
 #include "objects/conditions.h"
@@ -29,7 +30,8 @@ constexpr std::uint64_t LogTail = 256 << 10;  // what is looked at of a log
 /// The Node as its own credentials may read it.
 Task<core::Node> read_node(AsioLoop& loop, FileSystem& files, WindowsNode node) {
     CO_TRY(const auto document, client::read_kubeconfig(files, node.kubeconfig()));
-    CO_TRY(const auto config, document.resolve(files));
+    CO_TRY(auto config, document.resolve(files));
+    config.server = server_behind(files, node.credentials(), config.server);
     CO_TRY(const auto transport, client::make_http_transport(loop, config, std::string("porthole-status/") + PortholeVersion));
     client::Client client(*transport);
     co_return co_await with_timeout(client.get<core::Node>({"", node.name}), 5s, "asking the API server");

@@ -9,6 +9,7 @@
 #include "net/interface_address.h"
 #include "node_join/cluster_network.h"
 #include "runtime/asio_loop.h"
+#include "runtime/files/file_system.h"
 
 namespace porthole::cmd::doctor {
 namespace {
@@ -49,9 +50,10 @@ Task<node_join::ClusterNetwork> ask_network(AsioLoop& loop, client::ClientConfig
 
 }  // namespace
 
-Task<NodeEvidence> gather_linux_node(AsioLoop& loop, client::ClientConfig config, bool agent_is_there) {
+Task<NodeEvidence> gather_linux_node(AsioLoop& loop, client::ClientConfig config, std::string folder, bool agent_is_there) {
     NodeEvidence evidence;
     evidence.server = config.server;
+    look_at_servers(*make_file_system(), folder, evidence);
     CO_TRY(evidence.address, co_await find_address(loop, config));
     for (const auto& [name, port] : {std::pair("kubelet", KubeletHealth), std::pair("kube-proxy", ProxyHealth)}) {
         CO_TRY(NodeEvidence::Service service, co_await ask_health(loop, name, port));

@@ -50,9 +50,11 @@ struct NodeEvidence {
     std::optional<std::vector<std::string>> nat_exceptions;  ///< that it has; nothing on Linux, and where there is no such file
 
     std::string cluster_cidr, service_cidr, cluster_domain;
-    std::string server;                             ///< URL of the API server
-    std::string http_proxy, https_proxy, no_proxy;  ///< as the node's programs have them
-    std::optional<std::int64_t> seconds_behind;     ///< this machine's clock, of the server's; nothing where the server does not answer
+    std::string server;                                    ///< URL of the API server
+    std::string server_in_use;                             ///< behind `server`, where that is the node's own balancer; "" where it is not
+    std::vector<std::string> other_servers, dead_servers;  ///< likewise, as the balancer has written them down
+    std::string http_proxy, https_proxy, no_proxy;         ///< as the node's programs have them
+    std::optional<std::int64_t> seconds_behind;  ///< this machine's clock, of the server's; nothing where the server does not answer
     std::string server_error;
 };
 

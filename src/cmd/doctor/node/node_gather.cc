@@ -10,6 +10,7 @@
 #include "net/http/http_status.h"
 #include "net/interface_address.h"
 #include "net/tls/x509.h"
+#include "node_join/server_list.h"
 #include "runtime/asio_loop.h"
 
 namespace porthole::cmd::doctor {
@@ -70,6 +71,20 @@ Task<std::string> ask_address(AsioLoop& loop, client::ClientConfig config) {
     for (const api::core::v1::NodeAddress& address : node.status.addresses)
         if (address.type == "InternalIP") co_return address.address;
     co_return Error(Reason::NotFound, "node " + name + " has no address yet");
+}
+
+void look_at_servers(FileSystem& files, const std::string& folder, NodeEvidence& evidence) {
+    const auto servers = node_join::read_server_list(files, folder);
+    if (!servers) return;
+    for (const node_join::KnownServer& server : *servers) {
+        if (server.state.starts_with("dead")) {
+            evidence.dead_servers.push_back(server.url);
+        } else if (server.state.ends_with("in use")) {
+            evidence.server_in_use = server.url;
+        } else {
+            evidence.other_servers.push_back(server.url);
+        }
+    }
 }
 
 namespace {

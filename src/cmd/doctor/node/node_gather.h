@@ -19,6 +19,9 @@ Task<std::int64_t> ask_clock(AsioLoop& loop, client::ClientConfig config);
 /// the server's.
 Task<std::string> ask_address(AsioLoop& loop, client::ClientConfig config);
 
+/// Adds which API servers the node's balancer uses, by the list in the folder of its kubeconfig's identity; nothing where there is none.
+void look_at_servers(FileSystem& files, const std::string& folder, NodeEvidence& evidence);
+
 /// Adds what the machine tells on either system: adapters and their sizes of packets by `address`, which ports are taken, and
 /// proxies: the caller has given this process the variables of the node's programs.
 /// `pod_address` is the host's own in the pod network; "" where it has none.
