@@ -10,6 +10,7 @@
 #include "node_join/ca_rotation.h"
 #include "node_join/pki.h"
 #include "node_join/pki_care.h"
+#include "node_join/shared_secrets/shared_secrets.h"
 
 namespace porthole::cmd {
 
@@ -30,7 +31,8 @@ SystemTime wall_now() { return std::chrono::system_clock::now(); }
 
 std::string text_of(SystemTime time) { return Timestamp(time).to_string(); }
 
-Result<void> list(const std::filesystem::path& folder) {
+Result<void> list(const std::filesystem::path& data) {
+    const auto folder = DataDir(data).pki();
     TRY(const auto entries, list_certificates(folder));
     std::printf("%-26s %-28s %-20s %-22s %s\n", "NAME", "SUBJECT", "AUTHORITY", "EXPIRES", "LEFT");
     for (const PkiEntry& entry : entries) {
@@ -44,6 +46,8 @@ Result<void> list(const std::filesystem::path& folder) {
                 rotation.in_progress ? ("two keys, rotation started " + text_of(rotation.started)).c_str() : "one key");
     TRY(const auto authority, ca_rotation(folder));
     if (authority) std::printf("ca: two authorities, rotation started %s\n", text_of(authority->started).c_str());
+    TRY(const auto shared, read_shared_mark(data));
+    if (shared) std::puts("authorities and service-account-key: shared with the cluster's other servers, by etcd");
     TRY(const Pki pki, Pki::load(folder));
     if (wall_now() < pki.kubelets_unverified_until)
         std::printf("kubelets: those that have shown no certificate of kubelet-serving-ca yet are still asked, until %s\n",
@@ -135,6 +139,13 @@ Result<void> show_ca_rotation(const std::string& data) {
 Result<void> finish_ca(const CertsFlags& flags) {
     const auto folder = DataDir(flags.data).pki();
     TRY(const auto rotation, ca_rotation(folder));
+    TRY(const auto shared, read_shared_mark(DataDir(flags.data).root()));
+    if (rotation && shared && !flags.force)
+        return Error(
+            Reason::Conflict,
+            "several servers share this authority, and each knows only of its own clients: look at `porthole certs rotate ca "
+            "--status` on the machine of each, until none names a client with a certificate of the old authority, then add --force "
+            "here");
     if (rotation && !flags.force) {
         TRY(const auto blockers, blockers_of(flags.data, *rotation));
         std::string why;
@@ -170,7 +181,8 @@ int run_certs(std::vector<std::string> arguments) {
     app.footer(
         "The server renews its certificates by itself in the last third of their life, and nodes renew theirs; nothing has to be done for\n"
         "that. Certificates and keys are files in the directory pki below the data directory. A running server takes up what changes "
-        "there.\n\n"
+        "there.\n"
+        "Servers that share them (`porthole server --server-token-file`) take up from each other what changes: run this on one machine.\n\n"
         "Examples:\n"
         "  porthole certs list\n"
         "  porthole certs renew admin                          then hand out: porthole kubeconfig\n"
@@ -216,7 +228,7 @@ int run_certs(std::vector<std::string> arguments) {
 
     const auto folder = DataDir(flags.data).pki();
     Result<void> done;
-    if (list_command->parsed()) done = list(folder);
+    if (list_command->parsed()) done = list(DataDir(flags.data).root());
     if (renew_command->parsed()) done = renew(folder, flags.names);
     if (rotate_command->parsed()) done = of_ca ? rotate_ca(flags) : rotate(folder, flags);
     return done ? 0 : fail(done.error().message);

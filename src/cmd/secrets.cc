@@ -7,6 +7,7 @@
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/admin_client.h"
 #include "local_cluster/data_dir.h"
+#include "node_join/shared_secrets/shared_secrets.h"
 #include "runtime/files/file_lock.h"
 
 namespace porthole::cmd {
@@ -109,6 +110,12 @@ int run_secrets(std::vector<std::string> arguments) {
     std::error_code error;
     if (!std::filesystem::exists(file.path(), error))
         return fail("there is no " + file.path().string() + "; name the cluster's data directory with --data");
+    const auto shared = node_join::read_shared_mark(DataDir(data).root());
+    if (!shared) return fail(shared.error().message);
+    if (*shared)
+        return fail(
+            "several servers share this key, and a rotation by one of them is not supported: the others could not read what it writes. "
+            "See docs/guide/several_servers.md for how to do it in steps");
     const auto lock = lock_rotation(file.path());
     if (!lock) return fail(lock.error().message);
     RealWorld world;

@@ -118,6 +118,7 @@ apiserver::ApiServerOptions ControlPlane::options(const Pki& pki, const std::str
 Task<> ControlPlane::start() {
     const DataDir data(flags_.data);
     CO_TRY(const std::string service_ip, address_in(flags_.service_cidr, 1));
+    CO_TRY(secrets_, co_await agree_on_secrets(world_, flags_, log_.named("secrets")));
     CO_TRY(const Pki pki, certificates_.ensure());
     std::unique_ptr<store::Engine> engine;  // null: an etcd
     if (flags_.etcd.servers.empty()) {
@@ -207,6 +208,7 @@ Task<> ControlPlane::follow_certificates() {
     return certificates_.follow({.api = *api_,
                                  .tls = *tls_,
                                  .connector = *connector_,
+                                 .secrets = secrets_.get(),
                                  .restart_controllers = [this](const Pki& pki) { return restart_controllers(pki); },
                                  .write_admin_kubeconfig = [this] { return write_admin_kubeconfig(); }});
 }
@@ -264,6 +266,7 @@ Task<> ControlPlane::close() {
     scheduler_component_.reset();
     controller_component_.reset();
     if (api_) CO_TRY_VOID(co_await api_->close());
+    CO_TRY_VOID(co_await close_and_reset(secrets_));
     co_return co_await audit_.close();
 }
 

@@ -12,6 +12,7 @@
 #include "cmd/server/server_certificates.h"
 #include "cmd/server/server_encryption.h"
 #include "cmd/server/server_flags.h"
+#include "cmd/server/server_secrets.h"
 #include "controllers/registry.h"
 #include "net/http/http_server.h"
 #include "net/tls/tls.h"
@@ -63,7 +64,8 @@ private:
     ServerAudit audit_{world_, random_, log_.named("audit")};
     ServerEncryption encryption_{world_, log_.named("encryption")};
     ServerCertificates certificates_;
-    std::string proxy_ca_pem_;  ///< of proxies that speak for users; "" for none
+    std::unique_ptr<node_join::SecretsAgreement> secrets_;  ///< null where they are not shared
+    std::string proxy_ca_pem_;                              ///< of proxies that speak for users; "" for none
     std::unique_ptr<apiserver::KubeletConnector> connector_;
     std::unique_ptr<FileSystem> files_ = make_file_system();
     std::unique_ptr<apiserver::OutgoingClients> outgoing_ = apiserver::make_outgoing_clients(world_.loop, *files_);

@@ -11,6 +11,8 @@ using local_cluster::DataDir;
 using namespace std::chrono_literals;
 namespace {
 
+constexpr Duration CertificatesLookEvery = 10s;
+
 Result<apiserver::KubeletTls> kubelet_tls_of(const Pki& pki, const std::string& kubelet_ca_pem, SystemTime now) {
     net::TlsClientOptions options{.ca_pem = kubelet_ca_pem.empty() ? pki.kubelet_serving_ca.certificate_pem : kubelet_ca_pem,
                                   .certificate_pem = pki.kubelet_client.certificate_pem,
@@ -48,7 +50,12 @@ Result<apiserver::KubeletTls> ServerCertificates::kubelet_tls(const Pki& pki) {
 Task<> ServerCertificates::follow(Users users) {
     CO_TRY(Pki current, ensure());
     for (;;) {
-        CO_TRY_VOID(co_await loop_.sleep(10s));
+        CO_TRY_VOID(co_await loop_.sleep(CertificatesLookEvery));
+        bool usable = true;
+        if (users.secrets) {
+            CO_TRY(usable, co_await users.secrets->look());
+        }
+        if (!usable) continue;  // other servers would not know yet what this one signs
         Result<Pki> fresh = ensure();
         Result<void> taken = fresh ? Result<void>() : Result<void>(fresh.error());
         if (fresh && fresh->ca_pem != current.ca_pem) taken = co_await take_up_authorities(*fresh, users);

@@ -8,6 +8,7 @@
 #include "cmd/server/server_flags.h"
 #include "net/tls/tls.h"
 #include "node_join/pki.h"
+#include "node_join/shared_secrets/secrets_agreement.h"
 #include "runtime/task.h"
 
 namespace porthole::cmd {
@@ -21,6 +22,7 @@ public:
         apiserver::ApiServer& api;
         net::TlsServerContext& tls;
         apiserver::KubeletConnector& connector;
+        node_join::SecretsAgreement* secrets;  ///< null where other servers do not share them
         std::function<Task<>(const node_join::Pki&)> restart_controllers;
         std::function<Result<void>()> write_admin_kubeconfig;
     };

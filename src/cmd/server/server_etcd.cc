@@ -73,8 +73,18 @@ Result<std::vector<Member>> members_of(RealWorld& world, const EtcdFlags& flags)
     return members;
 }
 
-/// What to do about it, for who has typed the flags.
-Error explained(Error error) {
+Task<std::unique_ptr<store::Store>> open_store(store::Store::Seams seams, std::vector<Member> members,
+                                               std::shared_ptr<store::etcd::StoredForm> form, store::AttributesOf attributes_of,
+                                               store::etcd::EtcdStoreOptions options) {
+    auto opened = co_await store::etcd::open_etcd_store(std::move(seams), std::move(members), std::move(form), std::move(attributes_of),
+                                                        std::move(options));
+    if (!opened) co_return explained_etcd_error(std::move(opened).error());
+    co_return std::move(opened);
+}
+
+}  // namespace
+
+Error explained_etcd_error(Error error) {
     const std::string& message = error.message;
     std::string remedy;
     if (message.find("tls: ") != message.npos)
@@ -86,17 +96,6 @@ Error explained(Error error) {
     if (!remedy.empty()) error.message += ": " + remedy;
     return error;
 }
-
-Task<std::unique_ptr<store::Store>> open_store(store::Store::Seams seams, std::vector<Member> members,
-                                               std::shared_ptr<store::etcd::StoredForm> form, store::AttributesOf attributes_of,
-                                               store::etcd::EtcdStoreOptions options) {
-    auto opened = co_await store::etcd::open_etcd_store(std::move(seams), std::move(members), std::move(form), std::move(attributes_of),
-                                                        std::move(options));
-    if (!opened) co_return explained(std::move(opened).error());
-    co_return std::move(opened);
-}
-
-}  // namespace
 
 CLI::Option* add_etcd_flags(CLI::App& app, EtcdFlags& flags) {
     CLI::Option* servers = app.add_option("--etcd-servers", flags.servers,
@@ -115,11 +114,22 @@ CLI::Option* add_etcd_flags(CLI::App& app, EtcdFlags& flags) {
     return servers;
 }
 
+Result<std::string> etcd_prefix(const EtcdFlags& flags) {
+    std::string prefix = flags.prefix;
+    while (prefix.ends_with('/')) prefix.pop_back();
+    if (!prefix.starts_with('/')) return Error(Reason::BadRequest, "--etcd-prefix: it begins with \"/\", and is not \"/\" alone");
+    return prefix;
+}
+
+Result<std::unique_ptr<store::etcd::Client>> etcd_client(RealWorld& world, const EtcdFlags& flags) {
+    TRY(auto members, members_of(world, flags));
+    return std::make_unique<store::etcd::Client>(world.loop, std::move(members));
+}
+
 Result<apiserver::ApiServer::OpenStore> etcd_store_opener(RealWorld& world, const EtcdFlags& flags,
                                                           std::shared_ptr<apiserver::StorageEncryption> encryption, Logger log) {
-    store::etcd::EtcdStoreOptions options{.prefix = flags.prefix};
-    while (options.prefix.ends_with('/')) options.prefix.pop_back();
-    if (!options.prefix.starts_with('/')) return Error(Reason::BadRequest, "--etcd-prefix: it begins with \"/\", and is not \"/\" alone");
+    store::etcd::EtcdStoreOptions options;
+    TRY(options.prefix, etcd_prefix(flags));
     auto interval = parse_duration(flags.compaction_interval);
     if (!interval) return std::move(interval).error().with_context("--etcd-compaction-interval");
     if (*interval < Duration::zero()) return Error(Reason::BadRequest, "--etcd-compaction-interval: it must not be negative");

@@ -25,6 +25,7 @@ struct ServerFlags {
     AuditFlags audit;
     EncryptionFlags encryption;
     EtcdFlags etcd;
+    std::string server_token_file;  ///< "": nothing is shared with other servers
     std::string kubelet_certificate_authority;
     std::size_t store_quota_bytes = store::Store::Options().quota_bytes;
     apiserver::AccessFlags access;

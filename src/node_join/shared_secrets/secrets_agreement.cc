@@ -1,0 +1,215 @@
+#include "node_join/shared_secrets/secrets_agreement.h"
+
+#include <algorithm>
+
+#include "net/tls/password_seal.h"
+#include "node_join/ca_rotation.h"
+#include "node_join/pki_files.h"
+
+namespace porthole::node_join {
+namespace {
+
+using namespace store::etcd;
+
+constexpr const char* Key = "/_porthole/shared-secrets";
+
+Error explained(Error error, const std::string& key) {
+    if (error.reason == Reason::Forbidden)
+        return Error(Reason::Forbidden,
+                     "the token of --server-token-file is not the one with which the servers of this cluster share "
+                     "their secrets (" +
+                         key + " in etcd): give every server the same file");
+    if (error.reason == Reason::Conflict)
+        return Error(Reason::Conflict, key + " in etcd: " + error.message + ": start that version on this machine, too");
+    return std::move(error).with_context(key + " in etcd");
+}
+
+}  // namespace
+
+SecretsAgreement::SecretsAgreement(Seams seams, std::unique_ptr<Client> client, Options options)
+    : seams_(std::move(seams)), client_(std::move(client)), options_(std::move(options)), key_(options_.etcd_prefix + Key) {}
+
+Task<SecretsAgreement::Found> SecretsAgreement::find() {
+    // In one transaction: a first start that comes in between would be taken for a cluster without shared secrets.
+    const std::string own = options_.etcd_prefix + "/_porthole/", own_end = options_.etcd_prefix + "/_porthole0";
+    CO_TRY(const TxnResponse answer,
+           co_await client_->txn(
+               {.success = {{.request_range = RangeRequest{.key = key_}},
+                            {.request_range = RangeRequest{.key = own, .range_end = own_end, .limit = 1, .keys_only = true}}}}));
+    if (answer.responses.size() != 2 || !answer.responses[0].response_range || !answer.responses[1].response_range)
+        co_return Error(Reason::InternalError, "etcd has not answered what it was asked");
+    Found found;
+    if (const auto& kvs = answer.responses[0].response_range->kvs; !kvs.empty()) found.sealed = kvs.front();
+    found.has_cluster = !answer.responses[1].response_range->kvs.empty();
+    co_return found;
+}
+
+Task<SecretsAgreement::Stored> SecretsAgreement::open(KeyValue sealed) {
+    auto opened = co_await run_blocking<std::string>(
+        seams_.pool, [&token = options_.token, &sealed] { return net::open_with_password(token, sealed.value); });
+    if (is_cancelled(opened)) co_return opened.error();
+    if (!opened) co_return explained(opened.error(), key_);
+    auto secrets = SharedSecrets::parse(*opened);
+    if (!secrets) co_return explained(secrets.error(), key_);
+    co_return Stored{std::move(*secrets), sealed.mod_revision};
+}
+
+Result<SharedSecrets> SecretsAgreement::own(bool has_cluster) const {
+    const std::string data = options_.data.string();
+    TRY(auto files, read_shared_files(options_.data));
+    if (!files) {
+        if (has_cluster)
+            return Error(Reason::Conflict, "etcd has a cluster below " + options_.etcd_prefix +
+                                               " whose servers share no secrets yet, and " + data +
+                                               " has none of its keys: start the server that has them with --server-token-file first");
+        SharedSecrets made = SharedSecrets::make(options_.new_encryption, seams_.loop.wall_now());
+        made.settings = options_.settings;
+        return made;
+    }
+    if (options_.local_key && !files->files.contains("encryption.yaml"))
+        return Error(Reason::Conflict,
+                     data +
+                         " has authorities but no encryption.yaml to share: restore it from a backup, or start this server "
+                         "once without --server-token-file");
+    TRY(const auto mark, read_shared_mark(options_.data));
+    files->cluster = mark ? mark->cluster : SharedSecrets::make("", seams_.loop.wall_now()).cluster;
+    files->settings = options_.settings;
+    return *std::move(files);
+}
+
+Task<SecretsAgreement::Stored> SecretsAgreement::put(SharedSecrets secrets, std::int64_t expected) {
+    CO_TRY(std::string sealed, co_await run_blocking<std::string>(seams_.pool, [&token = options_.token, text = secrets.text()] {
+               return Result<std::string>(net::seal_with_password(token, text));
+           }));
+    // It can be repeated: the second one finds what the first has put.
+    CO_TRY(const TxnResponse answer,
+           co_await client_->txn({.compare = {{.target = Compare::Target::Mod, .key = key_, .mod_revision = expected}},
+                                  .success = {{.request_put = PutRequest{.key = key_, .value = std::move(sealed)}},
+                                              {.request_range = RangeRequest{.key = key_}}},
+                                  .failure = {{.request_range = RangeRequest{.key = key_}}}}));
+    const auto& read = answer.responses.empty() ? std::nullopt : answer.responses.back().response_range;
+    if (!read || read->kvs.empty()) co_return Error(Reason::Conflict, key_ + " in etcd has been deleted by another program: try again");
+    co_return co_await open(read->kvs.front());
+}
+
+Result<void> SecretsAgreement::check_settings(const SharedSecrets& stored) const {
+    for (const auto& [name, value] : options_.settings) {
+        const auto theirs = stored.settings.find(name);
+        if (theirs != stored.settings.end() && theirs->second != value)
+            return Error(Reason::Conflict, name + " is " + value + " here and " + theirs->second +
+                                               " on the cluster's other servers: it has to be the same on all of them");
+    }
+    if (options_.local_key && !stored.files.contains("encryption.yaml"))
+        return Error(Reason::Conflict,
+                     "the cluster's other servers encrypt by a file of --encryption-provider-config: give this one the same");
+    return {};
+}
+
+Result<void> SecretsAgreement::check_cluster(const SharedSecrets& stored, const SharedSecrets& files,
+                                             const std::optional<SharedMark>& mark) const {
+    const Error other(Reason::Conflict, options_.data.string() + " has the authorities of another cluster than etcd below " +
+                                            options_.etcd_prefix +
+                                            ": name another --etcd-prefix, or, for this machine to become a server of "
+                                            "that cluster, another --data");
+    if (mark) return mark->cluster == stored.cluster ? Result<void>() : other;
+    TRY(const auto here, authority_ids(files.files.at("pki/ca.crt")));
+    TRY(const auto there, authority_ids(stored.files.at("pki/ca.crt")));
+    if (std::ranges::find_first_of(here, there) == here.end()) return other;
+    const auto ours = files.files.find("encryption.yaml"), theirs = stored.files.find("encryption.yaml");
+    if (ours != files.files.end() && theirs != stored.files.end() && ours->second != theirs->second)
+        return Error(Reason::Conflict, "encryption.yaml in " + options_.data.string() +
+                                           " is not the one that the cluster's servers share: keep it elsewhere, and remove it there");
+    return {};
+}
+
+Result<void> SecretsAgreement::take(const SharedSecrets& stored) const {
+    TRY_VOID(write_shared_files(options_.data, stored));
+    return write_shared_mark(options_.data, {stored.cluster, stored.digest()});
+}
+
+Task<bool> SecretsAgreement::settle(Stored stored) {
+    CO_TRY_VOID(check_settings(stored.secrets));
+    CO_TRY(const auto mark, read_shared_mark(options_.data));
+    auto read = read_shared_files(options_.data);
+    // A crash may have cut take() off. Later on another program may be about to change them.
+    const bool starting = stored_.mod_revision == 0;
+    const bool torn = !read && read.error().reason == Reason::Conflict && starting && mark && mark->cluster == stored.secrets.cluster;
+    if (!read && !torn) co_return read.error();
+    const std::optional<SharedSecrets> files = torn ? std::nullopt : *std::move(read);
+    bool changed = false;
+    if (files) {
+        CO_TRY_VOID(check_cluster(stored.secrets, *files, mark));
+        const std::string here = files->digest(), there = stored.secrets.digest();
+        if (mark && here == there && mark->digest == there) {
+            stored_ = std::move(stored);
+            co_return false;
+        }
+        if (mark && here != there && mark->digest == there) {  // only this machine's have changed
+            SharedSecrets fresh = *files;
+            fresh.cluster = stored.secrets.cluster;
+            fresh.settings = stored.secrets.settings;
+            CO_TRY(stored, co_await put(std::move(fresh), stored.mod_revision));
+            changed = true;
+            seams_.log.info("the keys in the data directory have changed, and are shared with the other servers");
+        }
+        if (mark && mark->digest != here && stored.secrets.digest() != here)
+            seams_.log.warn("keys were changed here and on another server at the same time: the other server's are used");
+    }
+    CO_TRY_VOID(take(stored.secrets));
+    stored_ = std::move(stored);
+    co_return changed;
+}
+
+Task<> SecretsAgreement::agree() {
+    CO_TRY(Found found, co_await find());
+    if (options_.token.empty()) {
+        if (found.sealed)
+            co_return Error(Reason::Conflict, "the servers of the cluster in etcd below " + options_.etcd_prefix +
+                                                  " share their secrets: start this one with their --server-token-file");
+        co_return remove_shared_mark(options_.data);
+    }
+    Stored stored;
+    if (found.sealed) {
+        CO_TRY(stored, co_await open(std::move(*found.sealed)));
+    } else {
+        CO_TRY(SharedSecrets made, own(found.has_cluster));
+        CO_TRY(stored, co_await put(std::move(made), 0));
+    }
+    CO_TRY(const bool changed, co_await settle(std::move(stored)));
+    if (changed) CO_TRY_VOID(co_await seams_.loop.sleep(OthersFollow));
+    co_return {};
+}
+
+Task<> SecretsAgreement::look_at_etcd() {
+    CO_TRY(const RangeResponse answer, co_await client_->range({.key = key_}));
+    if (answer.kvs.empty())
+        co_return Error(Reason::NotFound, key_ + " has been deleted from etcd: start this server again, so that it shares its secrets");
+    Stored stored = stored_;
+    if (answer.kvs.front().mod_revision != stored_.mod_revision) {
+        CO_TRY(stored, co_await open(answer.kvs.front()));
+    }
+    CO_TRY(const bool changed, co_await settle(std::move(stored)));
+    if (changed) hold_until_ = seams_.loop.now() + OthersFollow;
+    co_return {};
+}
+
+Task<bool> SecretsAgreement::look() {
+    if (options_.token.empty()) co_return true;
+    const auto looked = co_await look_at_etcd();
+    if (is_cancelled(looked)) co_return looked.error();
+    if (!looked) warn_once(looked.error());
+    if (looked) warned_.clear();
+    if (looked) co_return seams_.loop.now() >= hold_until_;
+    // What was agreed on can be used while etcd is away; what has changed since cannot.
+    const auto files = read_shared_files(options_.data);
+    const auto mark = read_shared_mark(options_.data);
+    co_return files && *files&& mark && *mark && (*files)->digest() == (*mark)->digest&& seams_.loop.now() >= hold_until_;
+}
+
+void SecretsAgreement::warn_once(const Error& error) {
+    if (error.message == warned_) return;
+    warned_ = error.message;
+    seams_.log.warn("the secrets that servers share cannot be compared with etcd's", {{"error", error.message}});
+}
+
+}  // namespace porthole::node_join

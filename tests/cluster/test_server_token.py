@@ -1,0 +1,140 @@
+"""Several servers that share one etcd and, sealed with a token, their authorities and keys: real processes in a network namespace."""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import secrets
+import shutil
+import tempfile
+import time
+import unittest
+
+from harness import CLIENTS, PORTHOLE, Network, eventually, run
+from test_access import ControlPlane
+from test_etcd import Etcd
+
+ROTATION_FOLLOWED = 75  # seconds; others look every 10, and the first one waits for 20
+
+
+@unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
+@unittest.skipUnless(CLIENTS["new"].exists(), "the newest kubectl is not built: ./run clients")
+class ServerToken(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.network = Network(f"porthole-test-{os.getpid()}-{secrets.token_hex(2)}")
+        self.addCleanup(self.network.delete)
+        self.etcd = Etcd(self.network, self.folder)
+        self.addCleanup(self.etcd.stop)
+        self.token = self.token_file("token", secrets.token_hex(32))
+        self.first, self.second = self.server("first"), self.server("second")
+        eventually(self.etcd.healthy, 30, "etcd is healthy")
+
+    def token_file(self, name, text):
+        path = self.folder / name
+        path.write_text(text + "\n")
+        path.chmod(0o600)
+        return path
+
+    def server(self, name):
+        (self.folder / name).mkdir()
+        server = ControlPlane(self.network, self.folder / name)
+        self.addCleanup(server.stop)
+        return server
+
+    def start(self, server, port, *options):
+        server.start("--port", port, "--etcd-servers", self.etcd.urls(), "--server-token-file", self.token, *options)
+
+    def start_both_at_once(self):
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            starts = [pool.submit(self.start, self.first, 6443), pool.submit(self.start, self.second, 7443)]
+        for start in starts:
+            start.result()
+        for server in (self.first, self.second):
+            eventually(lambda: server.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, 60, "the namespace default")
+
+    def pki(self, server, name):
+        return (server.folder / "data/pki" / name).read_text()
+
+    def whoami(self, server, token):
+        """Whom a server takes the bearer of a token for; "" for no one."""
+        done = server.kubectl("--kubeconfig", server.write_token_kubeconfig(), f"--token={token}", "auth", "whoami", "-o", "json", check=False)
+        return json.loads(done.stdout)["status"]["userInfo"]["username"] if done.returncode == 0 else ""
+
+    def refusal(self, name, *options):
+        """The line with which a server ends that must not start; it has written nothing."""
+        data = self.folder / name
+        had = data.exists()
+        done = run(self.network.inside([str(PORTHOLE), "server", "--data", str(data), "--port", "8443", "--etcd-servers", self.etcd.urls(),
+                                        *map(str, options)]), check=False, seconds=60)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(data.exists(), had)
+        return done.stderr.strip().splitlines()[-1]
+
+    def test_two_servers_are_one_cluster(self):
+        self.start_both_at_once()
+        for name in ("ca.crt", "ca.key", "kubelet-serving-ca.key", "front-proxy-ca.key", "sa.key"):
+            self.assertEqual(self.pki(self.first, name), self.pki(self.second, name), name)
+            self.assertEqual((self.second.folder / "data/pki" / name).stat().st_mode & 0o777, 0o644 if name.endswith(".crt") else 0o600, name)
+        self.assertNotEqual(self.pki(self.first, "apiserver.key"), self.pki(self.second, "apiserver.key"))
+        sealed = self.etcd.ctl("get", "/registry/_porthole/shared-secrets", "-w", "json").stdout
+        self.assertNotIn("PRIVATE KEY", sealed)
+
+        # One's administrator is the other's, and either verifies what the other has signed and encrypted.
+        at_second = ("--server", "https://127.0.0.1:7443")
+        self.assertIn("namespace/default", self.first.kubectl(*at_second, "get", "namespaces", "-o", "name").stdout)
+        for signer, verifier in ((self.first, self.second), (self.second, self.first)):
+            token = signer.kubectl("create", "token", "default").stdout.strip()
+            self.assertEqual(self.whoami(verifier, token), "system:serviceaccount:default:default")
+        self.first.kubectl("create", "secret", "generic", "hidden", "--from-literal=password=plain-text")
+        read = lambda: self.second.kubectl("get", "secret", "hidden", "-o", "jsonpath={.data.password}", check=False).stdout
+        eventually(lambda: read() == "cGxhaW4tdGV4dA==", 20, "the second server reads the first one's secret")
+
+        said = self.refusal("wrong", "--server-token-file", self.token_file("other", secrets.token_hex(32)))
+        self.assertIn("is not the one with which the servers of this cluster share their secrets", said)
+        self.assertIn("start this one with their --server-token-file", self.refusal("missing"))
+        self.assertIn("at least 16 characters", self.refusal("short", "--server-token-file", self.token_file("short-token", "short")))
+        said = self.refusal("cidr", "--server-token-file", self.token, "--service-cidr", "10.0.0.0/16", "--cluster-dns", "10.0.0.10")
+        self.assertIn("--service-cidr is 10.0.0.0/16 here and 10.96.0.0/12 on the cluster's other servers", said)
+
+    def test_a_data_directory_of_another_cluster_is_refused(self):
+        alone = self.server("alone")
+        alone.start("--port", 6443)
+        alone.stop()
+        authority = self.pki(alone, "ca.crt")
+        self.start(self.second, 7443)
+        said = self.refusal("alone/data", "--server-token-file", self.token)
+        self.assertIn("has the authorities of another cluster than etcd below /registry", said)
+        self.assertEqual(self.pki(alone, "ca.crt"), authority)
+
+    def test_a_rotated_key_is_accepted_by_both_at_every_moment(self):
+        self.start_both_at_once()
+        before = self.pki(self.first, "sa.key")
+        certs = lambda server, *words, **options: run([str(PORTHOLE), "certs", *words, "--data", str(server.folder / "data")], **options)
+        first_token = self.first.kubectl("create", "token", "default").stdout.strip()
+        certs(self.second, "rotate", "service-account-key", "--start")
+        key_of = lambda token: token.split(".")[0]
+        end = time.monotonic() + ROTATION_FOLLOWED
+        signed_by = {key_of(first_token)}
+        while len(signed_by) < 2 and time.monotonic() < end:
+            token = self.second.kubectl("create", "token", "default").stdout.strip()
+            signed_by.add(key_of(token))
+            self.assertEqual(self.whoami(self.first, token), "system:serviceaccount:default:default")
+            time.sleep(1)
+        self.assertEqual(len(signed_by), 2, "the new key signs")
+        self.assertNotEqual(self.pki(self.first, "sa.key"), before)
+        self.assertEqual(self.whoami(self.second, first_token), "system:serviceaccount:default:default")
+        self.assertIn("shared with the cluster's other servers", certs(self.first, "list").stdout)
+
+        certs(self.first, "rotate", "ca", "--start")
+        said = certs(self.first, "rotate", "ca", "--finish", check=False)
+        self.assertIn("several servers share this authority", said.stderr)
+        eventually(lambda: (self.second.folder / "data/pki/ca-rotation-started").exists(), ROTATION_FOLLOWED, "the second server knows of it")
+        self.assertEqual(self.pki(self.second, "ca.crt"), self.pki(self.first, "ca.crt"))
+        said = run([str(PORTHOLE), "secrets", "rotate", "--data", str(self.first.folder / "data")], check=False)
+        self.assertIn("several servers share this key", said.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
