@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Upstream's storage tests against clusters of Porthole's: storage.py [FOCUS] --programs FOLDER --registry FOLDER --results FILE.xml --logs FOLDER.
+
+Of `[sig-storage]` all that left_out.txt does not name, kind by kind, where FOCUS is a regular expression on names. Drivers of the container storage
+interface are deployed with one folder of the kubelet's for all nodes, so their tests have a cluster of one node, the others of two. Ends with 1
+when a test of must_pass.txt did not pass. ../conformance/conformance.py has what runs a test.
+"""
+
+import argparse
+import pathlib
+import re
+import secrets
+import shutil
+import string
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "conformance"))
+import conformance  # noqa: E402
+import harness  # noqa: E402
+
+MOUNT = pathlib.Path("/srv")  # of a cluster's folder
+PLACE = MOUNT / secrets.choice(string.ascii_lowercase)  # of its data: the cluster's names on the machine come from this path
+DRIVER_DATA = pathlib.Path("/var/lib/csi-hostpath-data")  # by the manifest of the hostpath driver
+GOAL = 0.95
+# Each test is of the first kind whose expression its name matches.
+KINDS = {
+    "emptyDir": r"\[Driver: emptydir\]|EmptyDir ",
+    "projected": r"\] Projected ",
+    "hostPath": r"\[Driver: hostPath(Symlink)?\]|HostPath",
+    "local": r"\[Driver: local\]|PersistentVolumes-local|PersistentVolumes-expansion",
+    "CSI mock": r"CSI Mock|MutableCSINodeAllocatableCount",
+    "CSI hostpath": r"\[Driver: csi-hostpath\]",
+    "others": "",
+}
+WITH_DRIVERS = ("CSI mock", "CSI hostpath")
+
+
+def kind(name):
+    return next(each for each, expression in KINDS.items() if re.search(expression, name))
+
+
+class StorageCluster(conformance.LinuxCluster):
+    """With data in a place whose path is as short as that of an ordinary kubelet: paths of sockets, which have names of tests in them, have
+    107 bytes at most. Requires: a mount namespace of our own."""
+
+    def __init__(self, registry, nodes):
+        super().__init__(registry, nodes)
+        harness.run(["mount", "--bind", self.folder, MOUNT])
+        self.data = PLACE
+
+    def stop(self):
+        left = super().stop()
+        harness.run(["umount", "--lazy", MOUNT])
+        shutil.rmtree(DRIVER_DATA, ignore_errors=True)
+        return left
+
+
+def print_rates(tests):
+    print(f"\n{'kind':<14}{'passed':>8}{'failed':>8}{'skipped':>9}{'rate':>8}")
+    for name in [*KINDS, "all"]:
+        outcomes = [test.outcome for test in tests if name in ("all", kind(test.name))]
+        passed, failed = outcomes.count("passed"), outcomes.count("failed")
+        if passed + failed:
+            print(f"{name:<14}{passed:>8}{failed:>8}{outcomes.count('skipped'):>9}{passed / (passed + failed):>8.1%}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("focus", nargs="?", default="")
+    parser.add_argument("--programs", type=pathlib.Path, required=True, help="of the conformance tests")
+    parser.add_argument("--registry", type=pathlib.Path, required=True, help="the folder in which images.py made `registry`")
+    parser.add_argument("--results", type=pathlib.Path, required=True)
+    parser.add_argument("--logs", type=pathlib.Path, required=True)
+    parser.add_argument("--at-once", type=int, default=3)
+    parser.add_argument("--limit", type=int, default=900, help="seconds for one test")
+    parser.add_argument("--list", action="store_true", help="only print the names of what would be run")
+    words = parser.parse_args()
+
+    # Upstream's own default skips what needs a feature; left_out.txt says which of that cannot be had.
+    options = ("--ginkgo.skip=^$", f"--kubelet-root-dir={PLACE}/nodes/linux-1/kubelet")
+    suite = conformance.Suite(words.programs.resolve(), words.logs.resolve(), options)
+    unfit = conformance.reasons_to_leave_out(HERE / "left_out.txt")
+    must_pass = set(conformance.lines_of(HERE / "must_pass.txt"))
+    known = [test for test in suite.tests() if test.name.startswith("[sig-storage]")]
+    unknown = must_pass - {test.name for test in known}
+    unused = [expression for expression in unfit if not any(re.search(expression, test.name) for test in known)]
+    tests = [test for test in known if not any(re.search(expression, test.name) for expression in unfit) and re.search(words.focus, test.name)]
+    if unknown or unused or not tests:
+        sys.exit(f"storage.py: no test is called or matches {next(iter([*unknown, *unused, words.focus]))}")
+    if words.list:
+        for test in tests:
+            print(f"{kind(test.name)}: {test.name}")
+        return
+    results = conformance.Results("upstream-storage", words.results, len(tests), must_pass)
+    left = []
+    for nodes, chosen in ((2, [test for test in tests if kind(test.name) not in WITH_DRIVERS]), (1, [test for test in tests if kind(test.name) in WITH_DRIVERS])):
+        if chosen:
+            suite.options = (*options, f"--num-nodes={nodes}")
+            left += run_part(suite, StorageCluster(words.registry.resolve(), f"linux={nodes}"), chosen, results, words)
+    results.print_table()
+    print_rates(tests)
+    missed = sorted(test.name for test in tests if test.name in must_pass and test.outcome != "passed")
+    for line in [f"must pass: {name}" for name in missed] + [f"left behind: {line}" for line in left]:
+        print(line)
+    counted = [test for test in tests if test.outcome != "skipped"]
+    sys.exit(1 if missed or sum(test.outcome == "passed" for test in counted) < GOAL * len(counted) else 0)
+
+
+def run_part(suite, cluster, tests, results, words):
+    """What the cluster left behind."""
+    try:
+        cluster.start()
+        conformance.run_all(suite, cluster, tests, {}, results, words.at_once, words.limit)
+    finally:
+        left = cluster.stop()
+    return left
+
+
+if __name__ == "__main__":
+    main()
