@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "api/coordination_v1.h"
 #include "base/result.h"
-#include "base/strings.h"
 #include "objects/conditions.h"
 #include "schema/json/json.h"
 #include "windows/builds.h"
@@ -20,24 +18,8 @@ using schema::Value;
 using Lease = api::coordination::v1::Lease;
 
 constexpr Duration StatusPeriod = 10s, ReportPeriod = 5min, LeasePeriod = 10s;
-constexpr std::int32_t LeaseSeconds = 40;
 constexpr std::size_t ImageLimit = 50, NamesPerImage = 5;
-constexpr const char* LeaseNamespace = "kube-node-lease";
 constexpr const char* UnsupportedBuild = "UnsupportedOSBuild";
-
-core::NodeCondition condition(const char* type, bool holds, const char* reason, std::string message) {
-    core::NodeCondition made;
-    made.type = type;
-    made.status = holds ? core::ConditionStatus::True : core::ConditionStatus::False;
-    made.reason = reason;
-    made.message = std::move(message);
-    return made;
-}
-
-std::string joined_problems(const std::vector<std::string>& problems) {
-    if (problems.size() == 1) return problems.front();
-    return "[" + join(problems, ", ") + "]";
-}
 
 Value tree_of(const core::NodeStatus& status) { return schema::parse_json(schema::encode_json(status)).value_or(Value()); }
 
@@ -203,35 +185,20 @@ void NodeReporter::fill_status(core::NodeStatus& status) {
     info.architecture = facts_.architecture;
     status.images = images_;
 
-    using Type = core::NodeConditionType;
-    set_condition(status,
-                  health.memory_pressure
-                      ? condition(Type::MemoryPressure, true, "KubeletHasInsufficientMemory", "kubelet has insufficient memory available")
-                      : condition(Type::MemoryPressure, false, "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
-                  health.memory_pressure ? "NodeHasInsufficientMemory" : "NodeHasSufficientMemory");
-    set_condition(status,
-                  health.disk_pressure ? condition(Type::DiskPressure, true, "KubeletHasDiskPressure", "kubelet has disk pressure")
-                                       : condition(Type::DiskPressure, false, "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
-                  health.disk_pressure ? "NodeHasDiskPressure" : "NodeHasNoDiskPressure");
-    set_condition(status,
-                  health.pid_pressure
-                      ? condition(Type::PIDPressure, true, "KubeletHasInsufficientPID", "kubelet has insufficient PID available")
-                      : condition(Type::PIDPressure, false, "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
-                  health.pid_pressure ? "NodeHasInsufficientPID" : "NodeHasSufficientPID");
+    std::vector<HealthCondition> conditions = health_conditions(health);
+    HealthCondition ready = std::move(conditions.back());
+    conditions.pop_back();
+    for (HealthCondition& one : conditions) set_condition(status, std::move(one.condition), one.event);
     // Only where it is true, or was: nobody looks for its absence, and a patch does not take a condition away.
     const std::string unknown = windows::unknown_build(facts_.windows_build);
     const bool told = objects::find_condition(status.conditions, UnsupportedBuild);
     if (!unknown.empty()) {
-        set_condition(status, condition(UnsupportedBuild, true, UnsupportedBuild, unknown), UnsupportedBuild);
+        set_condition(status, node_condition(UnsupportedBuild, true, UnsupportedBuild, unknown), UnsupportedBuild);
     } else if (told) {
-        set_condition(status, condition(UnsupportedBuild, false, "SupportedOSBuild", "nodes are known to run on this build"),
+        set_condition(status, node_condition(UnsupportedBuild, false, "SupportedOSBuild", "nodes are known to run on this build"),
                       "SupportedOSBuild");
     }
-    const bool ready = health.problems.empty();
-    set_condition(status,
-                  ready ? condition(Type::Ready, true, "KubeletReady", "kubelet is posting ready status")
-                        : condition(Type::Ready, false, "KubeletNotReady", joined_problems(health.problems)),
-                  ready ? "NodeReady" : "NodeNotReady");
+    set_condition(status, std::move(ready.condition), ready.event);
 }
 
 Task<> NodeReporter::refresh_images() {
@@ -283,23 +250,11 @@ Task<> NodeReporter::run_status() {
 }
 
 Task<> NodeReporter::renew_lease() {
-    const client::NamespacedName key{LeaseNamespace, identity_.name};
+    const client::NamespacedName key{NodeLeaseNamespace, identity_.name};
     auto lease = co_await services_.client.get<Lease>(key);
     const bool fresh = is_not_found(lease);
     if (!lease && !fresh) co_return std::move(lease).error();
-    Lease wanted = lease ? std::move(*lease) : Lease();
-    wanted.metadata.name = identity_.name;
-    wanted.metadata.namespace_ = LeaseNamespace;
-    wanted.spec.holder_identity = identity_.name;
-    wanted.spec.lease_duration_seconds = LeaseSeconds;
-    wanted.spec.renew_time = MicroTimestamp(services_.loop.wall_now());
-    if (wanted.metadata.owner_references.empty() && !node_uid_.empty()) {
-        auto& owner = wanted.metadata.owner_references.emplace_back();
-        owner.api_version = "v1";
-        owner.kind = "Node";
-        owner.name = identity_.name;
-        owner.uid = node_uid_;
-    }
+    Lease wanted = renewed_lease(lease ? std::move(*lease) : Lease(), identity_.name, node_uid_, services_.loop.wall_now());
     auto written = fresh ? services_.client.create(std::move(wanted)) : services_.client.update(std::move(wanted));
     CO_TRY_VOID(co_await std::move(written));
     co_return {};

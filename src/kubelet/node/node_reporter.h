@@ -4,19 +4,11 @@
 #include "base/log.h"
 #include "client/client.h"
 #include "client/events.h"
+#include "kubelet/node/node_health.h"
 #include "kubelet/node/node_object.h"
 #include "runtime/random.h"
 
 namespace porthole::kubelet {
-
-/// Conditions that other parts of the kubelet determine.
-struct NodeHealth {
-    std::vector<std::string> problems;  ///< why the node is not ready; empty when it is
-    bool memory_pressure = false, disk_pressure = false, pid_pressure = false;
-    std::string runtime_version;  ///< "containerd://1.6.20"
-    std::vector<core::NodeRuntimeHandler> runtime_handlers;
-    std::vector<std::string> volumes_in_use;  ///< that must not be detached, by upstream's names
-};
 
 /// Those of `amounts` that others than the kubelet say the node has: an administrator, or a program for devices.
 ResourceList extended_resources(const ResourceList& amounts);
