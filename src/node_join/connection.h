@@ -57,6 +57,8 @@ public:
     /// Both require a successful open(); the transport stays the same for as long as this object exists.
     client::Transport& transport() { return *transport_; }
     const client::ClientConfig& config() const { return config_; }
+    /// Where `join` has written the identity; nullopt for a kubeconfig of others. Requires: open().
+    const std::optional<std::filesystem::path>& own_folder() const { return own_folder_; }
     /// Called on the loop after each change of config().
     void on_change(std::function<void()> told) { told_ = std::move(told); }
 

@@ -47,6 +47,10 @@ Task<KeyPair> request_node_identity(AsioLoop& loop, JoinTarget target, std::stri
 
 /// A node's certificate and key, in the one file `folder`/client.pem, so that they always belong together.
 Result<void> write_node_identity(const std::filesystem::path& folder, const KeyPair& identity);
+/// The same for the kubelet's server, in serving.pem.
+Result<void> write_serving_identity(const std::filesystem::path& folder, const KeyPair& identity);
+/// What write_serving_identity() has written; empty where there is nothing like it.
+KeyPair read_serving_identity(const std::filesystem::path& folder);
 /// A kubeconfig that names `ca` and client.pem in `folder` by path.
 std::string node_kubeconfig(const std::string& server, const std::filesystem::path& ca, const std::filesystem::path& folder);
 /// The folder whose client.pem such a kubeconfig names; nullopt for the kubeconfigs of others.
