@@ -245,7 +245,8 @@ class Provision(ClusterCase):
         running = subprocess.Popen([str(word) for word in self.words(first)], env=self.cluster.environment(), stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
-            eventually(self.tokens, 60, "the machine joins")
+            eventually(lambda: self.tokens() or running.poll() is not None, 180, "the machine joins")
+            self.assertIsNone(running.poll())
             _, end = self.provision(second, check=False)
             self.assertIn("another run is at work on this cluster: ", end["error"])
             self.assertEqual(second.leftovers(), [])
