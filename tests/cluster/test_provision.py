@@ -157,7 +157,7 @@ class Provision(ClusterCase):
 
     def provision(self, *machines, options=(), program=PORTHOLE, check=True):
         """Runs the command with a file of these machines; its steps, and what it ended with."""
-        done = run(self.words(*machines, options=options, program=program), env=self.cluster.environment(), seconds=200, check=False)
+        done = run(self.words(*machines, options=options, program=program), env=self.cluster.environment(), seconds=600, check=False)
         events = [json.loads(line) for line in done.stdout.splitlines()]
         if check and done.returncode != 0:
             raise AssertionError(f"{done.stdout}{done.stderr}\n" + "\n".join(machine.log() for machine in self.machines))
