@@ -1,45 +1,13 @@
 #include "client/leader_election.h"
 
 #include "base/result.h"
-#include "runtime/scope.h"
+#include "runtime/first_of.h"
 
 namespace porthole::client {
 namespace {
 
 using api::coordination::v1::Lease;
 using api::coordination::v1::LeaseSpec;
-
-/// The first of two tasks to end decides; the other is cancelled.
-class FirstOf final : public Operation<void> {
-public:
-    FirstOf(Task<> a, Task<> b) : tasks_{std::move(a), std::move(b)} {}
-
-private:
-    void start() override {
-        for (auto& context : contexts_) context.emplace(loop());
-        for (int i = 0; i < 2; ++i)
-            start_task(std::move(tasks_[i]), *contexts_[i], [this, i](Result<void> result) { ended(i, std::move(result)); });
-    }
-    void cancel() override {
-        for (auto& context : contexts_) context->cancel();
-    }
-    void ended(int index, Result<void> result) {
-        if (!first_) {
-            first_.emplace(std::move(result));
-            contexts_[1 - index]->cancel();
-        }
-        if (++ended_ == 2) complete_later(std::move(*first_));
-    }
-    Task<> tasks_[2];
-    std::optional<TaskContext> contexts_[2];
-    std::optional<Result<void>> first_;
-    int ended_ = 0;
-};
-
-Task<> first_of(Task<> a, Task<> b) {
-    FirstOf operation(std::move(a), std::move(b));
-    co_return co_await operation;
-}
 
 }  // namespace
 
@@ -123,6 +91,26 @@ Task<> LeaderElector::run(std::function<Task<>()> lead) {
         const double stretch = 1 + 1.2 * random_.fraction();
         CO_TRY_VOID(co_await loop_.sleep(std::chrono::duration_cast<Duration>(timing_.retry * stretch)));
     }
+    co_return co_await lead_and_renew(std::move(lead));
+}
+
+Task<> LeaderElector::run_alone(std::function<Task<>()> lead) {
+    for (;;) {
+        const Result<bool> acquired = co_await try_acquire();
+        if (acquired && *acquired) break;
+        const Reason why = acquired ? Reason::Conflict : acquired.error().reason;
+        if (why != Reason::Conflict && why != Reason::AlreadyExists) co_return acquired.error();
+        // A holder that has died does not renew, and its lease expires; one that does renew is at work.
+        const LeaseSpec seen = observed_;
+        CO_TRY_VOID(co_await loop_.sleep(timing_.retry));
+        CO_TRY(const Lease now, co_await client_.get<Lease>(key_));
+        const std::string holder = now.spec.holder_identity.value_or("");
+        if (!holder.empty() && now.spec.renew_time != seen.renew_time) co_return Error(Reason::AlreadyExists, holder);
+    }
+    co_return co_await lead_and_renew(std::move(lead));
+}
+
+Task<> LeaderElector::lead_and_renew(std::function<Task<>()> lead) {
     log_.info("became leader", {{"lease", key_.text()}});
     leading_ = true;
     Result<void> ended = co_await first_of(lead(), renew());

@@ -29,10 +29,14 @@ public:
     /// ends with Conflict when leadership is lost. When `lead` ends the lease is released, so that another can follow at once;
     /// when the caller is cancelled it expires.
     Task<> run(std::function<Task<>()> lead);
+    /// As run(), but does not wait for a holder that is seen to renew the lease: ends with AlreadyExists, whose message is its identity.
+    /// One that has died is waited for until its lease expires. Also ends with the API's errors.
+    Task<> run_alone(std::function<Task<>()> lead);
     bool leading() const { return leading_; }
 
 private:
     Task<bool> try_acquire();
+    Task<> lead_and_renew(std::function<Task<>()> lead);
     Task<> renew();
     Task<> release();
     bool expired(const api::coordination::v1::Lease& lease);

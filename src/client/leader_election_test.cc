@@ -65,6 +65,22 @@ TEST_F(LeaderElectionTest, ALeaderThatEndsMakesRoomAtOnce) {
     b.kill();
 }
 
+TEST_F(LeaderElectionTest, ARunThatMustBeAloneIsRefusedWithTheNameOfTheOneAtWork) {
+    Candidate a(loop, client, random, "a");
+    loop.advance(3s);
+    LeaderElector other(loop, client, random, Logger(make_null_sink(), "test"), Key, "b");
+    int led = 0;
+    const auto lead = [&] { return ++led, loop.sleep(1s); };
+    const auto refused = sim::run(loop, other.run_alone(lead));
+    EXPECT_EQ(refused.error().reason, Reason::AlreadyExists);
+    EXPECT_EQ(refused.error().message, "a");
+    EXPECT_EQ(led, 0);
+    a.kill();
+    EXPECT_TRUE(sim::run(loop, other.run_alone(lead))) << "the lease of one that has died is waited for";
+    EXPECT_EQ(led, 1);
+    EXPECT_EQ(api.find<Lease>(Key)->spec.holder_identity, "") << "the next need not wait";
+}
+
 TEST_F(LeaderElectionTest, ALeaderThatCannotRenewStopsBeforeAnotherBegins) {
     Candidate a(loop, client, random, "a");
     loop.advance(1s);

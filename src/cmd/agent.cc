@@ -24,6 +24,7 @@
 #include "node_join/agent_lock.h"
 #include "node_join/agent_options.h"
 #include "node_join/certificate.h"
+#include "node_join/identity.h"
 #include "node_network/node_network.h"
 #include "proxy/health_server.h"
 #include "proxy/nftables/metrics.h"
@@ -199,9 +200,12 @@ void Agent::serve_health() {
 }
 
 Task<> Agent::renew_serving(std::shared_ptr<net::TlsServerContext> tls, std::string certificate_pem) {
-    CO_TRY_VOID(co_await serve_with_issued_certificates(
-        {world_.loop, *client_, random_, log_.named("certificates")}, options_.node_name,
-        [tls](const KeyPair& issued) { return tls->reload(issued.certificate_pem, issued.key_pem); }));
+    CO_TRY_VOID(co_await serve_with_issued_certificates({world_.loop, *client_, random_, log_.named("certificates")}, options_.node_name,
+                                                        read_serving_identity(options_.data),
+                                                        [this, tls](const KeyPair& issued) -> Result<void> {
+                                                            TRY_VOID(tls->reload(issued.certificate_pem, issued.key_pem));
+                                                            return write_serving_identity(options_.data, issued);
+                                                        }));
     for (;;) {  // a cluster that issues none
         CO_TRY(const SystemTime due, renewal_time(certificate_pem, random_));
         while (world_.loop.wall_now() < due) CO_TRY_VOID(co_await world_.loop.sleep(1h));

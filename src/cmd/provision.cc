@@ -1,14 +1,23 @@
 #include "provision/provisioner.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
 #include <filesystem>
 
+#include "base/log.h"
 #include "base/time/time.h"
+#include "client/leader_election.h"
 #include "cmd/program/progress_flags.h"
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/admin_client.h"
 #include "local_cluster/child_process.h"
 #include "local_cluster/data_dir.h"
 #include "net/tls/x509.h"
+#include "runtime/first_of.h"
+#include "runtime/random.h"
+#include "runtime/sync.h"
 
 namespace porthole::cmd {
 
@@ -64,6 +73,25 @@ Task<ProvisionSettings> settings(RealWorld& world, const ProvisionFlags& flags, 
     co_return std::move(settings);
 }
 
+/// Unique among runs, and tells a person whose it is.
+std::string identity(Random& random) {
+    char host[256] = {};
+    (void)::gethostname(host, sizeof host - 1);
+    const char* user = std::getenv("USER");
+    return fmt::format("{}@{}, process {}, {}", user ? user : "someone", host, ::getpid(), random.uuid().substr(0, 8));
+}
+
+Task<> interruption(Event& interrupted) {
+    CO_TRY_VOID(co_await interrupted.wait());
+    co_return Error(Reason::Io, "interrupted; the next run goes on where this one ended");
+}
+
+Task<> apply_until(Event& interrupted, Provisioner& provisioner, std::vector<MachineDescription> machines) {
+    auto done = co_await first_of(provisioner.apply(std::move(machines)), interruption(interrupted));
+    (void)co_await provisioner.clean_up();
+    co_return done;
+}
+
 Task<> provision_machines(RealWorld& world, Progress& progress, const ProvisionFlags& flags) {
     CO_TRY(auto machines, read_machines_file(flags.file));
     CO_TRY(const auto admin, connect_as_admin(world.loop, flags.kubeconfig, flags.data));
@@ -73,7 +101,15 @@ Task<> provision_machines(RealWorld& world, Progress& progress, const ProvisionF
     if (flags.dry_run) {
         co_return co_await provisioner.plan(std::move(machines), [&](const std::string& line) { progress.note("would " + line); });
     }
-    co_return co_await provisioner.apply(std::move(machines));
+    SystemRandom random;
+    client::LeaderElector elector(world.loop, admin->client, random, Logger(make_null_sink(), "provision"),
+                                  {"kube-system", "porthole-provision"}, identity(random));
+    Event interrupted;
+    world.loop.on_signal([&](int) { interrupted.set(); });
+    auto done = co_await elector.run_alone([&] { return apply_until(interrupted, provisioner, std::move(machines)); });
+    if (!done && done.error().reason == Reason::AlreadyExists)
+        co_return Error(Reason::AlreadyExists, "another run is at work on this cluster: " + done.error().message);
+    co_return done;
 }
 
 }  // namespace

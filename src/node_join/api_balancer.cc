@@ -49,8 +49,8 @@ std::vector<KnownServer> ServerDirectory::with_states(const std::vector<net::Bal
 }
 
 std::unique_ptr<ApiBalancer> ApiBalancer::of_node(Context context) {
-    const std::string folder = context.connection.own_folder();
-    if (folder.empty()) return nullptr;
+    if (!context.connection.own_folder()) return nullptr;
+    const std::string folder = context.connection.own_folder()->string();
     const auto url = client::parse_server_url(context.connection.config().server);
     auto remembered = read_server_list(context.files, folder);
     if (!url || url->host != BalancerAddress || !remembered || remembered->empty()) return nullptr;

@@ -46,6 +46,43 @@ Task<std::string> obtain(EventLoop& loop, client::Client& client, CertificateSig
                                          "` approves it, then try again");
 }
 
+/// The names and addresses of the Node object. Error: NotFound until it has addresses.
+Task<net::CertificateSubject> serving_subject(client::Client& client, std::string node_name) {
+    CO_TRY(const Node node, co_await client.get<Node>({"", node_name}));
+    net::CertificateSubject subject{.common_name = "system:node:" + node_name, .organizations = {"system:nodes"}};
+    for (const auto& address : node.status.addresses) {
+        auto& names = address.type.ends_with("IP") ? subject.ip_addresses : subject.dns_names;
+        if (std::ranges::find(names, address.address) == names.end()) names.push_back(address.address);
+    }
+    if (node.status.addresses.empty()) co_return Error(Reason::NotFound, "the node has no addresses yet");
+    co_return subject;
+}
+
+bool has_same(std::vector<std::string> left, std::vector<std::string> right) {
+    std::ranges::sort(left);
+    std::ranges::sort(right);
+    return left == right;
+}
+
+bool is_valid_for(const std::string& certificate_pem, const net::CertificateSubject& wanted, SystemTime now) {
+    const auto info = net::parse_certificate(certificate_pem);
+    return info && now < info->not_after && info->subject.common_name == wanted.common_name &&
+           has_same(info->subject.dns_names, wanted.dns_names) && has_same(info->subject.ip_addresses, wanted.ip_addresses);
+}
+
+/// `kept`'s certificate once it is in use; "" where it cannot be. Error: Cancelled.
+Task<std::string> use_kept(CertificateRenewal::Seams seams, std::string node_name, KeyPair kept,
+                           std::function<Result<void>(const KeyPair&)> use) {
+    if (kept.certificate_pem.empty()) co_return "";
+    Result<net::CertificateSubject> wanted = Error(Reason::NotFound, "not asked");
+    while (!(wanted = co_await serving_subject(seams.client, node_name))) {
+        if (is_cancelled(wanted)) co_return cancelled_error();
+        CO_TRY_VOID(co_await seams.loop.sleep(1s));
+    }
+    const bool is_used = is_valid_for(kept.certificate_pem, *wanted, seams.loop.wall_now()) && use(kept);
+    co_return is_used ? kept.certificate_pem : "";
+}
+
 }  // namespace
 
 Task<KeyPair> request_node_certificate(EventLoop& loop, client::Client& client, std::string node_name) {
@@ -62,13 +99,7 @@ Task<KeyPair> request_node_certificate(EventLoop& loop, client::Client& client, 
 }
 
 Task<KeyPair> request_serving_certificate(EventLoop& loop, client::Client& client, std::string node_name) {
-    CO_TRY(const Node node, co_await client.get<Node>({"", node_name}));
-    net::CertificateSubject subject{.common_name = "system:node:" + node_name, .organizations = {"system:nodes"}};
-    for (const auto& address : node.status.addresses) {
-        auto& names = address.type.ends_with("IP") ? subject.ip_addresses : subject.dns_names;
-        if (std::ranges::find(names, address.address) == names.end()) names.push_back(address.address);
-    }
-    if (node.status.addresses.empty()) co_return Error(Reason::NotFound, "the node has no addresses yet");
+    CO_TRY(const net::CertificateSubject subject, co_await serving_subject(client, node_name));
     const net::PrivateKey key = net::PrivateKey::generate();
     CertificateSigningRequest request;
     request.metadata.generate_name = "csr-";
@@ -141,7 +172,7 @@ Task<> CertificateRenewal::run(std::string certificate_pem) {
     }
 }
 
-Task<> serve_with_issued_certificates(CertificateRenewal::Seams seams, std::string node_name,
+Task<> serve_with_issued_certificates(CertificateRenewal::Seams seams, std::string node_name, KeyPair kept,
                                       std::function<Result<void>(const KeyPair&)> use) {
     Result<bool> approves = false;
     while (!(approves = co_await approves_serving_certificates(seams.client))) {
@@ -149,8 +180,9 @@ Task<> serve_with_issued_certificates(CertificateRenewal::Seams seams, std::stri
         CO_TRY_VOID(co_await seams.loop.sleep(1s));
     }
     if (!*approves) co_return {};
+    CO_TRY(std::string in_use, co_await use_kept(seams, node_name, std::move(kept), use));
     CertificateRenewal renewal(seams, std::move(node_name), std::move(use), request_serving_certificate);
-    co_return co_await renewal.run("");
+    co_return co_await renewal.run(std::move(in_use));
 }
 
 }  // namespace porthole::node_join

@@ -62,9 +62,10 @@ private:
     std::function<bool()> early_;
 };
 
-/// Keeps a kubelet's server on certificates of the cluster: asks for one now, since nothing keeps them across a restart, and again before
-/// it expires. Until cancelled; ends at once in a cluster that approves none by itself.
-Task<> serve_with_issued_certificates(CertificateRenewal::Seams seams, std::string node_name,
+/// Keeps a kubelet's server on certificates of the cluster: uses `kept`, that of an earlier run, where it is valid and has the names and
+/// addresses of the Node object, or asks for one, and asks again before it expires. `use` also gets `kept`. Until cancelled; ends at once
+/// in a cluster that approves none by itself.
+Task<> serve_with_issued_certificates(CertificateRenewal::Seams seams, std::string node_name, KeyPair kept,
                                       std::function<Result<void>(const KeyPair&)> use);
 
 }  // namespace porthole::node_join

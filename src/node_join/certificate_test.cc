@@ -135,7 +135,7 @@ TEST_F(NodeCertificate, SaysWhoRefusedIt) {
 
 TEST_F(NodeCertificate, ForServingIsAskedForOnceTheNodeHasAddresses) {
     set_version("v1.36.0+porthole-1");
-    scope.spawn(serve_with_issued_certificates({loop, client, random, Logger(make_null_sink(), "test")}, "a", keep()));
+    scope.spawn(serve_with_issued_certificates({loop, client, random, Logger(make_null_sink(), "test")}, "a", {}, keep()));
     loop.advance(10s);
     EXPECT_EQ(requests(), 0u);
     api::core::v1::Node node;
@@ -155,9 +155,38 @@ TEST_F(NodeCertificate, ForServingIsAskedForOnceTheNodeHasAddresses) {
     EXPECT_THAT(minutes_to_next_request(), AllOf(Ge(59), Le(69))) << "and renewed";
 }
 
+TEST_F(NodeCertificate, ForServingThatIsKeptIsUsedAgainUntilItExpiresOrTheNodeHasAnotherAddress) {
+    set_version("v1.36.0+porthole-1");
+    api::core::v1::Node node;
+    node.metadata.name = "a";
+    node.status.addresses = {{.type = "InternalIP", .address = "10.0.0.1"}, {.type = "Hostname", .address = "a"}};
+    api.put(node);
+    scope.spawn(serve_with_issued_certificates({loop, client, random, Logger(make_null_sink(), "test")}, "a", {}, keep()));
+    loop.advance(2s);
+    sign_all(90min);
+    ASSERT_EQ(used.size(), 1u);
+    const KeyPair kept = used[0];
+
+    Scope second(loop);
+    const auto restart = [&] {
+        second.spawn(serve_with_issued_certificates({loop, client, random, Logger(make_null_sink(), "test")}, "a", kept, keep()));
+        loop.advance(5s);
+    };
+    restart();
+    EXPECT_EQ(requests(), 1u) << "nothing is asked for";
+    EXPECT_EQ(used.size(), 2u);
+    EXPECT_EQ(used.back().certificate_pem, kept.certificate_pem);
+
+    node.status.addresses[0].address = "10.0.0.2";
+    api.put(node);
+    restart();
+    EXPECT_EQ(requests(), 2u);
+    EXPECT_TRUE(sim::run(loop, second.close()));
+}
+
 TEST_F(NodeCertificate, ForServingIsNotAskedOfAClusterWhereNothingWouldApproveIt) {
     set_version("v1.36.0");
-    scope.spawn(serve_with_issued_certificates({loop, client, random, Logger(make_null_sink(), "test")}, "a", keep()));
+    scope.spawn(serve_with_issued_certificates({loop, client, random, Logger(make_null_sink(), "test")}, "a", {}, keep()));
     loop.advance(1h);
     EXPECT_EQ(requests(), 0u);
 }

@@ -37,7 +37,9 @@ Result<void> NodeConnection::open(std::string kubeconfig, std::string server) {
     return {};
 }
 
-std::string NodeConnection::server_behind() const { return node_join::server_behind(seams_.files, own_folder(), config_.server); }
+std::string NodeConnection::server_behind() const {
+    return node_join::server_behind(seams_.files, own_folder_ ? own_folder_->string() : "", config_.server);
+}
 
 Result<void> NodeConnection::take(client::ClientConfig next) {
     TRY(auto way, seams_.connect(next));

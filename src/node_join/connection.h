@@ -57,8 +57,8 @@ public:
     /// Both require a successful open(); the transport stays the same for as long as this object exists.
     client::Transport& transport() { return *transport_; }
     const client::ClientConfig& config() const { return config_; }
-    /// The folder of an identity that `join` has written; "" for the kubeconfigs of others. Requires: a successful open().
-    std::string own_folder() const { return own_folder_ ? own_folder_->string() : ""; }
+    /// Where `join` has written the identity; nullopt for a kubeconfig of others. Requires: open().
+    const std::optional<std::filesystem::path>& own_folder() const { return own_folder_; }
     /// A server's URL as seen from this machine, even where config() names the machine's own balancer: to find out by which address the
     /// machine reaches it.
     std::string server_behind() const;

@@ -16,6 +16,7 @@
 #include "node_join/server_list.h"
 #include "runtime/asio_loop.h"
 #include "runtime/files/durable_file.h"
+#include "runtime/files/file_system.h"
 #include "schema/value.h"
 #include "schema/yaml/yaml.h"
 
@@ -60,7 +61,7 @@ std::optional<bool> is_signed(const ConfigMap& info, const std::string& token) {
     return net::verify_detached_jws(signature->second, signed_text->second, id, secret);
 }
 
-constexpr const char* IdentityFile = "client.pem";
+constexpr const char *IdentityFile = "client.pem", *ServingFile = "serving.pem";
 
 /// A token that has just been made is signed with a moment later.
 Task<ConfigMap> wait_for_signature(AsioLoop& loop, client::Client& client, std::string server, std::string token) {
@@ -176,6 +177,17 @@ Result<void> write_node_identity(const fs::path& folder, const KeyPair& identity
     return write_durably(folder / IdentityFile, identity.certificate_pem + identity.key_pem);
 }
 
+Result<void> write_serving_identity(const fs::path& folder, const KeyPair& identity) {
+    return write_durably(folder / ServingFile, identity.certificate_pem + identity.key_pem);
+}
+
+KeyPair read_serving_identity(const fs::path& folder) {
+    const auto text = make_file_system()->read((folder / ServingFile).string());
+    const std::size_t word = text ? text->find("PRIVATE KEY") : std::string::npos;
+    const std::size_t key = word == std::string::npos ? word : text->rfind("-----BEGIN ", word);
+    return key == std::string::npos ? KeyPair{} : KeyPair{text->substr(0, key), text->substr(key)};
+}
+
 std::string node_kubeconfig(const std::string& server, const fs::path& ca, const fs::path& folder, const std::string& server_name) {
     const std::string identity = (folder / IdentityFile).string();
     return "apiVersion: v1\nkind: Config\ncurrent-context: node\n"
@@ -216,6 +228,7 @@ Result<void> write_node_folder(const fs::path& folder, const ServerChoice& choic
     fs::permissions(folder, fs::perms::owner_all, error);
     TRY_VOID(write_durably(folder / "ca.crt", info.ca_pem, 0644));
     TRY_VOID(write_node_identity(folder, identity));
+    fs::remove(folder / ServingFile, error);  // of the cluster that this machine was a node of before
     TRY(const std::string kubeconfig, write_server_choice(choice, folder / "ca.crt", folder));
     return write_durably(folder / "kubeconfig", kubeconfig);
 }

@@ -61,6 +61,10 @@ Task<ServerChoice> choose_servers(AsioLoop& loop, JoinTarget target, ClusterInfo
 
 /// A node's certificate and key, in the one file `folder`/client.pem, so that they always belong together.
 Result<void> write_node_identity(const std::filesystem::path& folder, const KeyPair& identity);
+/// The same for the kubelet's server, in serving.pem.
+Result<void> write_serving_identity(const std::filesystem::path& folder, const KeyPair& identity);
+/// What write_serving_identity() has written; empty where there is nothing like it.
+KeyPair read_serving_identity(const std::filesystem::path& folder);
 /// A kubeconfig that names `ca` and client.pem in `folder` by path. `server_name` is what the server is verified by; "" for its host.
 std::string node_kubeconfig(const std::string& server, const std::filesystem::path& ca, const std::filesystem::path& folder,
                             const std::string& server_name = "");

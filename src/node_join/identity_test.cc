@@ -63,6 +63,17 @@ TEST_F(NodeFolder, HoldsWhatANodesProgramsNeedAndNobodyElseMayReadTheKey) {
     EXPECT_NE(text("kubeconfig").find("client-key: " + (folder / "client.pem").string()), std::string::npos);
 }
 
+TEST_F(NodeFolder, KeepsTheCertificateOfTheKubeletsServerAcrossRestarts) {
+    EXPECT_EQ(read_serving_identity(folder).certificate_pem, "");
+    ASSERT_TRUE(write_node_folder(folder, target, {"CA\n", {}}, {"CERT\n", "KEY\n"}));
+    ASSERT_TRUE(write_serving_identity(folder, {"SERVING\n", "-----BEGIN PRIVATE KEY-----\n"}));
+    EXPECT_EQ(read_serving_identity(folder).certificate_pem, "SERVING\n");
+    EXPECT_EQ(read_serving_identity(folder).key_pem, "-----BEGIN PRIVATE KEY-----\n");
+    EXPECT_EQ(fs::status(folder / "serving.pem").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+    ASSERT_TRUE(write_node_folder(folder, target, {"CA\n", {}}, {"CERT\n", "KEY\n"}));
+    EXPECT_EQ(read_serving_identity(folder).certificate_pem, "") << "it is not the next cluster's";
+}
+
 TEST_F(NodeFolder, TakesANewIdentityInPlaceOfTheOld) {
     ASSERT_TRUE(write_node_folder(folder, target, {"CA\n", {}}, {"CERT\n", "KEY\n"}));
     ASSERT_TRUE(write_node_identity(folder, {"CERT 2\n", "KEY 2\n"}));

@@ -86,6 +86,15 @@ Result<void> check_flag(const std::string& flag, const std::string& path) {
     return {};
 }
 
+/// Windows PowerShell passes a program no double quote as it is, nor a backslash that ends a word with a blank; and what is not ASCII could
+/// be one of the letters that it takes for a quote.
+Result<void> check_windows_flag(const std::string& flag, const std::string& path) {
+    const bool is_odd = std::ranges::any_of(flag, [](char c) { return c == '"' || static_cast<unsigned char>(c) >= 0x7f; });
+    if (is_odd || (flag.ends_with('\\') && flag.find(' ') != flag.npos))
+        return wrong(path, "must, for Windows, consist of ASCII without \", and not end in \\ where it has a blank");
+    return {};
+}
+
 /// All of a pool but its hosts.
 Result<MachineDescription> read_defaults(const Fields& pool, const DescriptionPlace& place) {
     TRY_VOID(pool.check({"name", "os", "user", "port", "identityFile", "knownHosts", "labels", "taints", "joinFlags", "hosts"}));
@@ -102,6 +111,8 @@ Result<MachineDescription> read_defaults(const Fields& pool, const DescriptionPl
     TRY_VOID(pool.read("joinFlags", defaults.join_flags));
     for (const std::string& taint : defaults.taints) TRY_VOID(check_taint(taint, pool.at("taints")));
     for (const std::string& flag : defaults.join_flags) TRY_VOID(check_flag(flag, pool.at("joinFlags")));
+    if (defaults.is_windows)
+        for (const std::string& flag : defaults.join_flags) TRY_VOID(check_windows_flag(flag, pool.at("joinFlags")));
     return defaults;
 }
 

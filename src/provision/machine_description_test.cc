@@ -75,6 +75,12 @@ TEST(MachineDescription, NamesTheFieldThatIsWrong) {
          "spec.pools[0].joinFlags: --token is given by `provision` itself"},
         {"{os: linux, joinFlags: [max-pods], hosts: [{name: a, address: b}]}",
          "spec.pools[0].joinFlags: must be like --name or --name=value"},
+        {"{os: windows, joinFlags: ['--adapter=a\"b'], hosts: [{name: a, address: b}]}",
+         "spec.pools[0].joinFlags: must, for Windows, consist of ASCII without \", and not end in \\ where it has a blank"},
+        {"{os: windows, joinFlags: ['--adapter=\u2019'], hosts: [{name: a, address: b}]}",
+         "spec.pools[0].joinFlags: must, for Windows, consist of ASCII without \", and not end in \\ where it has a blank"},
+        {"{os: windows, joinFlags: ['--log-dir=C:\\my logs\\'], hosts: [{name: a, address: b}]}",
+         "spec.pools[0].joinFlags: must, for Windows, consist of ASCII without \", and not end in \\ where it has a blank"},
         {"{os: linux, hosts: [{name: a, address: b}, {name: a, address: c}]}", "spec.pools: two hosts are named a"},
         {"{os: linux, hosts: [{name: a, address: b}, {name: c, address: b}]}", "spec.pools: two hosts have the address b port 22"},
     };

@@ -18,8 +18,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Long enough for a large description; the token is deleted at the end of the run in any case.
-constexpr Duration TokenLife = 1h;
+/// Longer than a machine may take to join; the token is deleted when it has, or has not.
+constexpr Duration TokenLife = 20min;
 
 Task<> limited(Semaphore& permits, Task<> work) {
     CO_TRY(const auto permit, co_await permits.acquire());
@@ -114,18 +114,11 @@ Result<void> Provisioner::check_owner(const Work& work, bool has_node) const {
 }
 
 Task<> Provisioner::join_all() {
-    const auto joins = [](const auto& work) { return work->action == Action::Join; };
-    const bool is_token_needed = std::ranges::any_of(works_, joins);
-    if (is_token_needed) {
-        CO_TRY(token_, co_await node_join::create_bootstrap_token(seams_.client, seams_.loop.wall_now() + TokenLife, "porthole provision"));
-    }
     Semaphore permits(settings_.parallel);
     std::vector<Task<>> tasks;
     for (const auto& work : works_)
         if (work->action != Action::Upgrade) tasks.push_back(limited(permits, join(*work)));
-    auto done = co_await when_all(std::move(tasks));
-    if (is_token_needed) (void)co_await node_join::remove_bootstrap_token(seams_.client, token_);
-    CO_TRY(const auto results, std::move(done));
+    CO_TRY(const auto results, co_await when_all(std::move(tasks)));
     for (const auto& result : results) CO_TRY_VOID(result);
     co_return {};
 }
@@ -146,10 +139,27 @@ Task<> Provisioner::join_machine(Work& work) {
             CO_TRY_VOID(co_await work.machine->upload(payload_of(work.wanted)));
             CO_TRY_VOID(co_await work.machine->place(false));
         }
-        CO_TRY_VOID(co_await work.machine->join({.server = settings_.server, .token = token_, .ca_hash = settings_.ca_hash}));
+        CO_TRY_VOID(co_await join_with_token(work));
     }
     CO_TRY_VOID(co_await wait_until_ready(seams_.loop, seams_.client, name, {}, settings_.ready_limit));
     co_return co_await settle(work);
+}
+
+/// A token of its own for each machine, so that none is valid longer than its machine needs it.
+Task<> Provisioner::join_with_token(Work& work) {
+    const SystemTime expires = seams_.loop.wall_now() + TokenLife;
+    CO_TRY(const std::string token, co_await node_join::create_bootstrap_token(seams_.client, expires, "porthole provision"));
+    tokens_.insert(token);
+    const auto joined = co_await work.machine->join({.server = settings_.server, .token = token, .ca_hash = settings_.ca_hash});
+    if (is_cancelled(joined)) co_return joined;  // clean_up() deletes it
+    (void)co_await node_join::remove_bootstrap_token(seams_.client, token);
+    tokens_.erase(token);
+    co_return joined;
+}
+
+Task<> Provisioner::clean_up() {
+    for (const std::string& token : std::exchange(tokens_, {})) (void)co_await node_join::remove_bootstrap_token(seams_.client, token);
+    co_return {};
 }
 
 Task<> Provisioner::settle(Work& work) {

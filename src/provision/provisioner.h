@@ -2,6 +2,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ struct ProvisionSettings {
 
 /// Brings the machines of a cluster to what a description says: joins those that are new, removes those that are named no more, upgrades
 /// those with another program, one at a time, and leaves the rest alone. May be repeated after any failure. Lives on `loop`; one run at a
-/// time. What the seams refer to must outlive it.
+/// time, also of several processes: the caller sees to it. What the seams refer to must outlive it.
 class Provisioner {
 public:
     struct Seams {
@@ -42,6 +43,8 @@ public:
     /// Errors: what failed at a machine is told by the report; at the end one error counts and names those machines. An upgrade that fails
     /// is rolled back and ends the run.
     Task<> apply(std::vector<MachineDescription> wanted);
+    /// Deletes the tokens that an apply() which was cancelled has left.
+    Task<> clean_up();
 
 private:
     enum class Action { Nothing, Join, Upgrade };
@@ -59,6 +62,7 @@ private:
     Task<> join_all();
     Task<> join(Work& work);
     Task<> join_machine(Work& work);
+    Task<> join_with_token(Work& work);
     /// What every machine gets that is as it should be: labels, taints, no leftovers of an upgrade, its entry.
     Task<> settle(Work& work);
     Task<> upgrade_all();
@@ -78,7 +82,7 @@ private:
     std::vector<std::unique_ptr<Work>> works_;       ///< what answered, in the description's order
     std::vector<MachineDescription> surplus_;
     std::vector<std::string> failed_;
-    std::string token_;
+    std::set<std::string> tokens_;  ///< that machines join with right now
 };
 
 }  // namespace porthole::provision

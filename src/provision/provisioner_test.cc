@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "api/core_v1.h"
 #include "base/strings.h"
 #include "provision/fake_machines.h"
+#include "runtime/scope.h"
 #include "schema/json/json.h"
 
 namespace porthole::provision {
@@ -138,20 +141,47 @@ TEST_F(Provision, AMachineThatFailsHalfWayIsKnownAndCleanedWhenItIsTakenOut) {
 
 // PRV-09
 TEST_F(Provision, TheTokenIsPartOfNoCommandAndNoStep) {
-    std::string token;
+    std::set<std::string> tokens;
     api.set_fault([&](const client::ApiRequest&) {
-        for (const Secret& secret : api.list<Secret>()) token = secret.data.at("token-secret");
+        for (const Secret& secret : api.list<Secret>()) tokens.insert(secret.data.at("token-secret"));
         return std::optional<Error>();
     });
     ASSERT_EQ(apply(both), "");
-    ASSERT_EQ(token.size(), 16U);
-    int given = 0;
-    for (const auto& seen : machines_.seen()) {
-        EXPECT_THAT(join(seen.words, " "), testing::Not(HasSubstr(token)));
-        given += seen.input.find(token) != seen.input.npos;
+    ASSERT_EQ(tokens.size(), 2U) << "each machine has its own";
+    for (const std::string& token : tokens) {
+        ASSERT_EQ(token.size(), 16U);
+        int given = 0;
+        for (const auto& seen : machines_.seen()) {
+            EXPECT_THAT(join(seen.words, " "), testing::Not(HasSubstr(token)));
+            given += seen.input.find(token) != seen.input.npos;
+        }
+        EXPECT_EQ(given, 1) << "on standard input of one `join` alone";
+        EXPECT_THAT(join(steps.lines, " "), testing::Not(HasSubstr(token)));
     }
-    EXPECT_EQ(given, 2) << "on standard input of `join` alone";
-    EXPECT_THAT(join(steps.lines, " "), testing::Not(HasSubstr(token)));
+}
+
+// SEC-16
+TEST_F(Provision, ATokenIsGoneAsSoonAsItsMachineHasJoined) {
+    settings.parallel = 1;
+    std::size_t most = 0;
+    api.set_fault([&](const client::ApiRequest&) {
+        most = std::max(most, api.list<Secret>().size());
+        return std::optional<Error>();
+    });
+    ASSERT_EQ(apply(both), "");
+    EXPECT_EQ(most, 1U);
+}
+
+// SEC-16
+TEST_F(Provision, ARunThatIsCancelledWhileAMachineJoinsDeletesItsToken) {
+    Provisioner provisioner({.loop = loop, .client = client, .transport = machines_, .report = steps}, settings);
+    Scope scope(loop);
+    scope.spawn(provisioner.apply(both));
+    while (api.list<Secret>().empty()) loop.advance(10ms);
+    ASSERT_TRUE(sim::run(loop, scope.close()));
+    EXPECT_THAT(api.list<Secret>(), testing::Not(IsEmpty()));
+    ASSERT_TRUE(sim::run(loop, provisioner.clean_up()));
+    EXPECT_THAT(api.list<Secret>(), IsEmpty());
 }
 
 TEST_F(Provision, AUserOtherThanRootBecomesRootWithoutBeingAsked) {

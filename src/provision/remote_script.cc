@@ -20,7 +20,8 @@ std::string quoted(std::string_view text, std::string_view escape) {
     return word + "'";
 }
 
-/// Little-endian UTF-16 of UTF-8 without characters beyond ASCII replaced: descriptions allow none in what becomes part of a script.
+/// Little-endian UTF-16 of UTF-8 without characters beyond ASCII replaced: machine_description.cc allows none in what becomes part of a
+/// script.
 std::string to_utf16(std::string_view text) {
     std::string bytes;
     for (const char c : text) {

@@ -12,8 +12,21 @@ using namespace std::chrono_literals;
 constexpr Duration WindowsShort = 2min, WindowsLong = 15min;
 constexpr const char* RemoteZip = "porthole-provision.zip";  ///< in the user's folder, where scp begins
 
+constexpr std::size_t LongestCommand = 8000;  ///< sshd for Windows starts cmd.exe, which takes 8,191 characters
+
 // The scripts are constants; what varies stands before them, in variables of literals.
-constexpr const char* BeginScript = "$ErrorActionPreference = 'Stop'; $ProgressPreference = 'SilentlyContinue'\n";
+
+/// An error that PowerShell prints itself is XML where the command was encoded, so it is caught and printed as text. `exit` in a script
+/// that is called ends that script alone and only leaves its code.
+constexpr const char* BeginScript = R"ps($ErrorActionPreference = 'Stop'; $ProgressPreference = 'SilentlyContinue'
+function Invoke-Script([string] $File) {
+  $global:LASTEXITCODE = 0
+  & $File @args
+  if ($LASTEXITCODE -ne 0) { throw "$File ended with $LASTEXITCODE" }
+}
+try {
+)ps";
+constexpr const char* EndScript = "} catch { [Console]::Error.WriteLine($_.Exception.Message); exit 1 }\n";
 
 constexpr const char* AskScript = R"ps("system=$([Environment]::OSVersion.Platform)"
 "architecture=$env:PROCESSOR_ARCHITECTURE"
@@ -21,35 +34,38 @@ $me = [Security.Principal.WindowsPrincipal][Security.Principal.WindowsIdentity]:
 if ($me.IsInRole([Security.Principal.WindowsBuiltInRole]::Administrator)) { 'administrator=yes' }
 if ([IO.Directory]::GetFiles('\\.\pipe\') -contains '\\.\pipe\containerd-containerd') { 'runtime=yes' }
 if (Test-Path C:\k\payload.sha256) { "program=$(Get-Content C:\k\payload.sha256)" }
-if (Test-Path C:\k.previous) { 'previous=yes' }
+if (Test-Path C:\k\previous) { 'previous=yes' }
 if (Test-Path C:\k\pki\servers) { "server=$((Select-String -Path C:\k\pki\servers -Pattern '^given (\S+)').Matches[0].Groups[1].Value)" }
 elseif (Test-Path C:\k\config) { "server=$((Select-String -Path C:\k\config -Pattern '^\s*server:\s*(\S+)').Matches[0].Groups[1].Value)" }
 $kubelet = Get-Service kubelet -ErrorAction SilentlyContinue
 if ($kubelet -and $kubelet.Status -eq 'Running') { 'agent=active' }
 )ps";
 
-/// $zip, $hash.
-constexpr const char* UnpackScript = R"ps($file = Join-Path $HOME $zip
-if (Test-Path C:\k.new) { Remove-Item -Recurse -Force C:\k.new }
+/// $zip, $hash. The user's own folder is nobody else's: what is run from there as an administrator, other users of the machine cannot
+/// change, as they could in a folder below C:\.
+constexpr const char* UnpackScript = R"ps($file = Join-Path $HOME $zip; $new = Join-Path $HOME 'porthole-provision.new'
+if (Test-Path $new) { Remove-Item -Recurse -Force $new }
 $arrived = (Get-FileHash -Algorithm SHA256 $file).Hash
-if ($arrived -ne $hash) { throw 'the zip arrived changed' }
-Expand-Archive -Path $file -DestinationPath C:\k.new
+if ($arrived -ne $hash) { Remove-Item $file; throw 'the zip arrived changed' }
+Expand-Archive -Path $file -DestinationPath $new
 Remove-Item $file
-& C:\k.new\porthole\porthole.exe --version
+& $new\porthole\porthole.exe --version
 if ($LASTEXITCODE -ne 0) { throw "porthole.exe does not run there: $LASTEXITCODE" }
-Set-Content -NoNewline C:\k.new\payload.sha256 $hash
+Set-Content -NoNewline $new\payload.sha256 $hash
 )ps";
 
-/// $keep: whether the programs that are there can be put back.
-constexpr const char* PlaceScript = R"ps(if ($keep -eq 'yes') {
-  if (Test-Path C:\k.previous) { Remove-Item -Recurse -Force C:\k.previous }
-  New-Item -ItemType Directory C:\k.previous, C:\k.previous\cni | Out-Null
-  Copy-Item C:\k\*.exe, C:\k\*.ps1, C:\k\*.psm1, C:\k\payload.sha256 C:\k.previous
-  Copy-Item C:\k\cni\*.exe C:\k.previous\cni
+/// $keep: whether the programs that are there can be put back. Their copy gets its name when it is whole.
+constexpr const char* PlaceScript = R"ps($new = Join-Path $HOME 'porthole-provision.new'
+if ($keep -eq 'yes') {
+  foreach ($old in 'C:\k\previous', 'C:\k\previous.part') { if (Test-Path $old) { Remove-Item -Recurse -Force $old } }
+  New-Item -ItemType Directory C:\k\previous.part, C:\k\previous.part\cni | Out-Null
+  Copy-Item C:\k\*.exe, C:\k\*.ps1, C:\k\*.psm1, C:\k\payload.sha256 C:\k\previous.part
+  Copy-Item C:\k\cni\*.exe C:\k\previous.part\cni
+  Rename-Item C:\k\previous.part previous
 }
-& C:\k.new\porthole\scripts\install.ps1
-Copy-Item -Force C:\k.new\payload.sha256 C:\k\payload.sha256
-Remove-Item -Recurse -Force C:\k.new
+Invoke-Script $new\porthole\scripts\install.ps1
+Copy-Item -Force $new\payload.sha256 C:\k\payload.sha256
+Remove-Item -Recurse -Force $new
 )ps";
 
 /// $arguments; the token is the first line of standard input.
@@ -58,20 +74,21 @@ $token | & C:\k\porthole.exe @arguments
 exit $LASTEXITCODE
 )ps";
 
-constexpr const char* StopScript = "& C:\\k\\stop.ps1\n";
+constexpr const char* StopScript = "Invoke-Script C:\\k\\stop.ps1\n";
 constexpr const char* StartScript = "Start-Service flanneld, kubelet, kube-proxy\n";
 
-constexpr const char* PutBackScript = R"ps(if (Test-Path C:\k.previous) {
-  Copy-Item -Force C:\k.previous\* C:\k -Exclude cni
-  Copy-Item -Force C:\k.previous\cni\*.exe C:\k\cni
-  Remove-Item -Recurse -Force C:\k.previous
+constexpr const char* PutBackScript = R"ps(if (Test-Path C:\k\previous) {
+  Copy-Item -Force C:\k\previous\* C:\k -Exclude cni
+  Copy-Item -Force C:\k\previous\cni\*.exe C:\k\cni
+  Remove-Item -Recurse -Force C:\k\previous
 }
 )ps";
 
-constexpr const char* ForgetPreviousScript = "if (Test-Path C:\\k.previous) { Remove-Item -Recurse -Force C:\\k.previous }\n";
+constexpr const char* ForgetPreviousScript = "if (Test-Path C:\\k\\previous) { Remove-Item -Recurse -Force C:\\k\\previous }\n";
 
-constexpr const char* RemoveScript = R"ps(if (Test-Path C:\k\remove.ps1) { & C:\k\remove.ps1 -Programs }
-foreach ($rest in 'C:\k.new', 'C:\k.previous') { if (Test-Path $rest) { Remove-Item -Recurse -Force $rest } }
+constexpr const char* RemoveScript = R"ps(if (Test-Path C:\k\remove.ps1) { Invoke-Script C:\k\remove.ps1 -Programs }
+$new = Join-Path $HOME 'porthole-provision.new'
+if (Test-Path $new) { Remove-Item -Recurse -Force $new }
 )ps";
 
 std::string literals(const std::vector<std::string>& words) {
@@ -129,8 +146,9 @@ public:
 
 private:
     Task<std::string> run(std::string what, std::string script, Duration limit, std::string input = "") {
-        CO_TRY(CommandOutput done,
-               co_await transport_.run(description_.ssh, powershell_command(BeginScript + script), std::move(input), limit));
+        std::string command = powershell_command(BeginScript + script + EndScript);
+        if (command.size() > LongestCommand) co_return Error(Reason::BadRequest, what + ": joinFlags and taints are too long for cmd.exe");
+        CO_TRY(CommandOutput done, co_await transport_.run(description_.ssh, std::move(command), std::move(input), limit));
         CO_TRY_VOID(check_output(done, what));
         co_return std::move(done.output);
     }

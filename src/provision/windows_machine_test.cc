@@ -95,6 +95,40 @@ TEST_F(WindowsMachineTest, GetsTheZipAndSeesThatItArrivedWhole) {
     EXPECT_THAT(transport.script(), AllOf(HasSubstr("$hash = 'aa'"), HasSubstr("Get-FileHash"), HasSubstr("Expand-Archive")));
 }
 
+// `exit 1` of a script that is called would else pass for success.
+TEST_F(WindowsMachineTest, AScriptOfTheZipThatFailsIsAFailureAndIsToldAsText) {
+    for (auto step : {&Machine::stop, &Machine::roll_back, &Machine::remove}) {
+        ASSERT_TRUE(run((*machine.*step)()));
+        EXPECT_THAT(transport.script(), AllOf(HasSubstr("Invoke-Script C:\\k\\"), Not(HasSubstr("& C:\\k\\"))));
+        EXPECT_THAT(transport.script(), AllOf(HasSubstr("throw \"$File ended with"), HasSubstr("[Console]::Error.WriteLine")));
+    }
+    ASSERT_TRUE(run(machine->place(false)));
+    EXPECT_THAT(transport.script(), HasSubstr("Invoke-Script $new\\porthole\\scripts\\install.ps1"));
+}
+
+TEST_F(WindowsMachineTest, TheOldProgramsAreKeptWholeBeforeTheNewOnesCome) {
+    ASSERT_TRUE(run(machine->place(true)));
+    const std::string script = transport.script();
+    const std::size_t copied = script.find("Copy-Item C:\\k\\cni\\*.exe C:\\k\\previous.part\\cni");
+    const std::size_t named = script.find("Rename-Item C:\\k\\previous.part previous");
+    EXPECT_LT(copied, named);
+    EXPECT_LT(named, script.find("install.ps1"));
+}
+
+// Any user of a Windows machine may change what is in a new folder below C:\.
+TEST_F(WindowsMachineTest, WhatIsRunAsAnAdministratorComesFromTheUsersOwnFolder) {
+    ASSERT_TRUE(run(machine->upload({.file = "/w.zip", .sha256 = "aa"})));
+    EXPECT_THAT(transport.script(), AllOf(HasSubstr("$new = Join-Path $HOME 'porthole-provision.new'"), Not(HasSubstr("C:\\k.new"))));
+}
+
+TEST_F(WindowsMachineTest, FlagsThatAreTooLongForItsShellAreRefusedBeforeTheyAreSent) {
+    MachineDescription longer = description;
+    longer.join_flags = {"--kubelet-args=" + std::string(4000, 'x')};
+    const auto refused = run(make_machine(transport, longer)->join({.server = "https://s:6443", .token = "t", .ca_hash = "sha256:aa"}));
+    EXPECT_EQ(refused.error().message, "porthole.exe join: joinFlags and taints are too long for cmd.exe");
+    EXPECT_TRUE(transport.commands.empty());
+}
+
 TEST_F(WindowsMachineTest, EachStepOfAnUpgradeAndTheRemovalHasAScript) {
     ASSERT_TRUE(run(machine->stop()));
     EXPECT_THAT(transport.script(), HasSubstr("stop.ps1"));
@@ -103,7 +137,8 @@ TEST_F(WindowsMachineTest, EachStepOfAnUpgradeAndTheRemovalHasAScript) {
     ASSERT_TRUE(run(machine->start()));
     EXPECT_THAT(transport.script(), HasSubstr("Start-Service"));
     ASSERT_TRUE(run(machine->roll_back()));
-    EXPECT_THAT(transport.script(), AllOf(HasSubstr("stop.ps1"), HasSubstr("Copy-Item -Force C:\\k.previous"), HasSubstr("Start-Service")));
+    EXPECT_THAT(transport.script(),
+                AllOf(HasSubstr("stop.ps1"), HasSubstr("Copy-Item -Force C:\\k\\previous"), HasSubstr("Start-Service")));
     ASSERT_TRUE(run(machine->forget_previous()));
     ASSERT_TRUE(run(machine->remove()));
     EXPECT_THAT(transport.script(), HasSubstr("remove.ps1 -Programs"));

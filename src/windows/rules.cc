@@ -370,10 +370,26 @@ constexpr ServiceRule ServiceRules[] = {
      .applies = is_ipv6_on_overlay},
 };
 
+constexpr Rule NodeRules[] = {
+    {"WIN411", "spec.externalTrafficPolicy", Ignored, "LocalTrafficPolicyNeedsDSR",
+     "Local acts as Cluster on nodes whose host network service has no direct server return",
+     "write Cluster, or update Windows on the nodes"},
+    {"WIN412", "metadata.annotations[preserve-destination]", Ignored, "PreserveDestinationNeedsDSR",
+     "has no effect on nodes whose host network service has no direct server return",
+     "remove it, or update Windows on the nodes"},
+    {"WIN413", "spec.ports[*].targetPort", Advised, "MixedTargetPorts",
+     "all backends of a service port share one port on Windows nodes, where endpoints with other ports are left out",
+     "give the port the same number in all pods of the service"},
+    {"WIN414", "spec.selector", Advised, "TooManyBackends",
+     "selects more pods than the node's version of Windows takes behind one service port; some are left out there, local ones last",
+     "split the service, or use nodes with Windows Server 2022 or later"},
+};
+
 }  // namespace
 
 std::span<const PodRule> pod_rules() { return PodRules; }
 std::span<const PlacementRule> placement_rules() { return PlacementRules; }
 std::span<const ServiceRule> service_rules() { return ServiceRules; }
+std::span<const Rule> node_rules() { return NodeRules; }
 
 }  // namespace porthole::windows

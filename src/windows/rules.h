@@ -47,4 +47,8 @@ struct ServiceRule {
 };
 std::span<const ServiceRule> service_rules();
 
+/// Rules about services that only a node can apply, by what its host network service can do and which endpoints there are. The proxy
+/// applies them.
+std::span<const Rule> node_rules();
+
 }  // namespace porthole::windows

@@ -167,6 +167,7 @@ std::span<const Rule> rules() {
         for (const PlacementRule& one : placement_rules()) made.push_back(one.rule);
         for (const PodRule& one : pod_rules()) made.push_back(one.rule);
         for (const ServiceRule& one : service_rules()) made.push_back(one.rule);
+        made.insert(made.end(), node_rules().begin(), node_rules().end());
         for (const ManifestRule& one : manifest_rules()) made.push_back(one.rule);
         made.push_back(unreadable_rule());
         return made;

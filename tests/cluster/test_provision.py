@@ -157,15 +157,21 @@ class Provision(ClusterCase):
 
     def provision(self, *machines, options=(), program=PORTHOLE, check=True):
         """Runs the command with a file of these machines; its steps, and what it ended with."""
-        file = self.folder / "cluster.yaml"
-        file.write_text(json.dumps({"apiVersion": "porthole.dev/v1alpha1", "kind": "Cluster",
-                                    "spec": {"pools": [machine.description() for machine in machines]}}))
-        words = [program, "provision", "-f", file, "--data", self.cluster.data, "-o", "json", *options]
-        done = run(self.cluster.network.inside(words), env=self.cluster.environment(), seconds=200, check=False)
+        done = run(self.words(*machines, options=options, program=program), env=self.cluster.environment(), seconds=600, check=False)
         events = [json.loads(line) for line in done.stdout.splitlines()]
         if check and done.returncode != 0:
             raise AssertionError(f"{done.stdout}{done.stderr}\n" + "\n".join(machine.log() for machine in self.machines))
         return [event for event in events if event["event"] in ("done", "failed", "note")], events[-1]
+
+    def words(self, *machines, options=(), program=PORTHOLE):
+        file = self.folder / "cluster.yaml"
+        file.write_text(json.dumps({"apiVersion": "porthole.dev/v1alpha1", "kind": "Cluster",
+                                    "spec": {"pools": [machine.description() for machine in machines]}}))
+        return self.cluster.network.inside([program, "provision", "-f", file, "--data", self.cluster.data, "-o", "json", *options])
+
+    def tokens(self):
+        names = self.kubectl("-n", "kube-system", "get", "secrets", "-o", "name", namespaced=False)
+        return [name for name in names.split() if "bootstrap-token-" in name]
 
     def texts(self, *machines, **options):
         return sorted(event["text"] for event in self.provision(*machines, **options)[0])
@@ -192,8 +198,7 @@ class Provision(ClusterCase):
             self.assertEqual(condition(node, "Ready"), "True")
             self.assertEqual(node["metadata"]["labels"]["pool"], machine.name)
             self.assertEqual(node["status"]["addresses"][0]["address"], machine.address)
-        secrets = self.kubectl("-n", "kube-system", "get", "secrets", "-o", "name", namespaced=False)
-        self.assertNotIn("bootstrap-token-", secrets, "the token of the run is deleted")
+        self.assertEqual(self.tokens(), [], "the tokens of the run are deleted")
 
         versions = [self.node(machine.name)["metadata"]["uid"] for machine in self.machines]
         agents = [(machine.folder / "lib/porthole-agent/client.pem").stat().st_mtime_ns for machine in self.machines]
@@ -231,6 +236,32 @@ class Provision(ClusterCase):
         for machine in self.machines:
             self.assertEqual(machine.leftovers(), [])
             self.assertIsNone(self.node(machine.name))
+
+    # PRV-07, SEC-16
+    def test_a_second_run_is_refused_and_an_interrupted_one_leaves_no_token(self):
+        first, second = self.machines
+        refused = hashlib.sha256(pathlib.Path(PORTHOLE).read_bytes()).hexdigest()
+        run(first.inside(["sh", "-c", f"echo {refused} > /run/refused"]))  # its join waits
+        running = subprocess.Popen([str(word) for word in self.words(first)], env=self.cluster.environment(), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            eventually(lambda: self.tokens() or running.poll() is not None, 180, "the machine joins")
+            self.assertIsNone(running.poll())
+            _, end = self.provision(second, check=False)
+            self.assertIn("another run is at work on this cluster: ", end["error"])
+            self.assertEqual(second.leftovers(), [])
+            running.send_signal(signal.SIGINT)
+            output, _ = running.communicate(timeout=30)
+        finally:
+            running.kill()
+            running.communicate()
+        end = json.loads(output.splitlines()[-1])
+        self.assertEqual((end["exitCode"], end["error"]), (1, "interrupted; the next run goes on where this one ended"))
+        self.assertEqual(self.tokens(), [])
+        run(first.inside(["rm", "/run/refused"]))
+        self.assertEqual(self.texts(first), ["node m1 Ready"])
+        self.assertEqual(self.texts(), ["node m1 removed"])
+        self.assertEqual(first.leftovers(), [])
 
     @slow
     def test_agents_are_upgraded_one_by_one_and_rolled_back_where_they_do_not_come_back(self):

@@ -15,6 +15,7 @@
 #include "net/http/http_server.h"
 #include "net/interface_address.h"
 #include "node_join/certificate.h"
+#include "node_join/identity.h"
 
 namespace porthole::cmd {
 namespace {
@@ -132,10 +133,15 @@ private:
     }
 
     Task<> serve_with_issued(std::shared_ptr<net::TlsServerContext> tls) {
+        const auto& folder = connection_.own_folder();
         return node_join::serve_with_issued_certificates({world_.loop, *client_, random_, log_.named("certificates")},
-                                                         options_.hostname_override, [this, tls](const node_join::KeyPair& issued) {
+                                                         options_.hostname_override,
+                                                         folder ? node_join::read_serving_identity(*folder) : node_join::KeyPair{},
+                                                         [this, tls, folder](const node_join::KeyPair& issued) -> Result<void> {
+                                                             TRY_VOID(tls->reload(issued.certificate_pem, issued.key_pem));
                                                              issued_ = true;
-                                                             return tls->reload(issued.certificate_pem, issued.key_pem);
+                                                             if (folder) TRY_VOID(node_join::write_serving_identity(*folder, issued));
+                                                             return {};
                                                          });
     }
 

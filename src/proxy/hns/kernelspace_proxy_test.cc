@@ -173,7 +173,7 @@ TEST(KernelspaceProxy, LocalTrafficPolicyActsAsClusterWithoutDirectServerReturnA
     const auto event = world.api.list<core::Event>().front();
     EXPECT_EQ(event.type, "Warning");
     EXPECT_EQ(event.involved_object.name, "web");
-    EXPECT_THAT(event.message, HasSubstr("acts as Cluster on this node"));
+    EXPECT_THAT(event.message, HasSubstr("spec.externalTrafficPolicy: Local acts as Cluster on nodes whose host network service"));
 
     World able("2019");
     able.make_network();

@@ -75,11 +75,11 @@ void set_flags(LoadBalancer& balancer, const Frontend& frontend, const ServiceIn
     if (frontend.affinity && host.session_affinity) balancer.distribution = SourceIp;
 }
 
-/// What the table of Windows' limits says.
-Advice advice_of(std::string_view code) {
+/// What the table of Windows' limits says, and `here`, what that means on this node.
+Advice advice_of(std::string_view code, const std::string& here = "") {
     const windows::Rule* rule = windows::find_rule(code);
     CHECK(rule);
-    return {std::string(rule->reason), std::string(rule->field) + ": " + std::string(rule->words)};
+    return {std::string(rule->reason), std::string(rule->field) + ": " + std::string(rule->words) + (here.empty() ? "" : "; " + here)};
 }
 
 }  // namespace
@@ -97,8 +97,7 @@ Planned plan_load_balancer(const FrontendKey& key, const Frontend& frontend, con
                            const HostFacts& host) {
     Planned planned;
     if (key.protocol == Protocol::Sctp) {
-        planned.advice.push_back({"UnsupportedProtocol", "Windows nodes forward TCP and UDP; port " + std::to_string(key.port) +
-                                                             " is SCTP and is left out there"});
+        planned.advice.push_back(advice_of("WIN406", "port " + std::to_string(key.port) + " is left out"));
         return planned;
     }
     if (frontend.backends.empty()) return planned;
@@ -108,15 +107,12 @@ Planned plan_load_balancer(const FrontendKey& key, const Frontend& frontend, con
         if (backend.port == balancer.internal_port) balancer.backends.push_back(backend.address);
     }
     if (const std::size_t others = frontend.backends.size() - balancer.backends.size(); others > 0) {
-        planned.advice.push_back({"MixedTargetPorts", "all backends of a service port share one port on a Windows node: " +
-                                                          std::to_string(balancer.internal_port) + " is used, " + std::to_string(others) +
-                                                          " endpoints with other ports are left out of " + text(key)});
+        planned.advice.push_back(advice_of("WIN413", std::to_string(balancer.internal_port) + " is used for " + text(key) + ", and " +
+                                                         std::to_string(others) + " endpoints are left out"));
     }
     if (balancer.backends.size() > host.backend_limit) {
-        planned.advice.push_back({"TooManyBackends", std::to_string(host.backend_limit) + " of " +
-                                                         std::to_string(balancer.backends.size()) +
-                                                         " backends are used on this node, local ones first: its version of Windows takes "
-                                                         "no more behind one service port"});
+        planned.advice.push_back(advice_of(
+            "WIN414", std::to_string(host.backend_limit) + " of " + std::to_string(balancer.backends.size()) + " backends are used"));
         limit_backends(balancer.backends, key, local, host);
     }
     for (const IpAddress& address : balancer.backends) {
@@ -152,14 +148,10 @@ void adapt_service(ServiceInfo& service, const HostFacts& host) {
 std::vector<Advice> service_advice(const ServiceInfo& service, const HostFacts& host) {
     std::vector<Advice> advice;
     if (service.external_local && !host.dsr_supported) {
-        advice.push_back(
-            {"LocalTrafficPolicyNeedsDSR",
-             "externalTrafficPolicy Local acts as Cluster on this node: its host network service has no direct server return"});
+        advice.push_back(advice_of("WIN411"));
     }
     if (service.preserve_destination && !host.dsr_supported) {
-        advice.push_back(
-            {"PreserveDestinationNeedsDSR",
-             "the annotation preserve-destination has no effect on this node: its host network service has no direct server return"});
+        advice.push_back(advice_of("WIN412"));
     }
     if (service.affinity && !host.session_affinity) {
         advice.push_back(advice_of("WIN404"));
