@@ -22,6 +22,12 @@ class Package(WineTest):
                 f"scripts/{script}.ps1" for script in ("install", "start", "start-kubelet", "start-kubeproxy", "register-svc", "stop", "remove", "collect-logs")]:
             self.assertIn(f"porthole/{name}", names)
 
+    def test_the_folder_of_programs_gets_a_list_that_names_nobody_else(self):
+        folder = self.folder / "k"
+        self.wine("bin/porthole.exe", "install", "--folder", windows_path(folder), check=True)
+        self.assertTrue((folder / "kubelet.exe").exists())
+        self.assertEqual(folder.stat().st_mode & 0o007, 0)  # Wine shows the rights of Everyone so, and no other group's
+
     def test_scripts_use_only_flags_that_the_programs_know(self):
         known = {name: self.wine(f"bin/{name}.exe", "--help", check=True).stdout for name in PROGRAMS}
         known["register"] = self.wine("bin/porthole.exe", "register", "--help", check=True).stdout

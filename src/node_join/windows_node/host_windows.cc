@@ -30,6 +30,27 @@ constexpr std::uint16_t KubeletPort = 10250, ProxyHealthPort = 10256;
 constexpr const char* HostPrograms[] = {"kubelet", "kube-proxy", "kubeadm", "flanneld", "csi-proxy"};
 constexpr const char* CniPrograms[] = {"win-bridge", "win-overlay", "wincni", "flannel", "host-local"};
 
+/// Makes the folder the administrators'. What it lets in, with all below that has no list of its own: the system and administrators for
+/// everything, and what `others` says, in SDDL.
+Result<void> protect(const std::string& path, const wchar_t* others) {
+    PSECURITY_DESCRIPTOR descriptor = nullptr;
+    const std::wstring text = std::wstring(L"O:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)") + others;
+    if (!ConvertStringSecurityDescriptorToSecurityDescriptorW(text.c_str(), SDDL_REVISION_1, &descriptor, nullptr))
+        return windows_error("protecting " + path, GetLastError());
+    PSID owner = nullptr;
+    PACL list = nullptr;
+    BOOL present = FALSE, defaulted = FALSE;
+    GetSecurityDescriptorOwner(descriptor, &owner, &defaulted);
+    GetSecurityDescriptorDacl(descriptor, &present, &list, &defaulted);
+    std::wstring name = to_wide(path);
+    const DWORD error = SetNamedSecurityInfoW(name.data(), SE_FILE_OBJECT,
+                                              OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION | PROTECTED_DACL_SECURITY_INFORMATION,
+                                              owner, nullptr, list, nullptr);
+    LocalFree(descriptor);
+    if (error != ERROR_SUCCESS) return windows_error("protecting " + path, error);
+    return {};
+}
+
 bool is_elevated() {
     SID_IDENTIFIER_AUTHORITY authority = SECURITY_NT_AUTHORITY;
     PSID administrators = nullptr;
@@ -200,6 +221,8 @@ Result<void> install_programs(const WindowsNode& node) {
     fs::create_directories(cni / L"config", code);
     if (!code) fs::create_directories(to_wide(node.log_folder), code);
     if (code) return Error(Reason::Io, "cannot make the directories of " + node.folder + ": " + code.message());
+    // Below C:\\ every user may change what others have made, and services run these programs as the system.
+    TRY_VOID(protect(node.folder, L"(A;OICI;FRFX;;;BU)"));
     const fs::path own = own_program();
     if (!fs::exists(program, code) || to_lower(own.parent_path().string()) != to_lower(folder.string())) TRY_VOID(place(own, program));
     for (const char* name : HostPrograms) {
@@ -213,17 +236,7 @@ Result<void> make_secret_folder(const std::string& path) {
     std::error_code code;
     fs::create_directories(to_wide(path), code);
     if (code) return Error(Reason::Io, "cannot make " + path + ": " + code.message());
-    // Nothing is inherited from above; what is made below inherits: full access for the system and for administrators.
-    PSECURITY_DESCRIPTOR descriptor = nullptr;
-    if (!ConvertStringSecurityDescriptorToSecurityDescriptorW(L"D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)", SDDL_REVISION_1, &descriptor,
-                                                              nullptr)) {
-        return windows_error("protecting " + path, GetLastError());
-    }
-    const BOOL done = SetFileSecurityW(to_wide(path).c_str(), DACL_SECURITY_INFORMATION | PROTECTED_DACL_SECURITY_INFORMATION, descriptor);
-    const DWORD error = GetLastError();
-    LocalFree(descriptor);
-    if (!done) return windows_error("protecting " + path, error);
-    return {};
+    return protect(path, L"");
 }
 
 }  // namespace porthole::node_join
