@@ -7,10 +7,12 @@
 #include "runtime/scope.h"
 #include "store/etcd/compactor.h"
 #include "store/etcd/fence.h"
+#include "store/etcd/read_barrier.h"
 #include "store/etcd/reflector.h"
 #include "store/etcd/repetition.h"
 #include "store/guard_check.h"
 #include "store/history_limits.h"
+#include "store/shared_store.h"
 
 namespace porthole::store::etcd {
 namespace {
@@ -40,7 +42,7 @@ Error unknown_outcome(const Error& error) {
                  "etcd has not answered at first, and whether the request was carried out is unknown (" + error.message + ")");
 }
 
-class EtcdStore final : public Store {
+class EtcdStore final : public SharedStore {
 public:
     EtcdStore(Seams seams, std::vector<Member> members, std::shared_ptr<StoredForm> form, AttributesOf attributes_of,
               EtcdStoreOptions options);
@@ -52,6 +54,10 @@ public:
     void enforce_quota(bool) override {}
     bool is_stale(std::string_view key) const override { return form_->is_stale(key); }
     std::string why_behind() const override { return reflector_.why_behind(); }
+    Task<> catch_up() override {
+        if (visible_->closing) co_return closing_error();
+        co_return co_await barrier_.pass();
+    }
     Task<Committed> commit(Transaction transaction) override;
     Task<LeaseId> grant_lease(Duration ttl) override;
     Task<> keep_alive(LeaseId lease) override;
@@ -63,7 +69,10 @@ public:
     /// Says in the log what etcd this is, and which alarms it has raised.
     Task<> introduce();
     /// Instead of start() and close(), where load() has failed.
-    Task<> abandon() { return client_.close(); }
+    Task<> abandon() {
+        CO_TRY_VOID(co_await barrier_.close());
+        co_return co_await client_.close();
+    }
 
 private:
     using Caller = std::weak_ptr<Promise<Committed>>;                // who waits for what comes of a transaction, while it waits
@@ -101,6 +110,7 @@ private:
     Client client_;
     Reflector reflector_;
     Fence fence_;
+    ReadBarrier barrier_;
     Compactor compactor_;
     Semaphore in_flight_{MostInFlight};
     std::multiset<Revision> sent_after_;  ///< what was visible when each transaction on its way was sent: later history is kept for it
@@ -112,7 +122,7 @@ private:
 
 EtcdStore::EtcdStore(Seams seams, std::vector<Member> members, std::shared_ptr<StoredForm> form, AttributesOf attributes_of,
                      EtcdStoreOptions options)
-    : Store(seams.loop, std::move(attributes_of)),
+    : SharedStore(seams.loop, std::move(attributes_of)),
       pool_(seams.pool),
       log_(seams.log),
       form_(std::move(form)),
@@ -121,6 +131,7 @@ EtcdStore::EtcdStore(Seams seams, std::vector<Member> members, std::shared_ptr<S
       client_(seams.loop, std::move(members)),
       reflector_({seams.loop, seams.pool, seams.log, client_, *form_, *visible_}, options_.prefix, [this] { note_arrival(); }),
       fence_(client_, reflector_.etcd_key("/fence")),
+      barrier_({seams.loop, client_, *this}, reflector_.etcd_key("/fence"), reflector_.etcd_key("/progress")),
       compactor_(seams.loop, client_, options_.compact_every, seams.log),
       scope_(seams.loop) {}
 
@@ -154,6 +165,7 @@ Task<> EtcdStore::close() {
     visible_->close();
     reflector_.close();
     history_full_.set();
+    CO_TRY_VOID(co_await barrier_.close());
     CO_TRY_VOID(co_await scope_.close());
     CO_TRY_VOID(co_await client_.close());
     open_ = false;

@@ -5,7 +5,7 @@
 
 #include "store/etcd/client.h"
 #include "store/etcd/stored_form.h"
-#include "store/store.h"
+#include "store/shared_store.h"
 
 namespace porthole::store::etcd {
 
@@ -17,7 +17,8 @@ struct EtcdStoreOptions {
 };
 
 /// The state below a prefix of an etcd, which other servers may read and write at the same time. Revisions are etcd's. A write is one
-/// Txn, acknowledged when the watch has brought its revision, so that readers see it. Leases are etcd's own, in whole seconds.
+/// Txn, acknowledged when the watch has brought its revision, so that readers see it. Leases are etcd's own, in whole seconds. It is a
+/// SharedStore.
 ///
 /// Loads everything. `form` is used from worker threads, too. Errors: ServiceUnavailable when no member answers, with each one's reason;
 /// those of Client.
