@@ -41,7 +41,7 @@ private:
 
     const Seams seams_;
     const std::string asked_key_, touched_key_;
-    std::shared_ptr<Round> next_;  ///< whose read has not begun; null: nobody waits for it
+    std::shared_ptr<Round> next_;  ///< whose read has not begun; null: no one waits for it
     Semaphore asking_{1}, touching_{1};
     Scope scope_;
 };
