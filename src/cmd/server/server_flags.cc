@@ -44,6 +44,7 @@ void add_server_flags(CLI::App& app, ServerFlags& flags) {
     add_audit_flags(app, flags.audit);
     add_encryption_flags(app, flags.encryption);
     CLI::Option* etcd = add_etcd_flags(app, flags.etcd);
+    add_election_flags(app, flags.election, etcd);
     add_access_flags(app, flags.access);
     add_flow_control_options(app, flags);
     app.add_option("--kubelet-certificate-authority", flags.kubelet_certificate_authority,
