@@ -46,6 +46,9 @@ Result<std::vector<TokenKey>> token_keys(const std::string& pem, const std::stri
     return keys;
 }
 
+/// Nobody is kept from ending by an etcd that does not answer: the lease of the endpoint ends by itself.
+constexpr Duration WithdrawalTime = std::chrono::seconds(3);
+
 }  // namespace
 
 ApiServer::ApiServer(std::unique_ptr<ApiServerParts> parts) : parts_(std::move(parts)) {}
@@ -108,7 +111,9 @@ Task<> ApiServer::start() {
     CO_TRY_VOID(co_await parts_->repair_allocations());
     const auto own = transport(loopback_user(), "porthole-bootstrap");
     client::Client client(*own);
-    auto made = co_await bootstrap_cluster(client, parts_->options.bootstrap);
+    BootstrapOptions bootstrap = parts_->options.bootstrap;
+    bootstrap.only_server = parts_->options.reconcile_endpoints && !parts_->shared;
+    auto made = co_await bootstrap_cluster(client, std::move(bootstrap));
     CO_TRY_VOID(co_await own->close());
     // Whoever asks from now on has the rights that were just made: followed roles would come a moment later.
     CO_TRY_VOID(parts_->roles.load());
@@ -122,8 +127,14 @@ Task<> ApiServer::start() {
     scope.spawn(parts_->policy_status.follow(parts_->clients.of("validatingadmissionpolicy-status-controller")));
     if (made) made = co_await parts_->start_flow_control();
     if (made) made = co_await parts_->start_aggregation();
+    if (made) parts_->start_endpoints();
     parts_->bootstrapped = made.has_value();
     co_return made;
+}
+
+Task<> ApiServer::withdraw() {
+    if (!parts_->endpoints) co_return {};
+    co_return co_await with_timeout(parts_->endpoints->withdraw(), WithdrawalTime, "withdrawing from the endpoints");
 }
 
 Task<> ApiServer::close() {
@@ -201,8 +212,8 @@ Task<std::size_t> ApiServer::restore(std::vector<StorageEncryption::Opened> open
 store::Store& ApiServer::store() { return *parts_->store; }
 const schema::Registry& ApiServer::registry() const { return parts_->registry; }
 
-std::unique_ptr<LocalTransport> ApiServer::transport(User user, std::string agent) {
-    return std::make_unique<LocalTransport>(parts_->server, parts_->seams.loop, std::move(user), std::move(agent));
+std::unique_ptr<LocalTransport> ApiServer::transport(User user, std::string agent, std::shared_ptr<const LeaderFence> fence) {
+    return std::make_unique<LocalTransport>(parts_->server, parts_->seams.loop, std::move(user), std::move(agent), std::move(fence));
 }
 
 }  // namespace porthole::apiserver

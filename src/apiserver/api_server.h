@@ -32,6 +32,8 @@ public:
     /// Follows the store and creates what every cluster has (bootstrap.h); the server is ready when it ends. Before its first suspension
     /// the authorizer allows nothing. Error: BadRequest, too, for options about access that are not valid.
     Task<> start();
+    /// Where several servers share a store: others send no one here any more. Before listeners are closed; need not succeed.
+    Task<> withdraw();
     /// Ends what start() began and closes the store. Transports and listeners must be closed before.
     Task<> close();
 
@@ -55,7 +57,7 @@ public:
     store::Store& store();
     const schema::Registry& registry() const;
     /// The API for a component in this process.
-    std::unique_ptr<LocalTransport> transport(User user, std::string agent);
+    std::unique_ptr<LocalTransport> transport(User user, std::string agent, std::shared_ptr<const LeaderFence> fence = nullptr);
 
 private:
     struct Prepared;

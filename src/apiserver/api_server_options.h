@@ -31,6 +31,7 @@ struct ApiServerOptions {
     AuthenticationOptions authentication;
     std::vector<AuthorizerOptions> authorizers{{.type = AuthorizerOptions::Type::Node}, {.type = AuthorizerOptions::Type::Rbac}};
     AdmissionOptions admission;
+    bool reconcile_endpoints = true;           ///< --endpoint-reconciler-type: lease; else others keep those of "kubernetes"
     Auditor* audit = nullptr;                  ///< records requests; outlives the server
     std::map<std::string, std::string> flags;  ///< what /flagz shows: the settings by the names of Kubernetes' flags, no secrets
     bool priority_and_fairness = true;         ///< else requests in flight are counted

@@ -15,7 +15,7 @@ ApiServerParts::ApiServerParts(ApiServerSeams with, ApiServerOptions chosen, std
       tokens(std::move(keys),
              {.issuer = options.issuer, .api_audiences = {options.issuer}, .extend = options.extend_service_account_tokens}, reader,
              seams.loop, seams.random),
-      objects({.clock = seams.loop, .random = seams.random, .store = *store, .admission = admission}),
+      objects({.clock = seams.loop, .random = seams.random, .store = *store, .admission = admission, .shared = shared}),
       handler({.registry = registry,
                .resources = tables->resources,
                .objects = objects,
@@ -91,6 +91,15 @@ Task<> ApiServerParts::start_aggregation() {
     CO_TRY_VOID(co_await aggregator.sync(client));
     aggregator.start(client);
     co_return {};
+}
+
+void ApiServerParts::start_endpoints() {
+    const BootstrapOptions& own = options.bootstrap;
+    if (!shared || !options.reconcile_endpoints || is_loopback(own.advertise_address)) return;
+    endpoints = std::make_unique<EndpointReconciler>(
+        EndpointReconciler::Seams{seams.loop, *store, clients.of("kube-apiserver"), seams.log.named("endpoints")}, own.advertise_address,
+        own.port);
+    scope.spawn(endpoints->run());
 }
 
 Task<> ApiServerParts::repair_allocations() {

@@ -15,6 +15,7 @@
 #include "apiserver/authentication/service_account_tokens.h"
 #include "apiserver/authorization/node_authorizer.h"
 #include "apiserver/authorization/webhook_authorizer.h"
+#include "apiserver/bootstrap/endpoint_reconciler.h"
 #include "apiserver/custom_resources/custom_resources.h"
 #include "apiserver/flow_control_configuration.h"
 #include "apiserver/handlers/component_status.h"
@@ -31,6 +32,7 @@
 #include "apiserver/storage/mirrors.h"
 #include "apiserver/subresources/streams.h"
 #include "runtime/scope.h"
+#include "store/shared_store.h"
 
 namespace porthole::apiserver {
 
@@ -64,6 +66,8 @@ struct ApiServerParts {
     const std::unique_ptr<Tables> tables;
     schema::Registry& registry = tables->registry;
     const std::unique_ptr<store::Store> store;
+    /// The store, where other servers write to it, too; else null.
+    store::SharedStore* const shared = dynamic_cast<store::SharedStore*>(store.get());
     const ObjectReader reader{*store};
 
     Mirrors<Role, RoleBinding, ClusterRole, ClusterRoleBinding> roles{*store, seams.log};
@@ -104,6 +108,7 @@ struct ApiServerParts {
     /// As which parts of this server write, by their User-Agents.
     LocalClientSet clients{
         [this](const std::string& agent) { return std::make_unique<LocalTransport>(server, seams.loop, loopback_user(), agent); }};
+    std::unique_ptr<EndpointReconciler> endpoints;  ///< where other servers write to the store, too
     bool bootstrapped = false, closed = false;
 
     ApiServerParts(ApiServerSeams with, ApiServerOptions chosen, std::unique_ptr<Tables> made, std::unique_ptr<store::Store> opened,
@@ -119,6 +124,7 @@ struct ApiServerParts {
     std::unique_ptr<FlowControl> make_flow_control();
     Task<> start_flow_control();
     Task<> start_aggregation();
+    void start_endpoints();
     Task<> serve_resource(RequestContext& context);
     Task<> serve_metrics(RequestContext& context);
     Task<> repair_allocations();

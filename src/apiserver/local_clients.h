@@ -11,7 +11,8 @@ namespace porthole::apiserver {
 class LocalClients {
 public:
     /// `component` is "kube-scheduler": it acts as system:kube-scheduler.
-    LocalClients(ApiServer& api, std::string component);
+    /// `fence`, unless null, is what keeps it from writing once another server runs it.
+    LocalClients(ApiServer& api, std::string component, std::shared_ptr<const LeaderFence> fence = nullptr);
 
     /// `account` "" is the component itself.
     client::Client& of(const std::string& account = "") { return clients_.of(account); }

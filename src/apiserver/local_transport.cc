@@ -209,6 +209,7 @@ struct LocalTransport::Impl {
     EventLoop& loop;  // the server's
     const User user;
     const std::string agent;
+    const std::shared_ptr<const LeaderFence> fence;
     std::set<std::shared_ptr<Job>> jobs = {};
     bool closed = false;
 
@@ -221,12 +222,12 @@ struct LocalTransport::Impl {
     }
     Task<client::ApiResponse> answer(net::HttpRequest request) {
         AnswerCollector collector;
-        CO_TRY_VOID(co_await server.handle_component(user, std::move(request), collector));
+        CO_TRY_VOID(co_await server.handle_component(user, std::move(request), collector, fence.get()));
         co_return collector.take();
     }
     Task<> answer_watch(net::HttpRequest request, std::shared_ptr<WatchLink> link) {
         LinkResponder responder(link);
-        auto ended = co_await server.handle_component(user, std::move(request), responder);
+        auto ended = co_await server.handle_component(user, std::move(request), responder, fence.get());
         responder.close();
         co_return std::move(ended);
     }
@@ -264,8 +265,9 @@ private:
     std::shared_ptr<CallJob> job_;
 };
 
-LocalTransport::LocalTransport(Server& server, EventLoop& server_loop, User user, std::string agent)
-    : impl_(std::make_shared<Impl>(Impl{server, server_loop, std::move(user), std::move(agent)})) {}
+LocalTransport::LocalTransport(Server& server, EventLoop& server_loop, User user, std::string agent,
+                               std::shared_ptr<const LeaderFence> fence)
+    : impl_(std::make_shared<Impl>(Impl{server, server_loop, std::move(user), std::move(agent), std::move(fence)})) {}
 
 LocalTransport::~LocalTransport() = default;
 

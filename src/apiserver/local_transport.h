@@ -12,7 +12,9 @@ namespace porthole::apiserver {
 class LocalTransport final : public client::Transport {
 public:
     /// `agent` is a User-Agent: the audit log has all of it, managedFields what stands before its "/".
-    LocalTransport(Server& server, EventLoop& server_loop, User user, std::string agent);
+    /// `fence`, unless null, is what keeps the user from writing once another server runs it.
+    LocalTransport(Server& server, EventLoop& server_loop, User user, std::string agent,
+                   std::shared_ptr<const LeaderFence> fence = nullptr);
     ~LocalTransport() override;
 
     Task<client::ApiResponse> call(client::ApiRequest request) override;

@@ -80,11 +80,12 @@ Task<> Server::handle_as(User user, net::HttpRequest request, net::HttpResponder
     co_return co_await serve(request, responder, std::move(user));
 }
 
-Task<> Server::handle_component(User user, net::HttpRequest request, net::HttpResponder& responder) {
-    co_return co_await serve(request, responder, std::move(user), true);
+Task<> Server::handle_component(User user, net::HttpRequest request, net::HttpResponder& responder, const LeaderFence* fence) {
+    co_return co_await serve(request, responder, std::move(user), true, fence);
 }
 
-Task<> Server::serve(net::HttpRequest& request, net::HttpResponder& responder, std::optional<User> known, bool component) {
+Task<> Server::serve(net::HttpRequest& request, net::HttpResponder& responder, std::optional<User> known, bool component,
+                     const LeaderFence* fence) {
     const MonotonicTime begun = seams_.loop.now();
     RequestInfo info = parse_request_info(request);
     std::unique_ptr<RequestAudit> audit;
@@ -94,6 +95,7 @@ Task<> Server::serve(net::HttpRequest& request, net::HttpResponder& responder, s
         .request = request, .responder = observed ? audit->observe(responder) : responder, .info = std::move(info), .begun = begun};
     context.audit_id = request.headers.get("audit-id").empty() ? seams_.random.uuid() : std::string(request.headers.get("audit-id"));
     context.by_component = component;
+    context.fence = fence;
     if (audit) context.audit = &audit->trail();
     const bool is_known = known.has_value();
     if (known) context.user = std::move(*known);

@@ -77,14 +77,16 @@ public:
     Task<> handle(net::HttpRequest request, net::HttpResponder& responder) override;
     /// For components of this process, whose requests have their bodies: without the limits, and a request that is denied is a warning in
     /// the log, because it is a defect of ours.
-    Task<> handle_component(User user, net::HttpRequest request, net::HttpResponder& responder);
+    /// `fence` may be null, and outlives the request.
+    Task<> handle_component(User user, net::HttpRequest request, net::HttpResponder& responder, const LeaderFence* fence = nullptr);
     /// For a user who is known already, likewise with its body.
     Task<> handle_as(User user, net::HttpRequest request, net::HttpResponder& responder);
 
     const RequestMetrics& metrics() const { return metrics_; }
 
 private:
-    Task<> serve(net::HttpRequest& request, net::HttpResponder& responder, std::optional<User> known, bool component = false);
+    Task<> serve(net::HttpRequest& request, net::HttpResponder& responder, std::optional<User> known, bool component = false,
+                 const LeaderFence* fence = nullptr);
     Task<> authenticate_and_answer(RequestContext& context, bool known, RequestAudit* audit);
     Task<> answer(RequestContext& context, bool known);
     /// Takes the sender's credentials out of a request that may be passed on.

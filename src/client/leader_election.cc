@@ -1,5 +1,7 @@
 #include "client/leader_election.h"
 
+#include <algorithm>
+
 #include "base/result.h"
 #include "runtime/first_of.h"
 
@@ -8,6 +10,8 @@ namespace {
 
 using api::coordination::v1::Lease;
 using api::coordination::v1::LeaseSpec;
+
+constexpr int ReleaseAttempts = 3;
 
 }  // namespace
 
@@ -64,7 +68,9 @@ Task<> LeaderElector::renew() {
     MonotonicTime renewed = loop_.now();
     for (;;) {
         CO_TRY_VOID(co_await loop_.sleep(timing_.retry));
-        const Result<bool> held = co_await try_acquire();
+        // A call that hangs must not make the leader stay longer.
+        const Duration left = std::max<Duration>(renewed + timing_.renew - loop_.now(), std::chrono::milliseconds(1));
+        const Result<bool> held = co_await with_timeout(try_acquire(), left, "renewing a lease");
         if (held && *held) {
             renewed = loop_.now();
             continue;
@@ -75,12 +81,16 @@ Task<> LeaderElector::renew() {
 }
 
 Task<> LeaderElector::release() {
-    CO_TRY(Lease lease, co_await client_.get<Lease>(key_));
-    if (lease.spec.holder_identity != identity_) co_return {};
-    lease.spec.holder_identity = "";
-    lease.spec.lease_duration_seconds = 1;
-    CO_TRY_VOID(co_await client_.update(std::move(lease)));
-    co_return {};
+    for (int attempt = 1;; ++attempt) {
+        CO_TRY(Lease lease, co_await client_.get<Lease>(key_));
+        if (lease.spec.holder_identity != identity_) co_return {};
+        lease.spec.holder_identity = "";
+        lease.spec.lease_duration_seconds = 1;
+        const auto released = co_await client_.update(std::move(lease));
+        if (released) co_return {};
+        // A renewal of ours may have been on its way.
+        if (released.error().reason != Reason::Conflict || attempt == ReleaseAttempts) co_return released.error();
+    }
 }
 
 Task<> LeaderElector::run(std::function<Task<>()> lead) {
@@ -111,13 +121,14 @@ Task<> LeaderElector::run_alone(std::function<Task<>()> lead) {
 }
 
 Task<> LeaderElector::lead_and_renew(std::function<Task<>()> lead) {
-    log_.info("became leader", {{"lease", key_.text()}});
+    log_.info("became leader", {{"lease", key_.text()}, {"identity", identity_}});
     leading_ = true;
     Result<void> ended = co_await first_of(lead(), renew());
     leading_ = false;
     const bool lost = !ended && ended.error().reason == Reason::Conflict;
     const bool cancelled = is_cancelled(ended);
-    if (!lost && !cancelled) (void)co_await release();
+    // Whoever ends does not wait for a server that does not answer: the lease ends by itself.
+    if (!lost && !cancelled) (void)co_await with_timeout(release(), timing_.renew / 2, "releasing a lease");
     co_return ended;
 }
 

@@ -3,11 +3,12 @@
 #include <algorithm>
 
 #include "api/core_v1.h"
-#include "api/discovery_v1.h"
 #include "api/networking_v1.h"
 #include "api/scheduling_v1.h"
 #include "api/storage_v1.h"
 #include "apiserver/authorization/bootstrap_reconciler.h"
+#include "apiserver/bootstrap/ensure.h"
+#include "apiserver/bootstrap/kubernetes_endpoints.h"
 #include "base/base64.h"
 #include "base/result.h"
 #include "base/values/ip.h"
@@ -19,37 +20,10 @@ namespace porthole::apiserver {
 namespace {
 
 using namespace api::core::v1;
-using api::discovery::v1::EndpointSlice;
 using api::networking::v1::ServiceCIDR;
 using api::scheduling::v1::PriorityClass;
 using api::storage::v1::CSIDriver;
 using api::storage::v1::StorageClass;
-
-/// Creates `wanted` unless it is there.
-template <class T>
-Task<> ensure(client::Client& client, T wanted) {
-    auto created = co_await client.create(std::move(wanted));
-    if (!created && created.error().reason != Reason::AlreadyExists) co_return std::move(created).error();
-    co_return {};
-}
-
-/// Creates `wanted`, or lets `correct` change what is there; it is written back only when that says so.
-template <class T, class Correct>
-Task<> ensure_like(client::Client& client, T wanted, Correct correct) {
-    auto stored = co_await client.get<T>(client::key_of(wanted));
-    if (!stored && !is_not_found(stored)) co_return std::move(stored).error();
-    if (!stored) co_return co_await ensure(client, std::move(wanted));
-    if (!correct(*stored, wanted)) co_return {};
-    CO_TRY_VOID(co_await client.update(std::move(*stored)));
-    co_return {};
-}
-
-template <class T>
-bool assign(T& stored, const T& wanted) {
-    if (stored == wanted) return false;
-    stored = wanted;
-    return true;
-}
 
 Task<> namespaces(client::Client& client) {
     for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
@@ -75,34 +49,8 @@ Task<> kubernetes_service(client::Client& client, BootstrapOptions options) {
         return assign(stored.spec.ports[0].target_port, wanted.spec.ports[0].target_port);
     }));
 
-    // A server that only this machine reaches is no endpoint that a pod could use.
-    if (const auto address = IpAddress::parse(options.advertise_address); address && address->is_loopback()) co_return {};
-    Endpoints endpoints;
-    endpoints.metadata.name = "kubernetes";
-    endpoints.metadata.namespace_ = "default";
-    endpoints.metadata.labels = {{"endpointslice.kubernetes.io/skip-mirror", "true"}};
-    EndpointSubset& subset = endpoints.subsets.emplace_back();
-    subset.addresses.emplace_back().ip = options.advertise_address;
-    subset.ports.push_back({.name = "https", .port = options.port, .protocol = "TCP"});
-    CO_TRY_VOID(co_await ensure_like(client, endpoints,
-                                     [](Endpoints& stored, const Endpoints& wanted) { return assign(stored.subsets, wanted.subsets); }));
-
-    EndpointSlice slice;
-    slice.metadata.name = "kubernetes";
-    slice.metadata.namespace_ = "default";
-    slice.metadata.labels = {{"kubernetes.io/service-name", "kubernetes"}};
-    slice.address_type = options.advertise_address.find(':') == std::string::npos ? "IPv4" : "IPv6";
-    auto& endpoint = slice.endpoints.emplace_back();
-    endpoint.addresses = {options.advertise_address};
-    endpoint.conditions.ready = true;
-    auto& port = slice.ports.emplace_back();
-    port.name = "https";
-    port.port = options.port;
-    port.protocol = "TCP";
-    co_return co_await ensure_like(client, slice, [](EndpointSlice& stored, const EndpointSlice& wanted) {
-        const bool moved = assign(stored.endpoints, wanted.endpoints);
-        return assign(stored.ports, wanted.ports) || moved;
-    });
+    if (!options.only_server || is_loopback(options.advertise_address)) co_return {};
+    co_return co_await publish_kubernetes_endpoints(client, {options.advertise_address}, options.port);
 }
 
 /// The range that services take their addresses from, as an object. A range that was configured later does not replace it, as upstream.
@@ -188,6 +136,11 @@ std::string json_list(const std::vector<std::string>& texts) {
 }
 
 }  // namespace
+
+bool is_loopback(const std::string& address) {
+    const auto parsed = IpAddress::parse(address);
+    return parsed && parsed->is_loopback();
+}
 
 Task<> publish_authorities(client::Client& client, BootstrapOptions options) {
     ConfigMap info;

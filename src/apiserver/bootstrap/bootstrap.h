@@ -27,7 +27,11 @@ struct BootstrapOptions {
     std::string ca_pem;         ///< who certifies the server
     std::string client_ca_pem;  ///< who certifies its clients
     FrontProxyOptions front_proxy{};
+    bool only_server = true;  ///< the service "kubernetes" leads here; else others see to it
 };
+
+/// Whether only this machine reaches the address, so that no pod could use it as an endpoint.
+bool is_loopback(const std::string& address);
 
 /// Creates what is missing and corrects what must be as `options` say. Safe to repeat.
 Task<> bootstrap_cluster(client::Client& client, BootstrapOptions options);

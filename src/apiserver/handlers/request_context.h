@@ -14,6 +14,8 @@
 
 namespace porthole::apiserver {
 
+class LeaderFence;
+
 /// What handlers leave for the audit log.
 struct AuditTrail {
     AuditLevel level = AuditLevel::None;
@@ -33,6 +35,7 @@ struct RequestContext {
     User user;                                  ///< whose rights count
     std::optional<User> impersonator;           ///< who sent the request, where that is another user
     bool by_component = false;                  ///< of this process
+    const LeaderFence* fence = nullptr;         ///< what keeps the component from writing once another server runs it; may be null
     std::shared_ptr<const FlowIds> flow_ids{};  ///< how the request was classified; null for components, and without priority and fairness
     FlowControl::Ticket* ticket = nullptr;      ///< whose seats are given back when the answer is made; may be null
     std::string audit_id;

@@ -72,7 +72,8 @@ WriteRequest ResourceHandler::write_request(RequestContext& context, const Resou
                          .user = context.user,
                          .dry_run = options.dry_run,
                          .warnings = context.warnings,
-                         .audit_annotations = context.audit_annotations};
+                         .audit_annotations = context.audit_annotations,
+                         .fence = context.fence};
     request.manager = schema::FieldManager{.name = manager_name(context, options),
                                            .api_version = resource.kind->api_version(),
                                            .subresource = context.info.subresource,

@@ -78,6 +78,7 @@ void ResourceStore::prepare_create(const WriteRequest& request, ApiObject& objec
 }
 
 Task<Written> ResourceStore::create(WriteRequest request, ApiObject object) {
+    CO_TRY_VOID(co_await catch_up_for(request));
     request.name = object.name();
     const Resource& resource = request.resource;
     const Strategy& strategy = *resource.strategy;
@@ -135,7 +136,7 @@ Task<Written> ResourceStore::create(WriteRequest request, ApiObject object) {
             CO_TRY(put.lease, co_await seams_.store.shared_lease(strategy.time_to_live));
         }
         transaction.operations.push_back(std::move(put));
-        auto committed = co_await seams_.store.commit(std::move(transaction));
+        auto committed = co_await commit(request, std::move(transaction));
         if (committed) {
             CO_TRY(const store::RecordPtr shown, co_await converted_record(resource, committed->events.back()->record));
             co_return Written{present_bytes(resource, *shown), true};

@@ -98,6 +98,7 @@ schema::Value delete_options_of(const DeleteOptions& options) {
 }
 
 Task<Removed> ResourceStore::remove(WriteRequest request, DeleteOptions options) {
+    CO_TRY_VOID(co_await catch_up_for(request));
     const std::string key = request.resource.key(request.namespace_, request.name);
     for (int attempt = 1;; ++attempt) {
         const store::RecordPtr current = seams_.store.get(key);
@@ -165,7 +166,7 @@ Task<Removed> ResourceStore::remove_once(const WriteRequest& request, const stor
     store::Put put = put_of(resource, current->key, std::move(written));
     put.lease = current->lease;
     transaction.operations.push_back(std::move(put));
-    CO_TRY(const store::Committed committed, co_await seams_.store.commit(std::move(transaction)));
+    CO_TRY(const store::Committed committed, co_await commit(request, std::move(transaction)));
     CO_TRY(const store::RecordPtr shown, co_await converted_record(resource, committed.events.back()->record));
     removed.bytes = present_bytes(resource, *shown);
     co_return removed;
@@ -188,7 +189,7 @@ Task<Removed> ResourceStore::remove_unreadable(const WriteRequest& request, cons
     store::Transaction transaction;
     transaction.guards.push_back(store::Guard::unchanged(current->key, current->modified));
     transaction.operations.push_back(store::Delete{current->key});
-    CO_TRY_VOID(co_await seams_.store.commit(std::move(transaction)));
+    CO_TRY_VOID(co_await commit(request, std::move(transaction)));
     co_return removed;
 }
 
@@ -202,7 +203,7 @@ Task<Removed> ResourceStore::commit_removal(const WriteRequest& request, const s
     store::Transaction transaction{.guards = std::move(draft.guards), .operations = std::move(draft.operations), .frees = true};
     transaction.guards.push_back(store::Guard::unchanged(current->key, current->modified));
     transaction.operations.push_back(store::Delete{current->key});
-    CO_TRY(const store::Committed committed, co_await seams_.store.commit(std::move(transaction)));
+    CO_TRY(const store::Committed committed, co_await commit(request, std::move(transaction)));
     // It is gone: what a webhook would have to convert once more is told as it was.
     const store::EventPtr& event = committed.events.back();
     removed.bytes = present_bytes(request.resource, event && !request.resource.converter ? *event->record : *current);
@@ -231,6 +232,7 @@ Task<std::vector<Removed>> ResourceStore::remove_collection(WriteRequest request
         }
         one.name = rest;
         one.without_admission = request.without_admission;
+        one.fence = request.fence;
         auto removed = co_await remove(std::move(one), options);
         if (removed)
             all.push_back(std::move(*removed));

@@ -42,12 +42,26 @@ Task<> present_all(const Resource& resource, std::vector<store::RecordPtr>& reco
 
 }  // namespace
 
+Task<> ResourceStore::seen(store::Revision revision) {
+    auto reached = co_await seams_.store.wait_for_revision(revision, FreshnessLimit);
+    if (!reached) co_return annotated_too_large(std::move(reached).error());
+    co_return {};
+}
+
+Task<> ResourceStore::catch_up() {
+    if (!seams_.shared) co_return {};
+    auto caught_up = co_await seams_.shared->catch_up();
+    if (!caught_up) co_return annotated_too_large(std::move(caught_up).error());
+    co_return {};
+}
+
 Task<store::RecordPtr> ResourceStore::get(const Resource& resource, std::string namespace_, std::string name,
                                           std::string resource_version) {
-    if (!resource_version.empty()) {
+    if (resource_version.empty()) {
+        if (seams_.shared) CO_TRY_VOID(co_await catch_up());
+    } else {
         CO_TRY(const std::uint64_t wanted, parse_resource_version(resource_version));
-        if (auto seen = co_await seams_.store.wait_for_revision(store::Revision(wanted), FreshnessLimit); !seen)
-            co_return annotated_too_large(std::move(seen).error());
+        CO_TRY_VOID(co_await seen(store::Revision(wanted)));
     }
     store::RecordPtr record = seams_.store.get(resource.key(namespace_, name));
     if (!record) co_return not_found(*resource.kind, name);
@@ -67,10 +81,13 @@ Task<Page> ResourceStore::list(const Resource& resource, std::string namespace_,
         CO_TRY(token, ContinueToken::parse(options.continue_, range.prefix));
         range.start_key = token->start_key;
         range.revision = token->revision;
-    } else if (!options.resource_version.empty()) {
+        // The page before may be another server's.
+        if (seams_.shared) CO_TRY_VOID(co_await seen(token->revision));
+    } else if (options.resource_version.empty()) {
+        if (seams_.shared) CO_TRY_VOID(co_await catch_up());
+    } else {
         CO_TRY(const std::uint64_t wanted, parse_resource_version(options.resource_version));
-        if (auto seen = co_await seams_.store.wait_for_revision(store::Revision(wanted), FreshnessLimit); !seen)
-            co_return annotated_too_large(std::move(seen).error());
+        CO_TRY_VOID(co_await seen(store::Revision(wanted)));
         if (options.resource_version_match == "Exact") range.revision = store::Revision(wanted);
     }
     // What a webhook converts is selected as it shows it.

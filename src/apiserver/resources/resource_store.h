@@ -6,9 +6,11 @@
 
 #include "apiserver/admission/admission.h"
 #include "apiserver/request/options.h"
+#include "apiserver/resources/leader_fence.h"
 #include "apiserver/resources/object_codec.h"
 #include "runtime/random.h"
 #include "schema/patch/apply.h"
+#include "store/shared_store.h"
 
 namespace porthole::apiserver {
 
@@ -24,6 +26,8 @@ struct WriteRequest {
     /// Who metadata.managedFields is to name as the writer; none leaves it alone (as after an apply, which has set it).
     std::optional<schema::FieldManager> manager = {};
     bool without_admission = false;  ///< a deletion that the server itself has to do
+    /// Without it, nothing is written any more by a component that only one server runs; null for everyone else.
+    const LeaderFence* fence = nullptr;
 };
 
 /// A write's outcome, in the stored version.
@@ -59,6 +63,9 @@ Error definition_changed();
 /// Every kind's objects: the life cycle of a write from a decoded body to the store, and reads.
 ///
 /// Works in the stored version throughout; the handlers convert. Lives on the store's loop.
+///
+/// Where other servers write to the store, too, reads of what is newest and all writes begin when this server has seen what the others have
+/// acknowledged, and may fail as SharedStore::catch_up().
 class ResourceStore {
 public:
     struct Seams {
@@ -66,11 +73,12 @@ public:
         Random& random;
         store::Store& store;
         const AdmissionChain& admission;
+        store::SharedStore* shared = nullptr;  ///< `store`, where other servers write to it, too
     };
     explicit ResourceStore(Seams seams) : seams_(seams) {}
 
-    /// Yields the newest, which is at least as new as `resource_version`. Errors: NotFound, BadRequest, Timeout for a version that does
-    /// not exist yet.
+    /// Yields what this server has, at least as new as `resource_version`, or the newest where that is "". Errors: NotFound, BadRequest,
+    /// Timeout for a version that does not exist yet.
     Task<store::RecordPtr> get(const Resource& resource, std::string namespace_, std::string name, std::string resource_version);
     Task<Page> list(const Resource& resource, std::string namespace_, ListOptions options);
 
@@ -88,10 +96,17 @@ public:
     /// Removes everything that the list options select, and yields it.
     Task<std::vector<Removed>> remove_collection(WriteRequest request, DeleteOptions options, ListOptions selection);
 
+    /// Ends when this server has seen all that any server had acknowledged when this was called: at once where there is no other.
+    Task<> catch_up();
+
     store::Store& store() { return seams_.store; }
     const Clock& clock() const { return seams_.clock; }
 
 private:
+    /// Waits for a revision that a client has seen.
+    Task<> seen(store::Revision revision);
+    Task<> catch_up_for(const WriteRequest& request);
+    Task<store::Committed> commit(const WriteRequest& request, store::Transaction transaction);
     Task<Written> write_over(const WriteRequest& request, const store::RecordPtr& current, ApiObject old, ApiObject object);
     Task<std::vector<store::RecordPtr>> selected(const WriteRequest& request, ListOptions selection);
     Task<> admit_deletion(const WriteRequest& request, AdmissionAttributes& attributes);

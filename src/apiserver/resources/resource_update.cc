@@ -67,6 +67,17 @@ void keep_system_metadata(ApiObject& object, const ApiObject& old) {
 
 Error definition_changed() { return Error(Reason::ServiceUnavailable, "the definition of the resource has changed; try again"); }
 
+/// What a write is refused or changed by must not be older than what its sender has seen of another server: not the object, nor its
+/// namespace, nor what admission looks at. Components that follow the store are used to be behind.
+Task<> ResourceStore::catch_up_for(const WriteRequest& request) {
+    if (!seams_.shared || request.fence) co_return {};
+    co_return co_await catch_up();
+}
+
+Task<store::Committed> ResourceStore::commit(const WriteRequest& request, store::Transaction transaction) {
+    return request.fence ? request.fence->commit(seams_.store, std::move(transaction)) : seams_.store.commit(std::move(transaction));
+}
+
 void ResourceStore::prepare_update(const WriteRequest& request, ApiObject& object, const ApiObject& old) {
     const Strategy& strategy = *request.resource.strategy;
     const WriteContext context = write_context(request);
@@ -110,6 +121,7 @@ void ResourceStore::validate_update(const WriteRequest& request, const ApiObject
 }
 
 Task<Written> ResourceStore::replace(WriteRequest request, ApiObject object, std::function<Task<>()> may_create) {
+    CO_TRY_VOID(co_await catch_up_for(request));
     const Resource& resource = request.resource;
     const std::string wanted_version = object.metadata().resource_version;
     const bool exists = seams_.store.get(resource.key(request.namespace_, request.name)) != nullptr;
@@ -128,6 +140,7 @@ Task<Written> ResourceStore::replace(WriteRequest request, ApiObject object, std
 }
 
 Task<Written> ResourceStore::mutate(WriteRequest request, Mutation mutation) {
+    CO_TRY_VOID(co_await catch_up_for(request));
     const Resource& resource = request.resource;
     const std::string key = resource.key(request.namespace_, request.name);
     for (int attempt = 1;; ++attempt) {
@@ -241,7 +254,7 @@ Task<Written> ResourceStore::write_over(const WriteRequest& request, const store
         CO_TRY(put.lease, co_await seams_.store.shared_lease(strategy.time_to_live));
     }
     transaction.operations.push_back(std::move(put));
-    CO_TRY(const store::Committed committed, co_await seams_.store.commit(std::move(transaction)));
+    CO_TRY(const store::Committed committed, co_await commit(request, std::move(transaction)));
     CO_TRY(const store::RecordPtr shown, co_await converted_record(resource, committed.events.back()->record));
     co_return Written{present_bytes(resource, *shown)};
 }

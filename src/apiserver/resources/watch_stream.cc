@@ -96,6 +96,8 @@ private:
     bool wants_initial_events() const { return request_.options.send_initial_events.value_or(from_beginning()); }
 
     Task<store::Revision> starting_point() {
+        // As upstream, a watch that does not say where it begins may begin with what this server has, unless it asks for a list first.
+        if (request_.options.resource_version.empty() && request_.options.send_initial_events) CO_TRY_VOID(co_await objects_.catch_up());
         if (from_beginning()) co_return objects_.store().revision();
         CO_TRY(const std::uint64_t wanted, parse_resource_version(request_.options.resource_version));
         if (!wants_initial_events()) co_return store::Revision(wanted);

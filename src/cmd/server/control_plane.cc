@@ -1,10 +1,12 @@
 #include "cmd/server/control_plane.h"
 
 #include "apiserver/local_clients.h"
+#include "apiserver/resources/leader_fence.h"
 #include "base/result.h"
 #include "base/version.h"
 #include "client/events.h"
 #include "client/informers/informer.h"
+#include "cmd/server/candidate.h"
 #include "local_cluster/cluster.h"
 #include "local_cluster/kubeconfig_entry.h"
 #include "local_cluster/next_steps.h"
@@ -43,7 +45,9 @@ Task<> close_on(Component* component, std::unique_ptr<T>& part) {
 /// One of the control plane's components beside the API: a thread, its ways to the API, and what runs on them.
 class ControlPlane::Component {
 public:
-    Component(ApiServer& api, std::string name) : clients_(api, std::move(name)) {}
+    /// `fence` may be null.
+    Component(ApiServer& api, std::string name, std::shared_ptr<const apiserver::LeaderFence> fence)
+        : clients_(api, std::move(name), std::move(fence)) {}
 
     EventLoop& loop() { return thread_.loop(); }
     apiserver::LocalClients& clients() { return clients_; }
@@ -53,6 +57,17 @@ public:
 private:
     apiserver::LocalClients clients_;
     ComponentThread thread_;
+};
+
+/// Whether this server leads a component. Its own requests are not fenced: it is by them that the leader is found.
+struct ControlPlane::Election {
+    Election(RealWorld& world, ApiServer& api, Random& random, Logger log, const client::LeaderElector::Timing& timing,
+             const std::string& identity, Candidate::Component component)
+        : clients(api, component.name),
+          candidate({world.loop, clients.of(), random, std::move(log)}, std::move(component), identity, timing) {}
+
+    apiserver::LocalClients clients;
+    Candidate candidate;
 };
 
 /// The scheduler with what it needs, all on one loop.
@@ -106,6 +121,7 @@ apiserver::ApiServerOptions ControlPlane::options(const Pki& pki, const std::str
     options.front_proxy_certificate_pem = pki.front_proxy_client.certificate_pem;
     options.front_proxy_key_pem = pki.front_proxy_client.key_pem;
     options.store_quota_bytes = flags_.store_quota_bytes;
+    options.reconcile_endpoints = flags_.election.endpoint_reconciler_type == "lease";
     options.issuer = "https://kubernetes.default.svc." + flags_.cluster_domain;
     options.extend_service_account_tokens = flags_.extend_service_account_tokens;
     options.flags = flags_.effective;
@@ -117,6 +133,7 @@ apiserver::ApiServerOptions ControlPlane::options(const Pki& pki, const std::str
 
 Task<> ControlPlane::start() {
     const DataDir data(flags_.data);
+    CO_TRY_VOID(check_election_flags(flags_.election));
     CO_TRY(const std::string service_ip, address_in(flags_.service_cidr, 1));
     CO_TRY(secrets_, co_await agree_on_secrets(world_, flags_, log_.named("secrets")));
     CO_TRY(const Pki pki, certificates_.ensure());
@@ -193,15 +210,51 @@ Result<void> ControlPlane::listen(const Pki& pki) {
 }
 
 Task<> ControlPlane::start_components(const Pki& pki) {
-    controller_component_ = std::make_unique<Component>(*api_, "kube-controller-manager");
-    scheduler_component_ = std::make_unique<Component>(*api_, "kube-scheduler");
-    CO_TRY_VOID(co_await controller_component_->run([this, settings = controller_settings(pki)] { return start_controllers(settings); }));
+    const bool elects = !flags_.etcd.servers.empty() && flags_.election.leader_elect;
+    const std::string identity = election_identity(random_.uuid());
+    const auto make_component = [&](const std::string& name) {
+        auto fence = elects ? std::make_shared<const apiserver::LeaderFence>("kube-system", name, identity) : nullptr;
+        return std::make_unique<Component>(*api_, name, std::move(fence));
+    };
+    controller_component_ = make_component("kube-controller-manager");
+    scheduler_component_ = make_component("kube-scheduler");
+    controller_settings_ = controller_settings(pki);
+    if (elects) {
+        stand_for_election(identity);
+        co_return {};
+    }
+    CO_TRY_VOID(co_await run_controllers());
     co_return co_await scheduler_component_->run([this] { return start_scheduler(); });
 }
 
+void ControlPlane::stand_for_election(const std::string& identity) {
+    Candidate::Component controllers{
+        .name = "kube-controller-manager", .start = [this] { return run_controllers(); }, .stop = [this] { return stop_controllers(); }};
+    Candidate::Component scheduler{.name = "kube-scheduler",
+                                   .start = [this] { return scheduler_component_->run([this] { return start_scheduler(); }); },
+                                   .stop = [this] { return scheduler_component_->run([this] { return close_and_reset(scheduler_); }); }};
+    for (Candidate::Component* component : {&controllers, &scheduler}) {
+        elections_.push_back(std::make_unique<Election>(world_, *api_, random_, log_.named("election"), flags_.election.timing, identity,
+                                                        std::move(*component)));
+        elections_.back()->candidate.start();
+    }
+}
+
+Task<> ControlPlane::run_controllers() {
+    CO_TRY(const Semaphore::Permit turn, co_await controllers_turn_.acquire());
+    co_return co_await controller_component_->run([this, settings = controller_settings_] { return start_controllers(settings); });
+}
+
+Task<> ControlPlane::stop_controllers() {
+    CO_TRY(const Semaphore::Permit turn, co_await controllers_turn_.acquire());
+    co_return co_await controller_component_->run([this] { return close_and_reset(controllers_); });
+}
+
 Task<> ControlPlane::restart_controllers(const Pki& pki) {
-    CO_TRY_VOID(co_await controller_component_->run([this] { return close_and_reset(controllers_); }));
-    co_return co_await controller_component_->run([this, settings = controller_settings(pki)] { return start_controllers(settings); });
+    CO_TRY(const Semaphore::Permit turn, co_await controllers_turn_.acquire());
+    controller_settings_ = controller_settings(pki);
+    co_return co_await controller_component_->run(
+        [this, settings = controller_settings_] { return restart_running_controllers(settings); });
 }
 
 Task<> ControlPlane::follow_certificates() {
@@ -237,6 +290,12 @@ Task<> ControlPlane::start_controllers(controllers::Settings settings) {
     co_return {};
 }
 
+Task<> ControlPlane::restart_running_controllers(controllers::Settings settings) {
+    if (!controllers_) co_return {};
+    CO_TRY_VOID(co_await close_and_reset(controllers_));
+    co_return co_await start_controllers(std::move(settings));
+}
+
 Task<> ControlPlane::start_scheduler() {
     Component& on = *scheduler_component_;
     scheduler_ = std::make_unique<SchedulerProcess>(on.loop(), on.clients().of(), shared_objects_, log_.named("scheduler"));
@@ -258,11 +317,19 @@ Task<std::string> ControlPlane::more_metrics() {
 }
 
 Task<> ControlPlane::close() {
+    // First what other servers wait for, while the API answers.
+    for (const auto& election : elections_) CO_TRY_VOID(co_await election->candidate.resign());
+    if (api_) {
+        if (const auto withdrawn = co_await api_->withdraw(); !withdrawn)
+            log_.warn("the endpoint of this server is left to end by itself", {{"error", withdrawn.error().message}});
+    }
     if (http_) CO_TRY_VOID(co_await http_->close());
     if (connector_) CO_TRY_VOID(co_await connector_->close());
     CO_TRY_VOID(co_await outgoing_->close());
     CO_TRY_VOID(co_await close_on(scheduler_component_.get(), scheduler_));
     CO_TRY_VOID(co_await close_on(controller_component_.get(), controllers_));
+    for (const auto& election : elections_) CO_TRY_VOID(co_await election->clients.close());
+    elections_.clear();
     scheduler_component_.reset();
     controller_component_.reset();
     if (api_) CO_TRY_VOID(co_await api_->close());

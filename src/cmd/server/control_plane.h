@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "apiserver/access_reload.h"
 #include "apiserver/api_server.h"
@@ -17,6 +18,7 @@
 #include "net/http/http_server.h"
 #include "net/tls/tls.h"
 #include "node_join/pki.h"
+#include "runtime/sync.h"
 
 namespace porthole::cmd {
 
@@ -44,13 +46,18 @@ private:
     /// The way to kubelets, pods and endpoints.
     Result<void> make_connector(const node_join::Pki& pki);
     Result<void> listen(const node_join::Pki& pki);
+    /// At once, or once this server leads them where there may be others.
     Task<> start_components(const node_join::Pki& pki);
+    void stand_for_election(const std::string& identity);
+    Task<> run_controllers();
+    Task<> stop_controllers();
     Task<> restart_controllers(const node_join::Pki& pki);
     controllers::Settings controller_settings(const node_join::Pki& pki) const;
     Result<void> write_admin_kubeconfig() const;
     std::string server_url() const { return "https://" + flags_.advertise_address + ":" + std::to_string(flags_.port); }
     // On the components' own loops.
     Task<> start_controllers(controllers::Settings settings);
+    Task<> restart_running_controllers(controllers::Settings settings);
     Task<> start_scheduler();
     Task<> read_scheduler_metrics(std::string& into);
     // On the API's loop.
@@ -76,9 +83,13 @@ private:
     client::SharedObjects shared_objects_;  ///< pods and nodes are followed by the controllers and by the scheduler
     class Component;
     class SchedulerProcess;
+    struct Election;
     std::unique_ptr<Component> controller_component_, scheduler_component_;
     std::unique_ptr<controllers::ControllerManager> controllers_;
     std::unique_ptr<SchedulerProcess> scheduler_;
+    controllers::Settings controller_settings_;  ///< with which they start next
+    Semaphore controllers_turn_{1};              ///< new authorities and the loss of leadership may come at the same time
+    std::vector<std::unique_ptr<Election>> elections_;
 };
 
 }  // namespace porthole::cmd

@@ -1,26 +1,12 @@
 #include "cmd/server/server_audit.h"
 
-#include "base/time/time.h"
+#include "cmd/program/duration_flag.h"
 #include "runtime/files/durable_file.h"
 
 namespace porthole::cmd {
 namespace {
 
 constexpr std::uintmax_t Megabyte = 1 << 20;
-
-/// "30s"; a flag of upstream's, whose default is what `duration` is.
-void add_duration(CLI::App& app, const char* name, Duration& duration, const char* help) {
-    app.add_option_function<std::string>(
-           name,
-           [name, &duration](const std::string& text) {
-               const auto parsed = parse_duration(text);
-               if (!parsed || *parsed <= Duration::zero())
-                   throw CLI::ValidationError(name, "a duration such as 30s is expected, not " + text);
-               duration = *parsed;
-           },
-           help)
-        ->default_str(format_duration(duration));
-}
 
 Result<apiserver::AuditPolicy> read_policy(const std::string& path, Logger& log) {
     if (path.empty()) return apiserver::AuditPolicy::built_in();

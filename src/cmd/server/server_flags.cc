@@ -47,6 +47,7 @@ void add_server_flags(CLI::App& app, ServerFlags& flags) {
     app.add_option("--server-token-file", flags.server_token_file,
                    "file of a token that is the same on every server of that etcd: they share their authorities and keys, sealed with it")
         ->needs(etcd);
+    add_election_flags(app, flags.election, etcd);
     add_access_flags(app, flags.access);
     add_flow_control_options(app, flags);
     app.add_option("--kubelet-certificate-authority", flags.kubelet_certificate_authority,

@@ -7,6 +7,7 @@
 #include "apiserver/server.h"
 #include "cmd/program/flags.h"
 #include "cmd/server/server_audit.h"
+#include "cmd/server/server_election.h"
 #include "cmd/server/server_encryption.h"
 #include "cmd/server/server_etcd.h"
 #include "local_cluster/data_dir.h"
@@ -26,6 +27,7 @@ struct ServerFlags {
     EncryptionFlags encryption;
     EtcdFlags etcd;
     std::string server_token_file;  ///< "": nothing is shared with other servers
+    ElectionFlags election;
     std::string kubelet_certificate_authority;
     std::size_t store_quota_bytes = store::Store::Options().quota_bytes;
     apiserver::AccessFlags access;

@@ -1,0 +1,46 @@
+#include "cmd/server/candidate.h"
+
+#include <utility>
+
+#include "base/result.h"
+
+namespace porthole::cmd {
+
+Candidate::Candidate(Seams seams, Component component, std::string identity, client::LeaderElector::Timing timing)
+    : seams_(std::move(seams)),
+      component_(std::move(component)),
+      retry_(timing.retry),
+      elector_(seams_.loop, seams_.client, seams_.random, seams_.log, {"kube-system", component_.name}, std::move(identity), timing),
+      running_(seams_.loop) {}
+
+Task<> Candidate::run() {
+    while (!resigned_.is_set()) {
+        const auto ended = co_await elector_.run([this] { return lead(); });
+        CO_TRY_VOID(co_await stop());
+        if (ended) continue;
+        if (is_cancelled(ended)) co_return ended.error();
+        seams_.log.warn("does not lead any more", {{"component", component_.name}, {"error", ended.error().message}});
+        CO_TRY_VOID(co_await seams_.loop.sleep(retry_));
+    }
+    co_return {};
+}
+
+Task<> Candidate::lead() {
+    started_ = true;
+    CO_TRY_VOID(co_await component_.start());
+    CO_TRY_VOID(co_await resigned_.wait());
+    co_return co_await stop();  // before the lease is released
+}
+
+Task<> Candidate::stop() {
+    if (!std::exchange(started_, false)) co_return {};
+    co_return co_await component_.stop();
+}
+
+Task<> Candidate::resign() {
+    resigned_.set();
+    if (!elector_.leading()) running_.cancel();
+    co_return co_await running_.join();
+}
+
+}  // namespace porthole::cmd
