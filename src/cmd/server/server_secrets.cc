@@ -13,6 +13,13 @@ using node_join::SecretsAgreement;
 
 constexpr std::size_t ShortestToken = 16, LongestToken = 4096;
 
+bool is_private(const std::filesystem::path& path) {
+    using std::filesystem::perms;
+    std::error_code error;
+    const auto mode = std::filesystem::status(path, error).permissions();
+    return !error && (mode & (perms::group_all | perms::others_all)) == perms::none;
+}
+
 }  // namespace
 
 Result<std::string> read_server_token(const std::string& path) {
@@ -36,6 +43,8 @@ Task<std::unique_ptr<SecretsAgreement>> agree_on_secrets(RealWorld& world, Serve
     SecretsAgreement::Options options{.data = data.root(), .local_key = flags.encryption.configuration_file.empty()};
     if (!flags.server_token_file.empty()) {
         CO_TRY(options.token, read_server_token(flags.server_token_file));
+        if (!is_private(flags.server_token_file))
+            log.warn("others than its owner have access to the server token: chmod 600", {{"file", flags.server_token_file}});
     }
     if (options.local_key) options.new_encryption = apiserver::LocalKeyFile::with_new_key().text();
     options.settings = {
