@@ -16,6 +16,7 @@
 #include "net/http/http_server.h"
 #include "net/tls/tls.h"
 #include "node_join/pki.h"
+#include "runtime/files/file_lock.h"
 
 namespace porthole::cmd {
 
@@ -63,7 +64,8 @@ private:
     ServerAudit audit_{world_, random_, log_.named("audit")};
     ServerEncryption encryption_{world_, log_.named("encryption")};
     ServerCertificates certificates_;
-    std::string proxy_ca_pem_;  ///< of proxies that speak for users; "" for none
+    std::optional<FileLock> data_lock_;  ///< with an etcd: an embedded store has its own
+    std::string proxy_ca_pem_;           ///< of proxies that speak for users; "" for none
     std::unique_ptr<apiserver::KubeletConnector> connector_;
     std::unique_ptr<FileSystem> files_ = make_file_system();
     std::unique_ptr<apiserver::OutgoingClients> outgoing_ = apiserver::make_outgoing_clients(world_.loop, *files_);
