@@ -5,23 +5,41 @@
 #include "cmd/program/flags.h"
 #include "cmd/program/progress.h"
 #include "cmd/program/runtime_setup.h"
+#include "cmd/store/etcd_side.h"
 #include "local_cluster/cluster_backup.h"
 
 namespace porthole::cmd {
 
 using namespace local_cluster;
+namespace {
+
+/// The objects in an etcd; empty: they are in the data directory.
+ReadObjects reader_of(RealWorld& world, Progress& progress, const EtcdSideFlags& flags, const DataDir& data) {
+    if (flags.etcd.servers.empty()) return {};
+    return [&](const std::function<Result<void>(const store::Row&)>& visit) -> Result<store::Revision> {
+        TRY(const auto etcd, EtcdSide::open(world, progress, flags, data));
+        TRY(const apiserver::StoreState state, etcd->read());
+        for (const store::Row& row : state.rows) TRY_VOID(visit(row));
+        return state.revision;
+    };
+}
+
+}  // namespace
 
 int run_backup(std::vector<std::string> arguments) {
     std::string file, path = default_data_dir();
     bool quiet = false;
+    EtcdSideFlags etcd;
     CLI::App app("Write the cluster's objects and keys into two files, and check that they can be restored.", "backup");
     app.add_option("FILE", file, "the new file for the objects; FILE.keys gets the keys")->required();
     app.add_option("--data", path, "data directory of the cluster")->capture_default_str();
+    add_etcd_side_flags(app, etcd);
     app.add_flag("--quiet,-q", quiet, "print failures only");
     app.footer(
         "It can be done while the cluster runs: all objects are as of one moment. FILE.keys has the authorities, the keys and the\n"
         "configuration, and opens the cluster and its encrypted secrets: keep it apart from FILE, and as safe as the machine itself.\n"
-        "Contents of volumes and images are not part of a backup.\n\n"
+        "Contents of volumes and images are not part of a backup. Where the objects are in an etcd, give the --etcd flags of the "
+        "server.\n\n"
         "Examples:\n"
         "  porthole backup before-upgrade.backup\n"
         "  porthole restore before-upgrade.backup          on the same machine after `porthole down --purge`, or on another\n"
@@ -31,7 +49,8 @@ int run_backup(std::vector<std::string> arguments) {
     RealWorld world;
     Progress progress(world.loop, quiet);
     progress.begin("writing " + file);
-    const auto backup = back_up(DataDir(path), file, world.loop.wall_now());
+    const DataDir data(path);
+    const auto backup = back_up(data, file, world.loop.wall_now(), reader_of(world, progress, etcd, data));
     if (!backup) return fail(backup.error().message);
     progress.done(fmt::format("{}: {} objects at revision {}, {:.1f} MB", file, backup->info.records, backup->info.revision.value,
                               static_cast<double>(backup->bytes) / 1e6));

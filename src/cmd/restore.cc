@@ -3,6 +3,8 @@
 #include "cmd/program/flags.h"
 #include "cmd/program/progress.h"
 #include "cmd/program/runtime_setup.h"
+#include "cmd/store/embedded_side.h"
+#include "cmd/store/etcd_side.h"
 #include "local_cluster/cluster_backup.h"
 
 namespace porthole::cmd {
@@ -29,19 +31,35 @@ std::string next_command(const DataDir& data, const std::optional<ClusterOptions
     return command + (options->hardened ? " --hardened" : "") + data.flag() + " --detach";
 }
 
+/// Takes objects to an etcd; empty: they stay in the data directory.
+PlaceObjects placer_of(RealWorld& world, Progress& progress, const EtcdSideFlags& flags, bool may_be_lower) {
+    if (flags.etcd.servers.empty()) return {};
+    return [&, may_be_lower](const DataDir& scratch, const store::BackupInfo& info) -> Result<void> {
+        TRY(const auto etcd, EtcdSide::open(world, progress, flags, scratch));
+        TRY(apiserver::StoreState state, read_embedded_state(scratch.store(), etcd->form()));
+        state.revision = info.revision;  // the scratch directory's is beyond what etcd can be raised to
+        TRY_VOID(etcd->write(state, info.cluster, may_be_lower));
+        return {};
+    };
+}
+
 }  // namespace
 
 int run_restore(std::vector<std::string> arguments) {
     std::string file, keys, path = default_data_dir();
-    bool quiet = false;
+    bool quiet = false, may_be_lower = false;
+    EtcdSideFlags etcd;
     CLI::App app("Make a data directory from a backup.", "restore");
     app.add_option("FILE", file, "what `porthole backup` wrote")->required();
     app.add_option("--keys", keys, "its file of keys (default: FILE.keys)");
     app.add_option("--data", path, "the directory to make; it must not exist, or be empty")->capture_default_str();
+    CLI::Option* servers = add_etcd_side_flags(app, etcd);
+    add_lower_revisions_flag(app, may_be_lower, servers);
     app.add_flag("--quiet,-q", quiet, "print failures only");
     app.footer(
         "Nothing is started. The objects are those of the backup's moment, at a revision far ahead of it, so that clients of the\n"
-        "former cluster list again. Nodes of other machines come back by themselves where they reach the server at its old address.\n\n"
+        "former cluster list again. Nodes of other machines come back by themselves where they reach the server at its old address.\n"
+        "With --etcd-servers the objects go into that etcd, below a prefix where nothing is, and the rest into the data directory.\n\n"
         "Example:\n"
         "  porthole restore before-upgrade.backup && porthole up --detach");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
@@ -51,10 +69,16 @@ int run_restore(std::vector<std::string> arguments) {
     Progress progress(world.loop, quiet);
     const DataDir data(path);
     progress.begin("restoring into " + data.root().string());
-    const auto restored = restore(data, file, keys, world.loop.wall_now());
+    const auto restored = restore(data, file, keys, world.loop.wall_now(), placer_of(world, progress, etcd, may_be_lower));
     if (!restored) return fail(restored.error().message);
     progress.done(fmt::format("{}: {} objects of {}", data.root().string(), restored->info.records, restored->info.created.to_string()));
-    progress.note("Now: " + next_command(data, restored->options));
+    if (etcd.etcd.servers.empty()) {
+        progress.note("Now: " + next_command(data, restored->options));
+    } else {
+        progress.note("Now: porthole server" + data.flag() +
+                      " with the same --etcd flags. Start clients of the former cluster again: etcd");
+        progress.note("cannot tell them what they have seen after the backup.");
+    }
     return 0;
 }
 

@@ -1,6 +1,5 @@
 #include "local_cluster/cluster_backup.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "base/base64.h"
 #include "base/time/time.h"
 #include "base/version.h"
+#include "local_cluster/move_durably.h"
 #include "node_join/pki.h"
 #include "runtime/files/durable_file.h"
 #include "schema/json/json.h"
@@ -54,19 +54,6 @@ private:
 
 Error io_error(const std::string& what, const fs::path& path, const std::string& why) {
     return Error(Reason::Io, what + " " + path.string() + ": " + why);
-}
-
-/// A rename that the machine's power cannot undo.
-Result<void> move_durably(const fs::path& from, const fs::path& to) {
-    std::error_code error;
-    fs::rename(from, to, error);
-    if (error) return io_error("making", to, error.message());
-    const std::string folder = fs::absolute(to).parent_path().string();
-    const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const bool synced = opened >= 0 && ::fsync(opened) == 0;
-    const std::string why = std::strerror(errno);
-    if (opened >= 0) ::close(opened);
-    return synced ? Result<void>() : io_error("writing", folder, why);
 }
 
 Result<void> refuse_existing(const fs::path& path) {
@@ -130,12 +117,13 @@ Result<void> write_keys(const DataDir& data, const Value& keys) {
 
 Result<std::unique_ptr<store::Engine>> open_store(const DataDir& data) { return store::open_embedded_engine(data.store().string()); }
 
-Result<store::BackupInfo> write_objects(const DataDir& data, const fs::path& file, SystemTime now) {
+Result<store::BackupInfo> write_objects(const DataDir& data, const fs::path& file, SystemTime now, const ReadObjects& read) {
     TRY(const node_join::Pki pki, node_join::Pki::load(data.pki()));
     store::BackupInfo info{.created = Timestamp(now), .program = PortholeVersion};
     TRY(info.cluster, pki.ca_hash());
     TRY(auto writer, store::BackupWriter::create(file.string()));
-    TRY(info.revision, store::read_embedded_store(data.store().string(), [&](const store::Row& row) { return writer.add(row); }));
+    const auto add = [&](const store::Row& row) { return writer.add(row); };
+    TRY(info.revision, read ? read(add) : store::read_embedded_store(data.store().string(), add));
     TRY_VOID(writer.finish(info));
     return info;
 }
@@ -188,7 +176,7 @@ Result<Restored> restore_into(const DataDir& data, const fs::path& file, const f
 
 fs::path keys_file_of(const fs::path& file) { return file.string() + ".keys"; }
 
-Result<Backup> back_up(const DataDir& data, const fs::path& file, SystemTime now) {
+Result<Backup> back_up(const DataDir& data, const fs::path& file, SystemTime now, const ReadObjects& read) {
     const fs::path keys = keys_file_of(file);
     TRY_VOID(refuse_existing(file));
     TRY_VOID(refuse_existing(keys));
@@ -200,7 +188,7 @@ Result<Backup> back_up(const DataDir& data, const fs::path& file, SystemTime now
     TRY(const std::string before, read_keys(data));
     TRY_VOID(write_durably(secrets, before));
     Backup backup{.has_encryption_key = path_exists(data.encryption_file())};
-    TRY(backup.info, write_objects(data, objects, now));
+    TRY(backup.info, write_objects(data, objects, now, read));
     TRY(const std::string after, read_keys(data));
     if (after != before)  // or the objects could be of a key that is not among them
         return Error(Reason::Conflict, "keys or configuration in " + data.root().string() + " changed meanwhile: run this again");
@@ -215,7 +203,7 @@ Result<Backup> back_up(const DataDir& data, const fs::path& file, SystemTime now
     return moved.error();
 }
 
-Result<Restored> restore(const DataDir& data, const fs::path& file, const fs::path& keys, SystemTime now) {
+Result<Restored> restore(const DataDir& data, const fs::path& file, const fs::path& keys, SystemTime now, const PlaceObjects& place) {
     std::error_code error;
     if (path_exists(data.root()) && !fs::is_empty(data.root(), error))
         return Error(Reason::AlreadyExists,
@@ -224,6 +212,11 @@ Result<Restored> restore(const DataDir& data, const fs::path& file, const fs::pa
     const Scratch scratch(data.root());
     TRY(const fs::path folder, scratch.path());
     TRY(Restored restored, restore_into(DataDir(folder / "data"), file, keys, now));
+    if (place) {
+        TRY_VOID(place(DataDir(folder / "data"), restored.info));
+        fs::remove_all(DataDir(folder / "data").store(), error);
+        if (error) return io_error("removing", DataDir(folder / "data").store(), error.message());
+    }
     const auto moved = move_durably(folder / "data", data.root());
     if (!moved) return Error(moved.error()).with_context("a mount point takes no directory; choose one below it with --data");
     return restored;

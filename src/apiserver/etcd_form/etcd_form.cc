@@ -39,6 +39,13 @@ std::map<std::string, const schema::Kind*, std::less<>> stored_kinds() {
     return kinds;
 }
 
+/// Upstream's server ends the JSON of a custom resource with a line feed, and people indent what they put by hand: an event of a watch is a
+/// line of its own, for clients that read lines. In JSON, line feeds are only between tokens.
+void make_one_line(std::string& json) {
+    while (json.ends_with('\n')) json.pop_back();
+    std::ranges::replace_if(json, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+}
+
 /// That a value may still be stored.
 class PendingValue {
 public:
@@ -131,6 +138,7 @@ store::etcd::StoredForm::Value EtcdForm::open(const std::string& key, std::strin
     value.revision_at = open_revision_gap(value.bytes);
     if (!key.starts_with(ObjectRoot)) return value;  // a record of Porthole's
     if (const auto fits = check_object(key, value); !fits) return {std::string(UnreadablePrefix) + fits.error().message, std::nullopt};
+    make_one_line(value.bytes);
     return value;
 }
 

@@ -224,6 +224,31 @@ TEST_F(EtcdFormTest, WhatIsNotAnObjectOfItsResourceIsUnreadable) {
     }
 }
 
+TEST_F(EtcdFormTest, JsonIsOneLineForClientsThatReadLines) {
+    const std::string widget = "/registry/example.com/widgets/ns/a",
+                      upstreams = R"({"metadata":{"resourceVersion":""},"apiVersion":"example.com/v1","kind":"Widget"})";
+    auto opened = form->open(widget, upstreams + "\n");
+    EXPECT_EQ(opened.bytes, upstreams) << "as upstream's server stores a custom resource";
+    opened =
+        form->open(widget, "{\n  \"metadata\": {\r\n \"name\": \"a\\nb\"},\n\"apiVersion\":\"example.com/v1\",\n\"kind\":\"Widget\"}\n\n");
+    ASSERT_TRUE(opened.revision_at) << opened.bytes;
+    EXPECT_EQ(opened.bytes.find_first_of("\r\n"), std::string::npos);
+    EXPECT_EQ(schema::parse_json(opened.bytes.insert(*opened.revision_at, "7"))->string_at({"metadata", "name"}), "a\nb");
+}
+
+TEST_F(EtcdFormTest, ALeaseOfUpstreamIsRead) {
+    const auto* kind = schema::Registry(api::kinds()).find_kind("coordination.k8s.io", "v1", "Lease");
+    const auto tree = schema::parse_json(
+        R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"a","namespace":"ns"},"spec":{"holderIdentity":"m1",)"
+        R"("leaseDurationSeconds":15,"renewTime":"2026-01-02T03:04:05.678901Z"}})");
+    const auto stored = schema::encode_enveloped(*kind, *tree);
+    ASSERT_TRUE(stored);
+    auto opened = form->open("/registry/coordination.k8s.io/leases/ns/a", *stored);
+    ASSERT_TRUE(opened.revision_at) << opened.bytes;
+    EXPECT_EQ(schema::parse_json(opened.bytes.insert(*opened.revision_at, "7"))->string_at({"spec", "renewTime"}),
+              "2026-01-02T03:04:05.678901Z");
+}
+
 TEST_F(EtcdFormTest, ProtobufOfUpstreamBecomesJson) {
     const schema::Kind& pod = api::core::v1::Pod::kind();
     const auto tree =

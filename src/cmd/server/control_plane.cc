@@ -15,6 +15,7 @@
 #include "runtime/files/durable_file.h"
 #include "scheduler/metrics.h"
 #include "scheduler/scheduler.h"
+#include "store/embedded/data_lock.h"
 #include "store/embedded/embedded_engine.h"
 
 namespace porthole::cmd {
@@ -140,6 +141,8 @@ Task<> ControlPlane::start() {
     std::unique_ptr<store::Engine> engine;  // null: an etcd
     if (flags_.etcd.servers.empty()) {
         CO_TRY(engine, store::open_embedded_engine(data.store().string()));
+    } else {
+        CO_TRY(data_lock_, store::lock_data_directory(data.root().string()));
     }
     CO_TRY_VOID(encryption_.open(flags_.encryption, data.encryption_file().string()));
     apiserver::ApiServerOptions chosen = options(pki, service_ip);

@@ -18,6 +18,7 @@
 #include "net/http/http_server.h"
 #include "net/tls/tls.h"
 #include "node_join/pki.h"
+#include "runtime/files/file_lock.h"
 #include "runtime/sync.h"
 
 namespace porthole::cmd {
@@ -72,7 +73,8 @@ private:
     ServerEncryption encryption_{world_, log_.named("encryption")};
     ServerCertificates certificates_;
     std::unique_ptr<node_join::SecretsAgreement> secrets_;  ///< null where they are not shared
-    std::string proxy_ca_pem_;                              ///< of proxies that speak for users; "" for none
+    std::optional<FileLock> data_lock_;  ///< with an etcd: an embedded store has its own
+    std::string proxy_ca_pem_;           ///< of proxies that speak for users; "" for none
     std::unique_ptr<apiserver::KubeletConnector> connector_;
     std::unique_ptr<FileSystem> files_ = make_file_system();
     std::unique_ptr<apiserver::OutgoingClients> outgoing_ = apiserver::make_outgoing_clients(world_.loop, *files_);

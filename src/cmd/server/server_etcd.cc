@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "apiserver/etcd_form/etcd_form.h"
+#include "apiserver/migration/transfer_form.h"
 #include "base/time/time.h"
 #include "runtime/files/durable_file.h"
 #include "store/etcd/etcd_store.h"
@@ -78,13 +79,17 @@ Task<std::unique_ptr<store::Store>> open_store(store::Store::Seams seams, std::v
                                                store::etcd::EtcdStoreOptions options) {
     auto opened = co_await store::etcd::open_etcd_store(std::move(seams), std::move(members), std::move(form), std::move(attributes_of),
                                                         std::move(options));
-    if (!opened) co_return explained_etcd_error(std::move(opened).error());
-    co_return std::move(opened);
+    if (!opened) co_return explain_etcd_error(std::move(opened).error());
+    if (!(*opened)->get(apiserver::CopyMark)) co_return std::move(opened);
+    CO_TRY_VOID(co_await (*opened)->close());
+    co_return Error(Reason::Conflict,
+                    "etcd has an unfinished copy of a cluster, not a whole one: run `porthole store migrate` again, or delete "
+                    "what is below --etcd-prefix");
 }
 
 }  // namespace
 
-Error explained_etcd_error(Error error) {
+Error explain_etcd_error(Error error) {
     const std::string& message = error.message;
     std::string remedy;
     if (message.find("tls: ") != message.npos)
@@ -97,7 +102,7 @@ Error explained_etcd_error(Error error) {
     return error;
 }
 
-CLI::Option* add_etcd_flags(CLI::App& app, EtcdFlags& flags) {
+CLI::Option* add_etcd_access_flags(CLI::App& app, EtcdFlags& flags) {
     CLI::Option* servers = app.add_option("--etcd-servers", flags.servers,
                                           "URLs of an etcd that keeps the cluster's state, by comma; without them, the data directory does")
                                ->delimiter(',');
@@ -107,6 +112,11 @@ CLI::Option* add_etcd_flags(CLI::App& app, EtcdFlags& flags) {
     CLI::Option* key = app.add_option("--etcd-keyfile", flags.key_file, "file of its key")->needs(servers)->needs(certificate);
     certificate->needs(key);
     app.add_option("--etcd-prefix", flags.prefix, "what all keys in etcd begin with")->needs(servers)->capture_default_str();
+    return servers;
+}
+
+CLI::Option* add_etcd_flags(CLI::App& app, EtcdFlags& flags) {
+    CLI::Option* servers = add_etcd_access_flags(app, flags);
     app.add_option("--etcd-compaction-interval", flags.compaction_interval,
                    "how often etcd's history is compacted, up to what is as old; 0: never")
         ->needs(servers)
@@ -114,29 +124,24 @@ CLI::Option* add_etcd_flags(CLI::App& app, EtcdFlags& flags) {
     return servers;
 }
 
-Result<std::string> etcd_prefix(const EtcdFlags& flags) {
-    std::string prefix = flags.prefix;
-    while (prefix.ends_with('/')) prefix.pop_back();
-    if (!prefix.starts_with('/')) return Error(Reason::BadRequest, "--etcd-prefix: it begins with \"/\", and is not \"/\" alone");
-    return prefix;
-}
-
-Result<std::unique_ptr<store::etcd::Client>> etcd_client(RealWorld& world, const EtcdFlags& flags) {
-    TRY(auto members, members_of(world, flags));
-    return std::make_unique<store::etcd::Client>(world.loop, std::move(members));
+Result<EtcdAccess> etcd_access(RealWorld& world, const EtcdFlags& flags) {
+    EtcdAccess access{.members = {}, .prefix = flags.prefix};
+    while (access.prefix.ends_with('/')) access.prefix.pop_back();
+    if (!access.prefix.starts_with('/')) return Error(Reason::BadRequest, "--etcd-prefix: it begins with \"/\", and is not \"/\" alone");
+    TRY(access.members, members_of(world, flags));
+    return access;
 }
 
 Result<apiserver::ApiServer::OpenStore> etcd_store_opener(RealWorld& world, const EtcdFlags& flags,
                                                           std::shared_ptr<apiserver::StorageEncryption> encryption, Logger log) {
-    store::etcd::EtcdStoreOptions options;
-    TRY(options.prefix, etcd_prefix(flags));
+    TRY(EtcdAccess access, etcd_access(world, flags));
+    store::etcd::EtcdStoreOptions options{.prefix = std::move(access.prefix)};
     auto interval = parse_duration(flags.compaction_interval);
     if (!interval) return std::move(interval).error().with_context("--etcd-compaction-interval");
     if (*interval < Duration::zero()) return Error(Reason::BadRequest, "--etcd-compaction-interval: it must not be negative");
     options.compact_every = *interval;
-    TRY(auto members, members_of(world, flags));
     auto form = apiserver::make_etcd_form(std::move(encryption), options.prefix);
-    return [&world, members = std::move(members), options = std::move(options), form = std::move(form),
+    return [&world, members = std::move(access.members), options = std::move(options), form = std::move(form),
             log = std::move(log)](store::AttributesOf attributes_of) {
         return open_store({world.loop, *world.pool, log}, members, form, std::move(attributes_of), options);
     };

@@ -17,18 +17,22 @@ struct EtcdFlags {
     std::string prefix = "/registry";
     std::string compaction_interval = "5m0s";
 };
-/// Yields the option that chooses an etcd.
+/// Yields the option that chooses an etcd. The first adds the flags that say where it is, the second those of a server as well.
+CLI::Option* add_etcd_access_flags(CLI::App& app, EtcdFlags& flags);
 CLI::Option* add_etcd_flags(CLI::App& app, EtcdFlags& flags);
+
+/// Where an etcd is.
+struct EtcdAccess {
+    std::vector<store::etcd::Member> members;
+    std::string prefix;  ///< without a slash at its end
+};
+/// Errors, each naming the flag: those of URLs and files.
+Result<EtcdAccess> etcd_access(RealWorld& world, const EtcdFlags& flags);
+/// With what to do about it, for who has typed the flags.
+Error explain_etcd_error(Error error);
 
 /// Opens the store on that etcd. `world` outlives what it yields. Errors, each naming the flag: those of URLs and files.
 Result<apiserver::ApiServer::OpenStore> etcd_store_opener(RealWorld& world, const EtcdFlags& flags,
                                                           std::shared_ptr<apiserver::StorageEncryption> encryption, Logger log);
-
-/// Calls of that etcd, for what is not in the store. Errors: as etcd_store_opener().
-Result<std::unique_ptr<store::etcd::Client>> etcd_client(RealWorld& world, const EtcdFlags& flags);
-/// --etcd-prefix without a slash at its end. Error: BadRequest.
-Result<std::string> etcd_prefix(const EtcdFlags& flags);
-/// An error of those calls with what to do about it, for who has typed the flags.
-Error explained_etcd_error(Error error);
 
 }  // namespace porthole::cmd

@@ -49,15 +49,16 @@ Task<std::unique_ptr<SecretsAgreement>> agree_on_secrets(RealWorld& world, Serve
     if (options.local_key) options.new_encryption = apiserver::LocalKeyFile::with_new_key().text();
     options.settings = {
         {"--service-cidr", flags.service_cidr}, {"--cluster-cidr", flags.cluster_cidr}, {"--cluster-domain", flags.cluster_domain}};
-    CO_TRY(options.etcd_prefix, etcd_prefix(flags.etcd));
-    CO_TRY(auto client, etcd_client(world, flags.etcd));
+    CO_TRY(EtcdAccess access, etcd_access(world, flags.etcd));
+    options.etcd_prefix = std::move(access.prefix);
+    auto client = std::make_unique<store::etcd::Client>(world.loop, std::move(access.members));
     const bool shares = !options.token.empty();
     auto agreement =
         std::make_unique<SecretsAgreement>(SecretsAgreement::Seams{world.loop, *world.pool, log}, std::move(client), std::move(options));
     auto agreed = co_await agreement->agree();
     if (agreed && shares) co_return std::move(agreement);
     CO_TRY_VOID(co_await agreement->close());
-    if (!agreed) co_return explained_etcd_error(std::move(agreed).error());
+    if (!agreed) co_return explain_etcd_error(std::move(agreed).error());
     co_return std::unique_ptr<SecretsAgreement>();
 }
 

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/hash.h"
+#include "store/embedded/appender.h"
 #include "store/embedded/log_table.h"
 
 namespace porthole::store {
@@ -18,8 +19,7 @@ constexpr std::int64_t BackupFormat = 1;
 constexpr std::int64_t ApplicationId = 0x504f5254;  // "PORT": what `file` shows of a database
 constexpr const char* InfoTable = "info(name TEXT PRIMARY KEY, value TEXT NOT NULL)";
 constexpr std::size_t LongestKey = 4096, LargestValue = 64 << 20, LongestInfo = 256;
-constexpr std::uint64_t LastRevision = std::uint64_t(1) << 50;  // with which restored revisions have room
-constexpr std::size_t RowsPerAppend = 512, BytesPerAppend = 16 << 20;
+constexpr std::uint64_t LastRevision = std::uint64_t(1) << 50;                    // with which restored revisions have room
 constexpr std::uint64_t RevisionsAhead = 1'000'000'000, RevisionsASecond = 1000;  // more than a server writes
 
 std::string number_text(std::uint64_t number) { return std::to_string(number); }
@@ -108,34 +108,6 @@ Result<BackupInfo> read_open_backup(Database& database, const std::function<Resu
         return Error(Reason::Io, "it is damaged: its records are not those that were written");
     return info;
 }
-
-/// Appends rows in groups; those of one revision are one commit.
-class Appender {
-public:
-    explicit Appender(Engine& engine) : engine_(engine) {}
-
-    Result<void> add(Row row) {
-        const bool same = !commits_.empty() && commits_.back().rows.back().revision == row.revision;
-        if (!same && (rows_ >= RowsPerAppend || bytes_ >= BytesPerAppend)) TRY_VOID(flush());
-        if (!same) commits_.emplace_back();
-        ++rows_;
-        bytes_ += row.value.size();
-        commits_.back().rows.push_back(std::move(row));
-        return {};
-    }
-    Result<void> flush() {
-        if (commits_.empty()) return {};
-        TRY_VOID(engine_.append(commits_));
-        commits_.clear();
-        rows_ = bytes_ = 0;
-        return {};
-    }
-
-private:
-    Engine& engine_;
-    std::vector<Commit> commits_;
-    std::size_t rows_ = 0, bytes_ = 0;
-};
 
 }  // namespace
 

@@ -156,6 +156,10 @@ Task<LeaseKeepAliveResponse> Client::keep_lease_alive(LeaseKeepAliveRequest requ
     return call_for<LeaseKeepAliveResponse>("/etcdserverpb.Lease/LeaseKeepAlive", request, Effect::Repeatable);
 }
 
+Task<LeaseTimeToLiveResponse> Client::lease_time_to_live(LeaseTimeToLiveRequest request) {
+    return call_for<LeaseTimeToLiveResponse>("/etcdserverpb.Lease/LeaseTimeToLive", request, Effect::None);
+}
+
 Task<StatusResponse> Client::status() {
     return call_for<StatusResponse>("/etcdserverpb.Maintenance/Status", StatusRequest(), Effect::None);
 }

@@ -55,6 +55,7 @@ public:
     Task<LeaseGrantResponse> grant_lease(LeaseGrantRequest request);
     Task<LeaseRevokeResponse> revoke_lease(LeaseRevokeRequest request);
     Task<LeaseKeepAliveResponse> keep_lease_alive(LeaseKeepAliveRequest request);
+    Task<LeaseTimeToLiveResponse> lease_time_to_live(LeaseTimeToLiveRequest request);
     /// Of the member that is asked at present.
     Task<StatusResponse> status();
     /// At the member that is asked at present; not repeated.

@@ -25,6 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     try_message<TxnResponse>(bytes);
     try_message<LeaseGrantResponse>(bytes);
     try_message<LeaseKeepAliveResponse>(bytes);
+    try_message<LeaseTimeToLiveResponse>(bytes);
     try_message<StatusResponse>(bytes);
     return 0;
 }

@@ -69,6 +69,7 @@ void EtcdModel::add_methods(Server& server) {
     handler.add("/etcdserverpb.Maintenance/Status", [this](std::string) { return status(); });
     handler.add("/etcdserverpb.Lease/LeaseGrant", [this](std::string request) { return grant_lease(std::move(request)); });
     handler.add("/etcdserverpb.Lease/LeaseRevoke", [this](std::string request) { return revoke_lease(std::move(request)); });
+    handler.add("/etcdserverpb.Lease/LeaseTimeToLive", [this](std::string request) { return time_to_live(std::move(request)); });
     handler.add_streaming("/etcdserverpb.Lease/LeaseKeepAlive",
                           [this](std::string request, net::GrpcWriter& writer) { return keep_alive(std::move(request), writer); });
     handler.add_streaming("/etcdserverpb.Watch/Watch",
@@ -319,12 +320,41 @@ void EtcdModel::end_lease(std::int64_t id) {
     if (any) finish_revision();
 }
 
+void EtcdModel::start_lease(std::int64_t id) {
+    const std::chrono::seconds ttl(leases_.at(id));
+    lease_timers_[id] = loop_.call_after(ttl, [this, id] { end_lease(id); });
+    lease_ends_[id] = loop_.now() + ttl;
+}
+
+std::int64_t EtcdModel::add_lease(std::int64_t ttl) {
+    leases_[++last_lease_] = ttl;
+    start_lease(last_lease_);
+    return last_lease_;
+}
+
+void EtcdModel::put_leased(const std::string& key, std::string value, std::int64_t ttl) {
+    change(key, &value, add_lease(ttl), revision_ + 1);
+    finish_revision();
+}
+
+std::int64_t EtcdModel::granted_ttl(const std::string& key) const {
+    const auto lease = leases_.find(keys_.at(key)->lease);
+    return lease == leases_.end() ? 0 : lease->second;
+}
+
+Task<std::string> EtcdModel::time_to_live(std::string bytes) {
+    CO_TRY(const auto request, decode<LeaseTimeToLiveRequest>(bytes));
+    const auto found = leases_.find(request.id);
+    LeaseTimeToLiveResponse response{.id = request.id, .ttl = -1};
+    if (found != leases_.end()) response.granted_ttl = found->second;
+    if (found != leases_.end())
+        response.ttl = std::chrono::duration_cast<std::chrono::seconds>(lease_ends_.at(request.id) - loop_.now()).count();
+    co_return encode(response);
+}
+
 Task<std::string> EtcdModel::grant_lease(std::string bytes) {
     CO_TRY(const auto request, decode<LeaseGrantRequest>(bytes));
-    const std::int64_t id = ++last_lease_;
-    leases_[id] = request.ttl;
-    lease_timers_[id] = loop_.call_after(std::chrono::seconds(request.ttl), [this, id] { end_lease(id); });
-    co_return encode(LeaseGrantResponse{.id = id, .ttl = request.ttl});
+    co_return encode(LeaseGrantResponse{.id = add_lease(request.ttl), .ttl = request.ttl});
 }
 
 Task<std::string> EtcdModel::revoke_lease(std::string bytes) {
@@ -339,7 +369,7 @@ Task<> EtcdModel::keep_alive(std::string bytes, net::GrpcWriter& writer) {
     const auto found = leases_.find(request.id);
     if (found == leases_.end()) co_return co_await writer.write(encode(LeaseKeepAliveResponse{.id = request.id}));
     loop_.cancel_timer(lease_timers_[request.id]);
-    lease_timers_[request.id] = loop_.call_after(std::chrono::seconds(found->second), [this, id = request.id] { end_lease(id); });
+    start_lease(request.id);
     co_return co_await writer.write(encode(LeaseKeepAliveResponse{.id = request.id, .ttl = found->second}));
 }
 

@@ -37,6 +37,10 @@ public:
     std::string value(const std::string& key) const;
     std::size_t key_count() const { return keys_.size(); }
     std::size_t lease_count() const { return leases_.size(); }
+    /// With a new lease of so many seconds.
+    void put_leased(const std::string& key, std::string value, std::int64_t ttl);
+    /// What is granted to the key's lease; 0 where it has none.
+    std::int64_t granted_ttl(const std::string& key) const;
 
     // Faults.
     /// As kill -9: connections break, and none can be made.
@@ -82,6 +86,7 @@ private:
     Task<std::string> status();
     Task<std::string> grant_lease(std::string request);
     Task<std::string> revoke_lease(std::string request);
+    Task<std::string> time_to_live(std::string request);
     Task<> keep_alive(std::string request, net::GrpcWriter& writer);
     Task<> watch(std::string request, net::GrpcWriter& writer);
     Task<> send(const std::vector<WatchEvent>& events, net::GrpcWriter& writer);
@@ -94,6 +99,8 @@ private:
     void change(const std::string& key, const std::string* value, std::int64_t lease, std::int64_t revision);
     std::int64_t remove_range(const DeleteRangeRequest& request, std::int64_t revision);
     void finish_revision();
+    std::int64_t add_lease(std::int64_t ttl);
+    void start_lease(std::int64_t id);
     void end_lease(std::int64_t id);
 
     EventLoop& loop_;
@@ -104,6 +111,7 @@ private:
     std::vector<WatchEvent> log_;
     std::map<std::int64_t, std::int64_t> leases_;  // time to live in seconds, by id
     std::map<std::int64_t, TimerId> lease_timers_;
+    std::map<std::int64_t, MonotonicTime> lease_ends_;
     std::int64_t last_lease_ = 1000;
     std::size_t progress_ = 0, most_events_ = 1000;
     std::int64_t most_keys_ = 0;

@@ -50,6 +50,8 @@ ETCD_FIELDS(LeaseRevokeRequest) { each(1, m.id); }
 ETCD_FIELDS(LeaseRevokeResponse) { each(1, m.header); }
 ETCD_FIELDS(LeaseKeepAliveRequest) { each(1, m.id); }
 ETCD_FIELDS(LeaseKeepAliveResponse) { each(2, m.id), each(3, m.ttl); }
+ETCD_FIELDS(LeaseTimeToLiveRequest) { each(1, m.id); }
+ETCD_FIELDS(LeaseTimeToLiveResponse) { each(2, m.id), each(3, m.ttl), each(4, m.granted_ttl); }
 ETCD_FIELDS(StatusRequest) {}
 ETCD_FIELDS(StatusResponse) { each(1, m.header), each(2, m.version), each(3, m.db_size), each(4, m.leader), each(8, m.errors); }
 #undef ETCD_FIELDS
@@ -188,6 +190,8 @@ ETCD_MESSAGE(LeaseRevokeRequest)
 ETCD_MESSAGE(LeaseRevokeResponse)
 ETCD_MESSAGE(LeaseKeepAliveRequest)
 ETCD_MESSAGE(LeaseKeepAliveResponse)
+ETCD_MESSAGE(LeaseTimeToLiveRequest)
+ETCD_MESSAGE(LeaseTimeToLiveResponse)
 ETCD_MESSAGE(StatusRequest)
 ETCD_MESSAGE(StatusResponse)
 #undef ETCD_MESSAGE

@@ -148,6 +148,15 @@ struct LeaseKeepAliveResponse {
     std::int64_t id = 0, ttl = 0;  ///< ttl 0: there is no such lease
 };
 
+/// Asks how long a lease still lasts.
+struct LeaseTimeToLiveRequest {
+    std::int64_t id = 0;
+};
+/// In seconds; -1: there is no such lease.
+struct LeaseTimeToLiveResponse {
+    std::int64_t id = 0, ttl = 0, granted_ttl = 0;
+};
+
 /// Asks a member for its state.
 struct StatusRequest {};
 /// The state of a member.

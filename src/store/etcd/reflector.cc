@@ -5,11 +5,11 @@
 #include <unordered_set>
 
 #include "base/result.h"
+#include "store/etcd/paged_range.h"
 
 namespace porthole::store::etcd {
 namespace {
 
-constexpr std::int64_t PageSize = 500;
 /// Bytes of the events of one revision that come in several messages: a Txn has at most some megabytes.
 constexpr std::size_t LargestRevision = 256 << 20;
 /// A watch that says nothing for so long is compared with etcd; the time grows up to the longest while nothing comes of it, as where
@@ -19,18 +19,12 @@ constexpr Duration FirstPause = std::chrono::milliseconds(100), LongestPause = s
 
 Revision revision_of(std::int64_t number) { return Revision(static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0))); }
 
-/// Whether a smaller page may be had.
-bool is_too_much(const Error& error) { return error.reason == Reason::RequestEntityTooLarge || error.reason == Reason::Timeout; }
-
-/// Ends the range of all keys that begin with `prefix` + "/".
-std::string end_of(const std::string& prefix) { return prefix + static_cast<char>('/' + 1); }
-
 }  // namespace
 
 Reflector::Reflector(Seams seams, std::string prefix, Callback arrived)
     : seams_(std::move(seams)),
       prefix_(std::move(prefix)),
-      range_end_(end_of(prefix_)),
+      range_end_(end_of_prefix(prefix_)),
       arrived_(std::move(arrived)),
       watching_(seams_.loop) {}
 
@@ -71,32 +65,21 @@ Result<void> Reflector::forget_vanished(const std::vector<Row>& rows) const {
 Task<> Reflector::load() {
     must_load_ = true;  // what fails in between is begun anew, even if it is the same etcd by then
     std::vector<Row> rows;
-    std::uint64_t cluster_id = 0;
-    RangeRequest request{.key = prefix_ + "/", .range_end = range_end_, .limit = PageSize};
-    for (bool more = true; more;) {
-        auto page = co_await seams_.client.range(request, Client::PageTime);
-        if (!page && is_too_much(page.error()) && request.limit > 1) {
-            request.limit = std::max<std::int64_t>(request.limit / 8, 1);
-            continue;
-        }
-        CO_TRY_VOID(page);
-        if (request.revision == 0) cluster_id = page->header.cluster_id;
-        if (request.revision == 0) request.revision = page->header.revision;
-        if (page->header.cluster_id != cluster_id) co_return Error(Reason::Unavailable, "etcd has become another one between two pages");
-        more = page->more && !page->kvs.empty();
-        if (more) request.key = page->kvs.back().key + '\0';
-        CO_TRY(auto some, co_await run_blocking<std::vector<Row>>(seams_.pool,
-                                                                  [&] { return Result<std::vector<Row>>(rows_of(std::move(page->kvs))); }));
+    PagedRange pages(seams_.client, prefix_);
+    while (pages.more()) {
+        CO_TRY(auto page, co_await pages.next());
+        CO_TRY(auto some,
+               co_await run_blocking<std::vector<Row>>(seams_.pool, [&] { return Result<std::vector<Row>>(rows_of(std::move(page))); }));
         std::ranges::move(some, std::back_inserter(rows));
     }
     CO_TRY_VOID(forget_vanished(rows));
     must_load_ = false;
-    cluster_id_ = cluster_id;
+    cluster_id_ = pages.header().cluster_id;
     ++loads_;
     const auto newest = std::ranges::max_element(rows, {}, &Row::revision);
     marker_ = {};
     if (newest != rows.end()) marker_ = {etcd_key(newest->key), static_cast<std::int64_t>(newest->revision.value)};
-    seams_.visible.restart(std::move(rows), revision_of(request.revision));
+    seams_.visible.restart(std::move(rows), revision_of(pages.header().revision));
     arrived_();
     co_return {};
 }
