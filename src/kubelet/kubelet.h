@@ -89,6 +89,7 @@ public:
     const StorageUsage& storage() const;
     /// Null where there are no plugins.
     const CsiMetrics* csi_metrics() const;
+    void append_volume_metrics(std::string& out) const;
 
 private:
     struct Impl;

@@ -110,8 +110,15 @@ Task<MountedVolumes> VolumeManager::set_up(std::shared_ptr<const core::Pod> pod,
 Task<MountedVolume> VolumeManager::set_up_and_tell(std::shared_ptr<const core::Pod> pod, core::Volume volume,
                                                    ResourceList node_allocatable) {
     VolumeStep step{"FailedMount", "MountVolume.SetUp failed for volume \"" + volume.name + "\" : "};
+    const std::string uid = pod->metadata.uid, name = volume.name;
+    const bool refreshes = find_mounted(uid) != nullptr;
+    const MonotonicTime begin = services_.loop.now();
     auto made = co_await set_up_one(pod, std::move(volume), std::move(node_allocatable), step);
-    if (made || is_cancelled(made)) co_return made;
+    if (is_cancelled(made)) co_return made;
+    std::string& plugin = plugins_of_[uid][name];  // "" where there is none for it
+    if (made && !made->csi_driver.empty()) plugin = "kubernetes.io/csi:" + made->csi_driver;
+    if (!refreshes && !plugin.empty()) record("volume_mount", plugin, made.has_value(), begin);
+    if (made) co_return made;
     Error error(made.error().reason, step.text + made.error().message);
     services_.events.warning(reference_to(*pod), step.reason, error.message);
     co_return error;
@@ -123,6 +130,7 @@ Task<MountedVolume> VolumeManager::set_up_one(std::shared_ptr<const core::Pod> p
         co_return Error(Reason::BadRequest, refusal);
     const auto plugin = std::ranges::find_if(plugins_, [&](const auto& one) { return one->supports(volume); });
     if (plugin == plugins_.end()) co_return Error(Reason::BadRequest, "this node has no plugin for this kind of volume");
+    plugins_of_[pod->metadata.uid].try_emplace(volume.name, (*plugin)->name());
     const std::string place = directory_name((*plugin)->name()) + "/" + volume.name, directory = pod_directory(pod->metadata.uid);
     const bool mounted = is_mounted(*pod, volume.name), mapped = is_mapped(*pod, volume.name);
     co_return co_await (*plugin)->set_up({.pod = std::move(pod),
@@ -222,12 +230,37 @@ Task<> VolumeManager::tear_down(std::string uid) {
     services_.tokens.forget_pod(uid);
     mounted_.erase(uid);
     const std::string directory = pod_directory(uid);
+    const MonotonicTime begin = services_.loop.now();
     // Drivers may refuse to take down what is still mounted elsewhere.
     CO_TRY_VOID(unmount_below(directory + "/volume-subpaths"));
     for (const auto& plugin : plugins_) CO_TRY_VOID(co_await plugin->tear_down(uid, services_));
     if (services_.devices) CO_TRY_VOID(co_await services_.devices->tear_down(uid));
     CO_TRY_VOID(unmount_below(directory));
-    co_return services_.files.remove_all(directory);
+    CO_TRY_VOID(services_.files.remove_all(directory));
+    if (const auto volumes = plugins_of_.extract(uid))
+        for (const auto& [name, plugin] : volumes.mapped()) record("volume_unmount", plugin, true, begin);
+    co_return {};
+}
+
+void VolumeManager::record(const char* name, const std::string& plugin, bool succeeded, MonotonicTime begin) {
+    operations_.add(metric_label("migrated", "false") + "," + metric_label("operation_name", name) + "," +
+                        metric_label("status", succeeded ? "success" : "fail-unknown") + "," + metric_label("volume_plugin", plugin),
+                    services_.loop.now() - begin);
+}
+
+void VolumeManager::append_metrics(std::string& out) const {
+    operations_.append(out, "storage_operation_duration_seconds", "Storage operation duration");
+    std::map<std::pair<std::string, const char*>, std::size_t> totals;
+    for (const auto& [uid, volumes] : plugins_of_) {
+        const MountedVolumes* mounted = find_mounted(uid);
+        for (const auto& [name, plugin] : volumes) {
+            ++totals[{plugin, "desired_state_of_world"}];
+            if (mounted && mounted->contains(name)) ++totals[{plugin, "actual_state_of_world"}];
+        }
+    }
+    const MetricFamily family(out, "volume_manager_total_volumes", "gauge", "Number of volumes in Volume Manager");
+    for (const auto& [labels, count] : totals)
+        family.add(metric_label("plugin_name", labels.first) + "," + metric_label("state", labels.second), count);
 }
 
 Result<void> VolumeManager::unmount_below(const std::string& directory) {

@@ -1,5 +1,6 @@
 #pragma once
 #include "base/log.h"
+#include "kubelet/volumes/framework/duration_series.h"
 #include "kubelet/volumes/framework/plugin.h"
 #include "runtime/sync.h"
 
@@ -33,12 +34,17 @@ public:
     /// Pods that have a directory here.
     std::vector<std::string> pods_on_disk();
 
+    /// Durations, and the number of volumes, in Prometheus' text form.
+    void append_metrics(std::string& out) const;
+
     std::string pod_directory(const std::string& uid) const { return root_ + "/pods/" + uid; }
 
 private:
     Task<MountedVolume> set_up_and_tell(std::shared_ptr<const core::Pod> pod, core::Volume volume, ResourceList node_allocatable);
     Task<MountedVolume> set_up_one(std::shared_ptr<const core::Pod> pod, core::Volume volume, ResourceList node_allocatable,
                                    VolumeStep& step);
+    /// `name`: upstream's of the operation, "volume_mount".
+    void record(const char* name, const std::string& plugin, bool succeeded, MonotonicTime begin);
     std::shared_ptr<Semaphore> lock_of(const std::string& uid);
     Result<void> unmount_below(const std::string& directory);
     Result<std::string> sub_path_of(const core::VolumeMount& mount, const Environment& environment) const;
@@ -49,8 +55,10 @@ private:
     Logger log_;
     std::string root_;
     std::vector<std::unique_ptr<VolumePlugin>> plugins_;
-    std::map<std::string, MountedVolumes> mounted_;          ///< by the pod's uid
-    std::map<std::string, std::weak_ptr<Semaphore>> locks_;  ///< as above
+    std::map<std::string, MountedVolumes> mounted_;                         ///< by the pod's uid
+    std::map<std::string, std::weak_ptr<Semaphore>> locks_;                 ///< as above
+    std::map<std::string, std::map<std::string, std::string>> plugins_of_;  ///< of the volumes that a pod wants; as above, then by volume
+    DurationSeries operations_;
 };
 
 }  // namespace porthole::kubelet

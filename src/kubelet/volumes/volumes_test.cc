@@ -80,6 +80,32 @@ TEST_F(VolumesTest, EmptyDirOutlivesASecondSetUpAndEndsWithThePod) {
     EXPECT_FALSE(files.exists("/k/pods/u"));
 }
 
+TEST_F(VolumesTest, AreCountedAndTimed) {
+    const char* spec = R"({"volumes":[{"name":"d","emptyDir":{}},{"name":"h","hostPath":{"path":"/there","type":"Directory"}}]})";
+    EXPECT_FALSE(mounts(spec));
+    const auto has = [&](const std::string& line) {
+        std::string text;
+        manager.append_metrics(text);
+        return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
+    };
+    const auto count = [](const char* operation, const char* status, const char* plugin, const char* number) {
+        return std::string("storage_operation_duration_seconds_count{migrated=\"false\",operation_name=\"") + operation + "\",status=\"" +
+               status + "\",volume_plugin=\"kubernetes.io/" + plugin + "\"} " + number;
+    };
+    EXPECT_TRUE(has(count("volume_mount", "fail-unknown", "host-path", "1")));
+    EXPECT_TRUE(has(R"(volume_manager_total_volumes{plugin_name="kubernetes.io/host-path",state="desired_state_of_world"} 1)"));
+    EXPECT_FALSE(has(R"(volume_manager_total_volumes{plugin_name="kubernetes.io/host-path",state="actual_state_of_world"} 1)"));
+    ASSERT_TRUE(files.create_directories("/there", 0755));
+    EXPECT_TRUE(mounts(spec));
+    EXPECT_TRUE(mounts(spec)) << "a refresh is not another mount";
+    EXPECT_TRUE(has(count("volume_mount", "success", "empty-dir", "2")));
+    EXPECT_TRUE(has(count("volume_mount", "success", "host-path", "1")));
+    EXPECT_TRUE(has(R"(volume_manager_total_volumes{plugin_name="kubernetes.io/host-path",state="actual_state_of_world"} 1)"));
+    EXPECT_TRUE(porthole::sim::run(loop, manager.tear_down("u")));
+    EXPECT_TRUE(has(count("volume_unmount", "success", "empty-dir", "1")));
+    EXPECT_FALSE(has(R"(volume_manager_total_volumes{plugin_name="kubernetes.io/host-path",state="actual_state_of_world"} 1)"));
+}
+
 TEST_F(VolumesTest, FsGroupOwnsWhatIsWritten) {
     const auto result = mounts(
         R"({"securityContext":{"fsGroup":2000},"volumes":[{"name":"e","emptyDir":{}},{"name":"s","secret":{"secretName":"hidden"}}]})");

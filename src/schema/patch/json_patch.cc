@@ -138,8 +138,13 @@ private:
         return {};
     }
 
+    /// As upstream's library, and unlike RFC 6902, makes a member that an object does not have: clients count on it.
     Result<void> replace(Value value) {
         TRY_VOID(check_fits("replace", value));
+        if (Value* holder = pointer_.empty() ? nullptr : parent(); holder && holder->is_object()) {
+            (*holder)[pointer_.back()] = std::move(value);
+            return {};
+        }
         Value* target = find_at(document_, pointer_);
         if (!target) return missing("replace");
         *target = std::move(value);
