@@ -13,6 +13,7 @@
 #include "kubelet/plugins/plugin_registry.h"
 #include "kubelet/runtime_check.h"
 #include "kubelet/volumes/block_devices/device_volumes.h"
+#include "kubelet/volumes/csi/csi_limits.h"
 #include "kubelet/volumes/csi/csi_volumes.h"
 #include "kubelet/volumes/local_volume/local_volume_reclaimer.h"
 
@@ -77,7 +78,8 @@ struct Plugins {
                        .root = config.root_directory,
                        .node = std::move(node),
                        .report_node = std::move(report_node),
-                       .has_csi_proxy = deps.has_csi_proxy}) {
+                       .has_csi_proxy = deps.has_csi_proxy}),
+          csi_limits(deps.loop, csi_drivers, csi_driver_objects, deps.log.named("volumes")) {
         // Drivers of devices give the runtime CDI devices, which Windows does not have.
         if (!windows) registry.add_handler(DriverPlugins::Type, drivers);
         registry.add_handler(CsiDrivers::Type, csi_drivers);
@@ -88,6 +90,7 @@ struct Plugins {
     PluginRegistry registry;
     CsiDrivers csi_drivers;
     CsiVolumes csi_volumes;
+    CsiLimits csi_limits;
 };
 
 }  // namespace
@@ -269,6 +272,7 @@ struct Kubelet::Impl {
         if (plugins) {
             scope.spawn(plugins->registry.run());
             scope.spawn(plugins->drivers.run());
+            scope.spawn(plugins->csi_limits.run());
         }
         own_node.on_change([this](const core::Node& seen) { csi_node.node_seen(seen.metadata.uid); });
         scope.spawn(csi_node.run([this] { reporter.wake(); }));

@@ -52,7 +52,8 @@ struct KubeletTest : testing::Test {
                                                                         .mounter = mounter,
                                                                         .cgroups = cgroups,
                                                                         .prober = prober,
-                                                                        .host = host});
+                                                                        .host = host,
+                                                                        .plugins = plugins});
         scope = std::make_unique<Scope>(loop);
         scope->spawn(kubelet->run());
     }
@@ -103,6 +104,7 @@ struct KubeletTest : testing::Test {
     sim::FakeProber prober;
     sim::FakeHost host;
     windows::Gates gates;
+    PluginConnector* plugins = nullptr;
     bool identify_pod_os = true;
     std::unique_ptr<Kubelet> kubelet;
     std::unique_ptr<Scope> scope;

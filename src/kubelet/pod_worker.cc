@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/result.h"
+#include "kubelet/volumes/framework/attach_limit.h"
 #include "objects/conditions.h"
 
 namespace porthole::kubelet {
@@ -13,6 +14,7 @@ using namespace std::chrono_literals;
 constexpr Duration Resync = 60s;
 constexpr Duration LongestRetry = 10s;
 constexpr Duration VolumeRefresh = 50s;
+constexpr const char* AttachLimitReason = "VolumeAttachmentLimitExceeded";
 constexpr int StepLimit = 100;  // of one sync, against a runtime that never shows what it was told
 
 /// The status to start from: ours for what we own, the API's for the conditions of others.
@@ -291,7 +293,12 @@ Task<> PodWorker::prepare() {
         co_return directory.error();
     }
     CO_TRY_VOID(co_await prepare_devices());
-    CO_TRY(volumes_, co_await services_.footprint.set_up_volumes(pod_));
+    auto volumes = co_await services_.footprint.set_up_volumes(pod_);
+    if (!volumes && is_attach_limit_exceeded(volumes.error())) {
+        services_.events.warning(reference_to(*pod_), AttachLimitReason, volumes.error().message);
+        terminate({.reason = AttachLimitReason, .message = "Pod was rejected: " + volumes.error().message});
+    }
+    CO_TRY(volumes_, std::move(volumes));
     volumes_set_up_ = services_.loop.now();
     CO_TRY(pull_secrets_, co_await services_.references.pull_secrets(pod_));
     co_return {};

@@ -24,7 +24,7 @@ import make  # noqa: E402
 import make_image  # noqa: E402
 from image_registry import Registry, layer_of_files  # noqa: E402
 
-BASE = ["bash", "bind9-dnsutils", "busybox-static", "ca-certificates", "curl", "dash", "iproute2", "libc-bin", "netcat-openbsd"]
+BASE = ["bash", "bind9-dnsutils", "busybox-static", "ca-certificates", "curl", "dash", "iproute2", "libc-bin", "netcat-openbsd", "util-linux"]
 USERS = ("root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\nwww-data:x:33:33:www-data:/var/www:/bin/false\n"
          "user-defined-in-image:x:1000:1000::/:/bin/sh\n")
 GROUPS = "root:x:0:\nnogroup:x:65534:\nwww-data:x:33:\nuser-defined-in-image:x:1000:\ngroup-defined-in-image:x:50000:user-defined-in-image\n"

@@ -54,6 +54,7 @@ public:
     };
     std::map<std::string, Switch> switches;
     bool is_abnormal = false;  ///< what volumes tell of themselves
+    void set_most_volumes(std::int64_t count) { options_.most_volumes = count; }
     std::size_t count(const std::string& method) const;
 
 private:

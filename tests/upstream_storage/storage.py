@@ -7,9 +7,9 @@ when a test of must_pass.txt did not pass. ../conformance/conformance.py has wha
 """
 
 import argparse
+import fcntl
 import pathlib
 import re
-import secrets
 import shutil
 import string
 import sys
@@ -20,7 +20,6 @@ import conformance  # noqa: E402
 import harness  # noqa: E402
 
 MOUNT = pathlib.Path("/srv")  # of a cluster's folder
-PLACE = MOUNT / secrets.choice(string.ascii_lowercase)  # of its data: the cluster's names on the machine come from this path
 DRIVER_DATA = pathlib.Path("/var/lib/csi-hostpath-data")  # by the manifest of the hostpath driver
 GOAL = 0.95
 # Each test is of the first kind whose expression its name matches.
@@ -36,6 +35,19 @@ KINDS = {
 WITH_DRIVERS = ("CSI mock", "CSI hostpath")
 
 
+def take_place():
+    """Of a cluster's data, with a lock on it: what the cluster is called on the machine comes from this path, so no two may have the same."""
+    for letter in string.ascii_lowercase:
+        lock = pathlib.Path(f"/run/lock/porthole-upstream-storage-{letter}").open("w")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            continue
+        return MOUNT / letter, lock
+    sys.exit("storage.py: too many runs at once")
+
+
 def kind(name):
     return next(each for each, expression in KINDS.items() if re.search(expression, name))
 
@@ -44,10 +56,10 @@ class StorageCluster(conformance.LinuxCluster):
     """With data in a place whose path is as short as that of an ordinary kubelet: paths of sockets, which have names of tests in them, have
     107 bytes at most. Requires: a mount namespace of our own."""
 
-    def __init__(self, registry, nodes):
+    def __init__(self, registry, nodes, place):
         super().__init__(registry, nodes)
         harness.run(["mount", "--bind", self.folder, MOUNT])
-        self.data = PLACE
+        self.data = place
 
     def stop(self):
         left = super().stop()
@@ -77,8 +89,9 @@ def main():
     parser.add_argument("--list", action="store_true", help="only print the names of what would be run")
     words = parser.parse_args()
 
+    place, _lock = take_place()
     # Upstream's own default skips what needs a feature; left_out.txt says which of that cannot be had.
-    options = ("--ginkgo.skip=^$", f"--kubelet-root-dir={PLACE}/nodes/linux-1/kubelet")
+    options = ("--ginkgo.skip=^$", f"--kubelet-root-dir={place}/nodes/linux-1/kubelet")
     suite = conformance.Suite(words.programs.resolve(), words.logs.resolve(), options)
     unfit = conformance.reasons_to_leave_out(HERE / "left_out.txt")
     must_pass = set(conformance.lines_of(HERE / "must_pass.txt"))
@@ -97,7 +110,7 @@ def main():
     for nodes, chosen in ((2, [test for test in tests if kind(test.name) not in WITH_DRIVERS]), (1, [test for test in tests if kind(test.name) in WITH_DRIVERS])):
         if chosen:
             suite.options = (*options, f"--num-nodes={nodes}")
-            left += run_part(suite, StorageCluster(words.registry.resolve(), f"linux={nodes}"), chosen, results, words)
+            left += run_part(suite, StorageCluster(words.registry.resolve(), f"linux={nodes}", place), chosen, results, words)
     results.print_table()
     print_rates(tests)
     missed = sorted(test.name for test in tests if test.name in must_pass and test.outcome != "passed")

@@ -237,14 +237,16 @@ TEST_F(LocalVolumesTest, GrowWhenTheirVolumeSaysSoAndTellTheClaim) {
     volume.spec.capacity["storage"] = *Quantity::parse("2Gi");
     api.put(volume);
     api.change<core::PersistentVolumeClaim>({"ns", "data"}, [](auto& claim) {
-        claim.status.conditions.emplace_back().type = "FileSystemResizePending";
+        for (const char* type : {"Resizing", "FileSystemResizePending", "ControllerResizeError", "NodeResizeError", "ModifyVolumeError"})
+            claim.status.conditions.emplace_back().type = type;
         claim.status.allocated_resource_statuses["storage"] = "NodeResizePending";
     });
     EXPECT_EQ(path(linux_node), Directory);
     EXPECT_EQ(disks.sizes[Image], 2ull << 30);
     const auto status = api.find<core::PersistentVolumeClaim>({"ns", "data"})->status;
     EXPECT_EQ(status.capacity.at("storage").to_string(), "2Gi");
-    EXPECT_TRUE(status.conditions.empty());
+    ASSERT_EQ(status.conditions.size(), 1u) << "those of its growth are gone, whoever wrote them";
+    EXPECT_EQ(status.conditions[0].type, "ModifyVolumeError");
     EXPECT_TRUE(status.allocated_resource_statuses.empty());
 }
 

@@ -150,7 +150,7 @@ Task<> CsiDrivers::introduce(std::shared_ptr<Instance> instance) {
     if (identity->name != name)
         co_return Error(Reason::BadRequest, "CSI driver at endpoint " + instance->info.endpoint + " calls itself \"" +
                                                 identity->name.substr(0, LongestName) + "\" and registered as \"" + name + "\"");
-    auto answer = co_await connection->call(csi::Node::NodeGetInfo, {}, CallLimit);
+    auto answer = co_await instance->connection->call(csi::Node::NodeGetInfo, {}, CallLimit);
     if (!answer) co_return told(std::move(answer).error());
     CsiNodeDriver info;
     info.node_id = std::move(answer->node_id);
@@ -158,6 +158,17 @@ Task<> CsiDrivers::introduce(std::shared_ptr<Instance> instance) {
     if (answer->accessible_topology) info.topology = std::move(answer->accessible_topology->segments);
     if (info.topology.size() > MostTopologyKeys) co_return Error(Reason::BadRequest, "NodeGetInfo returned too many topology segments");
     co_return co_await node_.install(name, std::move(info));
+}
+
+Task<> CsiDrivers::refresh_limit(std::string driver) {
+    CO_TRY(const csi::NodeGetInfoResponse answer, co_await call(driver, csi::Node::NodeGetInfo, {}));
+    co_return co_await node_.set_limit(std::move(driver), answer.max_volumes_per_node);
+}
+
+std::vector<std::string> CsiDrivers::names() const {
+    std::vector<std::string> names;
+    for (const auto& [name, instance] : drivers_) names.push_back(name);
+    return names;
 }
 
 Task<> CsiDrivers::remove_plugin(PluginInfo info) {

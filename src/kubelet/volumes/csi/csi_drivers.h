@@ -29,6 +29,11 @@ public:
     Task<> add_plugin(PluginInfo info) override;
     Task<> remove_plugin(PluginInfo info) override;
 
+    /// Of those that are registered.
+    std::vector<std::string> names() const;
+    /// Asks the driver again how many volumes the node can have, and publishes it. Error: as of call().
+    Task<> refresh_limit(std::string driver);
+
     /// Error: NotFound, "driver name x not found in the list of registered CSI drivers".
     Result<void> check_registered(const std::string& driver) const;
     /// Asked once for each instance. Error: as of call().

@@ -1,3 +1,4 @@
+#include "kubelet/volumes/csi/csi_limits.h"
 #include "kubelet/volumes/csi/csi_volumes_fixture.h"
 
 namespace porthole::kubelet {
@@ -39,6 +40,31 @@ TEST_F(CsiDriversTest, RegistrationIsRefusedWithTheReason) {
     other.versions = {"2.0.0", "x"};
     EXPECT_THAT(run(drivers->add_plugin(other)).error().message, HasSubstr("None of the versions"));
     EXPECT_EQ(api.find<CSINode>({"", "n1"})->spec.drivers.size(), 1u);
+}
+
+TEST_F(CsiDriversTest, ALimitThatChangesIsPublishedAsOftenAsTheDriversObjectSays) {
+    options.most_volumes = 7;
+    start();
+    CsiLimits limits(loop, *drivers, driver_objects, log);
+    Scope scope(loop);
+    const auto count = [&] { return api.find<CSINode>({"", "n1"})->spec.drivers.at(0).allocatable->count; };
+    driver->set_most_volumes(9);
+    set_driver_object([](CSIDriverSpec& spec) { spec.node_allocatable_update_period_seconds = 1; });
+    scope.spawn(limits.run());
+    EXPECT_TRUE(run(loop.sleep(200ms)));
+    EXPECT_EQ(count(), 7) << "not before its time";
+    EXPECT_TRUE(until([&] { return count() == 9; }));
+    EXPECT_TRUE(run(scope.close()));
+}
+
+TEST_F(CsiDriversTest, OnlyDriversWhoseObjectsWantItAreAskedForTheirLimitAgain) {
+    start();
+    CsiLimits limits(loop, *drivers, driver_objects, log);
+    Scope scope(loop);
+    scope.spawn(limits.run());
+    EXPECT_TRUE(run(loop.sleep(100ms)));
+    EXPECT_EQ(driver->count("NodeGetInfo"), 1u);
+    EXPECT_TRUE(run(scope.close()));
 }
 
 TEST_F(CsiDriversTest, TheCSINodeOfAnEarlierNodeIsReplaced) {

@@ -85,6 +85,17 @@ Task<> CsiNodeInfo::install(std::string driver, CsiNodeDriver info) {
     co_return std::move(published).error().with_context("error updating CSINode object with CSI driver node info");
 }
 
+Task<> CsiNodeInfo::set_limit(std::string driver, std::int64_t most_volumes) {
+    const auto found = drivers_.find(driver);
+    if (found == drivers_.end() || found->second.most_volumes == most_volumes) co_return {};
+    found->second.most_volumes = most_volumes;
+    stale_ = true;
+    auto published = co_await publish();
+    if (published || is_cancelled(published)) co_return published;
+    wake_.set();
+    co_return std::move(published).error().with_context("error updating the limit of volumes in the CSINode object");
+}
+
 Task<> CsiNodeInfo::uninstall(std::string driver) {
     drivers_.erase(driver);
     gone_.insert(driver);

@@ -33,6 +33,8 @@ public:
 
     /// Error: in upstream's words; nothing is remembered of the driver then.
     Task<> install(std::string driver, CsiNodeDriver info);
+    /// Of a driver that is installed: what it says later of `most_volumes`. Error: it is tried again by run().
+    Task<> set_limit(std::string driver, std::int64_t most_volumes);
     /// Error: it is tried again by run().
     Task<> uninstall(std::string driver);
 

@@ -4,6 +4,8 @@
 
 #include "base/result.h"
 #include "kubelet/volumes/csi/csi_requests.h"
+#include "kubelet/volumes/framework/attach_limit.h"
+#include "net/grpc/grpc.h"
 #include "net/tls/crypto.h"
 #include "objects/csi_volume.h"
 #include "schema/json/json.h"
@@ -19,7 +21,7 @@ using AccessMode = core::PersistentVolumeAccessMode;
 using Texts = std::map<std::string, std::string>;
 namespace csi = api::csi::v1;
 
-constexpr Duration AttachLimit = 2min + 3s, FirstPause = 100ms, LongestPause = 2s;
+constexpr Duration FirstPause = 100ms, LongestPause = 2s;
 constexpr std::int64_t TokenSeconds = 3600;  // where the driver's object does not say
 constexpr const char* PluginDirectory = "kubernetes.io~csi";
 constexpr const char* CsiProxyPipe = "\\\\.\\pipe\\csi-proxy-filesystem-v1";
@@ -99,16 +101,17 @@ void CsiVolumes::load() {
     }
 }
 
-void CsiVolumes::add_user(const std::string& key, const std::string& in_use_name, const std::string& user) {
+void CsiVolumes::add_user(const std::string& key, const std::string& driver, const std::string& in_use_name, const std::string& user) {
     std::shared_ptr<Entry>& entry = volumes_[key];
     if (!entry) entry = std::make_shared<Entry>();
+    entry->driver = driver;
     entry->in_use_name = in_use_name;
     entry->users.insert(user);
 }
 
 std::shared_ptr<CsiVolumes::Entry> CsiVolumes::add_holder(const CsiVolumeData& data, bool is_block, const std::string& user) {
     const std::string key = key_of(data, is_block);
-    add_user(key, data.is_ephemeral ? "" : objects::unique_volume_name(data.driver, data.handle), user);
+    add_user(key, data.driver, data.is_ephemeral ? "" : objects::unique_volume_name(data.driver, data.handle), user);
     std::shared_ptr<Entry> entry = find(key);
     entry->holders.insert(user);
     return entry;
@@ -128,10 +131,14 @@ std::shared_ptr<CsiVolumes::Entry> CsiVolumes::find(const std::string& key) cons
     return found == volumes_.end() ? nullptr : found->second;
 }
 
+bool CsiVolumes::is_attached(const Entry& entry) const {
+    return !entry.in_use_name.empty() && attach_required(services_.driver_objects.find({"", entry.driver}).get());
+}
+
 std::vector<std::string> CsiVolumes::volumes_in_use() const {
     std::set<std::string> names;
     for (const auto& [key, entry] : volumes_)
-        if (!entry->in_use_name.empty()) names.insert(entry->in_use_name);
+        if (is_attached(*entry)) names.insert(entry->in_use_name);
     return {names.begin(), names.end()};
 }
 
@@ -199,7 +206,7 @@ Task<MountedVolume> CsiVolumes::set_up(const VolumeRequest& request, CsiVolume v
             if (!other.starts_with(uid + "/"))
                 co_return Error(Reason::Conflict, "volume uses the ReadWriteOncePod access mode and is already in use by another pod");
     const bool attaches = !volume.is_ephemeral && attach_required(object);
-    add_user(key, attaches ? objects::unique_volume_name(volume.driver, volume.handle) : "", user);
+    add_user(key, volume.driver, attaches ? objects::unique_volume_name(volume.driver, volume.handle) : "", user);
     if (attaches) {
         CO_TRY(work.publish_context, co_await wait_attached(request, volume));
     }
@@ -301,7 +308,7 @@ Task<> CsiVolumes::publish_again(const VolumeRequest& request, const CsiVolume& 
     if (!entry) co_return {};
     CO_TRY(work.hold, co_await hold(entry));
     if (!is_published(request.pod->metadata.uid, volume)) co_return {};  // taken down meanwhile
-    if (!entry->in_use_name.empty()) {
+    if (is_attached(*entry)) {
         CO_TRY(work.publish_context, co_await read_attachment(volume));
     }
     CO_TRY(work.capabilities, co_await services_.drivers.capabilities(volume.driver));
@@ -320,9 +327,10 @@ Task<bool> CsiVolumes::is_held(std::string name) {
 /// As upstream: not before the node's status says that the volume is in use, so that nobody detaches it, and that it is attached.
 Task<CsiVolumes::PublishContext> CsiVolumes::wait_attached(const VolumeRequest& request, const CsiVolume& volume) {
     const std::string name = objects::unique_volume_name(volume.driver, volume.handle);
-    const MonotonicTime end = services_.loop.now() + AttachLimit;
+    const MonotonicTime end = services_.loop.now() + services_.attach_limit;
     Duration pause = FirstPause;
     for (;;) {
+        if (!attach_required(services_.driver_objects.find({"", volume.driver}).get())) co_return PublishContext();
         const auto node = services_.node();
         const bool told = node && shows_in_use(*node, name);
         bool held = told && shows_attached(*node, name);
@@ -336,13 +344,30 @@ Task<CsiVolumes::PublishContext> CsiVolumes::wait_attached(const VolumeRequest& 
         if (pause == FirstPause || pause == LongestPause) services_.report_node();
         if (services_.loop.now() >= end) {
             const std::string& own = request.volume.name;
-            request.step = {"FailedMount", "Unable to attach or mount volumes: "};
-            co_return Error(Reason::Timeout, "unmounted volumes=[" + own + "], unattached volumes=[" + own +
-                                                 "], failed to process volumes=[]: context deadline exceeded");
+            const std::string text = "unmounted volumes=[" + own + "], unattached volumes=[" + own +
+                                     "], failed to process volumes=[]: context deadline exceeded";
+            CO_TRY(const bool full, co_await is_node_full(volume));
+            request.step = {"FailedMount", full ? "" : "Unable to attach or mount volumes: "};
+            if (full) co_return attach_limit_exceeded("Node has reached its volume attachment limit, rejecting pod. " + text);
+            co_return Error(Reason::Timeout, text);
         }
         CO_TRY_VOID(co_await services_.loop.sleep(pause));
         pause = std::min<Duration>(pause * 3 / 2, LongestPause);
     }
+}
+
+Task<bool> CsiVolumes::is_node_full(const CsiVolume& volume) {
+    const auto object = services_.driver_objects.find({"", volume.driver});
+    if (!object || !object->spec.node_allocatable_update_period_seconds) co_return false;
+    const std::string name = objects::attachment_name(volume.driver, volume.handle, services_.node_name);
+    const auto attachment = co_await services_.client.get<VolumeAttachment>({"", name});
+    if (is_cancelled(attachment)) co_return attachment.error();
+    if (!attachment || !attachment->status.attach_error) co_return false;
+    if (attachment->status.attach_error->error_code != static_cast<std::int32_t>(net::GrpcStatus::ResourceExhausted)) co_return false;
+    const auto refreshed = co_await services_.drivers.refresh_limit(volume.driver);
+    if (is_cancelled(refreshed)) co_return refreshed.error();
+    if (!refreshed) services_.log.warn("limit of volumes not updated", {{"driver", volume.driver}, {"error", refreshed.error().message}});
+    co_return true;
 }
 
 Task<CsiVolumes::PublishContext> CsiVolumes::read_attachment(const CsiVolume& volume) {

@@ -52,6 +52,7 @@ public:
         std::function<std::shared_ptr<const core::Node>()> node;  ///< this one as the API has it; null before it is there
         std::function<void()> report_node;                        ///< volumes_in_use() has changed
         std::function<bool()> has_csi_proxy;                      ///< Windows: whether a CSI proxy serves on the node; null elsewhere
+        Duration attach_limit = std::chrono::seconds(123);        ///< for which a pod waits until its volume is attached; upstream's
     };
     explicit CsiVolumes(Services services);
 
@@ -79,6 +80,7 @@ public:
 private:
     /// A volume that pods of this node have or want.
     struct Entry {
+        std::string driver;
         std::string in_use_name;        ///< "" for one that is never attached
         std::set<std::string> users;    ///< "<uid>/<name>"
         std::set<std::string> holders;  ///< those of the users that have a file
@@ -103,7 +105,9 @@ private:
     };
 
     void load();
-    void add_user(const std::string& key, const std::string& in_use_name, const std::string& user);
+    void add_user(const std::string& key, const std::string& driver, const std::string& in_use_name, const std::string& user);
+    /// Whether its driver wants it to be attached, which may change while pods have the volume.
+    bool is_attached(const Entry& entry) const;
     /// A file says that the user may have the volume.
     std::shared_ptr<Entry> add_holder(const CsiVolumeData& data, bool is_block, const std::string& user);
     void remove_user(const std::string& key, const std::string& user);
@@ -118,6 +122,8 @@ private:
     Task<PublishContext> wait_attached(const VolumeRequest& request, const CsiVolume& volume);
     /// Whether the API's node shows the volume as in use and attached.
     Task<bool> is_held(std::string name);
+    /// Whether the driver said so when the volume was to be attached. It is asked for its new limit then.
+    Task<bool> is_node_full(const CsiVolume& volume);
     Task<PublishContext> read_attachment(const CsiVolume& volume);
     Task<> stage(const Work& work, Entry& entry);
     Task<> publish(const Work& work);

@@ -92,7 +92,8 @@ struct CsiVolumesTest : ::testing::Test {
                     if (reports)
                         api.change<core::Node>({"", "n1"}, [&](core::Node& node) { node.status.volumes_in_use = csi->volumes_in_use(); });
                 },
-            .has_csi_proxy = has_csi_proxy});
+            .has_csi_proxy = has_csi_proxy,
+            .attach_limit = attach_limit});
         VolumeServices services{loop, random, *folder.files, pool, mounter, secrets, tokens, client, events};
         services.csi = csi.get();
         manager = std::make_unique<VolumeManager>(services, log, folder.path + "/k");
@@ -227,6 +228,7 @@ struct CsiVolumesTest : ::testing::Test {
     std::unique_ptr<CsiVolumes> csi;
     std::unique_ptr<VolumeManager> manager;
     std::function<bool()> has_csi_proxy;  ///< of a Windows node
+    Duration attach_limit = 2min;
     bool reports = true;
     std::optional<core::Node> stale_node;  ///< what the kubelet's watch shows, where it is not what there is
 };

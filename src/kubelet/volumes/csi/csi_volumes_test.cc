@@ -1,4 +1,5 @@
 #include "kubelet/volumes/csi/csi_volumes_fixture.h"
+#include "kubelet/volumes/framework/attach_limit.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -260,6 +261,24 @@ TEST_F(CsiVolumesTest, WhatTheWatchShowsOfTheLastPodDoesNotCount) {
     EXPECT_EQ(tear_down("u1"), "");
 }
 
+/// So that it is detached: nobody else would ask for it.
+TEST_F(CsiVolumesTest, AVolumeWhoseDriverWantsNoAttachmentAnyLongerIsNotHeld) {
+    set_driver_object([](CSIDriverSpec& spec) { spec.attach_required = true; });
+    start();
+    put_claim();
+    api.change<core::Node>({"", "n1"}, [](core::Node& node) { node.status.volumes_attached.emplace_back().name = InUse; });
+    VolumeAttachment attachment;
+    attachment.metadata.name = objects::attachment_name(Driver, "h1", "n1");
+    attachment.status.attached = true;
+    api.put(attachment);
+    ASSERT_EQ(set_up(pod("u1", Claim)), "");
+    EXPECT_THAT(csi->volumes_in_use(), ElementsAre(InUse));
+    set_driver_object([](CSIDriverSpec& spec) { spec.attach_required = false; });
+    EXPECT_THAT(csi->volumes_in_use(), IsEmpty());
+    EXPECT_EQ(set_up(pod("u1", Claim)), "");
+    EXPECT_EQ(tear_down("u1"), "");
+}
+
 TEST_F(CsiVolumesTest, AFailedAttachmentIsTold) {
     set_driver_object([](CSIDriverSpec& spec) { spec.attach_required = true; });
     start();
@@ -274,6 +293,32 @@ TEST_F(CsiVolumesTest, AFailedAttachmentIsTold) {
     EXPECT_THAT(csi->volumes_in_use(), IsEmpty());
 }
 
+/// The pod's owner can have it placed elsewhere then.
+TEST_F(CsiVolumesTest, APodWhoseVolumeIsOneTooManyForItsNodeIsTold) {
+    set_driver_object([](CSIDriverSpec& spec) {
+        spec.attach_required = true;
+        spec.node_allocatable_update_period_seconds = 600;
+    });
+    attach_limit = 200ms;
+    options.most_volumes = 7;
+    start();
+    put_claim();
+    VolumeAttachment attachment;
+    attachment.metadata.name = objects::attachment_name(Driver, "h1", "n1");
+    attachment.status.attach_error.emplace().error_code = 13;
+    api.put(attachment);
+    EXPECT_THAT(set_up(pod("u1", Claim)), HasSubstr("context deadline exceeded")) << "of another error";
+    attachment.status.attach_error->error_code = 8;
+    api.put(attachment);
+    driver->set_most_volumes(6);
+    const auto made = run(manager->set_up(pod("u1", Claim), {}));
+    ASSERT_FALSE(made);
+    EXPECT_TRUE(is_attach_limit_exceeded(made.error()));
+    EXPECT_THAT(made.error().message, ::testing::StartsWith("Node has reached its volume attachment limit, rejecting pod."));
+    EXPECT_EQ(api.find<CSINode>({"", "n1"})->spec.drivers.at(0).allocatable->count, 6) << "the scheduler is to know";
+    EXPECT_EQ(tear_down("u1"), "");
+}
+
 TEST_F(CsiVolumesTest, AKubeletThatStartsTakesDownWhatItFinds) {
     start();
     put_claim();
@@ -281,7 +326,9 @@ TEST_F(CsiVolumesTest, AKubeletThatStartsTakesDownWhatItFinds) {
     ASSERT_EQ(set_up(pod("u2", Claim)), "");
     stop_kubelet();
     start_kubelet();
+    set_driver_object([](CSIDriverSpec& spec) { spec.attach_required = true; });
     EXPECT_THAT(csi->volumes_in_use(), ElementsAre(InUse)) << "from the start";
+    set_driver_object([](CSIDriverSpec& spec) { spec.attach_required = false; });
     EXPECT_EQ(tear_down("u1"), "");
     EXPECT_EQ(driver->count("NodeUnstageVolume"), 0u);
     ASSERT_EQ(set_up(pod("u2", Claim)), "") << "staged and published again, as the machine may have restarted";

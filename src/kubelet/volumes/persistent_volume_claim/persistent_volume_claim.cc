@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <string_view>
+
 #include "kubelet/volumes/block_devices/device_plugins.h"
 #include "kubelet/volumes/csi/csi_volumes.h"
 #include "kubelet/volumes/host_path/host_path.h"
@@ -204,11 +207,17 @@ private:
         core::PersistentVolumeClaim told = *claim;
         told.status.capacity["storage"] = *storage_of(volume->spec.capacity);
         told.status.allocated_resource_statuses.erase("storage");
-        std::erase_if(told.status.conditions, [](const auto& condition) { return condition.type == "FileSystemResizePending"; });
+        std::erase_if(told.status.conditions, is_of_growth);
         CO_TRY_VOID(co_await services.client.update_status(std::move(told)));
         const std::string message = "NodeExpandVolume succeeded for volume \"" + volume->metadata.name + "\"";
         services.events.normal(*claim, "FileSystemResizeSuccessful", message);
         co_return {};
+    }
+
+    /// Whoever wrote it: with the node's part all is done.
+    static bool is_of_growth(const core::PersistentVolumeClaimCondition& condition) {
+        constexpr std::string_view Types[] = {"ControllerResizeError", "FileSystemResizePending", "NodeResizeError", "Resizing"};
+        return std::ranges::find(Types, condition.type) != std::end(Types);
     }
 
     static bool owned_by(const core::PersistentVolumeClaim& claim, const core::Pod& pod) {
