@@ -20,6 +20,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/cluster"))
 import extension  # noqa: E402
+import fleet  # noqa: E402
 import harness  # noqa: E402
 import hostile  # noqa: E402
 import instructions  # noqa: E402
@@ -289,7 +290,7 @@ def run_extension_bench():
 
 def main():
     arguments = argparse.ArgumentParser(description="prints what was measured beside the budgets")
-    arguments.add_argument("names", nargs="*", help="cluster, extension, volumes, windows, instructions, or the name of a benchmark program in build/release/bench")
+    arguments.add_argument("names", nargs="*", help="cluster, extension, scale, volumes, windows, instructions, or the name of a benchmark program in build/release/bench")
     options = arguments.parse_args()
     if os.geteuid() != 0:
         sys.exit("bench: starting a cluster on this machine needs root")
@@ -300,6 +301,8 @@ def main():
             run_cluster_bench()
         elif name == "extension":
             run_extension_bench()
+        elif name == "scale":
+            fleet.FleetBench(Table()).run()
         elif name == "volumes":
             volumes.VolumesBench(Table()).run()
         elif name == "windows":
@@ -309,7 +312,7 @@ def main():
         elif name in programs:
             subprocess.run([str(programs[name])], check=True)
         else:
-            sys.exit(f"bench: there is no benchmark '{name}'; there are: {' '.join(['cluster', 'extension', 'volumes', 'windows', 'instructions', *programs])}")
+            sys.exit(f"bench: there is no benchmark '{name}'; there are: {' '.join(['cluster', 'extension', 'scale', 'volumes', 'windows', 'instructions', *programs])}")
 
 
 if __name__ == "__main__":

@@ -110,11 +110,11 @@ Result<CidrPool> CidrPool::create(const IpPrefix& range, int length) {
 }
 
 std::optional<IpPrefix> CidrPool::take() {
-    const auto found = std::ranges::find(taken_, false);
-    if (found == taken_.end()) return std::nullopt;
-    *found = true;
+    while (first_free_ < taken_.size() && taken_[first_free_]) ++first_free_;
+    if (first_free_ == taken_.size()) return std::nullopt;
+    taken_[first_free_] = true;
     --free_;
-    return part(static_cast<std::size_t>(found - taken_.begin()));
+    return part(first_free_++);
 }
 
 void CidrPool::occupy(const IpPrefix& prefix) { set(prefix, true); }
@@ -132,10 +132,19 @@ IpPrefix CidrPool::part(std::size_t index) const {
     return IpPrefix(IpAddress::v6(bytes), length_);
 }
 
+/// Looks only at the parts that `prefix` overlaps: there are thousands, and each node of a large cluster comes by here.
 void CidrPool::set(const IpPrefix& prefix, bool taken) {
     if (!range_.overlaps(prefix)) return;
-    for (std::size_t i = 0; i < taken_.size(); ++i) {
-        if (taken_[i] == taken || !part(i).overlaps(prefix)) continue;
+    std::size_t first = 0, end = taken_.size();
+    if (prefix.length() > range_.length()) {
+        // The number of a part is what its address has between the two lengths.
+        for (int bit = range_.length(); bit < length_; ++bit)
+            first = first << 1 | (prefix.base().bytes()[static_cast<std::size_t>(bit / 8)] >> (7 - bit % 8) & 1u);
+        end = first + (std::size_t{1} << std::max(0, length_ - prefix.length()));
+    }
+    if (!taken) first_free_ = std::min(first_free_, first);
+    for (std::size_t i = first; i < end; ++i) {
+        if (taken_[i] == taken) continue;
         taken_[i] = taken;
         free_ += taken ? -1 : 1;
     }

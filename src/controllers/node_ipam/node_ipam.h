@@ -31,6 +31,7 @@ private:
     int length_;
     std::vector<bool> taken_;
     std::size_t free_;
+    std::size_t first_free_ = 0;  ///< no part before it is free
 };
 
 /// Gives every node its ranges of pod addresses, one of each of the cluster's ranges.

@@ -28,6 +28,39 @@ TEST(CidrPool, CutsIpv6) {
     EXPECT_EQ(parts.take()->to_string(), "fd00:0:0:1::/64");
 }
 
+TEST(CidrPool, TakesAllPartsThatAPrefixOverlapsAndNoOthers) {
+    struct {
+        const char *name, *range;
+        int length;
+        const char* prefix;
+        std::size_t left;
+        const char* next;
+    } const rows[] = {
+        {"a part", "10.244.0.0/16", 24, "10.244.0.0/24", 255, "10.244.1.0/24"},
+        {"within a part", "10.244.0.0/16", 24, "10.244.0.128/32", 255, "10.244.1.0/24"},
+        {"two parts", "10.244.0.0/16", 24, "10.244.0.0/23", 254, "10.244.2.0/24"},
+        {"the last part", "10.244.0.0/16", 24, "10.244.255.0/24", 255, "10.244.0.0/24"},
+        {"the whole range", "10.244.0.0/16", 24, "10.244.0.0/16", 0, ""},
+        {"more than the range", "10.244.0.0/16", 24, "10.0.0.0/8", 0, ""},
+        {"beside the range", "10.244.0.0/16", 24, "10.245.0.0/24", 256, "10.244.0.0/24"},
+        {"lengths within bytes", "100.64.0.0/10", 23, "100.64.2.0/23", 8191, "100.64.0.0/23"},
+        {"IPv6", "fd00::/56", 64, "fd00:0:0:0::/63", 254, "fd00:0:0:2::/64"},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        CidrPool parts = pool(row.range, row.length);
+        const std::size_t all = parts.free();
+        parts.occupy(IpPrefix::parse(row.prefix).value());
+        EXPECT_EQ(parts.free(), row.left);
+        const auto next = parts.take();
+        EXPECT_EQ(next ? next->to_string() : "", row.next);
+        if (next) parts.release(*next);
+        parts.release(IpPrefix::parse(row.prefix).value());
+        EXPECT_EQ(parts.free(), all);
+        EXPECT_EQ(parts.take()->base(), IpPrefix::parse(row.range)->base()) << "what came back is the first again";
+    }
+}
+
 TEST(CidrPool, RefusesRangesThatCannotBeCut) {
     EXPECT_FALSE(CidrPool::create(IpPrefix::parse("10.0.0.0/25").value(), 24));
     EXPECT_FALSE(CidrPool::create(IpPrefix::parse("10.0.0.0/4").value(), 24));

@@ -40,6 +40,7 @@ private:
     /// The node with its conditions Unknown, as stored.
     Task<Node> declare_silent(const Node& node);
     Task<> mark_pods_not_ready(std::string node);
+    Task<> mark_not_ready(std::shared_ptr<const Pod> pod);
 
     // Evictions.
     void assess_zones();

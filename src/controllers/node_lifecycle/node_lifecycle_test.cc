@@ -188,6 +188,18 @@ TEST_F(NodeLifecycleWorld, ASilentNodeBecomesUnknownAndItsPodsNotReady) {
     EXPECT_EQ(taints("a"), Texts{});
 }
 
+TEST_F(NodeLifecycleWorld, TheManyPodsOfALostNodeAreMarkedSideBySide) {
+    run<NodeLifecycleController>();
+    add_node("a", "True");
+    add_node("b", "True");
+    for (int i = 0; i < 110; ++i) add_ready_pod("p" + std::to_string(i), "a");
+    pass_with(1min, {"a", "b"});
+    api.set_latency(500ms);  // 55 s one after the other
+    pass_with(1min, {"b"});
+    EXPECT_EQ(condition("a", "Ready").status, "Unknown");
+    EXPECT_TRUE(std::ranges::none_of(pods(), [](const Pod& pod) { return objects::is_ready(pod); }));
+}
+
 TEST_F(NodeLifecycleWorld, ANodeThatNeverReportsBecomesUnknownAfterALongerTime) {
     run<NodeLifecycleController>();
     add_node("a", "");

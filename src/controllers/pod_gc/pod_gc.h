@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <set>
 
 #include "controllers/framework/context.h"
 
@@ -22,9 +23,11 @@ private:
     Task<> remove_surplus_terminated(const std::vector<Pod>& pods);
     Task<> remove_orphans(const std::vector<Pod>& pods);
     /// Nodes that pods name, that have been missing for a while, and that the server does not know either.
-    Task<std::vector<std::string>> lost_nodes(const std::vector<Pod>& pods);
+    Task<std::set<std::string>> lost_nodes(const std::vector<Pod>& pods);
     /// Marks a pod that may still count as running as Failed, then deletes it at once.
     Task<> force_remove(Pod pod, std::string message);
+    /// Several at a time. Each must be one that may be removed.
+    Task<> force_remove_all(std::vector<Pod> pods, std::string message);
 
     client::Client& client_;
     std::size_t kept_;

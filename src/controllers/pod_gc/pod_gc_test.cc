@@ -42,6 +42,17 @@ TEST_F(PodGcWorld, KeepsPodsOfANodeUntilItHasBeenGoneForAWhile) {
     EXPECT_TRUE(has("a"));
 }
 
+TEST_F(PodGcWorld, RemovesTheManyPodsOfALostNodeSideBySide) {
+    add_node("here");
+    run<PodGcController>();
+    for (int i = 0; i < 200; ++i) add_pod("p" + std::to_string(i), "lost", "Running");
+    pass(50s);
+    EXPECT_TRUE(has("p199")) << "its node may come back";
+    api.set_latency(1s);  // two requests for each: 400 s one after the other
+    pass(40s);
+    EXPECT_TRUE(pods().empty());
+}
+
 TEST_F(PodGcWorld, RemovesTheOldestTerminatedPodsBeyondTheLimit) {
     settings.terminated_pods_kept = 2;
     add_node("n");

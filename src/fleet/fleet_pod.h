@@ -1,0 +1,28 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "client/informers/informer_core.h"
+
+namespace porthole::fleet {
+
+/// What is kept of a pod that is assigned to a node: little, as there are many. Immutable.
+struct FleetPod {
+    client::NamespacedName key;
+    std::string uid, node, address;
+    std::string phase;  ///< "" before the first status
+    bool deleting = false;
+    bool completes = false;  ///< a Job's: it is to end by itself
+    /// The object's JSON without managedFields, as long as something is left to do; see needs_text of the two decoders.
+    std::string text;
+
+    bool is_over() const { return phase == "Succeeded" || phase == "Failed"; }
+    /// Whether the timed model still has a step for it.
+    bool has_step() const { return deleting || !(is_over() || (phase == "Running" && !completes)); }
+};
+
+/// For an informer of pods whose objects are FleetPods. The text of pods that have_step() is kept, and with `decode_whole` every pod's.
+Result<client::InformerCodec::Decoded> decode_fleet_pod(std::string_view json);
+Result<client::InformerCodec::Decoded> decode_whole_fleet_pod(std::string_view json);
+
+}  // namespace porthole::fleet

@@ -1,0 +1,45 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "schema/value.h"
+
+namespace porthole::fleet {
+
+/// What the functions of a template that are not about their arguments yield.
+struct TemplateFunctions {
+    std::string now;                                     ///< RFC 3339, what `Now` yields
+    std::function<std::string()> node_ip;                ///< `NodeIP`, `NodeIPWith x`: of the pod's node
+    std::function<std::optional<std::string>()> pod_ip;  ///< `PodIP`, `PodIPWith …`: an address of the node's range; nullopt if none
+};
+
+/// The subset of Go's text/template that the stages of KWOK are mostly written in.
+///
+/// Actions: if, else if, else, range (also with `$i, $x :=`), with, end, assignments to variables, comments, pipes, parentheses, and `{{-`
+/// `-}}`. Operands: `.a.b`, `$x.a`, strings, numbers, true, false, nil. Functions: Now, Quote, NodeIP, NodeIPWith, PodIP, PodIPWith, and,
+/// or, not, eq, ne, index. Anything else is refused by name when the template is parsed.
+class StageTemplate {
+public:
+    /// Error: BadRequest, naming what is not understood.
+    static Result<StageTemplate> parse(std::string_view text);
+    StageTemplate(StageTemplate&&) noexcept;
+    StageTemplate& operator=(StageTemplate&&) noexcept;
+    ~StageTemplate();
+
+    /// Errors: BadRequest for a result that is too long; ServiceUnavailable when `pod_ip` yields nothing.
+    Result<std::string> render(const schema::Value& object, const TemplateFunctions& functions) const;
+
+    struct Node;
+    using Nodes = std::vector<Node>;
+
+private:
+    explicit StageTemplate(std::unique_ptr<Nodes> nodes);
+    std::unique_ptr<Nodes> nodes_;
+};
+
+}  // namespace porthole::fleet
