@@ -225,7 +225,11 @@ Task<> publish_authorities(client::Client& client, BootstrapOptions options) {
     co_return co_await ensure_like(client, std::move(authentication), keep_signatures);
 }
 
-Task<> bootstrap_cluster(client::Client& client, BootstrapOptions options) {
+namespace {
+
+constexpr int Attempts = 20;
+
+Task<> make_objects(client::Client& client, BootstrapOptions options) {
     CO_TRY_VOID(co_await namespaces(client));
     CO_TRY_VOID(co_await reconcile_bootstrap_policy(client));
     CO_TRY_VOID(co_await priority_classes(client));
@@ -234,6 +238,16 @@ Task<> bootstrap_cluster(client::Client& client, BootstrapOptions options) {
     CO_TRY_VOID(co_await dns_service(client, options));
     CO_TRY_VOID(co_await local_storage(client));
     co_return co_await publish_authorities(client, options);
+}
+
+}  // namespace
+
+Task<> bootstrap_cluster(client::Client& client, BootstrapOptions options) {
+    // Another server on the same etcd may be making the same objects: each attempt begins with what is there by then.
+    for (int attempt = 1;; ++attempt) {
+        const Result<void> made = co_await make_objects(client, options);
+        if (made || made.error().reason != Reason::Conflict || attempt == Attempts) co_return made;
+    }
 }
 
 }  // namespace porthole::apiserver
