@@ -14,10 +14,10 @@ constexpr double LongestRetry = 1.2;
 }  // namespace
 
 void add_election_flags(CLI::App& app, ElectionFlags& flags, CLI::Option* etcd) {
-    app.add_option("--leader-elect", flags.leader_elect,
-                   "run the controllers and the scheduler on one of the servers of an etcd at a time; false: on this one in any case")
+    app.add_flag("--leader-elect", flags.leader_elect,
+                 "run the controllers and the scheduler on one of the servers of an etcd at a time; false: on this one in any case")
         ->needs(etcd)
-        ->capture_default_str();
+        ->default_str("true");
     add_duration(app, "--leader-elect-lease-duration", flags.timing.lease,
                  "after which a leader that does not renew its lease is followed by another server")
         ->needs(etcd);
