@@ -10,7 +10,7 @@ namespace {
 
 using schema::Value;
 using Kind = TemplateCommand::Kind;
-using Node = StageTemplate::Node;
+using Node = TemplateNode;
 
 constexpr std::size_t LongestResult = 1u << 20, MostSteps = 1'000'000;
 
@@ -46,7 +46,7 @@ class Rendering {
 public:
     Rendering(const Value& object, const TemplateFunctions& functions) : functions_(functions) { variables_["$"] = object; }
 
-    Result<void> run(const StageTemplate::Nodes& nodes, const Value& dot) {
+    Result<void> run(const TemplateNodes& nodes, const Value& dot) {
         for (const Node& node : nodes) {
             if (++steps_ > MostSteps || out_.size() > LongestResult) return wrong("the result is too long");
             TRY_VOID(run(node, dot));
@@ -176,14 +176,14 @@ private:
 
 }  // namespace
 
-StageTemplate::StageTemplate(std::unique_ptr<Nodes> nodes) : nodes_(std::move(nodes)) {}
+StageTemplate::StageTemplate(std::unique_ptr<TemplateNodes> nodes) : nodes_(std::move(nodes)) {}
 StageTemplate::StageTemplate(StageTemplate&&) noexcept = default;
 StageTemplate& StageTemplate::operator=(StageTemplate&&) noexcept = default;
 StageTemplate::~StageTemplate() = default;
 
 Result<StageTemplate> StageTemplate::parse(std::string_view text) {
-    TRY(Nodes nodes, parse_template(text));
-    return StageTemplate(std::make_unique<Nodes>(std::move(nodes)));
+    TRY(TemplateNodes nodes, parse_template(text));
+    return StageTemplate(std::make_unique<TemplateNodes>(std::move(nodes)));
 }
 
 Result<std::string> StageTemplate::render(const schema::Value& object, const TemplateFunctions& functions) const {

@@ -11,6 +11,8 @@
 
 namespace porthole::fleet {
 
+struct TemplateNode;
+
 /// What the functions of a template that are not about their arguments yield.
 struct TemplateFunctions {
     std::string now;                                     ///< RFC 3339, what `Now` yields
@@ -34,12 +36,9 @@ public:
     /// Errors: BadRequest for a result that is too long; ServiceUnavailable when `pod_ip` yields nothing.
     Result<std::string> render(const schema::Value& object, const TemplateFunctions& functions) const;
 
-    struct Node;
-    using Nodes = std::vector<Node>;
-
 private:
-    explicit StageTemplate(std::unique_ptr<Nodes> nodes);
-    std::unique_ptr<Nodes> nodes_;
+    explicit StageTemplate(std::unique_ptr<std::vector<TemplateNode>> nodes);
+    std::unique_ptr<std::vector<TemplateNode>> nodes_;
 };
 
 }  // namespace porthole::fleet

@@ -1,5 +1,10 @@
 #pragma once
-#include "fleet/stage_template.h"
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "schema/value.h"
 
 namespace porthole::fleet {
 
@@ -15,16 +20,17 @@ struct TemplateCommand {
 using TemplatePipeline = std::vector<TemplateCommand>;
 
 /// A piece of a template.
-struct StageTemplate::Node {
+struct TemplateNode {
     enum class Kind { Text, Output, Assign, If, With, Range };
     Kind kind = Kind::Text;
     std::string text;                    ///< of Text
     std::vector<std::string> variables;  ///< that Assign sets; those of a Range: the element's, or the index's and the element's
     TemplatePipeline pipeline;
-    Nodes body, otherwise;
+    std::vector<TemplateNode> body, otherwise;
 };
+using TemplateNodes = std::vector<TemplateNode>;
 
 /// Error: BadRequest.
-Result<StageTemplate::Nodes> parse_template(std::string_view text);
+Result<TemplateNodes> parse_template(std::string_view text);
 
 }  // namespace porthole::fleet

@@ -9,7 +9,7 @@ namespace porthole::fleet {
 namespace {
 
 using Kind = TemplateCommand::Kind;
-using Node = StageTemplate::Node;
+using Node = TemplateNode;
 
 constexpr std::size_t LongestText = 1u << 20, MostNodes = 100'000;
 constexpr int DeepestNesting = 64;
@@ -154,9 +154,9 @@ public:
     explicit Parser(std::string_view text) : rest_(text) {}
 
     /// Up to the end, or an action that ends or divides a block, which `ended_by_` then holds.
-    Result<StageTemplate::Nodes> block(int depth) {
+    Result<TemplateNodes> block(int depth) {
         if (depth > DeepestNesting) return Error(Reason::BadRequest, "template: nested too deeply");
-        StageTemplate::Nodes nodes;
+        TemplateNodes nodes;
         while (!rest_.empty()) {
             if (++count_ > MostNodes) return Error(Reason::BadRequest, "template: too long");
             const std::size_t open = std::min(rest_.find("{{"), rest_.size());
@@ -182,7 +182,7 @@ public:
     bool at_end() const { return !ended_by_; }
 
 private:
-    void add_text(StageTemplate::Nodes& nodes, std::string_view text) {
+    void add_text(TemplateNodes& nodes, std::string_view text) {
         if (trims_next_)
             while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
         trims_next_ = false;
@@ -277,10 +277,10 @@ private:
 
 }  // namespace
 
-Result<StageTemplate::Nodes> parse_template(std::string_view text) {
+Result<TemplateNodes> parse_template(std::string_view text) {
     if (text.size() > LongestText) return Error(Reason::BadRequest, "template: too long");
     Parser parser(text);
-    TRY(StageTemplate::Nodes nodes, parser.block(0));
+    TRY(TemplateNodes nodes, parser.block(0));
     if (!parser.at_end()) return Error(Reason::BadRequest, "template: {{end}} or {{else}} without a beginning");
     return nodes;
 }

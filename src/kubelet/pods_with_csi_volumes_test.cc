@@ -12,6 +12,7 @@ using namespace api::storage::v1;
 /// Of a node without any plugin.
 struct NoConnector final : PluginConnector {
     std::unique_ptr<PluginConnection> connect(const std::string&) override { return nullptr; }
+    Task<> reach(std::string) override { co_return Error(Reason::Unavailable, "no one listens"); }
 };
 
 struct PodsWithCsiVolumesTest : KubeletTest {

@@ -20,18 +20,18 @@ TEST(NodeIdentity, RefusesWhatCannotBeATokenOrAHashBeforeAskingAnybody) {
         JoinTarget target;
         const char* message;  ///< nullptr: it is fine
     } rows[] = {
-        {"right", {"10.0.0.5:6443", "abcdef.0123456789abcdef", {Hash}}, nullptr},
-        {"short token", {"10.0.0.5:6443", "abcdef.0123456789abcde", {Hash}}, "token create"},
-        {"capitals", {"10.0.0.5:6443", "ABCDEF.0123456789abcdef", {Hash}}, "token create"},
-        {"two dots", {"10.0.0.5:6443", "abcdef.0123456789abcd.f", {Hash}}, "token create"},
-        {"hash without its kind", {"10.0.0.5:6443", "abcdef.0123456789abcdef", {std::string(64, 'a')}}, "--ca-cert-hash"},
-        {"hash of no hex", {"10.0.0.5:6443", "abcdef.0123456789abcdef", {"sha256:" + std::string(64, 'x')}}, "--ca-cert-hash"},
-        {"second hash wrong", {"10.0.0.5:6443", "abcdef.0123456789abcdef", {Hash, "sha256:"}}, "--ca-cert-hash"},
+        {"right", {{"10.0.0.5:6443"}, "abcdef.0123456789abcdef", {Hash}}, nullptr},
+        {"short token", {{"10.0.0.5:6443"}, "abcdef.0123456789abcde", {Hash}}, "token create"},
+        {"capitals", {{"10.0.0.5:6443"}, "ABCDEF.0123456789abcdef", {Hash}}, "token create"},
+        {"two dots", {{"10.0.0.5:6443"}, "abcdef.0123456789abcd.f", {Hash}}, "token create"},
+        {"hash without its kind", {{"10.0.0.5:6443"}, "abcdef.0123456789abcdef", {std::string(64, 'a')}}, "--ca-cert-hash"},
+        {"hash of no hex", {{"10.0.0.5:6443"}, "abcdef.0123456789abcdef", {"sha256:" + std::string(64, 'x')}}, "--ca-cert-hash"},
+        {"second hash wrong", {{"10.0.0.5:6443"}, "abcdef.0123456789abcdef", {Hash, "sha256:"}}, "--ca-cert-hash"},
     };
     for (auto row : rows) {
         SCOPED_TRACE(row.name);
         const auto checked = check_target(row.target);
-        EXPECT_EQ(row.target.server, "https://10.0.0.5:6443");
+        EXPECT_EQ(row.target.servers, std::vector<std::string>{"https://10.0.0.5:6443"});
         ASSERT_EQ(checked.has_value(), row.message == nullptr);
         if (checked) continue;
         EXPECT_NE(checked.error().message.find(row.message), std::string::npos) << checked.error().message;
@@ -51,11 +51,12 @@ struct NodeFolder : testing::Test {
         return text.str();
     }
     fs::path folder;
-    const JoinTarget target{"https://10.0.0.5:6443", "abcdef.0123456789abcdef", {Hash}};
+    const ServerChoice choice{{"https://10.0.0.5:6443"}};
+    const ClusterInfo info{.ca_pem = "CA\n"};
 };
 
 TEST_F(NodeFolder, HoldsWhatANodesProgramsNeedAndNobodyElseMayReadTheKey) {
-    ASSERT_TRUE(write_node_folder(folder, target, {"CA\n", {}}, {"CERT\n", "KEY\n"}));
+    ASSERT_TRUE(write_node_folder(folder, choice, info, {"CERT\n", "KEY\n"}));
     EXPECT_EQ(text("ca.crt"), "CA\n");
     EXPECT_EQ(text("client.pem"), "CERT\nKEY\n");
     EXPECT_EQ(fs::status(folder / "client.pem").permissions(), fs::perms::owner_read | fs::perms::owner_write);
@@ -65,17 +66,17 @@ TEST_F(NodeFolder, HoldsWhatANodesProgramsNeedAndNobodyElseMayReadTheKey) {
 
 TEST_F(NodeFolder, KeepsTheCertificateOfTheKubeletsServerAcrossRestarts) {
     EXPECT_EQ(read_serving_identity(folder).certificate_pem, "");
-    ASSERT_TRUE(write_node_folder(folder, target, {"CA\n", {}}, {"CERT\n", "KEY\n"}));
+    ASSERT_TRUE(write_node_folder(folder, choice, info, {"CERT\n", "KEY\n"}));
     ASSERT_TRUE(write_serving_identity(folder, {"SERVING\n", "-----BEGIN PRIVATE KEY-----\n"}));
     EXPECT_EQ(read_serving_identity(folder).certificate_pem, "SERVING\n");
     EXPECT_EQ(read_serving_identity(folder).key_pem, "-----BEGIN PRIVATE KEY-----\n");
     EXPECT_EQ(fs::status(folder / "serving.pem").permissions(), fs::perms::owner_read | fs::perms::owner_write);
-    ASSERT_TRUE(write_node_folder(folder, target, {"CA\n", {}}, {"CERT\n", "KEY\n"}));
+    ASSERT_TRUE(write_node_folder(folder, choice, info, {"CERT\n", "KEY\n"}));
     EXPECT_EQ(read_serving_identity(folder).certificate_pem, "") << "it is not the next cluster's";
 }
 
 TEST_F(NodeFolder, TakesANewIdentityInPlaceOfTheOld) {
-    ASSERT_TRUE(write_node_folder(folder, target, {"CA\n", {}}, {"CERT\n", "KEY\n"}));
+    ASSERT_TRUE(write_node_folder(folder, choice, info, {"CERT\n", "KEY\n"}));
     ASSERT_TRUE(write_node_identity(folder, {"CERT 2\n", "KEY 2\n"}));
     EXPECT_EQ(text("client.pem"), "CERT 2\nKEY 2\n");
     EXPECT_FALSE(fs::exists(folder / "client.pem.new"));
