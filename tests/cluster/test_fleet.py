@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import CLIENTS, PORTHOLE, Network, eventually, run
+from harness import CLIENTS, PORTHOLE, Network, eventually, run, slow
 from test_access import ControlPlane
 
 NODES = 200
@@ -104,6 +104,7 @@ class Fleet(unittest.TestCase):
     def make(self, thing):
         self.kubectl("apply", "-f", "-", stdin=json.dumps(thing))
 
+    @slow
     def test_nodes_and_pods_live_and_end(self):
         fleet = self.start("--nodes", f"linux={NODES - 20},windows=20", "--delete-nodes", "--jobs-complete-after", "2s")
         eventually(lambda: len(self.ready_nodes()) == NODES, PATIENCE, "all nodes ready")

@@ -10,7 +10,7 @@ import tempfile
 import time
 import unittest
 
-from harness import CLIENTS, PORTHOLE, Network, eventually, run
+from harness import CLIENTS, PORTHOLE, Network, eventually, run, slow
 from test_access import ControlPlane
 from test_etcd import Etcd
 
@@ -110,6 +110,7 @@ class ServerToken(unittest.TestCase):
         self.assertIn("has the authorities of another cluster than etcd below /registry", said)
         self.assertEqual(self.pki(alone, "ca.crt"), authority)
 
+    @slow
     def test_a_rotated_key_is_accepted_by_both_at_every_moment(self):
         self.start_both_at_once()
         before = self.pki(self.first, "sa.key")
