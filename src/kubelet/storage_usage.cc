@@ -15,6 +15,7 @@ constexpr Duration Period = std::chrono::minutes(1), DriverLimit = std::chrono::
 struct VolumePlace {
     VolumeUse use;
     std::string path;
+    bool has_file_system = false;  ///< it may be a whole disk, too much to walk through
 };
 struct PodPlaces {
     std::string uid;
@@ -35,20 +36,23 @@ PodPlaces places_of(const core::Pod& pod, const MountedVolumes* mounted, const s
         if (!mounted || !is_measured(volume)) continue;
         const auto found = mounted->find(volume.name);
         if (found == mounted->end() || found->second.is_block || !found->second.csi_driver.empty()) continue;
+        if (found->second.is_remote) continue;  // one file server that does not answer would hold up all measuring
         VolumeUse use{.name = volume.name, .claim = found->second.claim, .on_node_disk = is_on_node_disk(volume)};
-        places.volumes.push_back({std::move(use), found->second.path});
+        const bool has_file_system = found->second.has_file_system || !use.claim.empty();
+        places.volumes.push_back({std::move(use), found->second.path, has_file_system});
     }
     for (const ContainerSpec& spec : all_containers(pod))
         places.logs[spec.container.name] = log_root + "/" + pod_log_directory_name(pod) + "/" + spec.container.name;
     return places;
 }
 
-/// A claim may be a whole disk, too much to walk through.
-bool measure(FileSystem& files, VolumeUse& use, const std::string& path) {
+bool measure(FileSystem& files, VolumePlace& place) {
+    VolumeUse& use = place.use;
+    const std::string& path = place.path;
     const auto file_system = files.usage(path);
     if (!file_system) return false;
     use.file_system = *file_system;
-    if (!use.claim.empty()) {
+    if (place.has_file_system) {
         use.used = {file_system->capacity - file_system->available, file_system->inodes - file_system->inodes_free};
         return true;
     }
@@ -60,7 +64,7 @@ bool measure(FileSystem& files, VolumeUse& use, const std::string& path) {
 StorageUse measure(FileSystem& files, PodPlaces places) {
     StorageUse use;
     for (VolumePlace& volume : places.volumes)
-        if (measure(files, volume.use, volume.path)) use.volumes.push_back(std::move(volume.use));
+        if (measure(files, volume)) use.volumes.push_back(std::move(volume.use));
     for (const auto& [container, path] : places.logs)
         if (const auto tree = files.tree_usage(path)) use.logs[container] = *tree;
     return use;

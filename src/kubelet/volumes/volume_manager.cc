@@ -232,10 +232,10 @@ Task<> VolumeManager::tear_down(std::string uid) {
     const std::string directory = pod_directory(uid);
     const MonotonicTime begin = services_.loop.now();
     // Drivers may refuse to take down what is still mounted elsewhere.
-    CO_TRY_VOID(unmount_below(directory + "/volume-subpaths"));
+    CO_TRY_VOID(co_await unmount_below(directory + "/volume-subpaths"));
     for (const auto& plugin : plugins_) CO_TRY_VOID(co_await plugin->tear_down(uid, services_));
     if (services_.devices) CO_TRY_VOID(co_await services_.devices->tear_down(uid));
-    CO_TRY_VOID(unmount_below(directory));
+    CO_TRY_VOID(co_await unmount_below(directory));
     CO_TRY_VOID(services_.files.remove_all(directory));
     if (const auto volumes = plugins_of_.extract(uid))
         for (const auto& [name, plugin] : volumes.mapped()) record("volume_unmount", plugin, true, begin);
@@ -263,10 +263,12 @@ void VolumeManager::append_metrics(std::string& out) const {
         family.add(metric_label("plugin_name", labels.first) + "," + metric_label("state", labels.second), count);
 }
 
-Result<void> VolumeManager::unmount_below(const std::string& directory) {
-    TRY(const auto mounts, services_.mounter.mounts_below(directory));
-    for (const std::string& mount : mounts) TRY_VOID(services_.mounter.unmount(mount));
-    return {};
+Task<> VolumeManager::unmount_below(std::string directory) {
+    co_return co_await run_blocking<void>(services_.workers, [&mounter = services_.mounter, directory]() -> Result<void> {
+        TRY(const auto mounts, mounter.mounts_below(directory));
+        for (const std::string& mount : mounts) TRY_VOID(mounter.unmount(mount));
+        return {};
+    });
 }
 
 std::shared_ptr<Semaphore> VolumeManager::lock_of(const std::string& uid) {

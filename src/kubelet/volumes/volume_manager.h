@@ -46,7 +46,7 @@ private:
     /// `name`: upstream's of the operation, "volume_mount".
     void record(const char* name, const std::string& plugin, bool succeeded, MonotonicTime begin);
     std::shared_ptr<Semaphore> lock_of(const std::string& uid);
-    Result<void> unmount_below(const std::string& directory);
+    Task<> unmount_below(std::string directory);
     Result<std::string> sub_path_of(const core::VolumeMount& mount, const Environment& environment) const;
     Result<std::string> bind_sub_path(const core::Pod& pod, const core::Container& container, std::size_t index,
                                       const std::string& volume_path, const std::string& sub_path);

@@ -15,6 +15,7 @@ struct FakePrograms final : ProcessRunner {
         for (const auto& [part, code] : failures)
             if (words.contains(part)) co_return CommandOutput{.exit_code = code, .errors = "as told"};
         if (words.ends_with("--login")) show_units();
+        if (words.starts_with("dd")) content = content_once_read;
         if (words.starts_with("blkid")) co_return content.empty() ? CommandOutput{.exit_code = 2} : CommandOutput{.output = content};
         if (words.starts_with("mkfs")) content = "TYPE=ext4\n";
         if (words.starts_with("mount")) mounter.mounts[command.arguments.back()] = *(command.arguments.end() - 2);
@@ -38,6 +39,7 @@ struct FakePrograms final : ProcessRunner {
     std::vector<std::string> calls;
     std::map<std::string, int> failures;  ///< exit codes by a part of the words
     std::string content;
+    std::string content_once_read;  ///< of a device that blkid could not read at first
 };
 
 struct DeviceVolumesTest : VolumesTest {
@@ -139,6 +141,15 @@ TEST_F(DeviceVolumesTest, WhatADeviceHoldsIsNeverOverwritten) {
     EXPECT_THAT(set_up(unit("1")), HasSubstr("exit status 8"));
     node.failures.clear();
     EXPECT_THAT(set_up(unit("1", R"(,"readOnly":true)")), HasSubstr("cannot mount unformatted disk /dev/sd1"));
+    EXPECT_EQ(node.count("mkfs"), 0);
+}
+
+TEST_F(DeviceVolumesTest, ADeviceThatCannotBeReadIsNotTakenForAnEmptyOne) {
+    node.failures["dd "] = 1;
+    EXPECT_THAT(set_up(unit("1")), HasSubstr("exit status 1"));
+    node.failures.clear();
+    node.content_once_read = "TYPE=ext4\n";
+    EXPECT_EQ(set_up(unit("1")), target()) << "it could be read the second time";
     EXPECT_EQ(node.count("mkfs"), 0);
 }
 

@@ -11,10 +11,19 @@ namespace {
 constexpr int NoContent = 2;                  // blkid
 constexpr int Repaired = 1, NotRepaired = 4;  // fsck
 
+Task<CommandOutput> identify(const std::string& device, ProcessRunner& programs) {
+    return run_program({"blkid", "-p", "-s", "TYPE", "-s", "PTTYPE", "-o", "export", device}, {NoContent}, programs);
+}
+
 /// What is on a device: a file system's name, "" for nothing, or an error for partitions.
 Task<std::string> content_of(std::string device, ProcessRunner& programs) {
-    CO_TRY(const CommandOutput found,
-           co_await run_program({"blkid", "-p", "-s", "TYPE", "-s", "PTTYPE", "-o", "export", device}, {NoContent}, programs));
+    CO_TRY(CommandOutput found, co_await identify(device, programs));
+    if (found.exit_code == NoContent) {
+        // blkid says the same of a device that it could not read: only of one that can be read now it is believed, and asked again.
+        CO_TRY_VOID(
+            co_await run_program({"dd", "if=" + device, "of=/dev/null", "bs=1M", "count=1", "iflag=direct", "status=none"}, {}, programs));
+        CO_TRY(found, co_await identify(device, programs));
+    }
     if (found.exit_code == NoContent) co_return std::string();
     std::string type;
     bool has_partitions = false;

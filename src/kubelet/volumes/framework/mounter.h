@@ -25,8 +25,11 @@ public:
     virtual Result<void> make_beneath(const std::string& root, const std::string& sub_path) = 0;
     /// What is mounted at `directory` is from now on for reading only, without devices and set-user-id.
     virtual Result<void> make_read_only(const std::string& directory) = 0;
-    /// Success if nothing is mounted there.
+    /// Success if nothing is mounted there. What is still in use goes out of sight now, and ends with its last user. May take as long as
+    /// a disk or a file server takes to write.
     virtual Result<void> unmount(const std::string& target) = 0;
+    /// The same, but what is still in use stays. Error: Conflict then.
+    virtual Result<void> unmount_idle(const std::string& target) { return unmount(target); }
     /// Mount points at or below `directory`, in the order in which they can be unmounted. Nothing if there is no such directory.
     virtual Result<std::vector<std::string>> mounts_below(const std::string& directory) = 0;
 };

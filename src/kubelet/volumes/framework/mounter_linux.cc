@@ -93,6 +93,12 @@ public:
         return mount_error("unmounting " + target);
     }
 
+    Result<void> unmount_idle(const std::string& target) override {
+        if (::umount2(target.c_str(), UMOUNT_NOFOLLOW) == 0 || errno == EINVAL || errno == ENOENT) return {};
+        if (errno == EBUSY) return Error(Reason::Conflict, "unmounting " + target + ": it is in use");
+        return mount_error("unmounting " + target);
+    }
+
     Result<std::vector<std::string>> mounts_below(const std::string& directory) override { return porthole::mounts_below(directory); }
 
 private:

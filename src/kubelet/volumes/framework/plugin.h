@@ -61,6 +61,8 @@ struct MountedVolume {
     std::string path;
     bool read_only = false;              ///< whatever a container asks for
     bool is_block = false;               ///< `path` is a block device, for volumeDevices; else a file or directory, for volumeMounts
+    bool is_remote = false;              ///< another machine has the files: to ask for them may take for ever
+    bool has_file_system = false;        ///< of its own: how full that is says how large the volume is
     bool restricted = false;             ///< by an access list (Windows): a container's account has to be let in
     std::string claim;                   ///< of the pod's namespace; "" where there is none
     std::string csi_driver, csi_handle;  ///< who tells how full it is; "" for the file system below `path`

@@ -21,7 +21,7 @@ public:
 Task<MountedVolume> set_up_nfs(core::NFSVolumeSource source, std::vector<std::string> mount_options, std::string directory,
                                VolumeServices& services) {
     if (!services.programs) co_return Error(Reason::BadRequest, "NFS volumes are not supported on this node");
-    MountedVolume mounted{.path = directory, .read_only = source.read_only};
+    MountedVolume mounted{.path = directory, .read_only = source.read_only, .is_remote = true};
     // Nothing else is asked of what is mounted: the answer may take as long as its server is away.
     CO_TRY(const auto mounts, services.mounter.mounts_below(directory));
     if (!mounts.empty()) co_return mounted;

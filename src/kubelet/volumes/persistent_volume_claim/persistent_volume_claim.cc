@@ -79,6 +79,7 @@ public:
             CO_TRY(const MountedVolume share, co_await mount_nfs(request, volume, services));
             mounted.path = share.path;
             mounted.read_only |= share.read_only;
+            mounted.is_remote = true;
         } else {
             co_return Error(Reason::BadRequest, "this node has no plugin for the kind of volume that PV " + volume.metadata.name + " is");
         }

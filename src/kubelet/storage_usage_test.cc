@@ -1,0 +1,25 @@
+#include "kubelet/storage_usage.h"
+
+#include "kubelet/volumes/volumes_fixture.h"
+#include "runtime/scope.h"
+
+namespace porthole::kubelet {
+namespace {
+
+using StorageUsageTest = VolumesTest;
+
+TEST_F(StorageUsageTest, FilesOfAnotherMachineAreNotAskedFor) {
+    ASSERT_TRUE(mounts(R"({"volumes":[{"name":"own","emptyDir":{}},{"name":"share","nfs":{"server":"files.example.com","path":"/a"}}]})"));
+    StorageUsage usage({.loop = loop, .files = files, .workers = pool, .volumes = manager, .log_root = "/logs", .pods = [&] {
+                            return std::vector<std::shared_ptr<const core::Pod>>{pod};
+                        }});
+    Scope scope(loop);
+    scope.spawn(usage.run());
+    loop.advance(1s);
+    EXPECT_TRUE(usage.of("u").find_volume("own"));
+    EXPECT_FALSE(usage.of("u").find_volume("share"));
+    ASSERT_TRUE(porthole::sim::run(loop, scope.close()));
+}
+
+}  // namespace
+}  // namespace porthole::kubelet
