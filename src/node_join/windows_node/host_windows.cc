@@ -55,7 +55,7 @@ Result<void> protect(const std::string& path, const wchar_t* others) {
 Result<void> check_owner(const std::string& path) {
     const DWORD attributes = GetFileAttributesW(to_wide(path).c_str());
     if (attributes == INVALID_FILE_ATTRIBUTES) return {};
-    if (attributes & FILE_ATTRIBUTE_REPARSE_POINT) return Error(Reason::Forbidden, path + " is a link to another folder: remove it");
+    if (attributes & FILE_ATTRIBUTE_REPARSE_POINT) return Error(Reason::Forbidden, path + " is a link to another directory: remove it");
     PSID owner = nullptr;
     PSECURITY_DESCRIPTOR descriptor = nullptr;
     std::wstring name = to_wide(path);
