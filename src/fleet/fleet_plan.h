@@ -9,6 +9,7 @@
 #include "api/core_v1.h"
 #include "base/values/ip.h"
 #include "objects/pod_resources.h"
+#include "runtime/event_loop.h"
 
 namespace porthole::fleet {
 
