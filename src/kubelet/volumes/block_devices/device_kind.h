@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "runtime/task.h"
 
 namespace porthole::kubelet {
@@ -16,9 +17,12 @@ class DeviceKind {
 public:
     virtual ~DeviceKind() = default;
     virtual const char* name() const = 0;  ///< "iscsi"; a directory's name
+    /// Whether a device of this kind can have such details. Those that do not pass are given to no other call. Error: BadRequest.
+    virtual Result<void> check(DeviceDetails /*details*/) { return {}; }
     /// The path of the device, such as "/dev/sda", once it is there. `secrets` is not kept. Errors: those of programs; Timeout.
     virtual Task<std::string> attach(DeviceDetails details, std::map<std::string, std::string> secrets) = 0;
-    /// Takes the device from the node. Nothing of it is mounted any more. `others`: devices of this kind that stay.
+    /// Takes the device from the node. Nothing of it is mounted any more. `others`: devices of this kind that stay. Success
+    /// where the node has no program for such devices: then none was attached.
     virtual Task<> detach(DeviceDetails details, std::vector<DeviceDetails> others) = 0;
 };
 

@@ -46,6 +46,7 @@ Task<MountedVolume> DeviceVolumes::set_up(const VolumeRequest& request, DeviceVo
     if (!kind) co_return Error(Reason::BadRequest, volume.kind + " volumes are not supported on this node");
     if (volume.fs_type.empty()) volume.fs_type = "ext4";
     if (!is_file_system_name(volume.fs_type)) co_return Error(Reason::BadRequest, "\"" + volume.fs_type + "\" is not a file system");
+    CO_TRY_VOID(kind->check(volume.details));
     const std::string folder = folder_of(volume), uid = request.pod->metadata.uid;
     const std::shared_ptr<Semaphore> lock = lock_of(folder);
     CO_TRY(const auto permit, co_await lock->acquire());
@@ -115,7 +116,7 @@ Task<> DeviceVolumes::release(DeviceKind& kind, std::string folder, std::string 
     if (users.size() > 1) co_return services_.files.remove(mark);
     CO_TRY_VOID(services_.mounter.unmount(folder + "/mount"));
     CO_TRY(DeviceDetails details, read_details(folder));
-    CO_TRY_VOID(co_await kind.detach(std::move(details), others_than(folder, kind.name())));
+    if (kind.check(details)) CO_TRY_VOID(co_await kind.detach(std::move(details), others_than(folder, kind.name())));
     co_return services_.files.remove_all(folder);
 }
 
@@ -132,7 +133,8 @@ std::vector<DeviceDetails> DeviceVolumes::others_than(const std::string& folder,
     const std::string all = folder_of_kind(kind);
     for (const std::string& name : services_.files.list(all).value_or(std::vector<std::string>())) {
         if (all + "/" + name == folder) continue;
-        if (auto details = read_details(all + "/" + name)) others.push_back(*std::move(details));
+        if (auto details = read_details(all + "/" + name); details && find_kind(kind)->check(*details))
+            others.push_back(*std::move(details));
     }
     return others;
 }

@@ -11,6 +11,7 @@ struct FakePrograms final : ProcessRunner {
     FakePrograms(porthole::sim::MemoryFileSystem& files, sim::FakeMounter& mounter) : files(files), mounter(mounter) {}
     Task<CommandOutput> run(Command command) override {
         const std::string words = join(command.arguments, " ");
+        if (command.arguments.front() == missing) co_return Error(Reason::NotFound, missing + ": no such program");
         calls.push_back(words);
         for (const auto& [part, code] : failures)
             if (words.contains(part)) co_return CommandOutput{.exit_code = code, .errors = "as told"};
@@ -40,6 +41,7 @@ struct FakePrograms final : ProcessRunner {
     std::map<std::string, int> failures;  ///< exit codes by a part of the words
     std::string content;
     std::string content_once_read;  ///< of a device that blkid could not read at first
+    std::string missing;  ///< a program that the node does not have
 };
 
 struct DeviceVolumesTest : VolumesTest {
@@ -166,6 +168,25 @@ TEST_F(DeviceVolumesTest, NamesLeadNowhereElse) {
                 HasSubstr("is not valid as iqn of an iSCSI volume"));
     EXPECT_THAT(set_up(unit("1", R"(,"fsType":"../evil")")), HasSubstr("\"../evil\" is not a file system"));
     EXPECT_THAT(set_up(R"("fc":{"targetWWNs":["../x"],"lun":1})"), HasSubstr("is not valid as wwns of an fc volume"));
+    EXPECT_EQ(node.calls, std::vector<std::string>());
+    EXPECT_TRUE(tear_down()) << "nothing of them keeps the pod";
+}
+
+TEST_F(DeviceVolumesTest, ANodeWithoutTheProgramLetsThePodGo) {
+    node.missing = "iscsiadm";
+    EXPECT_THAT(set_up(unit("1")), HasSubstr("no such program"));
+    EXPECT_TRUE(tear_down());
+    EXPECT_EQ(records(), 0u);
+}
+
+TEST_F(DeviceVolumesTest, ARecordThatIsNotValidLetsThePodGo) {
+    const std::string folder = "/k/plugins/kubernetes.io/iscsi/old";
+    ASSERT_TRUE(files.create_directories(folder + "/pods", 0750));
+    ASSERT_TRUE(
+        files.write(folder + "/volume.json", R"({"portals":"10.0.0.9:3260","iqn":"../../x","lun":"1","interface":"default"})", 0600));
+    ASSERT_TRUE(files.write(folder + "/pods/u", "", 0600));
+    EXPECT_TRUE(tear_down());
+    EXPECT_EQ(records(), 0u);
     EXPECT_EQ(node.calls, std::vector<std::string>());
 }
 

@@ -13,8 +13,15 @@ public:
     FibreChannel(EventLoop& loop, FileSystem& files, ProcessRunner& programs) : loop_(loop), files_(files), programs_(programs) {}
     const char* name() const override { return "fc"; }
 
+    /// The names become parts of paths.
+    Result<void> check(DeviceDetails details) override {
+        for (const char* part : {"wwns", "wwids", "lun"})
+            if (details[part].contains('/'))
+                return Error(Reason::BadRequest, "\"" + details[part] + "\" is not valid as " + part + " of an fc volume");
+        return {};
+    }
+
     Task<std::string> attach(DeviceDetails details, std::map<std::string, std::string>) override {
-        CO_TRY_VOID(check(details));
         if (const std::string there = find_device(links_of(details), files_); !there.empty()) co_return there;
         look_for_new();
         for (int attempt = 0; attempt < 10 && links_of(details).empty(); ++attempt)
@@ -23,19 +30,10 @@ public:
     }
 
     Task<> detach(DeviceDetails details, std::vector<DeviceDetails>) override {
-        CO_TRY_VOID(check(details));
         co_return co_await remove_devices(links_of(details), files_, programs_);
     }
 
 private:
-    /// The names become parts of paths.
-    static Result<void> check(DeviceDetails& details) {
-        for (const char* part : {"wwns", "wwids", "lun"})
-            if (details[part].contains('/'))
-                return Error(Reason::BadRequest, "\"" + details[part] + "\" is not valid as " + part + " of an fc volume");
-        return {};
-    }
-
     /// Paths of the unit by all adapters: the names that udev gives them end with target and unit, or are the disk's own.
     std::vector<std::string> links_of(DeviceDetails& details) {
         std::vector<std::string> links;

@@ -24,9 +24,16 @@ public:
     Iscsi(EventLoop& loop, FileSystem& files, ProcessRunner& programs) : loop_(loop), files_(files), programs_(programs) {}
     const char* name() const override { return "iscsi"; }
 
+    /// The names become parts of paths.
+    Result<void> check(DeviceDetails details) override {
+        for (const char* part : {"portals", "iqn", "lun", "interface"})
+            if (details[part].contains('/') || details[part].empty())
+                return Error(Reason::BadRequest, std::string("\"") + details[part] + "\" is not valid as " + part + " of an iSCSI volume");
+        return {};
+    }
+
     /// One portal that answers is enough.
     Task<std::string> attach(DeviceDetails details, std::map<std::string, std::string> secrets) override {
-        CO_TRY_VOID(check(details));
         Result<void> last;
         bool is_logged_in = false;
         if (const std::string there = find_device(links_of(details), files_); !there.empty()) co_return there;
@@ -43,11 +50,17 @@ public:
     }
 
     Task<> detach(DeviceDetails details, std::vector<DeviceDetails> others) override {
-        CO_TRY_VOID(check(details));
         CO_TRY_VOID(co_await remove_devices(links_of(details), files_, programs_));
         const bool shares_session = std::ranges::any_of(
             others, [&](DeviceDetails& other) { return other["iqn"] == details["iqn"] && interface_of(other) == interface_of(details); });
         if (shares_session) co_return {};
+        const auto left = co_await log_out(std::move(details));
+        if (is_not_found(left)) co_return {};  // no iscsiadm
+        co_return left;
+    }
+
+private:
+    Task<> log_out(DeviceDetails details) {
         for (const std::string& portal : portals_of(details)) {
             const Words node = node_words(portal, details);
             CO_TRY_VOID(co_await admin(node, {"--logout"}, {NothingFound}));
@@ -56,15 +69,6 @@ public:
         if (!details["initiator"].empty())
             CO_TRY_VOID(co_await admin({"-m", "iface", "-I", interface_of(details)}, {"-o", "delete"}, {NothingFound}));
         co_return {};
-    }
-
-private:
-    /// The names become parts of paths.
-    static Result<void> check(DeviceDetails& details) {
-        for (const char* part : {"portals", "iqn", "lun", "interface"})
-            if (details[part].contains('/') || details[part].empty())
-                return Error(Reason::BadRequest, std::string("\"") + details[part] + "\" is not valid as " + part + " of an iSCSI volume");
-        return {};
     }
 
     static Words portals_of(DeviceDetails& details) { return split_nonempty(details["portals"], ','); }
