@@ -155,7 +155,9 @@ Task<bool> SecretsAgreement::settle(Stored stored) {
         if (mark && mark->digest != here && stored.secrets.digest() != here)
             seams_.log.warn("keys were changed here and on another server at the same time: the other server's are used");
     }
-    CO_TRY_VOID(take(stored.secrets));
+    // What another program has written since they were read stays: the next look finds that it is newer.
+    const bool same = files && files->files == stored.secrets.files;
+    CO_TRY_VOID(same ? write_shared_mark(options_.data, {stored.secrets.cluster, stored.secrets.digest()}) : take(stored.secrets));
     stored_ = std::move(stored);
     co_return changed;
 }

@@ -187,6 +187,22 @@ TEST_F(SecretsAgreementTest, ARotationIsUsedWhenTheOthersHaveIt) {
     EXPECT_EQ(digest("b"), digest("a"));
 }
 
+TEST_F(SecretsAgreementTest, WhatIsWrittenWhileAChangeIsSharedIsNotUndone) {
+    SecretsAgreement& a = running("a");
+    ASSERT_TRUE(start_service_account_key_rotation(data("a") / "pki", loop_.wall_now()));
+    bool first = true;
+    etcd_.before_txn = [this, &first]() -> Task<> {
+        if (std::exchange(first, false)) EXPECT_TRUE(start_ca_rotation(data("a") / "pki", loop_.wall_now()));
+        co_return {};
+    };
+    (void)look(a);
+    ASSERT_FALSE(first);
+    EXPECT_TRUE(*ca_rotation(data("a") / "pki"));
+    (void)look(a);
+    ASSERT_EQ(start("b"), "");
+    EXPECT_TRUE(*ca_rotation(data("b") / "pki")) << "the next look shares it";
+}
+
 TEST_F(SecretsAgreementTest, AServerThatWasOffFollowsWhenItStarts) {
     SecretsAgreement& a = running("a");
     ASSERT_EQ(start("b"), "");
