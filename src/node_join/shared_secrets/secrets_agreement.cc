@@ -74,6 +74,7 @@ Result<SharedSecrets> SecretsAgreement::own(bool has_cluster) const {
     TRY(const auto mark, read_shared_mark(options_.data));
     files->cluster = mark ? mark->cluster : SharedSecrets::make("", seams_.loop.wall_now()).cluster;
     files->settings = options_.settings;
+    TRY_VOID(check_encryption(*files, data));
     return *std::move(files);
 }
 
@@ -102,7 +103,7 @@ Result<void> SecretsAgreement::check_settings(const SharedSecrets& stored) const
     if (options_.local_key && !stored.files.contains("encryption.yaml"))
         return Error(Reason::Conflict,
                      "the cluster's other servers encrypt by a file of --encryption-provider-config: give this one the same");
-    return {};
+    return check_encryption(stored, key_ + " of etcd");
 }
 
 Result<void> SecretsAgreement::check_cluster(const SharedSecrets& stored, const SharedSecrets& files,
@@ -122,6 +123,29 @@ Result<void> SecretsAgreement::check_cluster(const SharedSecrets& stored, const 
     return {};
 }
 
+Result<void> SecretsAgreement::check_encryption(const SharedSecrets& secrets, const std::string& where) const {
+    const auto found = secrets.files.find("encryption.yaml");
+    if (found == secrets.files.end() || !options_.check_encryption) return {};
+    const auto checked = options_.check_encryption(found->second);
+    return checked ? Result<void>()
+                   : Error(Reason::Conflict, "encryption.yaml in " + where + " cannot be shared: " + checked.error().message);
+}
+
+Result<std::optional<SharedSecrets>> SecretsAgreement::read_files(const SharedSecrets& stored,
+                                                                  const std::optional<SharedMark>& mark) const {
+    const bool starting = stored_.mod_revision == 0;
+    auto files = read_shared_files(options_.data);
+    // A crash may have cut take() off. Later on another program may be about to change them.
+    const bool torn = !files && files.error().reason == Reason::Conflict && starting && mark && mark->cluster == stored.cluster;
+    if (torn) return std::optional<SharedSecrets>();
+    if (!files || !*files) return files;
+    TRY_VOID(check_cluster(stored, **files, mark));
+    if (!options_.local_key || (*files)->files.contains("encryption.yaml")) return files;
+    // Editors rename files: without it, no server would start any more.
+    if (!starting) return Error(Reason::Conflict, "encryption.yaml is missing in " + options_.data.string());
+    return std::optional<SharedSecrets>();
+}
+
 Result<void> SecretsAgreement::take(const SharedSecrets& stored) const {
     TRY_VOID(write_shared_files(options_.data, stored));
     return write_shared_mark(options_.data, {stored.cluster, stored.digest()});
@@ -130,21 +154,16 @@ Result<void> SecretsAgreement::take(const SharedSecrets& stored) const {
 Task<bool> SecretsAgreement::settle(Stored stored) {
     CO_TRY_VOID(check_settings(stored.secrets));
     CO_TRY(const auto mark, read_shared_mark(options_.data));
-    auto read = read_shared_files(options_.data);
-    // A crash may have cut take() off. Later on another program may be about to change them.
-    const bool starting = stored_.mod_revision == 0;
-    const bool torn = !read && read.error().reason == Reason::Conflict && starting && mark && mark->cluster == stored.secrets.cluster;
-    if (!read && !torn) co_return read.error();
-    const std::optional<SharedSecrets> files = torn ? std::nullopt : *std::move(read);
+    CO_TRY(const auto files, read_files(stored.secrets, mark));
     bool changed = false;
     if (files) {
-        CO_TRY_VOID(check_cluster(stored.secrets, *files, mark));
         const std::string here = files->digest(), there = stored.secrets.digest();
         if (mark && here == there && mark->digest == there) {
             stored_ = std::move(stored);
             co_return false;
         }
         if (mark && here != there && mark->digest == there) {  // only this machine's have changed
+            CO_TRY_VOID(check_encryption(*files, options_.data.string()));
             SharedSecrets fresh = *files;
             fresh.cluster = stored.secrets.cluster;
             fresh.settings = stored.secrets.settings;

@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +36,8 @@ public:
         SharedSecrets::Texts settings;  ///< that must be the same on every server
         bool local_key = true;          ///< secrets are encrypted with encryption.yaml of the data directory
         std::string new_encryption;     ///< that file, should a new cluster need one; "" without local_key
+        /// Of a text of that file, before it is put into etcd or taken from there. Empty: all are good.
+        std::function<Result<void>(const std::string&)> check_encryption;
     };
     /// In which all others have taken up what is in etcd: each looks more often than every 10 s.
     static constexpr Duration OthersFollow = std::chrono::seconds(20);
@@ -67,6 +70,11 @@ private:
     Result<void> check_settings(const SharedSecrets& stored) const;
     /// That the data directory, with `files`, is of the stored cluster. Error: Conflict.
     Result<void> check_cluster(const SharedSecrets& stored, const SharedSecrets& files, const std::optional<SharedMark>& mark) const;
+    /// That encryption.yaml of `secrets`, which are `where`, can be used. Error: Conflict.
+    Result<void> check_encryption(const SharedSecrets& secrets, const std::string& where) const;
+    /// The files of the data directory; nullopt where those of `stored` are to be taken. Errors: Io; Conflict for what is of another
+    /// cluster or is being changed.
+    Result<std::optional<SharedSecrets>> read_files(const SharedSecrets& stored, const std::optional<SharedMark>& mark) const;
     /// Makes the data directory like `stored`, or etcd like the data directory where only that has changed. True: etcd has been changed.
     Task<bool> settle(Stored stored);
     Result<void> take(const SharedSecrets& stored) const;

@@ -35,7 +35,11 @@ protected:
                                           .token = std::move(token),
                                           .settings = {{"--service-cidr", cidr_}},
                                           .local_key = local_key_,
-                                          .new_encryption = local_key_ ? "the key of " + name : ""};
+                                          .new_encryption = local_key_ ? "the key of " + name : "",
+                                          .check_encryption = [](const std::string& text) -> Result<void> {
+                                              if (text == "broken") return Error(Reason::BadRequest, "not a configuration");
+                                              return {};
+                                          }};
         auto& made = servers_.emplace_back(
             name, std::make_unique<SecretsAgreement>(SecretsAgreement::Seams{loop_, pool_, Logger(make_null_sink(), "test")},
                                                      std::make_unique<store::etcd::Client>(loop_, etcd_.members()), std::move(options)));
@@ -166,6 +170,25 @@ TEST_F(SecretsAgreementTest, TheKeyOfEncryptionIsNotLostInSilence) {
     ASSERT_EQ(start("a"), "");
     local_key_ = true;
     EXPECT_NE(start("b").find("--encryption-provider-config"), std::string::npos);
+    EXPECT_FALSE(fs::exists(data("b")));
+}
+
+TEST_F(SecretsAgreementTest, AMissingOrBrokenKeyOfEncryptionIsNotShared) {
+    SecretsAgreement& a = running("a");
+    const std::string sealed = etcd_.value(Key);
+    fs::remove(data("a") / "encryption.yaml");
+    EXPECT_FALSE(look(a)) << "an editor may be renaming it";
+    EXPECT_FALSE(fs::exists(data("a") / "encryption.yaml"));
+    ASSERT_TRUE(write_durably(data("a") / "encryption.yaml", "broken"));
+    EXPECT_FALSE(look(a));
+    EXPECT_EQ(etcd_.value(Key), sealed);
+    EXPECT_NE(start("a").find("cannot be shared: not a configuration"), std::string::npos);
+    fs::remove(data("a") / "encryption.yaml");
+    ASSERT_EQ(start("a"), "") << "the cluster has it";
+    EXPECT_EQ(*read_file(data("a") / "encryption.yaml"), "the key of a");
+
+    etcd_.put(Key, net::seal_with_password("the token", SharedSecrets::make("broken", loop_.wall_now()).text()));
+    EXPECT_NE(start("b").find("not a configuration"), std::string::npos);
     EXPECT_FALSE(fs::exists(data("b")));
 }
 
