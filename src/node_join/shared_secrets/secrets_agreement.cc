@@ -167,6 +167,7 @@ Task<bool> SecretsAgreement::settle(Stored stored) {
             SharedSecrets fresh = *files;
             fresh.cluster = stored.secrets.cluster;
             fresh.settings = stored.secrets.settings;
+            fresh.changed = std::chrono::ceil<std::chrono::seconds>(seams_.loop.wall_now());
             CO_TRY(stored, co_await put(std::move(fresh), stored.mod_revision));
             changed = true;
             seams_.log.info("the keys in the data directory have changed, and are shared with the other servers");
@@ -197,7 +198,9 @@ Task<> SecretsAgreement::agree() {
         CO_TRY(stored, co_await put(std::move(made), 0));
     }
     CO_TRY(const bool changed, co_await settle(std::move(stored)));
-    if (changed) CO_TRY_VOID(co_await seams_.loop.sleep(OthersFollow));
+    // Whoever has changed them: not all of the others may have them yet. Their clocks may differ.
+    const Duration age = changed ? Duration::zero() : seams_.loop.wall_now() - stored_.secrets.changed;
+    if (age < OthersFollow) CO_TRY_VOID(co_await seams_.loop.sleep(std::min(OthersFollow - age, OthersFollow)));
     co_return {};
 }
 
@@ -206,25 +209,28 @@ Task<> SecretsAgreement::look_at_etcd() {
     if (answer.kvs.empty())
         co_return Error(Reason::NotFound, key_ + " has been deleted from etcd: start this server again, so that it shares its secrets");
     Stored stored = stored_;
-    if (answer.kvs.front().mod_revision != stored_.mod_revision) {
+    const bool fresh = answer.kvs.front().mod_revision != stored_.mod_revision;
+    if (fresh) {
         CO_TRY(stored, co_await open(answer.kvs.front()));
     }
     CO_TRY(const bool changed, co_await settle(std::move(stored)));
-    if (changed) hold_until_ = seams_.loop.now() + OthersFollow;
+    if (changed || fresh) hold_until_ = seams_.loop.now() + OthersFollow;
     co_return {};
 }
 
-Task<bool> SecretsAgreement::look() {
-    if (options_.token.empty()) co_return true;
+Task<SecretsAgreement::Use> SecretsAgreement::look() {
+    if (options_.token.empty()) co_return Use::Sign;
     const auto looked = co_await look_at_etcd();
     if (is_cancelled(looked)) co_return looked.error();
     if (!looked) warn_once(looked.error());
     if (looked) warned_.clear();
-    if (looked) co_return seams_.loop.now() >= hold_until_;
+    const Use use = seams_.loop.now() >= hold_until_ ? Use::Sign : Use::Accept;
+    if (looked) co_return use;
     // What was agreed on can be used while etcd is away; what has changed since cannot.
     const auto files = read_shared_files(options_.data);
     const auto mark = read_shared_mark(options_.data);
-    co_return files && *files&& mark && *mark && (*files)->digest() == (*mark)->digest&& seams_.loop.now() >= hold_until_;
+    const bool agreed_on = files && *files && mark && *mark && (*files)->digest() == (*mark)->digest;
+    co_return agreed_on ? use : Use::None;
 }
 
 void SecretsAgreement::warn_once(const Error& error) {

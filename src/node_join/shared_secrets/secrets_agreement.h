@@ -18,8 +18,9 @@ namespace porthole::node_join {
 /// has them as files of its data directory, as a server of its own has.
 ///
 /// Files that `porthole certs` changes on one machine reach the others: a server whose files are not those of the last agreement replaces
-/// the key, where no other server has done so since, and uses them itself once the others have had the time to take them up. Where two
-/// machines change them at a time, the first one's are kept.
+/// the key, where no other server has done so since. Whoever has new ones, from here or from etcd, accepts what they have signed at once,
+/// and signs with them once the others have had the time to take them up. Where two machines change them at a time, the first one's are
+/// kept.
 ///
 /// Lives on `loop`. What it refers to outlives it.
 class SecretsAgreement {
@@ -44,12 +45,19 @@ public:
 
     SecretsAgreement(Seams seams, std::unique_ptr<store::etcd::Client> client, Options options);
 
-    /// Before anything of the data directory is used. After an error nothing has been written. Errors: Forbidden for another token;
-    /// Conflict for a data directory or settings of another cluster, a newer version, a token that is missing, or a data directory that is
-    /// missing while the cluster has objects; those of files and of etcd. All say what to do.
+    /// What may be done with the secrets in the data directory.
+    enum class Use {
+        None,    ///< nothing yet: other servers do not have them
+        Accept,  ///< what they have signed is to be accepted, but nothing signed with them
+        Sign,
+    };
+
+    /// Before anything of the data directory is used, which can be signed with then. After an error nothing has been written. Errors:
+    /// Forbidden for another token; Conflict for a data directory or settings of another cluster, a newer version, a token that is missing,
+    /// or a data directory that is missing while the cluster has objects; those of files and of etcd. All say what to do.
     Task<> agree();
-    /// One look at what has changed, here or in etcd. False while what is in the data directory must not be used yet. Requires: agree().
-    Task<bool> look();
+    /// One look at what has changed, here or in etcd. Requires: agree().
+    Task<Use> look();
     Task<> close() { return client_->close(); }
 
 private:
