@@ -2,6 +2,7 @@
 
 #include "local_cluster/cluster.h"
 #include "node_join/ca_rotation.h"
+#include "node_join/shared_secrets/accept_both.h"
 #include "runtime/files/durable_file.h"
 
 namespace porthole::cmd {
@@ -51,12 +52,17 @@ Task<> ServerCertificates::follow(Users users) {
     CO_TRY(Pki current, ensure());
     for (;;) {
         CO_TRY_VOID(co_await loop_.sleep(CertificatesLookEvery));
-        bool usable = true;
+        auto use = SecretsAgreement::Use::Sign;
         if (users.secrets) {
-            CO_TRY(usable, co_await users.secrets->look());
+            CO_TRY(use, co_await users.secrets->look());
         }
-        if (!usable) continue;  // other servers would not know yet what this one signs
+        if (use == SecretsAgreement::Use::None) continue;
         Result<Pki> fresh = ensure();
+        if (use == SecretsAgreement::Use::Accept) {  // other servers may not know yet what this one would sign
+            const auto accepted = fresh ? accept(*fresh, current, users) : Result<void>(fresh.error());
+            if (!accepted) log_.warn("what other servers will sign cannot be accepted yet", {{"error", accepted.error().message}});
+            continue;
+        }
         Result<void> taken = fresh ? Result<void>() : Result<void>(fresh.error());
         if (fresh && fresh->ca_pem != current.ca_pem) taken = co_await take_up_authorities(*fresh, users);
         if (is_cancelled(taken)) co_return taken;
@@ -92,6 +98,18 @@ Result<void> ServerCertificates::record_sightings(apiserver::ApiServer& api) con
     ClientSightings sightings;
     for (const auto& [name, one] : seen) sightings[name] = {one.authority, one.time};
     return write_sightings(DataDir(flags_.data).pki(), sightings);
+}
+
+Result<void> ServerCertificates::accept(const Pki& fresh, Pki& current, const Users& users) const {
+    Pki both = accept_both(current, fresh);
+    if (both.ca_pem != current.ca_pem) {
+        TRY_VOID(users.tls.reload_client_ca(both.ca_pem));
+        TRY_VOID(trust_clients(both, users.api));
+    }
+    if (both.previous_service_account_key_pem != current.previous_service_account_key_pem)
+        TRY_VOID(users.api.use_service_account_keys(both.service_account_key_pem, both.previous_service_account_key_pem));
+    current = std::move(both);
+    return {};
 }
 
 Task<> ServerCertificates::take_up_authorities(const Pki& fresh, const Users& users) const {

@@ -41,6 +41,8 @@ public:
 private:
     /// Trusts, signs by and publishes the authorities of `fresh` from now on. Controllers start again with them.
     Task<> take_up_authorities(const node_join::Pki& fresh, const Users& users) const;
+    /// What `fresh` has signed is accepted from now on, too; `current` says so.
+    Result<void> accept(const node_join::Pki& fresh, node_join::Pki& current, const Users& users) const;
     /// What of `fresh` differs from `current` is used from now on.
     Result<void> take_up(const node_join::Pki& fresh, const node_join::Pki& current, const Users& users);
     /// Writes down who came with which authority's certificate, for those who want to end the rotation.

@@ -46,6 +46,10 @@ Task<std::unique_ptr<SecretsAgreement>> agree_on_secrets(RealWorld& world, Serve
         if (!is_private(flags.server_token_file))
             log.warn("others than its owner have access to the server token: chmod 600", {{"file", flags.server_token_file}});
     }
+    options.check_encryption = [](const std::string& text) -> Result<void> {
+        TRY_VOID(apiserver::EncryptionConfiguration::parse(text));
+        return {};
+    };
     if (options.local_key) options.new_encryption = apiserver::LocalKeyFile::with_new_key().text();
     options.settings = {
         {"--service-cidr", flags.service_cidr}, {"--cluster-cidr", flags.cluster_cidr}, {"--cluster-domain", flags.cluster_domain}};

@@ -74,6 +74,7 @@ Result<SharedSecrets> SecretsAgreement::own(bool has_cluster) const {
     TRY(const auto mark, read_shared_mark(options_.data));
     files->cluster = mark ? mark->cluster : SharedSecrets::make("", seams_.loop.wall_now()).cluster;
     files->settings = options_.settings;
+    TRY_VOID(check_encryption(*files, data));
     return *std::move(files);
 }
 
@@ -102,7 +103,7 @@ Result<void> SecretsAgreement::check_settings(const SharedSecrets& stored) const
     if (options_.local_key && !stored.files.contains("encryption.yaml"))
         return Error(Reason::Conflict,
                      "the cluster's other servers encrypt by a file of --encryption-provider-config: give this one the same");
-    return {};
+    return check_encryption(stored, key_ + " of etcd");
 }
 
 Result<void> SecretsAgreement::check_cluster(const SharedSecrets& stored, const SharedSecrets& files,
@@ -122,6 +123,29 @@ Result<void> SecretsAgreement::check_cluster(const SharedSecrets& stored, const 
     return {};
 }
 
+Result<void> SecretsAgreement::check_encryption(const SharedSecrets& secrets, const std::string& where) const {
+    const auto found = secrets.files.find("encryption.yaml");
+    if (found == secrets.files.end() || !options_.check_encryption) return {};
+    const auto checked = options_.check_encryption(found->second);
+    return checked ? Result<void>()
+                   : Error(Reason::Conflict, "encryption.yaml in " + where + " cannot be shared: " + checked.error().message);
+}
+
+Result<std::optional<SharedSecrets>> SecretsAgreement::read_files(const SharedSecrets& stored,
+                                                                  const std::optional<SharedMark>& mark) const {
+    const bool starting = stored_.mod_revision == 0;
+    auto files = read_shared_files(options_.data);
+    // A crash may have cut take() off. Later on another program may be about to change them.
+    const bool torn = !files && files.error().reason == Reason::Conflict && starting && mark && mark->cluster == stored.cluster;
+    if (torn) return std::optional<SharedSecrets>();
+    if (!files || !*files) return files;
+    TRY_VOID(check_cluster(stored, **files, mark));
+    if (!options_.local_key || (*files)->files.contains("encryption.yaml")) return files;
+    // Editors rename files: without it, no server would start any more.
+    if (!starting) return Error(Reason::Conflict, "encryption.yaml is missing in " + options_.data.string());
+    return std::optional<SharedSecrets>();
+}
+
 Result<void> SecretsAgreement::take(const SharedSecrets& stored) const {
     TRY_VOID(write_shared_files(options_.data, stored));
     return write_shared_mark(options_.data, {stored.cluster, stored.digest()});
@@ -130,24 +154,20 @@ Result<void> SecretsAgreement::take(const SharedSecrets& stored) const {
 Task<bool> SecretsAgreement::settle(Stored stored) {
     CO_TRY_VOID(check_settings(stored.secrets));
     CO_TRY(const auto mark, read_shared_mark(options_.data));
-    auto read = read_shared_files(options_.data);
-    // A crash may have cut take() off. Later on another program may be about to change them.
-    const bool starting = stored_.mod_revision == 0;
-    const bool torn = !read && read.error().reason == Reason::Conflict && starting && mark && mark->cluster == stored.secrets.cluster;
-    if (!read && !torn) co_return read.error();
-    const std::optional<SharedSecrets> files = torn ? std::nullopt : *std::move(read);
+    CO_TRY(const auto files, read_files(stored.secrets, mark));
     bool changed = false;
     if (files) {
-        CO_TRY_VOID(check_cluster(stored.secrets, *files, mark));
         const std::string here = files->digest(), there = stored.secrets.digest();
         if (mark && here == there && mark->digest == there) {
             stored_ = std::move(stored);
             co_return false;
         }
         if (mark && here != there && mark->digest == there) {  // only this machine's have changed
+            CO_TRY_VOID(check_encryption(*files, options_.data.string()));
             SharedSecrets fresh = *files;
             fresh.cluster = stored.secrets.cluster;
             fresh.settings = stored.secrets.settings;
+            fresh.changed = std::chrono::ceil<std::chrono::seconds>(seams_.loop.wall_now());
             CO_TRY(stored, co_await put(std::move(fresh), stored.mod_revision));
             changed = true;
             seams_.log.info("the keys in the data directory have changed, and are shared with the other servers");
@@ -155,7 +175,9 @@ Task<bool> SecretsAgreement::settle(Stored stored) {
         if (mark && mark->digest != here && stored.secrets.digest() != here)
             seams_.log.warn("keys were changed here and on another server at the same time: the other server's are used");
     }
-    CO_TRY_VOID(take(stored.secrets));
+    // What another program has written since they were read stays: the next look finds that it is newer.
+    const bool same = files && files->files == stored.secrets.files;
+    CO_TRY_VOID(same ? write_shared_mark(options_.data, {stored.secrets.cluster, stored.secrets.digest()}) : take(stored.secrets));
     stored_ = std::move(stored);
     co_return changed;
 }
@@ -176,7 +198,9 @@ Task<> SecretsAgreement::agree() {
         CO_TRY(stored, co_await put(std::move(made), 0));
     }
     CO_TRY(const bool changed, co_await settle(std::move(stored)));
-    if (changed) CO_TRY_VOID(co_await seams_.loop.sleep(OthersFollow));
+    // Whoever has changed them: not all of the others may have them yet. Their clocks may differ.
+    const Duration age = changed ? Duration::zero() : seams_.loop.wall_now() - stored_.secrets.changed;
+    if (age < OthersFollow) CO_TRY_VOID(co_await seams_.loop.sleep(std::min(OthersFollow - age, OthersFollow)));
     co_return {};
 }
 
@@ -185,25 +209,28 @@ Task<> SecretsAgreement::look_at_etcd() {
     if (answer.kvs.empty())
         co_return Error(Reason::NotFound, key_ + " has been deleted from etcd: start this server again, so that it shares its secrets");
     Stored stored = stored_;
-    if (answer.kvs.front().mod_revision != stored_.mod_revision) {
+    const bool fresh = answer.kvs.front().mod_revision != stored_.mod_revision;
+    if (fresh) {
         CO_TRY(stored, co_await open(answer.kvs.front()));
     }
     CO_TRY(const bool changed, co_await settle(std::move(stored)));
-    if (changed) hold_until_ = seams_.loop.now() + OthersFollow;
+    if (changed || fresh) hold_until_ = seams_.loop.now() + OthersFollow;
     co_return {};
 }
 
-Task<bool> SecretsAgreement::look() {
-    if (options_.token.empty()) co_return true;
+Task<SecretsAgreement::Use> SecretsAgreement::look() {
+    if (options_.token.empty()) co_return Use::Sign;
     const auto looked = co_await look_at_etcd();
     if (is_cancelled(looked)) co_return looked.error();
     if (!looked) warn_once(looked.error());
     if (looked) warned_.clear();
-    if (looked) co_return seams_.loop.now() >= hold_until_;
+    const Use use = seams_.loop.now() >= hold_until_ ? Use::Sign : Use::Accept;
+    if (looked) co_return use;
     // What was agreed on can be used while etcd is away; what has changed since cannot.
     const auto files = read_shared_files(options_.data);
     const auto mark = read_shared_mark(options_.data);
-    co_return files && *files&& mark && *mark && (*files)->digest() == (*mark)->digest&& seams_.loop.now() >= hold_until_;
+    const bool agreed_on = files && *files && mark && *mark && (*files)->digest() == (*mark)->digest;
+    co_return agreed_on ? use : Use::None;
 }
 
 void SecretsAgreement::warn_once(const Error& error) {

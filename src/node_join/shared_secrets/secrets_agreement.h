@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,8 +18,9 @@ namespace porthole::node_join {
 /// has them as files of its data directory, as a server of its own has.
 ///
 /// Files that `porthole certs` changes on one machine reach the others: a server whose files are not those of the last agreement replaces
-/// the key, where no other server has done so since, and uses them itself once the others have had the time to take them up. Where two
-/// machines change them at a time, the first one's are kept.
+/// the key, where no other server has done so since. Whoever has new ones, from here or from etcd, accepts what they have signed at once,
+/// and signs with them once the others have had the time to take them up. Where two machines change them at a time, the first one's are
+/// kept.
 ///
 /// Lives on `loop`. What it refers to outlives it.
 class SecretsAgreement {
@@ -35,18 +37,27 @@ public:
         SharedSecrets::Texts settings;  ///< that must be the same on every server
         bool local_key = true;          ///< secrets are encrypted with encryption.yaml of the data directory
         std::string new_encryption;     ///< that file, should a new cluster need one; "" without local_key
+        /// Of a text of that file, before it is put into etcd or taken from there. Empty: all are good.
+        std::function<Result<void>(const std::string&)> check_encryption;
     };
     /// In which all others have taken up what is in etcd: each looks more often than every 10 s.
     static constexpr Duration OthersFollow = std::chrono::seconds(20);
 
     SecretsAgreement(Seams seams, std::unique_ptr<store::etcd::Client> client, Options options);
 
-    /// Before anything of the data directory is used. After an error nothing has been written. Errors: Forbidden for another token;
-    /// Conflict for a data directory or settings of another cluster, a newer version, a token that is missing, or a data directory that is
-    /// missing while the cluster has objects; those of files and of etcd. All say what to do.
+    /// What may be done with the secrets in the data directory.
+    enum class Use {
+        None,    ///< nothing yet: other servers do not have them
+        Accept,  ///< what they have signed is to be accepted, but nothing signed with them
+        Sign,
+    };
+
+    /// Before anything of the data directory is used, which can be signed with then. After an error nothing has been written. Errors:
+    /// Forbidden for another token; Conflict for a data directory or settings of another cluster, a newer version, a token that is missing,
+    /// or a data directory that is missing while the cluster has objects; those of files and of etcd. All say what to do.
     Task<> agree();
-    /// One look at what has changed, here or in etcd. False while what is in the data directory must not be used yet. Requires: agree().
-    Task<bool> look();
+    /// One look at what has changed, here or in etcd. Requires: agree().
+    Task<Use> look();
     Task<> close() { return client_->close(); }
 
 private:
@@ -67,6 +78,11 @@ private:
     Result<void> check_settings(const SharedSecrets& stored) const;
     /// That the data directory, with `files`, is of the stored cluster. Error: Conflict.
     Result<void> check_cluster(const SharedSecrets& stored, const SharedSecrets& files, const std::optional<SharedMark>& mark) const;
+    /// That encryption.yaml of `secrets`, which are `where`, can be used. Error: Conflict.
+    Result<void> check_encryption(const SharedSecrets& secrets, const std::string& where) const;
+    /// The files of the data directory; nullopt where those of `stored` are to be taken. Errors: Io; Conflict for what is of another
+    /// cluster or is being changed.
+    Result<std::optional<SharedSecrets>> read_files(const SharedSecrets& stored, const std::optional<SharedMark>& mark) const;
     /// Makes the data directory like `stored`, or etcd like the data directory where only that has changed. True: etcd has been changed.
     Task<bool> settle(Stored stored);
     Result<void> take(const SharedSecrets& stored) const;

@@ -17,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using store::etcd::EtcdModel;
+using Use = SecretsAgreement::Use;
 
 constexpr const char* Key = "/registry/_porthole/shared-secrets";
 
@@ -35,7 +36,11 @@ protected:
                                           .token = std::move(token),
                                           .settings = {{"--service-cidr", cidr_}},
                                           .local_key = local_key_,
-                                          .new_encryption = local_key_ ? "the key of " + name : ""};
+                                          .new_encryption = local_key_ ? "the key of " + name : "",
+                                          .check_encryption = [](const std::string& text) -> Result<void> {
+                                              if (text == "broken") return Error(Reason::BadRequest, "not a configuration");
+                                              return {};
+                                          }};
         auto& made = servers_.emplace_back(
             name, std::make_unique<SecretsAgreement>(SecretsAgreement::Seams{loop_, pool_, Logger(make_null_sink(), "test")},
                                                      std::make_unique<store::etcd::Client>(loop_, etcd_.members()), std::move(options)));
@@ -53,11 +58,13 @@ protected:
         EXPECT_EQ(start(name), "");
         return *servers_.back().second;
     }
-    bool look(SecretsAgreement& server) {
+    Use use(SecretsAgreement& server) {
         const auto looked = sim::run(loop_, server.look());
         EXPECT_TRUE(looked) << looked.error().message;
-        return looked && *looked;
+        return looked ? *looked : Use::None;
     }
+    /// Whether it may sign then.
+    bool look(SecretsAgreement& server) { return use(server) == Use::Sign; }
     std::string digest(const std::string& name) {
         const auto files = read_shared_files(data(name));
         return files && *files ? (*files)->digest() : "";
@@ -169,12 +176,31 @@ TEST_F(SecretsAgreementTest, TheKeyOfEncryptionIsNotLostInSilence) {
     EXPECT_FALSE(fs::exists(data("b")));
 }
 
+TEST_F(SecretsAgreementTest, AMissingOrBrokenKeyOfEncryptionIsNotShared) {
+    SecretsAgreement& a = running("a");
+    const std::string sealed = etcd_.value(Key);
+    fs::remove(data("a") / "encryption.yaml");
+    EXPECT_FALSE(look(a)) << "an editor may be renaming it";
+    EXPECT_FALSE(fs::exists(data("a") / "encryption.yaml"));
+    ASSERT_TRUE(write_durably(data("a") / "encryption.yaml", "broken"));
+    EXPECT_FALSE(look(a));
+    EXPECT_EQ(etcd_.value(Key), sealed);
+    EXPECT_NE(start("a").find("cannot be shared: not a configuration"), std::string::npos);
+    fs::remove(data("a") / "encryption.yaml");
+    ASSERT_EQ(start("a"), "") << "the cluster has it";
+    EXPECT_EQ(*read_file(data("a") / "encryption.yaml"), "the key of a");
+
+    etcd_.put(Key, net::seal_with_password("the token", SharedSecrets::make("broken", loop_.wall_now()).text()));
+    EXPECT_NE(start("b").find("not a configuration"), std::string::npos);
+    EXPECT_FALSE(fs::exists(data("b")));
+}
+
 TEST_F(SecretsAgreementTest, ARotationIsUsedWhenTheOthersHaveIt) {
     SecretsAgreement &a = running("a"), &b = running("b");
     EXPECT_TRUE(look(a));
     ASSERT_TRUE(start_service_account_key_rotation(data("a") / "pki", loop_.wall_now()));
-    EXPECT_FALSE(look(a)) << "others would refuse tokens of the new key";
-    EXPECT_TRUE(look(b));
+    EXPECT_EQ(use(a), Use::Accept) << "others would refuse tokens of the new key";
+    EXPECT_EQ(use(b), Use::Accept);
     EXPECT_EQ(digest("b"), digest("a"));
     EXPECT_FALSE(look(a));
     loop_.advance(SecretsAgreement::OthersFollow);
@@ -182,9 +208,59 @@ TEST_F(SecretsAgreementTest, ARotationIsUsedWhenTheOthersHaveIt) {
 
     ASSERT_TRUE(start_ca_rotation(data("b") / "pki", loop_.wall_now()));
     EXPECT_FALSE(look(b));
-    EXPECT_TRUE(look(a)) << "either server's machine can be chosen";
+    EXPECT_EQ(use(a), Use::Accept) << "either server's machine can be chosen";
     EXPECT_TRUE(*ca_rotation(data("a") / "pki"));
     EXPECT_EQ(digest("b"), digest("a"));
+}
+
+TEST_F(SecretsAgreementTest, OfThreeServersNoneSignsBeforeAllVerify) {
+    SecretsAgreement &a = running("a"), &b = running("b"), &c = running("c");
+    ASSERT_TRUE(start_service_account_key_rotation(data("a") / "pki", loop_.wall_now()));
+    EXPECT_EQ(use(a), Use::Accept);
+    EXPECT_EQ(use(b), Use::Accept) << "the third server does not have the new key yet";
+    EXPECT_EQ(digest("b"), digest("a"));
+    EXPECT_NE(digest("c"), digest("a"));
+    loop_.advance(SecretsAgreement::OthersFollow / 2);
+    EXPECT_EQ(use(c), Use::Accept);
+    EXPECT_EQ(digest("c"), digest("a"));
+    EXPECT_EQ(use(b), Use::Accept);
+    loop_.advance(SecretsAgreement::OthersFollow / 2);
+    EXPECT_EQ(use(a), Use::Sign);
+    EXPECT_EQ(use(b), Use::Sign);
+}
+
+TEST_F(SecretsAgreementTest, AServerThatStartsSoonAfterAChangeWaitsForTheOthers) {
+    const auto time_of_start = [this](const char* name) {
+        const MonotonicTime before = loop_.now();
+        EXPECT_EQ(start(name), "");
+        return loop_.now() - before;
+    };
+    EXPECT_LT(time_of_start("a"), 5s) << "of a new cluster no one has older ones";
+    SecretsAgreement& a = *servers_.back().second;
+    EXPECT_LT(time_of_start("b"), 5s);
+    ASSERT_TRUE(start_service_account_key_rotation(data("a") / "pki", loop_.wall_now()));
+    EXPECT_EQ(use(a), Use::Accept);
+    const Duration waited = time_of_start("a");
+    EXPECT_GT(waited, SecretsAgreement::OthersFollow - 5s);
+    EXPECT_LE(waited, SecretsAgreement::OthersFollow + 5s);
+    loop_.advance(SecretsAgreement::OthersFollow);
+    EXPECT_LT(time_of_start("b"), 5s);
+}
+
+TEST_F(SecretsAgreementTest, WhatIsWrittenWhileAChangeIsSharedIsNotUndone) {
+    SecretsAgreement& a = running("a");
+    ASSERT_TRUE(start_service_account_key_rotation(data("a") / "pki", loop_.wall_now()));
+    bool first = true;
+    etcd_.before_txn = [this, &first]() -> Task<> {
+        if (std::exchange(first, false)) EXPECT_TRUE(start_ca_rotation(data("a") / "pki", loop_.wall_now()));
+        co_return {};
+    };
+    (void)look(a);
+    ASSERT_FALSE(first);
+    EXPECT_TRUE(*ca_rotation(data("a") / "pki"));
+    (void)look(a);
+    ASSERT_EQ(start("b"), "");
+    EXPECT_TRUE(*ca_rotation(data("b") / "pki")) << "the next look shares it";
 }
 
 TEST_F(SecretsAgreementTest, AServerThatWasOffFollowsWhenItStarts) {
@@ -214,7 +290,7 @@ TEST_F(SecretsAgreementTest, OfTwoRotationsAtOnceTheFirstIsKept) {
     ASSERT_TRUE(start_service_account_key_rotation(data("b") / "pki", loop_.wall_now()));
     EXPECT_FALSE(look(a));
     const std::string kept = digest("a");
-    EXPECT_TRUE(look(b));
+    EXPECT_EQ(use(b), Use::Accept);
     EXPECT_EQ(digest("b"), kept);
 }
 

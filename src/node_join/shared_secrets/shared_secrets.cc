@@ -21,6 +21,7 @@ using schema::Value;
 
 constexpr std::string_view Format = "porthole-shared-secrets/", Version = "1";
 constexpr std::size_t LargestText = 1 << 20, LargestFile = 256 << 10, MostSettings = 100;
+constexpr std::int64_t LastSecond = std::int64_t{1} << 33;  // in the year 2242
 constexpr std::string_view EncryptionFile = "encryption.yaml";
 
 struct SharedFile {
@@ -107,7 +108,8 @@ std::string SharedSecrets::text() const {
     return schema::to_json(Value::object({{"format", std::string(Format).append(Version)},
                                           {"cluster", cluster},
                                           {"files", object_of(files)},
-                                          {"settings", object_of(settings)}}));
+                                          {"settings", object_of(settings)},
+                                          {"changed", std::chrono::floor<std::chrono::seconds>(changed).time_since_epoch().count()}}));
 }
 
 Result<SharedSecrets> SharedSecrets::parse(std::string_view text) {
@@ -123,6 +125,9 @@ Result<SharedSecrets> SharedSecrets::parse(std::string_view text) {
     if (!is_cluster_id(secrets.cluster)) return wrong;
     TRY(secrets.files, texts_of(document.find("files"), Files.size(), LargestFile));
     TRY(secrets.settings, texts_of(document.find("settings"), MostSettings, 1000));
+    const Value* changed = document.find("changed");
+    if (!changed || !changed->is_int() || changed->as_int() < 0 || changed->as_int() > LastSecond) return wrong;
+    secrets.changed = SystemTime(std::chrono::seconds(changed->as_int()));
     for (const auto& [name, content] : secrets.files)
         if (std::ranges::find(Files, name, &SharedFile::name) == Files.end()) return wrong;
     TRY_VOID(check(secrets.files));

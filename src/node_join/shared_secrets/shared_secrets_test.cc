@@ -7,6 +7,7 @@
 #include "node_join/ca_rotation.h"
 #include "node_join/pki.h"
 #include "node_join/pki_care.h"
+#include "node_join/shared_secrets/accept_both.h"
 #include "runtime/files/durable_file.h"
 
 namespace porthole::node_join {
@@ -105,6 +106,24 @@ TEST_F(SharedSecretsTest, ARotationReachesTheFilesOfAnotherServerAndEndsThere) {
     EXPECT_FALSE(*ca_rotation(root_ / "b/pki"));
     EXPECT_EQ(ensure("b").previous_service_account_key_pem, "");
     EXPECT_EQ(read("b").digest(), read("a").digest());
+}
+
+TEST_F(SharedSecretsTest, ARotationIsAcceptedBeforeItSigns) {
+    const Pki before = ensure("a");
+    ASSERT_TRUE(start_ca_rotation(root_ / "a/pki", now_));
+    ASSERT_TRUE(start_service_account_key_rotation(root_ / "a/pki", now_));
+    const Pki rotated = ensure("a"), both = accept_both(before, rotated);
+    EXPECT_EQ(*authority_ids(both.ca_pem), (std::vector{authority_ids(rotated.ca_pem)->at(1), authority_ids(rotated.ca_pem)->at(0)}));
+    EXPECT_EQ(both.ca_key_pem(), before.ca_key_pem());
+    EXPECT_EQ(both.service_account_key_pem, before.service_account_key_pem) << "it signs as before";
+    EXPECT_EQ(both.previous_service_account_key_pem, rotated.service_account_key_pem);
+    EXPECT_EQ(accept_both(both, rotated).ca_pem, both.ca_pem);
+
+    ASSERT_TRUE(finish_ca_rotation(root_ / "a/pki"));
+    ASSERT_TRUE(finish_service_account_key_rotation(root_ / "a/pki", now_, true));
+    const Pki until_then = accept_both(rotated, ensure("a"));
+    EXPECT_EQ(until_then.ca_pem, rotated.ca_pem) << "what others still sign with the old ones is accepted";
+    EXPECT_EQ(until_then.previous_service_account_key_pem, rotated.previous_service_account_key_pem);
 }
 
 TEST_F(SharedSecretsTest, FilesThatAreBeingChangedAreNotRead) {
