@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::size_t MostConnections = 256;
 constexpr Duration PortPeriod = 500ms;  ///< between two attempts to take the port
-constexpr Duration AnswerTime = 2s;
 
 client::InformerOptions slices_of_servers() {
     return {.namespace_ = "default", .label_selector = "kubernetes.io/service-name=kubernetes", .field_selector = ""};
@@ -63,6 +62,9 @@ ApiBalancer::ApiBalancer(Context context, std::string folder, std::uint16_t port
       port_(port),
       client_(context_.connection.transport()),
       directory_(remembered),
+      probes_(
+          context_.loop,
+          [this](const client::ClientConfig& config) { return client::make_http_transport(context_.loop, config, "porthole-balancer"); }),
       balancer_({context_.loop, context_.random, [this](std::string url) { return dial(std::move(url)); },
                  [this](std::string url) { return probe(std::move(url)); }, context_.log}),
       acceptor_(
@@ -93,7 +95,10 @@ Result<void> ApiBalancer::listen() {
     if (const auto remembered = read_server_list(context_.files, folder_); remembered && !remembered->empty())
         directory_ = ServerDirectory(*remembered);
     balancer_.set_servers(directory_.listed(), directory_.given());
-    balancer_.on_change([this] { remember(); });
+    balancer_.on_change([this] {
+        probes_.keep_only(balancer_.servers());
+        remember();
+    });
     acceptor_.add(std::move(listener));
     informers_.get<EndpointSlice>(slices_of_servers()).on_change([this](const EndpointSlice&) { learn(); });
     informers_.start();
@@ -126,22 +131,9 @@ Task<std::unique_ptr<net::ByteStream>> ApiBalancer::dial(std::string text) {
     co_return co_await net::connect_socket(context_.loop, std::move(endpoint));
 }
 
-/// Health is told to everyone, so no credentials are shown. A server that wants some (401, 403) lives; only 5xx says that it is not ready.
 Task<bool> ApiBalancer::probe(std::string url) {
     const client::ClientConfig& trust = context_.connection.config();
-    Probe& known = probing_[url];
-    if (!known.transport || known.ca_pem != trust.ca_pem) {
-        CO_TRY(known.transport,
-               client::make_http_transport(context_.loop, {.server = url, .ca_pem = trust.ca_pem, .server_name = trust.server_name},
-                                           "porthole-balancer"));
-        known.ca_pem = trust.ca_pem;
-    }
-    const auto answer = co_await with_timeout(known.transport->call({.method = "GET", .path = "/readyz"}), AnswerTime, "asking for health");
-    if (!answer) {
-        probing_.erase(url);  // the next one comes over a new connection
-        co_return answer.error();
-    }
-    co_return answer->code < 500;
+    return probes_.ask({.server = std::move(url), .ca_pem = trust.ca_pem, .server_name = trust.server_name});
 }
 
 Task<> ApiBalancer::close() {

@@ -1,5 +1,4 @@
 #pragma once
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "net/acceptor.h"
 #include "net/balancer/tcp_balancer.h"
 #include "node_join/connection.h"
+#include "node_join/health_probes.h"
 #include "node_join/server_list.h"
 
 namespace porthole::node_join {
@@ -57,11 +57,6 @@ public:
     Task<> close();
 
 private:
-    struct Probe {
-        std::string ca_pem;
-        std::unique_ptr<client::Transport> transport;
-    };
-
     ApiBalancer(Context context, std::string folder, std::uint16_t port, std::vector<KnownServer> remembered);
 
     Result<void> listen();
@@ -76,7 +71,7 @@ private:
     const std::uint16_t port_;
     client::Client client_;
     ServerDirectory directory_;
-    std::map<std::string, Probe> probing_;
+    HealthProbes probes_;
     std::string written_;
     net::TcpBalancer balancer_;
     net::Acceptor acceptor_;

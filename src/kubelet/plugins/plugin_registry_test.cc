@@ -125,7 +125,7 @@ TEST_F(PluginRegistryTest, ForgetsAPluginThatWasKilledUntilItIsBack) {
     FakePlugin plugin(loop, socket("csi-reg.sock"), "csi.example.com");
     plugin.info.endpoint = folder.path + "/.csi.sock";
     ASSERT_TRUE(until([&] { return !plugin.told.empty(); }));
-    EXPECT_FALSE(until([&] { return handler.events.size() > 1; }, 1500ms)) << "a plugin that hangs is there: " << handler.events.back();
+    EXPECT_FALSE(until([&] { return handler.events.size() > 1; }, 3500ms)) << "a plugin that hangs is there: " << handler.events.back();
 
     endpoint.reset();
     handler.refusal = "no one listens";

@@ -102,6 +102,7 @@ Task<TcpBalancer::ServerPtr> TcpBalancer::dial_any(std::unique_ptr<ByteStream>& 
     for (const ServerPtr& server : in_order()) {
         auto dialed = co_await with_timeout(seams_.dial(server->known.name), times_.connect, "connect to a server");
         if (is_cancelled(dialed)) co_return std::move(dialed).error();
+        if (server->forgotten) continue;  // meanwhile; no one would probe it, or cut its connections
         if (dialed) {
             stream = *std::move(dialed);
             co_return server;

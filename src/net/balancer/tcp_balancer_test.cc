@@ -31,6 +31,7 @@ public:
         ++dialed[name];
         if (modes[name] == Mode::Refusing) co_return Error(Reason::Unavailable, "connection refused");
         if (unreachable) CO_TRY_VOID(co_await loop_.sleep(1h));
+        if (const Duration delay = delays[name]; delay > 0s) CO_TRY_VOID(co_await loop_.sleep(delay));
         auto [near, far] = make_memory_stream_pair();
         ends[name].push_back(std::move(far));
         co_return std::move(near);
@@ -50,7 +51,8 @@ public:
     std::map<std::string, Mode> modes;
     std::map<std::string, std::vector<std::unique_ptr<ByteStream>>> ends;
     std::map<std::string, int> probes, dialed;
-    bool unreachable = false;  ///< whoever dials waits
+    std::map<std::string, Duration> delays;  ///< of dialing
+    bool unreachable = false;                ///< whoever dials waits
 
 private:
     sim::SimLoop& loop_;
@@ -237,6 +239,23 @@ TEST_F(TcpBalancerTest, AServerThatIsNotListedAnyMoreIsDrained) {
     const int probes = servers.probes["a"];
     loop.advance(1min);
     EXPECT_EQ(servers.probes["a"], probes);
+}
+
+TEST_F(TcpBalancerTest, AServerThatIsForgottenWhileItIsDialedGetsNoConnection) {
+    know({"a", "b"});
+    servers.delays = {{"a", 1s}, {"b", 1h}};
+    know({"b"});
+    loop.advance(8200ms);
+    const auto client = connect();
+    loop.advance(1600ms);
+    ASSERT_EQ(servers.dialed["a"], 1) << "b has not let it in";
+    loop.advance(500ms);
+    balancer.set_servers({"b"}, {});
+    ASSERT_THAT(names(), ElementsAre("b"));
+    loop.advance(1s);
+    ASSERT_EQ(servers.ends["a"].size(), 1U);
+    EXPECT_TRUE(is_cut(*servers.ends["a"].at(0)));
+    EXPECT_TRUE(is_cut(*client));
 }
 
 TEST_F(TcpBalancerTest, AListOfServersThatDoNotAnswerCutsNobodyOff) {
