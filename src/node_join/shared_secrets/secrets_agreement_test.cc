@@ -273,6 +273,26 @@ TEST_F(SecretsAgreementTest, AServerThatWasOffFollowsWhenItStarts) {
     EXPECT_EQ(digest("b"), digest("a"));
 }
 
+TEST_F(SecretsAgreementTest, OlderKeysInEtcdAreNotTaken) {
+    SecretsAgreement& a = running("a");
+    const std::string older = etcd_.value(Key);
+    ASSERT_TRUE(start_service_account_key_rotation(data("a") / "pki", loop_.wall_now()));
+    EXPECT_EQ(use(a), Use::Accept);
+    const std::string newest = digest("a");
+    etcd_.put(Key, older);
+    (void)use(a);
+    EXPECT_EQ(digest("a"), newest) << "a running server";
+    EXPECT_EQ(etcd_.value(Key), older);
+    EXPECT_NE(start("a").find("etcd has older keys than this machine (generation 1, and 2 in "), std::string::npos);
+    EXPECT_EQ(digest("a"), newest);
+
+    etcd_.remove(Key);
+    ASSERT_EQ(start("a"), "") << "as the error says";
+    ASSERT_EQ(start("b"), "");
+    EXPECT_EQ(digest("b"), newest);
+    EXPECT_EQ((*read_shared_mark(data("b")))->generation, 3);
+}
+
 TEST_F(SecretsAgreementTest, FilesThatWereHalfWrittenWhenAServerDiedAreTakenAgain) {
     SecretsAgreement& a = running("a");
     const std::string before = digest("a");
