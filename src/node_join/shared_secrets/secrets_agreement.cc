@@ -140,8 +140,10 @@ Result<std::optional<SharedSecrets>> SecretsAgreement::read_files(const SharedSe
                                                                   const std::optional<SharedMark>& mark) const {
     const bool starting = stored_.mod_revision == 0;
     auto files = read_shared_files(options_.data);
-    // A crash may have cut take() off. Later on another program may be about to change them.
-    const bool torn = !files && files.error().reason == Reason::Conflict && starting && mark && mark->cluster == stored.cluster;
+    // take() may have been cut off: by a crash, or by an error, after which the mark is still that of what was before. Else another program
+    // may be about to change them.
+    const bool cut_off = mark && mark->cluster == stored.cluster && (starting || mark->digest != stored.digest());
+    const bool torn = !files && files.error().reason == Reason::Conflict && cut_off;
     if (torn) return std::optional<SharedSecrets>();
     if (!files || !*files) return files;
     TRY_VOID(check_cluster(stored, **files, mark));

@@ -304,6 +304,20 @@ TEST_F(SecretsAgreementTest, FilesThatWereHalfWrittenWhenAServerDiedAreTakenAgai
     EXPECT_EQ(digest("a"), before);
 }
 
+TEST_F(SecretsAgreementTest, WhatARunningServerCouldOnlyHalfTakeIsTakenAgain) {
+    SecretsAgreement& a = running("a");
+    const SharedSecrets other = SharedSecrets::make("", loop_.wall_now());
+    SharedSecrets next = **read_shared_files(data("a"));
+    next.cluster = (*read_shared_mark(data("a")))->cluster;
+    next.generation = 2;
+    for (const char* name : {"pki/kubelet-serving-ca.key", "pki/kubelet-serving-ca.crt"}) next.files[name] = other.files.at(name);
+    etcd_.put(Key, net::seal_with_password("the token", next.text()));
+    // The disk was full after the first of the two.
+    ASSERT_TRUE(write_durably(data("a") / "pki/kubelet-serving-ca.key", next.files.at("pki/kubelet-serving-ca.key")));
+    EXPECT_EQ(use(a), Use::Accept);
+    EXPECT_EQ(digest("a"), next.digest());
+}
+
 TEST_F(SecretsAgreementTest, OfTwoRotationsAtOnceTheFirstIsKept) {
     SecretsAgreement &a = running("a"), &b = running("b");
     ASSERT_TRUE(start_service_account_key_rotation(data("a") / "pki", loop_.wall_now()));
