@@ -13,6 +13,10 @@ using namespace store::etcd;
 
 constexpr const char* Key = "/_porthole/shared-secrets";
 
+SharedMark mark_of(const SharedSecrets& secrets) {
+    return {.cluster = secrets.cluster, .digest = secrets.digest(), .generation = secrets.generation};
+}
+
 Error explained(Error error, const std::string& key) {
     if (error.reason == Reason::Forbidden)
         return Error(Reason::Forbidden,
@@ -74,6 +78,7 @@ Result<SharedSecrets> SecretsAgreement::own(bool has_cluster) const {
     TRY(const auto mark, read_shared_mark(options_.data));
     files->cluster = mark ? mark->cluster : SharedSecrets::make("", seams_.loop.wall_now()).cluster;
     files->settings = options_.settings;
+    if (mark) files->generation = mark->generation + 1;
     TRY_VOID(check_encryption(*files, data));
     return *std::move(files);
 }
@@ -135,8 +140,10 @@ Result<std::optional<SharedSecrets>> SecretsAgreement::read_files(const SharedSe
                                                                   const std::optional<SharedMark>& mark) const {
     const bool starting = stored_.mod_revision == 0;
     auto files = read_shared_files(options_.data);
-    // A crash may have cut take() off. Later on another program may be about to change them.
-    const bool torn = !files && files.error().reason == Reason::Conflict && starting && mark && mark->cluster == stored.cluster;
+    // take() may have been cut off: by a crash, or by an error, after which the mark is still that of what was before. Else another program
+    // may be about to change them.
+    const bool cut_off = mark && mark->cluster == stored.cluster && (starting || mark->digest != stored.digest());
+    const bool torn = !files && files.error().reason == Reason::Conflict && cut_off;
     if (torn) return std::optional<SharedSecrets>();
     if (!files || !*files) return files;
     TRY_VOID(check_cluster(stored, **files, mark));
@@ -146,19 +153,31 @@ Result<std::optional<SharedSecrets>> SecretsAgreement::read_files(const SharedSe
     return std::optional<SharedSecrets>();
 }
 
+Result<void> SecretsAgreement::check_generation(const SharedSecrets& stored, const std::optional<SharedMark>& mark) const {
+    if (!mark || mark->cluster != stored.cluster || stored.generation >= mark->generation) return {};
+    return Error(Reason::Conflict, "etcd has older keys than this machine (generation " + std::to_string(stored.generation) + ", and " +
+                                       std::to_string(mark->generation) + " in " + options_.data.string() +
+                                       "). Where etcd was restored from a snapshot, stop the servers, delete " + key_ +
+                                       " with etcdctl, and start the server with the newest data directory first; else find out who has "
+                                       "written to etcd");
+}
+
 Result<void> SecretsAgreement::take(const SharedSecrets& stored) const {
+    seams_.log.info("the keys in the data directory become those of etcd",
+                    {{"directory", options_.data.string()}, {"generation", stored.generation}});
     TRY_VOID(write_shared_files(options_.data, stored));
-    return write_shared_mark(options_.data, {stored.cluster, stored.digest()});
+    return write_shared_mark(options_.data, mark_of(stored));
 }
 
 Task<bool> SecretsAgreement::settle(Stored stored) {
     CO_TRY_VOID(check_settings(stored.secrets));
     CO_TRY(const auto mark, read_shared_mark(options_.data));
+    CO_TRY_VOID(check_generation(stored.secrets, mark));
     CO_TRY(const auto files, read_files(stored.secrets, mark));
     bool changed = false;
     if (files) {
         const std::string here = files->digest(), there = stored.secrets.digest();
-        if (mark && here == there && mark->digest == there) {
+        if (mark && here == there && mark->digest == there && mark->generation == stored.secrets.generation) {
             stored_ = std::move(stored);
             co_return false;
         }
@@ -167,6 +186,7 @@ Task<bool> SecretsAgreement::settle(Stored stored) {
             SharedSecrets fresh = *files;
             fresh.cluster = stored.secrets.cluster;
             fresh.settings = stored.secrets.settings;
+            fresh.generation = stored.secrets.generation + 1;
             fresh.changed = std::chrono::ceil<std::chrono::seconds>(seams_.loop.wall_now());
             CO_TRY(stored, co_await put(std::move(fresh), stored.mod_revision));
             changed = true;
@@ -177,7 +197,7 @@ Task<bool> SecretsAgreement::settle(Stored stored) {
     }
     // What another program has written since they were read stays: the next look finds that it is newer.
     const bool same = files && files->files == stored.secrets.files;
-    CO_TRY_VOID(same ? write_shared_mark(options_.data, {stored.secrets.cluster, stored.secrets.digest()}) : take(stored.secrets));
+    CO_TRY_VOID(same ? write_shared_mark(options_.data, mark_of(stored.secrets)) : take(stored.secrets));
     stored_ = std::move(stored);
     co_return changed;
 }

@@ -85,6 +85,8 @@ private:
     Result<std::optional<SharedSecrets>> read_files(const SharedSecrets& stored, const std::optional<SharedMark>& mark) const;
     /// Makes the data directory like `stored`, or etcd like the data directory where only that has changed. True: etcd has been changed.
     Task<bool> settle(Stored stored);
+    /// That `stored` is not older than what the data directory has had. Error: Conflict.
+    Result<void> check_generation(const SharedSecrets& stored, const std::optional<SharedMark>& mark) const;
     Result<void> take(const SharedSecrets& stored) const;
     Task<> look_at_etcd();
     void warn_once(const Error& error);

@@ -273,6 +273,26 @@ TEST_F(SecretsAgreementTest, AServerThatWasOffFollowsWhenItStarts) {
     EXPECT_EQ(digest("b"), digest("a"));
 }
 
+TEST_F(SecretsAgreementTest, OlderKeysInEtcdAreNotTaken) {
+    SecretsAgreement& a = running("a");
+    const std::string older = etcd_.value(Key);
+    ASSERT_TRUE(start_service_account_key_rotation(data("a") / "pki", loop_.wall_now()));
+    EXPECT_EQ(use(a), Use::Accept);
+    const std::string newest = digest("a");
+    etcd_.put(Key, older);
+    (void)use(a);
+    EXPECT_EQ(digest("a"), newest) << "a running server";
+    EXPECT_EQ(etcd_.value(Key), older);
+    EXPECT_NE(start("a").find("etcd has older keys than this machine (generation 1, and 2 in "), std::string::npos);
+    EXPECT_EQ(digest("a"), newest);
+
+    etcd_.remove(Key);
+    ASSERT_EQ(start("a"), "") << "as the error says";
+    ASSERT_EQ(start("b"), "");
+    EXPECT_EQ(digest("b"), newest);
+    EXPECT_EQ((*read_shared_mark(data("b")))->generation, 3);
+}
+
 TEST_F(SecretsAgreementTest, FilesThatWereHalfWrittenWhenAServerDiedAreTakenAgain) {
     SecretsAgreement& a = running("a");
     const std::string before = digest("a");
@@ -282,6 +302,20 @@ TEST_F(SecretsAgreementTest, FilesThatWereHalfWrittenWhenAServerDiedAreTakenAgai
     EXPECT_EQ(digest("a"), "");
     ASSERT_EQ(start("a"), "");
     EXPECT_EQ(digest("a"), before);
+}
+
+TEST_F(SecretsAgreementTest, WhatARunningServerCouldOnlyHalfTakeIsTakenAgain) {
+    SecretsAgreement& a = running("a");
+    const SharedSecrets other = SharedSecrets::make("", loop_.wall_now());
+    SharedSecrets next = **read_shared_files(data("a"));
+    next.cluster = (*read_shared_mark(data("a")))->cluster;
+    next.generation = 2;
+    for (const char* name : {"pki/kubelet-serving-ca.key", "pki/kubelet-serving-ca.crt"}) next.files[name] = other.files.at(name);
+    etcd_.put(Key, net::seal_with_password("the token", next.text()));
+    // The disk was full after the first of the two.
+    ASSERT_TRUE(write_durably(data("a") / "pki/kubelet-serving-ca.key", next.files.at("pki/kubelet-serving-ca.key")));
+    EXPECT_EQ(use(a), Use::Accept);
+    EXPECT_EQ(digest("a"), next.digest());
 }
 
 TEST_F(SecretsAgreementTest, OfTwoRotationsAtOnceTheFirstIsKept) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "base/strings.h"
 #include "net/tls/crypto.h"
@@ -21,6 +22,7 @@ using schema::Value;
 
 constexpr std::string_view Format = "porthole-shared-secrets/", Version = "1";
 constexpr std::size_t LargestText = 1 << 20, LargestFile = 256 << 10, MostSettings = 100;
+constexpr std::int64_t LastGeneration = std::int64_t{1} << 53;
 constexpr std::int64_t LastSecond = std::int64_t{1} << 33;  // in the year 2242
 constexpr std::string_view EncryptionFile = "encryption.yaml";
 
@@ -109,6 +111,7 @@ std::string SharedSecrets::text() const {
                                           {"cluster", cluster},
                                           {"files", object_of(files)},
                                           {"settings", object_of(settings)},
+                                          {"generation", generation},
                                           {"changed", std::chrono::floor<std::chrono::seconds>(changed).time_since_epoch().count()}}));
 }
 
@@ -125,6 +128,9 @@ Result<SharedSecrets> SharedSecrets::parse(std::string_view text) {
     if (!is_cluster_id(secrets.cluster)) return wrong;
     TRY(secrets.files, texts_of(document.find("files"), Files.size(), LargestFile));
     TRY(secrets.settings, texts_of(document.find("settings"), MostSettings, 1000));
+    const Value* generation = document.find("generation");
+    if (!generation || !generation->is_int() || generation->as_int() < 1 || generation->as_int() > LastGeneration) return wrong;
+    secrets.generation = generation->as_int();
     const Value* changed = document.find("changed");
     if (!changed || !changed->is_int() || changed->as_int() < 0 || changed->as_int() > LastSecond) return wrong;
     secrets.changed = SystemTime(std::chrono::seconds(changed->as_int()));
@@ -176,14 +182,18 @@ Result<std::optional<SharedMark>> read_shared_mark(const fs::path& data) {
     TRY(const bool there, has_file(data / Mark));
     if (!there) return std::optional<SharedMark>();
     TRY(const std::string text, read_file(data / Mark));
-    const std::size_t space = text.find(' ');
-    SharedMark mark{text.substr(0, space), space == text.npos ? "" : std::string(trim(text.substr(space + 1)))};
-    if (!is_cluster_id(mark.cluster)) return Error(Reason::BadRequest, (data / Mark).string() + " is not what a server wrote there");
+    std::vector<std::string> words = split(trim(text), ' ');
+    words.resize(3);
+    SharedMark mark{.cluster = words[0], .digest = words[1]};
+    const char* end = words[2].data() + words[2].size();
+    const auto number = std::from_chars(words[2].data(), end, mark.generation);
+    if (!is_cluster_id(mark.cluster) || number.ec != std::errc() || number.ptr != end || mark.generation < 1)
+        return Error(Reason::BadRequest, (data / Mark).string() + " is not what a server wrote there");
     return std::optional(std::move(mark));
 }
 
 Result<void> write_shared_mark(const fs::path& data, const SharedMark& mark) {
-    return write_durably(data / Mark, mark.cluster + " " + mark.digest + "\n");
+    return write_durably(data / Mark, mark.cluster + " " + mark.digest + " " + std::to_string(mark.generation) + "\n");
 }
 
 Result<void> remove_shared_mark(const fs::path& data) {

@@ -18,7 +18,8 @@ struct SharedSecrets {
     std::string cluster;  ///< 32 hex digits, chosen at random when they were made
     Texts files;     ///< texts by path below the data directory: "pki/ca.key". Without encryption.yaml: who starts servers hands it out
     Texts settings;  ///< values of flags that servers must agree on, by name
-    SystemTime changed{};  ///< when they replaced others, in whole seconds; the epoch for a cluster's first ones
+    std::int64_t generation = 1;  ///< one more with each change
+    SystemTime changed{};         ///< when they replaced others, in whole seconds; the epoch for a cluster's first ones
 
     /// New authorities and a new key. `encryption` is encryption.yaml; "" for none.
     static SharedSecrets make(std::string encryption, SystemTime now);
@@ -44,6 +45,7 @@ Result<void> write_shared_files(const std::filesystem::path& data, const SharedS
 /// That a data directory's server shares its secrets, and what they were when all servers had the same. A plain value.
 struct SharedMark {
     std::string cluster, digest;
+    std::int64_t generation = 1;
 };
 /// nullopt where they are not shared. Errors: Io, BadRequest.
 Result<std::optional<SharedMark>> read_shared_mark(const std::filesystem::path& data);

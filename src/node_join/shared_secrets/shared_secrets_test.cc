@@ -64,6 +64,8 @@ TEST_F(SharedSecretsTest, FilesHaveTheModesThatTheyAreMadeWith) {
 TEST_F(SharedSecretsTest, ATextIsReadAsItWasWritten) {
     SharedSecrets made = SharedSecrets::make("key: \"\n", now_);
     made.settings = {{"--service-cidr", "10.0.0.0/8"}};
+    made.generation = 3;
+    made.changed = std::chrono::floor<std::chrono::seconds>(now_);
     const auto parsed = SharedSecrets::parse(made.text());
     ASSERT_TRUE(parsed) << parsed.error().message;
     EXPECT_EQ(*parsed, made);
@@ -83,6 +85,8 @@ TEST_F(SharedSecretsTest, ATextThatServersCannotUseIsRefused) {
     EXPECT_NE(changed([](SharedSecrets& copy) { copy.files["pki/../../etc/passwd"] = "x"; }), "accepted");
     EXPECT_NE(changed([](SharedSecrets& copy) { copy.files["pki/apiserver.key"] = "x"; }), "accepted");
     EXPECT_NE(changed([](SharedSecrets& copy) { copy.cluster = "../"; }), "accepted");
+    EXPECT_NE(changed([](SharedSecrets& copy) { copy.generation = 0; }), "accepted");
+    EXPECT_NE(changed([](SharedSecrets& copy) { copy.changed = SystemTime(-1s); }), "accepted");
     EXPECT_NE(changed([](SharedSecrets& copy) { copy.files["pki/ca-rotation-started"] = "x"; }), "accepted");
     std::string newer = made.text();
     newer.replace(newer.find("secrets/1"), 9, "secrets/2");
@@ -137,7 +141,8 @@ TEST_F(SharedSecretsTest, FilesThatAreBeingChangedAreNotRead) {
 TEST_F(SharedSecretsTest, TheMarkSaysWhatWasAgreedOn) {
     (void)ensure("a");
     EXPECT_FALSE(*read_shared_mark(root_ / "a"));
-    ASSERT_TRUE(write_shared_mark(root_ / "a", {std::string(32, 'a'), "digest"}));
+    ASSERT_TRUE(write_shared_mark(root_ / "a", {std::string(32, 'a'), "digest", 7}));
+    EXPECT_EQ((*read_shared_mark(root_ / "a"))->generation, 7);
     EXPECT_EQ((*read_shared_mark(root_ / "a"))->cluster, std::string(32, 'a'));
     EXPECT_EQ((*read_shared_mark(root_ / "a"))->digest, "digest");
     ASSERT_TRUE(remove_shared_mark(root_ / "a"));
