@@ -97,7 +97,7 @@ void ApiServerParts::start_endpoints() {
     const BootstrapOptions& own = options.bootstrap;
     if (!shared || !options.reconcile_endpoints || is_loopback(own.advertise_address)) return;
     endpoints = std::make_unique<EndpointReconciler>(
-        EndpointReconciler::Seams{seams.loop, *store, clients.of("kube-apiserver"), seams.log.named("endpoints")}, own.advertise_address,
+        EndpointReconciler::Seams{seams.loop, *shared, clients.of("kube-apiserver"), seams.log.named("endpoints")}, own.advertise_address,
         own.port);
     scope.spawn(endpoints->run());
 }

@@ -59,7 +59,8 @@ int run_restore(std::vector<std::string> arguments) {
     app.footer(
         "Nothing is started. The objects are those of the backup's moment, at a revision far ahead of it, so that clients of the\n"
         "former cluster list again. Nodes of other machines come back by themselves where they reach the server at its old address.\n"
-        "With --etcd-servers the objects go into that etcd, below a prefix where nothing is, and the rest into the data directory.\n\n"
+        "With --etcd-servers the objects go into that etcd, below a prefix where nothing is, and the rest into the data directory. Etcd's\n"
+        "revision is raised to the backup's, and not far beyond it: start clients of the former cluster again.\n\n"
         "Example:\n"
         "  porthole restore before-upgrade.backup && porthole up --detach");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;

@@ -47,12 +47,19 @@ std::vector<KnownServer> ServerDirectory::with_states(const std::vector<net::Bal
     return known;
 }
 
-std::unique_ptr<ApiBalancer> ApiBalancer::of_node(Context context) {
+Result<std::unique_ptr<ApiBalancer>> ApiBalancer::of_node(Context context) {
     if (!context.connection.own_folder()) return nullptr;
     const std::string folder = context.connection.own_folder()->string();
     const auto url = client::parse_server_url(context.connection.config().server);
+    if (!url || url->host != BalancerAddress) return nullptr;
     auto remembered = read_server_list(context.files, folder);
-    if (!url || url->host != BalancerAddress || !remembered || remembered->empty()) return nullptr;
+    if (remembered && remembered->empty()) remembered = Error(Reason::NotFound, server_list_path(folder) + " names no server");
+    if (!remembered) {
+        if (url->port != BalancerPort) return nullptr;  // a server on this machine
+        return std::move(remembered)
+            .error()
+            .with_context("the kubeconfig's server is this node's own balancer, whose servers are not known");
+    }
     return std::unique_ptr<ApiBalancer>(new ApiBalancer(std::move(context), folder, url->port, *std::move(remembered)));
 }
 

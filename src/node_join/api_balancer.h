@@ -48,8 +48,9 @@ public:
         NodeConnection& connection;
         Logger log;
     };
-    /// Null for a node whose kubeconfig names a server itself. Requires: an open connection.
-    static std::unique_ptr<ApiBalancer> of_node(Context context);
+    /// Null for a node whose kubeconfig names a server itself. Error: that of the file `servers` where the kubeconfig names the balancer's
+    /// usual address, behind which there would be no one. Requires: an open connection.
+    static Result<std::unique_ptr<ApiBalancer>> of_node(Context context);
     ~ApiBalancer();
 
     /// Listens, or goes on trying to. Call once.

@@ -53,7 +53,8 @@ Task<> EndpointReconciler::reconcile() {
     CO_TRY(const Semaphore::Permit turn, co_await turn_.acquire());
     if (withdrawn_) co_return {};
     CO_TRY_VOID(co_await announce());
-    co_return co_await publish();
+    // An API that does not answer must not keep the lease from being renewed.
+    co_return co_await with_timeout(publish(), RenewEvery, "writing the endpoints of the API servers");
 }
 
 Task<> EndpointReconciler::announce() {
@@ -85,6 +86,7 @@ std::set<std::string> EndpointReconciler::living() const {
 
 Task<> EndpointReconciler::publish() {
     for (int attempt = 1;; ++attempt) {
+        CO_TRY_VOID(co_await seams_.store.catch_up());  // after a conflict, too: what has been written is of newer records
         const std::set<std::string> addresses = living();
         if (addresses.empty()) co_return {};
         const auto published = co_await publish_kubernetes_endpoints(seams_.client, addresses, port_);

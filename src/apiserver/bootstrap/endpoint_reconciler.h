@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "client/client.h"
 #include "runtime/sync.h"
-#include "store/store.h"
+#include "store/shared_store.h"
 
 namespace porthole::apiserver {
 
@@ -20,7 +20,7 @@ class EndpointReconciler {
 public:
     struct Seams {
         EventLoop& loop;
-        store::Store& store;
+        store::SharedStore& store;
         client::Client& client;
         Logger log;
     };

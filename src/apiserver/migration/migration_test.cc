@@ -53,9 +53,10 @@ TEST_F(TransferFormTest, WhatIsNotTheStateOfAClusterIsLeftOut) {
     EXPECT_EQ(form.key_of("/registry/pods/ns/a"), Pod);
     EXPECT_EQ(form.key_of("/registry/example.com/widgets/ns/a"), Widget);
     EXPECT_EQ(form.key_of("/registry/_porthole/allocation/node-ports/30000"), Port);
-    for (const char* other : {"/registry/_porthole/fence", "/registry/_porthole/copying", "/registry/_porthole/copying/raised",
-                              "/registry/_porthole/porthole/leases/0000000000000001", "/registry/ranges/serviceips",
-                              "/registry/masterleases/10.0.0.1", "/registry/core/pods/ns/a", "/other/pods/ns/a"})
+    for (const char* other :
+         {"/registry/_porthole/fence", "/registry/_porthole/progress", "/registry/_porthole/copying", "/registry/_porthole/copying/raised",
+          "/registry/_porthole/porthole/leases/0000000000000001", "/registry/ranges/serviceips", "/registry/masterleases/10.0.0.1",
+          "/registry/core/pods/ns/a", "/other/pods/ns/a"})
         EXPECT_EQ(form.key_of(other), std::nullopt) << other;
 }
 
@@ -259,6 +260,18 @@ TEST_F(EtcdTransferTest, ACopyThatBrokeOffIsKnownAndBegunAnew) {
     const auto again = write();
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_EQ(etcd.key_count(), 304u);
+}
+
+TEST_F(EtcdTransferTest, WhatAnotherProgramWritesAfterTheLookIsKeptAndNamed) {
+    std::size_t txns = 0;
+    etcd.before_txn = [&]() -> Task<> {
+        if (++txns == 1) etcd.put("/registry/pods/ns/theirs", object("Pod"));
+        return go_on();
+    };
+    const auto copied = write("cluster 1", true);
+    ASSERT_FALSE(copied);
+    EXPECT_THAT(copied.error().message, HasSubstr("the copy in etcd is not the same"));
+    EXPECT_EQ(left("/pods/ns/theirs"), object("Pod"));
 }
 
 TEST_F(EtcdTransferTest, OfTwoCopiesAtTheSameTimeTheFirstFails) {

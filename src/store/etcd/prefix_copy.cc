@@ -39,14 +39,14 @@ Task<> PrefixCopy::begin() {
     if (mark.mod_revision == 0 && !first.kvs.empty())
         co_return Error(Reason::AlreadyExists, prefix_ + " in etcd is not empty: it has " + std::to_string(first.count) +
                                                    " keys, such as " + first.kvs.front().key);
-    co_return co_await clear(mark.mod_revision);
+    co_return co_await lay_mark(mark.mod_revision);
 }
 
-Task<> PrefixCopy::clear(std::int64_t marked_at) {
+Task<> PrefixCopy::lay_mark(std::int64_t marked_at) {
     TxnRequest request{.compare = {unchanged(mark_key_, marked_at)}};
-    request.success = {removal(prefix_ + "/", mark_key_),
-                       removal(mark_key_ + '\0', end_of_prefix(prefix_)),
-                       {.request_put = PutRequest{.key = mark_key_, .value = source_}}};
+    // Where the mark is new, what is there by now was written by others after begin() has looked; comparing the copy finds it.
+    if (marked_at > 0) request.success = {removal(prefix_ + "/", mark_key_), removal(mark_key_ + '\0', end_of_prefix(prefix_))};
+    request.success.push_back({.request_put = PutRequest{.key = mark_key_, .value = source_}});
     CO_TRY(const TxnResponse done, co_await client_.txn(std::move(request)));
     if (!done.succeeded) co_return Error(Reason::Conflict, "another copy into " + prefix_ + " of etcd has begun at the same time");
     marked_at_ = revision_ = done.header.revision;

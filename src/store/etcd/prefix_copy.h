@@ -35,7 +35,7 @@ private:
     Task<TxnResponse> write(std::vector<RequestOp> operations);
     Task<> raise_some(std::int64_t target, const std::function<void()>& progress);
     Task<KeyValue> find_mark();
-    Task<> clear(std::int64_t marked_at);
+    Task<> lay_mark(std::int64_t marked_at);
     RequestOp removal(std::string from, std::string end) const;
 
     Client& client_;

@@ -45,9 +45,9 @@ Task<> ReadBarrier::reach(Revision newest) {
     if (seams_.store.revision() >= newest) co_return {};
     const Result<void> soon = co_await seams_.store.wait_for_revision(newest, UsualDelay);
     if (soon || soon.error().reason != Reason::Timeout) co_return soon;
-    // What keeps it from being touched keeps the revision from arriving, and is told as that.
+    // An etcd that is full refuses the write, and says so. Silence is told as the revision that has not arrived.
     const Result<void> touched = co_await with_timeout(touch(newest), LongestDelay, "touching a key");
-    if (is_cancelled(touched)) co_return touched;
+    if (!touched && touched.error().reason != Reason::Timeout && seams_.store.revision() < newest) co_return touched;
     co_return co_await seams_.store.wait_for_revision(newest, LongestDelay);
 }
 

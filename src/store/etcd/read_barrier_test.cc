@@ -1,3 +1,5 @@
+#include <gmock/gmock.h>
+
 #include "store/etcd/etcd_store_fixture.h"
 
 namespace porthole::store::etcd {
@@ -88,6 +90,18 @@ TEST_F(ReadBarrierTest, WhatDoesNotArriveIsATimeoutThatNamesTheRevisions) {
     ASSERT_TRUE(reader.done());
     EXPECT_EQ(reader.result->error().reason, Reason::Timeout);
     EXPECT_EQ(reader.result->error().message, "Too large resource version: 2, current: 1");
+}
+
+TEST_F(ReadBarrierTest, AnEtcdThatIsFullSaysSoAtOnce) {
+    open();
+    etcd.put("/other/a", ";1");
+    etcd.exceed_space(true);
+    Waiting reader(loop, shared(*store).catch_up());
+    loop.advance(500ms);
+    ASSERT_TRUE(reader.done());
+    EXPECT_THAT(reader.result->error().message, testing::HasSubstr("database space exceeded"));
+    etcd.exceed_space(false);
+    EXPECT_TRUE(sim::run(loop, shared(*store).catch_up()));
 }
 
 TEST_F(ReadBarrierTest, WithoutEtcdItFailsAndMemoryStaysReadable) {
