@@ -14,7 +14,7 @@ NodeProgram::NodeProgram(RealWorld& world, Logger log, const std::string& user_a
 
 Result<void> NodeProgram::connect(const std::string& kubeconfig, const std::string& server) {
     TRY_VOID(connection_.open(kubeconfig, server));
-    TRY(balancer_, node_join::ApiBalancer::of_node({world_.loop, *files_, random_, connection_, log_.named("balancer")}));
+    TRY(balancer_, node_join::ApiBalancer::of_node({world_.loop, *files_, random_, connection_, log_}));
     if (balancer_) balancer_->start();
     use(connection_.transport());
     return {};
