@@ -21,6 +21,10 @@ std::string to_json(const DeviceDetails& details) {
     return schema::to_json(all);
 }
 
+bool have_common(const std::vector<std::string>& some, const std::vector<std::string>& others) {
+    return std::ranges::any_of(some, [&](const std::string& one) { return std::ranges::find(others, one) != others.end(); });
+}
+
 }  // namespace
 
 DeviceVolumes::DeviceVolumes(Services services) : services_(std::move(services)) {}
@@ -50,7 +54,7 @@ Task<MountedVolume> DeviceVolumes::set_up(const VolumeRequest& request, DeviceVo
     const std::string folder = folder_of(volume), uid = request.pod->metadata.uid;
     const std::shared_ptr<Semaphore> lock = lock_of(folder);
     CO_TRY(const auto permit, co_await lock->acquire());
-    CO_TRY_VOID(record(folder, volume, uid, volume.is_block ? "" : request.directory));
+    CO_TRY_VOID(record(*kind, folder, volume, uid, volume.is_block ? "" : request.directory));
     CO_TRY(const std::string device, co_await kind->attach(volume.details, volume.secrets));
     if (volume.is_block) co_return MountedVolume{.path = device, .read_only = volume.read_only, .is_block = true};
     CO_TRY_VOID(co_await mount_once(device, folder, volume));
@@ -76,15 +80,31 @@ Task<> DeviceVolumes::mount_once(std::string device, std::string folder, const D
                                         services_.programs);
 }
 
-Result<void> DeviceVolumes::record(const std::string& folder, const DeviceVolume& volume, const std::string& uid,
+Result<void> DeviceVolumes::record(DeviceKind& kind, const std::string& folder, const DeviceVolume& volume, const std::string& uid,
                                    const std::string& target) {
     const std::string mark = folder + "/pods/" + uid;
     TRY_VOID(services_.files.create_directories(parent_path(mark), 0750));
+    if (!services_.files.exists(folder + "/volume.json")) {
+        const std::string was_there = folder + "/was-there";  // perhaps of a kubelet that was stopped here
+        if (services_.files.exists(was_there)) TRY_VOID(services_.files.remove(was_there));
+        if (is_of_node(kind, folder, volume.details)) TRY_VOID(services_.files.replace(was_there, "", 0600));
+    }
     TRY_VOID(services_.files.replace(folder + "/volume.json", to_json(volume.details), 0600));
     std::string targets = services_.files.read(mark, LargestRecord).value_or("");
     if (services_.files.exists(mark) && (target.empty() || targets.contains(target + "\n"))) return {};
     if (!target.empty()) targets += target + "\n";
     return services_.files.replace(mark, targets, 0600);
+}
+
+bool DeviceVolumes::is_of_node(DeviceKind& kind, const std::string& folder, const DeviceDetails& details) {
+    const std::vector<std::string> devices = kind.find(details);
+    if (devices.empty()) return false;
+    const std::string session = kind.session_of(details);
+    return std::ranges::all_of(others_than(folder, kind), [&](const Other& other) {
+        const bool brought_it =
+            have_common(devices, kind.find(other.details)) || (!session.empty() && session == kind.session_of(other.details));
+        return other.was_there || !brought_it;
+    });
 }
 
 Result<DeviceDetails> DeviceVolumes::read_details(const std::string& folder) {
@@ -116,8 +136,19 @@ Task<> DeviceVolumes::release(DeviceKind& kind, std::string folder, std::string 
     if (users.size() > 1) co_return services_.files.remove(mark);
     CO_TRY_VOID(services_.mounter.unmount(folder + "/mount"));
     CO_TRY(DeviceDetails details, read_details(folder));
-    if (kind.check(details)) CO_TRY_VOID(co_await kind.detach(std::move(details), others_than(folder, kind.name())));
+    CO_TRY_VOID(co_await detach(kind, folder, std::move(details)));
     co_return services_.files.remove_all(folder);
+}
+
+Task<> DeviceVolumes::detach(DeviceKind& kind, std::string folder, DeviceDetails details) {
+    if (!kind.check(details) || services_.files.exists(folder + "/was-there")) co_return {};
+    const std::vector<std::string> devices = kind.find(details);
+    std::vector<DeviceDetails> others;
+    for (Other& other : others_than(folder, kind)) {
+        if (have_common(devices, kind.find(other.details))) co_return {};  // the same device, written differently
+        others.push_back(std::move(other.details));
+    }
+    co_return co_await kind.detach(std::move(details), std::move(others));
 }
 
 Result<void> DeviceVolumes::unmount_targets(const std::string& mark, const std::string& uid) {
@@ -128,13 +159,14 @@ Result<void> DeviceVolumes::unmount_targets(const std::string& mark, const std::
     return {};
 }
 
-std::vector<DeviceDetails> DeviceVolumes::others_than(const std::string& folder, const std::string& kind) {
-    std::vector<DeviceDetails> others;
-    const std::string all = folder_of_kind(kind);
+std::vector<DeviceVolumes::Other> DeviceVolumes::others_than(const std::string& folder, DeviceKind& kind) {
+    std::vector<Other> others;
+    const std::string all = folder_of_kind(kind.name());
     for (const std::string& name : services_.files.list(all).value_or(std::vector<std::string>())) {
-        if (all + "/" + name == folder) continue;
-        if (auto details = read_details(all + "/" + name); details && find_kind(kind)->check(*details))
-            others.push_back(*std::move(details));
+        const std::string other = all + "/" + name;
+        if (other == folder) continue;
+        auto details = read_details(other);
+        if (details && kind.check(*details)) others.push_back({*std::move(details), services_.files.exists(other + "/was-there")});
     }
     return others;
 }

@@ -24,8 +24,9 @@ struct DeviceVolume {
 /// folders of its pods. The last pod that goes takes it away.
 ///
 /// <root>/plugins/kubernetes.io/<kind>/<hash of the details>/ holds volume.json (the details), a file pods/<uid> with the targets of each
-/// pod, one a line, and the mount point `mount`. All of it is written before the device is asked for, so that a kubelet that starts finds
-/// what has to be taken down. Lives on the kubelet's loop; all references outlive it.
+/// pod, one a line, the mount point `mount`, and a file `was-there` if the node had the device before: then it stays when the pods go. All
+/// of it is written before the device is asked for, so that a kubelet that starts finds what has to be taken down. Lives on the kubelet's
+/// loop; all references outlive it.
 class DeviceVolumes {
 public:
     struct Services {
@@ -47,12 +48,21 @@ private:
     std::shared_ptr<Semaphore> lock_of(const std::string& folder);
     std::string folder_of_kind(const std::string& kind) const { return services_.root + "/plugins/kubernetes.io/" + kind; }
     std::string folder_of(const DeviceVolume& volume) const;
-    Result<void> record(const std::string& folder, const DeviceVolume& volume, const std::string& uid, const std::string& target);
+    Result<void> record(DeviceKind& kind, const std::string& folder, const DeviceVolume& volume, const std::string& uid,
+                        const std::string& target);
     Result<DeviceDetails> read_details(const std::string& folder);
     Task<> mount_once(std::string device, std::string folder, const DeviceVolume& volume);
     Task<> release(DeviceKind& kind, std::string folder, std::string uid);
     Result<void> unmount_targets(const std::string& mark, const std::string& uid);
-    std::vector<DeviceDetails> others_than(const std::string& folder, const std::string& kind);
+    Task<> detach(DeviceKind& kind, std::string folder, DeviceDetails details);
+    /// What is recorded of another device of the kind.
+    struct Other {
+        DeviceDetails details;
+        bool was_there = false;
+    };
+    std::vector<Other> others_than(const std::string& folder, DeviceKind& kind);
+    /// Whether the device is on the node although no volume brought it.
+    bool is_of_node(DeviceKind& kind, const std::string& folder, const DeviceDetails& details);
 
     Services services_;
     std::map<std::string, std::weak_ptr<Semaphore>> locks_;  ///< by folder

@@ -112,6 +112,28 @@ TEST_F(DeviceVolumesTest, ASessionStaysWhileAnotherUnitOfItsTargetIsUsed) {
     EXPECT_EQ(node.count("--logout"), 1);
 }
 
+TEST_F(DeviceVolumesTest, ADeviceWrittenInTwoWaysStaysUntilBothAreGone) {
+    ASSERT_EQ(set_up(unit("1"), "a"), target("a"));
+    ASSERT_EQ(set_up(unit("1", R"(,"portals":["10.0.0.8"])"), "b"), target("b"));
+    ASSERT_TRUE(tear_down("a"));
+    EXPECT_EQ(files.read("/sys/block/sd1/device/delete").value(), "");
+    EXPECT_EQ(node.count("--logout"), 0);
+    ASSERT_TRUE(tear_down("b"));
+    EXPECT_EQ(files.read("/sys/block/sd1/device/delete").value(), "1");
+    EXPECT_EQ(node.count("-p 10.0.0.9:3260 -T iqn.2026-11.example:t -I default --logout"), 1);
+}
+
+TEST_F(DeviceVolumesTest, ADeviceThatTheNodeHadBeforeStays) {
+    node.show_units();
+    ASSERT_EQ(set_up(unit("1"), "a"), target("a"));
+    ASSERT_EQ(set_up(unit("1", R"(,"portals":["10.0.0.8"])"), "b"), target("b"));
+    ASSERT_TRUE(tear_down("a"));
+    ASSERT_TRUE(tear_down("b"));
+    EXPECT_EQ(files.read("/sys/block/sd1/device/delete").value(), "");
+    EXPECT_EQ(node.count("--logout"), 0);
+    EXPECT_EQ(records(), 0u);
+}
+
 TEST_F(DeviceVolumesTest, AnotherKubeletTakesDownWhatItFinds) {
     ASSERT_EQ(set_up(unit("1")), target());
     devices_of_node = make_device_volumes(loop, files, mounter, node, "/k");
