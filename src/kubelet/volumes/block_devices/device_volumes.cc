@@ -41,6 +41,10 @@ std::shared_ptr<Semaphore> DeviceVolumes::lock_of(const std::string& folder) {
     return lock;
 }
 
+std::shared_ptr<Semaphore> DeviceVolumes::session_lock(DeviceKind& kind, const DeviceDetails& details) {
+    return lock_of(folder_of_kind(kind.name()) + ":" + kind.session_of(details));
+}
+
 std::string DeviceVolumes::folder_of(const DeviceVolume& volume) const {
     return folder_of_kind(volume.kind) + "/" + net::sha256_hex(to_json(volume.details));
 }
@@ -54,8 +58,7 @@ Task<MountedVolume> DeviceVolumes::set_up(const VolumeRequest& request, DeviceVo
     const std::string folder = folder_of(volume), uid = request.pod->metadata.uid;
     const std::shared_ptr<Semaphore> lock = lock_of(folder);
     CO_TRY(const auto permit, co_await lock->acquire());
-    CO_TRY_VOID(record(*kind, folder, volume, uid, volume.is_block ? "" : request.directory));
-    CO_TRY(const std::string device, co_await kind->attach(volume.details, volume.secrets));
+    CO_TRY(const std::string device, co_await attach(*kind, folder, volume, uid, volume.is_block ? "" : request.directory));
     if (volume.is_block) co_return MountedVolume{.path = device, .read_only = volume.read_only, .is_block = true};
     CO_TRY_VOID(co_await mount_once(device, folder, volume));
     CO_TRY(const auto bound, services_.mounter.mounts_below(request.directory));
@@ -65,6 +68,14 @@ Task<MountedVolume> DeviceVolumes::set_up(const VolumeRequest& request, DeviceVo
     CO_TRY_VOID(co_await apply_fs_group(request.directory, request.pod, services));
     CO_TRY_VOID(request.set_ready(services_.files));
     co_return mounted;
+}
+
+Task<std::string> DeviceVolumes::attach(DeviceKind& kind, std::string folder, const DeviceVolume& volume, std::string uid,
+                                        std::string target) {
+    const std::shared_ptr<Semaphore> lock = session_lock(kind, volume.details);
+    CO_TRY(const auto permit, co_await lock->acquire());
+    CO_TRY_VOID(record(kind, folder, volume, uid, target));
+    co_return co_await kind.attach(volume.details, volume.secrets);
 }
 
 Task<> DeviceVolumes::mount_once(std::string device, std::string folder, const DeviceVolume& volume) {
@@ -142,6 +153,8 @@ Task<> DeviceVolumes::release(DeviceKind& kind, std::string folder, std::string 
 
 Task<> DeviceVolumes::detach(DeviceKind& kind, std::string folder, DeviceDetails details) {
     if (!kind.check(details) || services_.files.exists(folder + "/was-there")) co_return {};
+    const std::shared_ptr<Semaphore> lock = session_lock(kind, details);
+    CO_TRY(const auto permit, co_await lock->acquire());
     const std::vector<std::string> devices = kind.find(details);
     std::vector<DeviceDetails> others;
     for (Other& other : others_than(folder, kind)) {

@@ -46,11 +46,14 @@ public:
 private:
     DeviceKind* find_kind(const std::string& name) const;
     std::shared_ptr<Semaphore> lock_of(const std::string& folder);
+    /// Held while a device is recorded and attached, and while one is detached: what others of its session need is looked at once.
+    std::shared_ptr<Semaphore> session_lock(DeviceKind& kind, const DeviceDetails& details);
     std::string folder_of_kind(const std::string& kind) const { return services_.root + "/plugins/kubernetes.io/" + kind; }
     std::string folder_of(const DeviceVolume& volume) const;
     Result<void> record(DeviceKind& kind, const std::string& folder, const DeviceVolume& volume, const std::string& uid,
                         const std::string& target);
     Result<DeviceDetails> read_details(const std::string& folder);
+    Task<std::string> attach(DeviceKind& kind, std::string folder, const DeviceVolume& volume, std::string uid, std::string target);
     Task<> mount_once(std::string device, std::string folder, const DeviceVolume& volume);
     Task<> release(DeviceKind& kind, std::string folder, std::string uid);
     Result<void> unmount_targets(const std::string& mark, const std::string& uid);
@@ -65,7 +68,7 @@ private:
     bool is_of_node(DeviceKind& kind, const std::string& folder, const DeviceDetails& details);
 
     Services services_;
-    std::map<std::string, std::weak_ptr<Semaphore>> locks_;  ///< by folder
+    std::map<std::string, std::weak_ptr<Semaphore>> locks_;  ///< by folder, and by kind and session
 };
 
 /// With all kinds that there are: iSCSI, Fibre Channel, and devices of the node itself.

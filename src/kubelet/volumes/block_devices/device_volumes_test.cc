@@ -2,13 +2,15 @@
 
 #include "base/strings.h"
 #include "kubelet/volumes/volumes_fixture.h"
+#include "runtime/scope.h"
 
 namespace porthole::kubelet {
 namespace {
 
 /// A node's programs: a target of iSCSI shows its units 1 and 2 when somebody logs in; disks are empty at first.
 struct FakePrograms final : ProcessRunner {
-    FakePrograms(porthole::sim::MemoryFileSystem& files, sim::FakeMounter& mounter) : files(files), mounter(mounter) {}
+    FakePrograms(EventLoop& loop, porthole::sim::MemoryFileSystem& files, sim::FakeMounter& mounter)
+        : loop(loop), files(files), mounter(mounter) {}
     Task<CommandOutput> run(Command command) override {
         const std::string words = join(command.arguments, " ");
         if (command.arguments.front() == missing) co_return Error(Reason::NotFound, missing + ": no such program");
@@ -16,6 +18,10 @@ struct FakePrograms final : ProcessRunner {
         for (const auto& [part, code] : failures)
             if (words.contains(part)) co_return CommandOutput{.exit_code = code, .errors = "as told"};
         if (words.ends_with("--login")) show_units();
+        if (words.ends_with("--logout")) {
+            CO_TRY_VOID(co_await loop.sleep(1s));
+            (void)files.remove_all("/dev/disk/by-path");
+        }
         if (words.starts_with("blkid")) co_return content.empty() ? CommandOutput{.exit_code = 2} : CommandOutput{.output = content};
         if (words.starts_with("mkfs")) content = "TYPE=ext4\n";
         if (words.starts_with("mount")) mounter.mounts[command.arguments.back()] = *(command.arguments.end() - 2);
@@ -34,6 +40,7 @@ struct FakePrograms final : ProcessRunner {
     long count(const std::string& part) const {
         return std::ranges::count_if(calls, [&](const std::string& call) { return call.contains(part); });
     }
+    EventLoop& loop;
     porthole::sim::MemoryFileSystem& files;
     sim::FakeMounter& mounter;
     std::vector<std::string> calls;
@@ -69,7 +76,7 @@ struct DeviceVolumesTest : VolumesTest {
         return files.list("/k/plugins/kubernetes.io/" + kind).value_or(std::vector<std::string>()).size();
     }
 
-    FakePrograms node{files, mounter};
+    FakePrograms node{loop, files, mounter};
     std::unique_ptr<DeviceVolumes> devices_of_node = make_device_volumes(loop, files, mounter, node, "/k");
     std::optional<VolumeManager> with_devices;
     MountedVolume mounted;
@@ -132,6 +139,18 @@ TEST_F(DeviceVolumesTest, ADeviceThatTheNodeHadBeforeStays) {
     EXPECT_EQ(files.read("/sys/block/sd1/device/delete").value(), "");
     EXPECT_EQ(node.count("--logout"), 0);
     EXPECT_EQ(records(), 0u);
+}
+
+TEST_F(DeviceVolumesTest, AUnitIsNotCutOffByTheLogoutOfAnotherOne) {
+    ASSERT_EQ(set_up(unit("1"), "a"), target("a"));
+    Scope scope(loop);
+    scope.spawn([](DeviceVolumesTest& test) -> Task<> { co_return co_await test.with_devices->tear_down("a"); }(*this));
+    ASSERT_TRUE(porthole::sim::run(loop, loop.sleep(500ms)));
+    ASSERT_EQ(node.count("--logout"), 1);
+    ASSERT_EQ(set_up(unit("2"), "b"), target("b"));
+    ASSERT_TRUE(porthole::sim::run(loop, loop.sleep(5s)));
+    EXPECT_EQ(node.count("--login"), 2);
+    EXPECT_TRUE(files.exists("/dev/disk/by-path/ip-10.0.0.9:3260-iscsi-iqn.2026-11.example:t-lun-2"));
 }
 
 TEST_F(DeviceVolumesTest, AnotherKubeletTakesDownWhatItFinds) {
