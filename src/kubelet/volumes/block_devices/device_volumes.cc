@@ -132,7 +132,9 @@ Task<> DeviceVolumes::tear_down(std::string uid) {
         const std::string all = folder_of_kind(kind->name());
         for (const std::string& name : services_.files.list(all).value_or(std::vector<std::string>())) {
             const std::string folder = all + "/" + name;
-            if (services_.files.exists(folder + "/pods/" + uid)) CO_TRY_VOID(co_await release(*kind, folder, uid));
+            const auto users = users_of(folder);
+            if (users.empty()) (void)forget(folder);  // of a kubelet that was stopped
+            if (std::ranges::find(users, uid) != users.end()) CO_TRY_VOID(co_await release(*kind, folder, uid));
         }
     }
     co_return {};
@@ -143,12 +145,28 @@ Task<> DeviceVolumes::release(DeviceKind& kind, std::string folder, std::string 
     CO_TRY(const auto permit, co_await lock->acquire());
     const std::string mark = folder + "/pods/" + uid;
     CO_TRY_VOID(unmount_targets(mark, uid));
-    CO_TRY(const auto users, services_.files.list(folder + "/pods"));
-    if (users.size() > 1) co_return services_.files.remove(mark);
+    if (users_of(folder).size() > 1) co_return services_.files.remove(mark);
     CO_TRY_VOID(services_.mounter.unmount(folder + "/mount"));
-    CO_TRY(DeviceDetails details, read_details(folder));
-    CO_TRY_VOID(co_await detach(kind, folder, std::move(details)));
-    co_return services_.files.remove_all(folder);
+    auto details = read_details(folder);
+    if (!details && !is_not_found(details)) co_return details.error();
+    if (details) CO_TRY_VOID(co_await detach(kind, folder, *std::move(details)));
+    co_return forget(folder);
+}
+
+std::vector<std::string> DeviceVolumes::users_of(const std::string& folder) {
+    auto users = services_.files.list(folder + "/pods").value_or(std::vector<std::string>());
+    std::erase_if(users, [&](const std::string& name) {
+        if (!name.ends_with(".new")) return false;
+        (void)services_.files.remove(folder + "/pods/" + name);
+        return true;
+    });
+    return users;
+}
+
+Result<void> DeviceVolumes::forget(const std::string& folder) {
+    const auto removed = services_.files.remove(folder + "/volume.json");
+    if (!removed && !is_not_found(removed)) return removed;
+    return services_.files.remove_all(folder);
 }
 
 Task<> DeviceVolumes::detach(DeviceKind& kind, std::string folder, DeviceDetails details) {
@@ -177,7 +195,7 @@ std::vector<DeviceVolumes::Other> DeviceVolumes::others_than(const std::string& 
     const std::string all = folder_of_kind(kind.name());
     for (const std::string& name : services_.files.list(all).value_or(std::vector<std::string>())) {
         const std::string other = all + "/" + name;
-        if (other == folder) continue;
+        if (other == folder || users_of(other).empty()) continue;
         auto details = read_details(other);
         if (details && kind.check(*details)) others.push_back({*std::move(details), services_.files.exists(other + "/was-there")});
     }

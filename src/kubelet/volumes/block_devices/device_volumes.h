@@ -57,6 +57,10 @@ private:
     Task<> mount_once(std::string device, std::string folder, const DeviceVolume& volume);
     Task<> release(DeviceKind& kind, std::string folder, std::string uid);
     Result<void> unmount_targets(const std::string& mark, const std::string& uid);
+    /// The pods of the device. Removes what FileSystem::replace() leaves when the kubelet is stopped in it.
+    std::vector<std::string> users_of(const std::string& folder);
+    /// Removes the record; without volume.json it is nobody's.
+    Result<void> forget(const std::string& folder);
     Task<> detach(DeviceKind& kind, std::string folder, DeviceDetails details);
     /// What is recorded of another device of the kind.
     struct Other {

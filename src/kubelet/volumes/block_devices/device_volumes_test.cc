@@ -161,6 +161,35 @@ TEST_F(DeviceVolumesTest, AnotherKubeletTakesDownWhatItFinds) {
     EXPECT_EQ(node.count("--logout"), 1);
 }
 
+TEST_F(DeviceVolumesTest, WhatAKilledKubeletWasWritingIsNoPod) {
+    ASSERT_EQ(set_up(unit("1")), target());
+    const std::string folder = "/k/plugins/kubernetes.io/iscsi/" + files.list("/k/plugins/kubernetes.io/iscsi")->at(0);
+    ASSERT_TRUE(files.write(folder + "/pods/w.new", "", 0600));
+    ASSERT_TRUE(tear_down());
+    EXPECT_EQ(node.count("--logout"), 1);
+    EXPECT_EQ(records(), 0u);
+}
+
+TEST_F(DeviceVolumesTest, ARecordWithoutPodsKeepsNoSession) {
+    const std::string folder = "/k/plugins/kubernetes.io/iscsi/old";
+    ASSERT_EQ(set_up(unit("1")), target());
+    ASSERT_TRUE(files.create_directories(folder, 0750));
+    ASSERT_TRUE(
+        files.write(folder + "/volume.json", R"({"portals":"x","iqn":"iqn.2026-11.example:t","lun":"2","interface":"default"})", 0600));
+    ASSERT_TRUE(tear_down());
+    EXPECT_EQ(node.count("--logout"), 1);
+    ASSERT_TRUE(tear_down("another"));
+    EXPECT_EQ(records(), 0u);
+}
+
+TEST_F(DeviceVolumesTest, ARecordThatWasHalfRemovedLetsThePodGo) {
+    ASSERT_EQ(set_up(unit("1")), target());
+    const std::string folder = "/k/plugins/kubernetes.io/iscsi/" + files.list("/k/plugins/kubernetes.io/iscsi")->at(0);
+    ASSERT_TRUE(files.remove(folder + "/volume.json"));
+    EXPECT_TRUE(tear_down());
+    EXPECT_EQ(records(), 0u);
+}
+
 TEST_F(DeviceVolumesTest, ADeviceThatCannotBeLetGoIsKeptAndTriedAgain) {
     ASSERT_EQ(set_up(unit("1")), target());
     node.failures["--logout"] = 1;
