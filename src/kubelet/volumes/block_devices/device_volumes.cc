@@ -58,6 +58,7 @@ Task<MountedVolume> DeviceVolumes::set_up(const VolumeRequest& request, DeviceVo
     const std::string folder = folder_of(volume), uid = request.pod->metadata.uid;
     const std::shared_ptr<Semaphore> lock = lock_of(folder);
     CO_TRY(const auto permit, co_await lock->acquire());
+    CO_TRY_VOID(check_mounted(folder, volume));
     CO_TRY(const std::string device, co_await attach(*kind, folder, volume, uid, volume.is_block ? "" : request.directory));
     if (volume.is_block) co_return MountedVolume{.path = device, .read_only = volume.read_only, .is_block = true};
     CO_TRY_VOID(co_await mount_once(device, folder, volume));
@@ -78,11 +79,27 @@ Task<std::string> DeviceVolumes::attach(DeviceKind& kind, std::string folder, co
     co_return co_await kind.attach(volume.details, volume.secrets);
 }
 
+Result<void> DeviceVolumes::check_mounted(const std::string& folder, const DeviceVolume& volume) {
+    TRY(const auto mounts, services_.mounter.mounts_below(folder + "/mount"));
+    const auto mounted_as = services_.files.read(folder + "/mounted-as", LargestRecord);
+    if (volume.is_block || mounts.empty() || is_not_found(mounted_as)) return {};
+    if (!mounted_as) return mounted_as.error();
+    const std::vector<std::string> words = split_nonempty(*mounted_as, ' ');
+    if (words.size() != 2) return Error(Reason::Io, folder + "/mounted-as is not valid");
+    if (words[0] != volume.fs_type)
+        return Error(Reason::Conflict,
+                     "the volume is mounted as \"" + words[0] + "\" for another pod of this node, not as \"" + volume.fs_type + "\"");
+    if (words[1] == "ro" && !volume.read_only)
+        return Error(Reason::Conflict, "the volume is mounted read-only for another pod of this node and cannot be written to");
+    return {};
+}
+
 Task<> DeviceVolumes::mount_once(std::string device, std::string folder, const DeviceVolume& volume) {
     const std::string target = folder + "/mount";
     CO_TRY(const auto mounts, services_.mounter.mounts_below(target));
     if (!mounts.empty()) co_return {};
     CO_TRY_VOID(services_.files.create_directories(target, 0750));
+    CO_TRY_VOID(services_.files.replace(folder + "/mounted-as", volume.fs_type + (volume.read_only ? " ro" : " rw"), 0600));
     co_return co_await format_and_mount({.device = std::move(device),
                                          .target = target,
                                          .fs_type = volume.fs_type,

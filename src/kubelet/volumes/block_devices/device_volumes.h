@@ -38,7 +38,8 @@ public:
     };
     explicit DeviceVolumes(Services services);
 
-    /// As VolumePlugin::set_up(). Error: BadRequest where there is no such kind, or for a file system that is not a name.
+    /// As VolumePlugin::set_up(). Error: BadRequest where there is no such kind, or for a file system that is not a name;
+    /// Conflict where it is mounted for another pod as another file system, or read-only while this pod wants to write.
     Task<MountedVolume> set_up(const VolumeRequest& request, DeviceVolume volume, VolumeServices& services);
     /// Takes down what the pod has here. Error: of the first device that failed; it is as it was, to be tried again.
     Task<> tear_down(std::string uid);
@@ -54,6 +55,8 @@ private:
                         const std::string& target);
     Result<DeviceDetails> read_details(const std::string& folder);
     Task<std::string> attach(DeviceKind& kind, std::string folder, const DeviceVolume& volume, std::string uid, std::string target);
+    /// Whether the pod can have what is mounted already. Error: Conflict.
+    Result<void> check_mounted(const std::string& folder, const DeviceVolume& volume);
     Task<> mount_once(std::string device, std::string folder, const DeviceVolume& volume);
     Task<> release(DeviceKind& kind, std::string folder, std::string uid);
     Result<void> unmount_targets(const std::string& mark, const std::string& uid);

@@ -161,6 +161,17 @@ TEST_F(DeviceVolumesTest, AnotherKubeletTakesDownWhatItFinds) {
     EXPECT_EQ(node.count("--logout"), 1);
 }
 
+TEST_F(DeviceVolumesTest, APodThatWantsToWriteWaitsForTheEndOfAReadOnlyMount) {
+    node.content = "TYPE=ext4\n";
+    ASSERT_EQ(set_up(unit("1", R"(,"readOnly":true)"), "a"), target("a"));
+    EXPECT_THAT(set_up(unit("1"), "b"), HasSubstr("mounted read-only for another pod"));
+    EXPECT_THAT(set_up(unit("1", R"(,"readOnly":true,"fsType":"xfs")"), "b"), HasSubstr("mounted as \"ext4\" for another pod"));
+    EXPECT_FALSE(mounter.mounts.contains(target("b")));
+    ASSERT_TRUE(tear_down("a"));
+    EXPECT_EQ(set_up(unit("1"), "b"), target("b")) << "it did not keep the mount itself";
+    EXPECT_EQ(set_up(unit("1", R"(,"readOnly":true)"), "c"), target("c")) << "reading is always possible";
+}
+
 TEST_F(DeviceVolumesTest, WhatAKilledKubeletWasWritingIsNoPod) {
     ASSERT_EQ(set_up(unit("1")), target());
     const std::string folder = "/k/plugins/kubernetes.io/iscsi/" + files.list("/k/plugins/kubernetes.io/iscsi")->at(0);
