@@ -19,6 +19,10 @@ public:
     virtual const char* name() const = 0;  ///< "iscsi"; a directory's name
     /// Whether a device of this kind can have such details. Those that do not pass are given to no other call. Error: BadRequest.
     virtual Result<void> check(DeviceDetails /*details*/) { return {}; }
+    /// The devices of the node that lead to it now, with those made of them: "/dev/sda", "/dev/dm-0". Empty if it is not there.
+    virtual std::vector<std::string> find(DeviceDetails details) = 0;
+    /// Names what devices of this kind are attached and detached through together, such as an iSCSI target. "" for nothing.
+    virtual std::string session_of(DeviceDetails /*details*/) { return ""; }
     /// The path of the device, such as "/dev/sda", once it is there. `secrets` is not kept. Errors: those of programs; Timeout.
     virtual Task<std::string> attach(DeviceDetails details, std::map<std::string, std::string> secrets) = 0;
     /// Takes the device from the node. Nothing of it is mounted any more. `others`: devices of this kind that stay. Success

@@ -21,6 +21,10 @@ std::string to_json(const DeviceDetails& details) {
     return schema::to_json(all);
 }
 
+bool have_common(const std::vector<std::string>& some, const std::vector<std::string>& others) {
+    return std::ranges::any_of(some, [&](const std::string& one) { return std::ranges::find(others, one) != others.end(); });
+}
+
 }  // namespace
 
 DeviceVolumes::DeviceVolumes(Services services) : services_(std::move(services)) {}
@@ -37,6 +41,10 @@ std::shared_ptr<Semaphore> DeviceVolumes::lock_of(const std::string& folder) {
     return lock;
 }
 
+std::shared_ptr<Semaphore> DeviceVolumes::session_lock(DeviceKind& kind, const DeviceDetails& details) {
+    return lock_of(folder_of_kind(kind.name()) + ":" + kind.session_of(details));
+}
+
 std::string DeviceVolumes::folder_of(const DeviceVolume& volume) const {
     return folder_of_kind(volume.kind) + "/" + net::sha256_hex(to_json(volume.details));
 }
@@ -50,8 +58,8 @@ Task<MountedVolume> DeviceVolumes::set_up(const VolumeRequest& request, DeviceVo
     const std::string folder = folder_of(volume), uid = request.pod->metadata.uid;
     const std::shared_ptr<Semaphore> lock = lock_of(folder);
     CO_TRY(const auto permit, co_await lock->acquire());
-    CO_TRY_VOID(record(folder, volume, uid, volume.is_block ? "" : request.directory));
-    CO_TRY(const std::string device, co_await kind->attach(volume.details, volume.secrets));
+    CO_TRY_VOID(check_mounted(folder, volume));
+    CO_TRY(const std::string device, co_await attach(*kind, folder, volume, uid, volume.is_block ? "" : request.directory));
     if (volume.is_block) co_return MountedVolume{.path = device, .read_only = volume.read_only, .is_block = true};
     CO_TRY_VOID(co_await mount_once(device, folder, volume));
     CO_TRY(const auto bound, services_.mounter.mounts_below(request.directory));
@@ -63,11 +71,35 @@ Task<MountedVolume> DeviceVolumes::set_up(const VolumeRequest& request, DeviceVo
     co_return mounted;
 }
 
+Task<std::string> DeviceVolumes::attach(DeviceKind& kind, std::string folder, const DeviceVolume& volume, std::string uid,
+                                        std::string target) {
+    const std::shared_ptr<Semaphore> lock = session_lock(kind, volume.details);
+    CO_TRY(const auto permit, co_await lock->acquire());
+    CO_TRY_VOID(record(kind, folder, volume, uid, target));
+    co_return co_await kind.attach(volume.details, volume.secrets);
+}
+
+Result<void> DeviceVolumes::check_mounted(const std::string& folder, const DeviceVolume& volume) {
+    TRY(const auto mounts, services_.mounter.mounts_below(folder + "/mount"));
+    const auto mounted_as = services_.files.read(folder + "/mounted-as", LargestRecord);
+    if (volume.is_block || mounts.empty() || is_not_found(mounted_as)) return {};
+    if (!mounted_as) return mounted_as.error();
+    const std::vector<std::string> words = split_nonempty(*mounted_as, ' ');
+    if (words.size() != 2) return Error(Reason::Io, folder + "/mounted-as is not valid");
+    if (words[0] != volume.fs_type)
+        return Error(Reason::Conflict,
+                     "the volume is mounted as \"" + words[0] + "\" for another pod of this node, not as \"" + volume.fs_type + "\"");
+    if (words[1] == "ro" && !volume.read_only)
+        return Error(Reason::Conflict, "the volume is mounted read-only for another pod of this node and cannot be written to");
+    return {};
+}
+
 Task<> DeviceVolumes::mount_once(std::string device, std::string folder, const DeviceVolume& volume) {
     const std::string target = folder + "/mount";
     CO_TRY(const auto mounts, services_.mounter.mounts_below(target));
     if (!mounts.empty()) co_return {};
     CO_TRY_VOID(services_.files.create_directories(target, 0750));
+    CO_TRY_VOID(services_.files.replace(folder + "/mounted-as", volume.fs_type + (volume.read_only ? " ro" : " rw"), 0600));
     co_return co_await format_and_mount({.device = std::move(device),
                                          .target = target,
                                          .fs_type = volume.fs_type,
@@ -76,15 +108,31 @@ Task<> DeviceVolumes::mount_once(std::string device, std::string folder, const D
                                         services_.programs);
 }
 
-Result<void> DeviceVolumes::record(const std::string& folder, const DeviceVolume& volume, const std::string& uid,
+Result<void> DeviceVolumes::record(DeviceKind& kind, const std::string& folder, const DeviceVolume& volume, const std::string& uid,
                                    const std::string& target) {
     const std::string mark = folder + "/pods/" + uid;
     TRY_VOID(services_.files.create_directories(parent_path(mark), 0750));
+    if (!services_.files.exists(folder + "/volume.json")) {
+        const std::string was_there = folder + "/was-there";  // perhaps of a kubelet that was stopped here
+        if (services_.files.exists(was_there)) TRY_VOID(services_.files.remove(was_there));
+        if (is_of_node(kind, folder, volume.details)) TRY_VOID(services_.files.replace(was_there, "", 0600));
+    }
     TRY_VOID(services_.files.replace(folder + "/volume.json", to_json(volume.details), 0600));
     std::string targets = services_.files.read(mark, LargestRecord).value_or("");
     if (services_.files.exists(mark) && (target.empty() || targets.contains(target + "\n"))) return {};
     if (!target.empty()) targets += target + "\n";
     return services_.files.replace(mark, targets, 0600);
+}
+
+bool DeviceVolumes::is_of_node(DeviceKind& kind, const std::string& folder, const DeviceDetails& details) {
+    const std::vector<std::string> devices = kind.find(details);
+    if (devices.empty()) return false;
+    const std::string session = kind.session_of(details);
+    return std::ranges::all_of(others_than(folder, kind), [&](const Other& other) {
+        const bool brought_it =
+            have_common(devices, kind.find(other.details)) || (!session.empty() && session == kind.session_of(other.details));
+        return other.was_there || !brought_it;
+    });
 }
 
 Result<DeviceDetails> DeviceVolumes::read_details(const std::string& folder) {
@@ -101,7 +149,9 @@ Task<> DeviceVolumes::tear_down(std::string uid) {
         const std::string all = folder_of_kind(kind->name());
         for (const std::string& name : services_.files.list(all).value_or(std::vector<std::string>())) {
             const std::string folder = all + "/" + name;
-            if (services_.files.exists(folder + "/pods/" + uid)) CO_TRY_VOID(co_await release(*kind, folder, uid));
+            const auto users = users_of(folder);
+            if (users.empty()) (void)forget(folder);  // of a kubelet that was stopped
+            if (std::ranges::find(users, uid) != users.end()) CO_TRY_VOID(co_await release(*kind, folder, uid));
         }
     }
     co_return {};
@@ -112,12 +162,41 @@ Task<> DeviceVolumes::release(DeviceKind& kind, std::string folder, std::string 
     CO_TRY(const auto permit, co_await lock->acquire());
     const std::string mark = folder + "/pods/" + uid;
     CO_TRY_VOID(unmount_targets(mark, uid));
-    CO_TRY(const auto users, services_.files.list(folder + "/pods"));
-    if (users.size() > 1) co_return services_.files.remove(mark);
+    if (users_of(folder).size() > 1) co_return services_.files.remove(mark);
     CO_TRY_VOID(services_.mounter.unmount(folder + "/mount"));
-    CO_TRY(DeviceDetails details, read_details(folder));
-    if (kind.check(details)) CO_TRY_VOID(co_await kind.detach(std::move(details), others_than(folder, kind.name())));
-    co_return services_.files.remove_all(folder);
+    auto details = read_details(folder);
+    if (!details && !is_not_found(details)) co_return details.error();
+    if (details) CO_TRY_VOID(co_await detach(kind, folder, *std::move(details)));
+    co_return forget(folder);
+}
+
+std::vector<std::string> DeviceVolumes::users_of(const std::string& folder) {
+    auto users = services_.files.list(folder + "/pods").value_or(std::vector<std::string>());
+    std::erase_if(users, [&](const std::string& name) {
+        if (!name.ends_with(".new")) return false;
+        (void)services_.files.remove(folder + "/pods/" + name);
+        return true;
+    });
+    return users;
+}
+
+Result<void> DeviceVolumes::forget(const std::string& folder) {
+    const auto removed = services_.files.remove(folder + "/volume.json");
+    if (!removed && !is_not_found(removed)) return removed;
+    return services_.files.remove_all(folder);
+}
+
+Task<> DeviceVolumes::detach(DeviceKind& kind, std::string folder, DeviceDetails details) {
+    if (!kind.check(details) || services_.files.exists(folder + "/was-there")) co_return {};
+    const std::shared_ptr<Semaphore> lock = session_lock(kind, details);
+    CO_TRY(const auto permit, co_await lock->acquire());
+    const std::vector<std::string> devices = kind.find(details);
+    std::vector<DeviceDetails> others;
+    for (Other& other : others_than(folder, kind)) {
+        if (have_common(devices, kind.find(other.details))) co_return {};  // the same device, written differently
+        others.push_back(std::move(other.details));
+    }
+    co_return co_await kind.detach(std::move(details), std::move(others));
 }
 
 Result<void> DeviceVolumes::unmount_targets(const std::string& mark, const std::string& uid) {
@@ -128,13 +207,14 @@ Result<void> DeviceVolumes::unmount_targets(const std::string& mark, const std::
     return {};
 }
 
-std::vector<DeviceDetails> DeviceVolumes::others_than(const std::string& folder, const std::string& kind) {
-    std::vector<DeviceDetails> others;
-    const std::string all = folder_of_kind(kind);
+std::vector<DeviceVolumes::Other> DeviceVolumes::others_than(const std::string& folder, DeviceKind& kind) {
+    std::vector<Other> others;
+    const std::string all = folder_of_kind(kind.name());
     for (const std::string& name : services_.files.list(all).value_or(std::vector<std::string>())) {
-        if (all + "/" + name == folder) continue;
-        if (auto details = read_details(all + "/" + name); details && find_kind(kind)->check(*details))
-            others.push_back(*std::move(details));
+        const std::string other = all + "/" + name;
+        if (other == folder || users_of(other).empty()) continue;
+        auto details = read_details(other);
+        if (details && kind.check(*details)) others.push_back({*std::move(details), services_.files.exists(other + "/was-there")});
     }
     return others;
 }

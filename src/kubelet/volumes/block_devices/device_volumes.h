@@ -24,8 +24,9 @@ struct DeviceVolume {
 /// folders of its pods. The last pod that goes takes it away.
 ///
 /// <root>/plugins/kubernetes.io/<kind>/<hash of the details>/ holds volume.json (the details), a file pods/<uid> with the targets of each
-/// pod, one a line, and the mount point `mount`. All of it is written before the device is asked for, so that a kubelet that starts finds
-/// what has to be taken down. Lives on the kubelet's loop; all references outlive it.
+/// pod, one a line, the mount point `mount`, and a file `was-there` if the node had the device before: then it stays when the pods go. All
+/// of it is written before the device is asked for, so that a kubelet that starts finds what has to be taken down. Lives on the kubelet's
+/// loop; all references outlive it.
 class DeviceVolumes {
 public:
     struct Services {
@@ -37,7 +38,8 @@ public:
     };
     explicit DeviceVolumes(Services services);
 
-    /// As VolumePlugin::set_up(). Error: BadRequest where there is no such kind, or for a file system that is not a name.
+    /// As VolumePlugin::set_up(). Error: BadRequest where there is no such kind, or for a file system that is not a name;
+    /// Conflict where it is mounted for another pod as another file system, or read-only while this pod wants to write.
     Task<MountedVolume> set_up(const VolumeRequest& request, DeviceVolume volume, VolumeServices& services);
     /// Takes down what the pod has here. Error: of the first device that failed; it is as it was, to be tried again.
     Task<> tear_down(std::string uid);
@@ -45,17 +47,35 @@ public:
 private:
     DeviceKind* find_kind(const std::string& name) const;
     std::shared_ptr<Semaphore> lock_of(const std::string& folder);
+    /// Held while a device is recorded and attached, and while one is detached: what others of its session need is looked at once.
+    std::shared_ptr<Semaphore> session_lock(DeviceKind& kind, const DeviceDetails& details);
     std::string folder_of_kind(const std::string& kind) const { return services_.root + "/plugins/kubernetes.io/" + kind; }
     std::string folder_of(const DeviceVolume& volume) const;
-    Result<void> record(const std::string& folder, const DeviceVolume& volume, const std::string& uid, const std::string& target);
+    Result<void> record(DeviceKind& kind, const std::string& folder, const DeviceVolume& volume, const std::string& uid,
+                        const std::string& target);
     Result<DeviceDetails> read_details(const std::string& folder);
+    Task<std::string> attach(DeviceKind& kind, std::string folder, const DeviceVolume& volume, std::string uid, std::string target);
+    /// Whether the pod can have what is mounted already. Error: Conflict.
+    Result<void> check_mounted(const std::string& folder, const DeviceVolume& volume);
     Task<> mount_once(std::string device, std::string folder, const DeviceVolume& volume);
     Task<> release(DeviceKind& kind, std::string folder, std::string uid);
     Result<void> unmount_targets(const std::string& mark, const std::string& uid);
-    std::vector<DeviceDetails> others_than(const std::string& folder, const std::string& kind);
+    /// The pods of the device. Removes what FileSystem::replace() leaves when the kubelet is stopped in it.
+    std::vector<std::string> users_of(const std::string& folder);
+    /// Removes the record; without volume.json it is nobody's.
+    Result<void> forget(const std::string& folder);
+    Task<> detach(DeviceKind& kind, std::string folder, DeviceDetails details);
+    /// What is recorded of another device of the kind.
+    struct Other {
+        DeviceDetails details;
+        bool was_there = false;
+    };
+    std::vector<Other> others_than(const std::string& folder, DeviceKind& kind);
+    /// Whether the device is on the node although no volume brought it.
+    bool is_of_node(DeviceKind& kind, const std::string& folder, const DeviceDetails& details);
 
     Services services_;
-    std::map<std::string, std::weak_ptr<Semaphore>> locks_;  ///< by folder
+    std::map<std::string, std::weak_ptr<Semaphore>> locks_;  ///< by folder, and by kind and session
 };
 
 /// With all kinds that there are: iSCSI, Fibre Channel, and devices of the node itself.

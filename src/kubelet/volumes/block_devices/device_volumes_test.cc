@@ -2,13 +2,15 @@
 
 #include "base/strings.h"
 #include "kubelet/volumes/volumes_fixture.h"
+#include "runtime/scope.h"
 
 namespace porthole::kubelet {
 namespace {
 
 /// A node's programs: a target of iSCSI shows its units 1 and 2 when somebody logs in; disks are empty at first.
 struct FakePrograms final : ProcessRunner {
-    FakePrograms(porthole::sim::MemoryFileSystem& files, sim::FakeMounter& mounter) : files(files), mounter(mounter) {}
+    FakePrograms(EventLoop& loop, porthole::sim::MemoryFileSystem& files, sim::FakeMounter& mounter)
+        : loop(loop), files(files), mounter(mounter) {}
     Task<CommandOutput> run(Command command) override {
         const std::string words = join(command.arguments, " ");
         if (command.arguments.front() == missing) co_return Error(Reason::NotFound, missing + ": no such program");
@@ -17,6 +19,10 @@ struct FakePrograms final : ProcessRunner {
             if (words.contains(part)) co_return CommandOutput{.exit_code = code, .errors = "as told"};
         if (words.ends_with("--login")) show_units();
         if (words.starts_with("dd")) content = content_once_read;
+        if (words.ends_with("--logout")) {
+            CO_TRY_VOID(co_await loop.sleep(1s));
+            (void)files.remove_all("/dev/disk/by-path");
+        }
         if (words.starts_with("blkid")) co_return content.empty() ? CommandOutput{.exit_code = 2} : CommandOutput{.output = content};
         if (words.starts_with("mkfs")) content = "TYPE=ext4\n";
         if (words.starts_with("mount")) mounter.mounts[command.arguments.back()] = *(command.arguments.end() - 2);
@@ -35,6 +41,7 @@ struct FakePrograms final : ProcessRunner {
     long count(const std::string& part) const {
         return std::ranges::count_if(calls, [&](const std::string& call) { return call.contains(part); });
     }
+    EventLoop& loop;
     porthole::sim::MemoryFileSystem& files;
     sim::FakeMounter& mounter;
     std::vector<std::string> calls;
@@ -71,7 +78,7 @@ struct DeviceVolumesTest : VolumesTest {
         return files.list("/k/plugins/kubernetes.io/" + kind).value_or(std::vector<std::string>()).size();
     }
 
-    FakePrograms node{files, mounter};
+    FakePrograms node{loop, files, mounter};
     std::unique_ptr<DeviceVolumes> devices_of_node = make_device_volumes(loop, files, mounter, node, "/k");
     std::optional<VolumeManager> with_devices;
     MountedVolume mounted;
@@ -114,12 +121,86 @@ TEST_F(DeviceVolumesTest, ASessionStaysWhileAnotherUnitOfItsTargetIsUsed) {
     EXPECT_EQ(node.count("--logout"), 1);
 }
 
+TEST_F(DeviceVolumesTest, ADeviceWrittenInTwoWaysStaysUntilBothAreGone) {
+    ASSERT_EQ(set_up(unit("1"), "a"), target("a"));
+    ASSERT_EQ(set_up(unit("1", R"(,"portals":["10.0.0.8"])"), "b"), target("b"));
+    ASSERT_TRUE(tear_down("a"));
+    EXPECT_EQ(files.read("/sys/block/sd1/device/delete").value(), "");
+    EXPECT_EQ(node.count("--logout"), 0);
+    ASSERT_TRUE(tear_down("b"));
+    EXPECT_EQ(files.read("/sys/block/sd1/device/delete").value(), "1");
+    EXPECT_EQ(node.count("-p 10.0.0.9:3260 -T iqn.2026-11.example:t -I default --logout"), 1);
+}
+
+TEST_F(DeviceVolumesTest, ADeviceThatTheNodeHadBeforeStays) {
+    node.show_units();
+    ASSERT_EQ(set_up(unit("1"), "a"), target("a"));
+    ASSERT_EQ(set_up(unit("1", R"(,"portals":["10.0.0.8"])"), "b"), target("b"));
+    ASSERT_TRUE(tear_down("a"));
+    ASSERT_TRUE(tear_down("b"));
+    EXPECT_EQ(files.read("/sys/block/sd1/device/delete").value(), "");
+    EXPECT_EQ(node.count("--logout"), 0);
+    EXPECT_EQ(records(), 0u);
+}
+
+TEST_F(DeviceVolumesTest, AUnitIsNotCutOffByTheLogoutOfAnotherOne) {
+    ASSERT_EQ(set_up(unit("1"), "a"), target("a"));
+    Scope scope(loop);
+    scope.spawn([](DeviceVolumesTest& test) -> Task<> { co_return co_await test.with_devices->tear_down("a"); }(*this));
+    ASSERT_TRUE(porthole::sim::run(loop, loop.sleep(500ms)));
+    ASSERT_EQ(node.count("--logout"), 1);
+    ASSERT_EQ(set_up(unit("2"), "b"), target("b"));
+    ASSERT_TRUE(porthole::sim::run(loop, loop.sleep(5s)));
+    EXPECT_EQ(node.count("--login"), 2);
+    EXPECT_TRUE(files.exists("/dev/disk/by-path/ip-10.0.0.9:3260-iscsi-iqn.2026-11.example:t-lun-2"));
+}
+
 TEST_F(DeviceVolumesTest, AnotherKubeletTakesDownWhatItFinds) {
     ASSERT_EQ(set_up(unit("1")), target());
     devices_of_node = make_device_volumes(loop, files, mounter, node, "/k");
     ASSERT_TRUE(porthole::sim::run(loop, devices_of_node->tear_down("u")));
     EXPECT_TRUE(mounter.mounts.empty());
     EXPECT_EQ(node.count("--logout"), 1);
+}
+
+TEST_F(DeviceVolumesTest, APodThatWantsToWriteWaitsForTheEndOfAReadOnlyMount) {
+    node.content = "TYPE=ext4\n";
+    ASSERT_EQ(set_up(unit("1", R"(,"readOnly":true)"), "a"), target("a"));
+    EXPECT_THAT(set_up(unit("1"), "b"), HasSubstr("mounted read-only for another pod"));
+    EXPECT_THAT(set_up(unit("1", R"(,"readOnly":true,"fsType":"xfs")"), "b"), HasSubstr("mounted as \"ext4\" for another pod"));
+    EXPECT_FALSE(mounter.mounts.contains(target("b")));
+    ASSERT_TRUE(tear_down("a"));
+    EXPECT_EQ(set_up(unit("1"), "b"), target("b")) << "it did not keep the mount itself";
+    EXPECT_EQ(set_up(unit("1", R"(,"readOnly":true)"), "c"), target("c")) << "reading is always possible";
+}
+
+TEST_F(DeviceVolumesTest, WhatAKilledKubeletWasWritingIsNoPod) {
+    ASSERT_EQ(set_up(unit("1")), target());
+    const std::string folder = "/k/plugins/kubernetes.io/iscsi/" + files.list("/k/plugins/kubernetes.io/iscsi")->at(0);
+    ASSERT_TRUE(files.write(folder + "/pods/w.new", "", 0600));
+    ASSERT_TRUE(tear_down());
+    EXPECT_EQ(node.count("--logout"), 1);
+    EXPECT_EQ(records(), 0u);
+}
+
+TEST_F(DeviceVolumesTest, ARecordWithoutPodsKeepsNoSession) {
+    const std::string folder = "/k/plugins/kubernetes.io/iscsi/old";
+    ASSERT_EQ(set_up(unit("1")), target());
+    ASSERT_TRUE(files.create_directories(folder, 0750));
+    ASSERT_TRUE(
+        files.write(folder + "/volume.json", R"({"portals":"x","iqn":"iqn.2026-11.example:t","lun":"2","interface":"default"})", 0600));
+    ASSERT_TRUE(tear_down());
+    EXPECT_EQ(node.count("--logout"), 1);
+    ASSERT_TRUE(tear_down("another"));
+    EXPECT_EQ(records(), 0u);
+}
+
+TEST_F(DeviceVolumesTest, ARecordThatWasHalfRemovedLetsThePodGo) {
+    ASSERT_EQ(set_up(unit("1")), target());
+    const std::string folder = "/k/plugins/kubernetes.io/iscsi/" + files.list("/k/plugins/kubernetes.io/iscsi")->at(0);
+    ASSERT_TRUE(files.remove(folder + "/volume.json"));
+    EXPECT_TRUE(tear_down());
+    EXPECT_EQ(records(), 0u);
 }
 
 TEST_F(DeviceVolumesTest, ADeviceThatCannotBeLetGoIsKeptAndTriedAgain) {

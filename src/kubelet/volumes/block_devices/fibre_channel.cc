@@ -21,6 +21,8 @@ public:
         return {};
     }
 
+    std::vector<std::string> find(DeviceDetails details) override { return find_devices(links_of(details), files_); }
+
     Task<std::string> attach(DeviceDetails details, std::map<std::string, std::string>) override {
         if (const std::string there = find_device(links_of(details), files_); !there.empty()) co_return there;
         look_for_new();

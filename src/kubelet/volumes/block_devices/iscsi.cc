@@ -32,6 +32,9 @@ public:
         return {};
     }
 
+    std::vector<std::string> find(DeviceDetails details) override { return find_devices(links_of(details), files_); }
+    std::string session_of(DeviceDetails details) override { return details["iqn"]; }
+
     /// One portal that answers is enough.
     Task<std::string> attach(DeviceDetails details, std::map<std::string, std::string> secrets) override {
         Result<void> last;

@@ -8,6 +8,8 @@ public:
     explicit LocalDevice(FileSystem& files) : files_(files) {}
     const char* name() const override { return "local-volume"; }
 
+    std::vector<std::string> find(DeviceDetails details) override { return {details["path"]}; }
+
     Task<std::string> attach(DeviceDetails details, std::map<std::string, std::string>) override {
         CO_TRY(const FileStatus status, files_.status(details["path"]));
         if (status.type != FileType::BlockDevice) co_return Error(Reason::BadRequest, details["path"] + " is not a block device");

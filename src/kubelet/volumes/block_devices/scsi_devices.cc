@@ -27,6 +27,17 @@ std::string find_device(const std::vector<std::string>& links, FileSystem& files
     return "";
 }
 
+std::vector<std::string> find_devices(const std::vector<std::string>& links, FileSystem& files) {
+    std::vector<std::string> devices;
+    for (const std::string& link : links) {
+        const auto path = files.real_path(link);
+        if (!path) continue;
+        devices.push_back(*path);
+        if (const std::string multipath = multipath_of(base_name(*path), files); !multipath.empty()) devices.push_back("/dev/" + multipath);
+    }
+    return devices;
+}
+
 Task<std::string> wait_for_device(std::vector<std::string> links, std::string what, EventLoop& loop, FileSystem& files) {
     for (int attempt = 0; attempt < 10; ++attempt) {
         std::string device = find_device(links, files);

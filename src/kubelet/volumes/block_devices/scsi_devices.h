@@ -12,6 +12,9 @@ namespace porthole::kubelet {
 /// "/dev/dm-0". "" for none.
 std::string find_device(const std::vector<std::string>& links, FileSystem& files);
 
+/// All devices that `links` lead to, and the multipath devices made of them.
+std::vector<std::string> find_devices(const std::vector<std::string>& links, FileSystem& files);
+
 /// As find_device(), looking once a second for ten seconds. Error: Timeout, naming what was waited for.
 Task<std::string> wait_for_device(std::vector<std::string> links, std::string what, EventLoop& loop, FileSystem& files);
 
