@@ -163,7 +163,7 @@ Task<> DeviceVolumes::release(DeviceKind& kind, std::string folder, std::string 
     const std::string mark = folder + "/pods/" + uid;
     CO_TRY_VOID(unmount_targets(mark, uid));
     if (users_of(folder).size() > 1) co_return services_.files.remove(mark);
-    CO_TRY_VOID(services_.mounter.unmount(folder + "/mount"));
+    CO_TRY_VOID(services_.mounter.unmount_idle(folder + "/mount"));
     auto details = read_details(folder);
     if (!details && !is_not_found(details)) co_return details.error();
     if (details) CO_TRY_VOID(co_await detach(kind, folder, *std::move(details)));
