@@ -18,7 +18,7 @@ namespace porthole::node_join {
 /// has them as files of its data directory, as a server of its own has.
 ///
 /// Files that `porthole certs` changes on one machine reach the others: a server whose files are not those of the last agreement replaces
-/// the key, where no other server has done so since. Whoever has new ones, from here or from etcd, accepts what they have signed at once,
+/// the key, where no other server has done so since. Anyone who has new ones, from here or from etcd, accepts what they have signed at once,
 /// and signs with them once the others have had the time to take them up. Where two machines change them at a time, the first one's are
 /// kept.
 ///

@@ -62,7 +62,7 @@ private:
     Result<void> unmount_targets(const std::string& mark, const std::string& uid);
     /// The pods of the device. Removes what FileSystem::replace() leaves when the kubelet is stopped in it.
     std::vector<std::string> users_of(const std::string& folder);
-    /// Removes the record; without volume.json it is nobody's.
+    /// Removes the record; without volume.json it belongs to no one.
     Result<void> forget(const std::string& folder);
     Task<> detach(DeviceKind& kind, std::string folder, DeviceDetails details);
     /// What is recorded of another device of the kind.
