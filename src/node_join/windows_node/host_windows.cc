@@ -51,27 +51,6 @@ Result<void> protect(const std::string& path, const wchar_t* others) {
     return {};
 }
 
-/// Whoever owns a folder may change it at any time, whatever its list says.
-Result<void> check_owner(const std::string& path) {
-    const DWORD attributes = GetFileAttributesW(to_wide(path).c_str());
-    if (attributes == INVALID_FILE_ATTRIBUTES) return {};
-    if (attributes & FILE_ATTRIBUTE_REPARSE_POINT) return Error(Reason::Forbidden, path + " is a link to another directory: remove it");
-    PSID owner = nullptr;
-    PSECURITY_DESCRIPTOR descriptor = nullptr;
-    std::wstring name = to_wide(path);
-    const DWORD error =
-        GetNamedSecurityInfoW(name.data(), SE_FILE_OBJECT, OWNER_SECURITY_INFORMATION, &owner, nullptr, nullptr, nullptr, &descriptor);
-    if (error != ERROR_SUCCESS) return windows_error("looking at the owner of " + path, error);
-    // An administrator, or a group that they are members of.
-    BOOL is_ours = IsWellKnownSid(owner, WinLocalSystemSid);
-    if (!is_ours && !CheckTokenMembership(nullptr, owner, &is_ours)) is_ours = FALSE;
-    LocalFree(descriptor);
-    if (is_ours) return {};
-    return Error(Reason::Forbidden,
-                 path + " belongs to another user, who could change the programs in it: remove it, or take it over: icacls " + path +
-                     " /setowner Administrators /T");
-}
-
 bool is_elevated() {
     SID_IDENTIFIER_AUTHORITY authority = SECURITY_NT_AUTHORITY;
     PSID administrators = nullptr;
@@ -238,15 +217,12 @@ std::vector<std::string> own_services(const WindowsNode& node) {
 
 Result<void> install_programs(const WindowsNode& node) {
     const fs::path folder = to_wide(node.folder), cni = to_wide(node.cni_folder()), program = folder / L"porthole.exe";
-    for (const std::string& path : {node.folder, node.cni_folder(), node.cni_folder() + "\\config"}) TRY_VOID(check_owner(path));
     std::error_code code;
-    fs::create_directories(folder, code);
-    if (code) return Error(Reason::Io, "cannot make " + node.folder + ": " + code.message());
-    // Below C:\\ every user may change what others have made, and services run these programs as the system.
-    TRY_VOID(protect(node.folder, L"(A;OICI;FRFX;;;BU)"));
     fs::create_directories(cni / L"config", code);
     if (!code) fs::create_directories(to_wide(node.log_folder), code);
     if (code) return Error(Reason::Io, "cannot make the directories of " + node.folder + ": " + code.message());
+    // Below C:\\ every user may change what others have made, and services run these programs as the system.
+    TRY_VOID(protect(node.folder, L"(A;OICI;FRFX;;;BU)"));
     const fs::path own = own_program();
     if (!fs::exists(program, code) || to_lower(own.parent_path().string()) != to_lower(folder.string())) TRY_VOID(place(own, program));
     for (const char* name : HostPrograms) {

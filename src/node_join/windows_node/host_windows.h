@@ -19,8 +19,8 @@ std::string registered_machine_variable(const std::string& name);
 /// `manager` tells whether what holds a port or a name is this node's own.
 HostFacts look_at_host(const WindowsNode& node, winservice::ServiceManager& manager);
 
-/// Puts this program into `node.folder` under all of its names, CNI plugins into its CNI folder. Only administrators may change them from
-/// then on. Errors: Io; AlreadyExists while one of them runs; Forbidden where the folder belongs to someone else.
+/// Puts this program into `node.folder` under all of its names, CNI plugins into its CNI folder. Error: Io; AlreadyExists while one of them
+/// runs.
 Result<void> install_programs(const WindowsNode& node);
 
 /// Whether a CSI proxy that is not this node's service serves drivers on this host.
