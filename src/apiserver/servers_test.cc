@@ -196,6 +196,8 @@ TEST_F(ServersTest, TheNextPageMayBeAnotherServers) {
 struct FencedTest : ServersTest {
     std::unique_ptr<LocalTransport> transport;
     std::optional<client::Client> scheduler;  ///< a component of a's, which believes that it leads
+    Event arrives;
+    bool is_held = false;
 
     ~FencedTest() override { EXPECT_TRUE(!transport || sim::run(loop, transport->close())); }
     void open_leader() {
@@ -203,6 +205,13 @@ struct FencedTest : ServersTest {
                                      std::make_shared<const LeaderFence>(Leadership.namespace_, Leadership.name, "a"));
         scheduler.emplace(*transport);
         give_lease(a, "a");
+    }
+    /// The next Txn reaches etcd when `arrives` is set; those after it are not held.
+    void hold_next_txn() {
+        etcd.before_txn = [&]() -> Task<> {
+            if (!std::exchange(is_held, true)) co_return co_await arrives.wait();
+            co_return {};
+        };
     }
     static bool refused(const Result<ConfigMap>& written) {
         return !written && written.error().reason == Reason::ServiceUnavailable &&
@@ -243,15 +252,10 @@ TEST_F(FencedTest, OneThatDoesNotKnowYetIsRefusedByTheStore) {
 TEST_F(FencedTest, AWriteThatIsOnItsWayWhenTheLeaseIsLostIsRefused) {
     open_both();
     open_leader();
-    Event arrives;
-    bool first = true;
-    etcd.before_txn = [&]() -> Task<> {
-        if (std::exchange(first, false)) co_return co_await arrives.wait();
-        co_return {};
-    };
+    hold_next_txn();
     Pending writing(loop, scheduler->create(config_map("late")));
     loop.run_ready();
-    ASSERT_FALSE(first);
+    ASSERT_TRUE(is_held);
     give_lease(b, "b");
     arrives.set();
     loop.advance(1s);
@@ -263,15 +267,10 @@ TEST_F(FencedTest, AWriteThatIsOnItsWayWhenTheLeaseIsLostIsRefused) {
 TEST_F(FencedTest, AWriteThatARenewalOvertakesIsSentAgain) {
     open_both();
     open_leader();
-    Event arrives;
-    bool first = true;
-    etcd.before_txn = [&]() -> Task<> {
-        if (std::exchange(first, false)) co_return co_await arrives.wait();
-        co_return {};
-    };
+    hold_next_txn();
     Pending writing(loop, scheduler->create(config_map("late")));
     loop.run_ready();
-    ASSERT_FALSE(first);
+    ASSERT_TRUE(is_held);
     give_lease(a, "a");
     arrives.set();
     loop.advance(1s);

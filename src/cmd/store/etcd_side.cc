@@ -18,7 +18,7 @@ Result<T> explained(Result<T> result) {
 }  // namespace
 
 CLI::Option* add_etcd_side_flags(CLI::App& app, EtcdSideFlags& flags) {
-    CLI::Option* servers = add_etcd_access_flags(app, flags.etcd);
+    CLI::Option* servers = add_etcd_access_flags(app, flags.etcd)->description("URLs of the etcd, by comma");
     app.add_option("--encryption-provider-config", flags.encryption_configuration,
                    "what the server was given, if it was; else the key in encryption.yaml of the data directory is used");
     return servers;

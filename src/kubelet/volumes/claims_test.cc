@@ -7,16 +7,9 @@ namespace {
 /// A claim "data" that is bound to a local volume "pv1" at /disks/1.
 struct ClaimTest : VolumesTest {
     ClaimTest() {
-        core::PersistentVolumeClaim claim;
-        claim.metadata.name = "data";
-        claim.metadata.namespace_ = "ns";
-        claim.spec.volume_name = "pv1";
-        claim.status.phase = "Bound";
         core::PersistentVolume volume;
-        volume.metadata.name = "pv1";
         volume.spec.local.emplace().path = "/disks/1";
-        volume.spec.claim_ref.emplace().uid = api.put(claim).metadata.uid;
-        api.put(volume);
+        put_claim_of(volume);
     }
     void set_mode(const std::string& mode) {
         api.change<core::PersistentVolume>({"", "pv1"}, [&](auto& volume) { volume.spec.volume_mode = mode; });

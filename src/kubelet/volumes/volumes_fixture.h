@@ -71,6 +71,16 @@ struct VolumesTest : testing::Test {
         objects.maps["settings"].data = {{"color", "red"}, {"size", "9"}};
         objects.secrets["hidden"].data = {{"password", "pw"}};
     }
+    /// A claim "data" that is bound to the volume "pv1", which is `volume` otherwise.
+    void put_claim_of(core::PersistentVolume volume) {
+        core::PersistentVolumeClaim claim;
+        claim.metadata.name = "data";
+        claim.metadata.namespace_ = "ns";
+        claim.spec.volume_name = volume.metadata.name = "pv1";
+        claim.status.phase = "Bound";
+        volume.spec.claim_ref.emplace().uid = api.put(claim).metadata.uid;
+        api.put(volume);
+    }
     /// `spec` has the volumes; the container mounts each at "/<name>".
     Result<std::vector<cri::Mount>> mounts(const std::string& spec) {
         core::Pod made = schema::decode_json<core::Pod>(

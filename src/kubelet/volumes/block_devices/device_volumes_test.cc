@@ -323,20 +323,13 @@ TEST_F(DeviceVolumesTest, ADiskOfFibreChannelIsFoundByEveryPathAndItsMultipathDe
 }
 
 TEST_F(DeviceVolumesTest, AClaimsUnitIsGivenAsADevice) {
-    core::PersistentVolumeClaim claim;
-    claim.metadata.name = "data";
-    claim.metadata.namespace_ = "ns";
-    claim.spec.volume_name = "pv1";
-    claim.status.phase = "Bound";
     core::PersistentVolume volume;
-    volume.metadata.name = "pv1";
     volume.spec.volume_mode = "Block";
     auto& source = volume.spec.iscsi.emplace();
     source.target_portal = "10.0.0.9:3260";
     source.iqn = "iqn.2026-11.example:t";
     source.lun = 2;
-    volume.spec.claim_ref.emplace().uid = api.put(claim).metadata.uid;
-    api.put(volume);
+    put_claim_of(volume);
     ASSERT_EQ(set_up(R"("persistentVolumeClaim":{"claimName":"data"})", "u", R"("volumeDevices":[{"name":"v","devicePath":"/dev/x"}])"),
               "/dev/sd2");
     EXPECT_TRUE(mounted.is_block);

@@ -120,6 +120,18 @@ struct CsiVolumesTest : ::testing::Test {
         return run_task(loop, std::move(task));
     }
 
+    /// A driver whose volumes are attached, and its claim's volume, which is.
+    VolumeAttachment start_attached() {
+        set_driver_object([](CSIDriverSpec& spec) { spec.attach_required = true; });
+        start();
+        put_claim();
+        api.change<core::Node>({"", "n1"}, [](core::Node& node) { node.status.volumes_attached.emplace_back().name = InUse; });
+        VolumeAttachment attachment;
+        attachment.metadata.name = objects::attachment_name(Driver, "h1", "n1");
+        attachment.status.attached = true;
+        api.put(attachment);
+        return attachment;
+    }
     void set_driver_object(const std::function<void(CSIDriverSpec&)>& set) {
         CSIDriver object;
         object.metadata.name = Driver;

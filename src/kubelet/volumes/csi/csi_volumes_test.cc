@@ -213,14 +213,7 @@ TEST_F(CsiVolumesTest, AnAttachableVolumeWaitsForItsAttachment) {
 
 /// Only who has a file, and so may have the volume, keeps it staged.
 TEST_F(CsiVolumesTest, APodThatCouldNotHaveAVolumeDoesNotKeepItStaged) {
-    set_driver_object([](CSIDriverSpec& spec) { spec.attach_required = true; });
-    start();
-    put_claim();
-    api.change<core::Node>({"", "n1"}, [](core::Node& node) { node.status.volumes_attached.emplace_back().name = InUse; });
-    VolumeAttachment attachment;
-    attachment.metadata.name = objects::attachment_name(Driver, "h1", "n1");
-    attachment.status.attached = true;
-    api.put(attachment);
+    VolumeAttachment attachment = start_attached();
     ASSERT_EQ(set_up(pod("u1", Claim)), "");
     attachment.status.attached = false;
     attachment.status.attach_error.emplace().message = "gone";
@@ -263,14 +256,7 @@ TEST_F(CsiVolumesTest, WhatTheWatchShowsOfTheLastPodDoesNotCount) {
 
 /// So that it is detached: nobody else would ask for it.
 TEST_F(CsiVolumesTest, AVolumeWhoseDriverWantsNoAttachmentAnyLongerIsNotHeld) {
-    set_driver_object([](CSIDriverSpec& spec) { spec.attach_required = true; });
-    start();
-    put_claim();
-    api.change<core::Node>({"", "n1"}, [](core::Node& node) { node.status.volumes_attached.emplace_back().name = InUse; });
-    VolumeAttachment attachment;
-    attachment.metadata.name = objects::attachment_name(Driver, "h1", "n1");
-    attachment.status.attached = true;
-    api.put(attachment);
+    (void)start_attached();
     ASSERT_EQ(set_up(pod("u1", Claim)), "");
     EXPECT_THAT(csi->volumes_in_use(), ElementsAre(InUse));
     set_driver_object([](CSIDriverSpec& spec) { spec.attach_required = false; });

@@ -9,19 +9,12 @@ struct NfsTest : VolumesTest {
         return R"({"volumes":[{"name":"v","nfs":{"server":"files.example.com","path":"/exports/a")" + more + "}}]}";
     }
     Result<std::vector<cri::Mount>> of_claim(const std::string& options, bool read_only = false) {
-        core::PersistentVolumeClaim claim;
-        claim.metadata.name = "data";
-        claim.metadata.namespace_ = "ns";
-        claim.spec.volume_name = "pv1";
-        claim.status.phase = "Bound";
         core::PersistentVolume volume;
-        volume.metadata.name = "pv1";
         volume.spec.nfs.emplace().server = "files.example.com";
         volume.spec.nfs->path = "/exports/a";
         volume.spec.nfs->read_only = read_only;
         if (!options.empty()) volume.spec.mount_options = {options};
-        volume.spec.claim_ref.emplace().uid = api.put(claim).metadata.uid;
-        api.put(volume);
+        put_claim_of(volume);
         return mounts(R"({"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"data"}}]})");
     }
 };
