@@ -179,6 +179,11 @@ function(porthole_fuzz name)
   if(NOT ARG_SOURCES)
     set(ARG_SOURCES ${name}.cc)
   endif()
+  file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  list(TRANSFORM ARG_SOURCES PREPEND ${folder}/ OUTPUT_VARIABLE paths)
+  string(REPLACE ";" "," paths "${paths}")
+  string(REPLACE ";" "," links "${ARG_LINKS}")
+  set_property(GLOBAL APPEND PROPERTY porthole_fuzz_layers "${name} ${paths} ${links}")
   add_library(${name}_object OBJECT ${ARG_SOURCES})
   target_link_libraries(${name}_object PRIVATE porthole_flags ${ARG_LINKS})
   if(PORTHOLE_UNITY)
@@ -226,11 +231,14 @@ function(porthole_fuzz_replay name source)
   target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/gen/fuzz)
 endfunction()
 
-# Writes what the layer check reads: one line a library, "name folder link,link,...".
+# Writes what the layer check reads: one line a library, "name folder link,link,...", and for fuzz targets "name source,... link,...".
 function(porthole_finish)
   get_property(layers GLOBAL PROPERTY porthole_layers)
   list(JOIN layers "\n" text)
   file(WRITE ${CMAKE_BINARY_DIR}/layers.txt "${text}\n")
+  get_property(layers GLOBAL PROPERTY porthole_fuzz_layers)
+  list(JOIN layers "\n" text)
+  file(WRITE ${CMAKE_BINARY_DIR}/fuzz_layers.txt "${text}\n")
 endfunction()
 
 # `source` embeds `files` (#embed). ccache does not see into embedded files, so their hash becomes part of the command line:

@@ -2,14 +2,16 @@
 """Checks that includes follow the architecture: check_layers.py [--source src] [--layers build/lint/layers.txt]
 [--architecture docs/architecture.md].
 
-`layers.txt` is written by CMake, one line per library: "name folder link,link". Refused are
+`layers.txt` is written by CMake, one line per library: "name folder link,link"; beside it `fuzz_layers.txt`, one line per group of
+fuzz targets: "name source,source link,link". Refused are
   - an include of a project folder that the including library does not link, directly or through what it links;
   - an include of a folder later in ORDER, or of one of the COMPONENTS by another: these meet only in the API;
   - libraries that link each other in a cycle;
   - units that include each other in a cycle: x.h, x.cc, x_linux.cc and x_windows.cc are one unit, x;
   - folders that include each other in a cycle;
   - a table of folders in architecture.md whose order differs from ORDER.
-Tests and fuzz targets may link more than their folder's library, so only ORDER binds them.
+Tests and fuzz targets may link more than their folder's library, so only ORDER binds them. What a fuzz target includes it must
+link all the same: most builds link all targets into one program, which hides what a single one lacks.
 """
 
 import argparse
@@ -200,6 +202,22 @@ def check(source, layers):
     return problems + list(include_cycles(source, texts))
 
 
+def fuzz_problems(root, fuzz_layers, layers):
+    """Includes of fuzz targets that they do not link. `root`: the folder that holds src and the targets' sources."""
+    for line in filter(None, map(str.strip, fuzz_layers.splitlines())):
+        name, paths, links = line.split()
+        usable = layers.usable_by(*(layers.libraries[link] for link in links.split(",") if link in layers.libraries))
+        waiting = [root / path for path in paths.split(",")]
+        for path in waiting:
+            for included in INCLUDE.findall(path.read_text()):
+                beside = path.parent / included
+                targets = [library.name for library in layers.of_path(included)]
+                if beside.is_file() and beside not in waiting:
+                    waiting.append(beside)
+                elif targets and not usable.intersection(targets):
+                    yield f'{name}: include of "{included}" by {path.name}: the fuzz target does not link {targets[0]}'
+
+
 def main():
     root = pathlib.Path(__file__).resolve().parents[1]
     arguments = argparse.ArgumentParser(description="checks that includes follow the architecture")
@@ -209,9 +227,11 @@ def main():
     options = arguments.parse_args()
     if not options.layers.exists():
         sys.exit(f"check_layers: {options.layers} is missing: configure first, for example with ./run test checks")
-    problems = check(options.source, Layers(options.layers.read_text()))
+    layers = Layers(options.layers.read_text())
+    problems = check(options.source, layers)
+    problems += fuzz_problems(options.source.parent, options.layers.with_name("fuzz_layers.txt").read_text(), layers)
     problems += table_problems(options.architecture.read_text())
-    check_report.report(f"src/{problem}" if ":" in problem.split()[0] else problem for problem in problems)
+    check_report.report(f"src/{problem}" if "/" in problem.split()[0] else problem for problem in problems)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,19 @@ class CheckLayers(unittest.TestCase):
     def test_lets_a_test_link_more_than_its_folder(self):
         self.assertEqual(self.problems({"store/store_test.cc": '#include "runtime/sim/world.h"\n'}), [])
 
+    def test_refuses_a_fuzz_target_that_does_not_link_what_it_or_a_header_beside_it_includes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "text_fuzz.cc").write_text('#include "peer.h"\n#include "base/text.h"\n')
+            pathlib.Path(folder, "peer.h").write_text('#include "runtime/sim/world.h"\n')
+
+            def problems(links):
+                return list(check_layers.fuzz_problems(pathlib.Path(folder), f"text_fuzz text_fuzz.cc {links}\n",
+                                                       check_layers.Layers(LAYERS)))
+
+            self.assertEqual(problems("runtime_sim"), [])
+            self.assertEqual(problems("runtime"), ['text_fuzz: include of "runtime/sim/world.h" by peer.h: '
+                                                   'the fuzz target does not link runtime_sim'])
+
     def test_knows_that_a_folder_may_hold_two_libraries(self):
         self.assertEqual(self.problems({"kubelet/pod.cc": '#include "runtime/task.h"\n'}), [])
 
