@@ -186,10 +186,9 @@ std::string RuntimeLab::make_container(const std::string& sandbox, const cri::Co
     return made ? made->container_id : "";
 }
 
-Result<void> RuntimeLab::start_container(const std::string& id) {
+std::string RuntimeLab::start_container(const std::string& id) {
     const auto started = run(cri().start_container({.container_id = id}));
-    if (!started) return started.error();
-    return {};
+    return started ? "" : started.error().message;
 }
 
 cri::ContainerStatus RuntimeLab::status(const std::string& id) {

@@ -67,7 +67,7 @@ public:
     std::string make_container(const std::string& sandbox, const api::cri::v1::ContainerConfig& config);
     /// From now on the container's Wine is that of the host: mounted named pipes are looked for there. "" for none.
     void play_host(const std::string& container);
-    Result<void> start_container(const std::string& id);
+    std::string start_container(const std::string& id);  ///< why it did not start, or ""
     api::cri::v1::ContainerStatus status(const std::string& id);
     /// Its status once it has ended; fails the test after 20 s.
     api::cri::v1::ContainerStatus wait_for_end(const std::string& id);
