@@ -20,6 +20,12 @@ constexpr std::size_t ExitFileLimit = 4096;  ///< bytes; the container may write
 constexpr std::int32_t StartFailed = 128, Killed = 137;
 constexpr Duration StartLimit = 90s, KillLimit = 30s, PipesLimit = 30s, RelayPause = 1s;
 
+/// `failure`: as init tells it, "CODE TEXT".
+Error start_error(const ContainerRecord& record, const std::string& failure) {
+    return error_of_failure(failure).with_context("hcs::System::CreateProcess " + short_id(record.id) + ": failed to start \"" +
+                                                  ProgramSpec::decode(record.spec).command_line + "\"");
+}
+
 }  // namespace
 
 std::string os_mismatch_message(const std::string& image_version, const std::string& host_version) {
@@ -186,18 +192,25 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
     CO_TRY_VOID(co_await runc_.create(id, container->folder.path, std::move(bundle)));
     CO_TRY_VOID(co_await runc_.start(id));
     if (!pipes->empty()) CO_TRY_VOID(co_await begin_with_pipes(container, *std::move(pipes)));
-    CO_TRY(auto connection, co_await listen(container));
-    CO_TRY(const Frame first, co_await with_timeout(connection->next(), StartLimit, "starting the program under Wine"));
-    if (first.type == FrameType::Failed) {
-        const std::string command = ProgramSpec::decode(record.spec).command_line;
-        co_return error_of_failure(first.payload)
-            .with_context("hcs::System::CreateProcess " + id + ": failed to start \"" + command + "\"");
-    }
+    auto started = co_await wait_for_program(container);
+    if (is_cancelled(started)) co_return started.error();
+    // A program can end, or fail to start, before the runtime has listened: what init left then tells how.
+    const auto end = started ? std::nullopt : read_exit_file(*container);
+    if (!started && !end) co_return started.error();
+    if (end && !end->failure.empty()) co_return start_error(record, end->failure);
     record.state = State::ContainerRunning;
     record.started_at = wall_nanoseconds(context_.loop);
     CO_TRY_VOID(save(*container));
-    scope_.spawn(monitor(container, std::move(connection)));
+    scope_.spawn(end ? finish(container) : monitor(container, *std::move(started)));
     co_return {};
+}
+
+/// A conversation in which the program's start was told.
+Task<std::unique_ptr<InitConnection>> Containers::wait_for_program(std::shared_ptr<Container> container) {
+    CO_TRY(auto connection, co_await listen(container));
+    CO_TRY(const Frame first, co_await with_timeout(connection->next(), StartLimit, "starting the program under Wine"));
+    if (first.type == FrameType::Failed) co_return start_error(container->record, first.payload);
+    co_return connection;
 }
 
 Task<std::unique_ptr<InitConnection>> Containers::connect(std::shared_ptr<Container> container) {
@@ -205,7 +218,7 @@ Task<std::unique_ptr<InitConnection>> Containers::connect(std::shared_ptr<Contai
     // A fresh init needs a moment until it listens; one that has ended has left its exit file.
     for (int round = 0; round < 500; ++round) {
         opened = co_await InitConnection::open(context_.loop, container->folder.socket());
-        if (opened || is_cancelled(opened) || container->running()) break;
+        if (opened || is_cancelled(opened) || container->running() || read_exit_file(*container)) break;
         CO_TRY_VOID(co_await context_.loop.sleep(10ms));
     }
     co_return opened;
@@ -252,21 +265,29 @@ Task<> Containers::monitor(std::shared_ptr<Container> container, std::unique_ptr
     co_return co_await finish(container);
 }
 
-/// The exit file says "CODE NANOSECONDS"; without it the container was killed.
+/// The exit file says "CODE NANOSECONDS" or "failed NANOSECONDS FAILURE".
+std::optional<Containers::ProgramEnd> Containers::read_exit_file(const Container& container) const {
+    const auto text = context_.files.read_untrusted(container.folder.exit_file(), 0, ExitFileLimit);
+    if (!text) return std::nullopt;
+    ProgramEnd end;
+    std::string code;
+    std::istringstream words(*text);
+    if (!(words >> code >> end.time)) return std::nullopt;
+    if (code == "failed") {
+        std::getline(words >> std::ws, end.failure);
+        if (end.failure.empty()) end.failure = "0 the program could not be started";
+    }
+    end.code = code == "failed" ? StartFailed : static_cast<std::int32_t>(std::strtoul(code.c_str(), nullptr, 10));
+    return end;
+}
+
+/// Without an exit file the container was killed.
 void Containers::read_end(Container& container) {
     ContainerRecord& record = container.record;
-    record.finished_at = wall_nanoseconds(context_.loop);
-    record.exit_code = Killed;
+    const auto end = read_exit_file(container);
+    record.finished_at = end ? end->time : wall_nanoseconds(context_.loop);
+    record.exit_code = end ? end->code : Killed;
     record.reason = "Error";
-    if (const auto text = context_.files.read_untrusted(container.folder.exit_file(), 0, ExitFileLimit)) {
-        unsigned long code = 0;
-        std::int64_t time = 0;
-        std::istringstream words(*text);
-        if (words >> code >> time) {
-            record.exit_code = static_cast<std::int32_t>(static_cast<std::uint32_t>(code));
-            record.finished_at = time;
-        }
-    }
     if (record.exit_code == 0) record.reason = "Completed";
     if (const auto usage = cgroups_.usage(cgroup(container)); usage && usage->out_of_memory_kills > 0 && record.exit_code != 0)
         record.reason = "OOMKilled";

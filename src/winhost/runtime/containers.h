@@ -46,6 +46,7 @@ private:
     Task<> run(std::shared_ptr<Container> container, std::shared_ptr<Sandbox> sandbox);
     Task<std::unique_ptr<InitConnection>> connect(std::shared_ptr<Container> container);
     Task<std::unique_ptr<InitConnection>> listen(std::shared_ptr<Container> container);
+    Task<std::unique_ptr<InitConnection>> wait_for_program(std::shared_ptr<Container> container);
     /// Lets the container's program, which is held back, start together with the host's named pipes.
     Task<> begin_with_pipes(std::shared_ptr<Container> container, std::vector<PipeMount> pipes);
     /// As long as the container runs.
@@ -55,6 +56,13 @@ private:
     /// Reads how it ended and takes down everything but its writable layer.
     Task<> finish(std::shared_ptr<Container> container);
     Task<> take_down(std::shared_ptr<Container> container);
+    /// What init wrote of the end of a container's program; `failure`: "CODE TEXT" of one that did not start.
+    struct ProgramEnd {
+        std::int32_t code = 0;
+        std::int64_t time = 0;  ///< nanoseconds since 1970
+        std::string failure;
+    };
+    std::optional<ProgramEnd> read_exit_file(const Container& container) const;
     void read_end(Container& container);
     Result<void> save(const Container& container);
 

@@ -8,7 +8,9 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <thread>
 
+#include "runtime/scope.h"
 #include "winhost/template/wine_template.h"
 
 namespace porthole::winhost {
@@ -189,6 +191,20 @@ std::string RuntimeLab::make_container(const std::string& sandbox, const cri::Co
 std::string RuntimeLab::start_container(const std::string& id) {
     const auto started = run(cri().start_container({.container_id = id}));
     return started ? "" : started.error().message;
+}
+
+std::string RuntimeLab::start_container_late(const std::string& id) {
+    const std::string exchange = folder_ + "/r/c/" + id.substr(0, 13) + "/x";
+    Scope scope(loop);
+    scope.spawn([](EventLoop& loop, std::string exchange) -> Task<> {
+        while (!fs::exists(exchange + "/s")) CO_TRY_VOID(co_await loop.sleep(1ms));
+        for (int round = 0; round < 4000 && !fs::exists(exchange + "/exit"); ++round) std::this_thread::sleep_for(5ms);
+        EXPECT_TRUE(fs::exists(exchange + "/exit"));
+        co_return {};
+    }(loop, exchange));
+    std::string error = start_container(id);
+    EXPECT_TRUE(run(scope.close()));
+    return error;
 }
 
 cri::ContainerStatus RuntimeLab::status(const std::string& id) {

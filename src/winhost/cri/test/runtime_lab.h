@@ -68,6 +68,8 @@ public:
     /// From now on the container's Wine is that of the host: mounted named pipes are looked for there. "" for none.
     void play_host(const std::string& container);
     std::string start_container(const std::string& id);  ///< why it did not start, or ""
+    /// The same on a loop that stands still from init's first moment to the program's end.
+    std::string start_container_late(const std::string& id);
     api::cri::v1::ContainerStatus status(const std::string& id);
     /// Its status once it has ended; fails the test after 20 s.
     api::cri::v1::ContainerStatus wait_for_end(const std::string& id);

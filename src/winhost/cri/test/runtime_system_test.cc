@@ -109,6 +109,20 @@ TEST_F(RuntimeSystem, ArgumentsDirectoryAndEnvironmentArriveAsTheyWereGiven) {
                           "stdout F gr\xc3\xbc\xc3\x9f dich\n"));
 }
 
+// A busy machine can keep the runtime from running until the program has come to its end.
+TEST_F(RuntimeSystem, AProgramThatHasEndedBeforeTheRuntimeListensHasEndedAsItDid) {
+    const std::string sandbox = lab().make_sandbox("quick");
+    const std::string ends = lab().make_container(sandbox, lab().probe("ends", {"exit", "7"}));
+    EXPECT_EQ(lab().start_container_late(ends), "");
+    EXPECT_EQ(lab().wait_for_end(ends).exit_code, 7);
+    cri::ContainerConfig config = lab().probe("missing", {});
+    config.command = {"C:\\app\\nothing.exe"};
+    const std::string fails = lab().make_container(sandbox, config);
+    EXPECT_THAT(lab().start_container_late(fails), HasSubstr("The system cannot find the file specified. (0x2)"));
+    EXPECT_EQ(lab().status(fails).reason, "StartError");
+    remove(sandbox);
+}
+
 TEST_F(RuntimeSystem, AProgramEndsWhateverTheProcessesDoThatItLeavesBehind) {
     const std::string sandbox = lab().make_sandbox("parent");
     const std::string id = lab().make_container(sandbox, lab().probe("parent", {"wait"}));
