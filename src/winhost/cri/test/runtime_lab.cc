@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::int64_t FewProcesses = 80;  // for one container: a storm of processes is soon over
 
-constexpr const char* HostName = "runtime-lab";
+const std::string HostName = "lab-" + std::to_string(::getpid());  // its cgroup: several labs may be there at once
 const std::string Packaging = std::string(PORTHOLE_SOURCE) + "/packaging/windows_images/";
 
 void must(const std::string& command) {
