@@ -57,14 +57,28 @@ using MicroTimestamp = WallTime<std::chrono::microseconds>;  ///< metav1.MicroTi
 extern template class WallTime<std::chrono::seconds>;
 extern template class WallTime<std::chrono::microseconds>;
 
+/// The sum, cut to the range of int64 as WallTime::nanoseconds() is: who writes an object chooses its times.
+constexpr std::int64_t add_saturated(std::int64_t a, std::int64_t b) {
+    std::int64_t sum = 0;
+    if (!__builtin_add_overflow(a, b, &sum)) return sum;
+    return a < 0 ? INT64_MIN : INT64_MAX;
+}
+/// `time`, cut to what 64 bits of nanoseconds hold, some 292 years before and after 1970.
+constexpr std::chrono::sys_time<std::chrono::nanoseconds> saturated(std::chrono::sys_seconds time) {
+    constexpr std::int64_t Most = INT64_MAX / 1'000'000'000;
+    const std::int64_t seconds = time.time_since_epoch().count();
+    return std::chrono::sys_seconds(std::chrono::seconds(seconds < -Most ? -Most : seconds > Most ? Most : seconds));
+}
+
 /// The time passed between two points (`later` - `earlier`), exact to the coarser unit.
 template <class Unit, class OtherUnit>
 std::chrono::nanoseconds operator-(const WallTime<Unit>& later, const WallTime<OtherUnit>& earlier) {
-    return std::chrono::nanoseconds(later.nanoseconds() - earlier.nanoseconds());
+    const std::int64_t start = earlier.nanoseconds();
+    return std::chrono::nanoseconds(add_saturated(later.nanoseconds(), start == INT64_MIN ? INT64_MAX : -start));
 }
 template <class Unit>
 WallTime<Unit> operator+(const WallTime<Unit>& time, std::chrono::nanoseconds step) {
-    return WallTime<Unit>::from_nanoseconds(time.nanoseconds() + step.count());
+    return WallTime<Unit>::from_nanoseconds(add_saturated(time.nanoseconds(), step.count()));
 }
 
 /// Go's text for a duration, "1h30m0s", "1.5ms", "0s"; and the way back ("1h", "-1.5h", "300ms").

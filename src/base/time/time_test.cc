@@ -44,6 +44,16 @@ TEST(Timestamp, RefusesInGosWords) {
     EXPECT_EQ(message("2024-05-01T10:00:00Zx"), "parsing time \"2024-05-01T10:00:00Zx\": extra text: \"x\"");
 }
 
+TEST(Timestamp, DifferencesAndSumsAreCutToTheRangeOfADuration) {
+    const Timestamp first = *Timestamp::parse("0002-01-01T00:00:00Z"), now = *Timestamp::parse("2024-05-01T10:00:00Z"),
+                    last = *Timestamp::parse("9999-12-31T23:59:59Z");
+    EXPECT_EQ(last - first, std::chrono::nanoseconds::max());
+    EXPECT_EQ(now - first, std::chrono::nanoseconds::max());
+    EXPECT_LT(first - last, std::chrono::nanoseconds::min() + std::chrono::hours(1));
+    EXPECT_GT(last + std::chrono::hours(1), now);
+    EXPECT_LT(first + std::chrono::hours(-1), now);
+}
+
 TEST(Timestamp, IsZeroUntilItIsSet) {
     EXPECT_TRUE(Timestamp().is_zero());
     EXPECT_TRUE(Timestamp::parse("0001-01-01T00:00:00Z")->is_zero());

@@ -1,4 +1,5 @@
 #include "net/http/http_status.h"
+#include "base/time/time.h"
 
 #include <algorithm>
 #include <array>
@@ -135,7 +136,7 @@ std::optional<SystemTime> parse_http_date(std::string_view text) {
     const year_month_day day(year(number(12, 4)), std::chrono::month(static_cast<unsigned>(month - Months.begin()) + 1),
                              std::chrono::day(static_cast<unsigned>(number(5, 2))));
     if (month == Months.end() || !day.ok()) return std::nullopt;
-    const SystemTime time = sys_days(day) + std::chrono::seconds(seconds);
+    const SystemTime time = saturated(sys_days(day) + std::chrono::seconds(seconds));
     // Whatever is not of the form, a minus or the 61st minute, is not what this time is written as.
     return http_date(time) == text ? std::optional(time) : std::nullopt;
 }

@@ -1,4 +1,5 @@
 #include "net/tls/openssl.h"
+#include "base/time/time.h"
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -74,8 +75,9 @@ SystemTime time_of(const ASN1_TIME* time) {
     ASN1_TIME_to_tm(time, &parts);
     const std::chrono::year_month_day day(std::chrono::year(parts.tm_year + 1900), std::chrono::month(parts.tm_mon + 1),
                                           std::chrono::day(parts.tm_mday));
-    return std::chrono::sys_days(day) + std::chrono::hours(parts.tm_hour) + std::chrono::minutes(parts.tm_min) +
-           std::chrono::seconds(parts.tm_sec);
+    // A certificate without an end says the year 9999.
+    return saturated(std::chrono::sys_days(day) + std::chrono::hours(parts.tm_hour) + std::chrono::minutes(parts.tm_min) +
+                     std::chrono::seconds(parts.tm_sec));
 }
 
 CertificateIdentity identity_of(X509* certificate) {

@@ -32,6 +32,12 @@ TEST(X509, IssuedCertificatesSayWhatWasAsked) {
     EXPECT_EQ(info->fingerprint.size(), 64u);
 }
 
+TEST(X509, ACertificateWithoutAnEndIsValidForLong) {
+    const OpensslPointer<ASN1_TIME, ASN1_TIME_free> never(ASN1_TIME_new());
+    ASSERT_EQ(ASN1_TIME_set_string(never.get(), "99991231235959Z"), 1);
+    EXPECT_GT(time_of(never.get()), Start + std::chrono::years(200));
+}
+
 TEST(X509, AnAuthorityIsReadBackFromItsPem) {
     const CertificateAuthority ca = authority();
     EXPECT_TRUE(parse_certificate(ca.certificate_pem())->is_ca);
