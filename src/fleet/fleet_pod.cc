@@ -15,25 +15,19 @@ std::string_view member(const Members& members, std::string_view key) {
     return {};
 }
 
+void append_member(std::string& object, std::string_view key, std::string_view value) {
+    if (object.back() != '{') object += ',';
+    object.append("\"").append(key).append("\":").append(value);
+}
+
 /// Without managedFields, which are half of an object.
 std::string text_of(const Members& object, const Members& metadata) {
-    const auto write = [](std::string& out, const Members& members, std::string_view left_out, std::string_view replaced,
-                          const std::string& replacement) {
-        out += '{';
-        for (const auto& [key, value] : members) {
-            if (key == left_out) continue;
-            if (out.back() != '{') out += ',';
-            out.append("\"").append(key).append("\":");
-            if (key == replaced)
-                out += replacement;
-            else
-                out += value;
-        }
-        out += '}';
-    };
-    std::string slim, out;
-    write(slim, metadata, "managedFields", "", "");
-    write(out, object, "", "metadata", slim);
+    std::string slim = "{", out = "{";
+    for (const auto& [key, value] : metadata)
+        if (key != "managedFields") append_member(slim, key, value);
+    slim += '}';
+    for (const auto& [key, value] : object) append_member(out, key, key == "metadata" ? slim : value);
+    out += '}';
     out.shrink_to_fit();
     return out;
 }
