@@ -154,7 +154,14 @@ Result<std::optional<SharedSecrets>> SecretsAgreement::read_files(const SharedSe
 }
 
 Result<void> SecretsAgreement::check_generation(const SharedSecrets& stored, const std::optional<SharedMark>& mark) const {
-    if (!mark || mark->cluster != stored.cluster || stored.generation >= mark->generation) return {};
+    if (!mark || mark->cluster != stored.cluster || stored.generation > mark->generation) return {};
+    if (stored.generation == mark->generation) {
+        if (stored.digest() == mark->digest) return {};
+        return Error(Reason::Conflict, "etcd has other keys than this machine, of the same generation (" +
+                                           std::to_string(stored.generation) +
+                                           "): servers have gone on from different snapshots of etcd. Stop the servers, delete " + key_ +
+                                           " with etcdctl, and start the server whose data directory has the keys to keep first");
+    }
     return Error(Reason::Conflict, "etcd has older keys than this machine (generation " + std::to_string(stored.generation) + ", and " +
                                        std::to_string(mark->generation) + " in " + options_.data.string() +
                                        "). Where etcd was restored from a snapshot, stop the servers, delete " + key_ +
@@ -214,8 +221,11 @@ Task<> SecretsAgreement::agree() {
     if (found.sealed) {
         CO_TRY(stored, co_await open(std::move(*found.sealed)));
     } else {
-        CO_TRY(SharedSecrets made, own(found.has_cluster));
-        CO_TRY(stored, co_await put(std::move(made), 0));
+        CO_TRY(const SharedSecrets made, own(found.has_cluster));
+        CO_TRY(stored, co_await put(made, 0));
+        // What `porthole certs` has written meanwhile is then newer than what was agreed on, and is shared.
+        CO_TRY(const bool has_files, has_file(options_.data / "pki/ca.crt"));
+        if (has_files && stored.secrets.cluster == made.cluster) CO_TRY_VOID(write_shared_mark(options_.data, mark_of(stored.secrets)));
     }
     CO_TRY(const bool changed, co_await settle(std::move(stored)));
     // Whoever has changed them: not all of the others may have them yet. Their clocks may differ.

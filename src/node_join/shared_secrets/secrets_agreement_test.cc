@@ -263,6 +263,23 @@ TEST_F(SecretsAgreementTest, WhatIsWrittenWhileAChangeIsSharedIsNotUndone) {
     EXPECT_TRUE(*ca_rotation(data("b") / "pki")) << "the next look shares it";
 }
 
+TEST_F(SecretsAgreementTest, WhatIsWrittenWhileSecretsAreFirstSharedIsNotUndone) {
+    make_alone("a");
+    bool first = true;
+    etcd_.before_txn = [this, &first]() -> Task<> {
+        if (etcd_.txns == 2 && std::exchange(first, false)) {
+            EXPECT_TRUE(start_service_account_key_rotation(data("a") / "pki", loop_.wall_now()));
+        }
+        co_return {};
+    };
+    ASSERT_EQ(start("a"), "");
+    ASSERT_FALSE(first);
+    EXPECT_TRUE(fs::exists(data("a") / "pki/sa-rotation-started"));
+    const std::string rotated = digest("a");
+    ASSERT_EQ(start("b"), "");
+    EXPECT_EQ(digest("b"), rotated);
+}
+
 TEST_F(SecretsAgreementTest, AServerThatWasOffFollowsWhenItStarts) {
     SecretsAgreement& a = running("a");
     ASSERT_EQ(start("b"), "");
@@ -291,6 +308,29 @@ TEST_F(SecretsAgreementTest, OlderKeysInEtcdAreNotTaken) {
     ASSERT_EQ(start("b"), "");
     EXPECT_EQ(digest("b"), newest);
     EXPECT_EQ((*read_shared_mark(data("b")))->generation, 3);
+}
+
+TEST_F(SecretsAgreementTest, OtherKeysOfTheSameGenerationAreNotTaken) {
+    SecretsAgreement& a = running("a");
+    ASSERT_EQ(start("b"), "");
+    const std::string snapshot = etcd_.value(Key);
+    ASSERT_TRUE(start_service_account_key_rotation(data("a") / "pki", loop_.wall_now()));
+    EXPECT_EQ(use(a), Use::Accept);
+    const std::string of_a = digest("a");
+    etcd_.put(Key, snapshot);
+    ASSERT_TRUE(start_service_account_key_rotation(data("b") / "pki", loop_.wall_now()));
+    ASSERT_EQ(start("b"), "");
+    const std::string of_b = digest("b");
+    ASSERT_NE(of_a, of_b);
+    (void)use(a);
+    EXPECT_EQ(digest("a"), of_a) << "a running server";
+    EXPECT_NE(start("a").find("etcd has other keys than this machine, of the same generation (2)"), std::string::npos);
+    EXPECT_EQ(digest("a"), of_a);
+
+    etcd_.remove(Key);
+    ASSERT_EQ(start("b"), "") << "as the error says";
+    ASSERT_EQ(start("a"), "");
+    EXPECT_EQ(digest("a"), of_b);
 }
 
 TEST_F(SecretsAgreementTest, FilesThatWereHalfWrittenWhenAServerDiedAreTakenAgain) {
