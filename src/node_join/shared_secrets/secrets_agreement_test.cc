@@ -245,6 +245,14 @@ TEST_F(SecretsAgreementTest, AServerThatStartsSoonAfterAChangeWaitsForTheOthers)
     EXPECT_LE(waited, SecretsAgreement::OthersFollow + 5s);
     loop_.advance(SecretsAgreement::OthersFollow);
     EXPECT_LT(time_of_start("b"), 5s);
+    SecretsAgreement& b = *servers_.back().second;
+    ASSERT_TRUE(start_ca_rotation(data("b") / "pki", loop_.wall_now()));
+    EXPECT_EQ(use(b), Use::Accept);
+    EXPECT_GT(time_of_start("a"), SecretsAgreement::OthersFollow - 5s) << "the change is another server's";
+    ASSERT_TRUE(finish_ca_rotation(data("b") / "pki"));
+    EXPECT_EQ(use(b), Use::Accept);
+    etcd_.remove("/registry/_porthole/shared-secrets-fresh");
+    EXPECT_LT(time_of_start("a"), 5s) << "no machine's clock is asked, which may be another one's than that of the change";
 }
 
 TEST_F(SecretsAgreementTest, WhatIsWrittenWhileAChangeIsSharedIsNotUndone) {
