@@ -12,6 +12,10 @@ namespace porthole::local_cluster {
 Result<std::unique_ptr<AdminClient>> connect_as_admin(AsioLoop& loop, const std::string& kubeconfig, const std::string& data) {
     const auto variable = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
     const auto files = make_file_system();
+    // Else a mistyped name would choose the cluster that kubectl uses.
+    if (!kubeconfig.empty() && !files->exists(kubeconfig)) return Error(Reason::NotFound, "there is no kubeconfig " + kubeconfig);
+    if (kubeconfig.empty() && data != default_data_dir() && !files->exists(data))
+        return Error(Reason::NotFound, "there is no directory " + data + ": name the cluster's with --data");
     std::vector<std::string> paths = client::kubeconfig_paths(variable("KUBECONFIG"), variable("HOME"));
     const auto local = DataDir(data).admin_kubeconfig();
     std::error_code code;

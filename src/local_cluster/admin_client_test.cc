@@ -30,5 +30,11 @@ TEST(AdminClient, JOI14_TheClusterOfThisMachineIsReachedDirectlyHoweverItsKubeco
     std::filesystem::remove_all(folder);
 }
 
+TEST(AdminClient, WhatIsNamedAndIsNotThereIsNotReplacedByKubectlsCluster) {
+    AsioLoop loop;
+    EXPECT_EQ(connect_as_admin(loop, "/nowhere/kubeconfig", "/nowhere").error().message, "there is no kubeconfig /nowhere/kubeconfig");
+    EXPECT_EQ(connect_as_admin(loop, "", "/nowhere").error().message, "there is no directory /nowhere: name the cluster's with --data");
+}
+
 }  // namespace
 }  // namespace porthole::local_cluster
