@@ -235,6 +235,10 @@ class OneMember(EtcdStore):
         said = lambda *options: self.refusal("--etcd-servers", self.etcd.urls(), *options).strip().splitlines()[-1]
         self.assertRegex(said("--etcd-cafile", tls / "other.crt"), r"etcd is not available \(https://127.0.0.1:2379: tls: .*\): check --etcd-cafile")
         self.assertIn("--etcd-cafile", said("--etcd-cafile", self.folder / "missing"))
+        plain = self.etcd.url("m1").replace("https", "http")
+        self.assertIn("is it encrypted? Then write https://", self.refusal("--etcd-servers", plain))
+        peers = self.etcd.url("m1").replace("2379", "2380")
+        self.assertIn("is it a member's port for clients", self.refusal("--etcd-servers", peers, "--etcd-cafile", tls / "ca.crt"))
         self.assertIn("etcd is not available", self.refusal("--etcd-servers", "http://127.0.0.1:2"))
         self.assertIn("is not a URL such as", self.refusal("--etcd-servers", "127.0.0.1:2379"))
         self.assertIn("is not encrypted", self.refusal("--etcd-servers", "http://127.0.0.1:2379", "--etcd-cafile", tls / "ca.crt"))
