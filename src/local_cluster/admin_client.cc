@@ -23,7 +23,11 @@ Result<std::unique_ptr<AdminClient>> connect_as_admin(AsioLoop& loop, const std:
     if (!kubeconfig.empty()) paths = {kubeconfig};
     if (is_own) paths = {local.string()};
     TRY(const auto document, client::load_kubeconfig(*files, paths));
-    TRY(auto config, document.resolve(*files));
+    auto resolved = document.resolve(*files);
+    if (!resolved && resolved.error().reason == Reason::NotFound && kubeconfig.empty() && !is_own)
+        return Error(Reason::NotFound, "there is no cluster in " + data + ", and kubectl has none either (" + resolved.error().message +
+                                           "): start one with `porthole up`, or name it with --data");
+    TRY(auto config, std::move(resolved));
     config.direct = is_own;
     TRY(auto transport, client::make_http_transport(loop, config, std::string("porthole/") + PortholeVersion));
     auto admin = std::make_unique<AdminClient>(std::move(transport));
