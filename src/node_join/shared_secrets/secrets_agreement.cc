@@ -224,6 +224,11 @@ Task<> SecretsAgreement::agree() {
         if (found.sealed)
             co_return Error(Reason::Conflict, "the servers of the cluster in etcd below " + options_.etcd_prefix +
                                                   " share their secrets: start this one with their --server-token-file");
+        CO_TRY(const bool has_keys, has_file(options_.data / "pki/ca.crt"));
+        if (found.has_cluster && !has_keys)  // new ones would be refused, and could not read what is encrypted
+            co_return Error(Reason::Conflict, "etcd has a cluster below " + options_.etcd_prefix + ", and " + options_.data.string() +
+                                                  " has none of its keys: name the --data of its server, or another --etcd-prefix. "
+                                                  "Several servers need a --server-token-file");
         co_return remove_shared_mark(options_.data);
     }
     Stored stored;

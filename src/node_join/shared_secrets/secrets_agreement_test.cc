@@ -164,6 +164,15 @@ TEST_F(SecretsAgreementTest, AServerThatWasAloneSharesWhatItHas) {
     EXPECT_EQ(digest("b"), before);
 }
 
+TEST_F(SecretsAgreementTest, WithoutATokenNoOneMakesKeysOfItsOwnForAClusterThatIsThere) {
+    etcd_.put("/registry/_porthole/allocation/node-ports/30000", "x");
+    EXPECT_NE(start("b", "").find("etcd has a cluster below /registry, and " + data("b").string() + " has none of its keys"),
+              std::string::npos);
+    EXPECT_FALSE(fs::exists(data("b")));
+    make_alone("a");
+    EXPECT_EQ(start("a", ""), "");
+}
+
 TEST_F(SecretsAgreementTest, TheKeyOfEncryptionIsNotLostInSilence) {
     make_alone("a");
     fs::remove(data("a") / "encryption.yaml");
