@@ -169,7 +169,8 @@ class Migration(StoreMigration):
                 break
             self.etcd.ctl("del", "--prefix", "/registry/")
         self.assertIsNotNone(self.etcd.get(mark), "it was killed half-way")
-        self.assertIn("etcd has an unfinished copy of a cluster", self.refusal("--etcd-servers", self.etcd.urls()))
+        started = self.porthole("server", "--data", self.data, "--port", "7443", "--etcd-servers", self.etcd.urls(), *self.encrypted(), check=False)
+        self.assertIn("etcd has an unfinished copy of a cluster", started.stderr)
         self.migrate("etcd")
         self.assertIsNone(self.etcd.get(mark))
         self.start_on_etcd()
