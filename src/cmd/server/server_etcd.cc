@@ -92,7 +92,7 @@ Task<std::unique_ptr<store::Store>> open_store(store::Store::Seams seams, std::v
 Error explain_etcd_error(Error error) {
     const std::string& message = error.message;
     std::string remedy;
-    const bool closed = message.find("connection closed by the peer") != message.npos;
+    const bool closed = message.find("connection closed by the peer") != message.npos || message.find("reset by peer") != message.npos;
     if (message.find("tls: wrong version number") != message.npos)
         remedy = "is it a member's port for clients, and encrypted? Else write http://";
     else if (closed && message.find("http://") != message.npos)
