@@ -5,6 +5,7 @@
 #include "cmd/program/flags.h"
 #include "cmd/program/progress.h"
 #include "cmd/program/runtime_setup.h"
+#include "cmd/server/store_location.h"
 #include "cmd/store/etcd_side.h"
 #include "local_cluster/cluster_backup.h"
 
@@ -50,6 +51,9 @@ int run_backup(std::vector<std::string> arguments) {
     Progress progress(world.loop, quiet);
     progress.begin("writing " + file);
     const DataDir data(path);
+    if (etcd.etcd.servers.empty()) {
+        if (const auto checked = check_not_in_etcd(data); !checked) return fail(checked.error().message);
+    }
     const auto backup = back_up(data, file, world.loop.wall_now(), reader_of(world, progress, etcd, data));
     if (!backup) return fail(backup.error().message);
     progress.done(fmt::format("{}: {} objects at revision {}, {:.1f} MB", file, backup->info.records, backup->info.revision.value,

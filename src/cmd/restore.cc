@@ -3,6 +3,7 @@
 #include "cmd/program/flags.h"
 #include "cmd/program/progress.h"
 #include "cmd/program/runtime_setup.h"
+#include "cmd/server/store_location.h"
 #include "cmd/store/embedded_side.h"
 #include "cmd/store/etcd_side.h"
 #include "local_cluster/cluster_backup.h"
@@ -72,6 +73,7 @@ int run_restore(std::vector<std::string> arguments) {
     progress.begin("restoring into " + data.root().string());
     const auto restored = restore(data, file, keys, world.loop.wall_now(), placer_of(world, progress, etcd, may_be_lower));
     if (!restored) return fail(restored.error().message);
+    if (const auto noted = note_store_location(data, etcd.etcd); !noted) return fail(noted.error().message);
     progress.done(fmt::format("{}: {} objects of {}", data.root().string(), restored->info.records, restored->info.created.to_string()));
     if (etcd.etcd.servers.empty()) {
         progress.note("Now: " + next_command(data, restored->options));

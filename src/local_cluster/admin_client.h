@@ -16,7 +16,8 @@ struct AdminClient {
     bool direct = false;  ///< a server of this machine: see client::ClientConfig
 };
 
-/// `kubeconfig` "" means the cluster on this machine in `data`, if there is one, else what kubectl would use.
+/// `kubeconfig` "" means the cluster on this machine in `data`, if there is one, else what kubectl would use. What is named and is not
+/// there is an error.
 /// Errors: NotFound, BadRequest, Io.
 Result<std::unique_ptr<AdminClient>> connect_as_admin(AsioLoop& loop, const std::string& kubeconfig, const std::string& data);
 

@@ -35,7 +35,9 @@ class Scratch {
 public:
     explicit Scratch(const fs::path& path) {
         std::string name = path.string() + ".XXXXXX";
+        folder_ = fs::absolute(path).parent_path().string();
         if (::mkdtemp(name.data())) path_ = name;
+        if (path_.empty()) error_ = errno;
     }
     ~Scratch() {
         std::error_code ignored;
@@ -44,12 +46,14 @@ public:
     Scratch(const Scratch&) = delete;
     /// Error: Io where it could not be made.
     Result<fs::path> path() const {
-        if (path_.empty()) return Error(Reason::Io, std::string("making a directory for what is not finished: ") + std::strerror(errno));
+        if (path_.empty()) return Error(Reason::Io, "cannot write to " + folder_ + ": " + std::strerror(error_));
         return path_;
     }
 
 private:
     fs::path path_;
+    std::string folder_;
+    int error_ = 0;
 };
 
 Error io_error(const std::string& what, const fs::path& path, const std::string& why) {

@@ -83,6 +83,15 @@ TEST(ClusterState, ThatIsMissingIsToldWithTheCommandThatMakesIt) {
     EXPECT_EQ(DataDir(default_data_dir()).flag(), "");
 }
 
+TEST(ClusterState, OfAServerAloneIsNotTakenForNothing) {
+    const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("porthole-server-" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder / "pki");
+    const auto loaded = Cluster::load(DataDir(folder));
+    std::filesystem::remove_all(folder);
+    ASSERT_FALSE(loaded);
+    EXPECT_THAT(loaded.error().message, HasSubstr("is one of `porthole server`, not of `porthole up`"));
+}
+
 TEST(CheckNetworks, RefusesWhatCannotWorkBeforeAnythingStarts) {
     EXPECT_TRUE(check_networks({}));
     const struct {

@@ -2,6 +2,7 @@
 
 #include <sstream>
 
+#include "base/strings.h"
 #include "bundled_images/bundled_images.h"
 #include "runtime/files/durable_file.h"
 
@@ -106,7 +107,8 @@ Task<std::vector<std::string>> NodeContainerd::import(fs::path archive) {
     }
     if (result.exit_code == 0) co_return names;
     if (!result.errors.contains("no match for platform")) {
-        co_return Error(Reason::BadRequest, "importing " + archive.string() + ": " + result.errors);
+        co_return Error(Reason::BadRequest, "importing " + archive.string() + ": " + std::string(trim(result.errors)) +
+                                                "; an archive is what `docker save` writes, or an OCI image layout");
     }
     // Images for Windows only: what containerd has noted down of the one that it cannot unpack goes again.
     if (!names.empty()) {

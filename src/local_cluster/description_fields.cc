@@ -16,7 +16,9 @@ constexpr std::size_t MostPools = 100;
 
 }  // namespace
 
-Error wrong(const std::string& path, const std::string& what) { return Error(Reason::BadRequest, path + ": " + what); }
+Error wrong(const std::string& path, const std::string& what) {
+    return Error(Reason::BadRequest, (path.empty() ? "the description" : path + ":") + " " + what);
+}
 
 Result<void> Fields::check(std::initializer_list<std::string_view> known) const {
     if (value_->is_null()) return {};

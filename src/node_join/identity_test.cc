@@ -39,6 +39,11 @@ TEST(NodeIdentity, RefusesWhatCannotBeATokenOrAHashBeforeAskingAnybody) {
     }
 }
 
+TEST(NodeIdentity, RefusesAServerWithoutEncryption) {
+    JoinTarget target{{"http://10.0.0.5:6443"}, "abcdef.0123456789abcdef", {Hash}};
+    EXPECT_EQ(check_target(target).error().message, "server \"http://10.0.0.5:6443\": a node reaches an API server by https:// only");
+}
+
 struct NodeFolder : testing::Test {
     NodeFolder() {
         char name[] = "/tmp/node-identity-XXXXXX";

@@ -163,7 +163,11 @@ Result<std::vector<MachineDescription>> read_machines(std::string_view yaml, con
     TRY(const auto pools, local_cluster::read_pool_list(spec));
     std::vector<MachineDescription> machines;
     for (const Fields& pool : pools) {
-        if (!pool.value().find("hosts")) continue;
+        if (!pool.value().find("hosts")) {  // a misspelled list would look like one whose machines are to be removed
+            TRY_VOID(pool.check(
+                {"name", "os", "user", "port", "identityFile", "knownHosts", "labels", "taints", "joinFlags", "release", "count"}));
+            continue;
+        }
         TRY(const auto more, read_pool(pool, place));
         machines.insert(machines.end(), more.begin(), more.end());
     }

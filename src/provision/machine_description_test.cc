@@ -55,6 +55,7 @@ TEST(MachineDescription, NamesTheFieldThatIsWrong) {
         const char *pool, *error;
     } rows[] = {
         {"{os: mac, hosts: [{name: a, address: b}]}", "spec.pools[0].os: must be linux or windows"},
+        {"{os: linux, host: [{name: a, address: b}]}", "spec.pools[0].host: there is no such field"},
         {"{os: linux, hosts: []}", "spec.pools[0].hosts: must be a list of 1 to 500 hosts"},
         {"{os: linux, count: 2, hosts: [{name: a, address: b}]}", "spec.pools[0].count: there is no such field"},
         {"{os: linux, password: x, hosts: [{name: a, address: b}]}", "spec.pools[0].password: there is no such field"},

@@ -25,8 +25,8 @@ BUSY_ELECTION = 20  # seconds; two or three on an idle machine
 class Etcd:
     """Members m1, m2, … of one etcd, on ports of their own."""
 
-    def __init__(self, network, folder, members=1, tls=None):
-        self.network, self.folder, self.tls = network, folder, tls
+    def __init__(self, network, folder, members=1, tls=None, options=()):
+        self.network, self.folder, self.tls, self.options = network, folder, tls, options
         self.scheme = "https" if tls else "http"
         self.ports = {f"m{i + 1}": 2379 + 1000 * i for i in range(members)}
         self.running = {}
@@ -43,7 +43,7 @@ class Etcd:
         peer = lambda member: f"http://127.0.0.1:{self.ports[member] + 1}"
         words = [program("etcd"), "--name", name, "--data-dir", self.folder / f"etcd-{name}", "--listen-client-urls", self.url(name),
                  "--advertise-client-urls", self.url(name), "--listen-peer-urls", peer(name), "--initial-advertise-peer-urls", peer(name),
-                 "--initial-cluster", ",".join(f"{member}={peer(member)}" for member in self.ports)]
+                 "--initial-cluster", ",".join(f"{member}={peer(member)}" for member in self.ports), *self.options]
         if self.tls:
             words += ["--cert-file", self.tls / "etcd.crt", "--key-file", self.tls / "etcd.key"]
         with open(self.folder / f"etcd-{name}.log", "a") as log:
@@ -206,6 +206,28 @@ class OneMember(EtcdStore):
         self.assertIn("configmap/before", self.names())
         self.assertNotIn("configmap/meanwhile", self.names())
 
+    def test_a_full_etcd_is_read_and_takes_writes_again_once_it_has_space(self):
+        self.start_etcd(options=["--quota-backend-bytes", "3000000"])
+        self.start_server()
+        self.etcd.ctl("put", "/other", "of another cluster")
+        large = lambda name: json.dumps({"metadata": {"name": name}, "data": {"text": secrets.token_hex(100_000)}})
+        maps = "/api/v1/namespaces/default/configmaps"
+        answers = (self.server.raw("POST", maps, body=large(f"large-{i}")) for i in range(20))
+        refused = next(answer for answer in answers if answer["kind"] == "Status")
+        self.assertEqual(refused["code"], 500)
+        self.assertIn("database space exceeded: delete what is not needed, then etcdctl compact, defrag and alarm disarm", refused["message"])
+
+        self.etcd.ctl("del", "/other")  # etcd's newest revision is not of a key that the server watches
+        names = [one["metadata"]["name"] for one in self.server.raw("GET", maps)["items"]]
+        self.assertIn("large-0", names)
+        for name in names:
+            self.assertNotIn("code", self.server.raw("DELETE", f"{maps}/{name}"), name)
+        self.assertEqual(self.server.raw("POST", maps, body=large("still"))["code"], 500)
+        status = json.loads(self.etcd.ctl("endpoint", "status", "-w", "json").stdout)[0]["Status"]
+        for words in (["compact", status["header"]["revision"]], ["defrag"], ["alarm", "disarm"]):
+            self.etcd.ctl(*map(str, words))
+        eventually(lambda: self.created("after"), 10, "writes go on")
+
     def test_what_cannot_be_used_is_said_in_one_line(self):
         tls = self.folder / "tls"
         make_certificates(tls)
@@ -213,6 +235,10 @@ class OneMember(EtcdStore):
         said = lambda *options: self.refusal("--etcd-servers", self.etcd.urls(), *options).strip().splitlines()[-1]
         self.assertRegex(said("--etcd-cafile", tls / "other.crt"), r"etcd is not available \(https://127.0.0.1:2379: tls: .*\): check --etcd-cafile")
         self.assertIn("--etcd-cafile", said("--etcd-cafile", self.folder / "missing"))
+        plain = self.etcd.url("m1").replace("https", "http")
+        self.assertIn("is it encrypted? Then write https://", self.refusal("--etcd-servers", plain))
+        peers = self.etcd.url("m1").replace("2379", "2380")
+        self.assertIn("is it a member's port for clients", self.refusal("--etcd-servers", peers, "--etcd-cafile", tls / "ca.crt"))
         self.assertIn("etcd is not available", self.refusal("--etcd-servers", "http://127.0.0.1:2"))
         self.assertIn("is not a URL such as", self.refusal("--etcd-servers", "127.0.0.1:2379"))
         self.assertIn("is not encrypted", self.refusal("--etcd-servers", "http://127.0.0.1:2379", "--etcd-cafile", tls / "ca.crt"))

@@ -105,7 +105,7 @@ class Migration(StoreMigration):
         self.start_embedded()
         self.fill()
         running = self.refused("store", "migrate", "--to", "etcd", "--data", self.data, "--etcd-servers", self.etcd.urls(), *self.encrypted())
-        self.assertRegex(running, r"store is in use by process \d+: stop that first")
+        self.assertRegex(running, r"is in use by process \d+: stop that first")
         before, old = self.objects()
         self.stop_server()
 
@@ -169,7 +169,8 @@ class Migration(StoreMigration):
                 break
             self.etcd.ctl("del", "--prefix", "/registry/")
         self.assertIsNotNone(self.etcd.get(mark), "it was killed half-way")
-        self.assertIn("etcd has an unfinished copy of a cluster", self.refusal("--etcd-servers", self.etcd.urls()))
+        started = self.porthole("server", "--data", self.data, "--port", "7443", "--etcd-servers", self.etcd.urls(), *self.encrypted(), check=False)
+        self.assertIn("etcd has an unfinished copy of a cluster", started.stderr)
         self.migrate("etcd")
         self.assertIsNone(self.etcd.get(mark))
         self.start_on_etcd()
@@ -195,6 +196,33 @@ class Migration(StoreMigration):
         self.assertIn("check --etcd-servers, and whether etcd runs", nobody)
         self.assertEqual(self.etcd.ctl("get", "/", "--prefix", "--keys-only").stdout, "", "nothing was half-applied")
         self.assertEqual((self.data / "store/store.db").read_bytes(), store)
+
+    def test_a_server_does_not_begin_an_empty_cluster_beside_its_own(self):
+        self.start_etcd()
+        on_etcd = ("--etcd-servers", self.etcd.urls())
+        started = lambda *options: self.refused("server", "--data", self.data, "--port", "7443", *self.encrypted(), *options)
+        here = lambda: {path.name: path.read_bytes() for path in [self.data / "admin.kubeconfig", *(self.data / "pki").iterdir()]}
+        self.start_embedded()
+        before = here()
+        for options in ((), on_etcd):
+            self.assertRegex(started("--advertise-address", "10.0.0.9", *options).splitlines()[-1], r"data is in use by process \d+: stop that first")
+        self.assertEqual(here(), before)
+        self.stop_server()
+        self.assertIn("etcd has nothing below /registry: move them with `porthole store migrate --to etcd", started(*on_etcd))
+        self.assertEqual(self.etcd.ctl("get", "/", "--prefix", "--keys-only").stdout, "")
+
+        self.migrate("etcd")
+        where = f"are in etcd ({self.etcd.urls()}, /registry): give the --etcd flags"
+        self.assertIn(where, started())
+        self.assertIn(where, self.refused("backup", self.folder / "b", "--data", self.data))
+        self.start_on_etcd()
+        self.assertRegex(started(), r"data is in use by process \d+")
+        self.stop_server()
+        shutil.move(self.data / "store", self.folder / "former")
+        self.assertIn(where, started())
+        self.assertFalse((self.data / "store").exists())
+        self.migrate("data-dir")
+        self.start_embedded()
 
     def other_key(self):
         path = self.folder / "other.yaml"

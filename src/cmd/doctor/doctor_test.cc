@@ -106,6 +106,15 @@ core::Pod pod(const std::string& name) {
     return made;
 }
 
+TEST(Doctor, AnEtcdIsReachedByCertificates) {
+    const std::map<std::string, std::string> good = {{"etcd-servers", "https://a:2379"}, {"etcd-cafile", "/c"}, {"etcd-certfile", "/d"}};
+    const auto with = [&](std::map<std::string, std::string> flags) {
+        return problems_after([&](Evidence& evidence) { evidence.server_flags->merge(flags); });
+    };
+    EXPECT_THAT(with(good), ElementsAre());
+    EXPECT_THAT(with({{"etcd-servers", "http://a:2379"}}), ElementsAre("fail 1.2.23", "fail 1.2.26"));
+}
+
 TEST(Doctor, FindsNothingInAHardenedCluster) {
     EXPECT_THAT(problems(hardened()), ElementsAre());
     EXPECT_THAT(problems_after([](Evidence& e) { e.pods = {pod("web")}; }), ElementsAre());

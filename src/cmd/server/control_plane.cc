@@ -7,6 +7,7 @@
 #include "client/events.h"
 #include "client/informers/informer.h"
 #include "cmd/server/candidate.h"
+#include "cmd/server/store_location.h"
 #include "local_cluster/cluster.h"
 #include "local_cluster/kubeconfig_entry.h"
 #include "local_cluster/next_steps.h"
@@ -136,13 +137,19 @@ Task<> ControlPlane::start() {
     const DataDir data(flags_.data);
     CO_TRY_VOID(check_election_flags(flags_.election));
     CO_TRY(const std::string service_ip, address_in(flags_.service_cidr, 1));
+    // A start that is refused changes nothing, and makes no directory.
+    if (path_exists(data.root())) {
+        CO_TRY(data_lock_, store::lock_data_directory(data.root().string()));
+    }
+    CO_TRY_VOID(co_await check_store_location(world_, data, flags_.etcd));
     CO_TRY(secrets_, co_await agree_on_secrets(world_, flags_, log_.named("secrets")));
+    if (!data_lock_) {
+        CO_TRY(data_lock_, store::lock_data_directory(data.root().string()));
+    }
     CO_TRY(const Pki pki, certificates_.ensure());
     std::unique_ptr<store::Engine> engine;  // null: an etcd
     if (flags_.etcd.servers.empty()) {
         CO_TRY(engine, store::open_embedded_engine(data.store().string()));
-    } else {
-        CO_TRY(data_lock_, store::lock_data_directory(data.root().string()));
     }
     CO_TRY_VOID(encryption_.open(flags_.encryption, data.encryption_file().string()));
     apiserver::ApiServerOptions chosen = options(pki, service_ip);
@@ -158,6 +165,9 @@ Task<> ControlPlane::start() {
     proxy_ca_pem_ = chosen.authentication.request_header.ca_pem;
     CO_TRY_VOID(make_connector(pki));
     CO_TRY(api_, co_await open_api(std::move(engine), std::move(chosen)));
+    if (!flags_.etcd.servers.empty()) {
+        CO_TRY_VOID(note_store_location(data, flags_.etcd));
+    }
     CO_TRY_VOID(encryption_.check_loaded());
     CO_TRY_VOID(certificates_.trust_clients(pki, *api_));
     CO_TRY_VOID(listen(pki));

@@ -92,7 +92,14 @@ Task<std::unique_ptr<store::Store>> open_store(store::Store::Seams seams, std::v
 Error explain_etcd_error(Error error) {
     const std::string& message = error.message;
     std::string remedy;
-    if (message.find("tls: ") != message.npos)
+    const bool closed = message.find("connection closed by the peer") != message.npos || message.find("reset by peer") != message.npos;
+    if (message.find("tls: wrong version number") != message.npos)
+        remedy = "is it a member's port for clients, and encrypted? Else write http://";
+    else if (closed && message.find("http://") != message.npos)
+        remedy = "is it encrypted? Then write https://, with --etcd-cafile";
+    else if (message.find("etcdserver: no leader") != message.npos)
+        remedy = "more than half of etcd's members have to run";
+    else if (message.find("tls: ") != message.npos)
         remedy = "check --etcd-cafile, --etcd-certfile and --etcd-keyfile";
     else if (message.find("gRPC: response without a status") != message.npos || message.find("preface") != message.npos)
         remedy = "is it an etcd (v3) that answers at --etcd-servers?";

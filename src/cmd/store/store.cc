@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "cmd/server/store_location.h"
 #include "cmd/store/embedded_side.h"
 #include "cmd/store/etcd_side.h"
 #include "local_cluster/move_durably.h"
@@ -36,7 +37,7 @@ void show(Progress& progress, const StoreState& state) {
     progress.note("sha256 of keys and values: " + state.manifest.digest());
 }
 
-Result<void> migrate_to_etcd(Progress& progress, EtcdSide& etcd, const DataDir& data, bool may_be_lower) {
+Result<void> migrate_to_etcd(Progress& progress, EtcdSide& etcd, const DataDir& data, const MigrateFlags& flags) {
     if (!path_exists(data.store() / "store.db")) return Error(Reason::NotFound, "there is no store in " + data.root().string());
     TRY(const FileLock lock, store::lock_data_directory(data.store().string()));
     progress.begin("reading " + data.store().string());
@@ -44,7 +45,8 @@ Result<void> migrate_to_etcd(Progress& progress, EtcdSide& etcd, const DataDir& 
     progress.done(data.store().string() + ": " + summary(state));
     TRY(const node_join::Pki pki, node_join::Pki::load(data.pki()));
     TRY(const std::string cluster, pki.ca_hash());
-    TRY(const StoreState written, etcd.write(state, cluster, may_be_lower));
+    TRY(const StoreState written, etcd.write(state, cluster, flags.may_be_lower));
+    TRY_VOID(note_store_location(data, flags.etcd.etcd));
     progress.done("etcd: " + summary(written) + ", read again and compared");
     show(progress, written);
     progress.note("Now: porthole server" + data.flag() + " with the same --etcd flags. " + data.store().string() +
@@ -66,6 +68,7 @@ Result<void> migrate_to_data_dir(Progress& progress, EtcdSide& etcd, const DataD
     TRY_VOID(made);
     std::filesystem::remove(data.store(), error);  // where it is there, it is empty
     TRY_VOID(move_durably(unfinished, data.store()));
+    TRY_VOID(note_store_location(data, {}));
     progress.done(data.store().string() + ": " + summary(state) + ", read again and compared");
     show(progress, state);
     progress.note("Now: porthole server" + data.flag() +
@@ -77,7 +80,7 @@ Result<void> migrate(RealWorld& world, Progress& progress, const MigrateFlags& f
     const DataDir data(flags.data);
     TRY(const FileLock lock, lock_control_plane(data));
     TRY(const auto etcd, EtcdSide::open(world, progress, flags.etcd, data));
-    if (flags.to == "etcd") return migrate_to_etcd(progress, *etcd, data, flags.may_be_lower);
+    if (flags.to == "etcd") return migrate_to_etcd(progress, *etcd, data, flags);
     return migrate_to_data_dir(progress, *etcd, data);
 }
 

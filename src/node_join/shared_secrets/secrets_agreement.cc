@@ -12,6 +12,8 @@ namespace {
 using namespace store::etcd;
 
 constexpr const char* Key = "/_porthole/shared-secrets";
+/// Is there for OthersFollow after a change, by a lease: etcd's clock is the same for all servers.
+constexpr const char* FreshKey = "/_porthole/shared-secrets-fresh";
 
 SharedMark mark_of(const SharedSecrets& secrets) {
     return {.cluster = secrets.cluster, .digest = secrets.digest(), .generation = secrets.generation};
@@ -36,15 +38,18 @@ SecretsAgreement::SecretsAgreement(Seams seams, std::unique_ptr<Client> client, 
 Task<SecretsAgreement::Found> SecretsAgreement::find() {
     // In one transaction: a first start that comes in between would be taken for a cluster without shared secrets.
     const std::string own = options_.etcd_prefix + "/_porthole/", own_end = options_.etcd_prefix + "/_porthole0";
-    CO_TRY(const TxnResponse answer,
-           co_await client_->txn(
-               {.success = {{.request_range = RangeRequest{.key = key_}},
-                            {.request_range = RangeRequest{.key = own, .range_end = own_end, .limit = 1, .keys_only = true}}}}));
-    if (answer.responses.size() != 2 || !answer.responses[0].response_range || !answer.responses[1].response_range)
-        co_return Error(Reason::InternalError, "etcd has not answered what it was asked");
+    CO_TRY(
+        const TxnResponse answer,
+        co_await client_->txn({.success = {{.request_range = RangeRequest{.key = key_}},
+                                           {.request_range = RangeRequest{.key = own, .range_end = own_end, .limit = 1, .keys_only = true}},
+                                           {.request_range = RangeRequest{.key = options_.etcd_prefix + FreshKey}}}}));
+    const bool whole = answer.responses.size() == 3 &&
+                       std::ranges::all_of(answer.responses, [](const ResponseOp& one) { return one.response_range.has_value(); });
+    if (!whole) co_return Error(Reason::InternalError, "etcd has not answered what it was asked");
     Found found;
     if (const auto& kvs = answer.responses[0].response_range->kvs; !kvs.empty()) found.sealed = kvs.front();
     found.has_cluster = !answer.responses[1].response_range->kvs.empty();
+    if (const auto& kvs = answer.responses[2].response_range->kvs; !kvs.empty()) found.fresh_lease = kvs.front().lease;
     co_return found;
 }
 
@@ -87,12 +92,17 @@ Task<SecretsAgreement::Stored> SecretsAgreement::put(SharedSecrets secrets, std:
     CO_TRY(std::string sealed, co_await run_blocking<std::string>(seams_.pool, [&token = options_.token, text = secrets.text()] {
                return Result<std::string>(net::seal_with_password(token, text));
            }));
+    TxnRequest request{.compare = {{.target = Compare::Target::Mod, .key = key_, .mod_revision = expected}},
+                       .success = {{.request_put = PutRequest{.key = key_, .value = std::move(sealed)}}},
+                       .failure = {{.request_range = RangeRequest{.key = key_}}}};
+    if (expected > 0) {  // of a new cluster no server has older ones
+        CO_TRY(const LeaseGrantResponse lease,
+               co_await client_->grant_lease({.ttl = std::chrono::ceil<std::chrono::seconds>(OthersFollow).count()}));
+        request.success.push_back({.request_put = PutRequest{.key = options_.etcd_prefix + FreshKey, .lease = lease.id}});
+    }
+    request.success.push_back({.request_range = RangeRequest{.key = key_}});
     // It can be repeated: the second one finds what the first has put.
-    CO_TRY(const TxnResponse answer,
-           co_await client_->txn({.compare = {{.target = Compare::Target::Mod, .key = key_, .mod_revision = expected}},
-                                  .success = {{.request_put = PutRequest{.key = key_, .value = std::move(sealed)}},
-                                              {.request_range = RangeRequest{.key = key_}}},
-                                  .failure = {{.request_range = RangeRequest{.key = key_}}}}));
+    CO_TRY(const TxnResponse answer, co_await client_->txn(std::move(request)));
     const auto& read = answer.responses.empty() ? std::nullopt : answer.responses.back().response_range;
     if (!read || read->kvs.empty()) co_return Error(Reason::Conflict, key_ + " in etcd has been deleted by another program: try again");
     co_return co_await open(read->kvs.front());
@@ -154,7 +164,14 @@ Result<std::optional<SharedSecrets>> SecretsAgreement::read_files(const SharedSe
 }
 
 Result<void> SecretsAgreement::check_generation(const SharedSecrets& stored, const std::optional<SharedMark>& mark) const {
-    if (!mark || mark->cluster != stored.cluster || stored.generation >= mark->generation) return {};
+    if (!mark || mark->cluster != stored.cluster || stored.generation > mark->generation) return {};
+    if (stored.generation == mark->generation) {
+        if (stored.digest() == mark->digest) return {};
+        return Error(Reason::Conflict, "etcd has other keys than this machine, of the same generation (" +
+                                           std::to_string(stored.generation) +
+                                           "): servers have gone on from different snapshots of etcd. Stop the servers, delete " + key_ +
+                                           " with etcdctl, and start the server whose data directory has the keys to keep first");
+    }
     return Error(Reason::Conflict, "etcd has older keys than this machine (generation " + std::to_string(stored.generation) + ", and " +
                                        std::to_string(mark->generation) + " in " + options_.data.string() +
                                        "). Where etcd was restored from a snapshot, stop the servers, delete " + key_ +
@@ -187,7 +204,6 @@ Task<bool> SecretsAgreement::settle(Stored stored) {
             fresh.cluster = stored.secrets.cluster;
             fresh.settings = stored.secrets.settings;
             fresh.generation = stored.secrets.generation + 1;
-            fresh.changed = std::chrono::ceil<std::chrono::seconds>(seams_.loop.wall_now());
             CO_TRY(stored, co_await put(std::move(fresh), stored.mod_revision));
             changed = true;
             seams_.log.info("the keys in the data directory have changed, and are shared with the other servers");
@@ -208,20 +224,31 @@ Task<> SecretsAgreement::agree() {
         if (found.sealed)
             co_return Error(Reason::Conflict, "the servers of the cluster in etcd below " + options_.etcd_prefix +
                                                   " share their secrets: start this one with their --server-token-file");
+        CO_TRY(const bool has_keys, has_file(options_.data / "pki/ca.crt"));
+        if (found.has_cluster && !has_keys)  // new ones would be refused, and could not read what is encrypted
+            co_return Error(Reason::Conflict, "etcd has a cluster below " + options_.etcd_prefix + ", and " + options_.data.string() +
+                                                  " has none of its keys: name the --data of its server, or another --etcd-prefix. "
+                                                  "Several servers need a --server-token-file");
         co_return remove_shared_mark(options_.data);
     }
     Stored stored;
     if (found.sealed) {
         CO_TRY(stored, co_await open(std::move(*found.sealed)));
     } else {
-        CO_TRY(SharedSecrets made, own(found.has_cluster));
-        CO_TRY(stored, co_await put(std::move(made), 0));
+        CO_TRY(const SharedSecrets made, own(found.has_cluster));
+        CO_TRY(stored, co_await put(made, 0));
+        // What `porthole certs` has written meanwhile is then newer than what was agreed on, and is shared.
+        CO_TRY(const bool has_files, has_file(options_.data / "pki/ca.crt"));
+        if (has_files && stored.secrets.cluster == made.cluster) CO_TRY_VOID(write_shared_mark(options_.data, mark_of(stored.secrets)));
     }
     CO_TRY(const bool changed, co_await settle(std::move(stored)));
-    // Whoever has changed them: not all of the others may have them yet. Their clocks may differ.
-    const Duration age = changed ? Duration::zero() : seams_.loop.wall_now() - stored_.secrets.changed;
-    if (age < OthersFollow) CO_TRY_VOID(co_await seams_.loop.sleep(std::min(OthersFollow - age, OthersFollow)));
-    co_return {};
+    // Whoever has changed them: not all of the others may have them yet.
+    Duration left = changed ? OthersFollow : Duration::zero();
+    if (found.fresh_lease != 0 && !changed) {
+        CO_TRY(const LeaseTimeToLiveResponse lease, co_await client_->lease_time_to_live({.id = found.fresh_lease}));
+        left = std::clamp<Duration>(std::chrono::seconds(lease.ttl), Duration::zero(), OthersFollow);
+    }
+    co_return co_await seams_.loop.sleep(left);
 }
 
 Task<> SecretsAgreement::look_at_etcd() {

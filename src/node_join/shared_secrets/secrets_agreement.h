@@ -18,9 +18,9 @@ namespace porthole::node_join {
 /// has them as files of its data directory, as a server of its own has.
 ///
 /// Files that `porthole certs` changes on one machine reach the others: a server whose files are not those of the last agreement replaces
-/// the key, where no other server has done so since. Anyone who has new ones, from here or from etcd, accepts what they have signed at once,
-/// and signs with them once the others have had the time to take them up. Where two machines change them at a time, the first one's are
-/// kept.
+/// the key, where no other server has done so since. Anyone who has new ones, from here or from etcd, accepts what they have signed at
+/// once, and signs with them once the others have had the time to take them up. Where two machines change them at a time, the first one's
+/// are kept.
 ///
 /// Lives on `loop`. What it refers to outlives it.
 class SecretsAgreement {
@@ -67,7 +67,8 @@ private:
     };
     struct Found {
         std::optional<store::etcd::KeyValue> sealed;
-        bool has_cluster = false;  ///< a server has written here
+        bool has_cluster = false;      ///< a server has written here
+        std::int64_t fresh_lease = 0;  ///< that of a change which not all servers may have; 0: there was none
     };
     Task<Found> find();
     Task<Stored> open(store::etcd::KeyValue sealed);

@@ -164,6 +164,15 @@ TEST_F(SecretsAgreementTest, AServerThatWasAloneSharesWhatItHas) {
     EXPECT_EQ(digest("b"), before);
 }
 
+TEST_F(SecretsAgreementTest, WithoutATokenNoOneMakesKeysOfItsOwnForAClusterThatIsThere) {
+    etcd_.put("/registry/_porthole/allocation/node-ports/30000", "x");
+    EXPECT_NE(start("b", "").find("etcd has a cluster below /registry, and " + data("b").string() + " has none of its keys"),
+              std::string::npos);
+    EXPECT_FALSE(fs::exists(data("b")));
+    make_alone("a");
+    EXPECT_EQ(start("a", ""), "");
+}
+
 TEST_F(SecretsAgreementTest, TheKeyOfEncryptionIsNotLostInSilence) {
     make_alone("a");
     fs::remove(data("a") / "encryption.yaml");
@@ -245,6 +254,14 @@ TEST_F(SecretsAgreementTest, AServerThatStartsSoonAfterAChangeWaitsForTheOthers)
     EXPECT_LE(waited, SecretsAgreement::OthersFollow + 5s);
     loop_.advance(SecretsAgreement::OthersFollow);
     EXPECT_LT(time_of_start("b"), 5s);
+    SecretsAgreement& b = *servers_.back().second;
+    ASSERT_TRUE(start_ca_rotation(data("b") / "pki", loop_.wall_now()));
+    EXPECT_EQ(use(b), Use::Accept);
+    EXPECT_GT(time_of_start("a"), SecretsAgreement::OthersFollow - 5s) << "the change is another server's";
+    ASSERT_TRUE(finish_ca_rotation(data("b") / "pki"));
+    EXPECT_EQ(use(b), Use::Accept);
+    etcd_.remove("/registry/_porthole/shared-secrets-fresh");
+    EXPECT_LT(time_of_start("a"), 5s) << "no machine's clock is asked, which may be another one's than that of the change";
 }
 
 TEST_F(SecretsAgreementTest, WhatIsWrittenWhileAChangeIsSharedIsNotUndone) {
@@ -261,6 +278,23 @@ TEST_F(SecretsAgreementTest, WhatIsWrittenWhileAChangeIsSharedIsNotUndone) {
     (void)look(a);
     ASSERT_EQ(start("b"), "");
     EXPECT_TRUE(*ca_rotation(data("b") / "pki")) << "the next look shares it";
+}
+
+TEST_F(SecretsAgreementTest, WhatIsWrittenWhileSecretsAreFirstSharedIsNotUndone) {
+    make_alone("a");
+    bool first = true;
+    etcd_.before_txn = [this, &first]() -> Task<> {
+        if (etcd_.txns == 2 && std::exchange(first, false)) {
+            EXPECT_TRUE(start_service_account_key_rotation(data("a") / "pki", loop_.wall_now()));
+        }
+        co_return {};
+    };
+    ASSERT_EQ(start("a"), "");
+    ASSERT_FALSE(first);
+    EXPECT_TRUE(fs::exists(data("a") / "pki/sa-rotation-started"));
+    const std::string rotated = digest("a");
+    ASSERT_EQ(start("b"), "");
+    EXPECT_EQ(digest("b"), rotated);
 }
 
 TEST_F(SecretsAgreementTest, AServerThatWasOffFollowsWhenItStarts) {
@@ -291,6 +325,29 @@ TEST_F(SecretsAgreementTest, OlderKeysInEtcdAreNotTaken) {
     ASSERT_EQ(start("b"), "");
     EXPECT_EQ(digest("b"), newest);
     EXPECT_EQ((*read_shared_mark(data("b")))->generation, 3);
+}
+
+TEST_F(SecretsAgreementTest, OtherKeysOfTheSameGenerationAreNotTaken) {
+    SecretsAgreement& a = running("a");
+    ASSERT_EQ(start("b"), "");
+    const std::string snapshot = etcd_.value(Key);
+    ASSERT_TRUE(start_service_account_key_rotation(data("a") / "pki", loop_.wall_now()));
+    EXPECT_EQ(use(a), Use::Accept);
+    const std::string of_a = digest("a");
+    etcd_.put(Key, snapshot);
+    ASSERT_TRUE(start_service_account_key_rotation(data("b") / "pki", loop_.wall_now()));
+    ASSERT_EQ(start("b"), "");
+    const std::string of_b = digest("b");
+    ASSERT_NE(of_a, of_b);
+    (void)use(a);
+    EXPECT_EQ(digest("a"), of_a) << "a running server";
+    EXPECT_NE(start("a").find("etcd has other keys than this machine, of the same generation (2)"), std::string::npos);
+    EXPECT_EQ(digest("a"), of_a);
+
+    etcd_.remove(Key);
+    ASSERT_EQ(start("b"), "") << "as the error says";
+    ASSERT_EQ(start("a"), "");
+    EXPECT_EQ(digest("a"), of_b);
 }
 
 TEST_F(SecretsAgreementTest, FilesThatWereHalfWrittenWhenAServerDiedAreTakenAgain) {

@@ -23,7 +23,6 @@ using schema::Value;
 constexpr std::string_view Format = "porthole-shared-secrets/", Version = "1";
 constexpr std::size_t LargestText = 1 << 20, LargestFile = 256 << 10, MostSettings = 100;
 constexpr std::int64_t LastGeneration = std::int64_t{1} << 53;
-constexpr std::int64_t LastSecond = std::int64_t{1} << 33;  // in the year 2242
 constexpr std::string_view EncryptionFile = "encryption.yaml";
 
 struct SharedFile {
@@ -111,8 +110,7 @@ std::string SharedSecrets::text() const {
                                           {"cluster", cluster},
                                           {"files", object_of(files)},
                                           {"settings", object_of(settings)},
-                                          {"generation", generation},
-                                          {"changed", std::chrono::floor<std::chrono::seconds>(changed).time_since_epoch().count()}}));
+                                          {"generation", generation}}));
 }
 
 Result<SharedSecrets> SharedSecrets::parse(std::string_view text) {
@@ -131,9 +129,6 @@ Result<SharedSecrets> SharedSecrets::parse(std::string_view text) {
     const Value* generation = document.find("generation");
     if (!generation || !generation->is_int() || generation->as_int() < 1 || generation->as_int() > LastGeneration) return wrong;
     secrets.generation = generation->as_int();
-    const Value* changed = document.find("changed");
-    if (!changed || !changed->is_int() || changed->as_int() < 0 || changed->as_int() > LastSecond) return wrong;
-    secrets.changed = SystemTime(std::chrono::seconds(changed->as_int()));
     for (const auto& [name, content] : secrets.files)
         if (std::ranges::find(Files, name, &SharedFile::name) == Files.end()) return wrong;
     TRY_VOID(check(secrets.files));

@@ -19,7 +19,6 @@ struct SharedSecrets {
     Texts files;     ///< texts by path below the data directory: "pki/ca.key". Without encryption.yaml: who starts servers hands it out
     Texts settings;  ///< values of flags that servers must agree on, by name
     std::int64_t generation = 1;  ///< one more with each change
-    SystemTime changed{};         ///< when they replaced others, in whole seconds; the epoch for a cluster's first ones
 
     /// New authorities and a new key. `encryption` is encryption.yaml; "" for none.
     static SharedSecrets make(std::string encryption, SystemTime now);

@@ -161,6 +161,8 @@ Result<BackupInfo> read_backup(const std::string& path, const std::function<Resu
         return read_open_backup(database, visit);
     };
     Result<BackupInfo> info = read();
+    const bool torn = !info && info.error().message.find("malformed") != std::string::npos;  // SQLite's word
+    if (torn) return Error(Reason::Io, "reading " + path + ": it is damaged: a part is missing or has been changed");
     if (!info) return std::move(info).error().with_context("reading " + path);
     return info;
 }

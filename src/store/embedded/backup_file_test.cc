@@ -219,6 +219,15 @@ TEST_F(BackupTest, DamageIsFound) {
     }
 }
 
+TEST_F(BackupTest, AFileThatWasCutOffIsDamaged) {
+    auto store = open(source_);
+    commit(*store, {Put{.key = "/a", .value = std::string(100'000, 'x')}});
+    close(std::move(store));
+    ASSERT_TRUE(back_up());
+    fs::resize_file(file_, fs::file_size(file_) / 2);
+    EXPECT_THAT(read().error().message, HasSubstr("it is damaged"));
+}
+
 TEST_F(BackupTest, WhatIsNoBackupIsRefused) {
     EXPECT_EQ(read().error().reason, Reason::NotFound);
     std::ofstream(file_) << "apiVersion: v1\n";

@@ -46,9 +46,11 @@ Error refused_error(Error error) {
     struct Row {
         const char* message;
         Reason reason;
+        const char* remedy = "";
     };
     static constexpr Row Rows[] = {
-        {"etcdserver: mvcc: database space exceeded", Reason::Unknown},
+        {"etcdserver: mvcc: database space exceeded", Reason::Unknown,
+         ": delete what is not needed, then etcdctl compact, defrag and alarm disarm"},
         {"etcdserver: mvcc: required revision has been compacted", Reason::Expired},
         {"etcdserver: request is too large", Reason::RequestEntityTooLarge},
         {"etcdserver: too many operations in txn request", Reason::RequestEntityTooLarge},
@@ -56,7 +58,7 @@ Error refused_error(Error error) {
     };
     if (error.message.starts_with("gRPC: message of")) return Error(Reason::RequestEntityTooLarge, error.message);
     for (const Row& row : Rows)
-        if (error.message == row.message) return Error(row.reason, error.message);
+        if (error.message == row.message) return Error(row.reason, error.message + row.remedy);
     // Its reasons are about our right to use etcd, not about the right of who has sent a request to us.
     return Error(Reason::InternalError, "etcd: " + error.message);
 }

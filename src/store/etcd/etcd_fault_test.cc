@@ -156,7 +156,8 @@ TEST_F(EtcdFaultTest, EtcdsQuotaHasTheWordsOfOurs) {
     etcd.exceed_space(true);
     const auto refused = put("/b", "1");
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().message, "etcdserver: mvcc: database space exceeded");
+    EXPECT_TRUE(refused.error().message.starts_with("etcdserver: mvcc: database space exceeded: delete what is not needed, then etcdctl"))
+        << refused.error().message;
     EXPECT_EQ(http_code(refused.error().reason), 500);
     EXPECT_TRUE(store->usage().exceeded);
     EXPECT_TRUE(remove("/a"));

@@ -131,7 +131,8 @@ EtcdStore::EtcdStore(Seams seams, std::vector<Member> members, std::shared_ptr<S
       client_(seams.loop, std::move(members)),
       reflector_({seams.loop, seams.pool, seams.log, client_, *form_, *visible_}, options_.prefix, [this] { note_arrival(); }),
       fence_(client_, reflector_.etcd_key("/fence")),
-      barrier_({seams.loop, client_, *this}, reflector_.etcd_key("/fence"), reflector_.etcd_key("/progress")),
+      barrier_({seams.loop, client_, *this, [this] { return reflector_.compare(); }}, reflector_.etcd_key("/fence"),
+               reflector_.etcd_key("/progress")),
       compactor_(seams.loop, client_, options_.compact_every, seams.log),
       scope_(seams.loop) {}
 

@@ -42,19 +42,40 @@ Task<> ReadBarrier::pass_once(std::shared_ptr<Round> round) {
 }
 
 Task<> ReadBarrier::reach(Revision newest) {
-    if (seams_.store.revision() >= newest) co_return {};
+    if (seen() >= newest) co_return {};
     const Result<void> soon = co_await seams_.store.wait_for_revision(newest, UsualDelay);
     if (soon || soon.error().reason != Reason::Timeout) co_return soon;
-    // An etcd that is full refuses the write, and says so. Silence is told as the revision that has not arrived.
+    // Silence is told as the revision that has not arrived.
     const Result<void> touched = co_await with_timeout(touch(newest), LongestDelay, "touching a key");
+    if (!touched && touched.error().reason == Reason::Unknown) co_return co_await compare(newest);  // it is full
     if (!touched && touched.error().reason != Reason::Timeout && seams_.store.revision() < newest) co_return touched;
     co_return co_await seams_.store.wait_for_revision(newest, LongestDelay);
+}
+
+Revision ReadBarrier::seen() const {
+    const Revision visible = seams_.store.revision();
+    return visible == compared_at_ ? std::max(visible, compared_) : visible;
+}
+
+/// One at a time: most of those who wait need none of their own.
+Task<> ReadBarrier::compare(Revision newest) {
+    CO_TRY(const Semaphore::Permit turn, co_await touching_.acquire());
+    const MonotonicTime last = seams_.loop.now() + LongestDelay;
+    for (;;) {
+        if (seen() >= newest) co_return {};
+        const Revision visible = seams_.store.revision();
+        CO_TRY(compared_, co_await seams_.compare());
+        compared_at_ = visible;
+        if (seen() >= newest) co_return {};
+        const Result<void> arrived = co_await seams_.store.wait_for_revision(newest, UsualDelay);
+        if (arrived || arrived.error().reason != Reason::Timeout || seams_.loop.now() >= last) co_return arrived;
+    }
 }
 
 /// One at a time: the revision of one is newer than what all the others wait for that have come before.
 Task<> ReadBarrier::touch(Revision newest) {
     CO_TRY(const Semaphore::Permit turn, co_await touching_.acquire());
-    if (seams_.store.revision() >= newest) co_return {};
+    if (seen() >= newest) co_return {};
     TxnRequest request;
     request.success.push_back({.request_put = PutRequest{.key = touched_key_}});
     CO_TRY(const TxnResponse response, co_await seams_.client.txn(std::move(request)));

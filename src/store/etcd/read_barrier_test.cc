@@ -92,14 +92,39 @@ TEST_F(ReadBarrierTest, WhatDoesNotArriveIsATimeoutThatNamesTheRevisions) {
     EXPECT_EQ(reader.result->error().message, "Too large resource version: 2, current: 1");
 }
 
-TEST_F(ReadBarrierTest, AnEtcdThatIsFullSaysSoAtOnce) {
+TEST_F(ReadBarrierTest, OfAnEtcdThatIsFullReadsGoOnAndAreOfTheNewest) {
     open();
+    for (const char* key : {"/a", "/b", "/c"}) ASSERT_TRUE(create(key, "1"));
     etcd.put("/other/a", ";1");
     etcd.exceed_space(true);
-    Waiting reader(loop, shared(*store).catch_up());
-    loop.advance(500ms);
-    ASSERT_TRUE(reader.done());
-    EXPECT_THAT(reader.result->error().message, testing::HasSubstr("database space exceeded"));
+    EXPECT_TRUE(sim::run(loop, shared(*store).catch_up())) << "what is visible is all that there is";
+    const std::size_t ranges = etcd.ranges;
+    EXPECT_TRUE(sim::run(loop, shared(*store).catch_up()));
+    EXPECT_EQ(etcd.ranges, ranges + 1) << "all keys are read once for a revision";
+    EXPECT_TRUE(remove("/a"));
+
+    struct {
+        const char* name;
+        std::function<void()> happens;
+    } const rows[] = {
+        {"a change", [this] { etcd.put("/registry/b", ";2"); }},
+        {"a new key", [this] { etcd.put("/registry/d", ";1"); }},
+        {"a deletion", [this] { etcd.remove("/registry/c"); }},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        etcd.hold_watches(true);
+        row.happens();
+        etcd.remove("/other/a");
+        etcd.put("/other/a", ";1");
+        Waiting reader(loop, shared(*store).catch_up());
+        loop.advance(1s);
+        EXPECT_FALSE(reader.done()) << "it has not arrived yet";
+        etcd.hold_watches(false);
+        loop.advance(500ms);
+        EXPECT_TRUE(reader.done() && *reader.result);
+    }
+    EXPECT_EQ(here("/b") + here("/c") + here("/d"), "2(absent)1");
     etcd.exceed_space(false);
     EXPECT_TRUE(sim::run(loop, shared(*store).catch_up()));
 }

@@ -33,6 +33,25 @@ std::optional<std::string> Reflector::key_of(const std::string& etcd_key) const 
     return seams_.form.key_of(std::string_view(etcd_key).substr(prefix_.size()));
 }
 
+Task<Revision> Reflector::compare() {
+    const History& history = seams_.visible.history;
+    const Revision visible = history.revision();
+    PagedRange pages(seams_.client, prefix_, true);
+    std::size_t same = 0;
+    while (pages.more()) {
+        CO_TRY(const std::vector<KeyValue> page, co_await pages.next());
+        for (const KeyValue& stored : page) {
+            const auto key = key_of(stored.key);
+            if (!key) continue;
+            const RecordPtr record = history.get(*key);
+            if (!record || record->modified != revision_of(stored.mod_revision)) co_return history.revision();
+            ++same;
+        }
+    }
+    const bool all = history.revision() == visible && history.count("") == same;
+    co_return all ? revision_of(pages.header().revision) : history.revision();
+}
+
 // Loading
 
 Row Reflector::row_of(std::string key, KeyValue stored) const {

@@ -41,6 +41,9 @@ public:
 
     /// Begins the watch again at another member: this one does not deliver what has happened. `why` is for the log.
     void reconnect(std::string why);
+    /// Up to which revision readers see everything, though no watch has said so: etcd's newest, where all keys below the prefix are there
+    /// in the versions that readers see; else the one that is visible. Reads all keys, without their values. Errors: those of Client.
+    Task<Revision> compare();
     /// "" while the watch runs; else why it does not.
     const std::string& why_behind() const { return why_behind_; }
     /// How often everything was loaded: what is known of revisions from before is not about this etcd.

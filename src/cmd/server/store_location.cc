@@ -1,0 +1,57 @@
+#include "cmd/server/store_location.h"
+
+#include "base/strings.h"
+#include "runtime/files/durable_file.h"
+
+namespace porthole::cmd {
+namespace {
+
+using local_cluster::DataDir;
+
+std::filesystem::path record_of(const DataDir& data) { return data.root() / "etcd"; }
+
+Task<bool> is_empty(RealWorld& world, EtcdAccess access) {
+    store::etcd::Client client(world.loop, std::move(access.members));
+    const auto found = co_await client.range({.key = access.prefix + "/", .range_end = access.prefix + "0", .limit = 1, .keys_only = true});
+    CO_TRY_VOID(co_await client.close());
+    if (!found) co_return explain_etcd_error(found.error());
+    co_return found->kvs.empty();
+}
+
+}  // namespace
+
+Result<void> check_not_in_etcd(const DataDir& data) {
+    const std::filesystem::path record = record_of(data);
+    if (!path_exists(record)) return {};
+    TRY(const std::string where, read_file(record));
+    return Error(Reason::Conflict, "the objects of the cluster in " + data.root().string() + " are in etcd (" + std::string(trim(where)) +
+                                       "): give the --etcd flags, or move them with `porthole store migrate --to data-dir`. To go on "
+                                       "without them, remove " +
+                                       record.string());
+}
+
+Task<> check_store_location(RealWorld& world, DataDir data, EtcdFlags flags) {
+    if (flags.servers.empty()) co_return check_not_in_etcd(data);
+    if (path_exists(record_of(data)) || !path_exists(data.store() / "store.db")) co_return {};
+    CO_TRY(EtcdAccess access, etcd_access(world, flags));
+    const std::string prefix = access.prefix;
+    CO_TRY(const bool empty, co_await is_empty(world, std::move(access)));
+    if (!empty) co_return {};
+    co_return Error(Reason::Conflict, "the objects of the cluster are in " + data.store().string() + ", and etcd has nothing below " +
+                                          prefix + ": move them with `porthole store migrate --to etcd" + data.flag() +
+                                          "`, or begin a cluster in an empty --data");
+}
+
+Result<void> note_store_location(const DataDir& data, const EtcdFlags& flags) {
+    const std::filesystem::path record = record_of(data);
+    if (flags.servers.empty()) {
+        std::error_code error;
+        std::filesystem::remove(record, error);
+        return error ? Result<void>(Error(Reason::Io, "cannot remove " + record.string() + ": " + error.message())) : Result<void>();
+    }
+    const std::string text = join(flags.servers, ",") + ", " + flags.prefix + "\n";
+    const auto present = read_file(record);
+    return present && *present == text ? Result<void>() : write_durably(record, text);
+}
+
+}  // namespace porthole::cmd

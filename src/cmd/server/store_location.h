@@ -1,0 +1,19 @@
+#pragma once
+#include "cmd/program/runtime_setup.h"
+#include "cmd/server/server_etcd.h"
+#include "local_cluster/data_dir.h"
+
+namespace porthole::cmd {
+
+/// Where the objects of a data directory's cluster are: in its file `etcd` when they are not in the directory itself. A server that is
+/// started with other flags than before would begin an empty cluster with the authorities of the one that is there. Nodes would believe it
+/// and end their pods. The functions without Task block shortly.
+
+/// That the objects are not in an etcd. Error: Conflict.
+Result<void> check_not_in_etcd(const local_cluster::DataDir& data);
+/// That a server may use the store of `flags`. Errors: Conflict where the objects are elsewhere, with what to do; those of an etcd.
+Task<> check_store_location(RealWorld& world, local_cluster::DataDir data, EtcdFlags flags);
+/// The objects are in the store of `flags` from now on. Error: Io.
+Result<void> note_store_location(const local_cluster::DataDir& data, const EtcdFlags& flags);
+
+}  // namespace porthole::cmd
