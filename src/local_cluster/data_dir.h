@@ -22,6 +22,11 @@ public:
     /// Who gets in without a credential, and how admission plugins are set, where the cluster is hardened.
     std::filesystem::path authentication_file() const { return root_ / "authentication.yaml"; }
     std::filesystem::path admission_file() const { return root_ / "admission.yaml"; }
+    /// Of a cluster with several servers: what its etcd keeps, the token with which the servers share their keys, and the data directories
+    /// of all servers but the first, whose own is root().
+    std::filesystem::path etcd() const { return root_ / "etcd"; }
+    std::filesystem::path server_token() const { return root_ / "server-token"; }
+    std::filesystem::path further_server(const std::string& name) const { return root_ / "servers" / name; }
     std::filesystem::path logs() const { return root_ / "logs"; }
     std::filesystem::path state_file() const { return root_ / "cluster.json"; }
     /// Held by the one supervisor that there may be.
