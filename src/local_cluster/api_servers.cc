@@ -1,6 +1,5 @@
 #include "local_cluster/api_servers.h"
 
-#include "base/strings.h"
 #include "local_cluster/etcd_members.h"
 #include "local_cluster/hardened.h"
 #include "net/tls/x509.h"
@@ -8,18 +7,6 @@
 #include "runtime/random.h"
 
 namespace porthole::local_cluster {
-namespace {
-
-/// What only one of several servers is told.
-std::vector<std::string> flags_of_several(const DataDir& data, const Cluster& cluster, const ApiServerProcess& server) {
-    std::vector<std::string> urls;
-    for (const EtcdMember& member : etcd_members(data, cluster)) urls.push_back(member.url);
-    const EtcdClientFiles files = etcd_client_files(data);
-    return {"--bind-address", server.address,    "--server-token-file", data.server_token().string(), "--etcd-servers", join(urls, ","),
-            "--etcd-cafile",  files.ca.string(), "--etcd-certfile",     files.certificate.string(),   "--etcd-keyfile", files.key.string()};
-}
-
-}  // namespace
 
 std::vector<ApiServerProcess> api_servers(const DataDir& data, const Cluster& cluster) {
     if (cluster.options.foreign) return {};
@@ -55,7 +42,10 @@ ChildCommand api_server_command(const DataDir& data, const Cluster& cluster, con
                                        options.backend};
     const auto append = [&](const std::vector<std::string>& more) { arguments.insert(arguments.end(), more.begin(), more.end()); };
     if (first) append({"--revive-supervisor"});  // of the cluster in its data directory
-    if (several) append(flags_of_several(data, cluster, server));
+    if (several) {
+        append({"--bind-address", server.address, "--server-token-file", data.server_token().string()});
+        append(etcd_client_flags(data, cluster));
+    }
     append({"--audit-log-path", (data.logs() / (first ? "audit.log" : "audit-" + server.name + ".log")).string()});
     // Of the audit log little, as it shares a person's disk with everything else.
     append(options.hardened ? hardened_server_flags(data)

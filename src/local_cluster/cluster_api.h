@@ -13,7 +13,7 @@ class TlsClientContext;
 
 namespace porthole::local_cluster {
 
-/// What the supervisor asks of the cluster, through whichever of its API servers answers.
+/// What the supervisor asks of the cluster, through the first of its API servers that answers.
 ///
 /// Its keys are those in the data directory, which the first of several servers makes: use_keys() is tried until they are there. Lives on
 /// `loop`; references outlive it and its tasks.

@@ -17,6 +17,8 @@ public:
 
     std::filesystem::path pki() const { return root_ / "pki"; }
     std::filesystem::path store() const { return root_ / "store"; }
+    /// The embedded store of before the cluster had several servers.
+    std::filesystem::path former_store() const { return root_ / "store.before-servers"; }
     /// What secrets are encrypted with on disk.
     std::filesystem::path encryption_file() const { return root_ / "encryption.yaml"; }
     /// Who gets in without a credential, and how admission plugins are set, where the cluster is hardened.

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/result.h"
+#include "base/strings.h"
 #include "client/kubeconfig.h"
 #include "local_cluster/start.h"
 #include "net/http/http_client.h"
@@ -123,6 +124,14 @@ Result<void> ensure_etcd_certificates(const DataDir& data, const Cluster& cluste
 EtcdClientFiles etcd_client_files(const DataDir& data) {
     const fs::path folder = certificates(data);
     return {.ca = folder / Authority, .certificate = folder / "client.crt", .key = folder / "client.key"};
+}
+
+std::vector<std::string> etcd_client_flags(const DataDir& data, const Cluster& cluster) {
+    std::vector<std::string> urls;
+    for (const EtcdMember& member : etcd_members(data, cluster)) urls.push_back(member.url);
+    const EtcdClientFiles files = etcd_client_files(data);
+    return {"--etcd-servers",           join(urls, ","),  "--etcd-cafile",   files.ca.string(), "--etcd-certfile",
+            files.certificate.string(), "--etcd-keyfile", files.key.string()};
 }
 
 ChildCommand etcd_command(const DataDir& data, const Cluster& cluster, const EtcdMember& member) {

@@ -26,7 +26,7 @@ std::vector<EtcdMember> etcd_members(const DataDir& data, const Cluster& cluster
 
 /// Makes the certificates by which members and servers know each other, where they are missing or in the last third of their life, as
 /// files below data.etcd(): `ca.crt`, a pair for each member, and the pair `client`. All are of one authority, whose key is not kept:
-/// nobody can issue another one. Requires: no member runs. Errors: Io.
+/// no further one can be issued. Requires: no member runs. Errors: Io.
 Result<void> ensure_etcd_certificates(const DataDir& data, const Cluster& cluster, SystemTime now);
 
 /// Files of those certificates that a client of etcd shows and trusts.
@@ -34,6 +34,8 @@ struct EtcdClientFiles {
     std::filesystem::path ca, certificate, key;
 };
 EtcdClientFiles etcd_client_files(const DataDir& data);
+/// The same with the members' URLs, as flags of `porthole server` and of commands that read an etcd.
+std::vector<std::string> etcd_client_flags(const DataDir& data, const Cluster& cluster);
 
 /// The program `etcd` as that member: it writes to disk before it answers, and its database and the history of its log are bounded.
 ChildCommand etcd_command(const DataDir& data, const Cluster& cluster, const EtcdMember& member);

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "base/result.h"
+#include "base/strings.h"
 #include "local_cluster/etcd_members.h"
 #include "local_cluster/hardened.h"
+#include "local_cluster/move_durably.h"
 #include "local_cluster/progress_step.h"
 #include "node_join/pki.h"
 #include "runtime/files/durable_file.h"
@@ -14,7 +16,8 @@ namespace porthole::local_cluster {
 using namespace std::chrono_literals;
 namespace {
 
-constexpr Duration EtcdLimit = 1min, ServerLimit = 30s, FurtherLimit = 30s;
+constexpr Duration EtcdLimit = 1min, MoveLimit = 5min, ServerLimit = 30s, FurtherLimit = 30s;
+constexpr const char* LowerRevisions = "--allow-lower-revisions";
 
 }  // namespace
 
@@ -42,7 +45,10 @@ Result<void> LocalControlPlane::prepare() {
 }
 
 Task<> LocalControlPlane::start() {
-    if (cluster_.has_several_servers()) CO_TRY_VOID(co_await start_etcd());
+    if (cluster_.has_several_servers()) {
+        CO_TRY_VOID(co_await start_etcd());
+        if (path_exists(data_.store())) CO_TRY_VOID(co_await step(seams_.report, "objects moved to etcd", move_objects()));
+    }
     co_return co_await start_servers();
 }
 
@@ -64,6 +70,21 @@ Task<> LocalControlPlane::wait_for_etcd() {
             co_return Error(Reason::Timeout, why_not + "; see " + (data_.logs() / "etcd-1.log").string() + " and those of the others");
         CO_TRY_VOID(co_await seams_.loop.sleep(100ms));
     }
+}
+
+Task<> LocalControlPlane::move_objects() {
+    std::vector<std::string> arguments{own_program().string(), "store", "migrate", "--to", "etcd", "--data", data_.root().string()};
+    const std::vector<std::string> flags = etcd_client_flags(data_, cluster_);
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    CO_TRY(CommandOutput moved, co_await seams_.processes.run({.arguments = arguments, .limit = MoveLimit}));
+    if (moved.errors.contains(LowerRevisions)) {
+        // After a restore, etcd cannot be raised to the objects' revision. No client of this machine's is older than this start.
+        arguments.push_back(LowerRevisions);
+        CO_TRY(moved, co_await seams_.processes.run({.arguments = arguments, .limit = MoveLimit}));
+    }
+    CO_TRY_VOID(write_durably(data_.logs() / "store-migrate.log", moved.output + moved.errors));
+    if (moved.exit_code != 0) co_return Error(Reason::Unavailable, std::string(trim(moved.errors)));
+    co_return move_durably(data_.store(), data_.former_store());
 }
 
 void LocalControlPlane::run(const ApiServerProcess& server) {

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/progress_report.h"
 #include "local_cluster/cluster_api.h"
+#include "runtime/processes/process.h"
 
 namespace porthole::local_cluster {
 
@@ -16,6 +17,7 @@ class LocalControlPlane {
 public:
     struct Seams {
         AsioLoop& loop;
+        ProcessRunner& processes;
         ProgressReport& report;
         Logger log;
         std::function<void(std::string name, ChildCommand command)> keep_running;  ///< the supervisor's
@@ -33,6 +35,8 @@ public:
 private:
     Task<> start_etcd();
     Task<> wait_for_etcd();
+    /// Objects of a cluster that had one server, or was restored, go from the embedded store to etcd.
+    Task<> move_objects();
     Task<> start_servers();
     Task<> wait_for_all();
     void run(const ApiServerProcess& server);

@@ -140,10 +140,11 @@ Result<Cluster> planned_cluster(const DataDir& data, const ClusterOptions& optio
             TRY_VOID(check_resize(known->options, wanted, "end it first with `porthole down" + data.flag() + "`"));
         return known;
     }
-    if (known->options.servers != wanted.servers && !known->options.foreign)
-        return Error(Reason::AlreadyExists, "the cluster in " + data.root().string() + " has --servers " +
+    if (known->options.servers != wanted.servers && known->options.servers != 1)
+        return Error(Reason::AlreadyExists, "the cluster in " + data.root().string() + " has " + std::to_string(known->options.servers) +
+                                                " servers, and only one server can become several: write --servers " +
                                                 std::to_string(known->options.servers) +
-                                                ": keep that, or delete it first with `porthole down --purge" + data.flag() + "`");
+                                                ", or move it by `porthole backup` and `porthole restore`");
     known->number_hosts(data);  // as they are
     if (!known->host_numbers.empty() && known->options.host_prefix != wanted.host_prefix)
         return Error(Reason::AlreadyExists, "the hosts in " + data.root().string() + " are called " + known->options.host_prefix +

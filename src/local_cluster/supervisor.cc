@@ -45,6 +45,7 @@ Supervisor::Supervisor(AsioLoop& loop, ProcessRunner& processes, const DataDir& 
       log_(std::move(log)),
       api_(loop, data, cluster_),
       control_plane_({.loop = loop,
+                      .processes = processes,
                       .report = report,
                       .log = log_,
                       .keep_running = [this](std::string name,

@@ -63,6 +63,7 @@ private:
     Task<> read_scheduler_metrics(std::string& into);
     // On the API's loop.
     Task<std::string> more_metrics();
+    void append_election_metrics(std::string& out) const;
     apiserver::ApiServerOptions options(const node_join::Pki& pki, const std::string& service_ip) const;
 
     RealWorld& world_;
@@ -73,8 +74,8 @@ private:
     ServerEncryption encryption_{world_, log_.named("encryption")};
     ServerCertificates certificates_;
     std::unique_ptr<node_join::SecretsAgreement> secrets_;  ///< null where they are not shared
-    std::optional<FileLock> data_lock_;  ///< with an etcd: an embedded store has its own
-    std::string proxy_ca_pem_;           ///< of proxies that speak for users; "" for none
+    std::optional<FileLock> data_lock_;                     ///< with an etcd: an embedded store has its own
+    std::string proxy_ca_pem_;                              ///< of proxies that speak for users; "" for none
     std::unique_ptr<apiserver::KubeletConnector> connector_;
     std::unique_ptr<FileSystem> files_ = make_file_system();
     std::unique_ptr<apiserver::OutgoingClients> outgoing_ = apiserver::make_outgoing_clients(world_.loop, *files_);

@@ -1,0 +1,132 @@
+"""`porthole up --servers 3`: three API servers on three members of etcd, killed one by one; and the cluster ended and started again."""
+
+import json
+import os
+import signal
+import unittest
+
+from harness import CLIENTS, NEWEST_CLIENT, Cluster, eventually, log_tails, slow
+from manifests import deployment
+
+SERVERS = {"server-1", "server-2", "server-3"}
+MEMBERS = {"etcd-1", "etcd-2", "etcd-3"}
+LEASE, BUSY = 15, 30  # seconds: of a leader's lease, and what a busy machine adds
+BACK = 60  # seconds until all is well again after something was killed
+
+
+@unittest.skipUnless(os.geteuid() == 0, "a cluster on this machine needs root")
+@unittest.skipUnless(CLIENTS[NEWEST_CLIENT].exists(), "kubectl is not built: ./run clients")
+class UpServers(unittest.TestCase):
+    def setUp(self):
+        self.cluster = Cluster("linux=1", ["--servers", "3"])
+        self.addCleanup(self.end)
+        self.ended = False
+
+    def end(self):
+        if not self.ended:
+            self.cluster.stop()
+
+    def up(self):
+        done = self.cluster.up(check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr + log_tails(self.cluster.data))
+        return done.stdout
+
+    def kubectl(self, *words, **options):
+        return self.cluster.kubectl(NEWEST_CLIENT, *words, **options)
+
+    def status(self):
+        return json.loads(self.cluster.porthole("status", "-o", "json", check=False).stdout)
+
+    def states(self, what):
+        return {one["name"]: one["status"] for one in self.status()[what]}
+
+    def leaders(self):
+        """Names of the servers that lead the controllers and the scheduler: one each, or an assertion that says what there is."""
+        leads = [(component, server["name"]) for server in self.status()["servers"] for component in server["leads"]]
+        self.assertEqual(sorted(component for component, _ in leads), ["kube-controller-manager", "kube-scheduler"])
+        return dict(leads)
+
+    def all_is_well(self):
+        self.assertEqual(self.states("servers"), dict.fromkeys(SERVERS, "ready"))
+        self.assertEqual(self.states("etcdMembers"), dict.fromkeys(MEMBERS, "healthy"))
+        self.assertEqual(sum(member["leads"] for member in self.status()["etcdMembers"]), 1)
+        return self.leaders()
+
+    def replicas(self, name):
+        done = self.kubectl("get", "deployment", name, "-o", "json", check=False, seconds=20)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout).get("status", {}).get("replicas", 0)
+
+    def scale(self, name, count):
+        """By controllers that work, whoever leads them."""
+        done = self.kubectl("scale", f"deployment/{name}", f"--replicas={count}", check=False, seconds=20)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return True
+
+    def scaled(self, name, count):
+        eventually(lambda: self.scale(name, count), BUSY, "a write through one of the servers")
+        eventually(lambda: self.replicas(name) == count, LEASE + BUSY, f"controllers have scaled to {count}")
+
+    # CLI-01, API-14
+    @slow
+    def test_one_dies_and_all_goes_on(self):
+        said = self.up()
+        self.assertIn("all 3 API servers ready", said)
+        self.assertLessEqual(SERVERS | MEMBERS, set(self.cluster.processes()))
+        leads = eventually(self.all_is_well, BACK, "all servers and members, each component led once")
+        config = self.cluster.kubeconfig.read_text()
+        self.assertIn("https://127.0.0.1:6444", config)
+        eventually(lambda: self.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, BUSY, "the namespace default")
+        self.kubectl("create", "-f", "-", stdin=json.dumps(deployment("before", 1)))
+        eventually(lambda: self.replicas("before") == 1, BUSY, "a replica")
+
+        with self.subTest("the server that leads"):
+            leader = leads["kube-controller-manager"]
+            self.cluster.kill(leader)
+            self.scaled("before", 2)
+            # The first server writes the administrator's kubeconfig again when it starts.
+            self.assertIn("https://127.0.0.1:6444", (self.cluster.data / "admin.kubeconfig").read_text())
+            eventually(self.all_is_well, BACK, "the server is back")
+
+        with self.subTest("the member of etcd that leads"):
+            member = next(one["name"] for one in self.status()["etcdMembers"] if one["leads"])
+            self.cluster.kill(member)
+            self.scaled("before", 3)
+            eventually(self.all_is_well, BACK, "the member is back")
+
+        with self.subTest("a server that stands still"):
+            leader = eventually(self.leaders, BACK, "leaders")["kube-controller-manager"]
+            stopped = self.cluster.processes()[leader]
+            os.kill(stopped, signal.SIGSTOP)
+            try:
+                self.scaled("before", 1)
+                self.assertNotEqual(eventually(self.leaders, BUSY, "leaders")["kube-controller-manager"], leader)
+            finally:
+                os.kill(stopped, signal.SIGCONT)
+            eventually(self.all_is_well, BACK, "it goes on")
+
+        self.refuse_another_number()
+        self.end_and_start_again()
+
+    def refuse_another_number(self):
+        for number, why in (("1", "--servers 1 cannot change that while it runs"), ("2", "a cluster has 1, 3 or 5 API servers")):
+            refused = self.cluster.porthole("up", "--servers", number, "--detach", check=False)
+            self.assertEqual(refused.returncode, 1)
+            self.assertIn(why, refused.stderr)
+            self.assertEqual(refused.stderr.count("\n"), 1, refused.stderr)
+
+    def end_and_start_again(self):
+        self.cluster.down()
+        self.assertEqual([line for line in self.cluster.leftovers()], [])
+        refused = self.cluster.porthole("up", "--servers", "5", "--detach", check=False)
+        self.assertIn("has 3 servers, and only one server can become several", refused.stderr)
+        self.cluster.options = []  # what it was made with stays
+        self.up()
+        eventually(self.all_is_well, BACK, "the same cluster")
+        self.assertEqual(self.replicas("before"), 1)
+        self.ended = True
+        self.assertEqual(self.cluster.stop(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
