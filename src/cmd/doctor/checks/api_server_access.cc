@@ -73,8 +73,6 @@ void check_api_server_access(const Evidence& evidence, Findings& findings) {
         [](const std::string& value) { return value != "false"; }, remedy_elsewhere("service-account-lookup=true"));
     require({"1.2.30", "pods' tokens are not extended to a year"}, "service-account-extend-token-expiration", is("false"),
             "porthole server --service-account-extend-token-expiration=false, where all programs read their token again when it changes");
-    findings.not_applicable({"1.2.23", "certificate towards etcd"}, "the store is part of the server; nothing listens");
-    findings.not_applicable({"1.2.26", "authority of etcd"}, "the store is part of the server; nothing listens");
 }
 
 }  // namespace porthole::cmd::doctor

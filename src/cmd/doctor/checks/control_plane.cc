@@ -18,7 +18,6 @@ void check_control_plane(const Evidence& evidence, Findings& findings) {
     findings.not_applicable({"1.3.7", "the controllers listen on the machine only"}, OneProcess);
     findings.not_applicable({"1.4.1", "the scheduler offers no profiles"}, OneProcess);
     findings.not_applicable({"1.4.2", "the scheduler listens on the machine only"}, OneProcess);
-    findings.not_applicable({"2.1-7", "etcd's certificates and peers"}, "the store is part of the server; nothing listens");
 }
 
 }  // namespace porthole::cmd::doctor
