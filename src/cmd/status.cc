@@ -109,23 +109,6 @@ Value describe(const Cluster& cluster, const DataDir& data, const Result<Answers
     return status;
 }
 
-void describe(const ControlPlaneState& state, Value& status) {
-    Value servers = Value::array(), members = Value::array();
-    for (const ApiServerState& one : state.servers) {
-        Value leads = Value::array();
-        for (const std::string& component : one.leads) leads.as_array().push_back(component);
-        servers.as_array().push_back(Value::object(
-            {{"name", one.server.name}, {"address", one.server.address}, {"status", one.status}, {"leads", std::move(leads)}}));
-    }
-    for (const auto& [member, health] : state.members)
-        members.as_array().push_back(Value::object({{"name", member.name},
-                                                    {"address", member.address},
-                                                    {"status", health.healthy ? "healthy" : health.why_not},
-                                                    {"leads", health.leads}}));
-    status["servers"] = std::move(servers);
-    status["etcdMembers"] = std::move(members);
-}
-
 void print_control_plane(const Value& status) {
     if (!status.find("servers")) return;
     const auto line = [](const Value& one, const std::string& leads) {
@@ -218,7 +201,8 @@ int run_status(std::vector<std::string> arguments) {
                                            : ask_servers(world, data, *cluster));
     Value status = describe(*cluster, data, answers);
     if (cluster->has_several_servers()) {
-        if (const auto state = world.run(ask_control_plane(world.loop, data, *cluster))) describe(*state, status);
+        if (const auto state = world.run(ask_control_plane(world.loop, data, *cluster)))
+            for (const schema::Member& member : to_value(*state).as_object()) status[member.key] = member.value;
     }
     if (output == "json") {
         std::puts(schema::to_json(status).c_str());

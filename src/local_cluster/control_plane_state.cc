@@ -9,6 +9,7 @@
 namespace porthole::local_cluster {
 
 using namespace std::chrono_literals;
+using schema::Value;
 namespace {
 
 using Tls = std::shared_ptr<const net::TlsClientContext>;
@@ -57,6 +58,22 @@ Task<ControlPlaneState> ask_control_plane(AsioLoop& loop, DataDir data, Cluster 
     CO_TRY(const auto asked, co_await when_all(std::move(questions)));
     for (const Result<void>& one : asked) CO_TRY_VOID(one);
     co_return state;
+}
+
+schema::Value to_value(const ControlPlaneState& state) {
+    Value servers = Value::array(), members = Value::array();
+    for (const ApiServerState& one : state.servers) {
+        Value leads = Value::array();
+        for (const std::string& component : one.leads) leads.as_array().push_back(component);
+        servers.as_array().push_back(Value::object(
+            {{"name", one.server.name}, {"address", one.server.address}, {"status", one.status}, {"leads", std::move(leads)}}));
+    }
+    for (const auto& [member, health] : state.members)
+        members.as_array().push_back(Value::object({{"name", member.name},
+                                                    {"address", member.address},
+                                                    {"status", health.healthy ? "healthy" : health.why_not},
+                                                    {"leads", health.leads}}));
+    return Value::object({{"servers", std::move(servers)}, {"etcdMembers", std::move(members)}});
 }
 
 }  // namespace porthole::local_cluster

@@ -4,6 +4,7 @@
 
 #include "local_cluster/api_servers.h"
 #include "local_cluster/etcd_members.h"
+#include "schema/value.h"
 
 namespace porthole::local_cluster {
 
@@ -27,5 +28,8 @@ struct ControlPlaneState {
 /// Asks all servers and members of a cluster with several servers at once, as its administrator, for two seconds. Error: that of the keys
 /// in the data directory.
 Task<ControlPlaneState> ask_control_plane(AsioLoop& loop, DataDir data, Cluster cluster);
+
+/// {"servers": …, "etcdMembers": …}, as `status` prints it.
+schema::Value to_value(const ControlPlaneState& state);
 
 }  // namespace porthole::local_cluster
