@@ -141,6 +141,7 @@ int run_up(std::vector<std::string> arguments) {
         "  porthole up --nodes linux=1,windows=1:2019,windows=1:2025 -d\n"
         "                                                  Windows Server 2019 and 2025 next to each other\n"
         "  porthole up -f cluster.yaml -d                  the nodes, networks and settings of a file\n"
+        "  porthole up --servers 3 -d                      three API servers on an etcd of three members, of which any one may die\n"
         "  porthole up --hardened -d                       what `porthole doctor` asks for: audit log, seccomp, limits and more\n"
         "  porthole sample web                             a first workload, on every system that it has\n"
         "  porthole image load app.tar                     an image for its nodes\n"

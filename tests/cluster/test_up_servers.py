@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import tarfile
 import unittest
 
 from harness import CLIENTS, NEWEST_CLIENT, Cluster, eventually, log_tails, slow
@@ -105,8 +106,58 @@ class UpServers(unittest.TestCase):
                 os.kill(stopped, signal.SIGCONT)
             eventually(self.all_is_well, BACK, "it goes on")
 
+        self.look_with_other_commands()
         self.refuse_another_number()
         self.end_and_start_again()
+
+    def look_with_other_commands(self):
+        """`doctor` knows the cluster's etcd, and a bundle has the servers and members, without what lets anyone in."""
+        found = json.loads(self.cluster.porthole("doctor", "-o", "json", check=False).stdout)["findings"]
+        verdicts = {finding["number"]: finding["verdict"] for finding in found}
+        self.assertEqual((verdicts["2.1-7"], verdicts["1.2.23"], verdicts["1.1.11"]), ("pass", "pass", "pass"))
+        archive = self.cluster.folder / "bundle.tar.gz"
+        self.cluster.porthole("bundle", archive)
+        with tarfile.open(archive) as bundle:
+            files = {member.name: bundle.extractfile(member).read().decode(errors="replace") for member in bundle if member.isfile()}
+        find = lambda end: next((text for name, text in files.items() if name.endswith(end)), None)
+        self.assertEqual({one["name"] for one in json.loads(find("machine/servers.json"))["etcdMembers"]}, MEMBERS)
+        for name in SERVERS | MEMBERS:
+            self.assertIsNotNone(find(f"machine/logs/{name}.log"), name)
+        token = (self.cluster.data / "server-token").read_text().strip()
+        for name, text in files.items():
+            self.assertNotIn(token, text, name)
+            self.assertNotIn("PRIVATE KEY", text, name)
+
+    # API-14
+    @slow
+    def test_one_server_becomes_three_and_a_backup_is_restored_as_one(self):
+        self.cluster.options = []
+        self.up()
+        eventually(lambda: self.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, BUSY, "the namespace default")
+        self.kubectl("create", "secret", "generic", "kept", "--from-literal=a=b")
+        refused = self.cluster.porthole("up", "--servers", "3", "--detach", check=False)
+        self.assertIn("this cluster has one API server, and --servers 3 cannot change that while it runs", refused.stderr)
+        self.cluster.down()
+
+        self.cluster.options = ["--servers", "3"]
+        self.assertIn("objects moved to etcd", self.up())
+        eventually(self.all_is_well, BACK, "three servers")
+        self.assertEqual(self.kubectl("get", "secret", "kept", "-o", "jsonpath={.data.a}").stdout, "Yg==")
+        self.assertFalse((self.cluster.data / "store").exists())
+        backup = self.cluster.folder / "backup"
+        self.cluster.porthole("backup", backup)
+        self.cluster.down()
+        refused = self.cluster.porthole("backup", self.cluster.folder / "other", check=False)
+        self.assertIn("the cluster's own etcd, which does not run: start it with `porthole up", refused.stderr)
+
+        self.cluster.porthole("down", "--purge")
+        said = self.cluster.porthole("restore", backup)
+        self.assertIn("--servers 3", said.stdout)
+        self.up()
+        eventually(self.all_is_well, BACK, "three servers again")
+        self.assertEqual(self.kubectl("get", "secret", "kept", "-o", "jsonpath={.data.a}").stdout, "Yg==")
+        self.ended = True
+        self.assertEqual(self.cluster.stop(), [])
 
     def refuse_another_number(self):
         for number, why in (("1", "--servers 1 cannot change that while it runs"), ("2", "a cluster has 1, 3 or 5 API servers")):
