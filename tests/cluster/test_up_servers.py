@@ -106,6 +106,14 @@ class UpServers(unittest.TestCase):
                 os.kill(stopped, signal.SIGCONT)
             eventually(self.all_is_well, BACK, "it goes on")
 
+        with self.subTest("the supervisor, and then a member and a server"):
+            before = self.cluster.processes()
+            self.cluster.kill("supervisor")
+            eventually(lambda: self.cluster.processes().get("supervisor", before["supervisor"]) != before["supervisor"], BUSY, "another one")
+            self.assertEqual(self.cluster.processes()["etcd-2"], before["etcd-2"], "it goes on with what runs")
+            self.cluster.kill("etcd-3", "server-3")
+            eventually(self.all_is_well, BACK, "both are back")
+
         self.look_with_other_commands()
         self.refuse_another_number()
         self.end_and_start_again()
@@ -113,7 +121,7 @@ class UpServers(unittest.TestCase):
     def look_with_other_commands(self):
         """`doctor` knows the cluster's etcd, and a bundle has the servers and members, without what lets anyone in."""
         found = json.loads(self.cluster.porthole("doctor", "-o", "json", check=False).stdout)["findings"]
-        verdicts = {finding["number"]: finding["verdict"] for finding in found}
+        verdicts = {finding["item"]: finding["verdict"] for finding in found}
         self.assertEqual((verdicts["2.1-7"], verdicts["1.2.23"], verdicts["1.1.11"]), ("pass", "pass", "pass"))
         archive = self.cluster.folder / "bundle.tar.gz"
         self.cluster.porthole("bundle", archive)
