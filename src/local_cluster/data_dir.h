@@ -28,7 +28,7 @@ public:
     /// of all servers but the first, whose own is root().
     std::filesystem::path etcd() const { return root_ / "etcd"; }
     std::filesystem::path server_token() const { return root_ / "server-token"; }
-    std::filesystem::path further_server(const std::string& name) const { return root_ / "servers" / name; }
+    std::filesystem::path further_server(const std::string& name) const { return root_ / "api-servers" / name; }
     std::filesystem::path logs() const { return root_ / "logs"; }
     std::filesystem::path state_file() const { return root_ / "cluster.json"; }
     /// Held by the one supervisor that there may be.

@@ -16,7 +16,7 @@ namespace porthole::local_cluster {
 using namespace std::chrono_literals;
 namespace {
 
-constexpr Duration EtcdLimit = 1min, MoveLimit = 5min, ServerLimit = 30s, FurtherLimit = 30s;
+constexpr Duration EtcdLimit = 1min, MoveLimit = 5min, FirstLimit = 1min, ServerLimit = 30s;
 constexpr const char* LowerRevisions = "--allow-lower-revisions";
 
 }  // namespace
@@ -96,7 +96,7 @@ Task<> LocalControlPlane::start_servers() {
     // The first one makes the cluster's keys, which the supervisor reads in its data directory: the others come when it has shared them.
     const bool have_keys = servers.size() == 1 || path_exists(servers.back().data.pki());
     run(servers.front());
-    if (!have_keys) CO_TRY_VOID(co_await step(seams_.report, "first API server ready", api_.wait_for(servers.front(), ServerLimit)));
+    if (!have_keys) CO_TRY_VOID(co_await step(seams_.report, "first API server ready", api_.wait_for(servers.front(), FirstLimit)));
     for (std::size_t further = 1; further < servers.size(); ++further) run(servers[further]);
     CO_TRY_VOID(co_await step(seams_.report, "control plane ready", api_.wait_for_any(servers, ServerLimit)));
     if (servers.size() > 1) {
@@ -109,7 +109,7 @@ Task<> LocalControlPlane::start_servers() {
 }
 
 Task<> LocalControlPlane::wait_for_all() {
-    for (const ApiServerProcess& server : api_servers(data_, cluster_)) CO_TRY_VOID(co_await api_.wait_for(server, FurtherLimit));
+    for (const ApiServerProcess& server : api_servers(data_, cluster_)) CO_TRY_VOID(co_await api_.wait_for(server, ServerLimit));
     co_return {};
 }
 

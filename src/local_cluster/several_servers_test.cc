@@ -100,7 +100,7 @@ TEST_F(SeveralServers, ShareAnEtcdAndATokenAndTheFirstHasTheClustersDirectory) {
     const auto servers = api_servers(data, cluster);
     ASSERT_EQ(servers.size(), 3u);
     EXPECT_EQ(servers[0].data.root(), data.root());
-    EXPECT_EQ(servers[2].data.root(), data.root() / "servers/server-3");
+    EXPECT_EQ(servers[2].data.root(), data.root() / "api-servers/server-3");
     for (const ApiServerProcess& server : servers) {
         const auto words = api_server_command(data, cluster, server).arguments;
         EXPECT_THAT(words, Contains("https://127.71.5.1:2379,https://127.71.5.2:2379,https://127.71.5.3:2379"));

@@ -197,7 +197,7 @@ Result<void> add_servers(HostFacts& facts, const fs::path& data) {
     TRY_VOID(add_file(facts, Kind::StoreFolder, data / "etcd"));
     for (const auto& entry : fs::directory_iterator(data / "etcd", error))
         if (entry.path().filename() != "pki") TRY_VOID(add_file(facts, Kind::StoreFolder, entry.path()));
-    for (const auto& entry : fs::directory_iterator(data / "servers", error)) {
+    for (const auto& entry : fs::directory_iterator(data / "api-servers", error)) {
         TRY_VOID(add_keys(facts, entry.path() / "pki"));
         TRY_VOID(add_file(facts, Kind::Kubeconfig, entry.path() / "admin.kubeconfig"));
     }
