@@ -177,14 +177,15 @@ Result<void> add_nodes(HostFacts& facts, const fs::path& nodes) {
     return {};
 }
 
-Result<void> add_keys(HostFacts& facts, const fs::path& folder) {
+/// `renewed`: the certificates are ones that end, and are to be renewed in time.
+Result<void> add_keys(HostFacts& facts, const fs::path& folder, bool renewed = true) {
     TRY_VOID(add_file(facts, Kind::PkiFolder, folder));
     TRY(const auto files, files_of(folder));
     for (const fs::path& file : files) {
         const auto kind = kind_of(file);
         if (!kind) continue;
         TRY_VOID(add_file(facts, *kind, file));
-        if (*kind == Kind::Certificate) TRY_VOID(add_certificate(facts, file));
+        if (renewed && *kind == Kind::Certificate) TRY_VOID(add_certificate(facts, file));
     }
     return {};
 }
@@ -193,7 +194,7 @@ Result<void> add_keys(HostFacts& facts, const fs::path& folder) {
 Result<void> add_servers(HostFacts& facts, const fs::path& data) {
     std::error_code error;
     facts.has_own_etcd = fs::exists(data / "etcd/pki/ca.crt", error);
-    TRY_VOID(add_keys(facts, data / "etcd/pki"));
+    TRY_VOID(add_keys(facts, data / "etcd/pki", false));  // they hold as long as their authority, whose key is gone
     TRY_VOID(add_file(facts, Kind::StoreFolder, data / "etcd"));
     for (const auto& entry : fs::directory_iterator(data / "etcd", error))
         if (entry.path().filename() != "pki") TRY_VOID(add_file(facts, Kind::StoreFolder, entry.path()));
