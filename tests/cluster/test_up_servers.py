@@ -19,7 +19,7 @@ BACK = 60  # seconds until all is well again after something was killed
 @unittest.skipUnless(CLIENTS[NEWEST_CLIENT].exists(), "kubectl is not built: ./run clients")
 class UpServers(unittest.TestCase):
     def setUp(self):
-        self.cluster = Cluster("linux=1", ["--servers", "3"])
+        self.cluster = Cluster("linux=1,windows=1", ["--servers", "3"])
         self.addCleanup(self.end)
         self.ended = False
 
@@ -106,6 +106,9 @@ class UpServers(unittest.TestCase):
                 os.kill(stopped, signal.SIGCONT)
             eventually(self.all_is_well, BACK, "it goes on")
 
+        with self.subTest("the server that an emulated Windows node uses"):
+            self.change_the_server_of_the_windows_node()
+
         with self.subTest("the supervisor, and then a member and a server"):
             before = self.cluster.processes()
             self.cluster.kill("supervisor")
@@ -117,6 +120,23 @@ class UpServers(unittest.TestCase):
         self.look_with_other_commands()
         self.refuse_another_number()
         self.end_and_start_again()
+
+    def used_by_the_windows_node(self):
+        """The name of the server; its programs write it down."""
+        lists = [path for path in (self.cluster.data / "nodes/windows-1").glob("**/k/pki/servers") if path.is_file()]
+        lines = [line for path in lists for line in path.read_text().splitlines() if line.endswith("in use")]
+        names = {f"https://{one['address']}:6443": one["name"] for one in self.status()["servers"]}
+        return names[lines[0].split()[1]] if lines else None
+
+    def change_the_server_of_the_windows_node(self):
+        used = eventually(self.used_by_the_windows_node, BUSY, "a server in use")
+        stopped = self.cluster.processes()[used]
+        os.kill(stopped, signal.SIGSTOP)
+        try:
+            eventually(lambda: self.used_by_the_windows_node() not in (None, used), BUSY, "another one in use")
+        finally:
+            os.kill(stopped, signal.SIGCONT)
+        eventually(self.all_is_well, BACK, "it goes on")
 
     def look_with_other_commands(self):
         """`doctor` knows the cluster's etcd, and a bundle has the servers and members, without what lets anyone in."""
@@ -139,7 +159,7 @@ class UpServers(unittest.TestCase):
     # API-14
     @slow
     def test_one_server_becomes_three_and_a_backup_is_restored_as_one(self):
-        self.cluster.options = []
+        self.cluster.nodes, self.cluster.options = "linux=1", []
         self.up()
         eventually(lambda: self.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, BUSY, "the namespace default")
         self.kubectl("create", "secret", "generic", "kept", "--from-literal=a=b")
