@@ -160,6 +160,7 @@ void Kubeconfig::merge(const Kubeconfig& other, const std::string& folder) {
 
 void Kubeconfig::set_entry(const KubeconfigEntry& entry) {
     Value cluster = Value::object({{"server", entry.server}});
+    if (!entry.server_name.empty()) cluster["tls-server-name"] = entry.server_name;
     if (!entry.ca_pem.empty()) cluster["certificate-authority-data"] = encode_base64(entry.ca_pem);
     Value user = Value::object();
     if (!entry.certificate_pem.empty()) {

@@ -41,6 +41,7 @@ Result<ServerUrl> parse_server_url(const std::string& text);
 struct KubeconfigEntry {
     std::string name;
     std::string server;
+    std::string server_name = "";  ///< as in ClientConfig
     std::string ca_pem, certificate_pem, key_pem, token;
 };
 

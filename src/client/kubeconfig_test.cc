@@ -32,7 +32,15 @@ struct KubeconfigTest : testing::Test {
         path = folder + "/sub/config";
     }
     ~KubeconfigTest() override { std::filesystem::remove_all(folder); }
-    static KubeconfigEntry entry() { return {"porthole", "https://127.0.0.1:6443", "CA", "CERT", "KEY", ""}; }
+    static KubeconfigEntry entry() {
+        return {.name = "porthole",
+                .server = "https://127.0.0.1:6443",
+                .server_name = "kubernetes",
+                .ca_pem = "CA",
+                .certificate_pem = "CERT",
+                .key_pem = "KEY",
+                .token = ""};
+    }
 
     std::unique_ptr<FileSystem> files = make_file_system();
     std::string folder, path;
@@ -44,6 +52,7 @@ TEST_F(KubeconfigTest, MakesAFileThatOnlyTheOwnerReads) {
     const auto config = load_kubeconfig(*files, {path})->resolve(*files);
     ASSERT_TRUE(config) << config.error().message;
     EXPECT_EQ(config->server, "https://127.0.0.1:6443");
+    EXPECT_EQ(config->server_name, "kubernetes");
     EXPECT_EQ(config->ca_pem, "CA");
     EXPECT_EQ(config->certificate_pem, "CERT");
     EXPECT_EQ(config->key_pem, "KEY");

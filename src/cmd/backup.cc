@@ -40,7 +40,7 @@ int run_backup(std::vector<std::string> arguments) {
         "It can be done while the cluster runs: all objects are as of one moment. FILE.keys has the authorities, the keys and the\n"
         "configuration, and opens the cluster and its encrypted secrets: keep it apart from FILE, and as safe as the machine itself.\n"
         "Contents of volumes and images are not part of a backup. Where the objects are in an etcd, give the --etcd flags of the "
-        "server.\n\n"
+        "server;\nthat of `up --servers 3` is found by itself.\n\n"
         "Examples:\n"
         "  porthole backup before-upgrade.backup\n"
         "  porthole restore before-upgrade.backup          on the same machine after `porthole down --purge`, or on another\n"
@@ -51,6 +51,7 @@ int run_backup(std::vector<std::string> arguments) {
     Progress progress(world.loop, quiet);
     progress.begin("writing " + file);
     const DataDir data(path);
+    if (const auto own = use_own_etcd(etcd, data); !own) return fail(own.error().message);
     if (etcd.etcd.servers.empty()) {
         if (const auto checked = check_not_in_etcd(data); !checked) return fail(checked.error().message);
     }

@@ -7,7 +7,9 @@
 #include "cmd/program/progress.h"
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/admin_client.h"
+#include "local_cluster/control_plane_state.h"
 #include "local_cluster/emulated_host.h"
+#include "schema/json/json.h"
 
 namespace porthole::cmd {
 
@@ -56,6 +58,16 @@ Task<> add_local_nodes(RealWorld& world, bundle::Writer& writer, const DataDir& 
     co_return {};
 }
 
+/// Of a cluster of this machine with several API servers.
+Task<> add_servers(RealWorld& world, bundle::Writer& writer, const DataDir& data, const Cluster& cluster) {
+    if (!cluster.has_several_servers()) co_return {};
+    const auto state = co_await ask_control_plane(world.loop, data, cluster);
+    if (is_cancelled(state)) co_return state.error();
+    if (state) co_return writer.add_text("machine/servers.json", schema::to_json(to_value(*state)) + "\n");
+    writer.note("machine/servers.json", state.error().message);
+    co_return {};
+}
+
 Task<> gather(RealWorld& world, BundleFlags flags, Progress& progress, bundle::Writer& writer) {
     const DataDir data(flags.data);
     if (!flags.only_machine) {
@@ -71,7 +83,10 @@ Task<> gather(RealWorld& world, BundleFlags flags, Progress& progress, bundle::W
     }
     progress.begin("asking this machine");
     CO_TRY_VOID(co_await bundle::add_machine(*world.processes, writer, bundle::machine_facts(own_program().string()), "machine"));
-    if (const auto cluster = Cluster::load(data)) CO_TRY_VOID(co_await add_local_nodes(world, writer, data, *cluster));
+    if (const auto cluster = Cluster::load(data)) {
+        CO_TRY_VOID(co_await add_local_nodes(world, writer, data, *cluster));
+        CO_TRY_VOID(co_await add_servers(world, writer, data, *cluster));
+    }
     const auto files = make_file_system();
     if (files->exists(data.logs().string())) CO_TRY_VOID(bundle::add_logs(*files, writer, data.logs().string(), "machine/logs"));
     progress.done("this machine, its nodes and their logs");

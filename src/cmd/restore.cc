@@ -22,6 +22,7 @@ std::string next_command(const DataDir& data, const std::optional<ClusterOptions
     const auto add = [&](const char* flag, const std::string& value, const std::string& usual_value) {
         if (value != usual_value) command += std::string(" ") + flag + " " + value;
     };
+    add("--servers", std::to_string(options->servers), std::to_string(usual.servers));
     add("--port", std::to_string(options->port), std::to_string(usual.port));
     add("--cluster-cidr", options->cluster_cidr, usual.cluster_cidr);
     add("--service-cidr", options->service_cidr, usual.service_cidr);

@@ -6,6 +6,7 @@
 #include "cmd/program/flags.h"
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/cluster.h"
+#include "local_cluster/control_plane_state.h"
 #include "local_cluster/next_steps.h"
 #include "net/http/http_client.h"
 #include "node_join/pki.h"
@@ -30,11 +31,11 @@ struct Answers {
     bool store_full = false;
 };
 
-Task<Answers> ask_server(RealWorld& world, const DataDir& data, std::uint16_t port) {
+Task<Answers> ask_server(RealWorld& world, const DataDir& data, ApiServerProcess server, std::uint16_t port) {
     CO_TRY(const Pki pki, Pki::load(data.pki()));
     CO_TRY(auto tls, net::TlsClientContext::create(
                          {.ca_pem = pki.ca_pem, .certificate_pem = pki.admin.certificate_pem, .key_pem = pki.admin.key_pem}));
-    net::HttpClient client(world.loop, {.host = "127.0.0.1", .port = port}, std::move(tls));
+    net::HttpClient client(world.loop, {.host = server.address, .port = port}, std::move(tls));
     const auto nodes = co_await client.send({.method = "GET", .path = "/api/v1/nodes"});
     const auto quota = co_await client.send({.method = "GET", .path = "/readyz/store-quota"});
     CO_TRY_VOID(co_await client.close());
@@ -42,6 +43,17 @@ Task<Answers> ask_server(RealWorld& world, const DataDir& data, std::uint16_t po
     Answers answers{.nodes = {}, .store_full = quota && quota->code == 500};
     CO_TRY(answers.nodes, schema::parse_json(nodes->body));
     co_return answers;
+}
+
+/// The first of its servers that answers.
+Task<Answers> ask_servers(RealWorld& world, const DataDir& data, const Cluster& cluster) {
+    Error last(Reason::Unavailable, "there is no server");
+    for (const ApiServerProcess& server : api_servers(data, cluster)) {
+        auto answers = co_await with_timeout(ask_server(world, data, server, cluster.options.port), 3s, "asking the server");
+        if (answers || is_cancelled(answers)) co_return answers;
+        last = answers.error();
+    }
+    co_return last;
 }
 
 /// A cluster that is not ours lets a node read itself: so each host's own certificate is used, which lies in its C:\k\pki.
@@ -97,11 +109,30 @@ Value describe(const Cluster& cluster, const DataDir& data, const Result<Answers
     return status;
 }
 
+void print_control_plane(const Value& status) {
+    if (!status.find("servers")) return;
+    const auto line = [](const Value& one, const std::string& leads) {
+        std::printf("%-12s %-16s %s%s\n", one.find("name")->as_string().c_str(), one.find("address")->as_string().c_str(),
+                    one.find("status")->as_string().c_str(), leads.c_str());
+    };
+    std::printf("%-12s %-16s %s\n", "SERVER", "ADDRESS", "STATUS");
+    for (const Value& server : status.find("servers")->as_array()) {
+        std::string leads;
+        for (const Value& component : server.find("leads")->as_array())
+            leads += (leads.empty() ? ", leads " : " and ") + component.as_string();
+        line(server, leads);
+    }
+    std::printf("\n%-12s %-16s %s\n", "ETCD", "ADDRESS", "STATUS");
+    for (const Value& member : status.find("etcdMembers")->as_array()) line(member, member.find("leads")->as_bool() ? ", leads" : "");
+    std::printf("\n");
+}
+
 void print_text(const Value& status) {
     std::printf("cluster  %s\nserver   %s\ndata     %s\n\n", status.find("running")->as_bool() ? "running" : "not running",
                 status.find("server")->as_string().c_str(), status.find("data")->as_string().c_str());
     if (status.find("storeQuotaExceeded"))
         std::printf("The store exceeds its quota: creates and updates are refused until something has been deleted.\n\n");
+    print_control_plane(status);
     std::printf("%-12s %-24s %-16s %s\n", "NODE", "SYSTEM", "ADDRESS", "STATUS");
     for (const Value& node : status.find("nodes")->as_array()) {
         const std::string& profile = node.find("emulates")->as_string();
@@ -165,9 +196,14 @@ int run_status(std::vector<std::string> arguments) {
         const auto servers = read_server_list(*make_file_system(), AgentFolder);
         return servers ? show_joined_node(*servers, output == "json") : fail(cluster.error().message);
     }
-    auto asked = cluster->options.foreign ? ask_foreign_server(world, data, *cluster) : ask_server(world, data, cluster->options.port);
-    const auto answers = world.run(with_timeout(std::move(asked), 3s, "asking the server"));
-    const Value status = describe(*cluster, data, answers);
+    const auto answers =
+        world.run(cluster->options.foreign ? with_timeout(ask_foreign_server(world, data, *cluster), 3s, "asking the server")
+                                           : ask_servers(world, data, *cluster));
+    Value status = describe(*cluster, data, answers);
+    if (cluster->has_several_servers()) {
+        if (const auto state = world.run(ask_control_plane(world.loop, data, *cluster)))
+            for (const schema::Member& member : to_value(*state).as_object()) status[member.key] = member.value;
+    }
     if (output == "json") {
         std::puts(schema::to_json(status).c_str());
     } else {

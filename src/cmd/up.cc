@@ -28,6 +28,7 @@ struct UpFlags {
     std::string data = default_data_dir();
     std::string kubeconfig;
     std::string nodes, file;
+    std::optional<int> servers;
     std::size_t machines_elsewhere = 0;  ///< hosts of the file, which `provision` sets up
     bool detach = false, quiet = false;
     ClusterOptions options;
@@ -50,9 +51,12 @@ Result<void> read_options(UpFlags& flags, const DataDir& data) {
     if (const auto known = Cluster::load(data); known && !known->options.foreign) {
         flags.options.linux_nodes = known->options.linux_nodes;
         flags.options.windows_nodes = known->options.windows_nodes;
+        flags.options.servers = known->options.servers;
     } else if (const char* nodes = std::getenv("PORTHOLE_NODES")) {
         TRY_VOID(parse_nodes(nodes, flags.options));
     }
+    flags.options.servers = flags.servers.value_or(flags.options.servers);
+    TRY_VOID(check_servers(flags.options.servers));
     if (!flags.file.empty()) {
         TRY_VOID(read_description_file(flags.file, flags.options));
         TRY(const auto machines, provision::read_machines_file(flags.file));
@@ -89,6 +93,9 @@ std::vector<CLI::Option*> add_cluster_flags(CLI::App& app, UpFlags& flags) {
         app.add_option("--nodes", flags.nodes,
                        "SYSTEM=COUNT[:RELEASE] by comma, for example linux=2 or linux=1,windows=2 or linux=1,windows=1:2019,windows=1:2025 "
                        "(default: what the cluster has; of a new one PORTHOLE_NODES, or linux=1)"),
+        app.add_option("--servers", flags.servers,
+                       "API servers: 1 with the embedded store, or 3 or 5 on an etcd of as many members; it stays so "
+                       "(default: what the cluster has, or 1)"),
         app.add_flag("--hardened", options.hardened,
                      "set the cluster as the CIS Kubernetes Benchmark wants it (`porthole doctor` checks it); it stays so"),
         app.add_option("--port", options.port, "of the API server")->capture_default_str(),
@@ -134,6 +141,7 @@ int run_up(std::vector<std::string> arguments) {
         "  porthole up --nodes linux=1,windows=1:2019,windows=1:2025 -d\n"
         "                                                  Windows Server 2019 and 2025 next to each other\n"
         "  porthole up -f cluster.yaml -d                  the nodes, networks and settings of a file\n"
+        "  porthole up --servers 3 -d                      three API servers on an etcd of three members, of which any one may die\n"
         "  porthole up --hardened -d                       what `porthole doctor` asks for: audit log, seccomp, limits and more\n"
         "  porthole sample web                             a first workload, on every system that it has\n"
         "  porthole image load app.tar                     an image for its nodes\n"

@@ -10,6 +10,7 @@
 
 #include "base/strings.h"
 #include "base/values/ip.h"
+#include "node_join/server_list.h"
 #include "runtime/files/durable_file.h"
 #include "schema/json/json.h"
 #include "schema/value.h"
@@ -44,6 +45,13 @@ NodeHost host_of(const Cluster& cluster, const DataDir& data, const std::string&
 }
 
 }  // namespace
+
+Result<void> check_servers(int servers) {
+    if (servers == 1 || servers == 3 || servers == 5) return {};
+    return Error(Reason::BadRequest, fmt::format("--servers {}: a cluster has 1, 3 or 5 API servers, since a majority of etcd's members "
+                                                 "must live; write --servers 3",
+                                                 servers));
+}
 
 Result<void> parse_nodes(const std::string& text, ClusterOptions& options) {
     const auto wrong = [&](const std::string& why) {
@@ -133,9 +141,24 @@ void Cluster::number_hosts(const DataDir& data) {
 
 std::string Cluster::server_address() const { return address_in(options.node_cidr, 1).value_or(""); }
 
+std::vector<std::string> Cluster::server_addresses() const {
+    std::vector<std::string> addresses{server_address()};
+    const unsigned all = 1u << (32 - prefix_length(options.node_cidr));
+    for (unsigned further = 1; further < static_cast<unsigned>(options.servers); ++further)
+        addresses.push_back(address_in(options.node_cidr, all - 1 - further).value_or(""));
+    return addresses;
+}
+
+std::vector<std::string> Cluster::server_urls() const {
+    std::vector<std::string> urls;
+    for (const std::string& address : server_addresses()) urls.push_back("https://" + address + ":" + std::to_string(options.port));
+    return urls;
+}
+
 std::string Cluster::server_url() const {
     if (options.foreign) return options.foreign->server;
-    return "https://" + server_address() + ":" + std::to_string(options.port);
+    if (!has_several_servers()) return server_urls().front();
+    return std::string("https://") + node_join::BalancerAddress + ":" + std::to_string(balancer_port());
 }
 
 std::vector<std::string> Cluster::proxy_exceptions() const {
@@ -161,6 +184,7 @@ Result<Cluster> Cluster::load(const DataDir& data) {
     const auto string = [&](const char* key, std::string& into) {
         if (const Value* found = value.find(key)) into = found->string_or(into);
     };
+    if (const Value* servers = value.find("servers")) options.servers = static_cast<int>(servers->int_or(1));
     if (const Value* nodes = value.find("linuxNodes")) options.linux_nodes = static_cast<int>(nodes->int_or(1));
     if (const Value* nodes = value.find("windowsNodes"); nodes && nodes->is_array()) {
         for (const Value& profile : nodes->as_array()) options.windows_nodes.push_back(std::string(profile.string_or("")));
@@ -187,6 +211,8 @@ Result<Cluster> Cluster::load(const DataDir& data) {
                                                     .cluster_domain = part("clusterDomain")}};
     }
     if (const Value* number = value.find("networkNamespace")) cluster.network_namespace = static_cast<std::uint64_t>(number->int_or(0));
+    cluster.etcd.network = value.string_at({"etcd", "network"});
+    if (const Value* port = value.at_path({"etcd", "port"})) cluster.etcd.port = static_cast<std::uint16_t>(port->int_or(0));
     cluster.supervisor = decode_process(value.find("supervisor"));
     if (const Value* hosts = value.find("hosts"); hosts && hosts->is_object()) {
         for (const auto& member : hosts->as_object()) cluster.host_numbers[member.key] = static_cast<int>(member.value.int_or(0));
@@ -205,6 +231,7 @@ Result<void> Cluster::save(const DataDir& data) const {
     Value windows_nodes = Value::array();
     for (const std::string& profile : options.windows_nodes) windows_nodes.as_array().push_back(profile);
     Value value = Value::object({
+        {"servers", options.servers},
         {"linuxNodes", options.linux_nodes},
         {"windowsNodes", std::move(windows_nodes)},
         {"clusterCidr", options.cluster_cidr},
@@ -223,6 +250,7 @@ Result<void> Cluster::save(const DataDir& data) const {
         {"processes", std::move(processes_value)},
         {"hosts", std::move(hosts)},
     });
+    if (etcd.port != 0) value["etcd"] = Value::object({{"network", etcd.network}, {"port", static_cast<int>(etcd.port)}});
     if (const auto& foreign = options.foreign) {
         value["foreign"] = Value::object({{"server", foreign->server},
                                           {"token", foreign->token},
@@ -236,6 +264,10 @@ Result<void> Cluster::save(const DataDir& data) const {
 }
 
 Result<void> check_resize(const ClusterOptions& now, const ClusterOptions& wanted, const std::string& end_it) {
+    if (now.servers != wanted.servers)
+        return Error(Reason::AlreadyExists,
+                     fmt::format("this cluster has {}, and --servers {} cannot change that while it runs; {}",
+                                 now.servers == 1 ? "one API server" : fmt::format("{} API servers", now.servers), wanted.servers, end_it));
     ClusterOptions same = wanted;
     same.linux_nodes = now.linux_nodes;
     same.windows_nodes = now.windows_nodes;
@@ -265,7 +297,7 @@ Result<void> check_networks(const ClusterOptions& options) {
         networks.push_back({flag, range});
     }
     const auto nodes = static_cast<unsigned>(options.linux_nodes) + static_cast<unsigned>(options.windows_nodes.size());
-    TRY_VOID(address_in(options.node_cidr, nodes));
+    TRY_VOID(address_in(options.node_cidr, nodes + static_cast<unsigned>(options.servers - 1)));
     const int length = networks.back().range.length();
     if (length > NodeRangeLength || 1u << (NodeRangeLength - length) < nodes)
         return Error(Reason::BadRequest, fmt::format("--cluster-cidr {} is too small: each of {} nodes needs a /{} of it",

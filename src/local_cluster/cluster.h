@@ -20,6 +20,7 @@ struct ForeignCluster {
 
 /// What the user asked for; kept over restarts.
 struct ClusterOptions {
+    int servers = 1;  ///< API servers: 1 with the embedded store, or 3 or 5 with as many members of an etcd of the cluster's own
     int linux_nodes = 1;
     std::vector<std::string> windows_nodes;  ///< the host profile of each emulated Windows node: "2022"
     std::string cluster_cidr = "10.244.0.0/16";
@@ -28,14 +29,17 @@ struct ClusterOptions {
     std::string cluster_dns = "10.96.0.10";
     std::string cluster_domain = "cluster.local";
     std::string node_cidr = "10.89.0.0/24";  ///< the hosts' own addresses; the first is this machine's
-    std::uint16_t port = 6443;
-    bool hardened = false;                  ///< set as the CIS Kubernetes Benchmark wants it, see hardened.h
-    std::optional<ForeignCluster> foreign;  ///< then there is no server here, and no Linux node
-    std::string host_prefix;                ///< before the hosts' names, which must be unique in a foreign cluster
-    std::string bridge;                     ///< an existing one that the hosts are joined to, NAME or NAME@NAMESPACE; "" for one of our own
-    int first_host = 2;                     ///< number in node_cidr of the first host that is not this machine
+    std::uint16_t port = 6443;               ///< of every API server; of several, each has an address of its own
+    bool hardened = false;                   ///< set as the CIS Kubernetes Benchmark wants it, see hardened.h
+    std::optional<ForeignCluster> foreign;   ///< then there is no server here, and no Linux node
+    std::string host_prefix;                 ///< before the hosts' names, which must be unique in a foreign cluster
+    std::string bridge;  ///< an existing one that the hosts are joined to, NAME or NAME@NAMESPACE; "" for one of our own
+    int first_host = 2;  ///< number in node_cidr of the first host that is not this machine
     bool operator==(const ClusterOptions&) const = default;
 };
+
+/// How many API servers there can be. Error: BadRequest.
+Result<void> check_servers(int servers);
 
 /// What --nodes says, such as "linux=1,windows=2:2019,windows=1", into `options`. A Windows node emulates Server 2022 unless told
 /// otherwise. Error: BadRequest, with what to write.
@@ -55,12 +59,20 @@ struct NodeHost {
     bool is_windows() const { return !windows_profile.empty(); }
 };
 
+/// Where the members of the cluster's own etcd listen. Chosen once, as etcd keeps it with its data.
+struct EtcdPlace {
+    std::string network;     ///< the first three parts of their loopback addresses: "127.71.5"; the last is the member's number
+    std::uint16_t port = 0;  ///< for clients; the next one is for other members. 0: not chosen yet
+    bool operator==(const EtcdPlace&) const = default;
+};
+
 /// A cluster on this machine as it is written down in cluster.json, so that any later process can find, adopt or end it.
 struct Cluster {
     ClusterOptions options;
     std::uint64_t network_namespace = 0;  ///< the number of the one that this machine's part is in; 0 where it is not known
     ProcessId supervisor;
-    std::map<std::string, ProcessId> processes;  ///< "server", "linux-1/containerd", "linux-1/agent", …
+    EtcdPlace etcd;                              ///< where there are several servers
+    std::map<std::string, ProcessId> processes;  ///< "server" or "server-1", …; "etcd-1", "linux-1/containerd", "linux-1/agent", …
     /// Every host that was made and not yet removed, by name, with its number: addresses stay when other hosts come and go.
     std::map<std::string, int> host_numbers;
 
@@ -71,8 +83,16 @@ struct Cluster {
     std::vector<NodeHost> all_hosts(const DataDir& data) const;
     /// Gives numbers to the hosts that are asked for and have none.
     void number_hosts(const DataDir& data);
-    /// The address at which every node reaches the server: the first of the hosts' network.
+    /// This machine's in the hosts' network, the first: there every node reaches the server, or the first of several.
     std::string server_address() const;
+    /// Those of all servers. Further ones have the last addresses of the hosts' network.
+    std::vector<std::string> server_addresses() const;
+    /// The same as URLs: how nodes reach them.
+    std::vector<std::string> server_urls() const;
+    bool has_several_servers() const { return options.servers > 1 && !options.foreign; }
+    /// Where each Linux node's agent balances connections to several servers, on the node's loopback address.
+    std::uint16_t balancer_port() const { return static_cast<std::uint16_t>(options.port + 1); }
+    /// How this machine reaches the API: the server, or the first node's balancer, behind which there are several.
     std::string server_url() const;
     /// What its processes never reach through a proxy, for NO_PROXY: each other, pods and services.
     std::vector<std::string> proxy_exceptions() const;

@@ -134,6 +134,7 @@ Result<store::BackupInfo> write_objects(const DataDir& data, const fs::path& fil
 
 /// They become part of a command that people type.
 Result<void> check_options(const ClusterOptions& options) {
+    TRY_VOID(check_servers(options.servers));
     TRY_VOID(check_networks(options));
     std::vector<std::string> texts{options.backend,   options.cluster_cidr, options.service_cidr,
                                    options.node_cidr, options.cluster_dns,  options.cluster_domain};
@@ -171,6 +172,7 @@ Result<Restored> restore_into(const DataDir& data, const fs::path& file, const f
         TRY(Cluster known, Cluster::load(data));
         TRY_VOID(check_options(known.options));
         restored.options = known.options;
+        known.options.servers = 1;  // the objects are in the embedded store: `up` moves them where there are to be several
         TRY_VOID(Cluster{.options = std::move(known.options)}.save(data));  // its processes were another machine's
     }
     return restored;

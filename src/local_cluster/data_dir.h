@@ -17,11 +17,20 @@ public:
 
     std::filesystem::path pki() const { return root_ / "pki"; }
     std::filesystem::path store() const { return root_ / "store"; }
+    /// A file that names the etcd where the objects are; absent where they are in store().
+    std::filesystem::path store_location() const { return root_ / "store-location"; }
+    /// The embedded store of before the cluster had several servers.
+    std::filesystem::path former_store() const { return root_ / "store.before-servers"; }
     /// What secrets are encrypted with on disk.
     std::filesystem::path encryption_file() const { return root_ / "encryption.yaml"; }
     /// Who gets in without a credential, and how admission plugins are set, where the cluster is hardened.
     std::filesystem::path authentication_file() const { return root_ / "authentication.yaml"; }
     std::filesystem::path admission_file() const { return root_ / "admission.yaml"; }
+    /// Of a cluster with several servers: what its etcd keeps, the token with which the servers share their keys, and the data directories
+    /// of all servers but the first, whose own is root().
+    std::filesystem::path etcd() const { return root_ / "etcd"; }
+    std::filesystem::path server_token() const { return root_ / "server-token"; }
+    std::filesystem::path further_server(const std::string& name) const { return root_ / "api-servers" / name; }
     std::filesystem::path logs() const { return root_ / "logs"; }
     std::filesystem::path state_file() const { return root_ / "cluster.json"; }
     /// Held by the one supervisor that there may be.

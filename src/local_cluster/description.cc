@@ -58,8 +58,11 @@ Result<void> read_description(std::string_view yaml, ClusterOptions& options) {
     ClusterOptions read = options;
     const Fields spec = top.inner("spec"), server = spec.inner("apiServer");
     TRY_VOID(spec.check({"apiServer", "hardened", "network", "pools"}));
-    TRY_VOID(server.check({"port"}));
-    std::int64_t port = read.port;
+    TRY_VOID(server.check({"port", "servers"}));
+    std::int64_t port = read.port, servers = read.servers;
+    TRY_VOID(server.read("servers", 1, 5, servers));
+    read.servers = static_cast<int>(servers);
+    if (!check_servers(read.servers)) return wrong(server.at("servers"), "must be 1, 3 or 5");
     TRY_VOID(server.read("port", 1, 65535, port));
     read.port = static_cast<std::uint16_t>(port);
     TRY_VOID(spec.read("hardened", read.hardened));

@@ -49,6 +49,7 @@ TEST(Description, NamesTheFieldThatIsWrongAndChangesNothing) {
         {"{nodes: 3}", "spec.nodes: there is no such field"},
         {"[]", "spec: must be an object"},
         {"{apiServer: {port: 70000}}", "spec.apiServer.port: must be a number from 1 to 65535"},
+        {"{apiServer: {servers: 2}}", "spec.apiServer.servers: must be 1, 3 or 5"},
         {"{hardened: 1}", "spec.hardened: must be true or false"},
         {"{network: {pods: 10}}", "spec.network.pods: must be a string"},
         {"{network: {backend: ipip}}", "spec.network.backend: must be host-gw or vxlan"},

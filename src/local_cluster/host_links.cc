@@ -85,6 +85,10 @@ Task<> HostLinks::ensure_switch() {
         CO_TRY_VOID(co_await ip_batch("", "link add " + prefix() + " type veth peer name " + MachinePort + " netns " + switch_namespace_ +
                                               "\naddr add " + address + " dev " + prefix() + "\nlink set " + prefix() + " up\n"));
     }
+    std::string further;  // of further API servers
+    for (const std::string& address : cluster_.server_addresses())
+        if (address != cluster_.server_address()) further += "addr replace " + address + "/32 dev " + prefix() + "\n";
+    CO_TRY_VOID(co_await ip_batch("", std::move(further)));
     CO_TRY(const auto there, co_await links_in(switch_namespace_));
     const std::string make = there.contains(bridge_) ? "" : "link add " + bridge_ + " type bridge\nlink set " + bridge_ + " up\n";
     co_return co_await ip_batch(switch_namespace_, make + "link set " + MachinePort + " master " + bridge_ + " up\n");

@@ -5,7 +5,9 @@
 #include <cstdlib>
 
 #include "client/kubeconfig.h"
+#include "local_cluster/cluster.h"
 #include "node_join/pki.h"
+#include "node_join/server_list.h"
 #include "runtime/files/durable_file.h"
 #include "runtime/files/file_system.h"
 #include "schema/json/json.h"
@@ -33,9 +35,13 @@ Value read_note(const DataDir& data) {
 
 Result<void> write_admin_kubeconfig(const DataDir& data, const std::string& server) {
     TRY(const Pki pki, Pki::load(data.pki()));
-    return client::add_to_kubeconfig(
-        *make_file_system(), data.admin_kubeconfig(),
-        {.name = Name, .server = server, .ca_pem = pki.ca_pem, .certificate_pem = pki.admin.certificate_pem, .key_pem = pki.admin.key_pem});
+    client::KubeconfigEntry entry{
+        .name = Name, .server = server, .ca_pem = pki.ca_pem, .certificate_pem = pki.admin.certificate_pem, .key_pem = pki.admin.key_pem};
+    if (const auto cluster = Cluster::load(data); cluster && cluster->has_several_servers()) {
+        entry.server = cluster->server_url();
+        entry.server_name = ServerName;
+    }
+    return client::add_to_kubeconfig(*make_file_system(), data.admin_kubeconfig(), entry);
 }
 
 Result<std::string> admin_kubeconfig(const DataDir& data) {
@@ -53,6 +59,7 @@ Result<void> enter_kubeconfig(const DataDir& data, const std::string& path) {
     TRY(const auto config, own.resolve(*files, Name));
     const client::KubeconfigEntry entry{.name = Name,
                                         .server = config.server,
+                                        .server_name = config.server_name,
                                         .ca_pem = config.ca_pem,
                                         .certificate_pem = config.certificate_pem,
                                         .key_pem = config.key_pem};

@@ -6,8 +6,9 @@
 
 namespace porthole::local_cluster {
 
-/// Writes the administrator's kubeconfig to admin.kubeconfig in the data directory. `server` is "https://10.0.0.5:6443".
-/// Error: NotFound where there are no certificates yet, Io.
+/// Writes the administrator's kubeconfig to admin.kubeconfig in the data directory. `server` is "https://10.0.0.5:6443";
+/// where the directory is of a cluster with several servers, the address behind which they all are takes its place. Error: NotFound where
+/// there are no certificates yet, Io.
 Result<void> write_admin_kubeconfig(const DataDir& data, const std::string& server);
 /// The same as text. Error: NotFound when no cluster has run from this data directory; Forbidden, Io.
 Result<std::string> admin_kubeconfig(const DataDir& data);

@@ -10,6 +10,7 @@
 #include "base/strings.h"
 #include "local_cluster/admin_client.h"
 #include "local_cluster/drain.h"
+#include "local_cluster/progress_step.h"
 #include "objects/conditions.h"
 #include "runtime/files/durable_file.h"
 
@@ -30,16 +31,6 @@ std::set<std::string> without(const std::set<std::string>& all, const std::set<s
     std::set<std::string> rest;
     std::ranges::set_difference(all, taken, std::inserter(rest, rest.end()));
     return rest;
-}
-
-Task<> step(ProgressReport& report, std::string name, Task<> work) {
-    report.begin(name);
-    auto done = co_await std::move(work);
-    if (done)
-        report.done(name);
-    else if (!is_cancelled(done))
-        report.failed(name, done.error().message);
-    co_return done;
 }
 
 Task<bool> is_ready(client::Client& client, std::string node) {

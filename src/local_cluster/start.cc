@@ -1,5 +1,6 @@
 #include "local_cluster/start.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -65,6 +66,7 @@ Result<void> check_programs(const ClusterOptions& options) {
     need(in_path("ip"), "iproute2");
     need(in_path("nft"), "nftables");
     if (options.linux_nodes > 0) need(path_exists("/usr/lib/cni/bridge"), "containernetworking-plugins");
+    if (options.servers > 1) need(in_path("etcd"), "etcd-server");
     if (!missing.empty()) return Error(Reason::NotFound, "programs are missing; install them with: apt-get install" + missing);
     std::error_code code;
     if (std::filesystem::is_empty("/sys/fs/cgroup", code) || code) {
@@ -76,13 +78,14 @@ Result<void> check_programs(const ClusterOptions& options) {
     return {};
 }
 
-bool port_is_free(std::uint16_t port) {
+bool port_is_free(std::uint16_t port, const std::string& where) {
     const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const int yes = 1;
     ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
+    if (!where.empty() && ::inet_pton(AF_INET, where.c_str(), &address.sin_addr) != 1) return false;
     const bool free = ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
     ::close(fd);
     return free;
@@ -96,8 +99,14 @@ Result<void> check_machine(const ClusterOptions& options) {
         return {};
     }
     TRY_VOID(check_networks(options));
-    if (port_is_free(options.port)) return {};
-    return Error(Reason::AlreadyExists, "port " + std::to_string(options.port) + " is taken; choose another with --port");
+    if (options.servers > 1 && options.port == 65535)
+        return Error(Reason::BadRequest, "--port 65535 leaves no next port, which several servers need; choose another");
+    std::vector<std::uint16_t> ports{options.port};
+    if (options.servers > 1) ports.push_back(Cluster{.options = options}.balancer_port());
+    for (const std::uint16_t port : ports)
+        if (!port_is_free(port))
+            return Error(Reason::AlreadyExists, "port " + std::to_string(port) + " is taken; choose another with --port");
+    return {};
 }
 
 namespace {
@@ -131,6 +140,11 @@ Result<Cluster> planned_cluster(const DataDir& data, const ClusterOptions& optio
             TRY_VOID(check_resize(known->options, wanted, "end it first with `porthole down" + data.flag() + "`"));
         return known;
     }
+    if (known->options.servers != wanted.servers && known->options.servers != 1)
+        return Error(Reason::AlreadyExists, "the cluster in " + data.root().string() + " has " + std::to_string(known->options.servers) +
+                                                " servers, and only one server can become several: write --servers " +
+                                                std::to_string(known->options.servers) +
+                                                ", or move it by `porthole backup` and `porthole restore`");
     known->number_hosts(data);  // as they are
     if (!known->host_numbers.empty() && known->options.host_prefix != wanted.host_prefix)
         return Error(Reason::AlreadyExists, "the hosts in " + data.root().string() + " are called " + known->options.host_prefix +

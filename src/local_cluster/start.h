@@ -12,8 +12,8 @@ namespace porthole::local_cluster {
 Result<void> check_machine(const ClusterOptions& options);
 /// The part of it about programs: what nodes of these systems need.
 Result<void> check_programs(const ClusterOptions& options);
-/// Whether a server could listen on `port` of every address.
-bool port_is_free(std::uint16_t port);
+/// Whether a server could listen on `port` of an IPv4 address; "" for every one.
+bool port_is_free(std::uint16_t port, const std::string& address = "");
 
 /// What is kept in `data`, with what `options` ask for, or that alone where nothing is. `running`: a supervisor keeps it up already; then
 /// it is what runs, which has other nodes than asked for at most (resize.h). Errors: as check_resize(); Conflict where data of claims would

@@ -11,14 +11,12 @@
 #include "local_cluster/hardened.h"
 #include "local_cluster/host_links.h"
 #include "local_cluster/network_namespace.h"
+#include "local_cluster/progress_step.h"
 #include "local_cluster/teardown.h"
-#include "net/http/http_client.h"
 #include "node_join/agent_options.h"
 #include "node_join/bootstrap_token.h"
 #include "node_join/identity.h"
 #include "runtime/files/durable_file.h"
-#include "schema/json/json.h"
-#include "schema/value.h"
 
 namespace porthole::local_cluster {
 
@@ -29,18 +27,6 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Duration JoinLimit = 5min;  ///< the life of a host's token; a join that takes as long has failed
-
-/// Ends a message about a failure with where to read more.
-std::string see(const fs::path& log) { return "; see " + log.string(); }
-
-bool is_ready(const schema::Value& node) {
-    const schema::Value* conditions = node.at_path({"status", "conditions"});
-    if (!conditions || !conditions->is_array()) return false;
-    for (const schema::Value& condition : conditions->as_array()) {
-        if (condition.string_at({"type"}) == "Ready") return condition.string_at({"status"}) == "True";
-    }
-    return false;
-}
 
 class NoReport final : public ProgressReport {
     void begin(const std::string&) override {}
@@ -57,6 +43,14 @@ Supervisor::Supervisor(AsioLoop& loop, ProcessRunner& processes, const DataDir& 
       cluster_(std::move(cluster)),
       report_(report),
       log_(std::move(log)),
+      api_(loop, data, cluster_),
+      control_plane_({.loop = loop,
+                      .processes = processes,
+                      .report = report,
+                      .log = log_,
+                      .keep_running = [this](std::string name,
+                                             ChildCommand command) { children_.spawn(keep_running(std::move(name), std::move(command))); }},
+                     data, cluster_, api_),
       children_(loop, [this](const Error& error) { log_.error("supervision failed", {{"error", error.message}}); }) {}
 
 Result<void> Supervisor::prepare() {
@@ -69,46 +63,8 @@ Result<void> Supervisor::prepare() {
     cluster_.supervisor = identify(::getpid());
     cluster_.network_namespace = own_network_namespace();
     if (cluster_.options.foreign) return cluster_.save(data_);
-    if (cluster_.options.hardened) {
-        TRY_VOID(ensure_hardened_files(data_));
-    }
-    TRY(const std::string service, address_in(cluster_.options.service_cidr, 1));
-    TRY(pki_, Pki::ensure(data_.pki(),
-                          {{"kubernetes", "kubernetes.default", "kubernetes.default.svc",
-                            "kubernetes.default.svc." + cluster_.options.cluster_domain, "localhost"},
-                           {cluster_.server_address(), "127.0.0.1", service}},
-                          loop_.wall_now()));
-    TRY(identity_, pki_.issue_client("system:porthole-supervisor", {}, loop_.wall_now()));
+    TRY_VOID(control_plane_.prepare());
     return cluster_.save(data_);
-}
-
-ChildCommand Supervisor::server_command() const {
-    const ClusterOptions& options = cluster_.options;
-    std::vector<std::string> arguments{own_program().string(),
-                                       "server",
-                                       "--data",
-                                       data_.root().string(),
-                                       "--port",
-                                       std::to_string(options.port),
-                                       "--advertise-address",
-                                       cluster_.server_address(),
-                                       "--service-cidr",
-                                       options.service_cidr,
-                                       "--cluster-cidr",
-                                       options.cluster_cidr,
-                                       "--cluster-dns",
-                                       options.cluster_dns,
-                                       "--cluster-domain",
-                                       options.cluster_domain,
-                                       "--backend",
-                                       options.backend,
-                                       "--revive-supervisor"};
-    // Of the audit log little, as it shares a person's disk with everything else.
-    std::vector<std::string> more{"--audit-log-maxsize", "20", "--audit-log-maxbackup", "5"};
-    if (options.hardened) more = hardened_server_flags(data_);
-    arguments.insert(arguments.end(), {"--audit-log-path", (data_.logs() / "audit.log").string()});
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return {std::move(arguments), data_.logs() / "server.log", "", -1};
 }
 
 ChildCommand Supervisor::agent_command(const NodeHost& node) const {
@@ -156,64 +112,22 @@ Task<> Supervisor::keep_running(std::string name, ChildCommand command) {
     }
 }
 
-Task<std::string> Supervisor::api_call(std::string method, std::string path) {
-    CO_TRY(auto tls, net::TlsClientContext::create(
-                         {.ca_pem = pki_.ca_pem, .certificate_pem = identity_.certificate_pem, .key_pem = identity_.key_pem}));
-    net::HttpClient client(loop_, {.host = "127.0.0.1", .port = cluster_.options.port}, std::move(tls));
-    net::HttpRequest request;
-    request.method = std::move(method);
-    request.path = std::move(path);
-    auto response = co_await client.send(std::move(request));
-    CO_TRY_VOID(co_await client.close());
-    if (!response) co_return std::move(response).error();
-    if (response->code != 200)
-        co_return Error(response->code == 404 ? Reason::NotFound : Reason::Unavailable,
-                        "the server answers " + std::to_string(response->code));
-    co_return std::move(response->body);
-}
-
-Task<> Supervisor::wait_for_api() {
-    const MonotonicTime deadline = loop_.now() + 30s;
-    for (;;) {
-        const auto answer = co_await with_timeout(api_call("GET", "/readyz"), 2s, "asking the server whether it is ready");
-        if (answer) co_return {};
-        if (is_cancelled(answer)) co_return answer.error();
-        if (loop_.now() > deadline) {
-            co_return Error(Reason::Timeout, answer.error().message + see(data_.logs() / "server.log"));
-        }
-        CO_TRY_VOID(co_await loop_.sleep(20ms));
-    }
-}
-
-Task<> Supervisor::wait_for_node(std::string name, Duration limit, fs::path log) {
-    const MonotonicTime deadline = loop_.now() + limit;
-    for (;;) {
-        const auto answer = co_await with_timeout(api_call("GET", "/api/v1/nodes/" + name), 2s, "reading the node");
-        if (answer) {
-            const auto node = schema::parse_json(*answer);
-            if (node && is_ready(*node)) co_return {};
-        } else if (is_cancelled(answer)) {
-            co_return answer.error();
-        }
-        if (loop_.now() > deadline) {
-            co_return Error(Reason::Timeout, "the node did not become Ready in time" + see(log));
-        }
-        CO_TRY_VOID(co_await loop_.sleep(50ms));
-    }
-}
-
 Task<> Supervisor::bring_up(NodeHost node) { return node.is_windows() ? bring_up_windows(node) : bring_up_linux(node); }
 
 /// As long as nobody has come in by it, a token lets anyone who knows it become any node: it is there for the time of the join only.
 Task<> Supervisor::join_own(EmulatedHost& host, std::string node_name) {
-    CO_TRY(const std::string ca_hash, pki_.ca_hash());
-    client::ClientConfig config{.server = "https://127.0.0.1:" + std::to_string(cluster_.options.port), .ca_pem = pki_.ca_pem};
-    config.certificate_pem = identity_.certificate_pem;
-    config.key_pem = identity_.key_pem;
+    CO_TRY(const std::string ca_hash, api_.pki().ca_hash());
+    CO_TRY(const ApiServerProcess server, co_await api_.find_server());
+    const auto url = [&](const std::string& address) { return "https://" + address + ":" + std::to_string(cluster_.options.port); };
+    client::ClientConfig config{.server = url(server.address), .ca_pem = api_.pki().ca_pem};
+    config.certificate_pem = api_.identity().certificate_pem;
+    config.key_pem = api_.identity().key_pem;
     CO_TRY(const auto transport, client::make_http_transport(loop_, config, std::string("porthole-supervisor/") + PortholeVersion));
     client::Client client(*transport);
     CO_TRY(const std::string token, co_await create_bootstrap_token(client, loop_.wall_now() + JoinLimit, "join of " + node_name));
-    const ForeignCluster target{.server = cluster_.server_url(), .token = token, .ca_hash = ca_hash};
+    // Of several servers the host learns the others from the cluster.
+    const std::string target_url = cluster_.has_several_servers() ? config.server : cluster_.server_url();
+    const ForeignCluster target{.server = target_url, .token = token, .ca_hash = ca_hash};
     auto joined = co_await host.join(target, cluster_.options.backend);
     if (!joined && joined.error().reason == Reason::Cancelled) co_return joined;
     const auto removed = co_await remove_bootstrap_token(client, token);
@@ -237,32 +151,24 @@ Task<> Supervisor::bring_up_windows(NodeHost node) {
         }
     }
     if (cluster_.options.foreign) co_return {};  // whose state is not ours to read
-    co_return co_await wait_for_node(node.name, 2min, host.log_file());
+    co_return co_await api_.wait_for_node(node.name, 2min, host.log_file());
 }
 
 Task<> Supervisor::bring_up_linux(NodeHost node) {
-    CO_TRY(const KeyPair identity, pki_.issue_node(node.name, loop_.wall_now()));
+    CO_TRY(const KeyPair identity, api_.pki().issue_node(node.name, loop_.wall_now()));
     const NodeContainerd containerd(processes_, data_, node);
     CO_TRY_VOID(containerd.prepare());
     const fs::path folder = data_.node(node.name);
     CO_TRY_VOID(write_node_identity(folder, identity));
-    CO_TRY_VOID(write_durably(folder / "kubeconfig", node_kubeconfig(cluster_.server_url(), data_.pki() / "ca.crt", folder)));
+    const ServerChoice choice{.servers = cluster_.server_urls(),
+                              .balancer_port = cluster_.has_several_servers() ? cluster_.balancer_port() : std::uint16_t{0}};
+    CO_TRY(const std::string kubeconfig, write_server_choice(choice, data_.pki() / "ca.crt", folder));
+    CO_TRY_VOID(write_durably(folder / "kubeconfig", kubeconfig));
     scope_of(node.name).spawn(keep_running(node.name + "/containerd", containerd.command()));
     NodeContainerd waiting(processes_, data_, node);
     CO_TRY_VOID(co_await waiting.ensure_ready(loop_));
     scope_of(node.name).spawn(keep_running(node.name + "/agent", agent_command(node)));
-    co_return co_await wait_for_node(node.name, 1min, data_.logs() / (node.name + "-agent.log"));
-}
-
-Task<> Supervisor::step(std::string name, Task<> work) {
-    report_.begin(name);
-    auto result = co_await std::move(work);
-    if (result) {
-        report_.done(name);
-    } else if (!is_cancelled(result)) {
-        report_.failed(name, result.error().message);
-    }
-    co_return result;
+    co_return co_await api_.wait_for_node(node.name, 1min, data_.logs() / (node.name + "-agent.log"));
 }
 
 Task<> Supervisor::start() {
@@ -271,12 +177,8 @@ Task<> Supervisor::start() {
     cluster_.number_hosts(data_);  // of a cluster that an older version has made
     take_wanted_nodes();           // what was asked of a supervisor that has died since
     HostLinks links(processes_, data_, cluster_);
-    CO_TRY_VOID(co_await step("hosts' network", links.ensure()));
-    const bool foreign = cluster_.options.foreign.has_value();
-    if (!foreign) {
-        children_.spawn(keep_running("server", server_command()));
-        CO_TRY_VOID(co_await step("control plane ready", wait_for_api()));
-    }
+    CO_TRY_VOID(co_await step(report_, "hosts' network", links.ensure()));
+    if (!cluster_.options.foreign) CO_TRY_VOID(co_await control_plane_.start());
     co_return co_await converge();
 }
 
@@ -309,7 +211,7 @@ Task<> Supervisor::apply_wanted_nodes() {
 Task<> Supervisor::converge() {
     for (NodeHost& node : cluster_.surplus_hosts(data_)) {
         const std::string name = "node " + node.name + " removed";
-        CO_TRY_VOID(co_await step(name, remove_host(std::move(node))));
+        CO_TRY_VOID(co_await step(report_, name, remove_host(std::move(node))));
     }
     cluster_.number_hosts(data_);
     CO_TRY_VOID(cluster_.save(data_));
@@ -320,7 +222,7 @@ Task<> Supervisor::converge() {
     for (const NodeHost& node : cluster_.nodes(data_)) {
         if (!up_.insert(node.name).second) continue;
         names.push_back(node.name);
-        nodes.push_back(step("node " + node.name + (cluster_.options.foreign ? " joined" : " Ready"), bring_up(node)));
+        nodes.push_back(step(report_, "node " + node.name + (cluster_.options.foreign ? " joined" : " Ready"), bring_up(node)));
     }
     CO_TRY(auto results, co_await when_all(std::move(nodes)));
     for (std::size_t i = 0; i < names.size(); ++i)
@@ -337,13 +239,6 @@ Scope& Supervisor::scope_of(const std::string& host) {
         scope =
             std::make_unique<Scope>(loop_, [this](const Error& error) { log_.error("supervision failed", {{"error", error.message}}); });
     return *scope;
-}
-
-Task<> Supervisor::remove_node_object(std::string name) {
-    if (cluster_.options.foreign) co_return {};
-    const auto removed = co_await with_timeout(api_call("DELETE", "/api/v1/nodes/" + name), 10s, "removing the node");
-    if (!removed && !is_not_found(removed)) co_return Error(removed.error()).with_context("removing node " + name);
-    co_return {};
 }
 
 Task<> Supervisor::forget(std::string host) {
@@ -363,7 +258,7 @@ Task<> Supervisor::remove_host(NodeHost node) {
     CO_TRY_VOID(co_await remove_host_files(loop_, data_, node));
     HostLinks links(processes_, data_, cluster_);
     CO_TRY_VOID(co_await links.remove_host(node));
-    CO_TRY_VOID(co_await remove_node_object(node.name));
+    if (!cluster_.options.foreign) CO_TRY_VOID(co_await api_.remove_node(node.name));
     cluster_.host_numbers.erase(node.name);
     co_return cluster_.save(data_);
 }
@@ -388,7 +283,7 @@ Task<> Supervisor::shut_down() {
     }
     CO_TRY_VOID(co_await clean_up(loop_, processes_, data_, cluster_));
     for (const NodeHost& node : cluster_.all_hosts(data_)) CO_TRY_VOID(co_await end_process(node.name + "/containerd", 5s));
-    CO_TRY_VOID(co_await end_process("server", 10s));
+    for (const std::string& name : control_plane_.processes()) CO_TRY_VOID(co_await end_process(name, 10s));
     HostLinks links(processes_, data_, cluster_);
     CO_TRY_VOID(co_await links.remove());
     cluster_.supervisor = {};

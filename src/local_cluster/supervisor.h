@@ -7,7 +7,8 @@
 #include "base/log.h"
 #include "base/progress_report.h"
 #include "local_cluster/cluster.h"
-#include "node_join/pki.h"
+#include "local_cluster/cluster_api.h"
+#include "local_cluster/local_control_plane.h"
 #include "runtime/processes/process.h"
 #include "runtime/scope.h"
 
@@ -44,37 +45,27 @@ private:
     Task<> remove_host(NodeHost node);
     /// Keeps its processes running no longer; they go on.
     Task<> forget(std::string host);
-    /// DELETE of the Node object; success where it is not there.
-    Task<> remove_node_object(std::string name);
     /// Of what keeps the processes of one host running.
     Scope& scope_of(const std::string& host);
-    ChildCommand server_command() const;
     ChildCommand agent_command(const NodeHost& node) const;
     /// Keeps one process alive until the scope closes; backs off from 0.1 s to 10 s while it dies early.
     Task<> keep_running(std::string name, ChildCommand command);
-    Task<> wait_for_api();
     /// Joins a host to our own cluster.
     Task<> join_own(EmulatedHost& host, std::string node_name);
     Task<> bring_up(NodeHost node);
     Task<> bring_up_linux(NodeHost node);
     Task<> bring_up_windows(NodeHost node);
-    /// `log` is named when the node is not Ready within `limit`.
-    Task<> wait_for_node(std::string name, Duration limit, std::filesystem::path log);
-    Task<> step(std::string name, Task<> work);
     Task<> end_process(const std::string& name, Duration grace);
-    /// A request as the supervisor; the body of a 200.
-    Task<std::string> api_call(std::string method, std::string path);
 
     AsioLoop& loop_;
     ProcessRunner& processes_;
     const DataDir& data_;
     Cluster cluster_;
-    node_join::Pki pki_;
-    node_join::KeyPair
-        identity_;  ///< what the API knows the supervisor by: it waits for nodes, removes them and makes bootstrap tokens, no more
     ProgressReport& report_;
     Logger log_;
-    Scope children_;                                       ///< the server, and changes of the nodes
+    ClusterApi api_;
+    LocalControlPlane control_plane_;
+    Scope children_;                                       ///< the control plane, and changes of the nodes
     std::map<std::string, std::unique_ptr<Scope>> hosts_;  ///< by host: what keeps its processes running
     std::set<std::string> up_;                             ///< the hosts that bring_up() was started for
     Semaphore changing_{1};                                ///< one change of the nodes at a time

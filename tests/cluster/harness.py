@@ -223,8 +223,8 @@ class Cluster:
 
     def denials(self):
         """Lines of the server's log about requests of its own components that they have no right to."""
-        log = self.data / "logs/server.log"
-        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+        logs = (self.data / "logs").glob("server*.log")
+        lines = [line for log in sorted(logs) for line in log.read_text(errors="replace").splitlines()]
         return [line for line in lines if "a component of the control plane was denied a request" in line]
 
     def stop(self):

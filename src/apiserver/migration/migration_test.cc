@@ -54,9 +54,9 @@ TEST_F(TransferFormTest, WhatIsNotTheStateOfAClusterIsLeftOut) {
     EXPECT_EQ(form.key_of("/registry/example.com/widgets/ns/a"), Widget);
     EXPECT_EQ(form.key_of("/registry/_porthole/allocation/node-ports/30000"), Port);
     for (const char* other :
-         {"/registry/_porthole/fence", "/registry/_porthole/progress", "/registry/_porthole/copying", "/registry/_porthole/copying/raised",
-          "/registry/_porthole/porthole/leases/0000000000000001", "/registry/ranges/serviceips", "/registry/masterleases/10.0.0.1",
-          "/registry/core/pods/ns/a", "/other/pods/ns/a"})
+         {"/registry/_porthole/fence", "/registry/_porthole/progress", "/registry/_porthole/shared-secrets", "/registry/_porthole/copying",
+          "/registry/_porthole/copying/raised", "/registry/_porthole/porthole/leases/0000000000000001", "/registry/ranges/serviceips",
+          "/registry/masterleases/10.0.0.1", "/registry/core/pods/ns/a", "/other/pods/ns/a"})
         EXPECT_EQ(form.key_of(other), std::nullopt) << other;
 }
 

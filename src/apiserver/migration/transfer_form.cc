@@ -12,6 +12,9 @@ namespace porthole::apiserver {
 namespace {
 
 constexpr std::string_view ObjectRoot = "/registry/", Fence = "/fence", Progress = "/progress";
+/// What servers share by a token. It would be older than the keys in the data directory that a copy goes with; the next server shares
+/// those.
+constexpr std::string_view SharedSecrets = "/shared-secrets";
 /// Allocations and addresses of upstream's servers, which those make anew; see kubernetes: pkg/registry/core/rest/storage_core.go and
 /// pkg/controlplane/reconcilers.
 constexpr std::string_view UpstreamOwn[] = {"/registry/ranges/", "/registry/masterleases/", "/registry/peerserverleases/"};
@@ -50,7 +53,8 @@ std::string TransferForm::etcd_key(std::string_view key) const { return prefix_ 
 std::optional<std::string> TransferForm::key_of(std::string_view etcd_key) const {
     if (!etcd_key.starts_with(prefix_)) return std::nullopt;
     auto key = key_of_etcd(etcd_key.substr(prefix_.size()));
-    if (!key || *key == Fence || *key == Progress || key->starts_with(CopyMark) || key->starts_with(store::LeasePrefix))
+    if (!key || *key == Fence || *key == Progress || *key == SharedSecrets || key->starts_with(CopyMark) ||
+        key->starts_with(store::LeasePrefix))
         return std::nullopt;
     if (std::ranges::any_of(UpstreamOwn, [&](std::string_view own) { return key->starts_with(own); })) return std::nullopt;
     return key;

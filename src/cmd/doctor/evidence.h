@@ -49,6 +49,7 @@ struct CertificateFact {
 struct HostFacts {
     std::vector<FileFact> files;
     std::vector<CertificateFact> certificates;
+    bool has_own_etcd = false;  ///< of `up --servers 3`
 };
 
 /// A node, and what its kubelet tells of itself. A plain value.

@@ -177,6 +177,34 @@ Result<void> add_nodes(HostFacts& facts, const fs::path& nodes) {
     return {};
 }
 
+/// `renewed`: the certificates are ones that end, and are to be renewed in time.
+Result<void> add_keys(HostFacts& facts, const fs::path& folder, bool renewed = true) {
+    TRY_VOID(add_file(facts, Kind::PkiFolder, folder));
+    TRY(const auto files, files_of(folder));
+    for (const fs::path& file : files) {
+        const auto kind = kind_of(file);
+        if (!kind) continue;
+        TRY_VOID(add_file(facts, *kind, file));
+        if (renewed && *kind == Kind::Certificate) TRY_VOID(add_certificate(facts, file));
+    }
+    return {};
+}
+
+/// Of `up --servers 3`: the members of its etcd, and further servers.
+Result<void> add_servers(HostFacts& facts, const fs::path& data) {
+    std::error_code error;
+    facts.has_own_etcd = fs::exists(data / "etcd/pki/ca.crt", error);
+    TRY_VOID(add_keys(facts, data / "etcd/pki", false));  // they hold as long as their authority, whose key is gone
+    TRY_VOID(add_file(facts, Kind::StoreFolder, data / "etcd"));
+    for (const auto& entry : fs::directory_iterator(data / "etcd", error))
+        if (entry.path().filename() != "pki") TRY_VOID(add_file(facts, Kind::StoreFolder, entry.path()));
+    for (const auto& entry : fs::directory_iterator(data / "api-servers", error)) {
+        TRY_VOID(add_keys(facts, entry.path() / "pki"));
+        TRY_VOID(add_file(facts, Kind::Kubeconfig, entry.path() / "admin.kubeconfig"));
+    }
+    return add_file(facts, Kind::Key, data / "server-token");
+}
+
 }  // namespace
 
 bool is_system_namespace(const std::string& name) { return name == "kube-system" || name == "kube-public" || name == "kube-node-lease"; }
@@ -207,14 +235,8 @@ Task<Evidence> gather(EventLoop& loop, client::Client& client, client::Transport
 
 Result<HostFacts> gather_host(const fs::path& data, const std::string& audit_log) {
     HostFacts facts;
-    TRY_VOID(add_file(facts, Kind::PkiFolder, data / "pki"));
-    TRY(const auto pki, files_of(data / "pki"));
-    for (const fs::path& file : pki) {
-        const auto kind = kind_of(file);
-        if (!kind) continue;
-        TRY_VOID(add_file(facts, *kind, file));
-        if (*kind == Kind::Certificate) TRY_VOID(add_certificate(facts, file));
-    }
+    TRY_VOID(add_keys(facts, data / "pki"));
+    TRY_VOID(add_servers(facts, data));
     TRY_VOID(add_file(facts, Kind::StoreFolder, data / "store"));
     TRY(const auto store, files_of(data / "store"));
     for (const fs::path& file : store) TRY_VOID(add_file(facts, Kind::StoreFile, file));

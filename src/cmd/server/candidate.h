@@ -29,6 +29,8 @@ public:
     Candidate(Seams seams, Component component, std::string identity, client::LeaderElector::Timing timing);
 
     void start() { running_.start(run()); }
+    const std::string& name() const { return component_.name; }
+    bool leading() const { return elector_.leading(); }
     /// Stops the component, then lets another server follow at once.
     Task<> resign();
 

@@ -321,9 +321,18 @@ Task<> ControlPlane::read_scheduler_metrics(std::string& into) {
     co_return {};
 }
 
+void ControlPlane::append_election_metrics(std::string& out) const {
+    if (elections_.empty()) return;
+    const std::string name = "leader_election_master_status";  // upstream's
+    out += "# HELP " + name + " Whether this server leads a component: 1, or 0 while it stands by.\n# TYPE " + name + " gauge\n";
+    for (const auto& election : elections_)
+        out += name + "{name=\"" + election->candidate.name() + "\"} " + (election->candidate.leading() ? "1\n" : "0\n");
+}
+
 Task<std::string> ControlPlane::more_metrics() {
     std::string text;
     if (scheduler_component_) CO_TRY_VOID(co_await scheduler_component_->run([this, &text] { return read_scheduler_metrics(text); }));
+    append_election_metrics(text);
     encryption_.append_metrics(text);
     access_reload_->append_metrics(text);
     co_return text;

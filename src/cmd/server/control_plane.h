@@ -63,6 +63,7 @@ private:
     Task<> read_scheduler_metrics(std::string& into);
     // On the API's loop.
     Task<std::string> more_metrics();
+    void append_election_metrics(std::string& out) const;
     apiserver::ApiServerOptions options(const node_join::Pki& pki, const std::string& service_ip) const;
 
     RealWorld& world_;

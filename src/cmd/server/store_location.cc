@@ -8,8 +8,6 @@ namespace {
 
 using local_cluster::DataDir;
 
-std::filesystem::path record_of(const DataDir& data) { return data.root() / "etcd"; }
-
 Task<bool> is_empty(RealWorld& world, EtcdAccess access) {
     store::etcd::Client client(world.loop, std::move(access.members));
     const auto found = co_await client.range({.key = access.prefix + "/", .range_end = access.prefix + "0", .limit = 1, .keys_only = true});
@@ -21,7 +19,7 @@ Task<bool> is_empty(RealWorld& world, EtcdAccess access) {
 }  // namespace
 
 Result<void> check_not_in_etcd(const DataDir& data) {
-    const std::filesystem::path record = record_of(data);
+    const std::filesystem::path record = data.store_location();
     if (!path_exists(record)) return {};
     TRY(const std::string where, read_file(record));
     return Error(Reason::Conflict, "the objects of the cluster in " + data.root().string() + " are in etcd (" + std::string(trim(where)) +
@@ -32,7 +30,7 @@ Result<void> check_not_in_etcd(const DataDir& data) {
 
 Task<> check_store_location(RealWorld& world, DataDir data, EtcdFlags flags) {
     if (flags.servers.empty()) co_return check_not_in_etcd(data);
-    if (path_exists(record_of(data)) || !path_exists(data.store() / "store.db")) co_return {};
+    if (path_exists(data.store_location()) || !path_exists(data.store() / "store.db")) co_return {};
     CO_TRY(EtcdAccess access, etcd_access(world, flags));
     const std::string prefix = access.prefix;
     CO_TRY(const bool empty, co_await is_empty(world, std::move(access)));
@@ -43,7 +41,7 @@ Task<> check_store_location(RealWorld& world, DataDir data, EtcdFlags flags) {
 }
 
 Result<void> note_store_location(const DataDir& data, const EtcdFlags& flags) {
-    const std::filesystem::path record = record_of(data);
+    const std::filesystem::path record = data.store_location();
     if (flags.servers.empty()) {
         std::error_code error;
         std::filesystem::remove(record, error);

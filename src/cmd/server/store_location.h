@@ -5,7 +5,7 @@
 
 namespace porthole::cmd {
 
-/// Where the objects of a data directory's cluster are: in its file `etcd` when they are not in the directory itself. A server that is
+/// Where the objects of a data directory's cluster are: in its file `store-location` when they are not in the directory itself. A server that is
 /// started with other flags than before would begin an empty cluster with the authorities of the one that is there. Nodes would believe it
 /// and end their pods. The functions without Task block shortly.
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "local_cluster/etcd_members.h"
 #include "runtime/files/durable_file.h"
 
 namespace porthole::cmd {
@@ -22,6 +23,20 @@ CLI::Option* add_etcd_side_flags(CLI::App& app, EtcdSideFlags& flags) {
     app.add_option("--encryption-provider-config", flags.encryption_configuration,
                    "what the server was given, if it was; else the key in encryption.yaml of the data directory is used");
     return servers;
+}
+
+Result<void> use_own_etcd(EtcdSideFlags& flags, const local_cluster::DataDir& data) {
+    const auto cluster = local_cluster::Cluster::load(data);
+    if (!flags.etcd.servers.empty() || !cluster || !cluster->has_several_servers()) return {};
+    if (!local_cluster::is_running(cluster->supervisor))
+        return Error(Reason::Unavailable,
+                     "the objects are in the cluster's own etcd, which does not run: start it with `porthole up" + data.flag() + "`");
+    for (const auto& member : local_cluster::etcd_members(data, *cluster)) flags.etcd.servers.push_back(member.url);
+    const auto files = local_cluster::etcd_client_files(data);
+    flags.etcd.ca_file = files.ca;
+    flags.etcd.certificate_file = files.certificate;
+    flags.etcd.key_file = files.key;
+    return {};
 }
 
 void add_lower_revisions_flag(CLI::App& app, bool& may_be_lower, CLI::Option* needed) {

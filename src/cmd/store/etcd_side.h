@@ -17,6 +17,9 @@ struct EtcdSideFlags {
 };
 /// Yields the option that chooses an etcd.
 CLI::Option* add_etcd_side_flags(CLI::App& app, EtcdSideFlags& flags);
+/// Where the flags name no etcd and the cluster in `data` has one of its own (`up --servers 3`), they become those of that. Error:
+/// Unavailable where it does not run.
+Result<void> use_own_etcd(EtcdSideFlags& flags, const local_cluster::DataDir& data);
 /// Adds the flag by which objects may get lower revisions.
 void add_lower_revisions_flag(CLI::App& app, bool& may_be_lower, CLI::Option* needed);
 

@@ -37,17 +37,6 @@ void judge_kubelet_certificates(const Evidence& evidence, Findings& findings) {
     require_flag(evidence, findings, Kubelets, "kubelet-certificate-authority", is_set, "set --kubelet-certificate-authority");
 }
 
-void judge_etcd(const Evidence& evidence, Findings& findings) {
-    constexpr Item Certificate{"1.2.23", "the server shows etcd a certificate"}, Authority{"1.2.26", "etcd's certificates are verified"};
-    if (evidence.server_flags && evidence.flag("etcd-servers").value_or("").empty()) {
-        for (const Item& item : {Certificate, Authority}) findings.not_applicable(item, "the store is part of the server; nothing listens");
-        return;
-    }
-    require_flag(evidence, findings, Certificate, "etcd-certfile", is_set, "porthole server --etcd-certfile FILE --etcd-keyfile FILE");
-    require_flag(evidence, findings, Authority, "etcd-cafile", is_set,
-                 "porthole server --etcd-cafile FILE, with https:// in --etcd-servers");
-}
-
 }  // namespace
 
 void check_api_server_access(const Evidence& evidence, Findings& findings) {
@@ -84,7 +73,6 @@ void check_api_server_access(const Evidence& evidence, Findings& findings) {
         [](const std::string& value) { return value != "false"; }, remedy_elsewhere("service-account-lookup=true"));
     require({"1.2.30", "pods' tokens are not extended to a year"}, "service-account-extend-token-expiration", is("false"),
             "porthole server --service-account-extend-token-expiration=false, where all programs read their token again when it changes");
-    judge_etcd(evidence, findings);
 }
 
 }  // namespace porthole::cmd::doctor

@@ -18,10 +18,6 @@ void check_control_plane(const Evidence& evidence, Findings& findings) {
     findings.not_applicable({"1.3.7", "the controllers listen on the machine only"}, OneProcess);
     findings.not_applicable({"1.4.1", "the scheduler offers no profiles"}, OneProcess);
     findings.not_applicable({"1.4.2", "the scheduler listens on the machine only"}, OneProcess);
-    const bool in_etcd = !evidence.flag("etcd-servers").value_or("").empty();
-    findings.not_applicable({"2.1-7", "etcd's certificates and peers"},
-                            in_etcd ? "etcd's own flags are not asked: look at --client-cert-auth and --peer-client-cert-auth there"
-                                    : "the store is part of the server; nothing listens");
 }
 
 }  // namespace porthole::cmd::doctor

@@ -1,0 +1,36 @@
+#include "cmd/doctor/checks/server_flags.h"
+
+namespace porthole::cmd::doctor {
+namespace {
+
+constexpr Item Certificate{"1.2.23", "certificate towards etcd"}, Authority{"1.2.26", "authority of etcd"};
+constexpr Item Members{"2.1-7", "etcd's certificates and peers"};
+
+bool is_encrypted(const std::string& servers) {
+    const auto urls = split_list(servers);
+    return std::ranges::all_of(urls, [](const std::string& url) { return url.starts_with("https://"); });
+}
+
+}  // namespace
+
+void check_etcd(const Evidence& evidence, Findings& findings) {
+    const std::string servers = evidence.flag("etcd-servers").value_or("");
+    if (evidence.server_flags && servers.empty()) {
+        for (const Item& item : {Certificate, Authority, Members})
+            findings.not_applicable(item, "the store is part of the server; nothing listens");
+        return;
+    }
+    const auto is_set = [](const std::string& value) { return !value.empty(); };
+    require_flag(evidence, findings, Certificate, "etcd-certfile", is_set,
+                 "start etcd with --client-cert-auth, and the server with --etcd-certfile");
+    require_flag(evidence, findings, Authority, "etcd-cafile", is_set, "start the server with --etcd-cafile");
+    if (!is_encrypted(servers))
+        findings.fail(Members, "--etcd-servers=" + servers + ": not all are https", "start etcd with --cert-file and --key-file");
+    else if (evidence.host && evidence.host->has_own_etcd)
+        findings.pass(Members, "both ways, by an authority that only the cluster's etcd has");
+    else
+        findings.warn(Members, "an etcd of its own, whose flags are not known here",
+                      "look that its members have --client-cert-auth, --peer-client-cert-auth and an authority of their own");
+}
+
+}  // namespace porthole::cmd::doctor

@@ -1,0 +1,113 @@
+#include "local_cluster/cluster_api.h"
+
+#include "base/result.h"
+#include "net/http/http_client.h"
+#include "schema/json/json.h"
+#include "schema/value.h"
+
+namespace porthole::local_cluster {
+
+using namespace std::chrono_literals;
+namespace {
+
+constexpr Duration AnswerLimit = 2s;
+
+bool is_node_ready(const schema::Value& node) {
+    const schema::Value* conditions = node.at_path({"status", "conditions"});
+    if (!conditions || !conditions->is_array()) return false;
+    for (const schema::Value& condition : conditions->as_array()) {
+        if (condition.string_at({"type"}) == "Ready") return condition.string_at({"status"}) == "True";
+    }
+    return false;
+}
+
+}  // namespace
+
+Result<void> ClusterApi::use_keys() {
+    TRY(node_join::Pki pki, node_join::Pki::load(data_.pki()));
+    TRY(node_join::KeyPair identity, pki.issue_client("system:porthole-supervisor", {}, loop_.wall_now()));
+    TRY(tls_,
+        net::TlsClientContext::create({.ca_pem = pki.ca_pem, .certificate_pem = identity.certificate_pem, .key_pem = identity.key_pem}));
+    pki_ = std::move(pki);
+    identity_ = std::move(identity);
+    return {};
+}
+
+Task<std::string> ClusterApi::ask(ApiServerProcess server, std::string method, std::string path) {
+    if (!tls_) CO_TRY_VOID(use_keys());
+    net::HttpClient client(loop_, {.host = server.address, .port = cluster_.options.port, .unix_path = {}}, tls_);
+    net::HttpRequest request;
+    request.method = std::move(method);
+    request.path = std::move(path);
+    auto response = co_await client.send(std::move(request));
+    CO_TRY_VOID(co_await client.close());
+    if (!response) co_return std::move(response).error();
+    if (response->code != 200)
+        co_return Error(response->code == 404 ? Reason::NotFound : Reason::Unavailable,
+                        "the server answers " + std::to_string(response->code));
+    co_return std::move(response->body);
+}
+
+Task<std::string> ClusterApi::call(std::string method, std::string path) {
+    Error last(Reason::Unavailable, "there is no API server");
+    for (const ApiServerProcess& server : api_servers(data_, cluster_)) {
+        auto answer = co_await with_timeout(ask(server, method, path), AnswerLimit, "asking a server");
+        if (answer || is_cancelled(answer) || answer.error().reason == Reason::NotFound) co_return answer;
+        last = answer.error();
+    }
+    co_return last;
+}
+
+Task<ApiServerProcess> ClusterApi::find_server() {
+    Error last(Reason::Unavailable, "there is no API server");
+    for (const ApiServerProcess& server : api_servers(data_, cluster_)) {
+        const auto answer = co_await with_timeout(ask(server, "GET", "/readyz"), AnswerLimit, "asking a server whether it is ready");
+        if (answer) co_return server;
+        if (is_cancelled(answer)) co_return answer.error();
+        last = answer.error();
+    }
+    co_return last;
+}
+
+Task<> ClusterApi::wait_for_any(std::vector<ApiServerProcess> servers, Duration limit) {
+    const MonotonicTime deadline = loop_.now() + limit;
+    for (;;) {
+        Error last(Reason::Unavailable, "there is no API server");
+        for (const ApiServerProcess& server : servers) {
+            const auto answer = co_await with_timeout(ask(server, "GET", "/readyz"), AnswerLimit, "asking a server whether it is ready");
+            if (answer) co_return {};
+            if (is_cancelled(answer)) co_return answer.error();
+            last = answer.error();
+        }
+        if (loop_.now() > deadline)
+            co_return Error(Reason::Timeout, last.message + "; see " + (data_.logs() / (servers.back().name + ".log")).string());
+        CO_TRY_VOID(co_await loop_.sleep(20ms));
+    }
+}
+
+Task<> ClusterApi::wait_for(ApiServerProcess server, Duration limit) { return wait_for_any({std::move(server)}, limit); }
+
+Task<> ClusterApi::wait_for_node(std::string name, Duration limit, std::filesystem::path log) {
+    const MonotonicTime deadline = loop_.now() + limit;
+    for (;;) {
+        const auto answer = co_await call("GET", "/api/v1/nodes/" + name);
+        if (answer) {
+            const auto node = schema::parse_json(*answer);
+            if (node && is_node_ready(*node)) co_return {};
+        } else if (is_cancelled(answer)) {
+            co_return answer.error();
+        }
+        if (loop_.now() > deadline) {
+            co_return Error(Reason::Timeout, "the node did not become Ready in time; see " + log.string());
+        }
+        CO_TRY_VOID(co_await loop_.sleep(50ms));
+    }
+}
+
+Task<> ClusterApi::remove_node(std::string name) {
+    const auto removed = co_await with_timeout(call("DELETE", "/api/v1/nodes/" + name), 10s, "removing the node");
+    if (!removed && !is_not_found(removed)) co_return Error(removed.error()).with_context("removing node " + name);
+    co_return {};
+}
+
+}  // namespace porthole::local_cluster

@@ -1,0 +1,55 @@
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "local_cluster/api_servers.h"
+#include "node_join/pki.h"
+#include "runtime/asio_loop.h"
+
+namespace porthole::net {
+class TlsClientContext;
+}
+
+namespace porthole::local_cluster {
+
+/// What the supervisor asks of the cluster, through the first of its API servers that answers.
+///
+/// Its keys are those in the data directory, which the first of several servers makes: use_keys() is tried until they are there. Lives on
+/// `loop`; references outlive it and its tasks.
+class ClusterApi {
+public:
+    ClusterApi(AsioLoop& loop, const DataDir& data, const Cluster& cluster) : loop_(loop), data_(data), cluster_(cluster) {}
+
+    /// Error: NotFound where no server has made them yet.
+    Result<void> use_keys();
+    /// Requires: use_keys().
+    const node_join::Pki& pki() const { return pki_; }
+    /// What the API knows the supervisor by: it waits for nodes, removes them and makes bootstrap tokens, no more.
+    const node_join::KeyPair& identity() const { return identity_; }
+
+    /// The first server that is ready. Error: the last one's.
+    Task<ApiServerProcess> find_server();
+    /// Until one of `servers` is ready. Error: Timeout, which names its log.
+    Task<> wait_for_any(std::vector<ApiServerProcess> servers, Duration limit);
+    Task<> wait_for(ApiServerProcess server, Duration limit);
+    /// `log` is named when the node is not Ready within `limit`.
+    Task<> wait_for_node(std::string name, Duration limit, std::filesystem::path log);
+    /// DELETE of the Node object; success where it is not there.
+    Task<> remove_node(std::string name);
+
+private:
+    /// The body of a 200. Errors: NotFound for a 404, Unavailable.
+    Task<std::string> ask(ApiServerProcess server, std::string method, std::string path);
+    /// Of the first server that answers.
+    Task<std::string> call(std::string method, std::string path);
+
+    AsioLoop& loop_;
+    const DataDir& data_;
+    const Cluster& cluster_;
+    node_join::Pki pki_;
+    node_join::KeyPair identity_;
+    std::shared_ptr<const net::TlsClientContext> tls_;  ///< null until there are keys
+};
+
+}  // namespace porthole::local_cluster

@@ -1,0 +1,51 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "local_cluster/child_process.h"
+#include "local_cluster/cluster.h"
+#include "runtime/event_loop.h"
+
+namespace porthole::local_cluster {
+
+/// A member of the etcd of a cluster with several servers.
+struct EtcdMember {
+    std::string name;     ///< "etcd-1", also its process's
+    std::string address;  ///< of loopback
+    std::string url;      ///< for clients
+    std::string peer_url;
+    std::filesystem::path data;
+};
+
+/// Where no program of this machine listens, for `count` members. Error: AlreadyExists.
+Result<EtcdPlace> choose_etcd_place(const DataDir& data, int count);
+
+/// As many as there are servers; none for one server. Requires: the place has been chosen.
+std::vector<EtcdMember> etcd_members(const DataDir& data, const Cluster& cluster);
+
+/// Makes the certificates by which members and servers know each other, where they are missing or in the last third of their life, as
+/// files below data.etcd(): `ca.crt`, a pair for each member, and the pair `client`. All are of one authority, whose key is not kept:
+/// no further one can be issued. Requires: no member runs. Errors: Io.
+Result<void> ensure_etcd_certificates(const DataDir& data, const Cluster& cluster, SystemTime now);
+
+/// Files of those certificates that a client of etcd shows and trusts.
+struct EtcdClientFiles {
+    std::filesystem::path ca, certificate, key;
+};
+EtcdClientFiles etcd_client_files(const DataDir& data);
+/// The same with the members' URLs, as flags of `porthole server` and of commands that read an etcd.
+std::vector<std::string> etcd_client_flags(const DataDir& data, const Cluster& cluster);
+
+/// The program `etcd` as that member: it writes to disk before it answers, and its database and the history of its log are bounded.
+ChildCommand etcd_command(const DataDir& data, const Cluster& cluster, const EtcdMember& member);
+
+/// Whether a member answers, has a leader, and is it.
+struct EtcdHealth {
+    bool healthy = false, leads = false;
+    std::string why_not;
+};
+/// Asks within two seconds. Fails only when cancelled.
+Task<EtcdHealth> ask_etcd_member(AsioLoop& loop, DataDir data, EtcdMember member);
+
+}  // namespace porthole::local_cluster
