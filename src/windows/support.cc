@@ -73,6 +73,14 @@ void find_in_annotations(const PodRule& rule, const Annotations& annotations, st
         if (rule.annotation(key, value)) found.push_back({&rule.rule, place + "[" + key + "]", rule.on_every_system});
 }
 
+void find_one(const PodRule& rule, const core::PodSpec& spec, const Annotations& annotations, std::string_view path,
+              const Conditions& conditions, std::vector<Finding>& found) {
+    if (holds_for_pod(rule, spec)) found.push_back({&rule.rule, path_in_pod(rule.rule, path), rule.on_every_system});
+    find_in_containers(rule, spec, path, conditions, found);
+    find_in_volumes(rule, spec, path, found);
+    find_in_annotations(rule, annotations, path, found);
+}
+
 std::string text_of(const std::vector<std::string>& fields, const Rule& rule) {
     return join(fields, ", ") + ": " + std::string(rule.words);
 }
@@ -184,12 +192,7 @@ std::string anchor_of(const Rule& rule) { return "docs/guide/windows_support.md#
 
 std::vector<Finding> find(const core::PodSpec& spec, const Annotations& annotations, std::string_view path, const Conditions& conditions) {
     std::vector<Finding> found;
-    for (const PodRule& rule : pod_rules()) {
-        if (holds_for_pod(rule, spec)) found.push_back({&rule.rule, path_in_pod(rule.rule, path), rule.on_every_system});
-        find_in_containers(rule, spec, path, conditions, found);
-        find_in_volumes(rule, spec, path, found);
-        find_in_annotations(rule, annotations, path, found);
-    }
+    for (const PodRule& rule : pod_rules()) find_one(rule, spec, annotations, path, conditions, found);
     return found;
 }
 
@@ -203,7 +206,7 @@ std::vector<Finding> find(const core::Service& service, const Conditions& condit
 std::vector<Finding> find_placement(const core::PodSpec& spec, std::string_view path, Systems systems) {
     std::vector<Finding> found;
     for (const PlacementRule& one : placement_rules())
-        if (one.applies(spec, systems)) found.push_back({&one.rule, path_in_pod(one.rule, path)});
+        if (one.applies && one.applies(spec, systems)) found.push_back({&one.rule, path_in_pod(one.rule, path)});
     return found;
 }
 
@@ -216,6 +219,16 @@ std::vector<std::string> warnings(const core::PodSpec& spec, std::string_view pa
 }
 
 std::vector<std::string> warnings(const core::Service& service, Systems systems) { return texts(find(service, {.systems = systems})); }
+
+std::vector<std::string> pending_reasons(const core::PodSpec& spec, const Annotations& annotations, const NodeSummary& nodes) {
+    std::vector<Finding> found;
+    for (const PlacementRule& one : placement_rules())
+        if (one.keeps_pending && one.keeps_pending(spec, nodes)) found.push_back({&one.rule, path_in_pod(one.rule, Spec)});
+    const bool is_for_windows = selected_system(spec) == "windows";
+    for (const PodRule& one : pod_rules())
+        if (one.keeps_pending && (one.on_every_system || is_for_windows)) find_one(one, spec, annotations, Spec, {}, found);
+    return texts(found);
+}
 
 std::string container_refusal(const core::Container& container, const Gates& gates) {
     return first_refusal(gates, OfContainer, [&](const PodRule& rule) {
@@ -248,8 +261,9 @@ Verdict Verdict::of(const core::PodSpec& spec, const Annotations& annotations, c
 std::string support_table() {
     std::string text =
         "# Windows support of manifest fields\n\n"
-        "This page is generated from the table in `src/windows`, which the API server uses for warnings, the kubelet and the proxy on\n"
-        "Windows follow, and [`porthole lint`](lint.md) finds in files. If `spec.os.name` is `windows`, the API server rejects, as\n"
+        "This page is generated from the table in `src/windows`, which the API server uses for warnings, the scheduler for\n"
+        "its reasons, the kubelet and the proxy on Windows follow, and [`porthole lint`](lint.md) finds in files. If `spec.os.name` is "
+        "`windows`, the API server rejects, as\n"
         "Kubernetes does, `hostPID`, `hostIPC`, `hostUsers`, `shareProcessNamespace`, `privileged`, and every ignored field under\n"
         "`securityContext`. If the pod only selects Windows nodes, it warns. `containers[*]` includes init and ephemeral containers.\n\n"
         "## Features\n\n"

@@ -41,6 +41,10 @@ std::vector<Finding> find_placement(const core::PodSpec& spec, std::string_view 
 std::vector<std::string> warnings(const core::PodSpec& spec, std::string_view path, Systems systems, const Annotations& annotations = {});
 std::vector<std::string> warnings(const core::Service& service, Systems systems);
 
+// The scheduler.
+/// Why the nodes that there are do not take the pod, and what to write instead, one text a rule; empty where the table knows no reason.
+std::vector<std::string> pending_reasons(const core::PodSpec& spec, const Annotations& annotations, const NodeSummary& nodes);
+
 // The kubelet on Windows.
 /// Its feature gates that are on.
 using Gates = std::set<std::string, std::less<>>;

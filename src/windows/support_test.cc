@@ -246,6 +246,16 @@ TEST(WindowsSupport, MemoryThatCannotBeGuaranteedDrawsAdvice) {
     EXPECT_THAT(with(R"({})"), ElementsAre(HasSubstr("spec.containers[0].resources: without requests or limits")));
 }
 
+// SCH-03
+TEST(WindowsSupport, NamesOfSystemsAreInSmallLetters) {
+    const auto with = [](const char* value) {
+        return warnings(spec_of(std::string(R"({"nodeSelector":{"kubernetes.io/os":")") + value + R"("}})"), "spec", Mixed);
+    };
+    EXPECT_THAT(with("Windows"), ElementsAre(HasSubstr("spec.nodeSelector[kubernetes.io/os]: has capital letters")));
+    EXPECT_THAT(with("linux"), IsEmpty());
+    EXPECT_THAT(with("Plan9"), IsEmpty()) << "a system of somebody's own";
+}
+
 // POD-22
 TEST(WindowsSupport, NamesOfDotNetSettingsHaveUnderscores) {
     EXPECT_THAT(warnings(windows_spec("", R"(,"env":[{"name":"Logging:Level","value":"x"}])"), "spec", Mixed),
