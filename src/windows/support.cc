@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "windows/exit_codes.h"
 #include "windows/features.h"
 #include "windows/manifest_rules.h"
 #include "windows/rules.h"
@@ -286,6 +287,15 @@ std::string support_table() {
                 std::string(rule.remedy) + " | " + std::string(rule.since) + " " + std::string(text_of(rule.maturity)) +
                 (rule.gate.empty() ? "" : ", " + code_text(rule.gate)) + " |\n";
     }
+    text +=
+        "\n## Exit codes\n\n"
+        "With these exit codes Windows itself says why a process ended. The message of an ended container has the explanation, unless the\n"
+        "container wrote a message of its own; with `FallbackToLogsOnError` it stands before the log. The DLL that is missing is named\n"
+        "where the log names it, as it always does on emulated nodes.\n\n"
+        "| Exit code | Name | Meaning | Remedy |\n|---|---|---|---|\n";
+    for (const ExitCode& one : exit_codes())
+        text += "| " + hexadecimal(one.code) + " | " + code_text(one.name) + " | " + std::string(one.words) + " | " +
+                std::string(one.remedy) + " |\n";
     return text;
 }
 

@@ -550,6 +550,17 @@ class Pulls(ProbeCase):
         self.assertIn(self.status_of("always")["state"]["waiting"]["reason"], ("ErrImagePull", "ImagePullBackOff"))
 
 
+class Ends(ProbeCase):
+    # POD-15
+    def test_a_missing_dll_is_named_in_the_message(self):
+        self.apply(windows_pod("lonely", ["C:\\app\\lonely.exe"], container_fields={"image": windows_probe.NAME}, restartPolicy="Never"))
+        self.wait_phase("lonely", "Failed", seconds=90)
+        ended = self.status_of("lonely")["state"]["terminated"]
+        self.assertEqual(ended["exitCode"] & 0xFFFFFFFF, 0xC0000135)
+        self.assertIn("0xC0000135 (STATUS_DLL_NOT_FOUND): a DLL that the program needs was not found (nowhere.dll); ", ended["message"])
+        self.assertIn("lonely.exe: the DLL nowhere.dll was not found", self.kubectl("logs", "lonely"))
+
+
 class Bounds(ProbeCase):
     # POD-13, KBL-13, KBL-19, KBL-21
     def test_memory_beyond_the_limit_is_refused_and_nobody_is_killed(self):
