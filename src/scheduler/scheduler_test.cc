@@ -187,31 +187,32 @@ TEST(Scheduler, SaysWhatTheWindowsTableKnowsOfAPodAfterItsOwnReasons) {
          Selector,
          "spec.nodeSelector[node.kubernetes.io/windows-build]: asks for a build of Windows that no node has; write one that kubectl get "
          "nodes "
-         "-L node.kubernetes.io/windows-build shows, and use images of that build."},
+         "-L node.kubernetes.io/windows-build shows, and use images of that build (see docs/guide/windows_support.md#win605)."},
         {"capital letters",
          {{"kubernetes.io/os", "Windows"}},
          {},
          Selector,
          "spec.nodeSelector[kubernetes.io/os]: has capital letters, and no node has such a label: values of labels are compared with their "
-         "case; write windows or linux."},
+         "case; write windows or linux (see docs/guide/windows_support.md#win603)."},
         {"no Windows node",
          {{"kubernetes.io/os", "windows"}},
          [](core::Pod&, core::Node& node) { node.metadata.labels["kubernetes.io/os"] = "linux"; },
          Selector,
          "spec.nodeSelector: asks for Windows, and the cluster has no Windows node; join a Windows node, or select a system that the nodes "
-         "have."},
+         "have (see docs/guide/windows_support.md#win604)."},
         {"taint",
          {{"kubernetes.io/os", "windows"}},
          [](core::Pod&, core::Node& node) { node.spec.taints = {{.key = "os", .value = "windows", .effect = "NoSchedule"}}; },
          Tainted,
          "spec.tolerations: do not tolerate every taint of the Windows nodes; add a toleration for the taint that kubectl describe node "
          "shows, "
-         "or name a RuntimeClass that has it."},
+         "or name a RuntimeClass that has it (see docs/guide/windows_support.md#win606)."},
         {"huge pages",
          {{"kubernetes.io/os", "windows"}},
          [](core::Pod& pod, core::Node&) { pod.spec.containers[0].resources.requests["hugepages-2Mi"] = Quantity::from_value(2 << 20); },
          Huge,
-         "spec.containers[0].resources: Windows nodes have no huge pages; remove hugepages- from requests and limits."},
+         "spec.containers[0].resources: Windows nodes have no huge pages; remove hugepages- from requests and limits (see "
+         "docs/guide/windows_support.md#win504)."},
         {"a Linux pod",
          {{"kubernetes.io/os", "linux"}, {"disk", "ssd"}},
          [](core::Pod&, core::Node& node) { node.spec.taints = {{.key = "os", .value = "windows", .effect = "NoSchedule"}}; },
@@ -251,7 +252,7 @@ TEST(Scheduler, APodWithoutASystemIsToldToNameOneWhereATaintOfWindowsNodesStopsI
     world.loop.advance(1s);
     EXPECT_TRUE(world.why_not("web").ends_with(
         "spec.os: the cluster has Linux and Windows nodes and the pod may land on either; set spec.os.name and "
-        "nodeSelector[\"kubernetes.io/os\"]."))
+        "nodeSelector[\"kubernetes.io/os\"] (see docs/guide/windows_support.md#win601)."))
         << world.why_not("web");
     world.api.change<core::Node>(
         {"", "windows-1"}, [](core::Node& node) { node.spec.taints = {{.key = "node.kubernetes.io/not-ready", .effect = "NoSchedule"}}; });

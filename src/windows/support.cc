@@ -6,6 +6,7 @@
 #include "windows/exit_codes.h"
 #include "windows/features.h"
 #include "windows/manifest_rules.h"
+#include "windows/references.h"
 #include "windows/rules.h"
 
 namespace porthole::windows {
@@ -111,13 +112,30 @@ Notice notice(const Finding& finding) {
     return made;
 }
 
-void append(std::vector<Notice>& notices, Notice added) {
-    const auto same = std::ranges::find(notices, added.reason, &Notice::reason);
-    if (same == notices.end())
-        notices.push_back(std::move(added));
-    else
-        same->message += "; " + added.message;
-}
+/// One notice a reason, of all fields with it.
+class Notices {
+public:
+    void add(const Finding& finding) {
+        Notice added = notice(finding);
+        const auto same = std::ranges::find(notices_, added.reason, &Notice::reason);
+        const std::size_t at = static_cast<std::size_t>(same - notices_.begin());
+        if (same == notices_.end()) {
+            notices_.push_back(std::move(added));
+            rules_.emplace_back();
+        } else {
+            same->message += "; " + added.message;
+        }
+        rules_[at].push_back(finding.rule);
+    }
+    std::vector<Notice> take() && {
+        for (std::size_t i = 0; i < notices_.size(); ++i) notices_[i].message += reference_to(rules_[i]);
+        return std::move(notices_);
+    }
+
+private:
+    std::vector<Notice> notices_;
+    std::vector<std::vector<const Rule*>> rules_;  ///< of each
+};
 
 /// Makes the spec what Windows takes it for.
 void drop_ignored_fields(core::PodSpec& spec) {
@@ -228,7 +246,11 @@ std::vector<std::string> pending_reasons(const core::PodSpec& spec, const Annota
     const bool is_for_windows = selected_system(spec) == "windows";
     for (const PodRule& one : pod_rules())
         if (one.keeps_pending && (one.on_every_system || is_for_windows)) find_one(one, spec, annotations, Spec, {}, found);
-    return texts(found);
+    std::vector<std::string> all = texts(found);
+    std::vector<const Rule*> rules;
+    for (const Finding& one : found) rules.push_back(one.rule);
+    if (!all.empty()) all.back() += reference_to(rules);
+    return all;
 }
 
 std::string container_refusal(const core::Container& container, const Gates& gates) {
@@ -244,17 +266,21 @@ std::string volume_refusal(const core::Volume& volume) {
 
 Verdict Verdict::of(const core::PodSpec& spec, const Annotations& annotations, const Gates& gates) {
     Verdict verdict;
+    Notices notices;
     bool ignores = false;
     for (const Finding& finding : find(spec, annotations, Spec)) {
         const Rule& rule = *finding.rule;
         if (is_lifted(rule, gates)) continue;
         if (rule.outcome == Outcome::Refused) {
-            if (is_of_pod(rule) && !verdict.refusal) verdict.refusal = notice(finding);
+            if (!is_of_pod(rule) || verdict.refusal) continue;
+            verdict.refusal = notice(finding);
+            verdict.refusal->message += reference_to({&rule});
             continue;
         }
         ignores = ignores || rule.outcome == Outcome::Ignored;
-        if (!rule.reason.empty()) append(verdict.notices, notice(finding));
+        if (!rule.reason.empty()) notices.add(finding);
     }
+    verdict.notices = std::move(notices).take();
     if (ignores) drop_ignored_fields(verdict.effective.emplace(spec));
     return verdict;
 }

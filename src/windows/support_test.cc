@@ -203,7 +203,8 @@ TEST(WindowsSupport, FilesHaveTheDefaultModeWhateverIsAsked) {
     ASSERT_THAT(verdict.notices, SizeIs(1));
     EXPECT_EQ(verdict.notices[0].message,
               "spec.volumes[0].secret.defaultMode: file modes have no effect on Windows; "
-              "spec.volumes[0].secret.items: have a mode, and file modes have no effect on Windows");
+              "spec.volumes[0].secret.items: have a mode, and file modes have no effect on Windows "
+              "(see docs/guide/windows_support.md#win312, #win316)");
     const core::SecretVolumeSource& effective = *verdict.effective->volumes[0].secret;
     EXPECT_EQ(effective.default_mode, 0644);
     EXPECT_FALSE(effective.items[0].mode);
@@ -244,6 +245,20 @@ TEST(WindowsSupport, MemoryThatCannotBeGuaranteedDrawsAdvice) {
     EXPECT_THAT(with(R"({"requests":{"memory":"1024Mi"},"limits":{"memory":"1Gi"}})"), IsEmpty());
     EXPECT_THAT(with(R"({"limits":{"memory":"1Gi"}})"), IsEmpty());
     EXPECT_THAT(with(R"({})"), ElementsAre(HasSubstr("spec.containers[0].resources: without requests or limits")));
+}
+
+// TRB-21
+TEST(WindowsSupport, EveryEventOfANodeSaysWhereTheGuideDescribesIt) {
+    const Verdict verdict =
+        Verdict::of(windows_spec(R"("hostPID":true,"hostNetwork":true,"securityContext":{"runAsUser":1,"fsGroup":2})",
+                                 R"(,"securityContext":{"runAsUser":1}},{"name":"b","securityContext":{"runAsUser":1})"));
+    EXPECT_THAT(verdict.refusal->message, testing::EndsWith(" (see docs/guide/windows_support.md#win102)"));
+    ASSERT_THAT(verdict.notices, SizeIs(2));
+    EXPECT_THAT(verdict.notices[0].message, testing::EndsWith(" (see docs/guide/windows_support.md#win101)"));
+    EXPECT_THAT(verdict.notices[1].message, testing::EndsWith(" (see docs/guide/windows_support.md#win204, #win207, #win227)"));
+    for (const Rule& rule : rules())
+        if (!rule.reason.empty())
+            EXPECT_THAT(support_table(), HasSubstr("<a id=\"" + anchor_of(rule).substr(anchor_of(rule).find('#') + 1) + "\">"));
 }
 
 // SCH-03
