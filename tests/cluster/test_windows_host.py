@@ -363,6 +363,7 @@ class Build(HostCase):
 
     # IMG-08
     @slow
+    # TRB-03
     def test_an_upgrade_of_the_host_is_seen_and_pods_of_the_former_build_are_named(self):
         self.addCleanup(self.load_images)
         self.addCleanup(self.bring_up_as, self.cluster.nodes)

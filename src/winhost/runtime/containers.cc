@@ -22,11 +22,6 @@ constexpr Duration StartLimit = 90s, KillLimit = 30s, PipesLimit = 30s, RelayPau
 
 }  // namespace
 
-std::string os_mismatch_message(const std::string& image_version, const std::string& host_version) {
-    return "ImageOSVersionMismatch: the image is for Windows " + image_version + ", the host is " + host_version +
-           ": The container operating system does not match the host operating system. (0xc0370101)";
-}
-
 std::shared_ptr<Container> Containers::find(const std::string& id) const {
     const auto found = containers_.find(id);
     return found == containers_.end() ? nullptr : found->second;
@@ -105,12 +100,8 @@ Task<std::string> Containers::create(cri::CreateContainerRequest request) {
     const std::string reference = request.config->image->image;
     const Image* image = context_.images.find(reference);
     if (!image) co_return Error(Reason::NotFound, "failed to resolve image \"" + reference + "\": not found");
-    if (!image->config.os_version.empty()) {
-        CO_TRY(const OsVersion host, OsVersion::parse(options_.profile.version()));
-        const auto version = OsVersion::parse(image->config.os_version);
-        if (version && !can_run(host, *version))
-            co_return Error(Reason::Invalid, os_mismatch_message(image->config.os_version, host.text()));
-    }
+    CO_TRY(const OsVersion host, OsVersion::parse(options_.profile.version()));
+    if (std::string why = os_mismatch(image->config.os_version, host); !why.empty()) co_return Error(Reason::Invalid, std::move(why));
     auto container = std::make_shared<Container>();
     CO_TRY(container->record, make_record(request, *sandbox, *image));
     container->folder = Folder{join_path(join_path(options_.data, "c"), short_id(container->record.id))};
