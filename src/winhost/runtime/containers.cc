@@ -31,6 +31,18 @@ std::string Containers::cgroup(const Container& container) const {
     return sandboxes_.cgroup(container.record.sandbox_id) + "/" + short_id(container.record.id);
 }
 
+/// The commit limit without what the containers of this host have taken of it so far.
+std::optional<std::uint64_t> Containers::commit_left() const {
+    const auto meminfo = context_.files.read("/proc/meminfo");
+    const auto limit = meminfo ? commit_limit(*meminfo) : std::nullopt;
+    if (!limit) return std::nullopt;
+    std::uint64_t taken = 0;
+    for (const auto& [id, container] : containers_)
+        if (const auto usage = container->running() ? cgroups_.usage(cgroup(*container)) : Result<CgroupUsage>(CgroupUsage()))
+            taken += usage->anonymous_bytes;
+    return *limit - std::min(taken, *limit);
+}
+
 Result<void> Containers::save(const Container& container) {
     return context_.files.write(container.folder.record(), container.record.encode(), 0600);
 }
@@ -161,7 +173,7 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
     if (record.config.stdin_once) bundle.arguments.push_back("--input-once");
     const cri::WindowsContainerResources* resources =
         record.config.windows && record.config.windows->resources ? &*record.config.windows->resources : nullptr;
-    const ContainerLimits limits = plan_limits(resources, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
+    const ContainerLimits limits = plan_limits(resources, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)), commit_left());
     record.memory_per_process = limits.memory_per_process;
     if (limits.memory_per_process > 0)
         bundle.arguments.insert(bundle.arguments.end(), {"--data-limit", std::to_string(limits.memory_per_process)});

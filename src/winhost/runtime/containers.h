@@ -56,6 +56,7 @@ private:
     Task<> finish(std::shared_ptr<Container> container);
     Task<> take_down(std::shared_ptr<Container> container);
     void read_end(Container& container);
+    std::optional<std::uint64_t> commit_left() const;
     Result<void> save(const Container& container);
 
     RuntimeContext context_;
