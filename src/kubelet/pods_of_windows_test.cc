@@ -1,4 +1,5 @@
 // What a kubelet on Windows does otherwise.
+#include "api/node_v1.h"
 #include "kubelet/kubelet_fixture.h"
 
 #include "objects/conditions.h"
@@ -46,6 +47,18 @@ TEST_F(WindowsKubeletTest, AGateLetsSubPathsIn) {
     start();
     add("p", WithSubPath);
     EXPECT_TRUE(until([&] { return ready("p"); }));
+}
+
+// SEC-15
+TEST_F(WindowsKubeletTest, TheHandlerOfARuntimeClassIsHandedOn) {
+    api::node::v1::RuntimeClass isolated;
+    isolated.metadata.name = "isolated";
+    isolated.handler = "runhcs-wcow-hypervisor";
+    api.put(isolated);
+    add("p", R"({"runtimeClassName":"isolated","containers":[{"name":"a","image":"image:1"}]})");
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    ASSERT_EQ(runtime.sandboxes().size(), 1u);
+    EXPECT_EQ(runtime.sandboxes().begin()->second.runtime_handler, "runhcs-wcow-hypervisor");
 }
 
 // POD-15
