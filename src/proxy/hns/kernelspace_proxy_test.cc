@@ -112,6 +112,23 @@ TEST(KernelspaceProxy, ChangesOnlyWhatAServiceChanges) {
     EXPECT_EQ(world.counted.writes, 0) << "nothing has changed";
 }
 
+// TRB-07
+TEST(KernelspaceProxy, TRB07_ANameThatIsNotTheKubeletsIsLoggedAndNothingIsProgrammed) {
+    World world;
+    world.make_network();
+    world.api.erase<core::Node>({"", "win1"});
+    world.api.put(node("WIN-HOST.example.com", "192.0.2.13"));
+    world.api.put(service());
+    world.api.put(slice({"10.244.3.7", "10.244.4.9"}));
+    world.start();
+    EXPECT_THAT(world.told, HasSubstr("is --hostname-override right? win1"));
+    world.loop.advance(std::chrono::minutes(5));
+    EXPECT_THAT(world.rules(), IsEmpty()) << "it does not know which pods are its own";
+    world.api.put(node("win1", "192.0.2.13"));
+    world.loop.advance(5s);
+    EXPECT_THAT(world.rules(), testing::SizeIs(1));
+}
+
 TEST(KernelspaceProxy, RemovesWhatAServiceNeededWhenItGoes) {
     World world;
     world.make_network();
