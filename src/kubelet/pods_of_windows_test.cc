@@ -84,7 +84,7 @@ TEST_F(WindowsKubeletTest, ExitCodesOfWindowsAreExplained) {
                 AllOf(HasSubstr("was not found (b.dll); put it next to"), HasSubstr("\nC:\\a.exe: the DLL b.dll was not found\n")));
 }
 
-// KBL-12
+// KBL-12, LIM-36
 TEST_F(WindowsKubeletTest, KBL12_MemoryThatRunsShortIsNoCondition) {
     add("greedy", OneContainer);
     ASSERT_TRUE(until([&] { return ready("greedy"); }));

@@ -110,7 +110,7 @@ TEST(WindowsSupport, NamesAreAskedOfTheClusterWithOneSuffix) {
     EXPECT_THAT(Verdict::of(windows_spec(R"("dnsPolicy":"None","dnsConfig":{"searches":["only.example"]})")).notices, IsEmpty());
 }
 
-// POS-28
+// POS-28, SEC-06, SEC-07, SEC-09
 TEST(WindowsSupport, OneEventNamesEveryIgnoredField) {
     core::PodSpec spec = spec_of(R"({"securityContext":{"runAsUser":1,"fsGroup":2,"runAsNonRoot":true},"containers":[
         {"name":"a","securityContext":{"readOnlyRootFilesystem":true}},{"name":"b","securityContext":{"capabilities":{"add":["X"]}}}],
@@ -271,14 +271,14 @@ TEST(WindowsSupport, NamesOfSystemsAreInSmallLetters) {
     EXPECT_THAT(with("Plan9"), IsEmpty()) << "a system of somebody's own";
 }
 
-// POD-22
+// POD-22, LIM-58
 TEST(WindowsSupport, NamesOfDotNetSettingsHaveUnderscores) {
     EXPECT_THAT(warnings(windows_spec("", R"(,"env":[{"name":"Logging:Level","value":"x"}])"), "spec", Mixed),
                 ElementsAre(AllOf(HasSubstr("spec.containers[0].env: "), HasSubstr("'__'"))));
     EXPECT_THAT(warnings(windows_spec("", R"(,"env":[{"name":"Logging__Level","value":"a:b"}])"), "spec", Mixed), IsEmpty());
 }
 
-// POD-22
+// POD-22, LIM-58
 TEST(WindowsSupport, AColonInANameIsToldOnEverySystemAndByTheKubelet) {
     const core::PodSpec spec =
         spec_of(R"({"nodeSelector":{"kubernetes.io/os":"linux"},"containers":[{"name":"a","env":[{"name":"A:B","value":"x"}]}]})");
@@ -336,7 +336,7 @@ TEST(WindowsSupport, AServicesAffinityTimeoutCountsOnLinuxOnly) {
     EXPECT_THAT(with(60, LinuxOnly), IsEmpty());
 }
 
-// SVC-12, SVC-13, NET-37
+// SVC-12, SVC-13, NET-37, LIM-21
 TEST(WindowsSupport, ServicesDependOnBuildAndNetwork) {
     const auto codes = [](const char* spec, Conditions conditions) {
         conditions.systems = Mixed;

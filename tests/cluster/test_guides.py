@@ -116,7 +116,7 @@ class Guides(ClusterCase):
         for format in ("powershell", "csv", "json"):
             self.assertIn(nodes[0]["spec"]["podCIDR"], self.cluster.porthole("net", "routes", "--format", format).stdout)
 
-    # NET-08, NET-09, NET-39, NET-40, KBL-32, POD-18, PAU-08, RUN-03, RUN-07, RUN-08, RUN-10: the documented extent
+    # NET-08, NET-09, NET-39, NET-40, KBL-32, POD-18, PAU-08, RUN-03, RUN-07, RUN-08, RUN-10, TRB-14, LIM-57, LIM-64: the documented extent
     def test_what_others_bring_and_what_is_left_out_is_written_down(self):
         networks = (GUIDE / "networks.md").read_text()
         for plug_in in ("Azure-CNI", "Antrea, OVN-Kubernetes", "Calico", "Weave"):
@@ -126,7 +126,7 @@ class Guides(ClusterCase):
                       "any runtime that speaks CRI", "kubectl drain", "kubectl uncordon", "node problem detector"):
             self.assertIn(words, hosts)
 
-    # KBL-32
+    # KBL-32, LIM-40
     def test_all_that_is_shipped_with_a_daemon_set_says_its_system(self):
         for path in [*(ROOT / "samples").glob("*.yaml"), *(ROOT / "packaging").rglob("*.yaml")]:
             for document in path.read_text().split("\n---"):

@@ -53,7 +53,7 @@ class HostCase(WindowsCase):
 
 
 class Services(HostCase):
-    # KBL-27
+    # KBL-27, LIM-49
     def test_a_killed_service_comes_back_by_its_recovery_actions_and_adopts_its_pods(self):
         self.apply(web_server("web", nodeName=NODE))
         self.wait_ready("web")

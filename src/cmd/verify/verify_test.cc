@@ -167,7 +167,7 @@ TEST(NetVerify, NET31_KnowsWhatWindowsLimitsByDesign) {
     EXPECT_EQ(of(checks, Flow::NodeToPod, "win1")[2].limitation, "") << "its own pod";
 }
 
-// DNS-11, DNS-13
+// DNS-11, DNS-13, TRB-13
 TEST(NetVerify, ExplainsTheSuffixRulesWhereAPartOfANameFails) {
     Report report{.nodes = Nodes, .checks = plan_checks(Nodes, All, "")};
     EXPECT_EQ(of(report.checks, Flow::ServiceByPartName, "win1")[0].url, "http://all.check:80/");

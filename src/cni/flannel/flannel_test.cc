@@ -258,7 +258,7 @@ TEST(Flannel, TRB09_ANetworkThatIsMadeInTheEndIsKept) {
     host.hns_calls.stop_failing();
 }
 
-// IPM-07
+// IPM-07, LIM-45
 TEST(Flannel, ANodeThatComesBackWithAnotherRangeHasNothingOfItsFormerOne) {
     for (const bool overlay : {false, true}) {
         SCOPED_TRACE(overlay ? "vxlan" : "host-gw");
@@ -373,7 +373,7 @@ TEST(Flannel, NET11_RefusesAnotherNetworkThanTheClusters) {
     EXPECT_FALSE(host.network("cbr0"));
 }
 
-// NET-07
+// NET-07, LIM-19
 TEST(NetworkConfig, NET07_NamesWhatWindowsAllows) {
     const auto error = [](const std::string& json) { return parse_network_config(json).error().message; };
     EXPECT_THAT(error(R"({"Network":"10.244.0.0/16","Backend":{"Type":"vxlan","VNI":1}})"), HasSubstr("4096"));
