@@ -397,6 +397,15 @@ class Refusals(WindowsCase):
         self.assertEqual(self.accepted_and_refused_by_the_node("ipc", hostIPC=True), "HostIPCUnsupported")
         self.assertEqual(self.accepted_and_refused_by_the_node("shared", shareProcessNamespace=True), "ShareProcessNamespaceUnsupported")
 
+    # CLI-12
+    def test_debugging_a_node_says_what_is_not_possible(self):
+        done = self.kubectl_run("debug", "node/windows-1", f"--image={IMAGE}", "--", "cmd", "/c", "echo debugged", check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        name = re.search(r"node-debugger-windows-1-\w+", done.stdout + done.stderr)[0]
+        status = self.wait_phase(name, "Failed")["status"]
+        self.assertEqual(status["reason"], "HostPIDUnsupported")
+        self.assertIn("spec.hostPID: processes of a Windows host cannot be shared with pods", status["message"])
+
     # POD-28, LIM-02, SEC-10
     def test_privileged_containers_of_undeclared_pods_wait_with_the_reason(self):
         strong = windows_pod("strong", container_fields={"securityContext": {"privileged": True}})
