@@ -3,9 +3,10 @@
 #include <algorithm>
 
 #include "base/strings.h"
-#include "windows/support.h"
 
 namespace porthole::windows {
+
+std::string anchor_of(const Rule& rule) { return "docs/guide/windows_support.md#" + to_lower(rule.code); }
 
 std::string reference_to(const std::vector<const Rule*>& rules) {
     std::string text;

@@ -207,8 +207,6 @@ const Rule* find_rule(std::string_view code) {
     return found == rules().end() ? nullptr : &*found;
 }
 
-std::string anchor_of(const Rule& rule) { return "docs/guide/windows_support.md#" + to_lower(rule.code); }
-
 std::vector<Finding> find(const core::PodSpec& spec, const Annotations& annotations, std::string_view path, const Conditions& conditions) {
     std::vector<Finding> found;
     for (const PodRule& rule : pod_rules()) find_one(rule, spec, annotations, path, conditions, found);

@@ -21,8 +21,6 @@ std::span<const Rule> rules();
 const Rule* find_rule(std::string_view code);
 /// "refused", "ignored", "advice".
 std::string_view text_of(Outcome outcome);
-/// Where the guide describes the rule: "docs/guide/windows_support.md#win101".
-std::string anchor_of(const Rule& rule);
 
 /// A rule that an object falls under, and where.
 struct Finding {

@@ -12,6 +12,7 @@
 #include "schema/json/json.h"
 #include "windows/builds.h"
 #include "windows/features.h"
+#include "windows/references.h"
 
 namespace porthole::windows {
 namespace {
