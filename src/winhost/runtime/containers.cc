@@ -189,8 +189,11 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
     CO_TRY_VOID(co_await runc_.create(id, container->folder.path, std::move(bundle)));
     CO_TRY_VOID(co_await runc_.start(id));
     if (!pipes->empty()) CO_TRY_VOID(co_await begin_with_pipes(container, *std::move(pipes)));
-    CO_TRY(auto connection, co_await listen(container));
-    CO_TRY(const Frame first, co_await with_timeout(connection->next(), StartLimit, "starting the program under Wine"));
+    std::unique_ptr<InitConnection> connection;
+    auto told = co_await first_of_program(container, connection);
+    const std::optional<Frame> left = told || is_cancelled(told) ? std::nullopt : left_by_program(*container);
+    if (!told && !left) co_return std::move(told).error();
+    const Frame first = left ? *left : *std::move(told);
     if (first.type == FrameType::Failed) {
         const std::string command = ProgramSpec::decode(record.spec).command_line;
         co_return error_of_failure(first.payload)
@@ -199,8 +202,23 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
     record.state = State::ContainerRunning;
     record.started_at = wall_nanoseconds(context_.loop);
     CO_TRY_VOID(save(*container));
-    scope_.spawn(monitor(container, std::move(connection)));
+    scope_.spawn(left ? finish(container) : monitor(container, std::move(connection)));
     co_return {};
+}
+
+/// What init tells first of the program: that it was started, or why not.
+Task<Frame> Containers::first_of_program(std::shared_ptr<Container> container, std::unique_ptr<InitConnection>& connection) {
+    CO_TRY(connection, co_await listen(container));
+    co_return co_await with_timeout(connection->next(), StartLimit, "starting the program under Wine");
+}
+
+/// The same of a program that has ended, and its init with it, before anyone listened; nothing where it has not.
+std::optional<Frame> Containers::left_by_program(const Container& container) {
+    const auto text = context_.files.read_untrusted(container.folder.exit_file(), 0, ExitFileLimit);
+    if (!text || text->empty()) return std::nullopt;
+    if (!text->starts_with("failed ")) return Frame{FrameType::Started, ""};
+    const std::size_t failure = text->find(' ', std::string_view("failed ").size());
+    return Frame{FrameType::Failed, failure == text->npos ? "" : text->substr(failure + 1)};
 }
 
 Task<std::unique_ptr<InitConnection>> Containers::connect(std::shared_ptr<Container> container) {
@@ -208,7 +226,7 @@ Task<std::unique_ptr<InitConnection>> Containers::connect(std::shared_ptr<Contai
     // A fresh init needs a moment until it listens; one that has ended has left its exit file.
     for (int round = 0; round < 500; ++round) {
         opened = co_await InitConnection::open(context_.loop, container->folder.socket());
-        if (opened || is_cancelled(opened) || container->running()) break;
+        if (opened || is_cancelled(opened) || container->running() || left_by_program(*container)) break;
         CO_TRY_VOID(co_await context_.loop.sleep(10ms));
     }
     co_return opened;

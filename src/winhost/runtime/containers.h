@@ -45,6 +45,8 @@ private:
     Result<ContainerRecord> make_record(const cri::CreateContainerRequest& request, const Sandbox& sandbox, const Image& image);
     Task<> run(std::shared_ptr<Container> container, std::shared_ptr<Sandbox> sandbox);
     Task<std::unique_ptr<InitConnection>> connect(std::shared_ptr<Container> container);
+    Task<Frame> first_of_program(std::shared_ptr<Container> container, std::unique_ptr<InitConnection>& connection);
+    std::optional<Frame> left_by_program(const Container& container);
     Task<std::unique_ptr<InitConnection>> listen(std::shared_ptr<Container> container);
     /// Lets the container's program, which is held back, start together with the host's named pipes.
     Task<> begin_with_pipes(std::shared_ptr<Container> container, std::vector<PipeMount> pipes);
