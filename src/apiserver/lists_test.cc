@@ -205,6 +205,7 @@ TEST_F(Watches, MarkTheEndOfTheInitialEventsInATable) {
     EXPECT_EQ(rows[0].string_at({"object", "kind"}), "PartialObjectMetadata");
 }
 
+// API-22
 TEST_F(Watches, EndWithExpiredWhenHistoryIsGone) {
     const std::string version(post(ConfigMaps, config_map("a")).at({"metadata", "resourceVersion"}));
     for (int i = 0; i < 3; ++i) merge(std::string(ConfigMaps) + "/a", R"({"data":{"k":")" + std::to_string(i) + R"("}})");

@@ -2,6 +2,8 @@
 
 #include <windows.h>
 
+#include "base/socket_error.h"
+
 namespace porthole {
 namespace {
 
@@ -55,7 +57,8 @@ std::string to_utf8(std::wstring_view text) {
 }
 
 std::string system_error_text(unsigned long code) {
-    std::string text = to_utf8(format_message(code));
+    std::string text(socket_error_words(static_cast<int>(code)));
+    if (text.empty()) text = to_utf8(format_message(code));
     while (!text.empty() && (text.back() == ' ' || text.back() == '.')) text.pop_back();
     if (text.size() > 1 && text[0] >= 'A' && text[0] <= 'Z' && text[1] >= 'a') text[0] += 'a' - 'A';
     return (text.empty() ? "" : text + " ") + "(error " + std::to_string(code) + ")";

@@ -365,7 +365,7 @@ TEST_F(KubeletTest, ABuildOfWindowsThatIsNotListedIsAConditionUntilTheHostIsUpgr
     EXPECT_TRUE(until([&] { return told().starts_with("False"); }));
 }
 
-// KBL-31
+// KBL-31, LIM-56
 TEST_F(KubeletTest, AMachineThatTellsNothingOfItsHardwareIsANodeNevertheless) {
     stop();
     api.erase<core::Node>({"", "n1"});

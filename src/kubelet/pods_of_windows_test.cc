@@ -1,4 +1,5 @@
 // What a kubelet on Windows does otherwise.
+#include "api/node_v1.h"
 #include "kubelet/kubelet_fixture.h"
 
 #include "objects/conditions.h"
@@ -48,7 +49,42 @@ TEST_F(WindowsKubeletTest, AGateLetsSubPathsIn) {
     EXPECT_TRUE(until([&] { return ready("p"); }));
 }
 
-// KBL-12
+// SEC-15
+TEST_F(WindowsKubeletTest, TheHandlerOfARuntimeClassIsHandedOn) {
+    api::node::v1::RuntimeClass isolated;
+    isolated.metadata.name = "isolated";
+    isolated.handler = "runhcs-wcow-hypervisor";
+    api.put(isolated);
+    add("p", R"({"runtimeClassName":"isolated","containers":[{"name":"a","image":"image:1"}]})");
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    ASSERT_EQ(runtime.sandboxes().size(), 1u);
+    EXPECT_EQ(runtime.sandboxes().begin()->second.runtime_handler, "runhcs-wcow-hypervisor");
+}
+
+// POD-15
+TEST_F(WindowsKubeletTest, ExitCodesOfWindowsAreExplained) {
+    runtime.behavior = [](const cri::ContainerConfig&) {
+        return sim::Behavior{.runs_for = 1s, .exit_code = static_cast<std::int32_t>(0xC0000135)};
+    };
+    const auto message = [&](const std::string& name) {
+        const auto& statuses = pod(name).status.container_statuses;
+        return statuses.empty() || !statuses[0].state.terminated ? "" : statuses[0].state.terminated->message;
+    };
+    constexpr const char* Spec = R"({"restartPolicy":"Never","containers":[{"name":"a","image":"image:1")";
+    add("plain", std::string(Spec) + "}]}");
+    ASSERT_TRUE(until([&] { return !message("plain").empty(); }));
+    EXPECT_THAT(message("plain"), testing::StartsWith("0xC0000135 (STATUS_DLL_NOT_FOUND): a DLL that the program needs was not found; "));
+
+    add("logs", std::string(Spec) + R"(,"terminationMessagePolicy":"FallbackToLogsOnError"}]})");
+    ASSERT_TRUE(until([&] { return runtime.find("logs", "a") != nullptr; }));
+    const std::string log = runtime.find("logs", "a")->status.log_path;
+    ASSERT_TRUE(files.write(log, "2026-01-01T00:00:00Z stderr F C:\\a.exe: the DLL b.dll was not found\n", 0600));
+    ASSERT_TRUE(until([&] { return !message("logs").empty(); }));
+    EXPECT_THAT(message("logs"),
+                AllOf(HasSubstr("was not found (b.dll); put it next to"), HasSubstr("\nC:\\a.exe: the DLL b.dll was not found\n")));
+}
+
+// KBL-12, LIM-36
 TEST_F(WindowsKubeletTest, KBL12_MemoryThatRunsShortIsNoCondition) {
     add("greedy", OneContainer);
     ASSERT_TRUE(until([&] { return ready("greedy"); }));

@@ -97,12 +97,6 @@ private:
 
 }  // namespace
 
-std::string text_of(const error_code& error) {
-    std::string text = error.message();
-    if (text.size() > 1 && text[0] >= 'A' && text[0] <= 'Z' && text[1] >= 'a') text[0] += 'a' - 'A';
-    return text;
-}
-
 Error to_error(const error_code& error) {
     if (error == asio::error::operation_aborted) return Error(Reason::Unavailable, "connection closed");
     return Error(Reason::Unavailable, text_of(error));

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 
+#include "net/error_text.h"
 #include "net/peer.h"
 #include "runtime/asio_loop.h"
 
@@ -17,8 +18,6 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using Socket = asio::generic::stream_protocol::socket;
 
-/// "connection refused": the system's text as the middle of a sentence.
-std::string text_of(const error_code& error);
 /// Reason: Unavailable.
 Error to_error(const error_code& error);
 /// AlreadyExists for an address in use, Io otherwise.

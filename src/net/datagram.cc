@@ -5,6 +5,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/ip/udp.hpp>
 
+#include "net/error_text.h"
 #include "runtime/asio_loop.h"
 
 namespace porthole::net {
@@ -20,12 +21,6 @@ using asio::ip::udp;
 using boost::system::error_code;
 
 constexpr std::size_t LargestDatagram = 4096;
-
-std::string reason_of(const error_code& error) {
-    std::string text = error.message();
-    if (text.size() > 1 && text[0] >= 'A' && text[0] <= 'Z' && text[1] >= 'a') text[0] += 'a' - 'A';
-    return text;
-}
 
 udp::endpoint endpoint_of(const IpAddress& address, std::uint16_t port) {
     if (address.is_v4()) return {asio::ip::make_address_v4(address.v4_number()), port};
@@ -52,7 +47,7 @@ private:
     }
     void done(const error_code& error, std::size_t count) {
         if (cancelled_ && error == asio::error::operation_aborted) return complete(cancelled_error());
-        if (error) return complete(Error(Reason::Unavailable, reason_of(error)));
+        if (error) return complete(Error(Reason::Unavailable, text_of(error)));
         buffer_.resize(count);
         complete(Datagram{std::move(buffer_), address_of(sender_.address()), sender_.port()});
     }
@@ -108,7 +103,7 @@ public:
 private:
     static Result<void> result(const error_code& error) {
         if (!error || error == asio::error::would_block || error == asio::error::try_again) return {};
-        return Error(Reason::Unavailable, reason_of(error));
+        return Error(Reason::Unavailable, text_of(error));
     }
     udp::socket socket_;
 };
@@ -121,7 +116,7 @@ Result<std::unique_ptr<DatagramSocket>> DatagramSocket::bind(AsioLoop& loop, con
     if (!error) error = socket->bind(endpoint_of(address, port));
     if (!error) return std::unique_ptr<DatagramSocket>(std::move(socket));
     const Reason reason = error == asio::error::address_in_use ? Reason::AlreadyExists : Reason::Io;
-    return Error(reason, "UDP port " + std::to_string(port) + " of " + address.to_string() + ": " + reason_of(error));
+    return Error(reason, "UDP port " + std::to_string(port) + " of " + address.to_string() + ": " + text_of(error));
 }
 
 Result<std::unique_ptr<DatagramSocket>> DatagramSocket::connect(AsioLoop& loop, const IpAddress& address, std::uint16_t port) {
@@ -129,7 +124,7 @@ Result<std::unique_ptr<DatagramSocket>> DatagramSocket::connect(AsioLoop& loop, 
     error_code error = socket->open(address);
     if (!error) error = socket->connect(endpoint_of(address, port));
     if (!error) return std::unique_ptr<DatagramSocket>(std::move(socket));
-    return Error(Reason::Unavailable, reason_of(error) + ": " + address.to_string());
+    return Error(Reason::Unavailable, text_of(error) + ": " + address.to_string());
 }
 
 }  // namespace porthole::net

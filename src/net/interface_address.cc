@@ -1,6 +1,7 @@
 #include "net/interface_address.h"
 
 #include "base/strings.h"
+#include "net/error_text.h"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/udp.hpp>
@@ -26,7 +27,7 @@ Result<IpAddress> source_address_towards(const std::string& server) {
     constexpr std::uint16_t AnyPort = 9;
     socket.connect({address, AnyPort}, error);
     const auto own = error ? asio::ip::udp::endpoint() : socket.local_endpoint(error);
-    if (error) return Error(Reason::Io, "no route to " + host + ": " + error.message());
+    if (error) return Error(Reason::Io, "no route to " + host + ": " + text_of(error));
     return IpAddress::parse(own.address().to_string());
 }
 

@@ -361,7 +361,9 @@ TEST_F(Sockets, ReportAPortInUse) {
     HttpServer& first = serve(false);
     (void)first;
     HttpServer second(loop, handler, {}, log);
-    EXPECT_EQ(second.listen("127.0.0.1", port).error().reason, Reason::AlreadyExists);
+    const Error taken = second.listen("127.0.0.1", port).error();
+    EXPECT_EQ(taken.reason, Reason::AlreadyExists);
+    EXPECT_TRUE(taken.message.ends_with(": address already in use")) << taken.message;
     EXPECT_EQ(second.listen("localhost", 0).error().reason, Reason::BadRequest);
     run([]() -> Task<> { co_return {}; }());
 }

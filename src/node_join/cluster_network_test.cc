@@ -71,7 +71,7 @@ TEST(ClusterNetwork, TheUsersWordsComeBeforeTheClusters) {
     EXPECT_FALSE(apply_wishes({.service_cidr = "services"}, network));
 }
 
-// NET-35
+// NET-35, LIM-13
 TEST(ClusterNetwork, AWindowsNodeIsRefusedByAClusterOfIpv6Alone) {
     EXPECT_EQ(range_for_windows("10.244.0.0/16").value(), "10.244.0.0/16");
     EXPECT_EQ(range_for_windows("fd00:244::/48,10.244.0.0/16").value(), "10.244.0.0/16") << "dual stack";

@@ -8,6 +8,7 @@
 #include "scheduler/framework/convert.h"
 #include "scheduler/framework/extension_points.h"
 #include "scheduler/plugins/registry.h"
+#include "scheduler/windows_reasons.h"
 #include "schema/json/json.h"
 #include "schema/value.h"
 
@@ -208,8 +209,16 @@ void Scheduler::schedule(PodRef pod) {
     } else if (!helped.message.empty()) {
         message += " " + helped.message;
     }
+    if (helped.nominated_node.empty()) add_windows_reasons(*pod, message);
     report(pod, "Unschedulable", message, helped.nominated_node);
     queue_.retry_after_rejection(pod->uid, decision.diagnosis.rejected_by);
+}
+
+/// After what upstream says, which programs read.
+void Scheduler::add_windows_reasons(const PodInfo& pod, std::string& message) const {
+    const auto object = pods_.find({pod.namespace_, pod.name});
+    const std::string reasons = object ? windows_reasons(pod, *object, cluster_) : "";
+    if (!reasons.empty()) message += (message.ends_with('.') ? " " : ". ") + reasons + ".";
 }
 
 /// Counts the pod on its node, and binds it in the background.

@@ -1,3 +1,5 @@
+#include <functional>
+
 #include <gtest/gtest.h>
 
 #include "api/resource_v1.h"
@@ -150,6 +152,112 @@ TEST(Scheduler, SaysWhyAPodFitsNowhereAndTriesAgainWhenThatChanges) {
     world.api.change<core::Node>({"", "small"}, [](core::Node& node) { node.status.allocatable["cpu"] = Quantity::from_value(3); });
     world.loop.advance(11s);
     EXPECT_EQ(world.node_of("web"), "small");
+}
+
+core::Node node_of_system(const std::string& name, const char* system, const char* build = "") {
+    core::Node node = api_node(name);
+    node.metadata.labels["kubernetes.io/os"] = system;
+    if (*build) node.metadata.labels["node.kubernetes.io/windows-build"] = build;
+    return node;
+}
+
+// SCH-14
+TEST(Scheduler, SaysWhatTheWindowsTableKnowsOfAPodAfterItsOwnReasons) {
+    constexpr const char* Selector =
+        "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector. preemption: 0/2 nodes are available: 2 Preemption "
+        "is "
+        "not helpful for scheduling. ";
+    constexpr const char* Tainted =
+        "0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated taint(s). preemption: 0/2 "
+        "nodes are available: 2 Preemption is not helpful for scheduling. ";
+    constexpr const char* Huge =
+        "0/2 nodes are available: 1 Insufficient hugepages-2Mi, 1 node(s) didn't match Pod's node affinity/selector. preemption: 0/2 nodes "
+        "are available: 2 Preemption is not helpful for scheduling. ";
+    using Change = std::function<void(core::Pod&, core::Node&)>;
+    struct {
+        const char* name;
+        std::map<std::string, std::string> selector;
+        Change change;
+        const char* upstream;
+        const char* ours;
+    } const rows[] = {
+        {"another build",
+         {{"kubernetes.io/os", "windows"}, {"node.kubernetes.io/windows-build", "10.0.17763"}},
+         {},
+         Selector,
+         "spec.nodeSelector[node.kubernetes.io/windows-build]: asks for a build of Windows that no node has; write one that kubectl get "
+         "nodes "
+         "-L node.kubernetes.io/windows-build shows, and use images of that build (see docs/guide/windows_support.md#win605)."},
+        {"capital letters",
+         {{"kubernetes.io/os", "Windows"}},
+         {},
+         Selector,
+         "spec.nodeSelector[kubernetes.io/os]: has capital letters, and no node has such a label: values of labels are compared with their "
+         "case; write windows or linux (see docs/guide/windows_support.md#win603)."},
+        {"no Windows node",
+         {{"kubernetes.io/os", "windows"}},
+         [](core::Pod&, core::Node& node) { node.metadata.labels["kubernetes.io/os"] = "linux"; },
+         Selector,
+         "spec.nodeSelector: asks for Windows, and the cluster has no Windows node; join a Windows node, or select a system that the nodes "
+         "have (see docs/guide/windows_support.md#win604)."},
+        {"taint",
+         {{"kubernetes.io/os", "windows"}},
+         [](core::Pod&, core::Node& node) { node.spec.taints = {{.key = "os", .value = "windows", .effect = "NoSchedule"}}; },
+         Tainted,
+         "spec.tolerations: do not tolerate every taint of the Windows nodes; add a toleration for the taint that kubectl describe node "
+         "shows, "
+         "or name a RuntimeClass that has it (see docs/guide/windows_support.md#win606)."},
+        {"huge pages",
+         {{"kubernetes.io/os", "windows"}},
+         [](core::Pod& pod, core::Node&) { pod.spec.containers[0].resources.requests["hugepages-2Mi"] = Quantity::from_value(2 << 20); },
+         Huge,
+         "spec.containers[0].resources: Windows nodes have no huge pages; remove hugepages- from requests and limits (see "
+         "docs/guide/windows_support.md#win504)."},
+        {"a Linux pod",
+         {{"kubernetes.io/os", "linux"}, {"disk", "ssd"}},
+         [](core::Pod&, core::Node& node) { node.spec.taints = {{.key = "os", .value = "windows", .effect = "NoSchedule"}}; },
+         nullptr,
+         ""},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        SchedulerWorld world;
+        core::Node windows = node_of_system("windows-1", "windows", "10.0.20348");
+        core::Pod pod = api_pod("web");
+        pod.spec.node_selector = row.selector;
+        if (row.change) row.change(pod, windows);
+        world.api.put(windows);
+        world.api.put(node_of_system("linux-1", "linux"));
+        world.api.put(pod);
+        world.loop.advance(1s);
+        if (!row.upstream) {
+            EXPECT_TRUE(world.why_not("web").ends_with("Preemption is not helpful for scheduling.")) << world.why_not("web");
+            continue;
+        }
+        EXPECT_EQ(world.why_not("web"), "Unschedulable: " + std::string(row.upstream) + row.ours);
+        EXPECT_EQ(world.event_of("web", "FailedScheduling"), "Warning: " + std::string(row.upstream) + row.ours);
+    }
+}
+
+// SCH-05, SCH-14
+TEST(Scheduler, APodWithoutASystemIsToldToNameOneWhereATaintOfWindowsNodesStopsIt) {
+    SchedulerWorld world;
+    core::Node windows = node_of_system("windows-1", "windows");
+    windows.spec.taints = {{.key = "os", .value = "windows", .effect = "NoSchedule"}};
+    core::Node full = node_of_system("linux-1", "linux");
+    full.status.allocatable["cpu"] = Quantity::from_value(0);
+    world.api.put(windows);
+    world.api.put(full);
+    world.api.put(api_pod("web"));
+    world.loop.advance(1s);
+    EXPECT_TRUE(world.why_not("web").ends_with(
+        "spec.os: the cluster has Linux and Windows nodes and the pod may land on either; set spec.os.name and "
+        "nodeSelector[\"kubernetes.io/os\"] (see docs/guide/windows_support.md#win601)."))
+        << world.why_not("web");
+    world.api.change<core::Node>(
+        {"", "windows-1"}, [](core::Node& node) { node.spec.taints = {{.key = "node.kubernetes.io/not-ready", .effect = "NoSchedule"}}; });
+    world.loop.advance(10min);
+    EXPECT_TRUE(world.why_not("web").ends_with("Preemption is not helpful for scheduling.")) << "a node that is not ready will be again";
 }
 
 TEST(Scheduler, FillsANodeNoFurtherThanItsAllocatable) {

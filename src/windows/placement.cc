@@ -9,7 +9,7 @@ constexpr std::string_view Keys[] = {"kubernetes.io/os", "beta.kubernetes.io/os"
 
 bool is_system_key(std::string_view key) { return std::ranges::find(Keys, key) != std::end(Keys); }
 
-std::string_view selected_system(const core::PodSpec& spec) {
+std::string_view system_in_selector(const core::PodSpec& spec) {
     for (const std::string_view key : Keys)
         if (const auto found = spec.node_selector.find(std::string(key)); found != spec.node_selector.end()) return found->second;
     return "";
@@ -35,12 +35,16 @@ std::string_view required_system(const core::PodSpec& spec) {
 
 std::string_view system_asked_for(const core::PodSpec& spec) {
     if (spec.os && !spec.os->name.empty()) return spec.os->name;
-    if (const std::string_view selected = selected_system(spec); !selected.empty()) return selected;
+    return selected_system(spec);
+}
+
+std::string_view selected_system(const core::PodSpec& spec) {
+    if (const std::string_view selected = system_in_selector(spec); !selected.empty()) return selected;
     return required_system(spec);
 }
 
 bool selects_its_system(const core::PodSpec& spec) {
-    return spec.os && (selected_system(spec) == spec.os->name || required_system(spec) == spec.os->name);
+    return spec.os && (system_in_selector(spec) == spec.os->name || required_system(spec) == spec.os->name);
 }
 
 }  // namespace porthole::windows

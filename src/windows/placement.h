@@ -1,5 +1,8 @@
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "api/core_v1.h"
@@ -11,6 +14,16 @@ namespace core = api::core::v1;
 /// Which systems the nodes of a cluster run.
 struct Systems {
     bool linux = false, windows = false;
+};
+
+/// The label of Windows nodes that has their build: "10.0.20348".
+inline constexpr std::string_view BuildLabel = "node.kubernetes.io/windows-build";
+
+/// The nodes of which none took a pod.
+struct NodeSummary {
+    Systems systems;
+    std::set<std::string, std::less<>> builds;  ///< values of BuildLabel
+    bool windows_repels = false;  ///< a Windows node has a taint, other than one of its condition, that the pod does not tolerate
 };
 
 /// The network between the pods of different nodes.
@@ -25,6 +38,9 @@ struct Conditions {
 
 /// The system that a pod asks for by spec.os.name, its selector or its required affinity; "" when it asks for none.
 std::string_view system_asked_for(const core::PodSpec& spec);
+
+/// The system that its selector or its required affinity asks for; "" when neither does.
+std::string_view selected_system(const core::PodSpec& spec);
 
 /// Whether the pod can only be placed on nodes of the system that spec.os.name says.
 bool selects_its_system(const core::PodSpec& spec);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
 #include "windows/builds.h"
 #include "windows/image_builds.h"
 
@@ -180,13 +181,12 @@ bool is_of_seccomp(std::string_view key, std::string_view) {
     return key == "seccomp.security.alpha.kubernetes.io/pod" || key.starts_with("container.seccomp.security.alpha.kubernetes.io/");
 }
 
-bool may_land_on_either(const PodSpec& spec, Systems systems) {
-    return systems.linux && systems.windows && spec.node_name.empty() && system_asked_for(spec).empty();
-}
-
-bool is_not_kept_on_its_system(const PodSpec& spec, Systems systems) {
-    if (!spec.os || spec.os->name.empty() || !spec.node_name.empty() || selects_its_system(spec)) return false;
-    return spec.os->name == "windows" ? systems.linux || !systems.windows : systems.windows;
+/// "Windows" for "windows": label values are compared with their case.
+bool misspells_system(const PodSpec& spec) {
+    const auto found = spec.node_selector.find("kubernetes.io/os");
+    if (found == spec.node_selector.end()) return false;
+    const std::string meant = to_lower(found->second);
+    return meant != found->second && (meant == "windows" || meant == "linux");
 }
 
 bool has_affinity(const core::Service& service) { return service.spec.session_affinity == "ClientIP"; }
@@ -222,7 +222,8 @@ constexpr std::string_view NoUserNamespaces = "there are no user namespaces on W
 constexpr std::string_view NoSubPaths = "sub-paths are not supported on Windows, where only whole volumes can be mounted";
 constexpr std::string_view MountWhole = "mount the whole volume at a directory of its own";
 
-// Codes: 1 processes and isolation, 2 security, 3 storage, 4 network, 5 containers and resources, 6 placement; 7 is in manifest_rules.cc.
+// Codes: 1 processes and isolation, 2 security, 3 storage, 4 network, 5 containers and resources, 6 placement (the others
+// of it are in placement_rules.cc); 7 is in manifest_rules.cc.
 constexpr PodRule PodRules[] = {
     {.rule = {"WIN101", "spec.hostNetwork", Ignored, "HostNetworkUnsupported",
               "Windows has no host network for pods; the pod gets an address of the pod network",
@@ -336,20 +337,17 @@ constexpr PodRule PodRules[] = {
      .on_every_system = true},
     {.rule = {"WIN504", "spec.containers[*].resources", Refused, "HugePagesUnsupported", "Windows nodes have no huge pages",
               "remove hugepages- from requests and limits"},
-     .resources = {wants_huge_pages}},
+     .resources = {wants_huge_pages},
+     .keeps_pending = true},
     {.rule = {"WIN505", "spec.containers[*].image", Refused, "",
               "is made for another build of Windows, and process isolation needs that of the node",
               "use the tag for the nodes' build, or an image of several platforms"},
      .image = is_of_other_build},
-};
-
-constexpr PlacementRule PlacementRules[] = {
-    {.rule = {"WIN601", "spec.os", Advised, "", "the cluster has Linux and Windows nodes and the pod may land on either",
-              "set spec.os.name and nodeSelector[\"kubernetes.io/os\"]"},
-     .applies = may_land_on_either},
-    {.rule = {"WIN602", "spec.os.name", Advised, "", "does not choose the node, and a node of another system refuses the pod",
-              "set nodeSelector[\"kubernetes.io/os\"] too", "1.25"},
-     .applies = is_not_kept_on_its_system},
+    {.rule = {"WIN603", "spec.nodeSelector[kubernetes.io/os]", Advised, "",
+              "has capital letters, and no node has such a label: values of labels are compared with their case", "write windows or linux"},
+     .pod = {misspells_system},
+     .on_every_system = true,
+     .keeps_pending = true},
 };
 
 constexpr ServiceRule ServiceRules[] = {
@@ -375,8 +373,7 @@ constexpr Rule NodeRules[] = {
      "Local acts as Cluster on nodes whose host network service has no direct server return",
      "write Cluster, or update Windows on the nodes"},
     {"WIN412", "metadata.annotations[preserve-destination]", Ignored, "PreserveDestinationNeedsDSR",
-     "has no effect on nodes whose host network service has no direct server return",
-     "remove it, or update Windows on the nodes"},
+     "has no effect on nodes whose host network service has no direct server return", "remove it, or update Windows on the nodes"},
     {"WIN413", "spec.ports[*].targetPort", Advised, "MixedTargetPorts",
      "all backends of a service port share one port on Windows nodes, where endpoints with other ports are left out",
      "give the port the same number in all pods of the service"},
@@ -388,7 +385,6 @@ constexpr Rule NodeRules[] = {
 }  // namespace
 
 std::span<const PodRule> pod_rules() { return PodRules; }
-std::span<const PlacementRule> placement_rules() { return PlacementRules; }
 std::span<const ServiceRule> service_rules() { return ServiceRules; }
 std::span<const Rule> node_rules() { return NodeRules; }
 

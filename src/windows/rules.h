@@ -30,13 +30,16 @@ struct PodRule {
     bool (*image)(std::string_view, const Conditions&) = nullptr;  ///< of containers of all three sorts
     bool (*annotation)(std::string_view key, std::string_view value) = nullptr;
     bool on_every_system = false;  ///< the API speaks of it for pods of any system
+    bool keeps_pending = false;    ///< no node takes such a pod, and the scheduler says why
 };
 std::span<const PodRule> pod_rules();
 
-/// A rule about where a pod may be placed, which depends on the cluster; only the API server warns of it.
+/// A rule about where a pod may be placed, which depends on the cluster: the API server warns of it, and the scheduler tells it of pods
+/// that no node takes.
 struct PlacementRule {
     Rule rule;
-    bool (*applies)(const core::PodSpec&, Systems);
+    bool (*applies)(const core::PodSpec&, Systems) = nullptr;                   ///< null where the API server says nothing
+    bool (*keeps_pending)(const core::PodSpec&, const NodeSummary&) = nullptr;  ///< null where it does not keep pods from nodes
 };
 std::span<const PlacementRule> placement_rules();
 

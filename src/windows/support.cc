@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "windows/exit_codes.h"
 #include "windows/features.h"
 #include "windows/manifest_rules.h"
+#include "windows/references.h"
 #include "windows/rules.h"
 
 namespace porthole::windows {
@@ -73,6 +75,14 @@ void find_in_annotations(const PodRule& rule, const Annotations& annotations, st
         if (rule.annotation(key, value)) found.push_back({&rule.rule, place + "[" + key + "]", rule.on_every_system});
 }
 
+void find_one(const PodRule& rule, const core::PodSpec& spec, const Annotations& annotations, std::string_view path,
+              const Conditions& conditions, std::vector<Finding>& found) {
+    if (holds_for_pod(rule, spec)) found.push_back({&rule.rule, path_in_pod(rule.rule, path), rule.on_every_system});
+    find_in_containers(rule, spec, path, conditions, found);
+    find_in_volumes(rule, spec, path, found);
+    find_in_annotations(rule, annotations, path, found);
+}
+
 std::string text_of(const std::vector<std::string>& fields, const Rule& rule) {
     return join(fields, ", ") + ": " + std::string(rule.words);
 }
@@ -102,13 +112,30 @@ Notice notice(const Finding& finding) {
     return made;
 }
 
-void append(std::vector<Notice>& notices, Notice added) {
-    const auto same = std::ranges::find(notices, added.reason, &Notice::reason);
-    if (same == notices.end())
-        notices.push_back(std::move(added));
-    else
-        same->message += "; " + added.message;
-}
+/// One notice a reason, of all fields with it.
+class Notices {
+public:
+    void add(const Finding& finding) {
+        Notice added = notice(finding);
+        const auto same = std::ranges::find(notices_, added.reason, &Notice::reason);
+        const std::size_t at = static_cast<std::size_t>(same - notices_.begin());
+        if (same == notices_.end()) {
+            notices_.push_back(std::move(added));
+            rules_.emplace_back();
+        } else {
+            same->message += "; " + added.message;
+        }
+        rules_[at].push_back(finding.rule);
+    }
+    std::vector<Notice> take() && {
+        for (std::size_t i = 0; i < notices_.size(); ++i) notices_[i].message += reference_to(rules_[i]);
+        return std::move(notices_);
+    }
+
+private:
+    std::vector<Notice> notices_;
+    std::vector<std::vector<const Rule*>> rules_;  ///< of each
+};
 
 /// Makes the spec what Windows takes it for.
 void drop_ignored_fields(core::PodSpec& spec) {
@@ -180,16 +207,9 @@ const Rule* find_rule(std::string_view code) {
     return found == rules().end() ? nullptr : &*found;
 }
 
-std::string anchor_of(const Rule& rule) { return "docs/guide/windows_support.md#" + to_lower(rule.code); }
-
 std::vector<Finding> find(const core::PodSpec& spec, const Annotations& annotations, std::string_view path, const Conditions& conditions) {
     std::vector<Finding> found;
-    for (const PodRule& rule : pod_rules()) {
-        if (holds_for_pod(rule, spec)) found.push_back({&rule.rule, path_in_pod(rule.rule, path), rule.on_every_system});
-        find_in_containers(rule, spec, path, conditions, found);
-        find_in_volumes(rule, spec, path, found);
-        find_in_annotations(rule, annotations, path, found);
-    }
+    for (const PodRule& rule : pod_rules()) find_one(rule, spec, annotations, path, conditions, found);
     return found;
 }
 
@@ -203,7 +223,7 @@ std::vector<Finding> find(const core::Service& service, const Conditions& condit
 std::vector<Finding> find_placement(const core::PodSpec& spec, std::string_view path, Systems systems) {
     std::vector<Finding> found;
     for (const PlacementRule& one : placement_rules())
-        if (one.applies(spec, systems)) found.push_back({&one.rule, path_in_pod(one.rule, path)});
+        if (one.applies && one.applies(spec, systems)) found.push_back({&one.rule, path_in_pod(one.rule, path)});
     return found;
 }
 
@@ -216,6 +236,20 @@ std::vector<std::string> warnings(const core::PodSpec& spec, std::string_view pa
 }
 
 std::vector<std::string> warnings(const core::Service& service, Systems systems) { return texts(find(service, {.systems = systems})); }
+
+std::vector<std::string> pending_reasons(const core::PodSpec& spec, const Annotations& annotations, const NodeSummary& nodes) {
+    std::vector<Finding> found;
+    for (const PlacementRule& one : placement_rules())
+        if (one.keeps_pending && one.keeps_pending(spec, nodes)) found.push_back({&one.rule, path_in_pod(one.rule, Spec)});
+    const bool is_for_windows = selected_system(spec) == "windows";
+    for (const PodRule& one : pod_rules())
+        if (one.keeps_pending && (one.on_every_system || is_for_windows)) find_one(one, spec, annotations, Spec, {}, found);
+    std::vector<std::string> all = texts(found);
+    std::vector<const Rule*> rules;
+    for (const Finding& one : found) rules.push_back(one.rule);
+    if (!all.empty()) all.back() += reference_to(rules);
+    return all;
+}
 
 std::string container_refusal(const core::Container& container, const Gates& gates) {
     return first_refusal(gates, OfContainer, [&](const PodRule& rule) {
@@ -230,17 +264,21 @@ std::string volume_refusal(const core::Volume& volume) {
 
 Verdict Verdict::of(const core::PodSpec& spec, const Annotations& annotations, const Gates& gates) {
     Verdict verdict;
+    Notices notices;
     bool ignores = false;
     for (const Finding& finding : find(spec, annotations, Spec)) {
         const Rule& rule = *finding.rule;
         if (is_lifted(rule, gates)) continue;
         if (rule.outcome == Outcome::Refused) {
-            if (is_of_pod(rule) && !verdict.refusal) verdict.refusal = notice(finding);
+            if (!is_of_pod(rule) || verdict.refusal) continue;
+            verdict.refusal = notice(finding);
+            verdict.refusal->message += reference_to({&rule});
             continue;
         }
         ignores = ignores || rule.outcome == Outcome::Ignored;
-        if (!rule.reason.empty()) append(verdict.notices, notice(finding));
+        if (!rule.reason.empty()) notices.add(finding);
     }
+    verdict.notices = std::move(notices).take();
     if (ignores) drop_ignored_fields(verdict.effective.emplace(spec));
     return verdict;
 }
@@ -248,8 +286,9 @@ Verdict Verdict::of(const core::PodSpec& spec, const Annotations& annotations, c
 std::string support_table() {
     std::string text =
         "# Windows support of manifest fields\n\n"
-        "This page is generated from the table in `src/windows`, which the API server uses for warnings, the kubelet and the proxy on\n"
-        "Windows follow, and [`porthole lint`](lint.md) finds in files. If `spec.os.name` is `windows`, the API server rejects, as\n"
+        "This page is generated from the table in `src/windows`, which the API server uses for warnings, the scheduler for\n"
+        "its reasons, the kubelet and the proxy on Windows follow, and [`porthole lint`](lint.md) finds in files. If `spec.os.name` is "
+        "`windows`, the API server rejects, as\n"
         "Kubernetes does, `hostPID`, `hostIPC`, `hostUsers`, `shareProcessNamespace`, `privileged`, and every ignored field under\n"
         "`securityContext`. If the pod only selects Windows nodes, it warns. `containers[*]` includes init and ephemeral containers.\n\n"
         "## Features\n\n"
@@ -272,6 +311,15 @@ std::string support_table() {
                 std::string(rule.remedy) + " | " + std::string(rule.since) + " " + std::string(text_of(rule.maturity)) +
                 (rule.gate.empty() ? "" : ", " + code_text(rule.gate)) + " |\n";
     }
+    text +=
+        "\n## Exit codes\n\n"
+        "With these exit codes Windows itself says why a process ended. The message of an ended container has the explanation, unless the\n"
+        "container wrote a message of its own; with `FallbackToLogsOnError` it stands before the log. The DLL that is missing is named\n"
+        "where the log names it, as it always does on emulated nodes.\n\n"
+        "| Exit code | Name | Meaning | Remedy |\n|---|---|---|---|\n";
+    for (const ExitCode& one : exit_codes())
+        text += "| " + hexadecimal(one.code) + " | " + code_text(one.name) + " | " + std::string(one.words) + " | " +
+                std::string(one.remedy) + " |\n";
     return text;
 }
 

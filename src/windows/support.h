@@ -21,8 +21,6 @@ std::span<const Rule> rules();
 const Rule* find_rule(std::string_view code);
 /// "refused", "ignored", "advice".
 std::string_view text_of(Outcome outcome);
-/// Where the guide describes the rule: "docs/guide/windows_support.md#win101".
-std::string anchor_of(const Rule& rule);
 
 /// A rule that an object falls under, and where.
 struct Finding {
@@ -40,6 +38,10 @@ std::vector<Finding> find_placement(const core::PodSpec& spec, std::string_view 
 // The API server.
 std::vector<std::string> warnings(const core::PodSpec& spec, std::string_view path, Systems systems, const Annotations& annotations = {});
 std::vector<std::string> warnings(const core::Service& service, Systems systems);
+
+// The scheduler.
+/// Why the nodes that there are do not take the pod, and what to write instead, one text a rule; empty where the table knows no reason.
+std::vector<std::string> pending_reasons(const core::PodSpec& spec, const Annotations& annotations, const NodeSummary& nodes);
 
 // The kubelet on Windows.
 /// Its feature gates that are on.

@@ -12,6 +12,7 @@
 #include "schema/json/json.h"
 #include "windows/builds.h"
 #include "windows/features.h"
+#include "windows/references.h"
 
 namespace porthole::windows {
 namespace {
@@ -110,7 +111,7 @@ TEST(WindowsSupport, NamesAreAskedOfTheClusterWithOneSuffix) {
     EXPECT_THAT(Verdict::of(windows_spec(R"("dnsPolicy":"None","dnsConfig":{"searches":["only.example"]})")).notices, IsEmpty());
 }
 
-// POS-28
+// POS-28, SEC-06, SEC-07, SEC-09
 TEST(WindowsSupport, OneEventNamesEveryIgnoredField) {
     core::PodSpec spec = spec_of(R"({"securityContext":{"runAsUser":1,"fsGroup":2,"runAsNonRoot":true},"containers":[
         {"name":"a","securityContext":{"readOnlyRootFilesystem":true}},{"name":"b","securityContext":{"capabilities":{"add":["X"]}}}],
@@ -203,7 +204,8 @@ TEST(WindowsSupport, FilesHaveTheDefaultModeWhateverIsAsked) {
     ASSERT_THAT(verdict.notices, SizeIs(1));
     EXPECT_EQ(verdict.notices[0].message,
               "spec.volumes[0].secret.defaultMode: file modes have no effect on Windows; "
-              "spec.volumes[0].secret.items: have a mode, and file modes have no effect on Windows");
+              "spec.volumes[0].secret.items: have a mode, and file modes have no effect on Windows "
+              "(see docs/guide/windows_support.md#win312, #win316)");
     const core::SecretVolumeSource& effective = *verdict.effective->volumes[0].secret;
     EXPECT_EQ(effective.default_mode, 0644);
     EXPECT_FALSE(effective.items[0].mode);
@@ -246,14 +248,38 @@ TEST(WindowsSupport, MemoryThatCannotBeGuaranteedDrawsAdvice) {
     EXPECT_THAT(with(R"({})"), ElementsAre(HasSubstr("spec.containers[0].resources: without requests or limits")));
 }
 
-// POD-22
+// TRB-21
+TEST(WindowsSupport, EveryEventOfANodeSaysWhereTheGuideDescribesIt) {
+    const Verdict verdict =
+        Verdict::of(windows_spec(R"("hostPID":true,"hostNetwork":true,"securityContext":{"runAsUser":1,"fsGroup":2})",
+                                 R"(,"securityContext":{"runAsUser":1}},{"name":"b","securityContext":{"runAsUser":1})"));
+    EXPECT_THAT(verdict.refusal->message, testing::EndsWith(" (see docs/guide/windows_support.md#win102)"));
+    ASSERT_THAT(verdict.notices, SizeIs(2));
+    EXPECT_THAT(verdict.notices[0].message, testing::EndsWith(" (see docs/guide/windows_support.md#win101)"));
+    EXPECT_THAT(verdict.notices[1].message, testing::EndsWith(" (see docs/guide/windows_support.md#win204, #win207, #win227)"));
+    for (const Rule& rule : rules())
+        if (!rule.reason.empty())
+            EXPECT_THAT(support_table(), HasSubstr("<a id=\"" + anchor_of(rule).substr(anchor_of(rule).find('#') + 1) + "\">"));
+}
+
+// SCH-03
+TEST(WindowsSupport, NamesOfSystemsAreInSmallLetters) {
+    const auto with = [](const char* value) {
+        return warnings(spec_of(std::string(R"({"nodeSelector":{"kubernetes.io/os":")") + value + R"("}})"), "spec", Mixed);
+    };
+    EXPECT_THAT(with("Windows"), ElementsAre(HasSubstr("spec.nodeSelector[kubernetes.io/os]: has capital letters")));
+    EXPECT_THAT(with("linux"), IsEmpty());
+    EXPECT_THAT(with("Plan9"), IsEmpty()) << "a system of somebody's own";
+}
+
+// POD-22, LIM-58
 TEST(WindowsSupport, NamesOfDotNetSettingsHaveUnderscores) {
     EXPECT_THAT(warnings(windows_spec("", R"(,"env":[{"name":"Logging:Level","value":"x"}])"), "spec", Mixed),
                 ElementsAre(AllOf(HasSubstr("spec.containers[0].env: "), HasSubstr("'__'"))));
     EXPECT_THAT(warnings(windows_spec("", R"(,"env":[{"name":"Logging__Level","value":"a:b"}])"), "spec", Mixed), IsEmpty());
 }
 
-// POD-22
+// POD-22, LIM-58
 TEST(WindowsSupport, AColonInANameIsToldOnEverySystemAndByTheKubelet) {
     const core::PodSpec spec =
         spec_of(R"({"nodeSelector":{"kubernetes.io/os":"linux"},"containers":[{"name":"a","env":[{"name":"A:B","value":"x"}]}]})");
@@ -311,7 +337,7 @@ TEST(WindowsSupport, AServicesAffinityTimeoutCountsOnLinuxOnly) {
     EXPECT_THAT(with(60, LinuxOnly), IsEmpty());
 }
 
-// SVC-12, SVC-13, NET-37
+// SVC-12, SVC-13, NET-37, LIM-21
 TEST(WindowsSupport, ServicesDependOnBuildAndNetwork) {
     const auto codes = [](const char* spec, Conditions conditions) {
         conditions.systems = Mixed;

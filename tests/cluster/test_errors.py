@@ -22,6 +22,7 @@ class BadRequests(ClusterCase):
             self.assertIn(cause, error)
         return error
 
+    # API-08
     def test_names_labels_and_values_are_checked_with_their_paths(self):
         wrong = pod("ok")
         wrong["metadata"]["name"] = "Not_Valid"
@@ -38,6 +39,7 @@ class BadRequests(ClusterCase):
         wrong["spec"]["restartPolicy"] = "Sometimes"
         self.refused(wrong, 'spec.restartPolicy: Unsupported value: "Sometimes"')
 
+    # API-07
     def test_several_causes_are_told_at_once(self):
         wrong = deployment("many")
         wrong["spec"]["selector"]["matchLabels"] = {"app": "other"}
@@ -46,6 +48,7 @@ class BadRequests(ClusterCase):
         self.assertIn("spec.replicas: Invalid value: -1: must be greater than or equal to 0", error)
         self.assertIn("`selector` does not match template `labels`", error)
 
+    # API-05
     def test_wrong_types_and_malformed_documents(self):
         wrong = deployment("typed")
         wrong["spec"]["replicas"] = "three"

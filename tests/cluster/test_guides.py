@@ -116,7 +116,18 @@ class Guides(ClusterCase):
         for format in ("powershell", "csv", "json"):
             self.assertIn(nodes[0]["spec"]["podCIDR"], self.cluster.porthole("net", "routes", "--format", format).stdout)
 
-    # NET-08, NET-09, NET-39, NET-40, KBL-32, POD-18, PAU-08, RUN-03, RUN-07, RUN-08, RUN-10: the documented extent
+    # TRB-19
+    def test_the_troubleshooting_page_has_messages_that_the_programs_print(self):
+        rows = re.findall(r"(?m)^\| (.+) \| `([^`]+)`.* \| (.+) \|$", (GUIDE / "troubleshooting.md").read_text())
+        self.assertGreater(len(rows), 20)
+        elsewhere = {"wincat not found", "The connection to the server localhost:8080 was refused"}  # of Docker's set-up and of kubectl
+        sources = "".join(path.read_text() for path in sorted((ROOT / "src").rglob("*.cc")) if not path.name.endswith("_test.cc"))
+        printed = re.sub(r'"\s*"', "", sources)  # of literals in several parts
+        for symptom, message, remedy in rows:
+            if message not in elsewhere:
+                self.assertIn(message, printed, symptom)
+
+    # NET-08, NET-09, NET-39, NET-40, KBL-32, POD-18, PAU-08, RUN-03, RUN-07, RUN-08, RUN-10, TRB-14, LIM-57, LIM-64: the documented extent
     def test_what_others_bring_and_what_is_left_out_is_written_down(self):
         networks = (GUIDE / "networks.md").read_text()
         for plug_in in ("Azure-CNI", "Antrea, OVN-Kubernetes", "Calico", "Weave"):
@@ -126,7 +137,7 @@ class Guides(ClusterCase):
                       "any runtime that speaks CRI", "kubectl drain", "kubectl uncordon", "node problem detector"):
             self.assertIn(words, hosts)
 
-    # KBL-32
+    # KBL-32, LIM-40
     def test_all_that_is_shipped_with_a_daemon_set_says_its_system(self):
         for path in [*(ROOT / "samples").glob("*.yaml"), *(ROOT / "packaging").rglob("*.yaml")]:
             for document in path.read_text().split("\n---"):

@@ -23,6 +23,7 @@ class Verbs:
 
     # --- reading
 
+    # CLI-01
     def test_nodes_show_what_they_are(self):
         table = self.kubectl("get", "nodes", "-o", "wide", namespaced=False)
         for word in ("NAME", "STATUS", "ROLES", "AGE", "VERSION", "INTERNAL-IP", "EXTERNAL-IP", "OS-IMAGE", "KERNEL-VERSION",
@@ -30,6 +31,7 @@ class Verbs:
             self.assertIn(word, table)
         self.kubectl("get", "nodes,pods", "-A", namespaced=False)
 
+    # CLI-03
     def test_pods_are_shown_in_every_form(self):
         self.web()
         wide = self.kubectl("get", "pods", "-o", "wide")
@@ -56,6 +58,7 @@ class Verbs:
         for word in ("Allocatable:", "kubernetes.io/hostname=linux-1", "Lease:", "PodCIDR:", "Allocated resources:"):
             self.assertIn(word, node)
 
+    # CLI-03
     def test_watch_prints_what_happens(self):
         with subprocess.Popen(self.cluster.kubectl_command(self.client, "-n", self.namespace, "get", "configmaps", "-w", "-o", "name"),
                               env=self.cluster.environment(), stdout=subprocess.PIPE, text=True) as watch:
@@ -136,6 +139,7 @@ class Verbs:
 
     # --- writing
 
+    # CLI-02, CLI-08
     def test_create_expose_and_scale(self):
         self.kubectl("create", "deployment", "shop", f"--image={IMAGE}", "--replicas=1", "--", "sh", "-c", READY_SCRIPT)
         self.wait_rolled_out("shop")
@@ -148,6 +152,7 @@ class Verbs:
         for word in ("TYPE", "CLUSTER-IP", "EXTERNAL-IP", "PORT(S)", "80/TCP", "<none>"):
             self.assertIn(word, table)
 
+    # CLI-02
     def test_rollout_has_history_and_undo(self):
         self.web()
         self.kubectl("set", "env", "deployment/web", "A=1")
@@ -161,6 +166,7 @@ class Verbs:
         self.kubectl("rollout", "restart", "deployment/web")
         self.wait_rolled_out("web")
 
+    # CLI-02
     def test_apply_of_several_documents_with_prune_and_diff(self):
         # Old clients take JSON documents apart without the marks between them only.
         two = "".join(json.dumps(document) + "\n" for document in (
@@ -185,6 +191,7 @@ class Verbs:
                      stdin=json.dumps(config_map("owned", a="2")))
         self.assertEqual(self.get("configmap", "owned")["data"], {"a": "2"})
 
+    # CLI-02
     def test_edit_saves_what_the_editor_wrote(self):
         self.apply(config_map("text", word="before"))
         editor = pathlib.Path(self.cluster.folder, "editor")
@@ -194,6 +201,7 @@ class Verbs:
             env={**self.cluster.environment(), "KUBE_EDITOR": str(editor)})
         self.assertEqual(self.get("configmap", "text")["data"], {"word": "after"})
 
+    # CLI-02
     def test_labels_and_annotations(self):
         self.apply(config_map("tagged", a="1"))
         self.kubectl("label", "configmap", "tagged", "colour=green")
@@ -270,6 +278,7 @@ class Nodes:
 
     alone = True
 
+    # CLI-02
     def test_cordon_drain_and_uncordon(self):
         self.apply(web_deployment("web", replicas=4))
         self.wait_rolled_out("web")
@@ -282,6 +291,7 @@ class Nodes:
         finally:
             self.kubectl("uncordon", "linux-2", namespaced=False)
 
+    # CLI-02
     def test_taints_keep_pods_away_and_drive_them_out(self):
         taint = f"test-{self.namespace}=yes"
         self.apply(pod("stays", nodeName="linux-2", tolerations=[{"key": f"test-{self.namespace}", "operator": "Exists"}]),

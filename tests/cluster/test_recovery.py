@@ -75,6 +75,7 @@ class Recovery(ClusterCase):
         self.wait_ready("afterwards", 60)
         self.assertEqual(container_of(self.get("pod", "web"))["containerID"], before["containerID"])
 
+    # API-22
     def test_server_that_dies_keeps_every_acknowledged_write(self):
         names = [f"kept-{number}" for number in range(40)]
         self.apply(*[config_map(name, n=name) for name in names])

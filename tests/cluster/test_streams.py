@@ -77,6 +77,7 @@ class Streams:
         self.assertRegex(self.kubectl("logs", "talk", "-c", "one", "--timestamps", "--tail=1"), r"^20\d\d-\d\d-\d\dT[\d:.]+(Z|\+00:00) line 5\n$")
         self.assertEqual(len(self.kubectl("logs", "talk", "--all-containers").splitlines()), 6)
 
+    # API-17
     def test_logs_follow_until_the_end(self):
         self.apply(pod("count", container(script="for i in 1 2 3 4; do echo tick $i; sleep 0.5; done"), restartPolicy="Never"))
         self.eventually(lambda: self.get("pod", "count")["status"].get("phase") in ("Running", "Succeeded"), 30)
@@ -93,6 +94,7 @@ class Streams:
 
     # --- exec and attach
 
+    # API-17
     def test_exec_keeps_streams_apart_and_returns_the_exit_code(self):
         self.start()
         done = self.kubectl_run("exec", "box", "--", "sh", "-c", "echo out; echo err >&2; exit 42", check=False)
@@ -146,6 +148,7 @@ class Streams:
         with self.background("attach", "ticks") as attached:
             self.read_until(attached, "tick\r?\ntick")
 
+    # API-17
     def test_attach_passes_input(self):
         self.start("echo", container(script="while read line; do echo got $line; done; sleep 60", stdin=True))
         with self.background("attach", "-i", "echo", stdin=subprocess.PIPE) as attached:
@@ -173,6 +176,7 @@ class Streams:
 
     # --- port-forward
 
+    # API-17
     def test_port_forward_carries_several_connections(self):
         self.apply(web_pod("web"))
         self.wait_ready("web")

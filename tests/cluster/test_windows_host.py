@@ -16,6 +16,7 @@ from test_windows_node import WindowsCase, web_server, windows_pod
 
 sys.path.insert(0, str(ROOT / "tests/windows"))
 import start_scripts
+import windows_probe  # the harness knows where
 
 NODE = "windows-2"
 SERVICES = ("kubelet", "flanneld", "kube-proxy")
@@ -53,7 +54,7 @@ class HostCase(WindowsCase):
 
 
 class Services(HostCase):
-    # KBL-27
+    # KBL-27, LIM-49
     def test_a_killed_service_comes_back_by_its_recovery_actions_and_adopts_its_pods(self):
         self.apply(web_server("web", nodeName=NODE))
         self.wait_ready("web")
@@ -363,23 +364,34 @@ class Build(HostCase):
 
     # IMG-08
     @slow
-    def test_an_upgrade_of_the_host_is_seen_and_pods_of_the_former_build_are_named(self):
+    # TRB-03
+    def test_an_upgrade_of_the_host_is_seen_and_images_of_the_former_build_are_pulled_again_or_named(self):
         self.addCleanup(self.load_images)
         self.addCleanup(self.bring_up_as, self.cluster.nodes)
         self.bring_up_as("linux=1,windows=1,windows=1:2019")
         self.load_images()
-        self.apply(web_server("web", nodeName=NODE))
+        archive = self.cluster.folder / "windows-probe.tar"
+        windows_probe.make(archive)
+        self.cluster.porthole("image", "load", archive)
+        self.apply(web_server("web", nodeName=NODE),
+                   windows_pod("probe", ["C:\\app\\probe.exe", "wait"], container_fields={"image": windows_probe.NAME}, nodeName=NODE))
         self.wait_ready("web", 120)
+        self.wait_ready("probe", 60)
         self.assert_build("10.0.17763", "2019")
         self.bring_up_as("linux=1,windows=2")
         self.assert_build("10.0.20348", "2022")
+        # What can be pulled is: the image that the programs carry has an entry for either build.
+        pulled = lambda event: event["reason"] == "Pulled" and event["involvedObject"]["name"] == "web" and "Successfully pulled" in event["message"]
+        self.eventually(lambda: [event for event in self.list("events") if pulled(event)], 90, "the image is pulled again")
+        self.wait_ready("web", 120)
         mismatch = lambda event: event["reason"] == "Failed" and "ImageOSVersionMismatch: the image is for Windows 10.0.17763" in event["message"]
         told = self.eventually(lambda: [event for event in self.list("events") if mismatch(event)], 90, "an event of the pod")
-        self.assertEqual(told[0]["involvedObject"]["name"], "web")
+        self.assertEqual(told[0]["involvedObject"]["name"], "probe")
         self.assertIn("the host is 10.0.20348", told[0]["message"])
-        self.assertFalse(condition(self.get("pod", "web"), "Ready") == "True")
-        self.load_images()  # what a pull would do: the entry of the new build
-        self.wait_ready("web", 150)
+        self.assertIn("it cannot be pulled again: ", told[0]["message"])
+        self.assertFalse(condition(self.get("pod", "probe"), "Ready") == "True")
+        self.cluster.porthole("image", "load", archive)  # what a pull would do: the entry of the new build
+        self.wait_ready("probe", 150)
 
     # EMU-04
     def test_hosts_of_the_builds_between_2019_and_2022_are_nodes_that_run_pods(self):

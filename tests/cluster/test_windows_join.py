@@ -39,7 +39,7 @@ class Joining(ClusterCase):
     def config(self):
         return self.on_host("cmd", "/c", "type", "C:\\k\\config").stdout
 
-    # JOI-03
+    # JOI-03, API-03
     def test_tokens_are_made_listed_and_deleted_and_one_line_joins_both_systems(self):
         token = self.cluster.porthole("token", "create", "--description", "for a test").stdout.strip()
         self.assertRegex(token, r"^[a-z0-9]{6}\.[a-z0-9]{16}$")

@@ -95,7 +95,7 @@ class NetworkCase(WindowsCase):
 
 
 class Addresses(NetworkCase):
-    # NET-01, NET-05, IPM-01
+    # NET-01, NET-05, IPM-01, LIM-62
     def test_the_worked_example_has_its_three_ranges(self):
         nodes = self.nodes()
         ranges = {name: node["spec"]["podCIDR"] for name, node in nodes.items()}
@@ -193,7 +193,7 @@ class Plugins(NetworkCase):
         self.eventually(lambda: not list(kept.iterdir()), 30, "what was delegated is undone")
         self.assertFalse((self.drive(node) / "var/lib/cni/networks/cbr0" / address).exists())
 
-    # NET-44, HNS-11
+    # NET-44, HNS-11, LIM-50
     def test_the_runtime_calls_the_plugins_that_are_released(self):
         node = "windows-1"
         self.apply(web_server("web", nodeName=node))
@@ -284,7 +284,7 @@ class Services(NetworkCase):
 
 
 class Names(NetworkCase):
-    # DNS-01
+    # DNS-01, LIM-60
     def test_names_of_both_systems_are_answered_at_the_address_and_domain_asked_for(self):
         self.one_server_a_node({"app": "web"})
         self.apply(service("web", {"app": "web"}, target=80))

@@ -85,7 +85,7 @@ class Sample(WindowsCase):
         self.assertIn("win-web", self.answers(fetch, f"http://{address}/").lower())
         self.assertIn("win-web", self.answers(fetch, f"http://win-web.{self.namespace}.svc.cluster.local/").lower())
 
-    # KBL-29
+    # KBL-29, CLI-05, LIM-48, API-17
     def test_logs_exec_and_port_forward(self):
         self.apply(web_server("web"))
         self.wait_ready("web")

@@ -86,7 +86,7 @@ class Placement(WindowsCase):
                 self.assertEqual(status["reason"], reason)
                 self.assertIn(words, status["message"])
 
-    # SCH-13
+    # SCH-13, LIM-59
     def test_host_port_is_given_once_a_node(self):
         for number in (1, 2, 3):
             found = web_server(f"web-{number}")
@@ -100,6 +100,13 @@ class Placement(WindowsCase):
         nowhere["spec"].pop("os")
         self.apply(nowhere)
         self.wait_event("FailedScheduling", "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector")
+
+    # SCH-14
+    def test_pending_says_the_remedy_that_the_windows_table_knows(self):
+        self.apply(windows_pod("former", nodeSelector={"kubernetes.io/os": "windows", "node.kubernetes.io/windows-build": "10.0.14393"}))
+        self.wait_event("FailedScheduling", "spec.nodeSelector[node.kubernetes.io/windows-build]: asks for a build of Windows that no node has; ")
+        condition = next(one for one in self.get("pod", "former")["status"]["conditions"] if one["type"] == "PodScheduled")
+        self.assertIn("asks for a build of Windows that no node has; write one that kubectl get nodes", condition["message"])
 
     # SCH-16
     def test_linux_and_windows_parts_of_an_application_talk_by_name(self):
@@ -115,7 +122,7 @@ class Containers(WindowsCase):
     def container(self, name, **fields):
         return {"name": name, "image": IMAGE, "resources": {"limits": {"memory": "128Mi"}}, **fields}
 
-    # POD-01, POD-03, POD-11
+    # POD-01, POD-03, POD-11, LIM-53
     def test_containers_share_address_and_volumes_but_not_their_files(self):
         scratch = {"name": "scratch", "mountPath": "C:/scratch"}
         both = web_server("both", volumes=[{"name": "scratch", "emptyDir": {}}])
@@ -224,7 +231,7 @@ class Containers(WindowsCase):
         self.wait_event("FailedPreStopHook", seconds=30)
         self.eventually(lambda: not self.try_get("pod", "stops"), 30, "the pod is gone")
 
-    # POD-08
+    # POD-08, LIM-51
     def test_environment_comes_from_configuration_and_secrets(self):
         self.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"COLOUR": "blue"}},
                     {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key"}, "stringData": {"word": "sesame"}})
@@ -342,13 +349,13 @@ class Refusals(WindowsCase):
         error = self.kubectl_fails("create", "-f", "-", stdin=json.dumps(windows_pod("refused", **fields)))
         self.assertIn(text, error)
 
-    # POD-25, POD-26
+    # POD-25, POD-26, LIM-39
     def test_host_and_shared_namespaces_of_processes(self):
         self.refused("spec.hostPID", hostPID=True)
         self.refused("spec.hostIPC", hostIPC=True)
         self.refused("spec.shareProcessNamespace", shareProcessNamespace=True)
 
-    # POD-28
+    # POD-28, LIM-02, SEC-10
     def test_privileged_containers(self):
         self.refused("securityContext.privileged", container_fields={"securityContext": {"privileged": True}})
 
@@ -369,12 +376,13 @@ class Refusals(WindowsCase):
         self.eventually(lambda: waiting().get("reason") == "CreateContainerConfigError", 60, "the container's refusal")
         self.assertIn("sub-paths are not supported on Windows", waiting()["message"])
 
-    # POD-27
+    # POD-27, LIM-06
     def test_huge_pages_fit_nowhere(self):
         huge = windows_pod("huge", container_fields={"resources": {"limits": {"hugepages-2Mi": "4Mi", "memory": "64Mi"}}})
         told = self.kubectl_run("create", "-f", "-", stdin=json.dumps(huge)).stderr
         self.assertIn("Warning: spec.containers[0].resources: Windows nodes have no huge pages", told)
         self.wait_event("FailedScheduling", "Insufficient hugepages-2Mi")
+        self.wait_event("FailedScheduling", "Windows nodes have no huge pages; remove hugepages- from requests and limits")
 
 
     def accepted_and_refused_by_the_node(self, name, **fields):
@@ -383,13 +391,22 @@ class Refusals(WindowsCase):
         self.assertIn("Warning: spec.", self.kubectl_run("create", "-f", "-", stdin=json.dumps(undeclared)).stderr)
         return self.wait_phase(name, "Failed")["status"]["reason"]
 
-    # POD-25, POD-26
+    # POD-25, POD-26, LIM-39
     def test_nodes_refuse_what_the_api_could_not_know(self):
         self.assertEqual(self.accepted_and_refused_by_the_node("pid", hostPID=True), "HostPIDUnsupported")
         self.assertEqual(self.accepted_and_refused_by_the_node("ipc", hostIPC=True), "HostIPCUnsupported")
         self.assertEqual(self.accepted_and_refused_by_the_node("shared", shareProcessNamespace=True), "ShareProcessNamespaceUnsupported")
 
-    # POD-28
+    # CLI-12
+    def test_debugging_a_node_says_what_is_not_possible(self):
+        done = self.kubectl_run("debug", "node/windows-1", f"--image={IMAGE}", "--", "cmd", "/c", "echo debugged", check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        name = re.search(r"node-debugger-windows-1-\w+", done.stdout + done.stderr)[0]
+        status = self.wait_phase(name, "Failed")["status"]
+        self.assertEqual(status["reason"], "HostPIDUnsupported")
+        self.assertIn("spec.hostPID: processes of a Windows host cannot be shared with pods", status["message"])
+
+    # POD-28, LIM-02, SEC-10
     def test_privileged_containers_of_undeclared_pods_wait_with_the_reason(self):
         strong = windows_pod("strong", container_fields={"securityContext": {"privileged": True}})
         strong["spec"].pop("os")
@@ -422,7 +439,7 @@ class Warnings(WindowsCase):
         named["spec"].pop("nodeSelector")
         self.assertIn("Warning: spec.os.name: does not choose the node", self.told(named))
 
-    # POD-24
+    # POD-24, LIM-08
     def test_host_network_gives_an_address_of_the_pod_network(self):
         web = web_server("web", hostNetwork=True)
         self.assertIn("Warning: spec.hostNetwork: ", self.told(web))
@@ -432,7 +449,7 @@ class Warnings(WindowsCase):
         self.assertNotEqual(status["podIP"], status["hostIP"])
         self.assertIn("web", self.answers(self.linux_client(), f"http://{status['podIP']}/").lower())
 
-    # POD-29, DNS-09
+    # POD-29, DNS-09, LIM-22
     def test_cluster_dns_on_the_hosts_network_is_cluster_dns(self):
         web = web_server("web", dnsPolicy="ClusterFirstWithHostNet")
         self.assertIn("Warning: spec.dnsPolicy: ", self.told(web, service("web", {"app": "web"}, target=80)))
@@ -550,8 +567,19 @@ class Pulls(ProbeCase):
         self.assertIn(self.status_of("always")["state"]["waiting"]["reason"], ("ErrImagePull", "ImagePullBackOff"))
 
 
+class Ends(ProbeCase):
+    # POD-15
+    def test_a_missing_dll_is_named_in_the_message(self):
+        self.apply(windows_pod("lonely", ["C:\\app\\lonely.exe"], container_fields={"image": windows_probe.NAME}, restartPolicy="Never"))
+        self.wait_phase("lonely", "Failed", seconds=90)
+        ended = self.status_of("lonely")["state"]["terminated"]
+        self.assertEqual(ended["exitCode"] & 0xFFFFFFFF, 0xC0000135)
+        self.assertIn("0xC0000135 (STATUS_DLL_NOT_FOUND): a DLL that the program needs was not found (nowhere.dll); ", ended["message"])
+        self.assertIn("lonely.exe: the DLL nowhere.dll was not found", self.kubectl("logs", "lonely"))
+
+
 class Bounds(ProbeCase):
-    # POD-13, KBL-13, KBL-19, KBL-21
+    # POD-13, KBL-13, KBL-19, KBL-21, LIM-04
     def test_memory_beyond_the_limit_is_refused_and_nobody_is_killed(self):
         self.apply(self.probe("greedy", "allocate", memory="128Mi", restartPolicy="Never"))
         self.wait_phase("greedy", "Failed", seconds=90)
@@ -559,6 +587,23 @@ class Bounds(ProbeCase):
         self.assertEqual((ended["exitCode"], ended["reason"]), (55, "Error"))
         megabytes = int(self.kubectl("logs", "greedy").split()[0])
         self.assertTrue(64 <= megabytes <= 144, megabytes)  # 128 MB and what Wine itself takes of a process
+
+    # KBL-19, LIM-05
+    def test_no_program_is_promised_more_than_the_node_has(self):
+        metrics = self.kubectl("get", "--raw", "/api/v1/nodes/windows-1/proxy/metrics/resource", namespaced=False)
+        limit = next(float(line.split()[1]) for line in metrics.splitlines() if line.startswith("node_memory_commit_limit_bytes"))
+        part = str(int(limit * 0.6) >> 20)  # Linux would promise each of two such blocks, as none is touched
+        one = self.probe("one", "promise", part, "1", restartPolicy="Never", nodeName="windows-1")
+        two = self.probe("two", "promise", part, "2", restartPolicy="Never", nodeName="windows-1")
+        requests = {"requests": {"memory": "1Mi"}}
+        two["spec"]["containers"][0]["resources"] = requests  # which guarantee nothing
+        one["spec"]["containers"][0]["resources"] = requests
+        self.apply(one, two)
+        self.wait_phase("one", "Succeeded", seconds=90)
+        self.wait_phase("two", "Failed", seconds=90)
+        ended = self.status_of("two")["state"]["terminated"]
+        self.assertEqual((ended["exitCode"], ended["reason"]), (55, "Error"), self.kubectl("logs", "two"))
+        self.assertTrue(self.kubectl("logs", "two").startswith("1 of 2, error "), self.kubectl("logs", "two"))
 
     # POD-13, KBL-20
     def test_processor_time_is_bounded(self):
@@ -616,7 +661,7 @@ class Bounds(ProbeCase):
         self.assertEqual(self.last_end("both")["exitCode"], 55)
         self.assertEqual(self.status_of("both", "side")["restartCount"], 0)
 
-    # POD-32
+    # POD-32, LIM-03
     def test_accounts_of_a_container_are_its_own(self):
         both = self.probe("both", "wait", memory="128Mi", nodeName="windows-1")
         both["spec"]["containers"].append({**both["spec"]["containers"][0], "name": "side"})
@@ -664,7 +709,7 @@ class Stopping(ProbeCase):
         self.assertEqual(self.last_end("ending")["exitCode"], 5)
         self.assertIn("event 6", self.kubectl("logs", "ending", "--previous"))  # CTRL_SHUTDOWN_EVENT
 
-    # POD-17
+    # POD-17, LIM-07
     def test_the_grace_period_is_given_and_not_exceeded(self):
         self.apply(self.probe("stays", "stubborn", terminationGracePeriodSeconds=8),
                    self.probe("goes", "wait", terminationGracePeriodSeconds=60))

@@ -265,7 +265,7 @@ def memory_bytes(text):
 
 
 class Names(WindowsCase):
-    # DNS-02, DNS-03, DNS-04, DNS-05
+    # DNS-02, DNS-03, DNS-04, DNS-05, LIM-23
     def test_full_and_bare_names_resolve_and_no_form_between(self):
         self.apply(web_server("web"), service("web", {"app": "web"}, target=80), web_server("client"))
         self.wait_ready("web")
@@ -335,7 +335,7 @@ class Node(WindowsCase):
         self.assertFalse(settings.get("enforceNodeAllocatable"), settings)
         self.assertFalse(settings["cgroupsPerQOS"])
 
-    # KBL-09
+    # KBL-09, LIM-35
     def test_a_program_of_the_host_may_take_more_than_is_reserved(self):
         status = self.get("node", "windows-1", namespaced=False)["status"]
         reserved = (memory_bytes(status["capacity"]["memory"]) - memory_bytes(status["allocatable"]["memory"])) >> 20

@@ -209,6 +209,7 @@ class Volumes(ClusterCase):
         self.assertEqual(self.exec("holder", "cat", "/it/from-node"), "hello")
         self.kubectl_fails("exec", "holder", "--", "touch", "/it/no")
 
+    # API-24
     def test_service_account_token_opens_the_api(self):
         self.run_with({"projected": {"sources": [
             {"serviceAccountToken": {"path": "token", "expirationSeconds": 600}},

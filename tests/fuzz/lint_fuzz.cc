@@ -1,6 +1,7 @@
 // Manifests of anyone: `porthole lint` reads, reports and mends them.
 #include "fuzz_target.h"
 #include "schema/json/json.h"
+#include "windows/exit_codes.h"
 #include "windows/lint/fix.h"
 #include "windows/lint/report.h"
 
@@ -19,6 +20,13 @@ FUZZ_TARGET(lint_fuzz) {
         fuzz::expect(schema::parse_json(to_report(files, Format::Sarif)).has_value());
         to_report(files, Format::GitHub);
     }
+}
+
+/// What a log makes of an explanation is one line of plain text.
+FUZZ_TARGET(exit_explanation_fuzz) {
+    const std::string why = porthole::windows::exit_explanation(static_cast<std::int32_t>(0xC0000135), text);
+    for (const char c : why) fuzz::expect(static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7f);
+    fuzz::expect(why.size() < 1024);
 }
 
 /// What --fix makes can be read, has the same objects, and is not changed again.

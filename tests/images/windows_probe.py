@@ -1,4 +1,4 @@
-"""The tests' Windows image: probe.exe and piped.exe, whose sources say what they can do."""
+"""The tests' Windows image: probe.exe, piped.exe and lonely.exe, whose sources say what they can do."""
 
 import pathlib
 import subprocess
@@ -12,14 +12,23 @@ sys.path.insert(0, str(ROOT / "packaging/windows_images"))
 from windows_image import Layer, WindowsImage, write_oci  # noqa: E402
 
 
-def compile_program(name, folder):
+def compile_program(name, folder, libraries=()):
     program = folder / f"{name}.exe"
-    subprocess.run(["x86_64-w64-mingw32-gcc-posix", "-Os", "-s", "-static", "-Wall", "-Werror", "-o", program, SOURCES / f"{name}.c"],
-                   check=True, timeout=60)
+    subprocess.run(["x86_64-w64-mingw32-gcc-posix", "-Os", "-s", "-static", "-Wall", "-Werror", "-o", program, SOURCES / f"{name}.c",
+                    *libraries], check=True, timeout=60)
     return program
+
+
+def library_without_dll(folder):
+    """What a program is linked with that needs nowhere.dll, which no image has."""
+    definition, library = folder / "nowhere.def", folder / "libnowhere.a"
+    definition.write_text("LIBRARY nowhere.dll\nEXPORTS\ndo_nothing\n")
+    subprocess.run(["x86_64-w64-mingw32-dlltool", "-d", definition, "-l", library], check=True, timeout=60)
+    return library
 
 
 def make(archive):
     files = {f"app/{name}.exe": compile_program(name, archive.parent).read_bytes() for name in ("probe", "piped")}
+    files["app/lonely.exe"] = compile_program("lonely", archive.parent, [library_without_dll(archive.parent)]).read_bytes()
     write_oci(archive, [WindowsImage(name=NAME, layers=[Layer(files)], entrypoint=["C:\\app\\probe.exe"], command=["wait"],
                                      working_dir="C:\\app")])

@@ -9,6 +9,7 @@ NAMES = ["porthole", "kubelet", "kube-proxy", "kubeadm", "win-bridge", "win-over
 
 
 class Programs(WineTest):
+    # BIN-04
     def test_all_names_are_there_and_import_only_what_windows_has(self):
         programs = [WINDOWS / f"bin/{name}.exe" for name in NAMES]
         subprocess.run([ROOT / "cmake/windows/check_imports.py", *programs], check=True, timeout=60)

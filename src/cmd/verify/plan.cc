@@ -18,10 +18,9 @@ std::string suffix_limitation(const Service& service) {
            " across namespaces (by design)";
 }
 
-constexpr const char* OverlayLimitation = 
+constexpr const char* OverlayLimitation =
     "on an overlay a node reaches only its own Windows pods, and a Windows node only its own pods (by design)";
-constexpr const char* HostServiceLimitation =
-    "programs of a Windows host do not reach services, its pods do (by design): test from a pod";
+constexpr const char* HostServiceLimitation = "programs of a Windows host do not reach services, its pods do (by design): test from a pod";
 constexpr const char* OwnNodePortLimitation =
     "a Windows node does not reach a node port at its own address (by design): test from another machine or from a pod";
 
@@ -133,8 +132,32 @@ std::string dns_hop(const std::string& from, const std::vector<Node>& nodes) {
            " and at the DNS service";
 }
 
-std::string pod_hop(const std::string& from, const std::string& to, const Outcomes& outcomes) {
+/// Whether what sends frames with MAC addresses of its own, the pods of a Windows node, is cut off from all other nodes while the node and
+/// its pods reach each other, and the node the others.
+bool drops_foreign_macs(const Node& node, const Outcomes& outcomes, const std::vector<Node>& nodes) {
+    if (!node.windows || node.overlay || outcome(outcomes, Flow::PodToPod, node.name, node.name) != true) return false;
+    bool tried = false;
+    for (const Node& other : nodes) {
+        const auto there = outcome(outcomes, Flow::PodToPod, node.name, other.name),
+                   back = outcome(outcomes, Flow::PodToPod, other.name, node.name);
+        if (other.name == node.name || (!there && !back)) continue;
+        tried = true;
+        if (there == true || back == true || outcome(outcomes, Flow::NodeToNode, node.name, other.name) != true) return false;
+        // Where the node itself does not reach the other's pods either, its routes or the other node are the reason.
+        if (outcome(outcomes, Flow::NodeToPod, node.name, other.name) != true) return false;
+    }
+    return tried;
+}
+
+std::string pod_hop(const std::string& from, const std::string& to, const Outcomes& outcomes, const std::vector<Node>& nodes) {
     const auto failed = [&](Flow flow, const std::string& a, const std::string& b) { return outcome(outcomes, flow, a, b) == false; };
+    for (const Node& node : nodes)
+        if (from != to && (node.name == from || node.name == to) && drops_foreign_macs(node, outcomes, nodes))
+            return "the network adapter of " + node.name +
+                   ": it passes frames of the node, but none of its pods, which have MAC addresses of "
+                   "their own; if it is a virtual machine, enable MAC address spoofing on all of its adapters (Hyper-V: "
+                   "Set-VMNetworkAdapter "
+                   "-MacAddressSpoofing On; VMware: accept forged transmits and promiscuous mode)";
     if (failed(Flow::NodeToPod, to, to)) return "node " + to + " to its own pods: look at the pod network of " + to;
     if (from == to) return "pods of " + from + " among each other: look at the pod network of " + from;
     if (failed(Flow::NodeToNode, from, to) || failed(Flow::NodeToNode, to, from))
@@ -193,7 +216,7 @@ std::vector<Check> plan_checks(const std::vector<Node>& nodes, const Service& se
 std::string failing_hop(const Check& check, const Outcomes& outcomes, const std::vector<Node>& nodes) {
     const auto first_unreachable = [&]() -> std::optional<std::string> {
         for (const Node& node : nodes) {
-            if (outcome(outcomes, Flow::PodToPod, check.from, node.name) == false) return pod_hop(check.from, node.name, outcomes);
+            if (outcome(outcomes, Flow::PodToPod, check.from, node.name) == false) return pod_hop(check.from, node.name, outcomes, nodes);
         }
         return std::nullopt;
     };
@@ -203,14 +226,14 @@ std::string failing_hop(const Check& check, const Outcomes& outcomes, const std:
         case Flow::NodeToPod:
         case Flow::PodToPod:
         case Flow::PodPing:
-            return pod_hop(check.from, check.to, outcomes);
+            return pod_hop(check.from, check.to, outcomes, nodes);
         case Flow::PodToGateway:
             return "pods of " + check.from + " to their gateway: look at the pod network of " + check.from;
         case Flow::PodToNode:
             return check.from == check.to ? "pods of " + check.from + " to their node: look at the pod network of " + check.from
                                           : "pods of " + check.from + " to node " + check.to + ": look at routes and firewalls";
         case Flow::PodByName:
-            if (outcome(outcomes, Flow::PodToPod, check.from, check.to) == false) return pod_hop(check.from, check.to, outcomes);
+            if (outcome(outcomes, Flow::PodToPod, check.from, check.to) == false) return pod_hop(check.from, check.to, outcomes, nodes);
             return dns_hop(check.from, nodes);
         case Flow::ServiceByName:
         case Flow::ServiceByPartName:

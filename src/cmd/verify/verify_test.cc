@@ -129,6 +129,29 @@ TEST(NetVerify, TRB05_ProbesTheOutsideByTcpAndLooksAtTheExceptionsFromTranslatio
     EXPECT_THAT(hop("win1"), HasSubstr("look at address translation on win1"));
 }
 
+// TRB-04, LIM-47
+TEST(NetVerify, TRB04_FindsAdaptersThatDropTheAddressesOfPods) {
+    const auto checks = plan_checks(Nodes, All, "");
+    const auto hop = [&](auto fails, const char* from = "win1", const std::vector<Node>& nodes = Nodes) {
+        return failing_hop(of(checks, Flow::PodToPod, from)[from == std::string("win1") ? 0 : 2], outcomes(checks, fails), nodes);
+    };
+    const auto beyond = [](const Check& c) { return c.flow == Flow::PodToPod && c.from != c.to && (c.from == "win1" || c.to == "win1"); };
+    EXPECT_THAT(hop(beyond), HasSubstr("enable MAC address spoofing on all of its adapters"));
+    EXPECT_THAT(hop(beyond, "lin1"), HasSubstr("the network adapter of win1")) << "it is the other end that drops";
+
+    constexpr const char* Advice = "MAC address spoofing";
+    EXPECT_THAT(hop([&](const Check& c) { return beyond(c) && c.to != "lin2"; }), Not(HasSubstr(Advice))) << "one node is reached";
+    EXPECT_THAT(hop([&](const Check& c) { return beyond(c) || c.flow == Flow::NodeToNode; }), Not(HasSubstr(Advice)))
+        << "nodes are cut off";
+    EXPECT_THAT(hop([&](const Check& c) { return beyond(c) || (c.flow == Flow::NodeToPod && c.from == "win1"); }), Not(HasSubstr(Advice)))
+        << "the node has no routes";
+    EXPECT_THAT(hop([](const Check& c) { return c.flow == Flow::PodToPod; }), Not(HasSubstr(Advice)))
+        << "pods do not even reach their own node";
+    std::vector<Node> overlay = Nodes;
+    overlay[2].overlay = true;
+    EXPECT_THAT(hop(beyond, "win1", overlay), Not(HasSubstr(Advice))) << "its frames are within packets of the node";
+}
+
 // NET-30, NET-31
 TEST(NetVerify, NET31_KnowsWhatWindowsLimitsByDesign) {
     std::vector<Node> nodes = Nodes;
@@ -144,7 +167,7 @@ TEST(NetVerify, NET31_KnowsWhatWindowsLimitsByDesign) {
     EXPECT_EQ(of(checks, Flow::NodeToPod, "win1")[2].limitation, "") << "its own pod";
 }
 
-// DNS-11, DNS-13
+// DNS-11, DNS-13, TRB-13
 TEST(NetVerify, ExplainsTheSuffixRulesWhereAPartOfANameFails) {
     Report report{.nodes = Nodes, .checks = plan_checks(Nodes, All, "")};
     EXPECT_EQ(of(report.checks, Flow::ServiceByPartName, "win1")[0].url, "http://all.check:80/");

@@ -7,6 +7,7 @@
 
 #include "api/core_v1.h"
 #include "client/kubeconfig.h"
+#include "cmd/doctor/node/disk_encryption.h"
 #include "cmd/doctor/node/limited_wait.h"
 #include "cmd/doctor/node/node_check.h"
 #include "cmd/doctor/node/node_gather.h"
@@ -123,6 +124,9 @@ NodeEvidence gather(RealWorld& world, const WindowsNode& node, bool& hns_answers
     evidence.cni_configuration = node.cni_config();
     if (const auto text = files->read(node.cni_config())) evidence.nat_exceptions = cni::flannel::nat_exceptions_of(*text);
     hns_answers = look_at_hns(evidence);
+    const char* drive = std::getenv("SystemDrive");  // C:\\var\\lib\\kubelet is there
+    if (const auto asked = world.run(doctor::ask_bitlocker(*make_process_runner(*world.pool), drive ? drive : "C:", evidence)); !asked)
+        evidence.encryption_unknown = asked.error().message;
     take_proxies_of_programs();
     const auto config = world.run(read_config(*files, node));
     if (config && evidence.address.empty())

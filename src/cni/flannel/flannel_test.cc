@@ -8,6 +8,7 @@
 #include "hns/emulator/emulator.h"
 #include "hns/emulator/failing_hns.h"
 #include "runtime/scope.h"
+#include "runtime/sim/kept_log.h"
 #include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"
 #include "schema/json/json.h"
@@ -42,21 +43,6 @@ core::Node vxlan_node(const std::string& name, const std::string& address, const
     return object;
 }
 
-/// All that was told to people.
-class KeptLog final : public LogSink {
-public:
-    explicit KeptLog(std::string& told) : told_(told) {}
-    bool wants(LogLevel) const override { return true; }
-    void write(LogLevel, std::string_view, std::string_view message, std::initializer_list<LogField> fields) override {
-        told_ += message;
-        for (const LogField& field : fields) told_ += " " + field.value;
-        told_ += "\n";
-    }
-
-private:
-    std::string& told_;
-};
-
 /// An emulated Windows host in a cluster.
 struct Host {
     std::string told;
@@ -64,7 +50,7 @@ struct Host {
     client::FakeApi api{loop};
     client::Client client{api};
     SeededRandom random{1};
-    Logger log{std::make_shared<KeptLog>(told), "network"};
+    Logger log{std::make_shared<sim::KeptLog>(told), "network"};
     client::Informers informers{{loop, client, random, log}};
     sim::MemoryFileSystem files{loop};
     emulator::RememberingDataPlane data_plane;
@@ -272,7 +258,7 @@ TEST(Flannel, TRB09_ANetworkThatIsMadeInTheEndIsKept) {
     host.hns_calls.stop_failing();
 }
 
-// IPM-07
+// IPM-07, LIM-45
 TEST(Flannel, ANodeThatComesBackWithAnotherRangeHasNothingOfItsFormerOne) {
     for (const bool overlay : {false, true}) {
         SCOPED_TRACE(overlay ? "vxlan" : "host-gw");
@@ -387,7 +373,7 @@ TEST(Flannel, NET11_RefusesAnotherNetworkThanTheClusters) {
     EXPECT_FALSE(host.network("cbr0"));
 }
 
-// NET-07
+// NET-07, LIM-19
 TEST(NetworkConfig, NET07_NamesWhatWindowsAllows) {
     const auto error = [](const std::string& json) { return parse_network_config(json).error().message; };
     EXPECT_THAT(error(R"({"Network":"10.244.0.0/16","Backend":{"Type":"vxlan","VNI":1}})"), HasSubstr("4096"));

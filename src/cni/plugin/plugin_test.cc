@@ -65,7 +65,7 @@ TEST(CniProtocol, ListsItsVersions) {
               "{\"cniVersion\":\"0.4.0\",\"supportedVersions\":[\"0.1.0\",\"0.2.0\",\"0.3.0\",\"0.3.1\",\"0.4.0\",\"1.0.0\",\"1.1.0\"]}\n");
 }
 
-// NET-32
+// NET-32, LIM-17
 TEST(CniProtocol, NET32_AnswersInTheVersionOfTheConfiguration) {
     Call call;
     const Value old = call.document(config("0.2.0"));

@@ -435,6 +435,7 @@ TEST_F(WindowsConfigTest, SEC01_WhoIsLetIntoSecretsIsWhoTheContainerRunsAs) {
     for (const auto& row : rows) EXPECT_EQ(reader(row.options, {.name = row.image_user}), row.expected) << row.name;
 }
 
+// SEC-05
 TEST_F(WindowsConfigTest, RunAsNonRootRefusesTheAdministratorOnly) {
     const char* pod_text = R"({"metadata":{"name":"p"},"spec":{"securityContext":{"runAsNonRoot":true},"containers":[{"name":"c"}]}})";
     EXPECT_TRUE(config(pod_text));

@@ -6,7 +6,7 @@ namespace porthole::kubelet {
 
 PodContainers::PodContainers(const Dependencies& given, const StarterConfig& config, Backoff restarts)
     : runtime(given.runtime),
-      reader(given.runtime, given.files),
+      reader(given.runtime, given.files, config.platform),
       puller(given.puller),
       starter({.loop = given.loop,
                .random = given.random,

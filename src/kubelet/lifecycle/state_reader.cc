@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "kubelet/container/windows_config.h"
+#include "windows/exit_codes.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -90,9 +91,18 @@ void StateReader::add_termination_message(cri::ContainerStatus& container) {
     }
     const bool fall_back =
         value_of(container.annotations, TerminationMessagePolicyAnnotation) == core::TerminationMessagePolicy::FallbackToLogsOnError;
-    if (message.empty() && fall_back && container.exit_code != 0) message = log_tail(container);
+    if (message.empty() && container.exit_code != 0) message = explanation(container, fall_back);
     if (message.empty()) return;
     container.message = container.message.empty() ? message : container.message + ": " + message;
+}
+
+/// What the exit code means and, if wanted, the end of the log.
+std::string StateReader::explanation(const cri::ContainerStatus& container, bool with_log) {
+    if (!platform_.windows) return with_log ? log_tail(container) : "";
+    const std::string log = log_tail(container);
+    const std::string why = windows::exit_explanation(container.exit_code, log);
+    if (!with_log) return why;
+    return why + (why.empty() || log.empty() ? "" : "\n") + log;
 }
 
 std::string StateReader::log_tail(const cri::ContainerStatus& container) {

@@ -17,19 +17,22 @@ struct PodSighting {
 /// Reads the runtime's state. Errors: the runtime's.
 class StateReader {
 public:
-    StateReader(RuntimeService& runtime, FileSystem& files) : runtime_(runtime), files_(files) {}
+    StateReader(RuntimeService& runtime, FileSystem& files, Platform platform) : runtime_(runtime), files_(files), platform_(platform) {}
 
-    /// Everything of one pod. Messages of ended containers carry what they wrote about their end.
+    /// Everything of one pod. Messages of ended containers carry what they wrote about their end; on Windows, before the end of their log
+    /// or where they wrote nothing, what their exit code means.
     Task<PodRuntimeState> read(std::string uid);
     /// All pods, by uid, with two calls of the runtime.
     Task<std::map<std::string, PodSighting>> list();
 
 private:
     void add_termination_message(cri::ContainerStatus& container);
+    std::string explanation(const cri::ContainerStatus& container, bool with_log);
     std::string log_tail(const cri::ContainerStatus& container);
 
     RuntimeService& runtime_;
     FileSystem& files_;
+    Platform platform_;
 };
 
 /// The last `bytes` and `lines` of a container's log, without timestamps.

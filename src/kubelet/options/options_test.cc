@@ -156,7 +156,7 @@ TEST_F(KubeletOptionsTest, PriorityClassesAreThoseOfWindows) {
     EXPECT_THAT(refusal({"--windows-priorityclass=FAST"}), HasSubstr("valid are IDLE_PRIORITY_CLASS"));
 }
 
-// KBL-07
+// KBL-07, LIM-33
 TEST_F(KubeletOptionsTest, WhatHasNoMeaningOnWindowsStopsTheStart) {
     EXPECT_THAT(refusal({"--cgroups-per-qos=true"}), HasSubstr("is not supported on Windows"));
     EXPECT_THAT(refusal({"--enforce-node-allocatable=pods"}), HasSubstr("is not supported on Windows"));
@@ -165,7 +165,7 @@ TEST_F(KubeletOptionsTest, WhatHasNoMeaningOnWindowsStopsTheStart) {
     EXPECT_TRUE(parse({"--cgroups-per-qos=true", "--enforce-node-allocatable=pods"}, false));
 }
 
-// KBL-08, KBL-11
+// KBL-08, KBL-11, LIM-34
 TEST_F(KubeletOptionsTest, ReservationsAddUpAndMemoryThresholdsOnlyShrinkAllocatable) {
     const auto options =
         parse({"--kube-reserved=cpu=200m,memory=512Mi", "--system-reserved=memory=2Gi", "--eviction-hard=memory.available<1Gi"});
@@ -195,7 +195,7 @@ TEST_F(KubeletOptionsTest, PageFilesNeverKeepItFromStarting) {
     }
 }
 
-// KBL-10
+// KBL-10, LIM-34
 TEST_F(KubeletOptionsTest, SoftEvictionIsAcceptedWithAWarning) {
     EXPECT_THAT(parse({"--eviction-soft=memory.available<1Gi", "--eviction-soft-grace-period=memory.available=1m"})->warnings,
                 Contains(HasSubstr("soft eviction is not performed on Windows")));

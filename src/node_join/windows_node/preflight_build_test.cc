@@ -14,7 +14,7 @@ Check build_check(std::uint32_t build) {
     return *std::ranges::find(checks, "windows-build", &Check::id);
 }
 
-// IMG-03, IMG-04
+// IMG-03, IMG-04, LIM-53
 TEST(PreflightBuild, OldBuildsAreRefusedListedOnesJoinAndOthersJoinWithAWarning) {
     struct {
         std::uint32_t build;

@@ -7,6 +7,7 @@
 #include "hns/emulator/failing_hns.h"
 #include "hns/guid.h"
 #include "proxy/hns/kernelspace_proxy.h"
+#include "runtime/sim/kept_log.h"
 #include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"
 
@@ -87,11 +88,12 @@ inline discovery::EndpointSlice slice(const std::vector<std::string>& addresses,
 }
 
 struct World {
+    std::string told;  ///< the log
     sim::SimLoop loop;
     client::FakeApi api{loop};
     client::Client client{api};
     SeededRandom random{1};
-    Logger log{make_null_sink(), "proxy"};
+    Logger log{std::make_shared<sim::KeptLog>(told), "proxy"};
     client::EventRecorder events{loop, client, log, "kube-proxy", "win1"};
     sim::MemoryFileSystem files{loop};
     emulator::RememberingDataPlane data_plane;

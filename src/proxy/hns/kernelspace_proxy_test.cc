@@ -44,7 +44,7 @@ TEST(KernelspaceProxy, SVC07_WaitsForTheNetwork) {
     EXPECT_EQ(world.rules().size(), 1u);
 }
 
-// SVC-08, SVC-09, SVC-11
+// SVC-08, SVC-09, SVC-11, LIM-16
 TEST(KernelspaceProxy, SVC08_SaysWhatAHostLacksForWhatIsAsked) {
     const IpAddress source = IpAddress::parse("10.244.3.254").value();
     const struct {
@@ -112,6 +112,23 @@ TEST(KernelspaceProxy, ChangesOnlyWhatAServiceChanges) {
     EXPECT_EQ(world.counted.writes, 0) << "nothing has changed";
 }
 
+// TRB-07
+TEST(KernelspaceProxy, TRB07_ANameThatIsNotTheKubeletsIsLoggedAndNothingIsProgrammed) {
+    World world;
+    world.make_network();
+    world.api.erase<core::Node>({"", "win1"});
+    world.api.put(node("WIN-HOST.example.com", "192.0.2.13"));
+    world.api.put(service());
+    world.api.put(slice({"10.244.3.7", "10.244.4.9"}));
+    world.start();
+    EXPECT_THAT(world.told, HasSubstr("is --hostname-override right? win1"));
+    world.loop.advance(std::chrono::minutes(5));
+    EXPECT_THAT(world.rules(), IsEmpty()) << "it does not know which pods are its own";
+    world.api.put(node("win1", "192.0.2.13"));
+    world.loop.advance(5s);
+    EXPECT_THAT(world.rules(), testing::SizeIs(1));
+}
+
 TEST(KernelspaceProxy, RemovesWhatAServiceNeededWhenItGoes) {
     World world;
     world.make_network();
@@ -126,7 +143,7 @@ TEST(KernelspaceProxy, RemovesWhatAServiceNeededWhenItGoes) {
     EXPECT_EQ(world.endpoints()[0].name, "pod10.244.3.7_cbr0");
 }
 
-// SVC-25
+// SVC-25, LIM-44
 TEST(KernelspaceProxy, SVC25_NeverTakesALocalPodForARemoteOne) {
     World world;
     world.make_network();
@@ -156,7 +173,7 @@ TEST(KernelspaceProxy, SVC25_WaitsUntilItsNodeIsInTheApi) {
     EXPECT_EQ(world.rules().size(), 1u);
 }
 
-// SVC-17: the service and what people are told
+// SVC-17, LIM-14: the service and what people are told
 TEST(KernelspaceProxy, LocalTrafficPolicyActsAsClusterWithoutDirectServerReturnAndSaysSo) {
     World world(emulator::Profile{"early 2019", 17763, {9, 2}, 0, 64, 256, false});
     world.make_network();
@@ -185,7 +202,7 @@ TEST(KernelspaceProxy, LocalTrafficPolicyActsAsClusterWithoutDirectServerReturnA
     EXPECT_THAT(able.event_reasons(), IsEmpty());
 }
 
-// SVC-14: told once a service, not with every change
+// SVC-14, LIM-20: told once a service, not with every change
 TEST(KernelspaceProxy, AnAffinityTimeoutIsToldToHaveNoEffect) {
     World world;
     world.make_network();
@@ -206,7 +223,7 @@ TEST(KernelspaceProxy, AnAffinityTimeoutIsToldToHaveNoEffect) {
     EXPECT_THAT(world.event_reasons(), ElementsAre("SessionAffinityTimeoutIgnored"));
 }
 
-// SVC-21
+// SVC-21, LIM-11
 TEST(KernelspaceProxy, SVC21_CapsBackendsOnOldBuildsAndSaysSo) {
     World world("2019");
     world.make_network();

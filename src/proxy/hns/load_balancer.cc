@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/result.h"
+#include "windows/references.h"
 #include "windows/support.h"
 
 namespace porthole::proxy::hns {
@@ -79,7 +80,8 @@ void set_flags(LoadBalancer& balancer, const Frontend& frontend, const ServiceIn
 Advice advice_of(std::string_view code, const std::string& here = "") {
     const windows::Rule* rule = windows::find_rule(code);
     CHECK(rule);
-    return {std::string(rule->reason), std::string(rule->field) + ": " + std::string(rule->words) + (here.empty() ? "" : "; " + here)};
+    return {std::string(rule->reason),
+            std::string(rule->field) + ": " + std::string(rule->words) + (here.empty() ? "" : "; " + here) + windows::reference_to({rule})};
 }
 
 }  // namespace

@@ -139,7 +139,8 @@ TEST(LoadBalancerPlan, SVC22_ForwardsUdpAndLeavesSctpOut) {
         plan_load_balancer({ip("10.96.0.20"), Protocol::Sctp, 9}, answered_by({{ip("10.244.3.7"), 9}}), web(), {}, server_2022());
     EXPECT_FALSE(sctp.load_balancer);
     EXPECT_THAT(reasons(sctp.advice), ElementsAre("UnsupportedProtocol"));
-    EXPECT_EQ(sctp.advice[0].message, "spec.ports: Windows nodes forward TCP and UDP, not SCTP; port 9 is left out")
+    EXPECT_EQ(sctp.advice[0].message,
+              "spec.ports: Windows nodes forward TCP and UDP, not SCTP; port 9 is left out (see docs/guide/windows_support.md#win406)")
         << "what the linter and the guide say, and which port";
 }
 

@@ -62,7 +62,7 @@ TEST(KubeProxyOptions, TakesTheModesOfLinuxForNftables) {
     EXPECT_FALSE(parse("kernelspace"));
 }
 
-// SVC-03
+// SVC-03, LIM-65
 TEST(KubeProxyOptions, SVC03_TakesUserspaceForKernelspace) {
     Command command;
     command.environment = {{"KUBE_NETWORK", "cbr0"}, {"INTERFACE_TO_ADD_SERVICE_IP", "vEthernet (KubeProxySwitch)"}};

@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "base/version.h"
 #include "schema/json/json.h"
+#include "windows/references.h"
 #include "windows/support.h"
 
 namespace porthole::windows::lint {

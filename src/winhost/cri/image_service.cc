@@ -35,8 +35,8 @@ Result<Credentials> credentials_of(const cri::AuthConfig& auth) {
 
 class StoreImages final : public kubelet::ImageService {
 public:
-    StoreImages(EventLoop& loop, ImageStore& images, std::string container_folder)
-        : loop_(loop), images_(images), container_folder_(std::move(container_folder)) {}
+    StoreImages(EventLoop& loop, ImageStore& images, OsVersion host, std::string container_folder)
+        : loop_(loop), images_(images), host_(host), container_folder_(std::move(container_folder)) {}
 
     Task<cri::ListImagesResponse> list_images(cri::ListImagesRequest request) override {
         cri::ListImagesResponse response;
@@ -52,7 +52,7 @@ public:
         cri::ImageStatusResponse response;
         if (!request.image) co_return Error(Reason::BadRequest, "an image is needed");
         const Image* image = images_.find(request.image->image);
-        if (!image) co_return response;
+        if (!image || !mismatch_of(*image).empty()) co_return response;
         response.image = image_of(*image);
         if (request.verbose) response.info["os.version"] = image->config.os_version;
         co_return response;
@@ -64,8 +64,11 @@ public:
         if (request.auth) {
             CO_TRY(credentials, credentials_of(*request.auth));
         }
-        CO_TRY(const Image image, co_await images_.pull(request.image->image, std::move(credentials)));
-        co_return cri::PullImageResponse{.image_ref = image.id};
+        auto image = co_await images_.pull(request.image->image, std::move(credentials));
+        if (image) co_return cri::PullImageResponse{.image_ref = image->id};
+        const Image* here = images_.find(request.image->image);
+        const std::string why = here ? mismatch_of(*here) : "";
+        co_return why.empty() ? std::move(image).error() : std::move(image).error().with_context(why + "; it cannot be pulled again");
     }
 
     Task<cri::RemoveImageResponse> remove_image(cri::RemoveImageRequest request) override {
@@ -90,15 +93,19 @@ public:
     }
 
 private:
+    std::string mismatch_of(const Image& image) const { return os_mismatch(image.config.os_version, host_); }
+
     EventLoop& loop_;
     ImageStore& images_;
+    OsVersion host_;
     std::string container_folder_;
 };
 
 }  // namespace
 
-std::unique_ptr<kubelet::ImageService> make_image_service(EventLoop& loop, ImageStore& images, std::string container_folder) {
-    return std::make_unique<StoreImages>(loop, images, std::move(container_folder));
+std::unique_ptr<kubelet::ImageService> make_image_service(EventLoop& loop, ImageStore& images, OsVersion host,
+                                                          std::string container_folder) {
+    return std::make_unique<StoreImages>(loop, images, host, std::move(container_folder));
 }
 
 }  // namespace porthole::winhost

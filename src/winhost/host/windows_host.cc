@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "base/strings.h"
 #include "bundled_images/bundled_image_service.h"
 #include "hns/emulator/data_plane/linux/linux_data_plane.h"
 #include "hns/emulator/data_plane/linux/network_namespace.h"
@@ -159,7 +160,10 @@ Task<> WindowsHost::Impl::start_runtime() {
     store.template_id = wine.id;
     store.pinned = {options.pause_image};
     CO_TRY(images, ImageStore::open(std::move(store), context.loop, context.pool, context.registries, context.log.named("images")));
-    image_service = make_image_service(context.loop, *images, runtime_folder(options.data));
+    for (const Image& image : images->list())
+        if (const std::string why = os_mismatch(image.config.os_version, version); !why.empty())
+            context.log.warn("an image is pulled again when a pod needs it", {{"image", join(image.repo_tags, ", ")}, {"reason", why}});
+    image_service = make_image_service(context.loop, *images, version, runtime_folder(options.data));
     bundled = std::make_unique<bundled_images::BundledImageService>(
         *image_service, [this](const bundled_images::BundledImage& image) { return import_bundled(image); });
     // Also where it is there: the host may play another build than at its last start. A sandbox image of others is pulled with the first

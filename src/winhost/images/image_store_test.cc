@@ -164,7 +164,7 @@ TEST_F(ImageStoreTest, PullsTheEntryOfItsBuildAndLaysItsLayersOut) {  // IMG-02,
     EXPECT_EQ(entries("work"), 0u);
 }
 
-TEST_F(ImageStoreTest, RefusesImagesThatCannotRunHere) {  // IMG-01
+TEST_F(ImageStoreTest, RefusesImagesThatCannotRunHere) {  // IMG-01, LIM-41
     TestImage old = app(), linux_image = app();
     old.os_version = "10.0.17763.1";
     linux_image.os = "linux";

@@ -1,6 +1,7 @@
 #include "winhost/runtime/container_plan.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/strings.h"
 #include "winhost/runtime/program_spec.h"
@@ -12,6 +13,8 @@ namespace {
 constexpr std::uint64_t ProcessBaseline = 16 << 20;
 /// Wine's server, service manager and drivers, and init: measured, 25 to 30 MB of private memory; the rest is room for their growth.
 constexpr std::int64_t EmulationMemory = 64 << 20;
+/// A program gets this much also where the host has nothing left, so that it starts and says itself what it cannot do.
+constexpr std::uint64_t LeastCommit = 64 << 20;
 /// CRI counts the whole machine as 10000.
 constexpr std::int64_t WholeMachine = 10'000;
 
@@ -62,12 +65,28 @@ Result<ContainerUser> plan_user(const cri::ContainerConfig& config, const ImageC
         "the user \"" + name + "\" does not exist in the container: No mapping between account names and security IDs was done. (0x534)");
 }
 
-ContainerLimits plan_limits(const cri::WindowsContainerResources* resources, int processors) {
+std::optional<std::uint64_t> commit_limit(std::string_view meminfo) {
+    const auto bytes = [&](std::string_view key) -> std::optional<std::uint64_t> {
+        const std::size_t at = meminfo.find(key);
+        std::uint64_t kilobytes = 0;
+        if (at == meminfo.npos || (at > 0 && meminfo[at - 1] != '\n')) return std::nullopt;
+        const std::size_t digits = meminfo.find_first_not_of(' ', at + key.size());
+        if (digits == meminfo.npos) return std::nullopt;
+        const auto [end, code] = std::from_chars(meminfo.data() + digits, meminfo.data() + meminfo.size(), kilobytes);
+        return code == std::errc() ? std::optional(kilobytes << 10) : std::nullopt;
+    };
+    const auto physical = bytes("MemTotal:"), page_files = bytes("SwapTotal:");
+    return physical ? std::optional(*physical + page_files.value_or(0)) : std::nullopt;
+}
+
+ContainerLimits plan_limits(const cri::WindowsContainerResources* resources, int processors, std::optional<std::uint64_t> commit_left) {
     ContainerLimits limits;
     limits.cgroup.processes = ContainerProcessLimit;
+    if (commit_left) limits.memory_per_process = std::max(*commit_left, LeastCommit) + ProcessBaseline;
     if (!resources) return limits;
     if (resources->memory_limit_in_bytes > 0) {
-        limits.memory_per_process = static_cast<std::uint64_t>(resources->memory_limit_in_bytes) + ProcessBaseline;
+        const std::uint64_t own = static_cast<std::uint64_t>(resources->memory_limit_in_bytes) + ProcessBaseline;
+        limits.memory_per_process = commit_left ? std::min(limits.memory_per_process, own) : own;
         limits.cgroup.memory_bytes = resources->memory_limit_in_bytes + EmulationMemory;
     }
     const std::int64_t maximum = std::clamp<std::int64_t>(resources->cpu_maximum, 0, WholeMachine);

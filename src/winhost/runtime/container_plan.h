@@ -1,4 +1,7 @@
 #pragma once
+#include <optional>
+#include <string_view>
+
 #include "api/cri_v1.h"
 #include "winhost/bundle/oci_bundle.h"
 #include "winhost/images/content/image.h"
@@ -28,7 +31,12 @@ struct ContainerLimits {
 };
 /// Processes and threads of one container: a storm of them ends there.
 inline constexpr std::int64_t ContainerProcessLimit = 512;
-ContainerLimits plan_limits(const cri::WindowsContainerResources* resources, int processors);
+/// `commit_left` is what the host can still promise: no program gets more, whatever its container's limit. Nothing where it is not known.
+ContainerLimits plan_limits(const cri::WindowsContainerResources* resources, int processors,
+                            std::optional<std::uint64_t> commit_left = std::nullopt);
+
+/// Windows' commit limit, physical memory and page files, of a host that is the machine of this /proc/meminfo. Nothing for other texts.
+std::optional<std::uint64_t> commit_limit(std::string_view meminfo);
 
 /// CTRL_*_EVENT for the stop signal of an image or pod; "kill" for SIGKILL. Error: BadRequest for what Windows has no event for.
 Result<std::string> plan_stop_event(cri::Signal signal, const std::string& image_signal);

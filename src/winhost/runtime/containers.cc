@@ -28,11 +28,6 @@ Error start_error(const ContainerRecord& record, const std::string& failure) {
 
 }  // namespace
 
-std::string os_mismatch_message(const std::string& image_version, const std::string& host_version) {
-    return "ImageOSVersionMismatch: the image is for Windows " + image_version + ", the host is " + host_version +
-           ": The container operating system does not match the host operating system. (0xc0370101)";
-}
-
 std::shared_ptr<Container> Containers::find(const std::string& id) const {
     const auto found = containers_.find(id);
     return found == containers_.end() ? nullptr : found->second;
@@ -40,6 +35,18 @@ std::shared_ptr<Container> Containers::find(const std::string& id) const {
 
 std::string Containers::cgroup(const Container& container) const {
     return sandboxes_.cgroup(container.record.sandbox_id) + "/" + short_id(container.record.id);
+}
+
+/// The commit limit without what the containers of this host have taken of it so far.
+std::optional<std::uint64_t> Containers::commit_left() const {
+    const auto meminfo = context_.files.read("/proc/meminfo");
+    const auto limit = meminfo ? commit_limit(*meminfo) : std::nullopt;
+    if (!limit) return std::nullopt;
+    std::uint64_t taken = 0;
+    for (const auto& [id, container] : containers_)
+        if (const auto usage = container->running() ? cgroups_.usage(cgroup(*container)) : Result<CgroupUsage>(CgroupUsage()))
+            taken += usage->anonymous_bytes;
+    return *limit - std::min(taken, *limit);
 }
 
 Result<void> Containers::save(const Container& container) {
@@ -111,12 +118,8 @@ Task<std::string> Containers::create(cri::CreateContainerRequest request) {
     const std::string reference = request.config->image->image;
     const Image* image = context_.images.find(reference);
     if (!image) co_return Error(Reason::NotFound, "failed to resolve image \"" + reference + "\": not found");
-    if (!image->config.os_version.empty()) {
-        CO_TRY(const OsVersion host, OsVersion::parse(options_.profile.version()));
-        const auto version = OsVersion::parse(image->config.os_version);
-        if (version && !can_run(host, *version))
-            co_return Error(Reason::Invalid, os_mismatch_message(image->config.os_version, host.text()));
-    }
+    CO_TRY(const OsVersion host, OsVersion::parse(options_.profile.version()));
+    if (std::string why = os_mismatch(image->config.os_version, host); !why.empty()) co_return Error(Reason::Invalid, std::move(why));
     auto container = std::make_shared<Container>();
     CO_TRY(container->record, make_record(request, *sandbox, *image));
     container->folder = Folder{join_path(join_path(options_.data, "c"), short_id(container->record.id))};
@@ -176,7 +179,7 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
     if (record.config.stdin_once) bundle.arguments.push_back("--input-once");
     const cri::WindowsContainerResources* resources =
         record.config.windows && record.config.windows->resources ? &*record.config.windows->resources : nullptr;
-    const ContainerLimits limits = plan_limits(resources, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
+    const ContainerLimits limits = plan_limits(resources, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)), commit_left());
     record.memory_per_process = limits.memory_per_process;
     if (limits.memory_per_process > 0)
         bundle.arguments.insert(bundle.arguments.end(), {"--data-limit", std::to_string(limits.memory_per_process)});

@@ -64,6 +64,7 @@ private:
     };
     std::optional<ProgramEnd> read_exit_file(const Container& container) const;
     void read_end(Container& container);
+    std::optional<std::uint64_t> commit_left() const;
     Result<void> save(const Container& container);
 
     RuntimeContext context_;

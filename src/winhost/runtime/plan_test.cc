@@ -143,6 +143,25 @@ TEST(UserPlan, SEC11_AHostProcessContainerRunsAsAnAccountOfTheHost) {
     EXPECT_EQ(plan_program(config, {}, "h")->variables, std::vector<std::string>{"CONTAINER_SANDBOX_MOUNT_POINT=C:"});
 }
 
+// KBL-19, LIM-05
+TEST(LimitPlan, ProgramsGetNoMoreThanTheHostCanStillPromise) {
+    const cri::WindowsContainerResources bounded{.memory_limit_in_bytes = 4LL << 30}, unbounded;
+    constexpr std::uint64_t Baseline = 16 << 20, Left = 1ull << 30;
+    EXPECT_EQ(plan_limits(&bounded, 4, Left).memory_per_process, Left + Baseline) << "a limit guarantees nothing";
+    EXPECT_EQ(plan_limits(&unbounded, 4, Left).memory_per_process, Left + Baseline);
+    EXPECT_EQ(plan_limits(nullptr, 4, Left).memory_per_process, Left + Baseline);
+    EXPECT_EQ(plan_limits(&bounded, 4, 8ull << 30).memory_per_process, (4ull << 30) + Baseline);
+    EXPECT_EQ(plan_limits(nullptr, 4, 0).memory_per_process, (64u << 20) + Baseline) << "enough to start and fail by itself";
+    EXPECT_EQ(plan_limits(nullptr, 4).memory_per_process, 0u);
+}
+
+// KBL-19, KBL-34
+TEST(LimitPlan, TheCommitLimitIsPhysicalMemoryAndPageFiles) {
+    EXPECT_EQ(commit_limit("MemTotal:        1000 kB\nMemFree: 1 kB\nSwapTotal:       24 kB\n"), 1024u << 10);
+    EXPECT_EQ(commit_limit("MemTotal: 1000 kB\n"), 1000u << 10);
+    for (const char* other : {"", "MemTotal:", "MemTotal: x", "XMemTotal: 5 kB\n"}) EXPECT_EQ(commit_limit(other), std::nullopt) << other;
+}
+
 TEST(LimitPlan, DoesNotChargeTheEmulationToThePod) {
     const cri::WindowsContainerResources resources{.cpu_maximum = 2500, .memory_limit_in_bytes = 128 << 20};
     const ContainerLimits limits = plan_limits(&resources, 4);

@@ -75,7 +75,4 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// The text of an image whose build does not fit the host's: what Windows says (0xc0370101).
-std::string os_mismatch_message(const std::string& image_version, const std::string& host_version);
-
 }  // namespace porthole::winhost

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "winhost/tools/launch_folder_windows.h"
+#include "winhost/tools/missing_dll_windows.h"
 
 namespace {
 
@@ -163,6 +164,26 @@ private:
     std::atomic<bool> ending_ = false;  ///< what is in the pipe now is the last
 };
 
+std::wstring path_of(HANDLE process) {
+    wchar_t path[MAX_PATH];
+    DWORD size = MAX_PATH;
+    return QueryFullProcessImageNameW(process, 0, path, &size) ? std::wstring(path, size) : L"";
+}
+
+/// Says on `errors` which DLL the program lacks, if that ended it.
+void tell_missing_dll(HANDLE errors, const std::wstring& path, DWORD code) {
+    constexpr DWORD DllNotFound = 0xC0000135;
+    if (code != DllNotFound || path.empty()) return;
+    const std::string missing = porthole::winhost::ImportSearch::missing(path);
+    if (missing.empty()) return;
+    std::string name(3 * path.size(), '\0');
+    name.resize(static_cast<std::size_t>(WideCharToMultiByte(CP_UTF8, 0, path.data(), static_cast<int>(path.size()), name.data(),
+                                                             static_cast<int>(name.size()), nullptr, nullptr)));
+    const std::string line = name + ": the DLL " + missing + " was not found\n";
+    DWORD written = 0;
+    WriteFile(errors, line.data(), static_cast<DWORD>(line.size()), &written, nullptr);
+}
+
 }  // namespace
 
 int wmain(int count, wchar_t** words) {
@@ -188,6 +209,8 @@ int wmain(int count, wchar_t** words) {
     startup.hStdInput = input.theirs();
     startup.hStdOutput = output.theirs();
     startup.hStdError = errors.theirs();
+    HANDLE own_errors = nullptr;  // the stream closes the other one
+    DuplicateHandle(GetCurrentProcess(), GetStdHandle(STD_ERROR_HANDLE), GetCurrentProcess(), &own_errors, 0, FALSE, DUPLICATE_SAME_ACCESS);
     PROCESS_INFORMATION process{};
     std::wstring command = spec.command;
     const bool moved = spec.directory.empty() || SetCurrentDirectoryW(spec.directory.c_str());
@@ -204,6 +227,7 @@ int wmain(int count, wchar_t** words) {
     }
     AssignProcessToJobObject(job, process.hProcess);
     for (Stream* stream : {&input, &output, &errors}) stream->start();
+    const std::wstring path = path_of(process.hProcess);
     ResumeThread(process.hThread);
     CloseHandle(process.hThread);
     own.report("started", process.dwProcessId);
@@ -213,6 +237,7 @@ int wmain(int count, wchar_t** words) {
     errors.finish(deadline);
     DWORD code = 0;
     GetExitCodeProcess(process.hProcess, &code);
+    tell_missing_dll(own_errors, path, code);
     own.report("exit", code);
     return 0;
 }

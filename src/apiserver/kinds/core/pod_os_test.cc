@@ -58,7 +58,8 @@ bool is_refused_by_the_api(const windows::Rule& rule) {
     return rule.field.contains("ecurityContext.") || std::ranges::find(OfThePod, rule.field) != std::end(OfThePod);
 }
 
-// POS-04 … -23, POS-25: the API refuses what the table says Windows has not, by the same paths.
+// POS-04, POS-05, POS-06, POS-07, POS-08, POS-09, POS-10, POS-11, POS-12, POS-13, POS-14, POS-15, POS-16, POS-17, POS-18, POS-19, POS-20,
+// POS-21, POS-22, POS-23, POS-25: the API refuses what the table says Windows has not, by the same paths.
 TEST_F(PodOsRules, WhatWindowsHasNotIsForbidden) {
     int fields = 0;
     for (const windows::Rule& rule : windows::rules()) {
@@ -68,6 +69,29 @@ TEST_F(PodOsRules, WhatWindowsHasNotIsForbidden) {
         EXPECT_EQ(pods.create(patch_of(rule.field).c_str()), path_of(rule.field) + ": Forbidden: cannot be set for a windows pod");
     }
     EXPECT_EQ(fields, 25);
+    for (const char* field : {"spec.hostPID",
+                              "spec.hostIPC",
+                              "spec.securityContext.seLinuxOptions",
+                              "spec.securityContext.seccompProfile",
+                              "spec.securityContext.fsGroup",
+                              "spec.securityContext.fsGroupChangePolicy",
+                              "spec.securityContext.sysctls",
+                              "spec.shareProcessNamespace",
+                              "spec.securityContext.runAsUser",
+                              "spec.securityContext.runAsGroup",
+                              "spec.securityContext.supplementalGroups",
+                              "spec.containers[*].securityContext.seLinuxOptions",
+                              "spec.containers[*].securityContext.seccompProfile",
+                              "spec.containers[*].securityContext.capabilities",
+                              "spec.containers[*].securityContext.readOnlyRootFilesystem",
+                              "spec.containers[*].securityContext.privileged",
+                              "spec.containers[*].securityContext.allowPrivilegeEscalation",
+                              "spec.containers[*].securityContext.procMount",
+                              "spec.containers[*].securityContext.runAsUser",
+                              "spec.containers[*].securityContext.runAsGroup"})
+        EXPECT_EQ(
+            std::ranges::count_if(windows::rules(), [&](const auto& one) { return one.field == field && is_refused_by_the_api(one); }), 1)
+            << field;
 }
 
 // POS-24

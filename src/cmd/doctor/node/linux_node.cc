@@ -4,6 +4,7 @@
 #include "base/result.h"
 #include "client/client.h"
 #include "client/http_transport.h"
+#include "cmd/doctor/node/disk_encryption.h"
 #include "cmd/doctor/node/node_gather.h"
 #include "net/http/http_client.h"
 #include "net/interface_address.h"
@@ -64,6 +65,7 @@ Task<NodeEvidence> gather_linux_node(AsioLoop& loop, client::ClientConfig config
     evidence.pod_network = Bridge;
     evidence.network_remedy = "the agent makes it with the first pod of the node: journalctl -u porthole-agent says why it did not";
     look_at_machine(loop, "", evidence);
+    look_at_encryption(*make_file_system(), "/var/lib", evidence);
     for (const net::Interface& one : net::interfaces()) {
         if (one.name != Bridge) continue;
         for (const IpAddress& address : one.addresses)

@@ -3,11 +3,14 @@
 
 #include <functional>
 
+#include "cmd/doctor/node/disk_encryption.h"
 #include "cmd/doctor/node/limited_wait.h"
 #include "cmd/doctor/node/node_check.h"
 #include "cmd/doctor/node/node_gather.h"
 #include "cmd/doctor/report/report.h"
 #include "hns/emulator/emulator_fixture.h"
+#include "runtime/sim/memory_file_system.h"
+#include "runtime/sim/sim_loop.h"
 
 namespace porthole::cmd::doctor {
 namespace {
@@ -25,6 +28,8 @@ NodeEvidence healthy() {
     for (const char* name : {"flanneld", "kubelet", "kube-proxy"})
         evidence.services.push_back({.name = name, .state = "running", .runs = true, .remedy = "sc.exe start " + std::string(name)});
     evidence.ports = {{10250, "kubelet", true}, {10256, "kube-proxy", true}};
+    evidence.volume = "C:";
+    evidence.volume_encrypted = true;
     evidence.pod_network = "cbr0";
     evidence.network_remedy = "look at the log of flanneld";
     evidence.hns.emplace();
@@ -59,6 +64,75 @@ TEST(NodeDoctor, FindsNothingWrongWithAHealthyNode) {
     EXPECT_THAT(problems(on_linux), IsEmpty()) << "which has neither HNS nor exceptions";
 }
 
+/// BitLocker's program.
+struct FakeBitLocker final : ProcessRunner {
+    Result<CommandOutput> answer;
+    std::vector<std::string> asked;
+    explicit FakeBitLocker(Result<CommandOutput> given) : answer(std::move(given)) {}
+    Task<CommandOutput> run(Command command) override {
+        asked = command.arguments;
+        co_return answer;
+    }
+};
+
+NodeEvidence told_by(FakeBitLocker bit_locker) {
+    sim::SimLoop loop;
+    NodeEvidence evidence{.windows = true};
+    EXPECT_TRUE(sim::run(loop, ask_bitlocker(bit_locker, "C:", evidence)));
+    EXPECT_THAT(bit_locker.asked, ElementsAre("manage-bde.exe", "-status", "C:", "-protectionaserrorlevel"));
+    return evidence;
+}
+
+// SEC-02, LIM-42
+TEST(NodeDoctor, SEC02_BitLockerIsAskedByItsExitCode) {
+    EXPECT_EQ(told_by(FakeBitLocker(CommandOutput{.exit_code = 0})).volume_encrypted, true);
+    EXPECT_EQ(told_by(FakeBitLocker(CommandOutput{.exit_code = 1})).volume_encrypted, false);
+    const NodeEvidence refused = told_by(FakeBitLocker(CommandOutput{.exit_code = -1}));
+    EXPECT_EQ(refused.volume_encrypted, std::nullopt);
+    EXPECT_THAT(refused.encryption_unknown, HasSubstr("needs an administrator"));
+    EXPECT_THAT(told_by(FakeBitLocker(Error(Reason::NotFound, "no such program"))).encryption_unknown, HasSubstr("no such program"));
+    EXPECT_THAT(problems(refused), testing::Not(testing::Contains(HasSubstr("encrypted")))) << "what is not known is no problem";
+}
+
+// SEC-02
+TEST(NodeDoctor, SEC02_ALinuxVolumeIsEncryptedIfAllOfItsDisksAre) {
+    sim::SimLoop loop;
+    sim::MemoryFileSystem files(loop);
+    const auto device = [&](const std::string& number, const char* uuid, const std::vector<std::pair<std::string, std::string>>& parts) {
+        const std::string folder = "/sys/dev/block/" + number;
+        EXPECT_TRUE(files.create_directories(folder + "/dm", 0755));
+        EXPECT_TRUE(files.create_directories(folder + "/slaves", 0755));
+        if (*uuid) EXPECT_TRUE(files.write(folder + "/dm/uuid", uuid, 0644));
+        for (const auto& [name, part] : parts) {
+            EXPECT_TRUE(files.create_directories(folder + "/slaves/" + name, 0755));
+            EXPECT_TRUE(files.write(folder + "/slaves/" + name + "/dev", part + "\n", 0644));
+        }
+    };
+    device("8:1", "", {});
+    device("253:0", "CRYPT-LUKS2-1-root\n", {{"sda1", "8:1"}});
+    device("253:1", "LVM-1\n", {{"dm-0", "253:0"}});
+    device("253:2", "LVM-2\n", {{"dm-0", "253:0"}, {"sda1", "8:1"}});
+    device("253:3", "LVM-3\n", {{"dm-3", "253:3"}});
+    EXPECT_EQ(is_encrypted_device(files, "8:1"), false);
+    EXPECT_EQ(is_encrypted_device(files, "253:0"), true);
+    EXPECT_EQ(is_encrypted_device(files, "253:1"), true) << "a logical volume on an encrypted disk";
+    EXPECT_EQ(is_encrypted_device(files, "253:2"), false) << "half of it is on another disk";
+    EXPECT_EQ(is_encrypted_device(files, "253:3"), std::nullopt) << "ends for one that says it is made of itself";
+    EXPECT_EQ(is_encrypted_device(files, "0:45"), std::nullopt);
+
+    const auto of_path = [&](const char* mounts) {
+        EXPECT_TRUE(files.create_directories("/proc/self", 0755));
+        EXPECT_TRUE(files.write("/proc/self/mountinfo", mounts, 0444));
+        NodeEvidence evidence;
+        look_at_encryption(files, "/var/lib", evidence);
+        return evidence.volume_encrypted;
+    };
+    EXPECT_EQ(of_path("1 0 253:1 / / rw - ext4 /dev/a rw\n2 1 8:1 / /var/library rw - ext4 /dev/b rw\n"), true);
+    EXPECT_EQ(of_path("1 0 253:1 / / rw - ext4 /dev/a rw\n2 1 8:1 / /var rw - ext4 /dev/b rw\n"), false) << "a volume of its own";
+    EXPECT_EQ(of_path("1 0 253:1 / / rw - ext4 /dev/a rw\n2 1 0:45 / /var/lib rw - tmpfs t rw\n"), std::nullopt);
+    EXPECT_EQ(of_path("1 0\n"), std::nullopt);
+}
+
 // TRB-01, TRB-12, TRB-15, NET-21
 TEST(NodeDoctor, NamesEachThingThatIsWrong) {
     struct {
@@ -83,6 +157,8 @@ TEST(NodeDoctor, NamesEachThingThatIsWrong) {
          },
          "warn no HNS load balancers are left that lead to no pod: connections to these service addresses can hang: "
          "load balancer B1 of 10.96.7.8"},
+        {"a volume in clear text", [](auto& e) { e.volume_encrypted = false; },
+         "warn the volume with the kubelet's files is encrypted: C: is not, and Secrets of pods are on it in clear text"},
         {"no CNI configuration", [](auto& e) { e.nat_exceptions.reset(); },
          "fail packets between pods keep their addresses: there is no CNI configuration"},
         {"services are translated", [](auto& e) { e.nat_exceptions = {"10.0.0.0/10", "10.244.0.0/16"}; },

@@ -49,6 +49,10 @@ struct NodeEvidence {
     std::string cni_configuration;                           ///< path of the file
     std::optional<std::vector<std::string>> nat_exceptions;  ///< that it has; nothing on Linux, and where there is no such file
 
+    std::string volume;                    ///< "C:", or a path on it: the one with the kubelet's files
+    std::optional<bool> volume_encrypted;  ///< nothing where it is not known, because of
+    std::string encryption_unknown = "it was not looked at";
+
     std::string cluster_cidr, service_cidr, cluster_domain;
     std::string server;                                    ///< URL of the API server
     std::string server_in_use;                             ///< behind `server`, where that is the node's own balancer; "" where it is not

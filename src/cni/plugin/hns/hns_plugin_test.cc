@@ -361,7 +361,7 @@ TEST(WinOverlay, NET14_GivesAPodItsEndpoint) {
     EXPECT_THAT(host.run(host.overlay.add(request("ghi", host.make_namespace(), config))).error().message, HasSubstr("format xx-xx"));
 }
 
-// NET-37
+// NET-37, LIM-12
 TEST(WinOverlay, NET37_RefusesIpv6) {
     Host host;
     host.make_overlay();

@@ -2,6 +2,7 @@
 //   exit CODE          ends with that 32-bit code
 //   print TEXT...      one argument a line, then the directory and %GREETING%
 //   allocate [MB]      takes memory until there is none: prints how much and the error, exit code 55; or so much of it, exit code 0
+//   promise MB COUNT   commits COUNT blocks of so much without touching them: prints how many and the error, exit code 55 if not all
 //   copy               standard input to standard output
 //   wait               until a control event comes, which it prints; exit code 5
 //   stubborn           prints control events and stays
@@ -31,6 +32,13 @@ static int allocate(unsigned wanted) {
         memset(block, 1, step);
     printf("%u MB, error %lu\n", megabytes, GetLastError());
     return megabytes == wanted ? 0 : 55;
+}
+
+static int promise(SIZE_T megabytes, unsigned wanted) {
+    unsigned made = 0;
+    while (made < wanted && VirtualAlloc(NULL, megabytes << 20, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE)) ++made;
+    printf("%u of %u, error %lu\n", made, wanted, made == wanted ? 0 : GetLastError());
+    return made == wanted ? 0 : 55;
 }
 
 static void stay(void) {
@@ -88,6 +96,7 @@ static int watch_console(void) {
 int main(int count, char** words) {
     const char* verb = count > 1 ? words[1] : "";
     if (!strcmp(verb, "exit")) return (int)strtoul(words[2], NULL, 0);
+    if (!strcmp(verb, "promise")) return promise(strtoul(words[2], NULL, 0), (unsigned)strtoul(words[3], NULL, 0));
     if (!strcmp(verb, "allocate")) return allocate(count > 2 ? (unsigned)strtoul(words[2], NULL, 0) : 4096);
     if (!strcmp(verb, "print")) {
         char text[512] = "";

@@ -113,7 +113,7 @@ void RuntimeLab::start() {
                                                         .process_limit = FewProcesses});
     const auto started = run(runtime_->start());
     ASSERT_TRUE(started) << started.error().message;
-    image_service_ = make_image_service(loop, *store_, folder_ + "/r");
+    image_service_ = make_image_service(loop, *store_, OsVersion::parse(profile.version()).value(), folder_ + "/r");
     server_ = std::make_unique<CriServer>(loop, random_, *runtime_, *image_service_, log);
     ASSERT_TRUE(server_->listen({.unix_socket = folder_ + "/cri.sock", .token = "secret"}));
     client_ = kubelet::connect_runtime(loop, "unix://" + folder_ + "/cri.sock");

@@ -41,4 +41,11 @@ bool can_run(const OsVersion& host, const OsVersion& image, const std::vector<Co
     return image.build >= row->oldest_container_build;
 }
 
+std::string os_mismatch(const std::string& image, const OsVersion& host) {
+    const auto version = image.empty() ? Result<OsVersion>(OsVersion()) : OsVersion::parse(image);
+    if (image.empty() || !version || can_run(host, *version)) return "";
+    return "ImageOSVersionMismatch: the image is for Windows " + image + ", the host is " + host.text() +
+           ": The container operating system does not match the host operating system. (0xc0370101)";
+}
+
 }  // namespace porthole::winhost

@@ -119,7 +119,7 @@ TEST_F(L2BridgePackets, ThatNobodyTakesAreAnsweredOnTheHost) {
     EXPECT_EQ(ask(lab.router, "10.244.1.99", 8080), "No route to host");
 }
 
-// SVC-10, SVC-22, NET-26
+// SVC-10, SVC-22, NET-26, LIM-60
 TEST_F(L2BridgePackets, ReachAServiceDirectlyWithDsr) {
     balance(load_balancer("lb", {"web2"}, "10.96.0.10", 80, Dsr));
     balance(load_balancer("lb-away", {"remote3"}, "10.96.0.11", 80, Dsr));

@@ -1,0 +1,13 @@
+#pragma once
+#include <string>
+
+#include "scheduler/framework/cluster.h"
+#include "scheduler/framework/pod_info.h"
+
+namespace porthole::scheduler {
+
+/// What the table of `windows/` knows of a pod that none of the cluster's nodes takes, as it follows the other reasons in the event:
+/// fields, why and what to write instead. "" where it knows nothing. `pod` and `object` are of the same pod.
+std::string windows_reasons(const PodInfo& pod, const api::core::v1::Pod& object, const Cluster& cluster);
+
+}  // namespace porthole::scheduler
