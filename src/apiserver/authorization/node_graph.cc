@@ -1,6 +1,7 @@
 #include "apiserver/authorization/node_graph.h"
 
 #include "apiserver/storage/keys.h"
+#include "client/json_slices.h"
 #include "schema/json/json.h"
 
 namespace porthole::apiserver {
@@ -58,6 +59,30 @@ private:
     }
     const std::string& namespace_;
 };
+
+/// What put_pod() reads of a stored pod. Its managers and most of its status, which are half of it, stay unread.
+Result<Pod> referring_parts(std::string_view stored) {
+    Pod pod;
+    TRY(const auto parts, client::json_members(stored));
+    for (const auto& [part, text] : parts) {
+        if (part == "metadata") {
+            TRY(const auto members, client::json_members(text));
+            for (const auto& [name, value] : members) {
+                if (name == "name") pod.metadata.name = client::json_plain_string(value);
+                if (name == "namespace") pod.metadata.namespace_ = client::json_plain_string(value);
+                if (name != "annotations") continue;
+                TRY(const schema::Value annotations, schema::parse_json(value));
+                if (!annotations.is_object()) continue;
+                for (const schema::Member& annotation : annotations.as_object()) pod.metadata.annotations.emplace(annotation.key, "");
+            }
+        } else if (part == "spec") {
+            TRY_VOID(schema::decode_json(PodSpec::schema_type(), &pod.spec, text));
+        } else if (part == "status" && text.find("\"resourceClaimStatuses\"") != text.npos) {
+            TRY_VOID(schema::decode_json(PodStatus::schema_type(), &pod.status, text));
+        }
+    }
+    return pod;
+}
 
 }  // namespace
 
@@ -146,7 +171,7 @@ Task<> NodeGraph::take_events(store::Watch& watch) {
 void NodeGraph::put_record(const store::Record& record) {
     const std::string key = record.key.substr(kind_prefix(Pod::kind()).size());
     const bool unbound = record.attributes && record.attributes->topic().empty();  // a pod's topic is its node
-    const auto pod = unbound ? Result<Pod>(Pod()) : schema::decode_json<Pod>(*record.value);
+    const auto pod = unbound ? Result<Pod>(Pod()) : referring_parts(*record.value);
     if (unbound || !pod) return remove_pod(key);
     put_pod(key, *pod);
 }
