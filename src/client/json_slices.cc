@@ -33,7 +33,7 @@ public:
         if (at_end()) return malformed("unexpected end");
         const char first = text_[position_];
         if (first == '"') {
-            TRY_VOID(skip_string());
+            if (!skip_string()) return malformed("unterminated string");
         } else if (first == '{' || first == '[') {
             TRY_VOID(skip_nested());
         } else {
@@ -46,16 +46,24 @@ public:
 private:
     void skip_space() { position_ = std::min(text_.find_first_not_of(" \t\r\n", position_), text_.size()); }
 
-    Result<void> skip_string() {
-        for (const std::size_t start = ++position_;; ++position_) {
+    /// False where it has no end. Most strings are so short that a search for the quote costs more than to look at each character.
+    bool skip_string() {
+        constexpr std::size_t Short = 24;
+        ++position_;
+        for (const std::size_t far = std::min(text_.size(), position_ + Short); position_ < far;) {
+            const char c = text_[position_];
+            position_ += c == '\\' ? 2 : 1;
+            if (c == '"') return true;
+        }
+        for (const std::size_t start = position_;; ++position_) {
             position_ = text_.find('"', position_);
-            if (position_ == text_.npos) return malformed("unterminated string");
+            if (position_ == text_.npos) return false;
             std::size_t backslashes = 0;
             while (position_ - backslashes > start && text_[position_ - backslashes - 1] == '\\') ++backslashes;
             if (backslashes % 2 == 0) break;
         }
         ++position_;
-        return {};
+        return true;
     }
     Result<void> skip_nested() {
         std::size_t depth = 0;
@@ -64,7 +72,7 @@ private:
             if (at_end()) return malformed("unterminated object or array");
             const char c = text_[position_];
             if (c == '"') {
-                TRY_VOID(skip_string());
+                if (!skip_string()) return malformed("unterminated string");
                 continue;
             }
             ++position_;
