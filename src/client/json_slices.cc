@@ -33,7 +33,7 @@ public:
         if (at_end()) return malformed("unexpected end");
         const char first = text_[position_];
         if (first == '"') {
-            if (!skip_string()) return malformed("unterminated string");
+            TRY_VOID(skip_string());
         } else if (first == '{' || first == '[') {
             TRY_VOID(skip_nested());
         } else {
@@ -46,24 +46,16 @@ public:
 private:
     void skip_space() { position_ = std::min(text_.find_first_not_of(" \t\r\n", position_), text_.size()); }
 
-    /// False where it has no end. Most strings are so short that a search for the quote costs more than to look at each character.
-    bool skip_string() {
-        constexpr std::size_t Short = 24;
-        ++position_;
-        for (const std::size_t far = std::min(text_.size(), position_ + Short); position_ < far;) {
-            const char c = text_[position_];
-            position_ += c == '\\' ? 2 : 1;
-            if (c == '"') return true;
-        }
-        for (const std::size_t start = position_;; ++position_) {
+    Result<void> skip_string() {
+        for (const std::size_t start = ++position_;; ++position_) {
             position_ = text_.find('"', position_);
-            if (position_ == text_.npos) return false;
+            if (position_ == text_.npos) return malformed("unterminated string");
             std::size_t backslashes = 0;
             while (position_ - backslashes > start && text_[position_ - backslashes - 1] == '\\') ++backslashes;
             if (backslashes % 2 == 0) break;
         }
         ++position_;
-        return true;
+        return {};
     }
     Result<void> skip_nested() {
         std::size_t depth = 0;
@@ -72,7 +64,7 @@ private:
             if (at_end()) return malformed("unterminated object or array");
             const char c = text_[position_];
             if (c == '"') {
-                if (!skip_string()) return malformed("unterminated string");
+                TRY_VOID(skip_string());
                 continue;
             }
             ++position_;
