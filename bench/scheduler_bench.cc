@@ -1,6 +1,9 @@
-// What the scheduler costs for a pod: the decision alone, and from its start to the last binding through the API server's handlers, without
-// sockets and without a disk. Everything runs on one loop, so the processor time of a pod is that of API server and scheduler together.
-// Under valgrind --tool=callgrind --instr-atstart=no the instructions of a pod can be compared on a busy machine too.
+// What the scheduler costs for a pod, from its start to the last binding, through the API server's handlers and without sockets.
+//
+// BM_OneLoop runs everything on one simulated loop, with a store in memory: the processor time of a pod is that of API server and scheduler
+// together. Under valgrind --tool=callgrind --instr-atstart=no its instructions can be compared on a busy machine too.
+// BM_Threads is as in the server: a thread for the API, one for the scheduler, and a store on a real disk, under the folder that TMPDIR
+// names.
 #include <benchmark/benchmark.h>
 #if __has_include(<valgrind/callgrind.h>)
 #include <valgrind/callgrind.h>
@@ -9,19 +12,28 @@
 #define CALLGRIND_STOP_INSTRUMENTATION
 #endif
 
+#include <cstdlib>
+#include <filesystem>
+
 #include "apiserver/api_server.h"
 #include "apiserver/example_options.h"
 #include "apiserver/local_clients.h"
+#include "runtime/component_thread.h"
+#include "runtime/run_task.h"
 #include "runtime/scope.h"
 #include "runtime/sim/sim_loop.h"
-#include "scheduler/framework/convert.h"
 #include "scheduler/scheduler.h"
+#include "store/embedded/embedded_engine.h"
 #include "store/memory/memory_engine.h"
 
 namespace porthole::scheduler {
 namespace {
 
 namespace core = api::core::v1;
+
+constexpr int InFlight = 64;
+
+Logger quiet() { return Logger(make_null_sink(), "bench"); }
 
 Quantity quantity(const char* text) { return Quantity::parse(text).value(); }
 
@@ -50,92 +62,189 @@ core::Pod pod(int number) {
     return pod;
 }
 
-/// A control plane of an API server and a scheduler, which has not started.
-class BenchCluster {
-public:
-    BenchCluster(int nodes, int pods) {
-        auto opened = apiserver::ApiServer::open({loop_, pool_, random_, log_}, std::make_unique<store::MemoryEngine>(disk_),
-                                                 apiserver::example_options());
-        CHECK(opened.has_value());
-        api_ = std::move(*opened);
-        CHECK(run(api_->start()).has_value());
-        admin_ = api_->transport(apiserver::loopback_user(), "bench");
-        client::Client client(*admin_);
-        core::ServiceAccount account;
-        account.metadata.namespace_ = "default";
-        account.metadata.name = "default";
-        CHECK(run(client.create(account)).has_value());
-        for (int i = 0; i < nodes; ++i) {
-            CHECK(run(client.create(node(i))).has_value());
-            // As the node controller does once the node is ready.
-            const client::NamespacedName key{"", "node-" + std::to_string(i)};
-            CHECK(run(client.patch<core::Node>(key, client::PatchType::Merge, R"({"spec":{"taints":null}})")).has_value());
-        }
-        for (int i = 0; i < pods; ++i) CHECK(run(client.create(pod(i))).has_value());
-        clients_.emplace(*api_, "kube-scheduler");
-        client::Client& own = clients_->of();
-        informers_ = std::make_unique<client::Informers>(client::InformerContext{loop_, own, random_, log_});
-        events_ = std::make_unique<client::EventRecorder>(loop_, own, log_, "default-scheduler");
-        scheduler_ = std::make_unique<Scheduler>(SchedulerContext{loop_, own, *informers_, *events_, random_, log_});
+Task<> create_some(client::Client& client, int first, int nodes, int pods) {
+    for (int i = first; i < nodes; i += InFlight) {
+        CO_TRY_VOID(co_await client.create(node(i)));
+        // As the node controller does once the node is ready.
+        const client::NamespacedName key{"", "node-" + std::to_string(i)};
+        CO_TRY_VOID(co_await client.patch<core::Node>(key, client::PatchType::Merge, R"({"spec":{"taints":null}})"));
     }
-    ~BenchCluster() {
-        CHECK(run(scope_.close()).has_value());
-        CHECK(run(informers_->close()).has_value());
-        scheduler_.reset();
-        CHECK(run(clients_->close()).has_value());
-        CHECK(run(admin_->close()).has_value());
-        CHECK(run(api_->close()).has_value());
+    for (int i = first; i < pods; i += InFlight) CO_TRY_VOID(co_await client.create(pod(i)));
+    co_return {};
+}
+
+/// Nodes that are ready, and pods that nobody has scheduled.
+Task<> fill(client::Client& client, int nodes, int pods) {
+    core::ServiceAccount account;
+    account.metadata.namespace_ = account.metadata.name = "default";
+    CO_TRY_VOID(co_await client.create(account));
+    std::vector<Task<>> tasks;
+    for (int i = 0; i < InFlight; ++i) tasks.push_back(create_some(client, i, nodes, pods));
+    AllOperation<void> all(std::move(tasks));
+    CO_TRY(const auto results, co_await all);
+    for (const Result<void>& result : results) CO_TRY_VOID(result);
+    co_return {};
+}
+
+/// The scheduler with what it needs, on one loop.
+struct SchedulerProcess {
+    SchedulerProcess(EventLoop& loop, client::Client& client)
+        : informers({loop, client, random, quiet()}),
+          events(loop, client, quiet(), "default-scheduler"),
+          scheduler({loop, client, informers, events, random, quiet()}),
+          scope(loop) {}
+    void start() {
+        informers.start();
+        scope.spawn(events.run());
+        scope.spawn(scheduler.run());
+    }
+    Task<> close() {
+        CO_TRY_VOID(co_await scope.close());
+        co_return co_await informers.close();
     }
 
+    SeededRandom random{7};
+    client::Informers informers;
+    client::EventRecorder events;
+    Scheduler scheduler;
+    Scope scope;
+};
+
+/// An API server with nodes and pods, and the scheduler's way to it.
+struct ControlPlane {
+    ControlPlane(const apiserver::ApiServer::Seams& seams, std::unique_ptr<store::Engine> engine) {
+        auto opened = apiserver::ApiServer::open(seams, std::move(engine), apiserver::example_options());
+        CHECK(opened.has_value());
+        api = std::move(*opened);
+    }
+    Task<> start(int nodes, int pods) {
+        CO_TRY_VOID(co_await api->start());
+        admin = api->transport(apiserver::loopback_user(), "bench");
+        client::Client client(*admin);
+        CO_TRY_VOID(co_await fill(client, nodes, pods));
+        clients.emplace(*api, "kube-scheduler");
+        co_return {};
+    }
+    Task<> close() {
+        CO_TRY_VOID(co_await clients->close());
+        CO_TRY_VOID(co_await admin->close());
+        co_return co_await api->close();
+    }
+
+    std::unique_ptr<apiserver::ApiServer> api;
+    std::unique_ptr<apiserver::LocalTransport> admin;
+    std::optional<apiserver::LocalClients> clients;
+};
+
+class OneLoop {
+public:
+    OneLoop(int nodes, int pods) {
+        CHECK(sim::run(loop_, control_plane_.start(nodes, pods)).has_value());
+        process_ = std::make_unique<SchedulerProcess>(loop_, control_plane_.clients->of());
+    }
+    ~OneLoop() {
+        CHECK(sim::run(loop_, process_->close()).has_value());
+        process_.reset();
+        CHECK(sim::run(loop_, control_plane_.close()).has_value());
+    }
     void schedule(std::uint64_t pods) {
-        informers_->start();
-        scope_.spawn(events_->run());
-        scope_.spawn(scheduler_->run());
-        CHECK(loop_.run_until([&] { return scheduler_->counts().scheduled == pods; }, std::chrono::minutes(10)));
+        CALLGRIND_START_INSTRUMENTATION;
+        process_->start();
+        CHECK(loop_.run_until([&] { return process_->scheduler.counts().scheduled == pods; }, std::chrono::minutes(10)));
+        CALLGRIND_STOP_INSTRUMENTATION;
     }
 
 private:
-    template <class T>
-    Result<T> run(Task<T> task) {
-        return sim::run(loop_, std::move(task));
-    }
-
     sim::SimLoop loop_;
     sim::SimWorkerPool pool_{loop_};
     SeededRandom random_{7};
-    Logger log_{make_null_sink(), "bench"};
     store::MemoryDisk disk_;
-    std::unique_ptr<apiserver::ApiServer> api_;
-    std::unique_ptr<apiserver::LocalTransport> admin_;
-    std::optional<apiserver::LocalClients> clients_;
-    std::unique_ptr<client::Informers> informers_;
-    std::unique_ptr<client::EventRecorder> events_;
-    std::unique_ptr<Scheduler> scheduler_;
-    Scope scope_{loop_};
+    ControlPlane control_plane_{{loop_, pool_, random_, quiet()}, std::make_unique<store::MemoryEngine>(disk_)};
+    std::unique_ptr<SchedulerProcess> process_;
 };
 
-/// From the scheduler's start to the last binding; the pods exist beforehand.
+class Threads {
+public:
+    Threads(int nodes, int pods) {
+        auto engine = store::open_embedded_engine(directory_);
+        CHECK(engine.has_value());
+        control_plane_.emplace(apiserver::ApiServer::Seams{loop_, *pool_, random_, quiet()}, std::move(*engine));
+        run(control_plane_->start(nodes, pods));
+        client::Client& client = control_plane_->clients->of();
+        run_on_thread([&]() -> Task<> {
+            process_ = std::make_unique<SchedulerProcess>(thread_.loop(), client);
+            co_return {};
+        });
+    }
+    ~Threads() {
+        run_on_thread([&]() -> Task<> {
+            CO_TRY_VOID(co_await process_->close());
+            process_.reset();
+            co_return {};
+        });
+        run(control_plane_->close());
+        control_plane_.reset();
+        std::filesystem::remove_all(directory_);
+    }
+    void schedule(std::uint64_t pods) {
+        run_on_thread([&]() -> Task<> {
+            process_->start();
+            while (process_->scheduler.counts().scheduled < pods) CO_TRY_VOID(co_await thread_.loop().sleep(std::chrono::milliseconds(2)));
+            co_return {};
+        });
+    }
+
+private:
+    static std::string make_directory() {
+        const char* folder = std::getenv("TMPDIR");
+        std::string name = std::string(folder ? folder : "/var/tmp") + "/scheduler-bench-XXXXXX";
+        CHECK(::mkdtemp(name.data()));
+        return name;
+    }
+    void run(Task<> task) { CHECK(run_task(loop_, std::move(task)).has_value()); }
+    void run_on_thread(std::function<Task<>()> task) { run(thread_.run(std::move(task))); }
+
+    AsioLoop loop_;
+    std::unique_ptr<WorkerPool> pool_ = make_thread_pool(2);
+    SystemRandom random_;
+    std::string directory_ = make_directory();
+    std::optional<ControlPlane> control_plane_;
+    ComponentThread thread_;
+    std::unique_ptr<SchedulerProcess> process_;
+};
+
+template <class Cluster>
 void schedule(benchmark::State& state) {
+    const int nodes = static_cast<int>(state.range(0)), pods = static_cast<int>(state.range(1));
     for (auto _ : state) {
         state.PauseTiming();
-        auto cluster = std::make_unique<BenchCluster>(state.range(0), state.range(1));
+        auto cluster = std::make_unique<Cluster>(nodes, pods);
         state.ResumeTiming();
-        CALLGRIND_START_INSTRUMENTATION;
-        cluster->schedule(static_cast<std::uint64_t>(state.range(1)));
-        CALLGRIND_STOP_INSTRUMENTATION;
+        cluster->schedule(static_cast<std::uint64_t>(pods));
         state.PauseTiming();
         cluster.reset();
         state.ResumeTiming();
     }
-    state.SetItemsProcessed(state.range(1));
+    state.SetItemsProcessed(pods);
 }
 
-BENCHMARK(schedule)
+void BM_OneLoop(benchmark::State& state) { schedule<OneLoop>(state); }
+BENCHMARK(BM_OneLoop)
     ->ArgNames({"nodes", "pods"})
     ->Args({5000, 1000})
     ->Args({5000, 10000})
     ->Args({50000, 10000})
     ->Iterations(1)
+    ->Unit(benchmark::kMillisecond);
+
+void BM_Threads(benchmark::State& state) { schedule<Threads>(state); }
+BENCHMARK(BM_Threads)
+    ->ArgNames({"nodes", "pods"})
+    ->Args({5000, 10000})
+    ->Args({50000, 10000})
+    ->Iterations(1)
+    ->UseRealTime()
+    ->MeasureProcessCPUTime()
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace
