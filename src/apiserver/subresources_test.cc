@@ -173,6 +173,33 @@ TEST_F(Subresources, BindingPlacesAPodOnce) {
     EXPECT_EQ(bind("q", "").code, 422);
 }
 
+TEST_F(Subresources, ABindingKeepsTheRestOfThePod) {
+    post(Pods, R"({"metadata":{"name":"p","annotations":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+    merge(std::string(Pods) + "/p/status",
+          R"({"status":{"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable"},{"type":"x","status":"True"}]}})");
+    const Answer bound =
+        post(std::string(Pods) + "/p/binding", R"({"metadata":{"name":"p","annotations":{"c":"d"}},"target":{"kind":"Node","name":"n1"}})");
+    ASSERT_EQ(bound.code, 201) << bound.text;
+    const Answer placed = get(std::string(Pods) + "/p");
+    EXPECT_EQ(placed.at({"metadata", "annotations", "a"}), "b");
+    EXPECT_EQ(placed.at({"metadata", "annotations", "c"}), "d");
+    EXPECT_EQ(placed.at({"spec", "restartPolicy"}), "Always");
+    EXPECT_EQ(placed.at({"status", "phase"}), "Pending");
+    const schema::Array& conditions = placed.body.at_path({"status", "conditions"})->as_array();
+    ASSERT_EQ(conditions.size(), 2u) << placed.text;
+    EXPECT_EQ(conditions[0].string_at({"status"}), "True");
+    EXPECT_EQ(conditions[0].string_at({"reason"}), "");
+    EXPECT_EQ(conditions[1].string_at({"type"}), "x");
+    const schema::Array& managers = placed.body.at_path({"metadata", "managedFields"})->as_array();
+    EXPECT_EQ(std::ranges::count_if(managers,
+                                    [](const schema::Value& one) {
+                                        return one.string_at({"subresource"}) == "binding" &&
+                                               one.at_path({"fieldsV1", "f:spec", "f:nodeName"});
+                                    }),
+              1)
+        << placed.text;
+}
+
 TEST_F(Subresources, StatusChangesNothingElse) {
     make_running_pod("p");
     const Answer changed = merge(std::string(Pods) + "/p/status", R"({"spec":{"nodeName":"n2"},"status":{"podIP":"10.244.0.9"}})");

@@ -123,6 +123,23 @@ Result<std::string_view> json_member(std::string_view json, std::string_view key
     return std::string_view();
 }
 
+std::string_view without_managed_fields(std::string_view object, std::string& room) {
+    constexpr std::string_view Metadata = "\"metadata\":", Key = "\"managedFields\":";
+    const std::size_t brace = object.find('{', 1);
+    if (brace == object.npos || !object.substr(0, brace).ends_with(Metadata)) return object;
+    const auto fields = json_member(object.substr(brace), "managedFields");
+    if (!fields || fields->empty()) return object;
+    const auto value = static_cast<std::size_t>(fields->data() - object.data());
+    std::size_t begin = value - Key.size(), end = value + fields->size();
+    if (object.substr(begin, Key.size()) != Key || end == object.size()) return object;
+    if (object[begin - 1] == ',')
+        --begin;
+    else if (object[end] == ',')
+        ++end;
+    room.assign(object.substr(0, begin)).append(object.substr(end));
+    return room;
+}
+
 std::string_view json_plain_string(std::string_view slice) {
     if (slice.size() < 2 || slice.front() != '"') return {};
     return slice.substr(1, slice.size() - 2);

@@ -1,4 +1,5 @@
 #pragma once
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -15,6 +16,9 @@ Result<std::vector<std::pair<std::string_view, std::string_view>>> json_members(
 Result<std::vector<std::string_view>> json_elements(std::string_view json);
 /// The value of the object's member `key` (without escapes), or "" where there is none. What comes after it is not looked at.
 Result<std::string_view> json_member(std::string_view json, std::string_view key);
+/// The text of an API object without metadata.managedFields, which are half of many: `object` itself, or a copy in `room`. They are cut out
+/// only where metadata is the first member that is an object and no spaces are between, as Kubernetes writes it; elsewhere they stay.
+std::string_view without_managed_fields(std::string_view object, std::string& room);
 /// A string slice without its quotes, escapes left as they are; "" for anything else.
 std::string_view json_plain_string(std::string_view slice);
 

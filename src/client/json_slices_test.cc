@@ -26,5 +26,31 @@ TEST(JsonSlices, RefusesWhatIsCutOff) {
         EXPECT_FALSE(json_members(text).has_value() || json_elements(text).has_value()) << text;
 }
 
+TEST(JsonSlices, LeavesOutManagedFieldsWhereKubernetesWritesThem) {
+    struct {
+        const char *name, *object, *expected;
+    } const rows[] = {
+        {"last", R"({"kind":"Pod","metadata":{"name":"a","managedFields":[{"manager":"x"}]},"spec":{}})",
+         R"({"kind":"Pod","metadata":{"name":"a"},"spec":{}})"},
+        {"first", R"({"metadata":{"managedFields":[{"fieldsV1":{"f:a":{}}}],"name":"a"}})", R"({"metadata":{"name":"a"}})"},
+        {"in the middle", R"({"metadata":{"name":"a","managedFields":[],"uid":"u"}})", R"({"metadata":{"name":"a","uid":"u"}})"},
+        {"alone", R"({"metadata":{"managedFields":[]}})", R"({"metadata":{}})"},
+        {"none", R"({"metadata":{"name":"a"}})", R"({"metadata":{"name":"a"}})"},
+        {"a text that looks so", R"({"metadata":{"annotations":{"a":"\"managedFields\":[]"}}})",
+         R"({"metadata":{"annotations":{"a":"\"managedFields\":[]"}}})"},
+        {"of a template", R"({"metadata":{"name":"a"},"spec":{"metadata":{"managedFields":[]}}})",
+         R"({"metadata":{"name":"a"},"spec":{"metadata":{"managedFields":[]}}})"},
+        {"after another object", R"({"spec":{},"metadata":{"managedFields":[]}})", R"({"spec":{},"metadata":{"managedFields":[]}})"},
+        {"with spaces", R"({"metadata": {"managedFields": []}})", R"({"metadata": {"managedFields": []}})"},
+        {"cut off", R"({"metadata":{"managedFields":[)", R"({"metadata":{"managedFields":[)"},
+        {"nothing", "", ""},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        std::string room;
+        EXPECT_EQ(without_managed_fields(row.object, room), row.expected);
+    }
+}
+
 }  // namespace
 }  // namespace porthole::client

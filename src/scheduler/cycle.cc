@@ -12,6 +12,12 @@ std::string limited_by_text(const std::vector<std::string>& plugins) {
     return "node(s) didn't satisfy plugin(s) [" + join(plugins, " ") + "]";
 }
 
+void clear(FilterStatus& status) {
+    status.reasons.clear();
+    status.resolvable = true;
+    status.error.clear();
+}
+
 }  // namespace
 
 Cycle::Cycle(const Cluster& cluster, const PluginList& plugins, Random& random) : cluster_(cluster), plugins_(plugins), random_(random) {}
@@ -56,7 +62,7 @@ bool Cycle::run_pre_filters(const PodInfo& pod, Decision& decision) {
             decision.diagnosis.rejected_by |= 1u << position;
             return false;
         }
-        filters_.emplace_back(position, &plugin);
+        filters_.push_back({position, &plugin, plugin.filters_by_node_alone()});
         if (!result.nodes) continue;
         limiting_plugins_.emplace_back(plugin.name());
         if (!only_nodes_) {
@@ -71,37 +77,69 @@ bool Cycle::run_pre_filters(const PodInfo& pod, Decision& decision) {
 
 void Cycle::find_feasible(Decision& decision) {
     feasible_.clear();
+    feasible_slots_.clear();
     counted_.clear();
+    verdicts_ = {};
     Diagnosis& diagnosis = decision.diagnosis;
-    const auto look_at = [&](const NodeInfo& node) {
-        ++decision.evaluated;
-        if (passes_with_nominated(node, status_)) {
-            feasible_.push_back(&node);
-            return;
-        }
-        diagnosis.rejected_by |= 1u << rejecting_;
-        record(status_, node, diagnosis);
-        if (!status_.error.empty())
-            diagnosis.error = "running \"" + std::string(plugins_[rejecting_]->name()) + "\" filter plugin: " + status_.error;
-    };
     if (only_nodes_) {
         for (const std::string& name : *only_nodes_) {
-            if (const NodeInfo* node = cluster_.find_node(name)) look_at(*node);
+            if (const NodeInfo* node = cluster_.find_node(name)) look_at(*node, decision);
         }
         const std::size_t others = diagnosis.node_count - decision.evaluated;
         if (others > 0) diagnosis.reasons.emplace_back(limited_by_text(limiting_plugins_), others);
     } else {
-        const auto nodes = cluster_.nodes();
-        const std::size_t wanted = nodes_wanted(nodes.size());
-        for (std::size_t i = 0; i < nodes.size() && feasible_.size() < wanted && diagnosis.error.empty(); ++i) {
-            look_at(*nodes[(next_start_ + i) % nodes.size()]);
-        }
-        next_start_ = (next_start_ + decision.evaluated) % nodes.size();
+        find_among_all(decision);
     }
     if (!diagnosis.error.empty()) feasible_.clear();
     decision.feasible = feasible_.size();
     if (!feasible_.empty()) return;
     for (const auto& [reason, count] : counted_) diagnosis.reasons.emplace_back(reason, count);
+}
+
+void Cycle::find_among_all(Decision& decision) {
+    const auto nodes = cluster_.nodes();
+    const auto slots = cluster_.node_slots();
+    const std::size_t wanted = nodes_wanted(nodes.size());
+    verdicts_ = remembered_.of(*pod_, cluster_.slot_count());
+    const bool has_others = !std::ranges::all_of(filters_, &Filter::by_node_alone);
+    std::size_t at = next_start_ % nodes.size();
+    for (std::size_t i = 0; i < nodes.size() && feasible_.size() < wanted && decision.diagnosis.error.empty(); ++i) {
+        if (!has_others && is_known(slots[at])) {
+            ++decision.evaluated;
+            add_feasible(*nodes[at], slots[at]);
+        } else {
+            look_at(*nodes[at], decision);
+        }
+        if (++at == nodes.size()) at = 0;
+    }
+    next_start_ = (next_start_ + decision.evaluated) % nodes.size();
+}
+
+void Cycle::look_at(const NodeInfo& node, Decision& decision) {
+    ++decision.evaluated;
+    const std::uint32_t slot = node.slot();
+    const bool known = is_known(slot);
+    if (known) clear(status_);
+    if (known ? passes(node, status_, true) : passes_with_nominated(node, status_)) {
+        add_feasible(node, slot);
+        if (!known && !verdicts_.empty()) verdicts_[slot] = {.generation = cluster_.generation(slot)};
+        return;
+    }
+    Diagnosis& diagnosis = decision.diagnosis;
+    diagnosis.rejected_by |= 1u << rejecting_;
+    record(status_, node, diagnosis);
+    if (!status_.error.empty())
+        diagnosis.error = "running \"" + std::string(plugins_[rejecting_]->name()) + "\" filter plugin: " + status_.error;
+}
+
+/// Whether the filters that look at one node alone have passed it. Pods nominated to run there are no part of what they were asked.
+bool Cycle::is_known(std::uint32_t slot) const {
+    return !verdicts_.empty() && verdicts_[slot].generation == cluster_.generation(slot) && !cluster_.any_nominated();
+}
+
+void Cycle::add_feasible(const NodeInfo& node, std::uint32_t slot) {
+    feasible_.push_back(&node);
+    feasible_slots_.push_back(slot);
 }
 
 void Cycle::record(const FilterStatus& status, const NodeInfo& node, Diagnosis& diagnosis) {
@@ -116,9 +154,10 @@ void Cycle::record(const FilterStatus& status, const NodeInfo& node, Diagnosis& 
     if (status.resolvable) diagnosis.resolvable_nodes.push_back(&node);
 }
 
-bool Cycle::passes(const NodeInfo& node, FilterStatus& status) {
-    for (const auto& [position, plugin] : filters_) {
-        if (plugin->filter(node, status)) continue;
+/// `known`: only the filters that do not look at the node alone are asked.
+bool Cycle::passes(const NodeInfo& node, FilterStatus& status, bool known) {
+    for (const auto& [position, plugin, by_node_alone] : filters_) {
+        if ((known && by_node_alone) || plugin->filter(node, status)) continue;
         rejecting_ = position;
         return false;
     }
@@ -126,9 +165,7 @@ bool Cycle::passes(const NodeInfo& node, FilterStatus& status) {
 }
 
 bool Cycle::passes_with_nominated(const NodeInfo& node, FilterStatus& status) {
-    status.reasons.clear();
-    status.resolvable = true;
-    status.error.clear();
+    clear(status);
     const auto nominated = cluster_.nominated(node.name());
     const auto counts = [&](const PodRef& other) { return other->priority >= pod_->priority && other->uid != pod_->uid; };
     if (std::ranges::none_of(nominated, counts)) return passes(node, status);
@@ -150,24 +187,30 @@ bool Cycle::passes_with_nominated(const NodeInfo& node, FilterStatus& status) {
 bool Cycle::fits(const NodeInfo& node, FilterStatus& status) { return passes_with_nominated(node, status); }
 
 void Cycle::pod_added(const PodInfo& pod, const NodeInfo& node) {
-    for (const auto& [position, plugin] : filters_) plugin->pod_added(pod, node);
+    for (const Filter& filter : filters_) filter.plugin->pod_added(pod, node);
 }
 
 void Cycle::pod_removed(const PodInfo& pod, const NodeInfo& node) {
-    for (const auto& [position, plugin] : filters_) plugin->pod_removed(pod, node);
+    for (const Filter& filter : filters_) filter.plugin->pod_removed(pod, node);
 }
 
 const NodeInfo* Cycle::best() {
     if (feasible_.size() == 1) return feasible_.front();
     totals_.assign(feasible_.size(), 0);
+    by_node_alone_.clear();
     for (const auto& plugin : plugins_) {
         const std::int64_t weight = plugin->weight();
         if (weight == 0 || !plugin->pre_score(*pod_, cluster_, feasible_)) continue;
+        if (plugin->scores_by_node_alone()) {
+            by_node_alone_.push_back(plugin.get());
+            continue;
+        }
         scores_.resize(feasible_.size());
         for (std::size_t i = 0; i < feasible_.size(); ++i) scores_[i] = plugin->score(*feasible_[i]);
         plugin->normalize(scores_);
         for (std::size_t i = 0; i < feasible_.size(); ++i) totals_[i] += weight * scores_[i];
     }
+    add_scores_by_node_alone();
     std::size_t chosen = 0, ties = 1;
     for (std::size_t i = 1; i < totals_.size(); ++i) {
         if (totals_[i] > totals_[chosen]) {
@@ -178,6 +221,18 @@ const NodeInfo* Cycle::best() {
         }
     }
     return feasible_[chosen];
+}
+
+void Cycle::add_scores_by_node_alone() {
+    for (std::size_t i = 0; i < feasible_.size(); ++i) {
+        NodeVerdicts::Verdict asked;
+        NodeVerdicts::Verdict& verdict = verdicts_.empty() ? asked : verdicts_[feasible_slots_[i]];
+        if (verdict.score == NodeVerdicts::Unscored) {
+            verdict.score = 0;
+            for (Plugin* plugin : by_node_alone_) verdict.score += plugin->weight() * plugin->score(*feasible_[i]);
+        }
+        totals_[i] += verdict.score;
+    }
 }
 
 }  // namespace porthole::scheduler

@@ -7,6 +7,7 @@
 #include "runtime/random.h"
 #include "scheduler/framework/diagnosis.h"
 #include "scheduler/framework/plugin.h"
+#include "scheduler/node_verdicts.h"
 
 namespace porthole::scheduler {
 
@@ -20,8 +21,9 @@ struct Decision {
 /// The choice of a node for one pod: filters over as many nodes as are worth it, then scores.
 ///
 /// Synchronous and without side effects on the cluster. In clusters of 100 nodes or more it stops looking once it has found a
-/// share of them (50 % falling to 5 %, at least 100), starting each time where the last cycle stopped. Runs on the scheduler's loop;
-/// references outlive it, and a Decision's pointers are valid until the cluster changes.
+/// share of them (50 % falling to 5 %, at least 100), starting each time where the last cycle stopped. What plugins say of a node alone is
+/// remembered for alike pods until the node changes, which changes no decision. Runs on the scheduler's loop; references outlive it, and a
+/// Decision's pointers are valid until the cluster changes.
 class Cycle final : public FilterRunner {
 public:
     Cycle(const Cluster& cluster, const PluginList& plugins, Random& random);
@@ -38,10 +40,15 @@ public:
 private:
     bool run_pre_filters(const PodInfo& pod, Decision& decision);
     void find_feasible(Decision& decision);
-    bool passes(const NodeInfo& node, FilterStatus& status);
+    void find_among_all(Decision& decision);
+    void look_at(const NodeInfo& node, Decision& decision);
+    bool is_known(std::uint32_t slot) const;
+    void add_feasible(const NodeInfo& node, std::uint32_t slot);
+    bool passes(const NodeInfo& node, FilterStatus& status, bool known = false);
     bool passes_with_nominated(const NodeInfo& node, FilterStatus& status);
     void record(const FilterStatus& status, const NodeInfo& node, Diagnosis& diagnosis);
     const NodeInfo* best();
+    void add_scores_by_node_alone();
 
     const Cluster& cluster_;
     const PluginList& plugins_;
@@ -49,12 +56,22 @@ private:
 
     // Of the present cycle; kept to reuse their memory.
     const PodInfo* pod_ = nullptr;
-    std::vector<std::pair<std::uint32_t, Plugin*>> filters_;  // position, plugin
-    std::uint32_t rejecting_ = 0;                             // position of the plugin that said no last
+    struct Filter {
+        std::uint32_t position;
+        Plugin* plugin;
+        bool by_node_alone;
+    };
+    std::vector<Filter> filters_;
+    std::uint32_t rejecting_ = 0;  // position of the plugin that said no last
     std::optional<std::set<std::string>> only_nodes_;
     std::vector<std::string> limiting_plugins_;
     std::vector<const NodeInfo*> feasible_;
+    std::vector<std::uint32_t> feasible_slots_;
+    std::vector<Plugin*> by_node_alone_;  // those that score so
     std::vector<std::int64_t> totals_, scores_;
+    NodeVerdicts remembered_;
+    std::span<NodeVerdicts::Verdict> verdicts_;  // by slot; empty when nodes are asked for one by one
+
     FilterStatus status_;
     std::vector<std::pair<std::string_view, std::size_t>> counted_;
     std::size_t next_start_ = 0;

@@ -12,13 +12,9 @@ constexpr Duration LongestWait = 5min;
 
 /// What may change in a pending pod and matter to its placement.
 bool placement_changed(const PodInfo& before, const PodInfo& after) {
-    const auto same_toleration = [](const Toleration& a, const Toleration& b) {
-        return a.key == b.key && a.value == b.value && a.exists == b.exists && a.effect == b.effect;
-    };
     return before.labels != after.labels || before.requests != after.requests || before.node_selector != after.node_selector ||
-           !std::ranges::equal(before.tolerations, after.tolerations, same_toleration) ||
-           before.scheduling_gates != after.scheduling_gates || before.affinity_text != after.affinity_text ||
-           before.device_claims != after.device_claims;
+           before.tolerations != after.tolerations || before.scheduling_gates != after.scheduling_gates ||
+           before.affinity_text != after.affinity_text || before.device_claims != after.device_claims;
 }
 
 /// A pod is not looked at before someone else has changed it: taken its gates away, or made the claims that it asks for by template.

@@ -14,8 +14,8 @@ namespace porthole::scheduler {
 ///
 /// A pod is *active* (to be tried, highest priority first, then oldest), *in back-off* after a failed attempt (1 s, doubling
 /// to 10 s), *unschedulable* until an event that one of the plugins that rejected it finds helpful (or 5 minutes pass), *gated*
-/// while it has scheduling gates or ResourceClaims that are still to be made, or *in flight* between pop() and done() or retry. When nothing is active, pods in back-off
-/// after a rejection are handed out early.
+/// while it has scheduling gates or ResourceClaims that are still to be made, or *in flight* between pop() and done() or retry. When
+/// nothing is active, pods in back-off after a rejection are handed out early.
 class SchedulingQueue {
 public:
     SchedulingQueue(const Clock& clock, const PluginList& plugins) : clock_(clock), plugins_(plugins) {}

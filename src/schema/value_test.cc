@@ -107,13 +107,15 @@ TEST(Json, EscapesWhereverACharacterStands) {
                 {"two bytes", "\u00e9", "\u00e9"}};
     for (const auto& row : rows) {
         SCOPED_TRACE(row.name);
-        for (std::size_t at = 0; at <= 24; ++at) {
-            std::string text(24, 'x'), expected(24, 'x');
-            text.insert(at, row.character);
-            expected.insert(at, row.written);
-            std::string out;
-            append_json_string(text, out);
-            EXPECT_EQ(out, '"' + expected + '"') << at;
+        for (const std::size_t length : {0, 3, 7, 8, 24}) {
+            for (std::size_t at = 0; at <= length; ++at) {
+                std::string text(length, 'x'), expected(length, 'x');
+                text.insert(at, row.character);
+                expected.insert(at, row.written);
+                std::string out;
+                append_json_string(text, out);
+                EXPECT_EQ(out, '"' + expected + '"') << length << " " << at;
+            }
         }
     }
 }

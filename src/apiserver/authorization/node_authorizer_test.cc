@@ -234,6 +234,25 @@ TEST_F(NodeAuthorizerTest, FollowsPods) {
     EXPECT_TRUE(run(scope.close()));
 }
 
+TEST_F(NodeAuthorizerTest, FindsMirrorPodsAndGeneratedClaimsAmongStoredPods) {
+    Pod mirror = pod_on("n3"), claiming = named<Pod>("a", "claiming");
+    mirror.metadata.name = "static";
+    mirror.metadata.annotations = {{"a", "b"}, {"kubernetes.io/config.mirror", "x"}};
+    claiming.metadata.annotations = {{"a", "b"}};
+    claiming.spec.node_name = "n4";
+    claiming.status.resource_claim_statuses.emplace_back().resource_claim_name = "claiming-gpu-x";
+    Volume& scratch = claiming.spec.volumes.emplace_back();
+    scratch.name = "scratch";
+    scratch.ephemeral.emplace();
+    put(mirror);
+    put(claiming);
+    ASSERT_TRUE(graph_.load(*store_));
+    EXPECT_TRUE(graph_.holds_pod("n3", "a/static"));
+    EXPECT_FALSE(graph_.reaches("n3", "secrets", "a", "tls"));
+    EXPECT_TRUE(graph_.reaches("n4", "resourceclaims", "a", "claiming-gpu-x"));
+    EXPECT_TRUE(graph_.reaches("n4", "persistentvolumeclaims", "a", "claiming-scratch"));
+}
+
 TEST(NodeGraph, MirrorPodsReferToNothing) {
     NodeGraph graph;
     Pod pod = named<Pod>("a", "static-n1");

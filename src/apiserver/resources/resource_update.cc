@@ -201,13 +201,15 @@ Task<> ResourceStore::track_update(const WriteRequest& request, const ApiObject&
 Task<Written> ResourceStore::write_over(const WriteRequest& request, const store::RecordPtr& current, ApiObject old, ApiObject object) {
     const Resource& resource = request.resource;
     const Strategy& strategy = *resource.strategy;
-    set_defaults(resource, object);
+    const auto subresource = strategy.subresources.find(request.subresource);
+    const bool keeps_defaults = subresource != strategy.subresources.end() && subresource->second.keeps_defaults;
+    if (!keeps_defaults) set_defaults(resource, object);
     prepare_update(request, object, old);
     AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Update);
     attributes.object = &object;
     attributes.old_object = &old;
     CO_TRY_VOID(co_await seams_.admission.admit(attributes));
-    set_defaults(resource, object);
+    if (!keeps_defaults || attributes.reinvocation.changed) set_defaults(resource, object);
     // A webhook may have changed what the request itself could not: status, or what the subresource leaves alone.
     if (attributes.reinvocation.changed) prepare_update(request, object, old);
 

@@ -53,6 +53,7 @@ struct SubresourceStrategy {
     std::function<void(ApiObject& object, const ApiObject& old, const WriteContext&)> prepare;
     std::function<void(const ApiObject&, const ApiObject& old, FieldErrors&)> validate = {};  ///< may be empty
     bool keeps_generation = false;  ///< metadata.generation does not count what it changes
+    bool keeps_defaults = false;    ///< nothing that it changes has a default
 };
 
 /// What a kind does beyond its table, as upstream's strategies. A kind without one of its own has these defaults.

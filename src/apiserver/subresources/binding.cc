@@ -8,6 +8,8 @@
 #include "apiserver/request/status.h"
 #include "apiserver/validation/field_errors.h"
 #include "objects/conditions.h"
+#include "schema/convert.h"
+#include "schema/value.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -15,6 +17,7 @@ namespace {
 using api::core::v1::Binding;
 using api::core::v1::Pod;
 using api::core::v1::PodCondition;
+using schema::Value;
 
 Error not_bindable(const std::string& pod, const std::string& why) {
     Error error(Reason::Conflict, "Operation cannot be fulfilled on pods/binding \"" + pod + "\": " + why);
@@ -32,28 +35,39 @@ Result<void> validate(const Binding& binding) {
     return invalid(Binding::kind(), binding.metadata.name, errors);
 }
 
-void set_scheduled(Pod& pod, Timestamp now) {
+Result<void> set_scheduled(Value& status, Timestamp now) {
+    std::vector<PodCondition> conditions;
+    if (const Value* known = status.find("conditions"); known && known->is_array())
+        for (const Value& one : known->as_array())
+            TRY_VOID(schema::from_value(PodCondition::schema_type(), &conditions.emplace_back(), one));
     PodCondition scheduled{.type = "PodScheduled", .status = "True"};
-    if (const PodCondition* known = objects::find_condition(pod.status.conditions, scheduled.type))
+    if (const PodCondition* known = objects::find_condition(conditions, scheduled.type))
         scheduled.observed_generation = known->observed_generation;
-    objects::set_condition(pod.status.conditions, std::move(scheduled), now);
+    objects::set_condition(conditions, std::move(scheduled), now);
+    schema::Array list;
+    for (const PodCondition& one : conditions) list.push_back(schema::to_value(one));
+    status["conditions"] = std::move(list);
+    return {};
 }
 
+/// Works on the tree: it changes little, and the way of a whole pod into a struct and back costs more than the change.
 Result<ApiObject> bound(const ApiObject& current, const Binding& binding, Timestamp now) {
-    const Pod& pod = current.view<Pod>();
-    const std::string& name = pod.metadata.name;
-    if (!binding.metadata.uid.empty() && binding.metadata.uid != pod.metadata.uid)
-        return not_bindable(
-            name, "Precondition failed: UID in precondition: " + binding.metadata.uid + ", UID in object meta: " + pod.metadata.uid);
-    if (pod.metadata.deletion_timestamp) return not_bindable(name, "pod " + name + " is being deleted, cannot be assigned to a host");
-    if (!pod.spec.node_name.empty())
-        return not_bindable(name, "pod " + name + " is already assigned to node \"" + pod.spec.node_name + "\"");
-    if (!pod.spec.scheduling_gates.empty()) return not_bindable(name, "pod " + name + " has non-empty .spec.schedulingGates");
+    const ObjectMeta& metadata = current.metadata();
+    const std::string& name = metadata.name;
+    const Value& spec = schema::at(current.tree(), "spec");
+    const Value& gates = schema::at(spec, "schedulingGates");
+    if (!binding.metadata.uid.empty() && binding.metadata.uid != metadata.uid)
+        return not_bindable(name,
+                            "Precondition failed: UID in precondition: " + binding.metadata.uid + ", UID in object meta: " + metadata.uid);
+    if (metadata.deletion_timestamp) return not_bindable(name, "pod " + name + " is being deleted, cannot be assigned to a host");
+    if (const std::string_view node = spec.string_at({"nodeName"}); !node.empty())
+        return not_bindable(name, "pod " + name + " is already assigned to node \"" + std::string(node) + "\"");
+    if (gates.is_array() && !gates.as_array().empty()) return not_bindable(name, "pod " + name + " has non-empty .spec.schedulingGates");
     ApiObject object(current);
-    Pod& placed = object.edit<Pod>();
-    placed.spec.node_name = binding.target.name;
-    for (const auto& [key, value] : binding.metadata.annotations) placed.metadata.annotations[key] = value;
-    set_scheduled(placed, now);
+    Value& pod = object.edit_tree();
+    pod.ensure_path({"spec"})["nodeName"] = binding.target.name;
+    for (const auto& [key, value] : binding.metadata.annotations) pod.ensure_path({"metadata", "annotations"})[key] = value;
+    TRY_VOID(set_scheduled(pod.ensure_path({"status"}), now));
     return object;
 }
 
@@ -74,8 +88,7 @@ Task<> handle_binding(ResourceHandler& handler, RequestContext& context) {
         co_await handler.objects().mutate(std::move(request), [&](const ApiObject& current) { return bound(current, binding, now); }));
     co_return co_await reply_tree(
         context, 201,
-        schema::Value::object(
-            {{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", schema::Value::object()}, {"status", "Success"}, {"code", 201}}));
+        Value::object({{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", Value::object()}, {"status", "Success"}, {"code", 201}}));
 }
 
 }  // namespace porthole::apiserver

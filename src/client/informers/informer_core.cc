@@ -131,7 +131,9 @@ Result<void> InformerCore::apply_event(std::string_view event) {
 
 Result<InformerCore::Codec::Decoded> InformerCore::decode(std::string_view json) const {
     const bool shares = context_.shared && !codec_.metadata_only;
-    return shares ? context_.shared->decode(codec_.decode, json) : codec_.decode(json);
+    if (shares) return context_.shared->decode(codec_.decode, json);
+    std::string room;
+    return codec_.decode(without_managed_fields(json, room));
 }
 
 void InformerCore::skip(const Error& error) const {

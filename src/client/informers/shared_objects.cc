@@ -69,14 +69,15 @@ std::size_t SharedObjects::size() const { return table_->size(); }
 
 Result<Decoded> SharedObjects::decode(InformerCodec::Decode decode, std::string_view json) {
     const auto identity = identity_of(json);
-    if (!identity || identity->uid.empty() || identity->version.empty()) return decode(json);
+    std::string room;
+    if (!identity || identity->uid.empty() || identity->version.empty()) return decode(without_managed_fields(json, room));
     std::string key(reinterpret_cast<const char*>(&decode), sizeof decode);
     key.append(identity->uid).append("/").append(identity->version);
     if (Object present = table_->find(key)) {
         return Decoded{std::move(present), NamespacedName{std::string(identity->namespace_), std::string(identity->name)},
                        std::string(identity->version)};
     }
-    TRY(Decoded decoded, decode(json));
+    TRY(Decoded decoded, decode(without_managed_fields(json, room)));
     // Its memory goes with the last holder: a weak reference to `decoded.object` itself would keep that of the whole object.
     Object held(decoded.object.get(), [table = table_, key, object = decoded.object](const void*) mutable {
         object.reset();

@@ -34,6 +34,7 @@ NodeInfo& Cluster::ensure_node(const std::string& name) {
     std::uint32_t slot = slot_count();
     if (free_slots_.empty()) {
         slots_.emplace_back();
+        generations_.push_back(0);
     } else {
         slot = free_slots_.back();
         free_slots_.pop_back();
@@ -41,6 +42,7 @@ NodeInfo& Cluster::ensure_node(const std::string& name) {
     slots_[slot] = std::make_unique<NodeInfo>(slot);
     slots_[slot]->set_spec(NodeSpec{.name = name});
     slots_[slot]->clear_spec();
+    changed(*slots_[slot]);
     slot_of_.emplace(name, slot);
     topology_changed();
     return *slots_[slot];
@@ -53,7 +55,10 @@ void Cluster::set_node(NodeSpec spec) {
         set_images(node, node.spec().images, false);
         set_images(node, spec.images, true);
     }
+    prefer_no_schedule_ -= node.has_prefer_no_schedule();
     node.set_spec(std::move(spec));
+    prefer_no_schedule_ += node.has_prefer_no_schedule();
+    changed(node);
 }
 
 void Cluster::remove_node(const std::string& name) {
@@ -61,7 +66,9 @@ void Cluster::remove_node(const std::string& name) {
     if (found == slot_of_.end()) return;
     NodeInfo& node = *slots_[found->second];
     set_images(node, node.spec().images, false);
+    prefer_no_schedule_ -= node.has_prefer_no_schedule();
     node.clear_spec();
+    changed(node);
     topology_changed();
     drop_if_unused(node);
 }
@@ -105,8 +112,15 @@ std::span<const NodeInfo* const> Cluster::nodes() const {
         for (const auto& [zone, members] : zones) order_.push_back(members[turn]);
         std::erase_if(zones, [&](const auto& zone) { return zone.second.size() == turn + 1; });
     }
+    order_slots_.clear();
+    for (const NodeInfo* node : order_) order_slots_.push_back(node->slot());
     order_valid_ = true;
     return order_;
+}
+
+std::span<const std::uint32_t> Cluster::node_slots() const {
+    nodes();
+    return order_slots_;
 }
 
 void Cluster::topology_changed() {
@@ -143,6 +157,7 @@ void Cluster::place(PodRef pod, const std::string& node_name, bool assumed) {
     PodClass& pod_class = ensure_class(pod);
     ++pod_class.nodes[node.slot()];
     node.add(pod, &pod_class);
+    changed(node);
     count_claims(*pod, true);
     const std::string& uid = pod->uid;
     placements_.emplace(uid, Placement{pod, node.slot(), assumed});
@@ -169,6 +184,7 @@ void Cluster::remove_pod(const std::string& uid) {
     const auto entry = std::ranges::find_if(node.pods(), [&](const auto& one) { return one.pod == placement.pod; });
     PodClass& pod_class = *entry->pod_class;
     node.remove(placement.pod->uid);
+    changed(node);
     count_claims(*placement.pod, false);
     if (--pod_class.nodes[placement.slot] == 0) pod_class.nodes.erase(placement.slot);
     if (pod_class.nodes.empty()) drop_class(pod_class);

@@ -50,6 +50,12 @@ public:
     const NodeInfo* find_node(const std::string& name) const;
     /// Existing nodes, zones taking turns.
     std::span<const NodeInfo* const> nodes() const;
+    /// The slot of each of nodes().
+    std::span<const std::uint32_t> node_slots() const;
+    /// Differs from every earlier one of the slot once its node, or a pod on it, has changed.
+    std::uint64_t generation(std::uint32_t slot) const { return generations_[slot]; }
+    /// Whether some existing node has a taint of effect PreferNoSchedule.
+    bool any_prefer_no_schedule() const { return prefer_no_schedule_ > 0; }
     /// By slot; may include nodes that do not exist.
     const NodeInfo& node_at(std::uint32_t slot) const { return *slots_[slot]; }
     std::uint32_t slot_count() const { return static_cast<std::uint32_t>(slots_.size()); }
@@ -73,6 +79,7 @@ public:
     void clear_nomination(const std::string& uid);
     /// Pods nominated to run on `node`; empty for most.
     std::span<const PodRef> nominated(const std::string& node) const;
+    bool any_nominated() const { return !nominated_.empty(); }
 
     void set_namespace(const std::string& name, Labels labels) { namespaces_[name] = std::move(labels); }
     void remove_namespace(const std::string& name) { namespaces_.erase(name); }
@@ -94,6 +101,7 @@ private:
         bool assumed;
     };
     NodeInfo& ensure_node(const std::string& name);
+    void changed(const NodeInfo& node) { generations_[node.slot()] = ++last_generation_; }
     void drop_if_unused(NodeInfo& node);
     void place(PodRef pod, const std::string& node, bool assumed);
     void set_images(const NodeInfo& node, const std::vector<std::pair<std::string, std::int64_t>>& images, bool present);
@@ -104,6 +112,9 @@ private:
 
     std::vector<std::unique_ptr<NodeInfo>> slots_;
     std::vector<std::uint32_t> free_slots_;
+    std::vector<std::uint64_t> generations_;  // by slot
+    std::uint64_t last_generation_ = 0;
+    std::size_t prefer_no_schedule_ = 0;  // nodes with such a taint
     std::unordered_map<std::string, std::uint32_t> slot_of_;
     std::unordered_map<std::string, Placement> placements_;           // by uid
     std::unordered_map<std::string, std::vector<PodRef>> nominated_;  // by node
@@ -121,6 +132,7 @@ private:
     // Made when asked for and forgotten when a node comes, goes or is relabeled.
     mutable std::unordered_map<std::string, Topology> topologies_;
     mutable std::vector<const NodeInfo*> order_;
+    mutable std::vector<std::uint32_t> order_slots_;
     mutable bool order_valid_ = false;
 };
 

@@ -129,6 +129,9 @@ public:
     /// Whether the pod of the cycle fits on `node`; if not, says why in `status`, in upstream's words. Called only after
     /// pre_filter() returned Run.
     virtual bool filter(const NodeInfo& node, FilterStatus& status) { return true; }
+    /// Whether what filter() says depends only on `node`, with its pods, and on those parts of the pod that alike_on_any_node() compares.
+    /// The cycle does not ask again for an alike pod until the node changes.
+    virtual bool filters_by_node_alone() const { return false; }
     /// Preemption tries a node without some of its pods: adjust the state of this cycle.
     virtual void pod_added(const PodInfo& pod, const NodeInfo& node) {}
     virtual void pod_removed(const PodInfo& pod, const NodeInfo& node) {}
@@ -137,6 +140,8 @@ public:
     virtual bool pre_score(const PodInfo& pod, const Cluster& cluster, std::span<const NodeInfo* const> nodes) { return weight() > 0; }
     /// Higher is better, in any unit that normalize() understands.
     virtual std::int64_t score(const NodeInfo& node) { return 0; }
+    /// The same for score(), and for whether pre_score() holds; the scores are 0 … MaxScore as they are, so that normalize() is not called.
+    virtual bool scores_by_node_alone() const { return false; }
     /// Maps the scores of all nodes of the cycle to 0 … MaxScore, in place.
     virtual void normalize(std::span<std::int64_t> scores) {}
 

@@ -67,4 +67,10 @@ bool PodInfo::accepts_node(const Labels& node_labels, const std::string& node) c
     return std::ranges::any_of(*required_node_terms, [&](const NodeSelectorTerm& term) { return term.matches(node_labels, node); });
 }
 
+bool alike_on_any_node(const PodInfo& one, const PodInfo& other) {
+    return one.requests == other.requests && one.scored_milli_cpu == other.scored_milli_cpu && one.scored_memory == other.scored_memory &&
+           one.node_name == other.node_name && one.host_ports == other.host_ports && one.node_selector == other.node_selector &&
+           one.required_node_terms == other.required_node_terms && one.tolerations == other.tolerations;
+}
+
 }  // namespace porthole::scheduler

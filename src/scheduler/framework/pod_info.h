@@ -42,6 +42,7 @@ struct Toleration {
     bool exists = false;                ///< operator Exists; an empty key then tolerates every taint
     std::optional<TaintEffect> effect;  ///< nothing: all effects
     bool tolerates(const Taint& taint) const;
+    bool operator==(const Toleration&) const = default;
 };
 
 bool tolerated(const Taint& taint, const std::vector<Toleration>& tolerations);
@@ -132,5 +133,8 @@ struct PodInfo {
 };
 
 using PodRef = std::shared_ptr<const PodInfo>;
+
+/// Whether a plugin that looks at nothing but the pod and one node tells them apart; see Plugin::filters_by_node_alone().
+bool alike_on_any_node(const PodInfo& one, const PodInfo& other);
 
 }  // namespace porthole::scheduler

@@ -46,6 +46,7 @@ private:
 struct NodeSelectorTerm {
     std::vector<Requirement> labels, fields;
     bool matches(const Labels& node_labels, const std::string& node_name) const;
+    bool operator==(const NodeSelectorTerm&) const = default;
 };
 
 /// A label selector over pods, in some namespaces, seen from a topology: one term of pod (anti-)affinity.

@@ -17,6 +17,7 @@ public:
         pod_ = &pod;
         return pod.requests.milli_cpu > 0 || pod.requests.memory > 0;
     }
+    bool scores_by_node_alone() const override { return true; }
     std::int64_t score(const NodeInfo& node) override {
         const Resources& total = node.spec().allocatable;
         const Resources& used = node.requested();

@@ -25,6 +25,7 @@ public:
         status.reject("node(s) didn't match Pod's node affinity/selector", false);
         return false;
     }
+    bool filters_by_node_alone() const override { return true; }
     bool pre_score(const PodInfo& pod, const Cluster&, std::span<const NodeInfo* const>) override {
         pod_ = &pod;
         return !pod.preferred_node_terms.empty();

@@ -18,6 +18,7 @@ public:
         status.reject("node(s) didn't match the requested node name", false);
         return false;
     }
+    bool filters_by_node_alone() const override { return true; }
     bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const override {
         return event.kind == ClusterEvent::Kind::NodeAdded && event.node->name == waiting.node_name;
     }

@@ -20,6 +20,7 @@ public:
         status.reject("node(s) didn't have free ports for the requested pod ports", true);
         return false;
     }
+    bool filters_by_node_alone() const override { return true; }
     bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const override {
         if (event.kind == ClusterEvent::Kind::PodRemoved) return conflict(waiting.host_ports, event.pod->host_ports);
         return event.kind == ClusterEvent::Kind::NodeAdded;

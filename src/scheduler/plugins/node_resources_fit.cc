@@ -43,6 +43,9 @@ public:
         return fits;
     }
 
+    bool filters_by_node_alone() const override { return true; }
+    bool scores_by_node_alone() const override { return true; }
+
     bool pre_score(const PodInfo& pod, const Cluster&, std::span<const NodeInfo* const>) override {
         pod_ = &pod;
         return true;

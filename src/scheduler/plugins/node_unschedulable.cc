@@ -17,6 +17,7 @@ public:
         status.reject("node(s) were unschedulable", false);
         return false;
     }
+    bool filters_by_node_alone() const override { return true; }
     bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const override {
         if (!event.about_node()) return false;
         return !event.node->unschedulable && (!event.old_node || event.old_node->unschedulable);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 
 #include "base/base64.h"
@@ -158,6 +159,16 @@ bool is_plain(const char* text) {
     return ((characters | below_space | has_zero(characters ^ '"' * Each) | has_zero(characters ^ '\\' * Each)) & High) == 0;
 }
 
+/// Whether the text is written as it is: most keys and values are.
+bool is_all_plain(std::string_view text) {
+    constexpr std::size_t Step = sizeof(std::uint64_t);
+    if (text.size() < Step)
+        return std::ranges::all_of(text, [](unsigned char c) { return c >= 0x20 && c < 0x80 && c != '"' && c != '\\'; });
+    for (std::size_t i = 0; i + Step <= text.size(); i += Step)
+        if (!is_plain(text.data() + i)) return false;
+    return is_plain(text.data() + text.size() - Step);
+}
+
 void append_pretty(const Value& value, int indent, int level, std::string& out) {
     const auto line = [&](int depth) {
         out += '\n';
@@ -192,6 +203,11 @@ void append_pretty(const Value& value, int indent, int level, std::string& out) 
 
 void append_json_string(std::string_view text, std::string& out) {
     out += '"';
+    if (is_all_plain(text)) {
+        out += text;
+        out += '"';
+        return;
+    }
     std::size_t plain = 0;
     for (std::size_t i = 0; i < text.size();) {
         while (i + sizeof(std::uint64_t) <= text.size() && is_plain(text.data() + i)) i += sizeof(std::uint64_t);

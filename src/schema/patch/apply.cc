@@ -319,23 +319,30 @@ Result<Value> server_side_apply(const Kind& kind, const Value& live, const Value
 }
 
 void track_update(const Kind& kind, const Value& live, Value& updated, const FieldManager& manager, OtherVersions* versions) {
-    const Value& given = record_of(updated);
+    const Value &given = record_of(updated), &known = live.is_null() ? null_value() : record_of(live);
     const bool reset =
         given.is_array() && given.as_array().size() == 1 && given.as_array()[0].is_object() && given.as_array()[0].as_object().empty();
+    const auto stored = ManagedFields::decode(known);
     ManagedFields managed;
     if (!reset) {
         // A record in the request counts, so that it can be edited; one that is missing or broken leaves the stored one alone.
-        auto decoded = manager.subresource.empty() ? ManagedFields::decode(given) : ManagedFields();
-        if (!decoded || decoded->empty()) decoded = ManagedFields::decode(live.is_null() ? null_value() : record_of(live));
-        if (decoded) managed = std::move(*decoded);
+        const bool edits = manager.subresource.empty() && !(given == known);
+        auto edited = edits ? ManagedFields::decode(given) : ManagedFields();
+        if (edited && !edited->empty())
+            managed = std::move(*edited);
+        else if (stored)
+            managed = *stored;
     }
     if (!live.is_null() && managed.empty()) {  // recorded from its creation, or not at all
         set_record(updated, managed);
         return;
     }
-    const Value before = live.is_null() ? blank_object(kind) : without_record(live);
-    const Value without = given.is_null() ? Value() : without_record(updated);  // a new object mostly has no record to leave out
-    const Changes::Between between{.kind = kind, .manager = manager, .before = before, .after = given.is_null() ? updated : without};
+    // Nobody owns the record, so that it need not be left out of a comparison; another version is made of the object without it.
+    const bool copies = versions != nullptr;
+    const Value before = live.is_null() ? blank_object(kind) : copies ? without_record(live) : Value();
+    const Value after = copies ? without_record(updated) : Value();
+    const Changes::Between between{
+        .kind = kind, .manager = manager, .before = copies || live.is_null() ? before : live, .after = copies ? after : updated};
     Changes changes(between, versions);
     if (!drop_unknown_versions(managed, changes)) changes.take_by_names();
     take_from_others(managed, nullptr, find_conflicts(managed, nullptr, changes), changes);
@@ -349,7 +356,6 @@ void track_update(const Kind& kind, const Value& live, Value& updated, const Fie
         entry.time = manager.now;
     }
     managed.cap_updates(MaxUpdateEntries);
-    const auto stored = ManagedFields::decode(live.is_null() ? null_value() : record_of(live));
     const bool only_time = !live.is_null() && stored && managed.same_but_for_time(*stored);
     set_record(updated, only_time ? *stored : managed);
 }

@@ -144,8 +144,12 @@ void add_all(const Node& node, const Value& value, FieldSet& added) {
     }
 }
 
+/// Levels at which parts that are equal, as most are, are not entered. To compare whole parts at every level would take the depth of an
+/// object times its size.
+constexpr int LevelsComparedWhole = 8;
+
 /// `after` null: the place is gone.
-void compare(const Node& node, const Value& before, const Value* after, Comparison& sets) {
+void compare(const Node& node, const Value& before, const Value* after, Comparison& sets, int level = 0) {
     const Granularity granularity = granularity_of(node, &before, after);
     // Both empty: one field, so that null and {} are told apart.
     if (granularity == Granularity::Leaf || (holds_nothing(&before) && holds_nothing(after))) {
@@ -155,18 +159,25 @@ void compare(const Node& node, const Value& before, const Value* after, Comparis
             sets.modified.insert();
         return;
     }
+    const auto same = [&](const Value* left, const Value* right) {
+        return level < LevelsComparedWhole && left && right && *left == *right;
+    };
     const auto descend = [&](const std::string& step, const Node& place, const Value* left, const Value* right) {
         if (!left) return add_all(place, *right, sets.added.below(step));
         Comparison below;
-        compare(place, *left, right, below);
+        compare(place, *left, right, below, level + 1);
         hang_below(sets, step, std::move(below));
     };
     if (granularity == Granularity::Items) {
-        for (const ItemPair& pair : pair_items(node, &before, after)) descend(pair.step, node.element(), pair.before, pair.after);
+        for (const ItemPair& pair : pair_items(node, &before, after)) {
+            if (!same(pair.before, pair.after)) descend(pair.step, node.element(), pair.before, pair.after);
+        }
     } else {
         if (before.is_object()) {
-            for (const Member& member : before.as_object())
-                descend(member_step(member.key), node.member(member.key), &member.value, after ? after->find(member.key) : nullptr);
+            for (const Member& member : before.as_object()) {
+                const Value* right = after ? after->find(member.key) : nullptr;
+                if (!same(&member.value, right)) descend(member_step(member.key), node.member(member.key), &member.value, right);
+            }
         }
         if (after && after->is_object()) {
             for (const Member& member : after->as_object()) {

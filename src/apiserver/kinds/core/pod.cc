@@ -138,7 +138,7 @@ Strategy pod_strategy() {
     strategy.topic_field = "spec.nodeName";
     strategy.subresources["ephemeralcontainers"] = {.prepare = prepare_ephemeral_containers, .validate = validate_ephemeral_containers};
     strategy.subresources["resize"] = pod_resize();
-    strategy.subresources["binding"] = {.prepare = prepare_as_made, .keeps_generation = true};
+    strategy.subresources["binding"] = {.prepare = prepare_as_made, .keeps_generation = true, .keeps_defaults = true};
     strategy.subresources["eviction"] = {.prepare = prepare_as_made};
     return strategy;
 }
