@@ -60,6 +60,7 @@ private:
     Task<> start_controllers(controllers::Settings settings);
     Task<> restart_running_controllers(controllers::Settings settings);
     Task<> start_scheduler();
+    Task<> read_controller_metrics(std::string& into);
     Task<> read_scheduler_metrics(std::string& into);
     // On the API's loop.
     Task<std::string> more_metrics();
@@ -73,8 +74,8 @@ private:
     ServerEncryption encryption_{world_, log_.named("encryption")};
     ServerCertificates certificates_;
     std::unique_ptr<node_join::SecretsAgreement> secrets_;  ///< null where they are not shared
-    std::optional<FileLock> data_lock_;  ///< with an etcd: an embedded store has its own
-    std::string proxy_ca_pem_;           ///< of proxies that speak for users; "" for none
+    std::optional<FileLock> data_lock_;                     ///< with an etcd: an embedded store has its own
+    std::string proxy_ca_pem_;                              ///< of proxies that speak for users; "" for none
     std::unique_ptr<apiserver::KubeletConnector> connector_;
     std::unique_ptr<FileSystem> files_ = make_file_system();
     std::unique_ptr<apiserver::OutgoingClients> outgoing_ = apiserver::make_outgoing_clients(world_.loop, *files_);
