@@ -131,6 +131,13 @@ TEST_F(VolumesTest, SubPathsAreBoundAndMayNotLeadOut) {
     EXPECT_FALSE(with(R"j("subPathExpr":"$(NONE)")j"));
 }
 
+TEST_F(VolumesTest, ASubPathThatCannotBeMadeIsNamed) {
+    mounter.refusal = "Read-only file system";
+    const auto result = mounts(
+        R"({"volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"c","volumeMounts":[{"name":"v","mountPath":"/m","subPath":"a"}]}]})");
+    EXPECT_EQ(result.error().message, "failed to create subPath directory for volumeMount \"v\" of container \"c\": Read-only file system");
+}
+
 TEST_F(VolumesTest, RecursiveReadOnlyMountsAreAsTheRuntimeCan) {
     const auto with = [&](const std::string& mode, const std::string& more = R"("readOnly":true)") {
         return mounts(R"({"volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"c","volumeMounts":[{"name":"v","mountPath":"/m",)" +
