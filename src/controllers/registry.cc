@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/result.h"
+#include "controllers/framework/metric_source.h"
 
 namespace porthole::controllers {
 
@@ -82,6 +83,11 @@ void ControllerManager::start() {
     informers_.start();
     for (const ControllerPtr& controller : controllers_) scope_.spawn(controller->run());
     scope_.spawn(ensure_accounts());
+}
+
+void ControllerManager::append_metrics(std::string& out) const {
+    for (const ControllerPtr& controller : controllers_)
+        if (const auto* source = dynamic_cast<const MetricSource*>(controller.get())) source->append_metrics(out);
 }
 
 Task<> ControllerManager::ensure_accounts() {

@@ -26,6 +26,8 @@ public:
     static Result<std::unique_ptr<ControllerManager>> create(Seams seams, const schema::Registry& kinds, Settings settings);
 
     void start();
+    /// Of all its controllers, in Prometheus' text form. On their loop.
+    void append_metrics(std::string& out) const;
     Task<> close();
 
 private:

@@ -16,6 +16,7 @@
 #include "kubelet/volumes/csi/csi_limits.h"
 #include "kubelet/volumes/csi/csi_volumes.h"
 #include "kubelet/volumes/local_volume/local_volume_reclaimer.h"
+#include "windows/builds.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -133,7 +134,8 @@ struct Kubelet::Impl {
                    .windows = node.windows,
                    .csi = plugins ? &plugins->csi_volumes : nullptr,
                    .programs = deps.programs,
-                   .devices = devices.get()},
+                   .devices = devices.get(),
+                   .object_volumes_refusal = windows::object_volumes_refusal(facts.windows_build)},
                   deps.log.named("volumes"), config.root_directory),
           containers({.loop = deps.loop,
                       .random = deps.random,

@@ -42,4 +42,12 @@ std::string unknown_build(std::string_view version) {
     return "Windows build " + std::string(version) + " is not one that nodes are known to run on: " + known;
 }
 
+std::string object_volumes_refusal(std::string_view version) {
+    const auto number = version.empty() ? std::nullopt : build_of(version);
+    if (!number || *number >= FirstBuildWithObjectVolumes) return "";
+    return "configMap, secret, downwardAPI and projected volumes do not work on Windows build " + std::to_string(*number) +
+           ", whose containers do not follow symbolic links: they need build " + std::to_string(FirstBuildWithObjectVolumes) +
+           " (version 1803)";
+}
+
 }  // namespace porthole::windows

@@ -19,5 +19,11 @@ TEST(WindowsBuilds, OthersAreNamedWithTheListedOnes) {
     for (const char* odd : {"10.0", "10", "windows", "10.0.x", "."}) EXPECT_NE(unknown_build(odd), "") << odd;
 }
 
+TEST(WindowsBuilds, BeforeVersion1803TheFilesOfObjectsDoNotWork) {  // STO-28
+    for (const char* version : {"", "10.0", "windows", "10.0.17134", "10.0.20348.1"})
+        EXPECT_EQ(object_volumes_refusal(version), "") << version;
+    for (const char* version : {"10.0.14393", "10.0.17133.1"}) EXPECT_NE(object_volumes_refusal(version), "") << version;
+}
+
 }  // namespace
 }  // namespace porthole::windows

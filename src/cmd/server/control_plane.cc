@@ -316,6 +316,11 @@ Task<> ControlPlane::start_scheduler() {
     co_return {};
 }
 
+Task<> ControlPlane::read_controller_metrics(std::string& into) {
+    if (controllers_) controllers_->append_metrics(into);
+    co_return {};
+}
+
 Task<> ControlPlane::read_scheduler_metrics(std::string& into) {
     if (scheduler_) into = scheduler_->metrics();
     co_return {};
@@ -332,6 +337,10 @@ void ControlPlane::append_election_metrics(std::string& out) const {
 Task<std::string> ControlPlane::more_metrics() {
     std::string text;
     if (scheduler_component_) CO_TRY_VOID(co_await scheduler_component_->run([this, &text] { return read_scheduler_metrics(text); }));
+    std::string of_controllers;
+    if (controller_component_)
+        CO_TRY_VOID(co_await controller_component_->run([this, &of_controllers] { return read_controller_metrics(of_controllers); }));
+    text += of_controllers;
     append_election_metrics(text);
     encryption_.append_metrics(text);
     access_reload_->append_metrics(text);

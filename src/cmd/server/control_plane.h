@@ -60,6 +60,7 @@ private:
     Task<> start_controllers(controllers::Settings settings);
     Task<> restart_running_controllers(controllers::Settings settings);
     Task<> start_scheduler();
+    Task<> read_controller_metrics(std::string& into);
     Task<> read_scheduler_metrics(std::string& into);
     // On the API's loop.
     Task<std::string> more_metrics();

@@ -1,6 +1,7 @@
 #include "controllers/attach_detach/attach_detach.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/result.h"
 #include "base/strings.h"
@@ -49,6 +50,7 @@ AttachDetachController::AttachDetachController(Context& context)
       client_(context.client),
       events_(context.events.get("attachdetach-controller")),
       volumes_(context.informers),
+      pods_(context.informers.get<Pod>()),
       nodes_(context.informers.get<Node>()),
       attachments_(context.informers.get<Attachment>()),
       by_node_(attachments_.add_index([](const Attachment& one) { return std::vector{one.spec.node_name}; })),
@@ -59,21 +61,20 @@ AttachDetachController::AttachDetachController(Context& context)
           for (const auto& attached : node.status.volumes_attached) names.push_back(attached.name);
           return names;
       })),
-      pods_by_node_(context.informers.get<Pod>().add_index([](const Pod& pod) { return std::vector{pod.spec.node_name}; })),
+      pods_by_node_(pods_.add_index([](const Pod& pod) { return std::vector{pod.spec.node_name}; })),
       report_(context.client, nodes_, [this](const std::string& node) { return attached_to(node); }) {
     watch(context);
 }
 
 void AttachDetachController::watch(Context& context) {
-    depends_on(context.informers.get<Pod>())
-        .subscribe({.added = [this](const auto& pod) { add_all(volumes_.names_of(*pod)); },
-                    .updated =
-                        [this](const auto& old, const auto& pod) {
-                            if (old->spec.node_name != pod->spec.node_name ||
-                                AttachableVolumes::is_over(*old) != AttachableVolumes::is_over(*pod))
-                                add_all(volumes_.names_of(*pod));
-                        },
-                    .deleted = [this](const auto& pod) { add_all(volumes_.names_of(*pod)); }});
+    depends_on(pods_).subscribe({.added = [this](const auto& pod) { add_all(volumes_.names_of(*pod)); },
+                                 .updated =
+                                     [this](const auto& old, const auto& pod) {
+                                         if (old->spec.node_name != pod->spec.node_name ||
+                                             AttachableVolumes::is_over(*old) != AttachableVolumes::is_over(*pod))
+                                             add_all(volumes_.names_of(*pod));
+                                     },
+                                 .deleted = [this](const auto& pod) { add_all(volumes_.names_of(*pod)); }});
     depends_on(context.informers.get<PersistentVolumeClaim>()).on_change([this](const PersistentVolumeClaim& claim) {
         add_all(volumes_.names_of_claim(claim.metadata.namespace_, claim.metadata.name));
     });
@@ -209,11 +210,11 @@ Task<> AttachDetachController::detach(std::string volume, AttachmentRef attachme
         if (live && lists(live->status.volumes_in_use, volume))
             co_return Error(Reason::Conflict, "volume is still in use by node, according to Node status");
     }
-    if (forced)
-        log().warn("detaching by force",
-                   {{"volume", volume}, {"node", node_name}, {"reason", out_of_service ? "out-of-service" : "timeout"}});
+    const std::string reason = out_of_service ? "out-of-service" : "timeout";
+    if (forced) log().warn("detaching by force", {{"volume", volume}, {"node", node_name}, {"reason", reason}});
     const auto removed = co_await client_.remove<Attachment>({"", attachment->metadata.name}, {.uid = attachment->metadata.uid});
     if (!removed && !is_not_found(removed)) co_return removed.error();
+    if (forced && !std::exchange(progress_[{volume, node_name}].forced, true)) ++forced_detaches_[reason];
     log().info("volume is being detached", {{"volume", volume}, {"node", node_name}});
     co_return {};
 }

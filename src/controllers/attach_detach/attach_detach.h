@@ -7,6 +7,7 @@
 
 #include "controllers/attach_detach/attachable_volumes.h"
 #include "controllers/attach_detach/node_report.h"
+#include "controllers/framework/metric_source.h"
 
 namespace porthole::controllers {
 
@@ -16,10 +17,12 @@ namespace porthole::controllers {
 /// the way, is a VolumeAttachment; what a kubelet may mount, or has mounted, is in the node's status. A volume is detached in this order:
 /// the node no longer lists it as in use; the node's status no longer shows it as attached; the node is asked once more; the
 /// VolumeAttachment is deleted.
-class AttachDetachController final : public client::Controller {
+class AttachDetachController final : public client::Controller, public MetricSource {
 public:
     static constexpr const char* Account = "attachdetach-controller";
     explicit AttachDetachController(Context& context);
+
+    void append_metrics(std::string& out) const override;
 
 private:
     using Node = api::core::v1::Node;
@@ -34,6 +37,7 @@ private:
         std::optional<MonotonicTime> unwanted;   ///< since when it has been attached without need
         std::string reported_error;              ///< of the attacher, with its time
         bool told_exclusive = false;
+        bool forced = false;     ///< it was detached without its node's consent
         bool withdrawn = false;  ///< about to be detached: the node must not mount it
     };
     using Place = std::pair<std::string, std::string>;  ///< volume and node
@@ -65,6 +69,7 @@ private:
     client::Client& client_;
     client::EventRecorder& events_;
     AttachableVolumes volumes_;
+    client::Informer<Pod>& pods_;
     client::Informer<Node>& nodes_;
     client::Informer<Attachment>& attachments_;
     client::Informer<Attachment>::Index by_node_, by_persistent_volume_;
@@ -75,6 +80,7 @@ private:
     std::map<std::string, std::string> volume_of_;                 // by VolumeAttachment
     std::map<std::string, std::vector<std::string>> last_in_use_;  // of nodes that are gone and still have attachments
     std::map<Place, Progress> progress_;
+    std::map<std::string, std::size_t> forced_detaches_;  // by reason
 };
 
 }  // namespace porthole::controllers

@@ -1,6 +1,7 @@
 #include "controllers/attach_detach/attach_detach.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include "controllers/framework/sim/sim_world.h"
 #include "objects/csi_volume.h"
@@ -98,6 +99,15 @@ struct AttachDetachTest : SimWorld {
     }
     std::size_t count_of(const std::string& text) {
         return static_cast<std::size_t>(std::ranges::count_if(events(), [&](const auto& event) { return event.contains(text); }));
+    }
+    /// What the controller's metrics say of `name`.
+    static std::vector<std::string> metrics(const AttachDetachController& controller, const std::string& name) {
+        std::string text, line;
+        controller.append_metrics(text);
+        std::vector<std::string> lines;
+        for (std::istringstream in(text); std::getline(in, line);)
+            if (line.starts_with(name + "{")) lines.push_back(line.substr(name.size()));
+        return lines;
     }
     const std::string Volume = objects::unique_volume_name(Driver, "h-c");
 };
@@ -223,6 +233,48 @@ TEST_F(AttachDetachTest, TakesAVolumeFromANodeOutOfServiceAtOnce) {
     });
     pass(1s);
     EXPECT_TRUE(attachment("n1")->metadata.deletion_timestamp);
+}
+
+TEST_F(AttachDetachTest, MetricsCountVolumesAsUpstreams) {
+    using Lines = std::vector<std::string>;
+    put_claim("c");
+    put_claim("d");
+    put_pod("p", "n1");
+    put_pod("q", "n2", "d");
+    put_pod("waits", "", "d");
+    const auto& controller = run<AttachDetachController>();
+    pass(1s);
+    EXPECT_EQ(metrics(controller, "storage_count_attachable_volumes_in_use"),
+              (Lines{R"({node="n1",volume_plugin="kubernetes.io/csi:csi.example.com"} 1)",
+                     R"({node="n2",volume_plugin="kubernetes.io/csi:csi.example.com"} 1)"}));
+    const std::string desired = R"({plugin_name="kubernetes.io/csi:csi.example.com",state="desired_state_of_world"} 2)";
+    EXPECT_EQ(metrics(controller, "attachdetach_controller_total_volumes"), Lines{desired});
+    attacher();
+    EXPECT_EQ(metrics(controller, "attachdetach_controller_total_volumes"),
+              (Lines{R"({plugin_name="kubernetes.io/csi:csi.example.com",state="actual_state_of_world"} 2)", desired}));
+    EXPECT_TRUE(metrics(controller, "attach_detach_controller_attachdetach_controller_forced_detaches").empty());
+}
+
+TEST_F(AttachDetachTest, MetricsCountDetachesByForceWithTheirReason) {
+    using Lines = std::vector<std::string>;
+    put_claim("c");
+    put_claim("d");
+    put_pod("p", "n1");
+    put_pod("q", "n2", "d");
+    const auto& controller = run<AttachDetachController>();
+    pass(1s);
+    attacher();
+    set_in_use("n1", {Volume});
+    set_in_use("n2", {objects::unique_volume_name(Driver, "h-d")});
+    for (const char* node : {"n1", "n2"}) set_ready(node, "Unknown");
+    erase_pod("p");
+    erase_pod("q");
+    api.change<Node>({"", "n1"}, [](Node& node) {
+        node.spec.taints.push_back({.key = "node.kubernetes.io/out-of-service", .value = "nodeshutdown", .effect = "NoExecute"});
+    });
+    pass(7min);
+    EXPECT_EQ(metrics(controller, "attach_detach_controller_attachdetach_controller_forced_detaches"),
+              (Lines{R"({reason="out-of-service"} 1)", R"({reason="timeout"} 1)"}));
 }
 
 TEST_F(AttachDetachTest, ANodeThatIsGoneKeepsWhatItHadMounted) {

@@ -32,6 +32,7 @@ public:
     std::map<std::string, std::string> mounts;  ///< target → source
     std::set<std::string> read_only;
     std::map<std::string, std::uint64_t> sizes;  ///< of memory, and of huge pages
+    std::string refusal;  ///< with which no folder can be made in a volume, where none is then; "" where all are there
 
     Result<void> mount_memory(const std::string& directory, std::uint64_t size_limit) override {
         mounts[directory] = "tmpfs";
@@ -44,10 +45,13 @@ public:
         return {};
     }
     Result<std::string> bind_beneath(const std::string& root, const std::string& sub_path, const std::string& target) override {
+        if (!refusal.empty()) return Error(Reason::NotFound, sub_path);
         mounts[target] = root + "/" + sub_path;
         return target;
     }
-    Result<void> make_beneath(const std::string&, const std::string&) override { return {}; }
+    Result<void> make_beneath(const std::string&, const std::string&) override {
+        return refusal.empty() ? Result<void>() : Error(Reason::Io, refusal);
+    }
     Result<void> make_read_only(const std::string& directory) override {
         read_only.insert(directory);
         return {};

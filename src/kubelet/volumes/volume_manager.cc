@@ -213,14 +213,14 @@ Result<std::string> VolumeManager::bind_sub_path(const core::Pod& pod, const cor
                                                  const std::string& volume_path, const std::string& sub_path) {
     const std::string target = pod_directory(pod.metadata.uid) + "/volume-subpaths/" + container.volume_mounts[index].name + "/" +
                                container.name + "/" + std::to_string(index);
+    const std::string of_mount = "for volumeMount \"" + container.volume_mounts[index].name + "\" of container \"" + container.name + "\"";
     Result<std::string> bound = services_.mounter.bind_beneath(volume_path, sub_path, target);
     if (is_not_found(bound)) {
-        TRY_VOID(services_.mounter.make_beneath(volume_path, sub_path));
+        auto made = services_.mounter.make_beneath(volume_path, sub_path);
+        if (!made) return std::move(made).error().with_context("failed to create subPath directory " + of_mount);
         bound = services_.mounter.bind_beneath(volume_path, sub_path, target);
     }
-    if (!bound)
-        return Error(bound.error().reason, "failed to prepare subPath for volumeMount \"" + container.volume_mounts[index].name +
-                                               "\" of container \"" + container.name + "\": " + bound.error().message);
+    if (!bound) return std::move(bound).error().with_context("failed to prepare subPath " + of_mount);
     return bound;
 }
 

@@ -1,5 +1,6 @@
 #include "kubelet/volumes/host_path/host_path.h"
 #include "kubelet/volumes/volumes_fixture.h"
+#include "windows/builds.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -130,6 +131,13 @@ TEST_F(VolumesTest, SubPathsAreBoundAndMayNotLeadOut) {
     EXPECT_FALSE(with(R"j("subPathExpr":"$(NONE)")j"));
 }
 
+TEST_F(VolumesTest, ASubPathThatCannotBeMadeIsNamed) {
+    mounter.refusal = "Read-only file system";
+    const auto result = mounts(
+        R"({"volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"c","volumeMounts":[{"name":"v","mountPath":"/m","subPath":"a"}]}]})");
+    EXPECT_EQ(result.error().message, "failed to create subPath directory for volumeMount \"v\" of container \"c\": Read-only file system");
+}
+
 TEST_F(VolumesTest, RecursiveReadOnlyMountsAreAsTheRuntimeCan) {
     const auto with = [&](const std::string& mode, const std::string& more = R"("readOnly":true)") {
         return mounts(R"({"volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"c","volumeMounts":[{"name":"v","mountPath":"/m",)" +
@@ -158,6 +166,19 @@ TEST_F(VolumesTest, WhatComesFromTheApiIsForReadingAndInMemoryButForConfigMaps) 
     EXPECT_EQ(mounter.sizes[made->at(0).host_path], 8ull << 30) << "no more than the node can give";
     ASSERT_TRUE(porthole::sim::run(loop, manager.tear_down("u")));
     EXPECT_TRUE(mounter.mounts.empty());
+}
+
+TEST_F(VolumesTest, WindowsWithoutSymbolicLinksSaysThatFilesOfTheAPIDoNotWork) {  // STO-28, LIM-51
+    (void)mounts(R"({"volumes":[{"name":"c","configMap":{"name":"settings"}}]})");
+    VolumeServices services{loop, random, files, pool, mounter, objects, tokens, client, events, nullptr, nullptr, true};
+    services.object_volumes_refusal = windows::object_volumes_refusal("10.0.16299");
+    VolumeManager old_build{services, Logger(make_null_sink(), ""), "/w"};
+    EXPECT_EQ(porthole::sim::run(loop, old_build.set_up(pod, allocatable)).error().message,
+              "MountVolume.SetUp failed for volume \"c\" : configMap, secret, downwardAPI and projected volumes do not work on Windows "
+              "build 16299, whose containers do not follow symbolic links: they need build 17134 (version 1803)");
+    services.object_volumes_refusal = windows::object_volumes_refusal("10.0.17134");
+    VolumeManager newer{services, Logger(make_null_sink(), ""), "/w2"};
+    EXPECT_TRUE(porthole::sim::run(loop, newer.set_up(pod, allocatable)));
 }
 
 // SEC-01, LIM-42

@@ -77,6 +77,22 @@ Task<> first_error_of(std::vector<Task<>> tasks) {
     co_return {};
 }
 
+/// As expand() tells it. What the driver refuses is not what it cannot do at all.
+Error expansion_error(const Error& error) {
+    const std::string message = "Expander.NodeExpand failed to expand the volume : " + error.message;
+    if (!is_final_csi_error(error)) return Error(Reason::Timeout, message);
+    switch (net::grpc_status_of(error)) {
+        case net::GrpcStatus::FailedPrecondition:
+            return Error(Reason::Conflict, message);
+        case net::GrpcStatus::InvalidArgument:
+        case net::GrpcStatus::OutOfRange:
+        case net::GrpcStatus::NotFound:
+            return Error(Reason::BadRequest, message);
+        default:
+            return Error(Reason::InternalError, message);
+    }
+}
+
 std::uint64_t positive(std::int64_t value) { return value < 0 ? 0 : static_cast<std::uint64_t>(value); }
 
 }  // namespace
@@ -467,10 +483,11 @@ Task<Texts> CsiVolumes::tokens(const Work& work) {
     co_return given;
 }
 
-Task<> CsiVolumes::expand(CsiVolume volume, std::string path, Quantity size, VolumeServices& services) {
+Task<> CsiVolumes::expand(CsiVolume volume, std::string path, Quantity size, bool is_outdated, VolumeServices& services) {
     const std::shared_ptr<Entry> entry = find(key_of(volume));
     if (!entry) co_return Error(Reason::Conflict, "the volume has been taken down");
     CO_TRY(const auto permit, co_await entry->lock.acquire());
+    if (entry->grows_unused) co_return Error(Reason::Conflict, "the driver does not enlarge the volume while it is in use");
     CO_TRY(const CsiCapabilities capabilities, co_await services_.drivers.capabilities(volume.driver));
     if (!capabilities.expand) co_return Error(Reason::MethodNotAllowed, "NodeExpand is not supported by the CSI driver " + volume.driver);
     csi::NodeExpandVolumeRequest request;
@@ -482,8 +499,11 @@ Task<> CsiVolumes::expand(CsiVolume volume, std::string path, Quantity size, Vol
     CO_TRY(request.secrets, co_await secret_data(volume.expand_secret, "NodeExpandSecretRef", services));
     auto expanded = co_await services_.drivers.call(volume.driver, csi::Node::NodeExpandVolume, std::move(request));
     if (expanded || is_cancelled(expanded)) co_return expanded ? Result<void>() : Result<void>(expanded.error());
-    // What the driver refuses is not what it cannot do at all.
-    co_return Error(Reason::InternalError, "Expander.NodeExpand failed to expand the volume : " + expanded.error().message);
+    auto error = expansion_error(expanded.error());
+    entry->grows_unused = error.reason == Reason::Conflict;
+    if (is_outdated && entry->failed_to_grow && error.reason == Reason::InternalError) error.reason = Reason::BadRequest;
+    entry->failed_to_grow |= error.reason == Reason::InternalError;
+    co_return error;
 }
 
 Task<CsiStats> CsiVolumes::stats(std::string driver, std::string handle, std::string path, Duration limit) {

@@ -66,8 +66,10 @@ public:
     void in_background(std::string what, Task<> task);
     /// Ends what runs in the background. To be awaited before destroying it.
     Task<> close() { return scope_.close(); }
-    /// Has the driver enlarge what set_up() has set up. Error: MethodNotAllowed where the driver cannot.
-    Task<> expand(CsiVolume volume, std::string path, Quantity size, VolumeServices& services);
+    /// Has the driver enlarge what set_up() has set up. `is_outdated`: no one wants this size any longer, so that a second failure is the
+    /// last. Error: MethodNotAllowed where the driver cannot at all, BadRequest where trying again does not help, Conflict where it cannot
+    /// while a pod has the volume, Timeout where it may still be at work; any other: it has failed.
+    Task<> expand(CsiVolume volume, std::string path, Quantity size, bool is_outdated, VolumeServices& services);
     /// Takes down everything that the pod has here, each volume on its own. Error: of one of those that could not be taken down; they are
     /// as they were, to be tried again.
     Task<> tear_down(std::string uid, VolumeServices& services);
@@ -85,6 +87,8 @@ private:
         std::set<std::string> users;    ///< "<uid>/<name>"
         std::set<std::string> holders;  ///< those of the users that have a file
         bool is_staged = false;         ///< by this kubelet
+        bool failed_to_grow = false;    ///< and the driver was not at work on it any longer
+        bool grows_unused = false;      ///< not while a pod has it
         Semaphore lock{1};
     };
     /// The right to change a volume, for as long as it is there.

@@ -414,6 +414,113 @@ TEST_F(CsiVolumesTest, AVolumeThatGrewIsEnlargedOnTheNode) {
     EXPECT_EQ(driver->count("NodeExpandVolume"), 2u);
 }
 
+/// A claim of 1Mi that a pod has, whose volume is to be 2Mi.
+struct CsiGrowthTest : CsiVolumesTest {
+    CsiGrowthTest() {
+        options.capabilities.insert(NodeCapabilityType::ExpandVolume);
+        start();
+        put_claim();
+        EXPECT_EQ(set_up(pod("u1", Claim)), "");
+        api.change<core::PersistentVolume>({"", "pv1"},
+                                           [](auto& volume) { volume.spec.capacity["storage"] = Quantity::from_value(2 << 20); });
+        ask("NodeResizePending", 2 << 20);
+    }
+    /// As the external resizer does; the claim's user wants the same.
+    void ask(const std::string& status, std::int64_t bytes) {
+        want(bytes);
+        api.change<core::PersistentVolumeClaim>({"ns", "data"}, [&](auto& claim) {
+            claim.status.allocated_resources["storage"] = Quantity::from_value(bytes);
+            claim.status.allocated_resource_statuses["storage"] = status;
+        });
+    }
+    void want(std::int64_t bytes) {
+        api.change<core::PersistentVolumeClaim>(
+            {"ns", "data"}, [&](auto& claim) { claim.spec.resources.requests["storage"] = Quantity::from_value(bytes); });
+    }
+    void answer(net::GrpcStatus status, const std::string& message) { driver->switches["NodeExpandVolume"] = {status, message}; }
+    void sync() {
+        EXPECT_EQ(set_up(pod("u1", Claim)), "") << "the pod goes on with what it has";
+        EXPECT_TRUE(run(loop.sleep(50ms)));
+    }
+    core::PersistentVolumeClaimStatus status() { return api.find<core::PersistentVolumeClaim>({"ns", "data"})->status; }
+    std::string resize_status() { return status().allocated_resource_statuses["storage"]; }
+    std::size_t asked() { return driver->count("NodeExpandVolume"); }
+};
+
+TEST_F(CsiGrowthTest, WhatFailedIsAConditionOfTheClaimUntilItSucceeds) {
+    answer(net::GrpcStatus::Internal, "not now");
+    sync();
+    ASSERT_EQ(status().conditions.size(), 1u);
+    const core::PersistentVolumeClaimCondition told = status().conditions[0];
+    EXPECT_EQ(told.type, "NodeResizeError");
+    EXPECT_EQ(told.status, "True");
+    EXPECT_EQ(told.message,
+              "failed to expand pvc with Expander.NodeExpand failed to expand the volume : rpc error: code = Internal desc = not now");
+    EXPECT_EQ(resize_status(), "NodeResizeInProgress");
+    sync();
+    EXPECT_EQ(asked(), 2u) << "it is tried again";
+    EXPECT_EQ(status().conditions, std::vector{told});
+    answer(net::GrpcStatus::Ok, "");
+    sync();
+    EXPECT_TRUE(status().conditions.empty());
+    EXPECT_TRUE(status().allocated_resource_statuses.empty());
+    EXPECT_EQ(status().capacity["storage"].value(), 2 << 20);
+}
+
+TEST_F(CsiGrowthTest, AnUnknownOutcomeIsNoCondition) {
+    answer(net::GrpcStatus::Aborted, "busy");
+    sync();
+    EXPECT_EQ(asked(), 1u);
+    EXPECT_TRUE(status().conditions.empty());
+    EXPECT_EQ(resize_status(), "NodeResizeInProgress");
+}
+
+TEST_F(CsiGrowthTest, WhatCannotBeIsNotTriedAgainUntilTheResizerAsks) {
+    answer(net::GrpcStatus::InvalidArgument, "too large");
+    sync();
+    EXPECT_EQ(resize_status(), "NodeResizeInfeasible");
+    EXPECT_EQ(status().conditions.at(0).type, "NodeResizeError");
+    sync();
+    EXPECT_EQ(asked(), 1u);
+    answer(net::GrpcStatus::Ok, "");
+    ask("NodeResizePending", 3 << 19);
+    sync();
+    EXPECT_THAT(last("NodeExpandVolume"), HasSubstr("\"required_bytes\":1572864")) << "what is allocated, not what the volume offers";
+    EXPECT_EQ(status().capacity["storage"].value(), 3 << 19);
+    sync();
+    EXPECT_EQ(asked(), 2u) << "the claim has what was allocated";
+}
+
+TEST_F(CsiGrowthTest, ASizeThatNobodyWantsIsGivenUpWhenItFailsAgain) {
+    answer(net::GrpcStatus::PermissionDenied, "no");
+    sync();
+    EXPECT_EQ(resize_status(), "NodeResizeInProgress");
+    want(3 << 19);
+    sync();
+    EXPECT_EQ(asked(), 2u);
+    EXPECT_EQ(resize_status(), "NodeResizeInfeasible");
+}
+
+TEST_F(CsiGrowthTest, AVolumeThatOnlyGrowsUnusedWaitsForTheNextPod) {
+    answer(net::GrpcStatus::FailedPrecondition, "in use");
+    sync();
+    sync();
+    EXPECT_EQ(asked(), 1u);
+    answer(net::GrpcStatus::Ok, "");
+    ASSERT_EQ(tear_down("u1"), "");
+    ASSERT_EQ(set_up(pod("u2", Claim)), "");
+    EXPECT_EQ(asked(), 2u);
+    EXPECT_EQ(status().capacity["storage"].value(), 2 << 20);
+}
+
+TEST_F(CsiGrowthTest, TheControllersPartComesFirst) {
+    for (const char* others : {"ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInfeasible"}) {
+        ask(others, 2 << 20);
+        sync();
+    }
+    EXPECT_EQ(asked(), 0u);
+}
+
 TEST_F(CsiVolumesTest, StatisticsAreTheDrivers) {
     options.capabilities.insert(NodeCapabilityType::GetVolumeStats);
     options.capabilities.insert(NodeCapabilityType::VolumeCondition);

@@ -54,6 +54,7 @@ struct VolumeServices {
     CsiVolumes* csi = nullptr;              ///< null where drivers cannot register
     ProcessRunner* programs = nullptr;      ///< that mount what the kernel alone cannot; null on Windows
     DeviceVolumes* devices = nullptr;       ///< as above
+    std::string object_volumes_refusal;     ///< why the system cannot have volumes of files out of the API; "" where it can
 };
 
 /// Where a volume is on the node, and what containers may do with it.

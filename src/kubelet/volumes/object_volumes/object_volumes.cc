@@ -110,6 +110,7 @@ public:
     explicit ObjectVolume(bool confidential = true) : confidential_(confidential) {}
 
     Task<MountedVolume> set_up(VolumeRequest request, VolumeServices& services) override {
+        if (!services.object_volumes_refusal.empty()) co_return Error(Reason::BadRequest, services.object_volumes_refusal);
         CO_TRY(Payload payload, co_await collect(request, services));
         if (request.fs_group())
             for (auto& [path, file] : payload) file.mode |= 0440;

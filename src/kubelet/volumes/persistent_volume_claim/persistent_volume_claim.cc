@@ -1,11 +1,9 @@
-#include <algorithm>
-#include <string_view>
-
 #include "kubelet/volumes/block_devices/device_plugins.h"
 #include "kubelet/volumes/csi/csi_volumes.h"
 #include "kubelet/volumes/host_path/host_path.h"
 #include "kubelet/volumes/local_volume/local_volumes.h"
 #include "kubelet/volumes/nfs/nfs.h"
+#include "kubelet/volumes/persistent_volume_claim/claim_growth.h"
 #include "objects/local_volume.h"
 #include "windows/support.h"
 
@@ -13,11 +11,6 @@ namespace porthole::kubelet {
 namespace {
 
 namespace local_volume = objects::local_volume;
-
-const Quantity* storage_of(const std::map<std::string, Quantity>& amounts) {
-    const auto found = amounts.find("storage");
-    return found == amounts.end() ? nullptr : &found->second;
-}
 
 /// A claim, or the claim that an ephemeral volume stands for, bound to a volume that is a directory of this node, was made for it by the
 /// provisioner of local volumes, or is a CSI driver's.
@@ -158,17 +151,19 @@ private:
         // A pod that was bound by hand must not find an empty volume where its data are not.
         if (const std::string node = local_volume::node_of(*volume); node != request.pod->spec.node_name)
             co_return Error(Reason::BadRequest, "PV " + volume->metadata.name + " is on node \"" + node + "\"");
-        const Quantity *offered = storage_of(volume->spec.capacity), *known = storage_of(claim->status.capacity);
-        const bool grows = offered && known && *known < *offered;
+        auto growth = ClaimGrowth::find(claim, volume, request.pod);
         Result<bool> grown = false;
-        if (grows) grown = co_await services.local_volumes->grow_unmounted(volume, request.directory);
+        if (growth) grown = co_await services.local_volumes->grow_unmounted(volume, request.directory);
         if (is_cancelled(grown)) co_return grown.error();
         CO_TRY(std::string path, co_await services.local_volumes->set_up(volume, request.directory));
-        if (grows && grown && !*grown) {
+        if (growth && grown && !*grown) {
             const auto mounted = services.local_volumes->grow(*volume, request.directory);
             if (!mounted) grown = mounted.error();
         }
-        if (grows) CO_TRY_VOID(co_await tell_growth(claim, volume, grown ? Result<void>() : Result<void>(grown.error()), services));
+        if (growth) {
+            Task<> told = grown ? growth->succeed(services) : growth->fail(grown.error(), services);
+            CO_TRY_VOID(co_await std::move(told));
+        }
         if (read_only || request.is_ready(services.files)) co_return path;
         CO_TRY_VOID(co_await apply_fs_group(path, request.pod, services));
         CO_TRY_VOID(request.set_ready(services.files));
@@ -181,44 +176,22 @@ private:
         const CsiVolume wanted = CsiVolume::of(*volume, read_only);
         const bool is_running = services.csi->is_published(request.pod->metadata.uid, wanted);
         CO_TRY(const MountedVolume mounted, co_await services.csi->set_up(request, wanted, services));
-        const Quantity *offered = storage_of(volume->spec.capacity), *known = storage_of(claim->status.capacity);
-        if (!offered || !known || *known >= *offered || read_only) co_return mounted;
+        auto growth = ClaimGrowth::find(claim, volume, request.pod);
+        if (!growth || read_only) co_return mounted;
         if (is_running)
             services.csi->in_background("grow " + request.pod->metadata.uid + "/" + wanted.name,
-                                        grow_csi(claim, volume, wanted, mounted.path, services));
+                                        grow_csi(std::move(*growth), wanted, mounted.path, services));
         else
-            CO_TRY_VOID(co_await grow_csi(claim, volume, wanted, mounted.path, services));
+            CO_TRY_VOID(co_await grow_csi(std::move(*growth), wanted, mounted.path, services));
         co_return mounted;
     }
 
-    static Task<> grow_csi(ClaimRef claim, VolumeRef volume, CsiVolume wanted, std::string path, VolumeServices& services) {
-        const auto grown = co_await services.csi->expand(wanted, path, *storage_of(volume->spec.capacity), services);
+    static Task<> grow_csi(ClaimGrowth growth, CsiVolume volume, std::string path, VolumeServices& services) {
+        CO_TRY_VOID(co_await growth.begin(services.client));
+        const auto grown = co_await services.csi->expand(volume, path, growth.size(), growth.is_outdated(), services);
         if (is_cancelled(grown)) co_return grown;
-        co_return co_await tell_growth(claim, volume, grown, services);
-    }
-
-    /// The pod goes on with what it has where the volume cannot grow.
-    static Task<> tell_growth(ClaimRef claim, VolumeRef volume, Result<void> grown, VolumeServices& services) {
-        if (!grown) {
-            const char* reason = grown.error().reason == Reason::MethodNotAllowed ? "FileSystemResizeUnsupported" : "VolumeResizeFailed";
-            const std::string message = "NodeExpandVolume failed for volume \"" + volume->metadata.name + "\" : " + grown.error().message;
-            services.events.warning(*claim, reason, message);
-            co_return {};
-        }
-        core::PersistentVolumeClaim told = *claim;
-        told.status.capacity["storage"] = *storage_of(volume->spec.capacity);
-        told.status.allocated_resource_statuses.erase("storage");
-        std::erase_if(told.status.conditions, is_of_growth);
-        CO_TRY_VOID(co_await services.client.update_status(std::move(told)));
-        const std::string message = "NodeExpandVolume succeeded for volume \"" + volume->metadata.name + "\"";
-        services.events.normal(*claim, "FileSystemResizeSuccessful", message);
-        co_return {};
-    }
-
-    /// Whoever wrote it: with the node's part all is done.
-    static bool is_of_growth(const core::PersistentVolumeClaimCondition& condition) {
-        constexpr std::string_view Types[] = {"ControllerResizeError", "FileSystemResizePending", "NodeResizeError", "Resizing"};
-        return std::ranges::find(Types, condition.type) != std::end(Types);
+        if (grown) co_return co_await growth.succeed(services);
+        co_return co_await growth.fail(grown.error(), services);
     }
 
     static bool owned_by(const core::PersistentVolumeClaim& claim, const core::Pod& pod) {

@@ -1,0 +1,103 @@
+#include "kubelet/volumes/persistent_volume_claim/claim_growth.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "kubelet/pod/pod.h"
+
+namespace porthole::kubelet {
+namespace {
+
+constexpr const char* Storage = "storage";
+constexpr const char* Pending = "NodeResizePending";
+constexpr const char* InProgress = "NodeResizeInProgress";
+constexpr const char* Infeasible = "NodeResizeInfeasible";
+constexpr const char* ResizeError = "NodeResizeError";
+
+const Quantity* storage_of(const std::map<std::string, Quantity>& amounts) {
+    const auto found = amounts.find(Storage);
+    return found == amounts.end() ? nullptr : &found->second;
+}
+
+std::string status_of(const core::PersistentVolumeClaim& claim) {
+    const auto found = claim.status.allocated_resource_statuses.find(Storage);
+    return found == claim.status.allocated_resource_statuses.end() ? "" : found->second;
+}
+
+/// Whoever wrote it: with the node's part all is done.
+bool is_of_growth(const core::PersistentVolumeClaimCondition& condition) {
+    constexpr std::string_view Types[] = {"ControllerResizeError", "FileSystemResizePending", ResizeError, "Resizing"};
+    return std::ranges::find(Types, condition.type) != std::end(Types);
+}
+
+/// Whether nothing is known to be under way any longer.
+bool is_final(const Error& error) { return error.reason != Reason::Timeout && error.reason != Reason::Unavailable; }
+
+}  // namespace
+
+std::optional<ClaimGrowth> ClaimGrowth::find(ClaimRef claim, VolumeRef volume, PodRef pod) {
+    const Quantity *offered = storage_of(volume->spec.capacity), *known = storage_of(claim->status.capacity);
+    if (!offered || !known || *known >= *offered) return std::nullopt;
+    const Quantity* allocated = storage_of(claim->status.allocated_resources);
+    const std::string status = status_of(*claim);
+    const bool is_our_turn = status == Pending || status == InProgress || (status.empty() && !allocated);
+    if (!is_our_turn) return std::nullopt;
+    const Quantity size = allocated ? *allocated : *offered;
+    return ClaimGrowth(std::move(claim), std::move(volume), std::move(pod), size);
+}
+
+bool ClaimGrowth::is_outdated() const {
+    const Quantity* wanted = storage_of(claim_->spec.resources.requests);
+    return wanted && !(*wanted == size_);
+}
+
+Task<> ClaimGrowth::begin(client::Client& client) {
+    if (status_of(*claim_) != Pending) co_return {};
+    core::PersistentVolumeClaim told = *claim_;
+    told.status.allocated_resource_statuses[Storage] = InProgress;
+    co_return co_await write(std::move(told), client);
+}
+
+Task<> ClaimGrowth::succeed(VolumeServices& services) {
+    core::PersistentVolumeClaim told = *claim_;
+    told.status.capacity[Storage] = size_;
+    told.status.allocated_resource_statuses.erase(Storage);
+    std::erase_if(told.status.conditions, is_of_growth);
+    CO_TRY_VOID(co_await write(std::move(told), services.client));
+    const std::string message = "NodeExpandVolume succeeded for volume \"" + volume_->metadata.name + "\"";
+    services.events.normal(reference_to(*pod_), "FileSystemResizeSuccessful", message);
+    services.events.normal(*claim_, "FileSystemResizeSuccessful", message);
+    co_return {};
+}
+
+Task<> ClaimGrowth::fail(Error error, VolumeServices& services) {
+    const bool is_unsupported = error.reason == Reason::MethodNotAllowed;
+    const char* reason = is_unsupported ? "FileSystemResizeUnsupported" : "VolumeResizeFailed";
+    const std::string message = "NodeExpandVolume failed for volume \"" + volume_->metadata.name + "\" : " + error.message;
+    if (error.reason != Reason::Conflict) {
+        services.events.warning(reference_to(*pod_), reason, message);
+        services.events.warning(*claim_, reason, message);
+    }
+    // The next pod may grow it where this one's cannot be grown: nothing has failed.
+    if (is_unsupported || !is_final(error)) co_return {};
+    core::PersistentVolumeClaim told = *claim_;
+    if (error.reason == Reason::BadRequest && !status_of(told).empty()) told.status.allocated_resource_statuses[Storage] = Infeasible;
+    if (std::ranges::find(told.status.conditions, ResizeError, &core::PersistentVolumeClaimCondition::type) ==
+        told.status.conditions.end()) {
+        auto& condition = told.status.conditions.emplace_back();
+        condition.type = ResizeError;
+        condition.status = "True";
+        condition.last_transition_time = Timestamp(services.loop.wall_now());
+        condition.message = "failed to expand pvc with " + error.message;
+    }
+    if (told.status == claim_->status) co_return {};
+    co_return co_await write(std::move(told), services.client);
+}
+
+Task<> ClaimGrowth::write(core::PersistentVolumeClaim changed, client::Client& client) {
+    CO_TRY(auto written, co_await client.update_status(std::move(changed)));
+    claim_ = std::make_shared<const core::PersistentVolumeClaim>(std::move(written));
+    co_return {};
+}
+
+}  // namespace porthole::kubelet
