@@ -5,9 +5,9 @@
 
 namespace porthole::cmd {
 
-/// Where the objects of a data directory's cluster are: in its file `store-location` when they are not in the directory itself. A server that is
-/// started with other flags than before would begin an empty cluster with the authorities of the one that is there. Nodes would believe it
-/// and end their pods. The functions without Task block shortly.
+/// Where the objects of a data directory's cluster are: in its file `store-location` when they are not in the directory itself. A server
+/// that is started with other flags than before would begin an empty cluster with the authorities of the one that is there. Nodes would
+/// believe it and end their pods. The functions without Task block shortly.
 
 /// That the objects are not in an etcd. Error: Conflict.
 Result<void> check_not_in_etcd(const local_cluster::DataDir& data);

@@ -25,7 +25,8 @@ public:
     bool filters_by_node_alone() const override { return true; }
     bool pre_score(const PodInfo& pod, const Cluster& cluster, std::span<const NodeInfo* const> nodes) override {
         pod_ = &pod;
-        return cluster.any_prefer_no_schedule() && std::ranges::any_of(nodes, [](const NodeInfo* node) { return node->has_prefer_no_schedule(); });
+        return cluster.any_prefer_no_schedule() &&
+               std::ranges::any_of(nodes, [](const NodeInfo* node) { return node->has_prefer_no_schedule(); });
     }
     std::int64_t score(const NodeInfo& node) override {
         if (!node.has_prefer_no_schedule()) return 0;
