@@ -126,7 +126,7 @@ Result<std::string_view> json_member(std::string_view json, std::string_view key
 std::string_view without_managed_fields(std::string_view object, std::string& room) {
     constexpr std::string_view Metadata = "\"metadata\":", Key = "\"managedFields\":";
     const std::size_t brace = object.find('{', 1);
-    if (brace == object.npos || !object.substr(0, brace).ends_with(Metadata)) return object;
+    if (brace == object.npos || !object.substr(0, brace).ends_with(Metadata) || object[brace - Metadata.size() - 1] == '\\') return object;
     const auto fields = json_member(object.substr(brace), "managedFields");
     if (!fields || fields->empty()) return object;
     const auto value = static_cast<std::size_t>(fields->data() - object.data());
@@ -134,8 +134,12 @@ std::string_view without_managed_fields(std::string_view object, std::string& ro
     if (object.substr(begin, Key.size()) != Key || end == object.size()) return object;
     if (object[begin - 1] == ',')
         --begin;
+    else if (object[begin - 1] != '{')
+        return object;
     else if (object[end] == ',')
         ++end;
+    else if (object[end] != '}')
+        return object;
     room.assign(object.substr(0, begin)).append(object.substr(end));
     return room;
 }

@@ -1,10 +1,12 @@
 #include <cstdio>
 
 #include "api/core_v1.h"
+#include "base/strings.h"
 #include "base/time/time.h"
 #include "cmd/program/flags.h"
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/admin_client.h"
+#include "local_cluster/cluster.h"
 #include "local_cluster/data_dir.h"
 #include "net/tls/x509.h"
 #include "node_join/bootstrap_token.h"
@@ -33,6 +35,14 @@ Result<std::optional<std::chrono::nanoseconds>> parse_ttl(const std::string& tex
     return std::optional(*duration);
 }
 
+/// What other machines join by. Where a cluster of this machine has several servers, the kubeconfig names a balancer that only this machine
+/// reaches.
+std::string join_address(const AdminClient& admin, const TokenFlags& flags) {
+    const auto cluster = Cluster::load(DataDir(flags.data));
+    const bool of_data = flags.kubeconfig.empty() && cluster && cluster->has_several_servers();
+    return of_data ? join(cluster->server_urls(), ",") : admin.server;
+}
+
 Task<> create(RealWorld& world, AdminClient& admin, TokenFlags flags) {
     CO_TRY(const auto ttl, parse_ttl(flags.ttl));
     std::optional<SystemTime> expires;
@@ -43,7 +53,7 @@ Task<> create(RealWorld& world, AdminClient& admin, TokenFlags flags) {
         co_return {};
     }
     CO_TRY(const auto ca, net::parse_certificate(admin.ca_pem));
-    std::printf("porthole join %s --token %s --ca-cert-hash sha256:%s\n", admin.server.c_str(), token.c_str(),
+    std::printf("porthole join %s --token %s --ca-cert-hash sha256:%s\n", join_address(admin, flags).c_str(), token.c_str(),
                 net::to_hex(net::sha256(ca.public_der)).c_str());
     co_return {};
 }

@@ -47,7 +47,7 @@ Result<void> LocalControlPlane::prepare() {
 Task<> LocalControlPlane::start() {
     if (cluster_.has_several_servers()) {
         CO_TRY_VOID(co_await start_etcd());
-        if (path_exists(data_.store())) CO_TRY_VOID(co_await step(seams_.report, "objects moved to etcd", move_objects()));
+        if (path_exists(data_.store() / "store.db")) CO_TRY_VOID(co_await step(seams_.report, "objects moved to etcd", move_objects()));
     }
     co_return co_await start_servers();
 }
@@ -73,6 +73,19 @@ Task<> LocalControlPlane::wait_for_etcd() {
 }
 
 Task<> LocalControlPlane::move_objects() {
+    // A move that was cut off after its end has said where the objects are.
+    const auto where = read_file(data_.store_location());
+    if (!where || !where->starts_with(join(member_urls(), ",") + ", ")) CO_TRY_VOID(co_await copy_objects());
+    co_return move_durably(data_.store(), data_.former_store());
+}
+
+std::vector<std::string> LocalControlPlane::member_urls() const {
+    std::vector<std::string> urls;
+    for (const EtcdMember& member : etcd_members(data_, cluster_)) urls.push_back(member.url);
+    return urls;
+}
+
+Task<> LocalControlPlane::copy_objects() {
     std::vector<std::string> arguments{own_program().string(), "store", "migrate", "--to", "etcd", "--data", data_.root().string()};
     const std::vector<std::string> flags = etcd_client_flags(data_, cluster_);
     arguments.insert(arguments.end(), flags.begin(), flags.end());
@@ -82,9 +95,8 @@ Task<> LocalControlPlane::move_objects() {
         arguments.push_back(LowerRevisions);
         CO_TRY(moved, co_await seams_.processes.run({.arguments = arguments, .limit = MoveLimit}));
     }
-    CO_TRY_VOID(write_durably(data_.logs() / "store-migrate.log", moved.output + moved.errors));
     if (moved.exit_code != 0) co_return Error(Reason::Unavailable, std::string(trim(moved.errors)));
-    co_return move_durably(data_.store(), data_.former_store());
+    co_return {};
 }
 
 void LocalControlPlane::run(const ApiServerProcess& server) {

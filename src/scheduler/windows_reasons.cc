@@ -16,8 +16,8 @@ std::string_view label(const NodeSpec& node, std::string_view key) {
 /// Taints of a node's condition, such as not-ready, come and go, and pods should not tolerate them.
 bool repels(const NodeSpec& node, const PodInfo& pod) {
     return std::ranges::any_of(node.taints, [&](const Taint& taint) {
-        return taint.effect != TaintEffect::PreferNoSchedule && !taint.key.starts_with("node.kubernetes.io/") &&
-               !tolerated(taint, pod.tolerations);
+        const bool of_condition = taint.key.starts_with("node.kubernetes.io/") && taint.key != "node.kubernetes.io/os";
+        return taint.effect != TaintEffect::PreferNoSchedule && !of_condition && !tolerated(taint, pod.tolerations);
     });
 }
 
@@ -27,8 +27,9 @@ windows::NodeSummary summary_for(const PodInfo& pod, const Cluster& cluster) {
         const std::string_view system = label(node->spec(), "kubernetes.io/os");
         summary.systems.linux = summary.systems.linux || system == "linux";
         if (system != "windows") continue;
+        const bool others_repel = !summary.systems.windows || summary.windows_repels;
+        summary.windows_repels = others_repel && repels(node->spec(), pod);
         summary.systems.windows = true;
-        summary.windows_repels = summary.windows_repels || repels(node->spec(), pod);
         if (const std::string_view build = label(node->spec(), windows::BuildLabel); !build.empty()) summary.builds.emplace(build);
     }
     return summary;

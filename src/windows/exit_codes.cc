@@ -61,7 +61,8 @@ std::string_view missing_dll(std::string_view log) {
         const std::string small = to_lower(line);
         const bool says = std::ranges::any_of(Phrases, [&](std::string_view phrase) { return small.contains(phrase); });
         // "a.dll (which is needed by b.dll)": the one that needs it comes in brackets.
-        if (const std::string_view found = last_dll(line.substr(0, line.find('('))); says && !found.empty()) return found;
+        if (const std::string_view found = last_dll(line.substr(0, line.find(" (which is needed by"))); says && !found.empty())
+            return found;
         if (before == log.npos) break;
         log = log.substr(0, before);
     }

@@ -32,6 +32,7 @@ TEST(ExitCodes, TheMissingDllIsNamedWhereTheLogHasIt) {
         const char* log;
         const char* dll;  ///< "" for none
     } const rows[] = {
+        {"a path with brackets", "C:\\Program Files (x86)\\App\\a.exe: the DLL b.dll was not found\n", "b.dll"},
         {"loader", "0024:err:module:import_dll Library VCRUNTIME140.dll (which is needed by L\"C:\\\\app\\\\a.dll\") not found\n",
          "VCRUNTIME140.dll"},
         {"emulated node", "C:\\app\\main.exe: the DLL libpq.dll was not found\r\n", "libpq.dll"},

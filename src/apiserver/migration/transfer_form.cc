@@ -53,7 +53,7 @@ std::string TransferForm::etcd_key(std::string_view key) const { return prefix_ 
 std::optional<std::string> TransferForm::key_of(std::string_view etcd_key) const {
     if (!etcd_key.starts_with(prefix_)) return std::nullopt;
     auto key = key_of_etcd(etcd_key.substr(prefix_.size()));
-    if (!key || *key == Fence || *key == Progress || *key == SharedSecrets || key->starts_with(CopyMark) ||
+    if (!key || *key == Fence || *key == Progress || key->starts_with(SharedSecrets) || key->starts_with(CopyMark) ||
         key->starts_with(store::LeasePrefix))
         return std::nullopt;
     if (std::ranges::any_of(UpstreamOwn, [&](std::string_view own) { return key->starts_with(own); })) return std::nullopt;

@@ -30,11 +30,19 @@ Result<void> check_not_in_etcd(const DataDir& data) {
 
 Task<> check_store_location(RealWorld& world, DataDir data, EtcdFlags flags) {
     if (flags.servers.empty()) co_return check_not_in_etcd(data);
-    if (path_exists(data.store_location()) || !path_exists(data.store() / "store.db")) co_return {};
+    const bool was_in_etcd = path_exists(data.store_location());
+    if (!was_in_etcd && !path_exists(data.store() / "store.db")) co_return {};
     CO_TRY(EtcdAccess access, etcd_access(world, flags));
     const std::string prefix = access.prefix;
     CO_TRY(const bool empty, co_await is_empty(world, std::move(access)));
     if (!empty) co_return {};
+    if (was_in_etcd) {
+        CO_TRY(const std::string where, read_file(data.store_location()));
+        co_return Error(Reason::Conflict, "the objects of the cluster are in etcd (" + std::string(trim(where)) +
+                                              "), and the etcd of the flags has nothing below " + prefix +
+                                              ": correct the --etcd flags, or restore a backup there. To begin an empty cluster, remove " +
+                                              data.store_location().string());
+    }
     co_return Error(Reason::Conflict, "the objects of the cluster are in " + data.store().string() + ", and etcd has nothing below " +
                                           prefix + ": move them with `porthole store migrate --to etcd" + data.flag() +
                                           "`, or begin a cluster in an empty --data");

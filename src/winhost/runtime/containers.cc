@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <sstream>
 
@@ -203,6 +204,7 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
     if (end && !end->failure.empty()) co_return start_error(record, end->failure);
     record.state = State::ContainerRunning;
     record.started_at = wall_nanoseconds(context_.loop);
+    if (end) record.started_at = std::min(record.started_at, end->time);
     CO_TRY_VOID(save(*container));
     scope_.spawn(end ? finish(container) : monitor(container, *std::move(started)));
     co_return {};

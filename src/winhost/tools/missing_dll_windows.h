@@ -2,6 +2,7 @@
 // Which DLL a program lacks, where it has ended because of that: Windows says it in a window only.
 #include <windows.h>
 
+#include <set>
 #include <string>
 
 namespace porthole::winhost {
@@ -20,7 +21,7 @@ private:
 
     std::string missing_of(const wchar_t* path, int depth) {
         const HMODULE module = LoadLibraryExW(path, nullptr, DONT_RESOLVE_DLL_REFERENCES);
-        if (!module) return "";
+        if (!module || !seen_.insert(module).second) return "";
         const auto* base = reinterpret_cast<const char*>(module);
         const auto* header = reinterpret_cast<const IMAGE_NT_HEADERS64*>(base + reinterpret_cast<const IMAGE_DOS_HEADER*>(base)->e_lfanew);
         const auto& place = header->OptionalHeader.DataDirectory[IMAGE_DIRECTORY_ENTRY_IMPORT];
@@ -37,6 +38,8 @@ private:
         }
         return "";
     }
+
+    std::set<HMODULE> seen_;
 
     static bool is_of_system(const std::wstring& path) {
         wchar_t folder[MAX_PATH];

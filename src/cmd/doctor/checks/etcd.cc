@@ -24,7 +24,9 @@ void check_etcd(const Evidence& evidence, Findings& findings) {
     require_flag(evidence, findings, Certificate, "etcd-certfile", is_set,
                  "start etcd with --client-cert-auth, and the server with --etcd-certfile");
     require_flag(evidence, findings, Authority, "etcd-cafile", is_set, "start the server with --etcd-cafile");
-    if (!is_encrypted(servers))
+    if (!evidence.server_flags)
+        findings.warn(Members, evidence.server_flags_error, "let this user read /flagz of the server, or look at its command line");
+    else if (!is_encrypted(servers))
         findings.fail(Members, "--etcd-servers=" + servers + ": not all are https", "start etcd with --cert-file and --key-file");
     else if (evidence.host && evidence.host->has_own_etcd)
         findings.pass(Members, "both ways, by an authority that only the cluster's etcd has");

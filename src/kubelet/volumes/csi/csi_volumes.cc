@@ -485,8 +485,10 @@ Task<Texts> CsiVolumes::tokens(const Work& work) {
 
 Task<> CsiVolumes::expand(CsiVolume volume, std::string path, Quantity size, bool is_outdated, VolumeServices& services) {
     const std::shared_ptr<Entry> entry = find(key_of(volume));
-    if (!entry) co_return Error(Reason::Conflict, "the volume has been taken down");
+    const Error gone(Reason::Unavailable, "the volume has been taken down");  // says nothing of the claim's growth
+    if (!entry) co_return gone;
     CO_TRY(const auto permit, co_await entry->lock.acquire());
+    if (find(key_of(volume)) != entry) co_return gone;
     if (entry->grows_unused) co_return Error(Reason::Conflict, "the driver does not enlarge the volume while it is in use");
     CO_TRY(const CsiCapabilities capabilities, co_await services_.drivers.capabilities(volume.driver));
     if (!capabilities.expand) co_return Error(Reason::MethodNotAllowed, "NodeExpand is not supported by the CSI driver " + volume.driver);
