@@ -121,8 +121,9 @@ TEST(LoadBalancerPlan, SVC12_KeepsClientsOnOneBackendWhereTheHostCan) {
     old.session_affinity = false;
     EXPECT_EQ(balancer(ClusterAddress, frontend, service, old).distribution, 0u);
     ASSERT_THAT(reasons(service_advice(service, old)), ElementsAre("SessionAffinityUnsupported"));
-    EXPECT_EQ(service_advice(service, old)[0].message,
-              "spec.sessionAffinity: Session Affinity is not supported on this version of Windows");
+    EXPECT_EQ(
+        service_advice(service, old)[0].message,
+        "spec.sessionAffinity: Session Affinity is not supported on this version of Windows (see docs/guide/windows_support.md#win404)");
 }
 
 // SVC-14
