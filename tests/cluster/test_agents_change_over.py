@@ -14,7 +14,7 @@ import unittest
 
 from harness import CLIENTS, PORTHOLE, Network, condition, control_groups, eventually, run
 from manifests import pod
-from test_etcd import Etcd
+from test_etcd_store import Etcd
 from test_join import CONTAINERD
 
 NODE = "10.90.0.20"

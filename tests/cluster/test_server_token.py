@@ -12,7 +12,7 @@ import unittest
 
 from harness import CLIENTS, PORTHOLE, Network, eventually, run, slow
 from test_access import ControlPlane
-from test_etcd import Etcd
+from test_etcd_store import Etcd
 
 ROTATION_FOLLOWED = 75  # seconds; others look every 10, and the first one waits for 20
 

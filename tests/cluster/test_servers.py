@@ -8,7 +8,7 @@ import unittest
 
 from harness import eventually, run
 from test_access import ControlPlane
-from test_etcd import EtcdStore
+from test_etcd_store import EtcdStore
 
 ADDRESSES = {"a": "10.89.77.1", "b": "10.89.77.2"}
 COMPONENTS = ("kube-controller-manager", "kube-scheduler")
