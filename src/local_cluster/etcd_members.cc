@@ -107,6 +107,12 @@ std::vector<EtcdMember> etcd_members(const DataDir& data, const Cluster& cluster
     return members;
 }
 
+std::vector<std::string> etcd_urls(const DataDir& data, const Cluster& cluster) {
+    std::vector<std::string> urls;
+    for (const EtcdMember& member : etcd_members(data, cluster)) urls.push_back(member.url);
+    return urls;
+}
+
 Result<void> ensure_etcd_certificates(const DataDir& data, const Cluster& cluster, SystemTime now) {
     if (is_fresh(data, now)) return {};
     std::error_code error;
@@ -127,11 +133,9 @@ EtcdClientFiles etcd_client_files(const DataDir& data) {
 }
 
 std::vector<std::string> etcd_client_flags(const DataDir& data, const Cluster& cluster) {
-    std::vector<std::string> urls;
-    for (const EtcdMember& member : etcd_members(data, cluster)) urls.push_back(member.url);
     const EtcdClientFiles files = etcd_client_files(data);
-    return {"--etcd-servers",           join(urls, ","),  "--etcd-cafile",   files.ca.string(), "--etcd-certfile",
-            files.certificate.string(), "--etcd-keyfile", files.key.string()};
+    return {"--etcd-servers",  join(etcd_urls(data, cluster), ","), "--etcd-cafile",  files.ca.string(),
+            "--etcd-certfile", files.certificate.string(),          "--etcd-keyfile", files.key.string()};
 }
 
 ChildCommand etcd_command(const DataDir& data, const Cluster& cluster, const EtcdMember& member) {

@@ -23,6 +23,8 @@ Result<EtcdPlace> choose_etcd_place(const DataDir& data, int count);
 
 /// As many as there are servers; none for one server. Requires: the place has been chosen.
 std::vector<EtcdMember> etcd_members(const DataDir& data, const Cluster& cluster);
+/// Their addresses for clients.
+std::vector<std::string> etcd_urls(const DataDir& data, const Cluster& cluster);
 
 /// Makes the certificates by which members and servers know each other, where they are missing or in the last third of their life, as
 /// files below data.etcd(): `ca.crt`, a pair for each member, and the pair `client`. All are of one authority, whose key is not kept:

@@ -75,14 +75,8 @@ Task<> LocalControlPlane::wait_for_etcd() {
 Task<> LocalControlPlane::move_objects() {
     // A move that was cut off after its end has said where the objects are.
     const auto where = read_file(data_.store_location());
-    if (!where || !where->starts_with(join(member_urls(), ",") + ", ")) CO_TRY_VOID(co_await copy_objects());
+    if (!where || !where->starts_with(join(etcd_urls(data_, cluster_), ",") + ", ")) CO_TRY_VOID(co_await copy_objects());
     co_return move_durably(data_.store(), data_.former_store());
-}
-
-std::vector<std::string> LocalControlPlane::member_urls() const {
-    std::vector<std::string> urls;
-    for (const EtcdMember& member : etcd_members(data_, cluster_)) urls.push_back(member.url);
-    return urls;
 }
 
 Task<> LocalControlPlane::copy_objects() {

@@ -38,7 +38,6 @@ private:
     /// Objects of a cluster that had one server, or was restored, go from the embedded store to etcd.
     Task<> move_objects();
     Task<> copy_objects();
-    std::vector<std::string> member_urls() const;
     Task<> start_servers();
     Task<> wait_for_all();
     void run(const ApiServerProcess& server);

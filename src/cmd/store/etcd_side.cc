@@ -33,7 +33,7 @@ Result<void> use_own_etcd(EtcdSideFlags& flags, const local_cluster::DataDir& da
     if (!local_cluster::is_running(cluster->supervisor))
         return Error(Reason::Unavailable,
                      "the objects are in the cluster's own etcd, which does not run: start it with `porthole up" + data.flag() + "`");
-    for (const auto& member : local_cluster::etcd_members(data, *cluster)) flags.etcd.servers.push_back(member.url);
+    flags.etcd.servers = local_cluster::etcd_urls(data, *cluster);
     const auto files = local_cluster::etcd_client_files(data);
     flags.etcd.ca_file = files.ca;
     flags.etcd.certificate_file = files.certificate;

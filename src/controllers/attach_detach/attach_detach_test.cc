@@ -101,7 +101,15 @@ struct AttachDetachTest : SimWorld {
         return static_cast<std::size_t>(std::ranges::count_if(events(), [&](const auto& event) { return event.contains(text); }));
     }
     /// What the controller's metrics say of `name`.
-    static std::vector<std::string> metrics(const AttachDetachController& controller, const std::string& name) {
+    using Lines = std::vector<std::string>;
+    /// Pod p with claim c on n1, and q with d on n2.
+    void put_pods_on_two_nodes() {
+        put_claim("c");
+        put_claim("d");
+        put_pod("p", "n1");
+        put_pod("q", "n2", "d");
+    }
+    static Lines metrics(const AttachDetachController& controller, const std::string& name) {
         std::string text, line;
         controller.append_metrics(text);
         std::vector<std::string> lines;
@@ -236,11 +244,7 @@ TEST_F(AttachDetachTest, TakesAVolumeFromANodeOutOfServiceAtOnce) {
 }
 
 TEST_F(AttachDetachTest, MetricsCountVolumesAsUpstreams) {
-    using Lines = std::vector<std::string>;
-    put_claim("c");
-    put_claim("d");
-    put_pod("p", "n1");
-    put_pod("q", "n2", "d");
+    put_pods_on_two_nodes();
     put_pod("waits", "", "d");
     const auto& controller = run<AttachDetachController>();
     pass(1s);
@@ -256,11 +260,7 @@ TEST_F(AttachDetachTest, MetricsCountVolumesAsUpstreams) {
 }
 
 TEST_F(AttachDetachTest, MetricsCountDetachesByForceWithTheirReason) {
-    using Lines = std::vector<std::string>;
-    put_claim("c");
-    put_claim("d");
-    put_pod("p", "n1");
-    put_pod("q", "n2", "d");
+    put_pods_on_two_nodes();
     const auto& controller = run<AttachDetachController>();
     pass(1s);
     attacher();

@@ -120,15 +120,16 @@ struct CsiVolumesTest : ::testing::Test {
         return run_task(loop, std::move(task));
     }
 
-    /// A driver whose volumes are attached, and its claim's volume, which is.
-    VolumeAttachment start_attached() {
+    /// A driver whose volumes are attached, and its claim's volume, which is, or could not be for `error`.
+    VolumeAttachment start_attached(const std::string& error = "") {
         set_driver_object([](CSIDriverSpec& spec) { spec.attach_required = true; });
         start();
         put_claim();
         api.change<core::Node>({"", "n1"}, [](core::Node& node) { node.status.volumes_attached.emplace_back().name = InUse; });
         VolumeAttachment attachment;
         attachment.metadata.name = objects::attachment_name(Driver, "h1", "n1");
-        attachment.status.attached = true;
+        attachment.status.attached = error.empty();
+        if (!error.empty()) attachment.status.attach_error.emplace().message = error;
         api.put(attachment);
         return attachment;
     }

@@ -266,14 +266,7 @@ TEST_F(CsiVolumesTest, AVolumeWhoseDriverWantsNoAttachmentAnyLongerIsNotHeld) {
 }
 
 TEST_F(CsiVolumesTest, AFailedAttachmentIsTold) {
-    set_driver_object([](CSIDriverSpec& spec) { spec.attach_required = true; });
-    start();
-    put_claim();
-    api.change<core::Node>({"", "n1"}, [](core::Node& node) { node.status.volumes_attached.emplace_back().name = InUse; });
-    VolumeAttachment attachment;
-    attachment.metadata.name = objects::attachment_name(Driver, "h1", "n1");
-    attachment.status.attach_error.emplace().message = "no such disk";
-    api.put(attachment);
+    (void)start_attached("no such disk");
     EXPECT_EQ(set_up(pod("u1", Claim)), "MountVolume.WaitForAttach failed for volume \"pv1\" : no such disk");
     EXPECT_EQ(tear_down("u1"), "");
     EXPECT_THAT(csi->volumes_in_use(), IsEmpty());
