@@ -41,8 +41,12 @@ sys.path.insert(0, str(ROOT / "tests/images"))
 def run(command, seconds=60, check=True, stdin=None, **options):
     """Runs to the end; a failure carries everything that was printed."""
     words = [str(word) for word in command]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=seconds, input=stdin,
-                          stdin=None if stdin is not None else subprocess.DEVNULL, **options)
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=seconds, input=stdin,
+                              stdin=None if stdin is not None else subprocess.DEVNULL, **options)
+    except subprocess.TimeoutExpired as error:
+        printed = b"".join(filter(None, (error.stdout, error.stderr))).decode(errors="replace")  # bytes in every case
+        raise AssertionError(f"{' '.join(words)}: did not end within {seconds} s\n{printed}") from None
     if check and done.returncode != 0:
         raise AssertionError(f"{' '.join(words)}: ended with {done.returncode}\n{done.stdout}{done.stderr}")
     return done
@@ -67,16 +71,20 @@ def fetched_through_forward(command, environment, fetch):
 
 
 def eventually(attempt, seconds=30.0, what="", interval=0.1):
-    """The first true value of attempt(). An AssertionError of an attempt says why it is not there yet."""
+    """The first true value of attempt(). An AssertionError of an attempt says why it is not there yet; a field or item that is still
+    missing counts as that, too. The last attempt begins when all the time has passed, however long the others took."""
     deadline, reason = time.monotonic() + seconds, ""
     while True:
+        is_last = time.monotonic() >= deadline
         try:
             value = attempt()
             if value:
                 return value
         except AssertionError as error:
             reason = str(error)
-        if time.monotonic() >= deadline:
+        except LookupError as error:
+            reason = f"{type(error).__name__}: {error}"
+        if is_last:
             raise AssertionError(f"not within {seconds} s: {what or attempt}" + (f"; last: {reason}" if reason else ""))
         time.sleep(interval)
 
