@@ -38,7 +38,7 @@ MIRROR = 'server = "{0}"\n[host."{0}"]\n  capabilities = ["pull", "resolve"]\n'
 sys.path.insert(0, str(ROOT / "tests/images"))
 
 
-def run(command, seconds=60, check=True, stdin=None, **options):
+def run(command, seconds=120, check=True, stdin=None, **options):
     """Runs to the end; a failure carries everything that was printed."""
     words = [str(word) for word in command]
     try:
@@ -66,11 +66,11 @@ def fetched_through_forward(command, environment, fetch):
         return fetch(f"http://127.0.0.1:{local}/")
     finally:
         forward.send_signal(signal.SIGTERM)
-        forward.wait(10)
+        forward.wait(30)
         forward.stdout.close()
 
 
-def eventually(attempt, seconds=30.0, what="", interval=0.1):
+def eventually(attempt, seconds=60.0, what="", interval=0.1):
     """The first true value of attempt(). An AssertionError of an attempt says why it is not there yet; a field or item that is still
     missing counts as that, too. The last attempt begins when all the time has passed, however long the others took."""
     deadline, reason = time.monotonic() + seconds, ""
@@ -139,7 +139,7 @@ class Cluster:
         return done
 
     def down(self, check=True):
-        return self.porthole("down", seconds=120, check=check)
+        return self.porthole("down", seconds=240, check=check)
 
     def porthole(self, command, *words, **options):
         """One sub-command on this cluster's data directory, in its network namespace."""
@@ -241,7 +241,7 @@ class Cluster:
             self.down(check=False)
         if self.registry:
             self.registry.terminate()
-            self.registry.wait(10)
+            self.registry.wait(30)
         left = self.leftovers() + self.denials()
         self.network.delete()
         if os.environ.get("PORTHOLE_KEEP"):
@@ -352,7 +352,7 @@ class ClusterCase(unittest.TestCase):
         self.kubectl("create", "namespace", self.namespace, namespaced=False)
         self.addCleanup(self.delete_namespace)
         # Pods are refused until the namespace's service account is there, as in every cluster.
-        eventually(lambda: self.try_get("serviceaccount", "default"), 10, "service account default")
+        eventually(lambda: self.try_get("serviceaccount", "default"), what="service account default")
 
     def delete_namespace(self):
         self.cluster.kubectl(self.client, "delete", "namespace", self.namespace, "--wait=false", check=False)
@@ -395,7 +395,7 @@ class ClusterCase(unittest.TestCase):
 
     # --- waiting
 
-    def eventually(self, attempt, seconds=30.0, what=""):
+    def eventually(self, attempt, seconds=60.0, what=""):
         try:
             return eventually(attempt, seconds, what)
         except AssertionError as error:
@@ -407,22 +407,22 @@ class ClusterCase(unittest.TestCase):
                  self.kubectl_run("get", "events", check=False).stdout]
         return "\n".join(parts)
 
-    def wait_ready(self, pod, seconds=40):
+    def wait_ready(self, pod, seconds=90):
         def ready():
             found = self.try_get("pod", pod)
             return found if found and condition(found, "Ready") == "True" else None
         return self.eventually(ready, seconds, f"pod {pod} is ready")
 
-    def wait_phase(self, pod, *phases, seconds=40):
+    def wait_phase(self, pod, *phases, seconds=90):
         def reached():
             found = self.try_get("pod", pod)
             return found if found and found.get("status", {}).get("phase") in phases else None
         return self.eventually(reached, seconds, f"pod {pod} is {' or '.join(phases)}")
 
-    def wait_rolled_out(self, deployment, seconds=60):
+    def wait_rolled_out(self, deployment, seconds=120):
         self.kubectl("rollout", "status", f"deployment/{deployment}", f"--timeout={seconds}s", seconds=seconds + 10)
 
-    def wait_event(self, reason, text="", seconds=30):
+    def wait_event(self, reason, text="", seconds=60):
         def happened():
             return [event for event in self.list("events") if event["reason"] == reason and text in event.get("message", "")]
         return self.eventually(happened, seconds, f"event {reason} {text}")[0]

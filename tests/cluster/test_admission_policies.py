@@ -33,7 +33,7 @@ class AdmissionPolicies(unittest.TestCase):
         self.server = ControlPlane(self.network, self.folder)
         self.addCleanup(self.server.stop)
         self.server.start()
-        eventually(lambda: self.server.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, 20, "the namespace default")
+        eventually(lambda: self.server.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, 60, "the namespace default")
 
     def send(self, verb, *objects, check=True):
         return self.server.kubectl(verb, "-f", "-", check=check,
@@ -60,7 +60,7 @@ class AdmissionPolicies(unittest.TestCase):
             "variables": [{"name": "value", "expression": "object.data.value"}],
             "validations": [{"expression": "variables.value.size() <= 3", "messageExpression": "variables.value + ' is too long'"}],
         }, validationActions=["Deny"], matchResources={"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "default"}}})
-        told = eventually(lambda: self.refused(config_map("a", value="long")), 10, "a refusal")
+        told = eventually(lambda: self.refused(config_map("a", value="long")), 60, "a refusal")
         self.assertIn("ValidatingAdmissionPolicy 'short' with binding 'short' denied request: long is too long", told)
         self.send("create", config_map("a", value="abc"))
         changed = self.server.kubectl("patch", "configmap", "a", "--type=merge", "-p", '{"data":{"value":"abcd"}}', check=False)
@@ -68,7 +68,7 @@ class AdmissionPolicies(unittest.TestCase):
         self.server.kubectl("patch", "validatingadmissionpolicybinding", "short", "--type=merge", "-p",
                             '{"spec":{"validationActions":["Warn","Audit"]}}')
         warned = eventually(lambda: self.server.kubectl("create", "configmap", "b", "--from-literal=value=long", "--dry-run=server",
-                                                        check=False).stderr, 10, "a warning")
+                                                        check=False).stderr, 60, "a warning")
         self.assertIn("Warning: Validation failed for ValidatingAdmissionPolicy 'short' with binding 'short': long is too long", warned)
 
     def test_parameters_come_from_a_config_map_and_a_custom_resource(self):
@@ -78,7 +78,7 @@ class AdmissionPolicies(unittest.TestCase):
             "validations": [{"expression": "object.metadata.name.size() <= int(params.data.most)"}],
         }, validationActions=["Deny"], paramRef={"name": "limit", "parameterNotFoundAction": "Deny"})
         create = ("create", "secret", "generic", "long", "--dry-run=server")
-        eventually(lambda: "limited" in self.server.kubectl(*create, check=False).stderr, 10, "a refusal")
+        eventually(lambda: "limited" in self.server.kubectl(*create, check=False).stderr, 60, "a refusal")
         self.send("replace", config_map("limit", most="9"))
         self.server.kubectl(*create)
         schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"most": {"type": "integer"}}}}}
@@ -87,13 +87,13 @@ class AdmissionPolicies(unittest.TestCase):
             "spec": {"group": "rules.example.com", "scope": "Cluster", "names": {"plural": "limits", "kind": "Limit"},
                      "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}]}})
         limit = {"apiVersion": "rules.example.com/v1", "kind": "Limit", "metadata": {"name": "one"}, "spec": {"most": 2}}
-        eventually(lambda: self.send("create", limit, check=False).returncode == 0, 20, "the custom resource")
+        eventually(lambda: self.send("create", limit, check=False).returncode == 0, 60, "the custom resource")
         self.policy("Validating", "limited", {
             "matchConstraints": rules("secrets"), "paramKind": {"apiVersion": "rules.example.com/v1", "kind": "Limit"},
             "validations": [{"expression": "object.metadata.name.size() <= params.spec.most"}],
         }, validationActions=["Deny"], paramRef={"name": "one", "parameterNotFoundAction": "Deny"})
         eventually(lambda: "failed expression: object.metadata.name.size() <= params.spec.most"
-                   in self.server.kubectl(*create, check=False).stderr, 10, "a refusal")
+                   in self.server.kubectl(*create, check=False).stderr, 60, "a refusal")
 
     def test_expressions_that_do_not_fit_are_told(self):
         self.policy("Validating", "typed", {
@@ -122,7 +122,7 @@ class AdmissionPolicies(unittest.TestCase):
             self.server.kubectl("delete", "configmap", "a", "--ignore-not-found")
             self.send("create", config_map("a", own="1"))
             return "applied" in self.data("a")
-        eventually(changed, 10, "a change")
+        eventually(changed, 60, "a change")
         self.assertEqual(self.data("a"), {"own": "1", "applied": "CREATE", "patched": "yes"})
         self.send("create", config_map("skip-me", own="1"))
         self.assertEqual(self.data("skip-me"), {"own": "1"})

@@ -46,7 +46,7 @@ class Aggregation(unittest.TestCase):
         self.server = ControlPlane(self.network, self.folder)
         self.addCleanup(self.server.stop)
         self.server.start()
-        eventually(lambda: self.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, 20, "the namespace default")
+        eventually(lambda: self.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, 60, "the namespace default")
         self.extension = None
         self.addCleanup(self.stop_extension)
 
@@ -82,7 +82,7 @@ class Aggregation(unittest.TestCase):
         service = json.loads(json.dumps(API_SERVICE))
         service["spec"]["caBundle"] = base64.b64encode((self.folder / "tls.crt").read_bytes()).decode()
         self.create(SERVICE, SLICE, service)
-        self.kubectl("wait", "--for=condition=Available", f"apiservice/{API}", "--timeout=20s")
+        self.kubectl("wait", "--for=condition=Available", f"apiservice/{API}", "--timeout=60s")
 
     def availability(self):
         return self.kubectl("get", "apiservice", API, "--no-headers").stdout.split(None, 2)[2].rsplit(None, 1)[0].strip()
@@ -128,7 +128,7 @@ class Aggregation(unittest.TestCase):
         self.assertEqual(refused["reason"], "Forbidden")
         self.kubectl("create", "clusterrole", "flunders", "--verb=get", "--resource=flunders.wardle.example.com/user")
         self.kubectl("create", "clusterrolebinding", "flunders", "--clusterrole=flunders", "--serviceaccount=default:default")
-        asked = eventually(lambda: [found for found in [self.server.raw("GET", f"{FLUNDERS}/x/user", "--token", token)] if "user" in found], 5)[0]
+        asked = eventually(lambda: [found for found in [self.server.raw("GET", f"{FLUNDERS}/x/user", "--token", token)] if "user" in found], 60)[0]
         self.assertEqual(asked["user"], ["system:serviceaccount:default:default"])
         self.assertIn("system:serviceaccounts:default", asked["groups"])
         self.assertIsNone(asked["authorization"])
@@ -146,11 +146,11 @@ class Aggregation(unittest.TestCase):
     @slow
     def test_availability_follows_the_server(self):
         self.create(API_SERVICE)
-        eventually(lambda: self.availability() == "False (ServiceNotFound)", 10)
+        eventually(lambda: self.availability() == "False (ServiceNotFound)", 60)
         self.create(SERVICE)
-        eventually(lambda: self.availability() == "False (EndpointsNotFound)", 10)
+        eventually(lambda: self.availability() == "False (EndpointsNotFound)", 60)
         self.create(SLICE)
-        eventually(lambda: self.availability() == "False (FailedDiscoveryCheck)", 10)
+        eventually(lambda: self.availability() == "False (FailedDiscoveryCheck)", 60)
         refused = self.server.raw("GET", FLUNDERS)
         self.assertEqual((refused["code"], refused["text"]), (503, "service unavailable\n"))
         discovery = self.server.raw("GET", "/apis", "--header", "Accept: application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
@@ -158,13 +158,13 @@ class Aggregation(unittest.TestCase):
         self.assertEqual(found, [[{"version": "v1alpha1", "freshness": "Stale"}]])
         self.start_extension()
         # Whose authority is not known: there is an answer, but requests do not trust it.
-        eventually(lambda: self.availability() == "True", 40)
+        eventually(lambda: self.availability() == "True", 60)
         self.assertIn("error trying to reach service", self.server.raw("GET", FLUNDERS)["text"])
         bundle = base64.b64encode((self.folder / "tls.crt").read_bytes()).decode()
         self.kubectl("patch", "apiservice", API, "--type=merge", "-p", json.dumps({"spec": {"caBundle": bundle}}))
-        eventually(lambda: "items" in self.server.raw("GET", FLUNDERS), 10)
+        eventually(lambda: "items" in self.server.raw("GET", FLUNDERS), 60)
         self.stop_extension()
-        eventually(lambda: self.availability() == "False (FailedDiscoveryCheck)", 40)
+        eventually(lambda: self.availability() == "False (FailedDiscoveryCheck)", 60)
         self.assertIn("Deployment", self.kubectl("api-resources", "--api-group=apps").stdout)
         self.assertIn('aggregator_unavailable_apiservice{name="v1alpha1.wardle.example.com"} 1', self.kubectl("get", "--raw", "/metrics").stdout)
 
@@ -178,12 +178,12 @@ class Aggregation(unittest.TestCase):
         self.kubectl("patch", "apiservice", API, "--type=merge", "-p", '{"spec":{"versionPriority":400}}')
         status = {"status": {"conditions": [{"type": "StatusUpdated", "status": "True", "reason": "E2E", "message": "Set by a test"}]}}
         self.kubectl("patch", "apiservice", API, "--subresource=status", "--type=merge", "-p", json.dumps(status))
-        eventually(lambda: self.availability() == "True", 10)
+        eventually(lambda: self.availability() == "True", 60)
         shown = json.loads(self.kubectl("get", "apiservice", API, "-o", "json").stdout)
         self.assertEqual(shown["spec"]["versionPriority"], 400)
         self.assertEqual({one["type"] for one in shown["status"]["conditions"]}, {"Available", "StatusUpdated"})
         self.kubectl("delete", "apiservices", "-l", "test=aggregation")
-        eventually(lambda: "flunders" not in self.kubectl("api-resources").stdout, 10)
+        eventually(lambda: "flunders" not in self.kubectl("api-resources").stdout, 60)
         self.assertRegex(self.kubectl("get", "apiservices").stdout, r"(?m)^v1\.apps +Local +True ")
 
     @slow

@@ -31,7 +31,7 @@ class AttachedVolumes(ClusterCase):
         for side in self.nodes:
             self.put_node(side)
         self.start(DRIVER_PROGRAM, self.folder / "csi.sock", self.attached)
-        self.eventually((self.folder / "csi.sock").exists, 10, "the driver listens")
+        self.eventually((self.folder / "csi.sock").exists, 60, "the driver listens")
         self.start(ATTACHER, f"--csi-address={self.folder / 'csi.sock'}", f"--kubeconfig={self.cluster.kubeconfig}",
                    "--retry-interval-start=100ms", "--http-endpoint=")
         self.put_volume()
@@ -43,7 +43,7 @@ class AttachedVolumes(ClusterCase):
         self.kubectl("delete", "pods", "--all", "--grace-period=0", "--force", warnings=True)
         for side in self.nodes:
             self.set_status(side, volumesInUse=[])
-        self.eventually(lambda: self.attachments() == [], 30, "the volume is detached")
+        self.eventually(lambda: self.attachments() == [], 60, "the volume is detached")
 
     def attachments(self):
         made = json.loads(self.kubectl("get", "volumeattachments", "-o", "json", namespaced=False))["items"]
@@ -80,7 +80,7 @@ class AttachedVolumes(ClusterCase):
                               "csi": {"driver": DRIVER, "volumeHandle": self.handle}}},
                     {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": namespace},
                      "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": namespace, "resources": {"requests": {"storage": "1Gi"}}}})
-        self.eventually(lambda: self.get("pvc", "data")["status"]["phase"] == "Bound", 20, "the claim is bound")
+        self.eventually(lambda: self.get("pvc", "data")["status"]["phase"] == "Bound", 60, "the claim is bound")
 
     def put_user(self, name, side):
         self.create(pod(name, container(script=SLEEP), nodeName=self.nodes[side],
@@ -100,8 +100,8 @@ class AttachedVolumes(ClusterCase):
         self.kubectl("patch", "node", self.nodes[side], "--type=merge", "--subresource=status", "-p", json.dumps({"status": status}), namespaced=False)
 
     def wait_attached(self, side):
-        self.eventually(lambda: self.places() == [f"{self.handle}@id-{side}"], 30, f"the driver attaches the volume to {side}")
-        self.eventually(lambda: self.shown(side) == [self.name], 20, "the node may mount it")
+        self.eventually(lambda: self.places() == [f"{self.handle}@id-{side}"], 60, f"the driver attaches the volume to {side}")
+        self.eventually(lambda: self.shown(side) == [self.name], 60, "the node may mount it")
 
     def test_a_volume_follows_its_pod_when_its_node_lets_it_go(self):  # STO-19
         self.put_user("first", "left")

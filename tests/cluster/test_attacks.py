@@ -135,13 +135,13 @@ class ByFloods(TokenCase):
                    {**meta, "kind": "FlowSchema", "spec": schema})
         self.addCleanup(lambda: self.kubectl("delete", "flowschema,prioritylevelconfiguration", name, namespaced=False))
         conditions = ["get", "flowschema", name, "-o", "jsonpath={.status.conditions[?(@.type=='Dangling')].status}"]
-        self.eventually(lambda: self.kubectl(*conditions, namespaced=False) == "False", 10, "the server follows the flow schema")
+        self.eventually(lambda: self.kubectl(*conditions, namespaced=False) == "False", 60, "the server follows the flow schema")
 
         path = f"/api/v1/namespaces/{self.namespace}/configmaps?resourceVersion=9999999999"
         flood = subprocess.Popen(self.cluster.network.inside([sys.executable, str(FLOOD), str(self.cluster.kubeconfig),
                                                               path, "24", "--token", token]), stdout=subprocess.PIPE, text=True)
         self.addCleanup(flood.stdout.close)
-        self.eventually(lambda: self.waiting(name) == "1", 10, "a request waits")
+        self.eventually(lambda: self.waiting(name) == "1", 60, "a request waits")
         started = time.monotonic()
         nodes = self.ask("GET", "/api/v1/nodes", quiet)
         self.assertLess(time.monotonic() - started, 2)

@@ -36,7 +36,7 @@ class Backups(ClusterCase):
         there = self.cluster.porthole("restore", file, check=False)
         self.assertIn(f"{self.cluster.data} is not empty", there.stderr)
 
-        self.cluster.porthole("down", "--purge", seconds=120)
+        self.cluster.porthole("down", "--purge", seconds=240)
         said = self.cluster.porthole("restore", file).stdout
         self.assertIn("porthole up --nodes linux=1,windows=1:2022 --data", said)
         self.cluster.up()
@@ -45,7 +45,7 @@ class Backups(ClusterCase):
         self.assertEqual(self.get("deployment", "web")["metadata"]["uid"], uid)
         self.eventually(lambda: self.get("deployment", "web")["status"].get("readyReplicas") == 2, 90, "the pods run")
         address = self.get("service", "web")["spec"]["clusterIP"]
-        self.eventually(lambda: self.fetch_from_node(f"http://{address}/").startswith("web-"), 30, "the service answers")
+        self.eventually(lambda: self.fetch_from_node(f"http://{address}/").startswith("web-"), 60, "the service answers")
         self.assertEqual(self.kubectl("get", "secret", "hidden", "-o", "go-template={{.data.password | base64decode}}"), "open sesame")
         self.assertIsNone(self.try_get("secret", "later"))
         review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}}

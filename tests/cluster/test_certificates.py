@@ -42,7 +42,7 @@ class KubeletCertificates(ClusterCase):
                 done = run(["openssl", "verify", "-CAfile", authority, "-verify_ip", address], stdin=pem, check=False)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 return True
-            self.eventually(verified, 20, f"{node['metadata']['name']} serves with its certificate")
+            self.eventually(verified, 60, f"{node['metadata']['name']} serves with its certificate")
         for request in self.requests():
             self.assertEqual([condition["type"] for condition in request["status"]["conditions"]], ["Approved"])
         self.assertNotIn("cannot be verified", (self.cluster.data / "logs/server.log").read_text())

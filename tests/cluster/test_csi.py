@@ -37,7 +37,7 @@ class CsiCase(NodeVolumeCase):
         process = subprocess.Popen([PROGRAM, *(f"{name}={value}" for name, value in words.items())], stdin=subprocess.DEVNULL)
         self.running[node] = process
         self.addCleanup(self.stop_driver, node)
-        self.eventually(lambda: self.in_csi_node(node), 30, "the driver is registered")
+        self.eventually(lambda: self.in_csi_node(node), 60, "the driver is registered")
 
     def stop_driver(self, node):
         process = self.running.pop(node, None)
@@ -64,7 +64,7 @@ class CsiCase(NodeVolumeCase):
                    {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name},
                     "spec": {"storageClassName": "", "volumeName": volume, "accessModes": ["ReadWriteOnce"],
                              "resources": {"requests": {"storage": "64Mi"}}, "volumeMode": spec.get("volumeMode", "Filesystem")}})
-        self.eventually(lambda: self.get("pvc", name)["status"]["phase"] == "Bound", 30, "the claim is bound")
+        self.eventually(lambda: self.get("pvc", name)["status"]["phase"] == "Bound", 60, "the claim is bound")
         return volume
 
     def user(self, name, node=NODE, claim="data", **fields):
@@ -90,7 +90,7 @@ class CsiVolumes(CsiCase):
         self.assertEqual((owner["kind"], owner["uid"]), ("Node", node["metadata"]["uid"]))
         self.assertEqual(json.loads(node["metadata"]["annotations"]["csi.volume.kubernetes.io/nodeid"])[self.driver], "id-of-" + NODE)
         self.stop_driver(NODE)
-        self.eventually(lambda: not self.in_csi_node(NODE), 30, "the driver is gone")
+        self.eventually(lambda: not self.in_csi_node(NODE), 60, "the driver is gone")
         self.assertTrue(self.get("csinode", OTHER_NODE, namespaced=False), "every node has one")
 
     def test_data_stay_when_the_pod_moves_to_another_node(self):
@@ -106,7 +106,7 @@ class CsiVolumes(CsiCase):
         self.assertEqual((self.storage / volume / "file").read_text(), "kept\n")
         self.assertTrue(self.mounts_of(volume))
         self.kubectl("delete", "pod", "first")
-        self.eventually(lambda: not folder.exists(), 30, "nothing is left of the pod")
+        self.eventually(lambda: not folder.exists(), 60, "nothing is left of the pod")
         self.assertEqual(self.mounts_of(volume), [])
         self.apply(self.user("second", node=OTHER_NODE))
         self.wait_ready("second")
@@ -124,7 +124,7 @@ class CsiVolumes(CsiCase):
         self.assertEqual(told["volume_context"]["csi.storage.k8s.io/pod.namespace"], self.namespace)
         self.assertTrue((self.storage / told["volume_id"]).is_dir())
         self.kubectl("delete", "pod", "user")
-        self.eventually(lambda: not (self.storage / told["volume_id"]).exists(), 30, "the volume is gone")
+        self.eventually(lambda: not (self.storage / told["volume_id"]).exists(), 60, "the volume is gone")
 
     def test_a_block_device_keeps_what_is_written_to_it(self):
         self.driver_object()
@@ -142,7 +142,7 @@ class CsiVolumes(CsiCase):
         self.assertEqual(self.exec("reader", "dd", "if=/dev/data", "bs=5", "count=1"), "kept\n")
         folder = self.pod_folder("reader")
         self.kubectl("delete", "pod", "reader")
-        self.eventually(lambda: not folder.exists(), 30, "nothing is left of the pod")
+        self.eventually(lambda: not folder.exists(), 60, "nothing is left of the pod")
         devices = self.cluster.data / "nodes" / NODE / "kubelet/plugins/kubernetes.io/csi/volumeDevices"
         self.assertEqual(list(devices.glob(f"**/{self.namespace}-data")), [])
         self.assertNotIn(str(self.storage), run(["losetup", "-a"]).stdout)
@@ -184,7 +184,7 @@ class CsiVolumes(CsiCase):
         self.eventually(lambda: not folder.exists(), 60, "nothing is left of the pod")
 
     def exec_fails_soon(self, name):
-        self.eventually(lambda: self.kubectl_run("exec", name, "--", "true", check=False).returncode != 0, 30, "its container has ended")
+        self.eventually(lambda: self.kubectl_run("exec", name, "--", "true", check=False).returncode != 0, 60, "its container has ended")
 
     def test_a_volume_that_must_be_attached_waits_for_it(self):
         self.driver_object(attachRequired=True)
@@ -193,11 +193,11 @@ class CsiVolumes(CsiCase):
         self.apply(self.user("user"))
         unique = f"kubernetes.io/csi/{self.driver}^{volume}"
         status = lambda: self.get("node", NODE, namespaced=False)["status"]
-        self.eventually(lambda: unique in status().get("volumesInUse", []), 30, "the node says that it is in use")
+        self.eventually(lambda: unique in status().get("volumesInUse", []), 60, "the node says that it is in use")
         self.attach(volume, unique, status)
         self.wait_ready("user", 60)
         self.kubectl("delete", "pod", "user")
-        self.eventually(lambda: unique not in status().get("volumesInUse", []), 30, "the node does not use it any more")
+        self.eventually(lambda: unique not in status().get("volumesInUse", []), 60, "the node does not use it any more")
 
     def attach(self, volume, unique, status):
         """The part of the attacher, and of the controller where there is none."""
@@ -210,7 +210,7 @@ class CsiVolumes(CsiCase):
                      '{"status":{"attached":true,"attachmentMetadata":{"device":"x"}}}', namespaced=False)
         told = lambda: any(entry["name"] == unique for entry in status().get("volumesAttached", []))
         try:
-            self.eventually(told, 5, "")
+            self.eventually(told, 60, "")
         except AssertionError:
             self.kubectl("patch", "node", NODE, "--subresource=status", "--type=strategic", "-p",
                          json.dumps({"status": {"volumesAttached": [{"name": unique, "devicePath": ""}]}}), namespaced=False)

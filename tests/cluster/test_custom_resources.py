@@ -49,7 +49,7 @@ class CustomResources:
         self.group = f"{self.namespace}.example.com"
         self.kubectl("apply", "-f", "-", namespaced=False, stdin=json.dumps(definition(self.group)))
         self.addCleanup(self.kubectl_run, "delete", "crd", f"sprockets.{self.group}", "--ignore-not-found", check=False)
-        self.kubectl("wait", "--for=condition=Established", f"crd/sprockets.{self.group}", "--timeout=10s", namespaced=False)
+        self.kubectl("wait", "--for=condition=Established", f"crd/sprockets.{self.group}", "--timeout=60s", namespaced=False)
 
     def sprocket(self, name, **spec):
         return {"apiVersion": f"{self.group}/v1", "kind": "Sprocket", "metadata": {"name": name}, "spec": spec}
@@ -90,7 +90,7 @@ class CustomResources:
         ]
         self.addCleanup(self.kubectl_run, "delete", "crd", f"cogs.{self.group}", "--ignore-not-found", check=False)
         self.kubectl("apply", "-f", "-", namespaced=False, stdin=json.dumps(ruled))
-        self.kubectl("wait", "--for=condition=Established", f"crd/cogs.{self.group}", "--timeout=10s", namespaced=False)
+        self.kubectl("wait", "--for=condition=Established", f"crd/cogs.{self.group}", "--timeout=60s", namespaced=False)
         cog = {"apiVersion": f"{self.group}/v1", "kind": "Cog", "metadata": {"name": "one"}, "spec": {"size": 2, "replicas": 3}}
         error = self.kubectl_fails("apply", "-f", "-", stdin=json.dumps(cog))
         self.assertIn("spec.replicas: Invalid value: at most 2 replicas", error)
@@ -119,7 +119,7 @@ class CustomResources:
         self.kubectl("delete", "configmap", "owner")
         self.eventually(lambda: self.kubectl("get", f"sprockets.{self.group}", "-o", "name") == "", 120, "the garbage collector removes it")
         self.apply(self.sprocket("last", size=1))
-        self.kubectl("delete", "crd", f"sprockets.{self.group}", "--timeout=30s", namespaced=False)
+        self.kubectl("delete", "crd", f"sprockets.{self.group}", "--timeout=60s", namespaced=False)
         done = self.kubectl_run("get", f"sprockets.{self.group}", check=False)
         self.assertIn("doesn't have a resource type", done.stderr)
 
@@ -142,7 +142,7 @@ class Conversion(WebhookCase):
                              "versions": self.versions("v1"),
                              "conversion": {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1", "v1beta1"],
                                                                                "clientConfig": {**client, "caBundle": self.authority}}}}})
-        self.server.kubectl("wait", "--for=condition=Established", "crd/backends.stable.example.com", "--timeout=10s")
+        self.server.kubectl("wait", "--for=condition=Established", "crd/backends.stable.example.com", "--timeout=60s")
 
     def store_in(self, version):
         self.server.kubectl("patch", "crd", "backends.stable.example.com", "--type=merge", "-p",
@@ -171,7 +171,7 @@ class Conversion(WebhookCase):
 
         self.store_in("v2")
         eventually(lambda: self.server.kubectl("get", "crd", "backends.stable.example.com", "-o", "jsonpath={.status.storedVersions}").stdout
-                   == '["v1","v2"]', 10, "the storage version has changed")
+                   == '["v1","v2"]', 60, "the storage version has changed")
         self.create("two")
         self.assertEqual(self.listed("v1"), {"one": v1, "two": v1})
         self.assertEqual(self.listed("v2"), {"one": v2, "two": v2})
@@ -189,15 +189,15 @@ class Conversion(WebhookCase):
         self.define({"url": f"https://127.0.0.1:{PORT}/convert"})
         self.create("one")
         self.store_in("v2")
-        eventually(lambda: self.stored_versions() == '["v1","v2"]', 10, "the storage version has changed")
+        eventually(lambda: self.stored_versions() == '["v1","v2"]', 60, "the storage version has changed")
         self.apply({"apiVersion": "storagemigration.k8s.io/v1beta1", "kind": "StorageVersionMigration", "metadata": {"name": "backends"},
                     "spec": {"resource": {"group": "stable.example.com", "resource": "backends"}}})
-        self.server.kubectl("wait", "--for=condition=Succeeded", "storageversionmigration/backends", "--timeout=60s")
-        eventually(lambda: self.stored_versions() == '["v2"]', 20, "v1 is not stored any more")
+        self.server.kubectl("wait", "--for=condition=Succeeded", "storageversionmigration/backends", "--timeout=100s")
+        eventually(lambda: self.stored_versions() == '["v2"]', 60, "v1 is not stored any more")
         self.server.kubectl("patch", "crd", "backends.stable.example.com", "--type=merge", "-p", json.dumps(
             {"spec": {"versions": self.versions("v2")[1:], "conversion": {"strategy": "None", "webhook": None}}}))
         expected = {"one": {"apiVersion": "stable.example.com/v2", "hostPort": None, "host": "localhost", "port": "8080"}}
-        eventually(lambda: self.listed("v2") == expected, 20, "the object is read without a conversion")
+        eventually(lambda: self.listed("v2") == expected, 60, "the object is read without a conversion")
 
     def test_a_webhook_that_fails_spoils_other_versions_only(self):
         self.define({"url": f"https://127.0.0.1:{PORT}/unconverted"})
@@ -205,7 +205,7 @@ class Conversion(WebhookCase):
         self.assertIn("invalid groupVersion (expected stable.example.com/v2, received stable.example.com/v1)", self.get("v2").stderr)
         self.assertEqual(self.get("v1", "-o", "name").stdout.strip(), "backend.stable.example.com/one")
         self.assertIn("apiserver_conversion_webhook_request_total", self.server.kubectl("get", "--raw", "/metrics").stdout)
-        self.server.kubectl("delete", "crd", "backends.stable.example.com", "--timeout=30s")
+        self.server.kubectl("delete", "crd", "backends.stable.example.com", "--timeout=60s")
 
 
 class CustomResourcesWithTheNewestKubectl(CustomResources, ClusterCase):

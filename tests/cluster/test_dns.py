@@ -30,28 +30,28 @@ class Dns(ClusterCase):
         self.wait_ready("web")
         for client in clients:
             for name in ("web", f"web.{self.namespace}", f"web.{self.namespace}.svc", self.full("web")):
-                self.assertEqual(self.eventually(lambda: self.fetch_from_pod(client, f"http://{name}/"), 15), "web", name)
+                self.assertEqual(self.eventually(lambda: self.fetch_from_pod(client, f"http://{name}/"), 60), "web", name)
 
     def test_address_record_is_the_service_address_also_from_the_node(self):
         self.apply(service("web", {"app": "web"}))
         ip = self.get("service", "web")["spec"]["clusterIP"]
-        self.eventually(lambda: f"Address: {ip}" in self.lookup(self.full("web")), 15)
+        self.eventually(lambda: f"Address: {ip}" in self.lookup(self.full("web")), 60)
         self.assertIn("Address: 10.96.0.1\n", self.lookup("kubernetes.default.svc.cluster.local"))
 
     def test_headless_service_lists_its_ready_pods(self):
         self.apply(*[web_pod(f"web-{number}", {"app": "web"}) for number in (1, 2)], service("web", {"app": "web"}, clusterIP="None"))
         ips = {self.wait_ready(f"web-{number}")["status"]["podIP"] for number in (1, 2)}
-        self.eventually(lambda: all(f"Address: {ip}" in self.lookup(self.full("web")) for ip in ips), 15, f"both of {ips}")
+        self.eventually(lambda: all(f"Address: {ip}" in self.lookup(self.full("web")) for ip in ips), 60, f"both of {ips}")
 
     def test_pod_of_a_headless_service_has_a_name_of_its_own(self):
         self.apply(web_pod("first", {"app": "web"}, hostname="alpha", subdomain="web"), service("web", {"app": "web"}, clusterIP="None"))
         ip = self.wait_ready("first")["status"]["podIP"]
-        self.eventually(lambda: f"Address: {ip}" in self.lookup("alpha." + self.full("web")), 15)
+        self.eventually(lambda: f"Address: {ip}" in self.lookup("alpha." + self.full("web")), 60)
         self.assertEqual(self.exec("first", "hostname", "-f").strip(), "alpha." + self.full("web"))
 
     def test_service_record_names_port_and_target(self):
         self.apply(service("web", {"app": "web"}, port=1234))
-        self.eventually(lambda: f"1234 {self.full('web')}" in self.lookup("_main._tcp." + self.full("web"), "srv"), 15)
+        self.eventually(lambda: f"1234 {self.full('web')}" in self.lookup("_main._tcp." + self.full("web"), "srv"), 60)
 
     def test_external_name_is_an_alias(self):
         self.apply(web_pod("web"), service("web", {"app": "web"}),
@@ -59,7 +59,7 @@ class Dns(ClusterCase):
                     "spec": {"type": "ExternalName", "externalName": self.full("web")}})
         client = self.clients()[0]
         self.wait_ready("web")
-        self.assertEqual(self.eventually(lambda: self.fetch_from_pod(client, "http://alias/"), 15), "web")
+        self.assertEqual(self.eventually(lambda: self.fetch_from_pod(client, "http://alias/"), 60), "web")
         self.assertIn(self.full("web"), self.lookup(self.full("alias"), "cname"))
 
     def test_pod_record_is_made_of_its_address(self):

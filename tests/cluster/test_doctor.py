@@ -108,7 +108,7 @@ class AuthorityRotation(ClusterCase):
                                                      "-verify_return_error"]), stdin="", check=False).stdout
             self.assertIn("Verify return code: 0", shown, "who knows only the old authority verifies the server at every moment")
             return "issuer=CN = porthole-ca-" in shown
-        self.eventually(served_by_new, 30, "the server serves with a certificate of the new authority")
+        self.eventually(served_by_new, 60, "the server serves with a certificate of the new authority")
         self.assertEqual(self.code(old), 200, "the old kubeconfig is valid until the end")
         self.assertIn("running pods", self.rotate("--finish", check=False).stderr)
         self.cluster.porthole("kubeconfig", "--merge", "--kubeconfig", self.cluster.kubeconfig)
@@ -129,8 +129,8 @@ class AuthorityRotation(ClusterCase):
         mixed = self.cluster.folder / "mixed.kubeconfig"
         new = re.search(field, (self.cluster.data / "admin.kubeconfig").read_text()).group(2)
         mixed.write_text(re.sub(field, lambda found: found.group(1) + new, old.read_text()))
-        self.eventually(lambda: self.code(mixed) == 401, 30, "the old administrator's certificate is refused")
-        self.eventually(lambda: "unknown authority" in self.kubectl_fails("--kubeconfig", old, "get", "nodes"), 10)
+        self.eventually(lambda: self.code(mixed) == 401, 60, "the old administrator's certificate is refused")
+        self.eventually(lambda: "unknown authority" in self.kubectl_fails("--kubeconfig", old, "get", "nodes"), 60)
         self.cluster.porthole("kubeconfig", "--merge", "--kubeconfig", self.cluster.kubeconfig)
         self.assertEqual(self.ready_nodes(), before)
         self.assertIn("one authority", self.rotate("--status").stdout)

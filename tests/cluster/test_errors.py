@@ -123,11 +123,11 @@ class BadRequests(ClusterCase):
         self.kubectl("create", "-n", name, "-f", "-", namespaced=False, stdin=json.dumps(held))
         self.kubectl("delete", "namespace", name, "--wait=false", namespaced=False)
         try:
-            error = self.eventually(lambda: self.kubectl_run("create", "configmap", "late", "-n", name, namespaced=False, check=False).stderr, 10)
+            error = self.eventually(lambda: self.kubectl_run("create", "configmap", "late", "-n", name, namespaced=False, check=False).stderr, 60)
             self.assertIn("because it is being terminated", error)
         finally:
             self.kubectl("patch", "configmap", "held", "-n", name, "--type=merge", "-p", '{"metadata":{"finalizers":null}}', namespaced=False)
-        self.eventually(lambda: self.kubectl_run("get", "namespace", name, namespaced=False, check=False).returncode != 0, 30, "the namespace is gone")
+        self.eventually(lambda: self.kubectl_run("get", "namespace", name, namespaced=False, check=False).returncode != 0, 60, "the namespace is gone")
 
 
 class BadCommands(ClusterCase):
@@ -143,7 +143,7 @@ class BadCommands(ClusterCase):
     def porthole(self, *words, user=None, path=None):
         environment = self.cluster.environment() | ({"PATH": path} if path is not None else {})
         drop = ["setpriv", "--reuid", user, "--clear-groups"] if user else []
-        return run(self.cluster.network.inside([*drop, str(PORTHOLE), *map(str, words)]), env=environment, check=False, seconds=60)
+        return run(self.cluster.network.inside([*drop, str(PORTHOLE), *map(str, words)]), env=environment, check=False)
 
     def test_unknown_commands_and_options(self):
         self.one_line(self.porthole("upp"), "upp")
@@ -214,7 +214,7 @@ class FailedStarts(unittest.TestCase):
         command = self.cluster.network.inside([str(PORTHOLE), "up", "--nodes", "linux=1", "--data", str(self.cluster.data),
                                                "--kubeconfig", str(self.cluster.kubeconfig), "--detach"])
         command[0] = shutil.which(command[0])
-        done = run(command, env=self.cluster.environment() | {"PATH": str(empty)}, check=False, seconds=60)
+        done = run(command, env=self.cluster.environment() | {"PATH": str(empty)}, check=False)
         self.fails_in_one_line(done, "containerd")
 
 

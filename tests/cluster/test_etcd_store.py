@@ -107,11 +107,11 @@ class EtcdStore(unittest.TestCase):
         self.etcd = Etcd(self.network, self.folder, self.members, **options)
         self.addCleanup(self.etcd.stop)
         self.addCleanup(self.server.stop)  # before etcd
-        eventually(self.etcd.healthy, 30, "etcd is healthy")
+        eventually(self.etcd.healthy, 60, "etcd is healthy")
 
     def start_server(self, *options):
         self.server.start("--etcd-servers", self.etcd.urls(), *options)
-        eventually(lambda: self.server.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, 30, "the namespace default")
+        eventually(lambda: self.server.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, 60, "the namespace default")
 
     def restart_server(self):
         self.server.stop()
@@ -123,7 +123,7 @@ class EtcdStore(unittest.TestCase):
 
     def created(self, name):
         """For eventually(): an attempt, whose error is told if it was the last."""
-        done = self.create(name, check=False, seconds=30)
+        done = self.create(name, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         return True
 
@@ -140,7 +140,7 @@ class EtcdStore(unittest.TestCase):
 
     def refusal(self, *options):
         done = run(self.network.inside([str(PORTHOLE), "server", "--data", str(self.folder / "refused"), "--port", "7443", *map(str, options)]),
-                   check=False, seconds=60)
+                   check=False)
         self.assertNotEqual(done.returncode, 0)
         return done.stderr
 
@@ -178,11 +178,11 @@ class OneMember(EtcdStore):
                 stdin=subprocess.DEVNULL)
         try:
             seen = lambda *words: any(line.split()[:2] == list(words) for line in output.read_text().splitlines())
-            eventually(lambda: seen("ADDED", "theirs"), 20, "the watch has begun")
+            eventually(lambda: seen("ADDED", "theirs"), 60, "the watch has begun")
             self.etcd.ctl("put", "/registry/configmaps/default/put", value.replace('"theirs"', '"put"'))
-            eventually(lambda: seen("ADDED", "put"), 10, "what etcdctl has put")
+            eventually(lambda: seen("ADDED", "put"), 60, "what etcdctl has put")
             self.etcd.ctl("del", "/registry/configmaps/default/theirs")
-            eventually(lambda: seen("DELETED", "theirs"), 10, "what etcdctl has deleted")
+            eventually(lambda: seen("DELETED", "theirs"), 60, "what etcdctl has deleted")
         finally:
             watching.kill()
             watching.wait(10)
@@ -202,7 +202,7 @@ class OneMember(EtcdStore):
         known = self.server.raw("GET", "/api/v1/namespaces/default/configmaps?resourceVersion=0")
         self.assertIn("before", [one["metadata"]["name"] for one in known["items"]], "what was read before can be read")
         self.etcd.start("m1")
-        eventually(lambda: self.created(f"after-{secrets.token_hex(2)}"), 30, "writes go on")
+        eventually(lambda: self.created(f"after-{secrets.token_hex(2)}"), 60, "writes go on")
         self.assertIn("configmap/before", self.names())
         self.assertNotIn("configmap/meanwhile", self.names())
 
@@ -226,7 +226,7 @@ class OneMember(EtcdStore):
         status = json.loads(self.etcd.ctl("endpoint", "status", "-w", "json").stdout)[0]["Status"]
         for words in (["compact", status["header"]["revision"]], ["defrag"], ["alarm", "disarm"]):
             self.etcd.ctl(*map(str, words))
-        eventually(lambda: self.created("after"), 10, "writes go on")
+        eventually(lambda: self.created("after"), 60, "writes go on")
 
     def test_what_cannot_be_used_is_said_in_one_line(self):
         tls = self.folder / "tls"
@@ -259,14 +259,14 @@ class ThreeMembers(EtcdStore):
         leader = self.etcd.leader()
         self.etcd.kill(leader)
         begin = time.monotonic()
-        eventually(lambda: self.created(f"after-{secrets.token_hex(2)}"), 30, "a write")
+        eventually(lambda: self.created(f"after-{secrets.token_hex(2)}"), 60, "a write")
         self.assertLess(time.monotonic() - begin, BUSY_ELECTION)
         self.assertIn("configmap/before", self.names())
         self.etcd.start(leader)
-        eventually(lambda: len(self.etcd.running) == 3 and self.etcd.healthy(), 30, "all members")
+        eventually(lambda: len(self.etcd.running) == 3 and self.etcd.healthy(), 60, "all members")
         self.etcd.kill(self.etcd.leader())
         begin = time.monotonic()
-        eventually(lambda: self.created(f"again-{secrets.token_hex(2)}"), 30, "a write")
+        eventually(lambda: self.created(f"again-{secrets.token_hex(2)}"), 60, "a write")
         self.assertLess(time.monotonic() - begin, BUSY_ELECTION)
 
     def test_without_a_majority_nothing_is_written(self):

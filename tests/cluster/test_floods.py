@@ -17,7 +17,7 @@ class Floods(ClusterCase):
     def test_the_server_stays_small_and_answers(self):
         done = run(self.cluster.network.inside([sys.executable, str(ROOT / "bench/floods.py"), "--data", str(self.cluster.data), "--json",
                                                 "--seconds", "10", "--kubectl", str(CLIENTS["new"])]),
-                   seconds=120, check=False, env=self.cluster.environment())
+                   seconds=240, check=False, env=self.cluster.environment())
         self.assertTrue(done.stdout.startswith("{"), done.stderr)
         result = json.loads(done.stdout)
         self.assertTrue(all(result["floods"].values()), f"a flood did nothing: {result}")

@@ -97,7 +97,7 @@ class Guides(ClusterCase):
             return self.cluster.porthole(*words, *place, seconds=180).stdout
         words = self.words_of_kubectl(command)
         if words[0] == "exec":  # names and rules may still be on their way
-            return self.eventually(lambda: self.kubectl(*words), 30, command)
+            return self.eventually(lambda: self.kubectl(*words), 60, command)
         return self.kubectl(*words, warnings=words[0] in ("apply", "delete"))
 
     # NET-02, NET-45

@@ -16,19 +16,19 @@ class Helm(ClusterCase):
         if not self.program.exists():
             self.skipTest("Helm is not built: ./run clients")
         command = self.cluster.network.inside([str(self.program), "--namespace", self.namespace, *words])
-        return run(command, env=self.cluster.environment(), seconds=120).stdout
+        return run(command, env=self.cluster.environment(), seconds=200).stdout
 
     # CLI-09
     def test_release_goes_through_its_life(self):
-        self.helm("install", "shop", str(CHART), "--wait", "--timeout", "60s")
+        self.helm("install", "shop", str(CHART), "--wait", "--timeout", "180s")
         ip = self.get("service", "shop")["spec"]["clusterIP"]
-        self.assertEqual(self.eventually(lambda: self.fetch_from_node(f"http://{ip}/"), 15), "busybox 1")
+        self.assertEqual(self.eventually(lambda: self.fetch_from_node(f"http://{ip}/"), 60), "busybox 1")
 
-        self.helm("upgrade", "shop", str(CHART), "--set", "colour=blue,replicas=2", "--wait", "--timeout", "60s")
+        self.helm("upgrade", "shop", str(CHART), "--set", "colour=blue,replicas=2", "--wait", "--timeout", "180s")
         self.assertEqual(self.get("configmap", "shop-settings")["data"], {"colour": "blue"})
         self.assertEqual(self.get("deployment", "shop")["status"]["readyReplicas"], 2)
 
-        self.helm("rollback", "shop", "1", "--wait", "--timeout", "60s")
+        self.helm("rollback", "shop", "1", "--wait", "--timeout", "180s")
         self.assertEqual(self.get("configmap", "shop-settings")["data"], {"colour": "green"})
         releases = json.loads(self.helm("list", "-o", "json"))
         self.assertEqual([(release["name"], release["revision"]) for release in releases], [("shop", "3")])

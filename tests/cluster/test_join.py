@@ -63,7 +63,7 @@ class Machine:
         configuration.write_text(CONTAINERD.format(folder=self.folder))
         self.containerd = subprocess.Popen(self.inside(["containerd", "--config", configuration]), stdin=subprocess.DEVNULL,
                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-        eventually(lambda: run(self.ctr("version"), check=False).returncode == 0, 20, "containerd answers")
+        eventually(lambda: run(self.ctr("version"), check=False).returncode == 0, 60, "containerd answers")
         self.copy_images()
 
     def copy_images(self):
@@ -101,7 +101,7 @@ class Machine:
             self.agent = None
 
     def reset(self, check=True):
-        return run(self.inside([PORTHOLE, "reset", *self.flags()]), seconds=90, check=check)
+        return run(self.inside([PORTHOLE, "reset", *self.flags()]), check=check)
 
     def stop(self):
         self.end_agent()
@@ -131,7 +131,7 @@ class Join(ClusterCase):
 
     def refused(self, server, token, ca_hash):
         """The line that `join` ends with. It leaves nothing behind."""
-        done = run(self.machine.join_command(server, token, ca_hash), seconds=40, check=False)
+        done = run(self.machine.join_command(server, token, ca_hash), check=False)
         self.assertNotEqual(done.returncode, 0)
         self.assertFalse((self.machine.data / "client.pem").exists())
         lines = done.stderr.strip().splitlines()
@@ -173,7 +173,7 @@ class Join(ClusterCase):
         self.wait_ready("here")
         self.wait_ready("carried")
         address = self.get("pod", "there")["status"]["podIP"]
-        self.eventually(lambda: self.fetch_from_pod("here", f"http://{address}:8080/") == "there", 20, "the pod answers across nodes")
+        self.eventually(lambda: self.fetch_from_pod("here", f"http://{address}:8080/") == "there", 60, "the pod answers across nodes")
         self.assertIn("there", self.kubectl("exec", "there", "--", "hostname"))
 
         # The agent comes back with the identity it has; the token is needed no more.
@@ -183,7 +183,7 @@ class Join(ClusterCase):
         started = self.get("pod", "there")["status"]["containerStatuses"][0]["containerID"]
         self.machine.start_agent(self.machine.inside(arguments))
         self.kubectl("delete", "pod", "here", "--wait=false")
-        eventually(lambda: "agent started" in self.machine.log(), 20, "the agent runs again")
+        eventually(lambda: "agent started" in self.machine.log(), 60, "the agent runs again")
         self.assertEqual(self.get("pod", "there")["status"]["containerStatuses"][0]["containerID"], started)
 
         self.leave()
@@ -195,7 +195,7 @@ class Join(ClusterCase):
                                      stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         self.addCleanup(proxy.wait, 10)
         self.addCleanup(proxy.terminate)
-        eventually(lambda: "listening" in log.read_text(), 10, "the proxy listens")
+        eventually(lambda: "listening" in log.read_text(), 60, "the proxy listens")
         run(self.machine.inside(["nft", "add table inet proxied; add chain inet proxied out { type filter hook output priority 0; }; "
                                  "add rule inet proxied out tcp dport 6443 reject with tcp reset"]))
         self.assertIn("HTTPS_PROXY are not set", self.refused(self.server, self.token, self.hash))

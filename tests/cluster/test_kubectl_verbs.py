@@ -70,7 +70,7 @@ class Verbs:
                     nonlocal text
                     text += watch.stdout.read() or ""
                     return "configmap/seen" in text
-                self.eventually(shown, 15, "the watch prints the new object")
+                self.eventually(shown, 60, "the watch prints the new object")
             finally:
                 watch.terminate()
 
@@ -239,9 +239,9 @@ class Verbs:
 
     def test_wait_ends_when_the_condition_holds(self):
         self.apply(pod("soon"))
-        self.kubectl("wait", "--for=condition=Ready", "pod/soon", "--timeout=40s", seconds=50)
+        self.kubectl("wait", "--for=condition=Ready", "pod/soon", "--timeout=120s", seconds=130)
         self.kubectl("delete", "pod", "soon", "--wait=false")
-        waited = self.kubectl_run("wait", "--for=delete", "pod/soon", "--timeout=40s", seconds=50, check=False)
+        waited = self.kubectl_run("wait", "--for=delete", "pod/soon", "--timeout=120s", seconds=130, check=False)
         # An old client that comes too late to see the pod go calls that an error.
         self.assertTrue(waited.returncode == 0 or "no matching resources found" in waited.stderr, waited.stderr)
         self.assertIsNone(self.try_get("pod", "soon"))
@@ -285,7 +285,7 @@ class Nodes:
         try:
             self.kubectl("cordon", "linux-2", namespaced=False)
             self.assertIn("SchedulingDisabled", self.kubectl("get", "node", "linux-2", namespaced=False))
-            self.kubectl("drain", "linux-2", "--ignore-daemonsets", "--delete-emptydir-data", "--pod-selector=app=web", "--timeout=60s", namespaced=False, warnings=True, seconds=80)
+            self.kubectl("drain", "linux-2", "--ignore-daemonsets", "--delete-emptydir-data", "--pod-selector=app=web", "--timeout=120s", namespaced=False, warnings=True, seconds=130)
             self.wait_rolled_out("web")
             self.assertEqual({found["spec"]["nodeName"] for found in self.pods("app=web")}, {"linux-1"})
         finally:
@@ -301,7 +301,7 @@ class Nodes:
         self.wait_ready("leaves")
         try:
             self.kubectl("taint", "node", "linux-2", taint + ":NoExecute", namespaced=False)
-            self.eventually(lambda: self.try_get("pod", "leaves") is None, 40, "the pod without tolerance is gone")
+            self.eventually(lambda: self.try_get("pod", "leaves") is None, 60, "the pod without tolerance is gone")
             self.assertEqual(condition(self.get("pod", "stays"), "Ready"), "True")
         finally:
             self.kubectl("taint", "node", "linux-2", f"test-{self.namespace}-", namespaced=False)

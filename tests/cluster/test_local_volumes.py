@@ -43,7 +43,7 @@ class LocalVolumes(LocalVolumeCase):
         wanted = stateful_set("db", 2, volumeClaimTemplates=[{"metadata": {"name": "data"}, "spec": claim("x")["spec"]}])
         wanted["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
         self.apply(service("db", {"app": "db"}, clusterIP="None"), wanted)
-        self.kubectl("rollout", "status", "statefulset/db", "--timeout=90s", seconds=100)
+        self.kubectl("rollout", "status", "statefulset/db", "--timeout=120s", seconds=130)
         self.exec("db-1", "sh", "-c", "echo one > /data/name")
         node = self.get("pod", "db-1")["spec"]["nodeName"]
         self.kubectl("delete", "pod", "db-1")
@@ -51,9 +51,9 @@ class LocalVolumes(LocalVolumeCase):
         self.assertEqual(self.exec("db-1", "cat", "/data/name").strip(), "one")
         self.assertEqual(self.get("pod", "db-1")["spec"]["nodeName"], node)
         self.kubectl("delete", "statefulset", "db")
-        self.eventually(lambda: not self.pods("app=db"), 30, "its pods are deleted")
+        self.eventually(lambda: not self.pods("app=db"), 60, "its pods are deleted")
         self.apply(wanted)
-        self.kubectl("rollout", "status", "statefulset/db", "--timeout=90s", seconds=100)
+        self.kubectl("rollout", "status", "statefulset/db", "--timeout=120s", seconds=130)
         self.assertEqual(self.exec("db-1", "cat", "/data/name").strip(), "one", "the claims outlive the set")
 
     def test_data_are_deleted_with_the_claim(self):  # STO-19
@@ -131,7 +131,7 @@ class LocalVolumesOfWindowsNodes(LocalVolumeCase, WindowsCase):
             self.wait_ready(name)
         node = self.get("pod", "win-web-store-1")["spec"]["nodeName"]
         self.assertEqual(self.starts("win-web-store-1"), ["started"])
-        self.kubectl("delete", "pod", "win-web-store-1", seconds=90)
+        self.kubectl("delete", "pod", "win-web-store-1")
         self.wait_ready("win-web-store-1")
         self.assertEqual(self.starts("win-web-store-1"), ["started", "started"])
         self.assertEqual(self.get("pod", "win-web-store-1")["spec"]["nodeName"], node)
@@ -142,8 +142,8 @@ class LocalVolumesOfWindowsNodes(LocalVolumeCase, WindowsCase):
 
         volume = self.volume_of("data-win-web-store-1")
         self.assertTrue(self.folder_of(volume).is_dir())
-        self.kubectl("delete", "statefulset,service", "win-web-store", seconds=90)
-        self.kubectl("delete", "pvc", "data-win-web-store-0", "data-win-web-store-1", seconds=90)
+        self.kubectl("delete", "statefulset,service", "win-web-store")
+        self.kubectl("delete", "pvc", "data-win-web-store-0", "data-win-web-store-1")
         self.gone(volume)
         self.assertFalse(self.folder_of(volume).exists())
 

@@ -66,7 +66,7 @@ class LinuxNodes(VerifyCase):
     def test_nothing_is_left_behind(self):
         self.verify("--host-port", "0")
         namespaces = lambda: self.kubectl("get", "namespaces", "-o", "name", namespaced=False)
-        self.eventually(lambda: "porthole-verify" not in namespaces(), 30, "the check's namespace goes")
+        self.eventually(lambda: "porthole-verify" not in namespaces(), 60, "the check's namespace goes")
 
     # NET-02
     def test_the_routes_for_a_router_are_those_of_the_nodes(self):

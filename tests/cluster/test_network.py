@@ -34,7 +34,7 @@ class NetworkCase(ClusterCase):
 
     def answers(self, fetch, url, count=20):
         """How often each pod answered; a request may fail only before the rules are there."""
-        self.eventually(lambda: fetch(url), 15, f"{url} answers")
+        self.eventually(lambda: fetch(url), 60, f"{url} answers")
         return collections.Counter(fetch(url, count).split())
 
     def from_pod(self, name):
@@ -104,9 +104,9 @@ class Services(NetworkCase):
     def test_pod_that_is_not_ready_gets_nothing(self):
         ip = self.web_on_both_nodes()["clusterIP"]
         self.exec("web-1", "mv", "/tmp/www/index.html", "/tmp/www/gone.html")
-        self.eventually(lambda: set(self.answers(self.fetch_from_node, f"http://{ip}/", 12)) == {"web-2"}, 20, "only web-2 answers")
+        self.eventually(lambda: set(self.answers(self.fetch_from_node, f"http://{ip}/", 12)) == {"web-2"}, 60, "only web-2 answers")
         self.exec("web-1", "mv", "/tmp/www/gone.html", "/tmp/www/index.html")
-        self.eventually(lambda: set(self.answers(self.fetch_from_node, f"http://{ip}/", 12)) == {"web-1", "web-2"}, 20, "both answer")
+        self.eventually(lambda: set(self.answers(self.fetch_from_node, f"http://{ip}/", 12)) == {"web-1", "web-2"}, 60, "both answer")
 
     def test_session_affinity_keeps_a_client_with_one_pod(self):
         ip = self.web_on_both_nodes(sessionAffinity="ClientIP")["clusterIP"]
@@ -141,7 +141,7 @@ class Services(NetworkCase):
         self.start(serve(1), serve(2), pod("client"), service("udp", {"app": "udp"}, port=5353, target=5353, protocol="UDP"))
         ip = self.get("service", "udp")["spec"]["clusterIP"]
         ask = lambda: self.exec("client", "udp", "ask", ip, "5353", "hello").strip()
-        self.eventually(ask, 15, "an answer")
+        self.eventually(ask, 60, "an answer")
         self.assertEqual({ask() for _ in range(16)}, {"udp-1 hello", "udp-2 hello"})
 
     def test_addresses_and_ports_are_given_once_and_come_back(self):
@@ -152,13 +152,13 @@ class Services(NetworkCase):
         outside = service("two", {"app": "x"}, clusterIP="10.244.0.77")
         self.assertIn("not in the valid range", self.kubectl_fails("create", "-f", "-", stdin=json.dumps(outside)))
         self.kubectl("delete", "service", "one")
-        self.eventually(lambda: self.kubectl_run("create", "-f", "-", stdin=json.dumps(taken), check=False).returncode == 0, 10)
+        self.eventually(lambda: self.kubectl_run("create", "-f", "-", stdin=json.dumps(taken), check=False).returncode == 0, 60)
 
     def test_endpoints_list_ready_pods(self):
         self.web_on_both_nodes()
         wanted = {self.ip("web-1"), self.ip("web-2")}
         listed = lambda: {address["ip"] for subset in self.get("endpoints", "web", warnings=True).get("subsets", []) for address in subset.get("addresses", [])}
-        self.eventually(lambda: listed() == wanted, 15, "endpoints")
+        self.eventually(lambda: listed() == wanted, 60, "endpoints")
         slices = self.list("endpointslices", "kubernetes.io/service-name=web")
         self.assertEqual({address for found in slices for endpoint in found["endpoints"] for address in endpoint["addresses"]}, wanted)
 
@@ -166,7 +166,7 @@ class Services(NetworkCase):
         self.start(web_pod("web"), pod("client"))
         self.apply(*[service(f"many-{number}", {"app": "web"}) for number in range(200)])
         ip = self.get("service", "many-199")["spec"]["clusterIP"]
-        self.assertEqual(self.eventually(lambda: self.fetch_from_pod("client", f"http://{ip}/"), 20), "web")
+        self.assertEqual(self.eventually(lambda: self.fetch_from_pod("client", f"http://{ip}/"), 60), "web")
 
 
 class Unreachable(NetworkCase):
@@ -186,7 +186,7 @@ class Unreachable(NetworkCase):
     def test_service_without_ready_pods_refuses_at_once(self):
         self.start(pod("client"), service("empty", {"app": "nobody"}))
         ip = self.get("service", "empty")["spec"]["clusterIP"]
-        self.eventually(lambda: self.connect_from_node(ip, 80)[1] in ("ECONNREFUSED", "EHOSTUNREACH"), 10)
+        self.eventually(lambda: self.connect_from_node(ip, 80)[1] in ("ECONNREFUSED", "EHOSTUNREACH"), 60)
         before = time.monotonic()
         error = self.kubectl_fails("exec", "client", "--", "timeout", "4", "wget", "-qO-", f"http://{ip}/")
         self.assertRegex(error, "(?i)refused|unreachable|no route")

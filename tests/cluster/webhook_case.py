@@ -31,7 +31,7 @@ class WebhookCase(unittest.TestCase):
         self.server = ControlPlane(self.network, self.folder)
         self.addCleanup(self.server.stop)
         self.server.start()
-        eventually(lambda: self.server.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, 20, "the namespace default")
+        eventually(lambda: self.server.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, 60, "the namespace default")
 
     def start_webhooks(self):
         certificate, key = self.folder / "tls.crt", self.folder / "tls.key"
