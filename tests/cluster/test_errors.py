@@ -123,8 +123,9 @@ class BadRequests(ClusterCase):
         self.kubectl("create", "-n", name, "-f", "-", namespaced=False, stdin=json.dumps(held))
         self.kubectl("delete", "namespace", name, "--wait=false", namespaced=False)
         try:
-            error = self.eventually(lambda: self.kubectl_run("create", "configmap", "late", "-n", name, namespaced=False, check=False).stderr, 60)
-            self.assertIn("because it is being terminated", error)
+            create = ("create", "configmap", "late", "-n", name)
+            told = lambda: "because it is being terminated" in self.kubectl_run(*create, namespaced=False, check=False).stderr
+            self.eventually(told, what="the namespace takes no new object")
         finally:
             self.kubectl("patch", "configmap", "held", "-n", name, "--type=merge", "-p", '{"metadata":{"finalizers":null}}', namespaced=False)
         self.eventually(lambda: self.kubectl_run("get", "namespace", name, namespaced=False, check=False).returncode != 0, 60, "the namespace is gone")
@@ -187,7 +188,7 @@ class FailedStarts(unittest.TestCase):
 
     def test_taken_port_is_named(self):
         listener = subprocess.Popen(self.cluster.network.inside([sys.executable, "-c",
-            "import socket, time; s = socket.create_server(('0.0.0.0', 6443)); print('open', flush=True); time.sleep(60)"]), stdout=subprocess.PIPE)
+            "import socket, time; s = socket.create_server(('0.0.0.0', 6443)); print('open', flush=True); time.sleep(600)"]), stdout=subprocess.PIPE)
         try:
             listener.stdout.readline()
             self.fails_in_one_line(self.cluster.up(check=False), "6443")
