@@ -26,7 +26,8 @@ class Helm(ClusterCase):
 
         self.helm("upgrade", "shop", str(CHART), "--set", "colour=blue,replicas=2", "--wait", "--timeout", "180s")
         self.assertEqual(self.get("configmap", "shop-settings")["data"], {"colour": "blue"})
-        self.assertEqual(self.get("deployment", "shop")["status"]["readyReplicas"], 2)
+        # Helm waits for the pods of the replica set, of which the deployment hears a moment later.
+        self.eventually(lambda: self.get("deployment", "shop")["status"]["readyReplicas"] == 2, what="both replicas are ready")
 
         self.helm("rollback", "shop", "1", "--wait", "--timeout", "180s")
         self.assertEqual(self.get("configmap", "shop-settings")["data"], {"colour": "green"})
