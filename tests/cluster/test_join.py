@@ -94,6 +94,10 @@ class Machine:
     def log(self):
         return (self.folder / "agent.log").read_text(errors="replace")[-3000:]
 
+    def starts(self):
+        """How often the agent has started."""
+        return (self.folder / "agent.log").read_text(errors="replace").count("agent started")
+
     def end_agent(self):
         if self.agent:
             self.agent.terminate()
@@ -128,6 +132,9 @@ class Join(ClusterCase):
         self.machine.start()
         words = self.cluster.porthole("token", "create", "--print-join-command").stdout.split()
         self.server, self.token, self.hash = words[2], words[4], words[6]
+        signature = "jws-kubeconfig-" + self.token.split(".")[0]
+        signed = lambda: signature in json.loads(self.kubectl("get", "configmap", "cluster-info", "-n", "kube-public", "-o", "json", namespaced=False))["data"]
+        eventually(signed, what="cluster-info is signed with the new token")
 
     def refused(self, server, token, ca_hash):
         """The line that `join` ends with. It leaves nothing behind."""
@@ -180,10 +187,10 @@ class Join(ClusterCase):
         self.cluster.porthole("token", "delete", self.token)
         arguments = pathlib.Path(f"/proc/{self.machine.agent.pid}/cmdline").read_bytes().decode().split("\0")[:-1]
         self.machine.end_agent()
-        started = self.get("pod", "there")["status"]["containerStatuses"][0]["containerID"]
+        started, starts = self.get("pod", "there")["status"]["containerStatuses"][0]["containerID"], self.machine.starts()
         self.machine.start_agent(self.machine.inside(arguments))
         self.kubectl("delete", "pod", "here", "--wait=false")
-        eventually(lambda: "agent started" in self.machine.log(), 60, "the agent runs again")
+        eventually(lambda: self.machine.starts() > starts, 60, "the agent runs again")
         self.assertEqual(self.get("pod", "there")["status"]["containerStatuses"][0]["containerID"], started)
 
         self.leave()
