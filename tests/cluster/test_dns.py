@@ -60,7 +60,7 @@ class Dns(ClusterCase):
         client = self.clients()[0]
         self.wait_ready("web")
         self.assertEqual(self.eventually(lambda: self.fetch_from_pod(client, "http://alias/"), 60), "web")
-        self.assertIn(self.full("web"), self.lookup(self.full("alias"), "cname"))
+        self.eventually(lambda: self.full("web") in self.lookup(self.full("alias"), "cname"), what="the node's DNS knows the alias")
 
     def test_pod_record_is_made_of_its_address(self):
         self.apply(pod("any"))
