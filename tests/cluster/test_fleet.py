@@ -108,9 +108,9 @@ class Fleet(unittest.TestCase):
     def test_nodes_and_pods_live_and_end(self):
         fleet = self.start("--nodes", f"linux={NODES - 20},windows=20", "--delete-nodes", "--jobs-complete-after", "2s")
         eventually(lambda: len(self.ready_nodes()) == NODES, PATIENCE, "all nodes ready")
-        self.assertEqual(len(self.ready_nodes("kubernetes.io/os=windows")), 20)
-        ranges = {node["spec"]["podCIDR"] for node in self.ready_nodes()}
-        self.assertEqual(len(ranges), NODES, "each node has a range of its own")
+        self.assertEqual(len(self.names("nodes", "-l", "kubernetes.io/os=windows")), 20)
+        ranges = lambda: {node["spec"]["podCIDR"] for node in json.loads(self.kubectl("get", "nodes", "-o", "json").stdout)["items"]}
+        eventually(lambda: len(ranges()) == NODES, PATIENCE, "each node has a range of its own")
 
         self.make(deployment("web", 400))
         self.make(job("task", 20))
