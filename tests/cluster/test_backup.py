@@ -45,7 +45,8 @@ class Backups(ClusterCase):
         self.assertEqual(self.get("deployment", "web")["metadata"]["uid"], uid)
         self.eventually(lambda: self.get("deployment", "web")["status"].get("readyReplicas") == 2, 90, "the pods run")
         address = self.get("service", "web")["spec"]["clusterIP"]
-        self.eventually(lambda: self.fetch_from_node(f"http://{address}/").startswith("web-"), 60, "the service answers")
+        # Until now the status may be that of the backup, and the pods still on their way.
+        self.eventually(lambda: self.fetch_from_node(f"http://{address}/").startswith("web-"), 120, "the service answers")
         self.assertEqual(self.kubectl("get", "secret", "hidden", "-o", "go-template={{.data.password | base64decode}}"), "open sesame")
         self.assertIsNone(self.try_get("secret", "later"))
         review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}}

@@ -21,7 +21,7 @@ def cron_job(name, schedule, script, **fields):
 
 class Jobs(ClusterCase):  # WKL-05
     def test_runs_the_wanted_number_beside_each_other_and_completes(self):
-        self.apply(job("sums", "echo done-$HOSTNAME; sleep 1", completions=4, parallelism=2))
+        self.apply(job("sums", "echo done-$HOSTNAME; sleep 3", completions=4, parallelism=2))
         self.eventually(lambda: self.get("job", "sums").get("status", {}).get("active") == 2, 60, "two pods at once")
         self.kubectl("wait", "--for=condition=complete", "job/sums", "--timeout=120s", seconds=130)
         status = self.get("job", "sums")["status"]
@@ -69,7 +69,7 @@ class CronJobs(ClusterCase):  # WKL-06
     @slow
     def test_makes_a_job_every_minute(self):
         self.apply(cron_job("tick", "* * * * *", "echo tick", successfulJobsHistoryLimit=1))
-        self.eventually(lambda: self.get("cronjob", "tick").get("status", {}).get("lastSuccessfulTime"), 100, "a job has run", )
+        self.eventually(lambda: self.get("cronjob", "tick").get("status", {}).get("lastSuccessfulTime"), 180, "a job has run")
         jobs = self.list("jobs")
         self.assertEqual(jobs[0]["metadata"]["ownerReferences"][0]["name"], "tick")
         self.assertRegex(jobs[0]["metadata"]["name"], r"^tick-\d+$")
