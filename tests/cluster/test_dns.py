@@ -1,12 +1,12 @@
 """Cluster DNS at its one address, from every pod and from the node."""
 
-import time
 import unittest
 
 from harness import TOOLS, ClusterCase, run
 from manifests import pod, service, web_pod
 
 DNS = "10.96.0.10"
+AT_ONCE = 4  # seconds, on a busy machine: nslookup itself asks a second time after five
 
 
 class Dns(ClusterCase):
@@ -14,12 +14,12 @@ class Dns(ClusterCase):
         self.apply(*[pod(f"client-{number}", nodeName=f"linux-{number}") for number in (1, 2)])
         return [self.wait_ready(f"client-{number}")["metadata"]["name"] for number in (1, 2)]
 
-    def lookup(self, name, query="a", client=None):
-        """What nslookup prints, from a pod or from the node; it ends with 1 when the name is not there."""
-        words = ["nslookup", f"-type={query}", name]
+    def lookup(self, name, query="a", client=None, patience=10):
+        """What nslookup prints within `patience` seconds, from a pod or from the node; it ends with 1 when the name is not there."""
+        limit, words = ["timeout", str(patience)], ["nslookup", f"-type={query}", name]
         if client:
-            return self.kubectl_run("exec", client, "--", *words, check=False).stdout
-        return run(self.cluster.network.inside(["timeout", "10", str(TOOLS / "busybox"), *words, DNS]), check=False).stdout
+            return self.kubectl_run("exec", client, "--", *limit, *words, check=False).stdout
+        return run(self.cluster.network.inside([*limit, str(TOOLS / "busybox"), *words, DNS]), check=False).stdout
 
     def full(self, name):
         return f"{name}.{self.namespace}.svc.cluster.local"
@@ -73,15 +73,13 @@ class Dns(ClusterCase):
         self.assertIn("kubernetes.default.svc.cluster.local", self.lookup(reverse, "ptr"))
 
     def test_unknown_names_are_denied_at_once(self):
-        before = time.monotonic()
-        self.assertIn("NXDOMAIN", self.lookup(self.full("nobody")))
-        self.assertLess(time.monotonic() - before, 2)
+        self.assertIn("NXDOMAIN", self.lookup(self.full("nobody"), patience=AT_ONCE))
 
     def test_name_elsewhere_fails_soon_without_an_uplink(self):
         for number, client in enumerate([None, *self.clients()]):
-            before = time.monotonic()
-            self.assertNotIn("Name:", self.lookup(f"www{number}.example.com", client=client))
-            self.assertLess(time.monotonic() - before, 2, client or "node")
+            text = self.lookup(f"www{number}.example.com", client=client, patience=AT_ONCE)
+            self.assertRegex(text, "SERVFAIL|REFUSED", client or "node")
+            self.assertNotIn("Name:", text)
 
     def test_pods_are_told_where_to_ask(self):
         client = self.clients()[0]
