@@ -10,7 +10,7 @@ class LibraryCase(ClusterCase):
 
     def check_with(self, *program):
         environment = {**self.cluster.environment(), "NAMESPACE": self.namespace, "IMAGE": IMAGE}
-        run(self.cluster.network.inside([*program, self.check]), seconds=90, env=environment)
+        run(self.cluster.network.inside([*program, self.check]), seconds=240, env=environment)
 
     def run_check(self):
         raise NotImplementedError

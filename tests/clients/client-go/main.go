@@ -61,7 +61,7 @@ func main() {
 }
 
 func run(check func(*World) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 180*time.Second) // on a busy machine
 	defer cancel()
 	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
 	if err != nil {

@@ -20,7 +20,7 @@ def expect(condition, *found):
         raise AssertionError(" ".join(map(str, found)))
 
 
-def eventually(attempt, what, seconds=40):
+def eventually(attempt, what, seconds=120):
     end = time.monotonic() + seconds
     while not (value := attempt()):
         expect(time.monotonic() < end, what, "did not happen in time")
@@ -82,7 +82,7 @@ def watching():
     core.patch_namespaced_config_map("seen", NAMESPACE, {"data": {"a": "2"}})
     core.delete_namespaced_config_map("seen", NAMESPACE)
     follower, verbs = watch.Watch(), []
-    for event in follower.stream(core.list_namespaced_config_map, NAMESPACE, resource_version=version, timeout_seconds=20):
+    for event in follower.stream(core.list_namespaced_config_map, NAMESPACE, resource_version=version, timeout_seconds=60):
         verbs.append(event["type"])
         if event["type"] == "DELETED":
             follower.stop()
@@ -118,7 +118,7 @@ def execution():
     running = stream(client.CoreV1Api().connect_get_namespaced_pod_exec, "box", NAMESPACE, command=script,
                      stdin=True, stdout=True, stderr=True, tty=False, _preload_content=False)
     running.write_stdin("words\n")
-    running.run_forever(timeout=20)
+    running.run_forever(timeout=60)
     printed = running.read_stdout(timeout=0), running.read_stderr(timeout=0)
     expect(printed == ("got words\n", "complaint\n"), printed)
     expect(running.returncode == 3, running.returncode)
@@ -138,7 +138,7 @@ def forwarding():
     def fetch():
         forward = portforward(client.CoreV1Api().connect_get_namespaced_pod_portforward, "web", NAMESPACE, ports="8080")
         connection, text = forward.socket(8080), b""
-        connection.settimeout(5)
+        connection.settimeout(30)
         connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
         while piece := connection.recv(4096):
             text += piece
