@@ -18,7 +18,7 @@ ASK = """
 import socket, struct, sys
 source, server, name = sys.argv[1:]
 asked = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-asked.settimeout(5)
+asked.settimeout(20)
 asked.bind((source, 0))
 labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
 asked.sendto(struct.pack(">HHHHHH", 7, 0x100, 1, 0, 0, 0) + labels + b"\\0\\0\\1\\0\\1", (server, %d))
