@@ -256,6 +256,19 @@ def control_groups(pattern):
     return [pathlib.Path(above, name) for above, names, _ in os.walk("/sys/fs/cgroup") for name in fnmatch.filter(names, pattern)]
 
 
+def remove_control_groups(pattern):
+    """Those that match, with all below them, once what was in them has ended."""
+    def removed():
+        for group in control_groups(pattern):
+            for below, _, _ in os.walk(group, topdown=False):
+                try:
+                    os.rmdir(below)
+                except OSError as error:
+                    raise AssertionError(f"{below}: {error}") from None
+        return True
+    eventually(removed, what=f"the control groups {pattern} are empty")
+
+
 def is_running(pid, data):
     """Whether `pid` is one of ours: pids are used again, so its command line must name this cluster's folder or program."""
     try:

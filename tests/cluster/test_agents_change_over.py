@@ -12,7 +12,7 @@ import tempfile
 import time
 import unittest
 
-from harness import CLIENTS, PORTHOLE, Network, condition, control_groups, eventually, run
+from harness import CLIENTS, PORTHOLE, Network, condition, eventually, remove_control_groups, run
 from manifests import pod
 from test_etcd_store import Etcd
 from test_join import CONTAINERD
@@ -56,7 +56,7 @@ class Server:
     def kill(self):
         if self.process:
             self.process.kill()
-            self.process.wait(20)
+            self.process.wait(60)
             self.process = None
 
     def kubectl(self, *words, check=True, **options):
@@ -78,7 +78,7 @@ class AgentsChangeOver(unittest.TestCase):
         mark = f"{os.getpid()}-{secrets.token_hex(2)}"
         self.network, self.machine = Network(f"porthole-test-{mark}"), Network(f"porthole-node-{mark}")
         self.cgroup = f"porthole-node-{mark}"
-        self.addCleanup(self.remove_groups)
+        self.addCleanup(remove_control_groups, self.cgroup)
         self.addCleanup(self.machine.delete)
         self.addCleanup(self.network.delete)
         self.connect()
@@ -141,7 +141,7 @@ class AgentsChangeOver(unittest.TestCase):
     def end_agent(self):
         if self.agent:
             self.agent.terminate()
-            self.agent.wait(30)
+            self.agent.wait(60)
             self.agent = None
 
     def stop_node(self):
@@ -149,12 +149,7 @@ class AgentsChangeOver(unittest.TestCase):
         if self.containerd:
             run(self.inside([PORTHOLE, "reset", *self.flags]), check=False)
             self.containerd.terminate()
-            self.containerd.wait(20)
-
-    def remove_groups(self):
-        for group in control_groups(self.cgroup):
-            for below in sorted(group.glob("**/"), reverse=True):
-                below.rmdir()
+            self.containerd.wait(60)
 
     def wait_ready(self, server, seconds=90):
         def ready():

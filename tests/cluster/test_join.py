@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-from harness import IMAGE, PORTHOLE, ClusterCase, condition, control_groups, eventually, run
+from harness import IMAGE, PORTHOLE, ClusterCase, condition, eventually, remove_control_groups, run
 from manifests import pod, web_pod
 
 ADDRESS = "10.89.0.77"
@@ -47,11 +47,12 @@ class Machine:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-join-"))
         self.data = self.folder / "agent"
         self.network = f"porthole-{cluster.id}-extra"
+        self.switch, self.outer = f"porthole-{cluster.id}-switch", f"x{cluster.id}"
         self.cgroup = f"porthole-{cluster.id}-extra"
         self.containerd = self.agent = None
 
     def start(self):
-        inner, outer, switch = "eth0", f"x{self.cluster.id}", f"porthole-{self.cluster.id}-switch"
+        inner, outer, switch = "eth0", self.outer, self.switch
         run(["ip", "netns", "add", self.network])
         run(["ip", "-n", self.network, "link", "set", "lo", "up"])
         run(["ip", "-n", switch, "link", "add", outer, "master", "switch", "type", "veth", "peer", inner, "netns", self.network])
@@ -101,7 +102,7 @@ class Machine:
     def end_agent(self):
         if self.agent:
             self.agent.terminate()
-            self.agent.wait(30)
+            self.agent.wait(60)
             self.agent = None
 
     def reset(self, check=True):
@@ -113,11 +114,11 @@ class Machine:
             self.reset(check=False)
         if self.containerd:
             self.containerd.terminate()
-            self.containerd.wait(20)
+            self.containerd.wait(60)
+        # The kernel would delete it with the namespace, but some time later, when the next test has one of that name.
+        run(["ip", "-n", self.switch, "link", "delete", self.outer], check=False)
         run(["ip", "netns", "delete", self.network], check=False)
-        for group in control_groups(self.cgroup):
-            for below in sorted(group.glob("**/"), reverse=True):
-                below.rmdir()
+        remove_control_groups(self.cgroup)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -200,7 +201,7 @@ class Join(ClusterCase):
         with open(log, "w") as output:
             proxy = subprocess.Popen(self.cluster.network.inside([sys.executable, str(pathlib.Path(__file__).with_name("connect_proxy.py")), "10.89.0.1", "3128"]),
                                      stdin=subprocess.DEVNULL, stdout=output, stderr=output)
-        self.addCleanup(proxy.wait, 10)
+        self.addCleanup(proxy.wait, 60)
         self.addCleanup(proxy.terminate)
         eventually(lambda: "listening" in log.read_text(), 60, "the proxy listens")
         run(self.machine.inside(["nft", "add table inet proxied; add chain inet proxied out { type filter hook output priority 0; }; "
