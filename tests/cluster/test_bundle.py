@@ -40,7 +40,7 @@ class Bundle(ClusterCase):
         command = [PORTHOLE, "winhost", "exec", "--data", node, "--", "porthole.exe", "bundle", r"C:\node.tar.gz"]
         said = run(self.cluster.network.inside(command), env=self.cluster.environment(), seconds=180).stdout
         self.assertIn("read it before you give it away", said)
-        with tarfile.open(next(node.rglob("drive_c/node.tar.gz"))) as archive:
+        with tarfile.open(node / "h/rootfs/wine/drive_c/node.tar.gz") as archive:
             texts = {member.name: archive.extractfile(member).read() for member in archive}
         self.assertRegex(texts["machine/hns.txt"].decode(), r"(?mi)^networks: [1-9]")
         self.assertIn(b"porthole ", texts["machine/porthole.txt"])
