@@ -73,7 +73,7 @@ class Aggregation(unittest.TestCase):
     def stop_extension(self):
         if self.extension:
             self.extension.terminate()
-            self.extension.wait(10)
+            self.extension.wait(60)
             self.extension.stdout.close()
             self.extension = None
 
@@ -114,7 +114,7 @@ class Aggregation(unittest.TestCase):
             self.assertEqual(watch.stdout.readline().strip(), "flunder.wardle.example.com/later")
         finally:
             watch.send_signal(signal.SIGTERM)
-            watch.wait(10)
+            watch.wait(60)
             watch.stdout.close()
 
     def test_the_server_is_told_who_asks_and_gets_no_credentials(self):

@@ -52,7 +52,7 @@ class AttachedVolumes(ClusterCase):
     def start(self, *words):
         log = self.enterContext(open(self.folder / f"{pathlib.Path(words[0]).name}.log", "wb"))
         process = subprocess.Popen(self.cluster.network.inside([str(word) for word in words]), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        self.addCleanup(process.wait, 10)
+        self.addCleanup(process.wait, 60)
         self.addCleanup(process.terminate)
 
     def delete(self, kind, name):

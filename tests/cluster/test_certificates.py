@@ -70,7 +70,7 @@ class KubeletCertificates(ClusterCase):
             self.eventually(told, what="the liar is not asked")
         finally:
             listener.terminate()
-            listener.wait(10)
+            listener.wait(60)
             self.kubectl("delete", "node", "liar", "--ignore-not-found", namespaced=False)
 
 

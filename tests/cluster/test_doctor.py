@@ -120,7 +120,7 @@ class AuthorityRotation(ClusterCase):
             missing = [name for name in before if not re.search(rf"(?m)^system:node:{name} +new ", status)]
             self.assertEqual(missing, [], status)
             return True
-        self.eventually(followed, 120, "every node came with a certificate of the new authority")
+        self.eventually(followed, 240, "every node came with a certificate of the new authority")
         self.eventually(lambda: self.ask_as_pod() == 2, 150, "the pod's ca.crt has both authorities")
 
         self.rotate("--finish", "--force")

@@ -52,7 +52,7 @@ class Etcd:
     def kill(self, name):
         process = self.running.pop(name)
         process.kill()
-        process.wait(10)
+        process.wait(60)
 
     def stop(self):
         for name in list(self.running):
@@ -184,7 +184,7 @@ class OneMember(EtcdStore):
             eventually(lambda: seen("DELETED", "theirs"), 60, "what etcdctl has deleted")
         finally:
             watching.kill()
-            watching.wait(10)
+            watching.wait(60)
         put = self.etcd.get("/registry/configmaps/default/put")
         self.assertEqual(self.get("put")["metadata"]["resourceVersion"], str(put["mod_revision"]))
 
@@ -274,7 +274,7 @@ class ThreeMembers(EtcdStore):
         for name in ("m1", "m2"):
             self.etcd.start(name)
         # An attempt whose outcome is unknown may have been carried out: each has a name of its own.
-        eventually(lambda: self.created(f"majority-{secrets.token_hex(2)}"), 60, "writes go on; an election among busy members takes a while")
+        eventually(lambda: self.created(f"majority-{secrets.token_hex(2)}"), 120, "writes go on; an election among busy members takes a while")
 
 
 if __name__ == "__main__":

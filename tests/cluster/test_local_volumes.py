@@ -106,7 +106,7 @@ class LocalVolumes(LocalVolumeCase):
             metrics = self.kubectl("get", "--raw", f"/api/v1/nodes/{node}/proxy/metrics", namespaced=False)
             return next((float(line.removeprefix(start)) for line in metrics.splitlines() if line.startswith(start)), None)
 
-        capacity = self.eventually(capacity_of_volume, 90, "the node measures its volumes each minute")
+        capacity = self.eventually(capacity_of_volume, 180, "the node measures its volumes each minute")
         self.assertTrue(32 << 20 < capacity <= 64 << 20, capacity)
 
     def test_a_claim_that_no_node_has_room_for_says_so(self):
