@@ -273,7 +273,7 @@ class Cluster:
 
     def kubectl(self, *words, check=True, stdin=None):
         return subprocess.run([self.kubectl_program, "--kubeconfig", str(self.kubeconfig), *words], check=check, capture_output=True, text=True,
-                              input=stdin, timeout=60).stdout
+                              input=stdin, timeout=200).stdout
 
     def server_memory(self):
         """Resident megabytes of the server."""
@@ -296,7 +296,7 @@ class Cluster:
         for one in maps:
             self.kubectl("create", "-n", NAMESPACE, "-f", "-", stdin=json.dumps(one))
         self.kubectl("run", POD, "-n", NAMESPACE, f"--image={image}", "--restart=Never", f"--labels=app={POD}")
-        self.kubectl("wait", "-n", NAMESPACE, f"pod/{POD}", "--for=condition=Ready", "--timeout=50s")
+        self.kubectl("wait", "-n", NAMESPACE, f"pod/{POD}", "--for=condition=Ready", "--timeout=150s")
         return self.kubectl("create", "token", ACCOUNT, "-n", NAMESPACE).strip()
 
     def clean_up(self):
