@@ -290,9 +290,10 @@ private:
         co_return co_await linger();
     }
 
-    /// Lets the peer read our last answer: closing with unread input would reset the connection under it.
+    /// Lets the peer read our last answer: closing with unread input would reset the connection under it. Most peers send a body to its
+    /// end before they read, over a slow link or on a busy machine for some seconds.
     Task<> linger() {
-        constexpr auto Patience = std::chrono::seconds(2);
+        constexpr auto Patience = std::chrono::seconds(5);
         constexpr std::size_t MostDiscarded = 16 << 20;
         CO_TRY_VOID(co_await stream_->end_writing());
         deadline_.set(Patience);
