@@ -71,8 +71,9 @@ def fetched_through_forward(command, environment, fetch):
 
 
 def eventually(attempt, seconds=60.0, what="", interval=0.1):
-    """The first true value of attempt(). An AssertionError of an attempt says why it is not there yet; a field or item that is still
-    missing counts as that, too. The last attempt begins when all the time has passed, however long the others took."""
+    """The first true value of attempt(). An AssertionError of an attempt says why it is not there yet; a field, item or file that is
+    missing still, or goes meanwhile, counts as that, too. The last attempt begins when all the time has passed, however long the others
+    took."""
     deadline, reason = time.monotonic() + seconds, ""
     while True:
         is_last = time.monotonic() >= deadline
@@ -82,7 +83,7 @@ def eventually(attempt, seconds=60.0, what="", interval=0.1):
                 return value
         except AssertionError as error:
             reason = str(error)
-        except LookupError as error:
+        except (LookupError, FileNotFoundError) as error:
             reason = f"{type(error).__name__}: {error}"
         if is_last:
             raise AssertionError(f"not within {seconds} s: {what or attempt}" + (f"; last: {reason}" if reason else ""))

@@ -106,5 +106,9 @@ def link_of(path):
 
 
 def is_of(cgroup, processes):
-    """Other clusters of the machine may have a host of that name."""
-    return bool(set((cgroup / "cgroup.procs").read_text().split()) & {path.name for path in processes})
+    """Other clusters of the machine may have a host of that name, which may end meanwhile."""
+    try:
+        within = (cgroup / "cgroup.procs").read_text().split()
+    except OSError:
+        return False
+    return bool(set(within) & {path.name for path in processes})
