@@ -175,7 +175,8 @@ class AgentsChangeOver(unittest.TestCase):
 
     def change_over(self, fail):
         """Makes the server in use fail; it, the other one, and how long it took until that is in use and answers the node."""
-        used = next(server for server in self.servers.values() if server.url == self.in_use())
+        url = eventually(self.in_use, BUSY_CHANGE, "a server is in use")
+        used = next(server for server in self.servers.values() if server.url == url)
         other = next(server for server in self.servers.values() if server is not used)
         self.assertEqual(self.ask_as_node().returncode, 0)
         fail(used)
@@ -193,7 +194,7 @@ class AgentsChangeOver(unittest.TestCase):
         return {name for name, address in SERVERS.items() if re.search(rf"\b{re.escape(address)}\b", rules)}
 
     def ask_the_service(self):
-        return run(self.inside(["curl", "-sk", "--max-time", "5", "https://10.96.0.1/readyz"]), check=False).stdout == "ok"
+        return run(self.inside(["curl", "-sk", "--max-time", "20", "https://10.96.0.1/readyz"]), check=False).stdout == "ok"
 
     def has_heartbeat_since(self, server, before):
         lease = server.get("--namespace", "kube-node-lease", "lease", "extra")
