@@ -10,11 +10,11 @@ class VerifyCase(ClusterCase):
     alone = True
 
     def net(self, *words, check=True):
-        return self.cluster.porthole("net", *words, seconds=280, check=check)
+        return self.cluster.porthole("net", *words, seconds=600, check=check)
 
     def verify(self, *words, check=True):
         """(all ways, whether all is well)"""
-        done = self.net("verify", "-o", "json", *words, check=check)
+        done = self.net("verify", "-o", "json", "--timeout", "240", *words, check=check)
         report = json.loads(done.stdout)
         self.assertEqual(report["passed"], done.returncode == 0)
         self.assertEqual(report["notChecked"], [])
