@@ -6,7 +6,7 @@ import re
 import sys
 import unittest
 
-from harness import ClusterCase, run
+from harness import ClusterCase, as_list, run
 from manifests import container, pod, service, web_pod
 
 UNUSED_NODE_PORT = 30066  # of those that a service gets only where it asks for it: other tests have services at the same time
@@ -180,7 +180,8 @@ class Services(NetworkCase):
 
     def test_many_services_and_one_change_are_quick(self):
         self.start(web_pod("web"), pod("client"))
-        self.apply(*[service(f"many-{number}", {"app": "web"}) for number in range(200)])
+        many = [service(f"many-{number}", {"app": "web"}) for number in range(200)]
+        self.kubectl("create", "-f", "-", stdin=as_list(many), seconds=300)
         ip = self.get("service", "many-199")["spec"]["clusterIP"]
         self.assertEqual(self.eventually(lambda: self.fetch_from_pod("client", f"http://{ip}/"), 60), "web")
 
