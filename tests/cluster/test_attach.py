@@ -33,7 +33,7 @@ class AttachedVolumes(ClusterCase):
         self.start(DRIVER_PROGRAM, self.folder / "csi.sock", self.attached)
         self.eventually((self.folder / "csi.sock").exists, 60, "the driver listens")
         self.start(ATTACHER, f"--csi-address={self.folder / 'csi.sock'}", f"--kubeconfig={self.cluster.kubeconfig}",
-                   "--retry-interval-start=100ms", "--http-endpoint=")
+                   "--retry-interval-start=100ms", "--retry-interval-max=2s", "--http-endpoint=")
         self.put_volume()
         self.name = f"kubernetes.io/csi/{DRIVER}^{self.handle}"
         self.addCleanup(self.detach_all)
