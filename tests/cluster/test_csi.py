@@ -11,6 +11,7 @@ from test_volumes import NODE, NodeVolumeCase, mount_points
 PROGRAM = PORTHOLE.parents[1] / "tests/csi_driver"
 OTHER_NODE = "linux-2"
 STAGE, STATS, EXPAND = "1", "2", "3"
+BACK_OFF = 180  # seconds: after a failure the kubelet waits twice as long, and up to two minutes
 
 
 class CsiCase(NodeVolumeCase):
@@ -106,7 +107,7 @@ class CsiVolumes(CsiCase):
         self.assertEqual((self.storage / volume / "file").read_text(), "kept\n")
         self.assertTrue(self.mounts_of(volume))
         self.kubectl("delete", "pod", "first")
-        self.eventually(lambda: not folder.exists(), 60, "nothing is left of the pod")
+        self.eventually(lambda: not folder.exists(), BACK_OFF, "nothing is left of the pod")
         self.assertEqual(self.mounts_of(volume), [])
         self.apply(self.user("second", node=OTHER_NODE))
         self.wait_ready("second")
@@ -142,7 +143,7 @@ class CsiVolumes(CsiCase):
         self.assertEqual(self.exec("reader", "dd", "if=/dev/data", "bs=5", "count=1"), "kept\n")
         folder = self.pod_folder("reader")
         self.kubectl("delete", "pod", "reader")
-        self.eventually(lambda: not folder.exists(), 60, "nothing is left of the pod")
+        self.eventually(lambda: not folder.exists(), BACK_OFF, "nothing is left of the pod")
         devices = self.cluster.data / "nodes" / NODE / "kubelet/plugins/kubernetes.io/csi/volumeDevices"
         self.assertEqual(list(devices.glob(f"**/{self.namespace}-data")), [])
         self.assertNotIn(str(self.storage), run(["losetup", "-a"]).stdout)
@@ -174,14 +175,14 @@ class CsiVolumes(CsiCase):
         self.wait_event("FailedMount", "MountVolume.MountDevice failed for volume")
         self.wait_event("FailedMount", "rpc error: code = Internal desc = the disk is on fire")
         self.switch("NodeStageVolume")
-        self.wait_ready("user", 60)
+        self.wait_ready("user", BACK_OFF)
         self.switch("NodeUnpublishVolume", "fail 13 busy")
         folder = self.pod_folder("user")
         self.kubectl("delete", "pod", "user", "--wait=false")
         self.exec_fails_soon("user")
         self.assertTrue(folder.exists(), "what is still published is not deleted")
         self.switch("NodeUnpublishVolume")
-        self.eventually(lambda: not folder.exists(), 60, "nothing is left of the pod")
+        self.eventually(lambda: not folder.exists(), BACK_OFF, "nothing is left of the pod")
 
     def exec_fails_soon(self, name):
         self.eventually(lambda: self.kubectl_run("exec", name, "--", "true", check=False).returncode != 0, 60, "its container has ended")
@@ -195,7 +196,7 @@ class CsiVolumes(CsiCase):
         status = lambda: self.get("node", NODE, namespaced=False)["status"]
         self.eventually(lambda: unique in status().get("volumesInUse", []), 60, "the node says that it is in use")
         self.attach(volume, unique, status)
-        self.wait_ready("user", 60)
+        self.wait_ready("user", BACK_OFF)
         self.kubectl("delete", "pod", "user")
         self.eventually(lambda: unique not in status().get("volumesInUse", []), 60, "the node does not use it any more")
 
@@ -236,6 +237,6 @@ class CsiVolumesOfAnAgentThatDies(CsiCase):
         self.assertEqual(self.host_mounts(kept), before, "mounted once")
         self.eventually(lambda: self.exec("kept", "cat", "/data/file") == "kept\n", what="the new agent is asked for the pod")
         self.kubectl("delete", "pod", "kept")
-        self.eventually(lambda: not kept.exists(), 60, "nothing is left of the pod")
+        self.eventually(lambda: not kept.exists(), BACK_OFF, "nothing is left of the pod")
         self.assertEqual(self.mounts_of(volume), [])
         self.assertEqual((self.storage / volume / "file").read_text(), "kept\n")
