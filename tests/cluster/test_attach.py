@@ -123,7 +123,7 @@ class AttachedVolumes(ClusterCase):
         self.wait_attached("left")
         self.set_status("left", volumesInUse=[self.name])
         self.kubectl("taint", "node", self.nodes["left"], f"{TAINT}=nodeshutdown:NoExecute", namespaced=False)
-        self.eventually(lambda: not self.try_get("pod", "first"), 60, "the pod is deleted by force")
+        self.eventually(lambda: not self.try_get("pod", "first"), 120, "the pod is deleted by force")
         self.put_user("second", "right")
         self.wait_attached("right")
 

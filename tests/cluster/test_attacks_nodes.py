@@ -62,7 +62,7 @@ class OnNodes(ClusterCase):
         self.apply(on_node("linked", container(volumeMounts=[{"name": "v", "mountPath": "/x", "subPath": f"a/{trace.name}"}]),
                            initContainers=[container("make", "ln -s /etc /v/a", volumeMounts=mounts)], volumes=[{"name": "v", "emptyDir": {}}]))
         self.eventually(lambda: self.try_get("pod", "linked")["status"]["containerStatuses"][0]["state"]["waiting"]["reason"] == "CreateContainerConfigError",
-                        40, "the container is refused")
+                        120, "the container is refused")
         self.assertFalse(trace.exists())
 
     def test_seccomp_profiles_of_elsewhere_are_refused(self):
