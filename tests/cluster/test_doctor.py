@@ -121,7 +121,7 @@ class AuthorityRotation(ClusterCase):
             self.assertEqual(missing, [], status)
             return True
         self.eventually(followed, 240, "every node came with a certificate of the new authority")
-        self.eventually(lambda: self.ask_as_pod() == 2, 150, "the pod's ca.crt has both authorities")
+        self.eventually(lambda: self.ask_as_pod() == 2, 300, "the pod's ca.crt has both authorities")
 
         self.rotate("--finish", "--force")
         # Its certificate with the new authority, since the old one does not even verify the server any longer.
