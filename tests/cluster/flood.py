@@ -19,7 +19,7 @@ def main():
     arguments.add_argument("--token")
     options = arguments.parse_args()
     # Connected first, so that the requests arrive together.
-    connections = [raw_request.connect(options.kubeconfig, options.token, timeout=30) for _ in range(options.count)]
+    connections = [raw_request.connect(options.kubeconfig, options.token) for _ in range(options.count)]
     for connection in connections:
         connection.connect()
     answers, told_to_end = [], threading.Event()

@@ -28,7 +28,7 @@ def read_cluster(text):
     return server.hostname, server.port, base64.b64decode(read_field(text, "certificate-authority-data")).decode()
 
 
-def connect(kubeconfig, token=None, timeout=20):
+def connect(kubeconfig, token=None, timeout=60):
     """A connection to the server of a kubeconfig, which the first request opens. Shows the kubeconfig's client certificate unless there
     is a token, which each request has to send (an empty one means: no credentials)."""
     text = pathlib.Path(kubeconfig).read_text()
