@@ -270,7 +270,7 @@ class ThreeMembers(EtcdStore):
         for name in ("m1", "m2"):
             self.etcd.kill(name)
         # The first may wait for an answer whose outcome stays unknown longer than this client does.
-        eventually(lambda: self.post("minority")["code"] == 503, 60, "the last member knows that it has no leader")
+        eventually(lambda: self.post("minority")["code"] == 503, 120, "the last member knows that it has no leader")
         for name in ("m1", "m2"):
             self.etcd.start(name)
         # An attempt whose outcome is unknown may have been carried out: each has a name of its own.
