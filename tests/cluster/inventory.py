@@ -106,5 +106,8 @@ def link_of(path):
 
 
 def is_of(cgroup, processes):
-    """Other clusters of the machine may have a host of that name."""
-    return bool(set((cgroup / "cgroup.procs").read_text().split()) & {path.name for path in processes})
+    """Other clusters of the machine may have a host of that name, and may be ending."""
+    try:
+        return bool(set((cgroup / "cgroup.procs").read_text().split()) & {path.name for path in processes})
+    except OSError:
+        return False
