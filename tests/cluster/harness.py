@@ -71,7 +71,7 @@ def fetched_through_forward(command, environment, fetch):
         return fetch(f"http://127.0.0.1:{local}/")
     finally:
         forward.send_signal(signal.SIGTERM)
-        forward.wait(10)
+        forward.wait(120)
         forward.stdout.close()
 
 
@@ -257,7 +257,7 @@ class Cluster:
             self.down(check=False)
         if self.registry:
             self.registry.terminate()
-            self.registry.wait(10)
+            self.registry.wait(120)
         left = self.leftovers() + self.denials()
         self.network.delete()
         if os.environ.get("PORTHOLE_KEEP"):

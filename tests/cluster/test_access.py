@@ -90,7 +90,7 @@ class TokenIssuer:
 
     def stop(self):
         self.process.terminate()
-        self.process.wait(10)
+        self.process.wait(120)
         self.process.stdout.close()
 
 
@@ -113,7 +113,7 @@ class ControlPlane:
     def stop(self):
         if self.process:
             self.process.send_signal(signal.SIGTERM)
-            self.process.wait(30)
+            self.process.wait(120)
             self.process.stdout.close()
 
     def kubectl(self, *words, check=True, **options):

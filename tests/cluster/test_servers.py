@@ -57,7 +57,7 @@ class Servers(EtcdStore):
     def kill(self, name):
         server = self.servers[name]
         server.process.kill()
-        server.process.wait(10)
+        server.process.wait(120)
         server.process.stdout.close()
         server.process = None
 

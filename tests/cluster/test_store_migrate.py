@@ -188,7 +188,7 @@ class Migration(StoreMigration):
             self.assertIsNone(copying.poll(), "it is half-way")
         finally:
             copying.kill()
-            copying.wait(10)
+            copying.wait(120)
         self.assertIsNotNone(self.etcd.get(mark))
         started = self.porthole("server", "--data", self.data, "--port", "7443", "--etcd-servers", self.etcd.urls(), *self.encrypted(), check=False)
         self.assertIn("etcd has an unfinished copy of a cluster", started.stderr)
@@ -254,7 +254,7 @@ class Migration(StoreMigration):
 
         def stop():
             relay.kill()
-            relay.wait(10)
+            relay.wait(120)
             relay.stdout.close()
         self.addCleanup(stop)
 

@@ -58,7 +58,7 @@ class Streams:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(5)
             process.kill()
-            process.wait(5)
+            process.wait(120)
             process.stdout.close()
 
     def read_until(self, process, pattern, seconds=20):
@@ -141,7 +141,7 @@ class Streams:
             yield Screen(own), process
         finally:
             process.kill()
-            process.wait(5)
+            process.wait(120)
             os.close(own)
 
     def test_attach_shows_what_the_first_process_prints(self):

@@ -146,7 +146,7 @@ class Services(HostCase):
             self.eventually(lambda: "node.kubernetes.io/disk-pressure" in taints(), 30, "the taint")
         finally:
             kubelet.send_signal(signal.SIGTERM)
-            kubelet.wait(60)
+            kubelet.wait(120)
             self.eventually(lambda: not self.is_running("kubelet.exe"), 20, "kubelet has ended with its console")
             for service in ("kubelet", "kube-proxy"):
                 self.on_host("net", "start", service)
@@ -183,7 +183,7 @@ class Services(HostCase):
         finally:
             for program in programs:
                 program.send_signal(signal.SIGTERM)
-                program.wait(60)
+                program.wait(120)
             for service in commands:
                 self.eventually(lambda: not self.is_running(f"{service}.exe"), 20, f"{service} has ended with its console")
                 self.on_host("net", "start", service)

@@ -369,7 +369,7 @@ class Upstream:
     def stop(self):
         if self.process:
             self.process.kill()
-            self.process.wait(10)
+            self.process.wait(120)
         if not self.address.startswith("127."):
             run(["ip", "-n", self.network.name, "address", "delete", f"{self.address}/32", "dev", "lo"], check=False)
 

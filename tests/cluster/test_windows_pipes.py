@@ -21,7 +21,7 @@ class NamedPipes(ProbeCase):
             program.write_bytes(windows_probe.compile_program("piped", self.cluster.folder).read_bytes())
         words = [PORTHOLE, "winhost", "exec", "--data", host, "--", "C:\\k\\piped.exe", "serve", ON_HOST, mode]
         server = subprocess.Popen(self.cluster.network.inside(list(map(str, words))), stdin=subprocess.DEVNULL, env=self.cluster.environment())
-        self.addCleanup(server.wait, 60)
+        self.addCleanup(server.wait, 120)
         self.addCleanup(server.terminate)
         return server
 

@@ -549,7 +549,7 @@ class Pulls(ProbeCase):
         settings.write_text(f"version: 0.1\nstorage: {{filesystem: {{rootdirectory: {self.cluster.images}/registry}}}}\nhttp: {{addr: '{REGISTRY}'}}\n")
         command = ["nsenter", f"--net=/run/netns/porthole-{self.cluster.id}-{node}", str(TOOLS / "docker-registry"), "serve", str(settings)]
         server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
-        self.addCleanup(server.wait, 10)
+        self.addCleanup(server.wait, 120)
         self.addCleanup(server.terminate)
 
     # POD-02
@@ -763,7 +763,7 @@ class Terminals(ProbeCase):
             yield Screen(own), own, process
         finally:
             process.kill()
-            process.wait(5)
+            process.wait(120)
             os.close(own)
 
     def shows(self, screen, text, seconds=30, keys=""):
