@@ -45,7 +45,7 @@ struct ServerWorld {
     }
     template <class T>
     Result<T> run(Task<T> task) {
-        return run_task(loop, with_timeout(std::move(task), 10s, "test"));
+        return run_task(loop, with_timeout(std::move(task), 120s, "test"));
     }
     static std::string query(const char* name) { return write_query(7, {.recursion_desired = true, .name = Name::parse(name).value()}); }
 };

@@ -94,7 +94,7 @@ struct Sockets : testing::Test {
 
     /// Runs `scenario` to its end and closes the server.
     void run(Task<> scenario) {
-        const auto result = run_task(loop, then_close(with_timeout(std::move(scenario), 20s, "scenario")));
+        const auto result = run_task(loop, then_close(with_timeout(std::move(scenario), 120s, "scenario")));
         EXPECT_TRUE(result) << result.error().message;
     }
 

@@ -19,7 +19,7 @@ Task<> work(EventLoop& loop, WorkerPool& pool, std::string& order) {
 }
 
 Task<> work_then_stop(AsioLoop& loop, WorkerPool& pool, std::string& order) {
-    CO_TRY_VOID(co_await with_timeout(work(loop, pool, order), 10s, "work"));
+    CO_TRY_VOID(co_await with_timeout(work(loop, pool, order), 120s, "work"));
     loop.stop();
     co_return {};
 }

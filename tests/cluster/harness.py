@@ -32,24 +32,30 @@ IMAGE, IMAGE_2 = "porthole.test/busybox:1", "porthole.test/busybox:2"
 REGISTRY = "127.0.0.1:5000"
 PULLED_IMAGE = REGISTRY + "/pulled/busybox:1"
 MIRROR_PORT = 5001
-FETCH_SECONDS = 5  # of one request: a busy machine may lose the first packet twice, after which it comes again at 1 and 3 s
+FETCH_SECONDS = 15  # of one request: a busy machine may lose the first packet three times, after which it comes again at 1, 3 and 7 s
+PATIENCE = 3  # by how much a slow and busy machine stretches the seconds of waits and of commands, which are those of an idle one
 MIRROR = 'server = "{0}"\n[host."{0}"]\n  capabilities = ["pull", "resolve"]\n'
 
 sys.path.insert(0, str(ROOT / "tests/images"))
 
 
-def run(command, seconds=120, check=True, stdin=None, **options):
-    """Runs to the end; a failure carries everything that was printed."""
+def run(command, seconds=60, check=True, stdin=None, **options):
+    """Runs to the end; a failure carries everything that was printed. One that does not end has failed, too, and can be tried again."""
     words = [str(word) for word in command]
     try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=seconds, input=stdin,
+        done = subprocess.run(words, capture_output=True, text=True, timeout=seconds * PATIENCE, input=stdin,
                               stdin=None if stdin is not None else subprocess.DEVNULL, **options)
     except subprocess.TimeoutExpired as error:
         printed = b"".join(filter(None, (error.stdout, error.stderr))).decode(errors="replace")  # bytes in every case
-        raise AssertionError(f"{' '.join(words)}: did not end within {seconds} s\n{printed}") from None
+        raise AssertionError(f"{' '.join(words)}: did not end within {error.timeout} s\n{printed}") from None
     if check and done.returncode != 0:
         raise AssertionError(f"{' '.join(words)}: ended with {done.returncode}\n{done.stdout}{done.stderr}")
     return done
+
+
+def patiently(words):
+    """The words of a kubectl whose own --timeout is stretched as that of run()."""
+    return [re.sub(r"^--timeout=(\d+)s$", lambda found: f"--timeout={int(found[1]) * PATIENCE}s", str(word)) for word in words]
 
 
 def slow(test):
@@ -66,14 +72,15 @@ def fetched_through_forward(command, environment, fetch):
         return fetch(f"http://127.0.0.1:{local}/")
     finally:
         forward.send_signal(signal.SIGTERM)
-        forward.wait(30)
+        forward.wait(120)
         forward.stdout.close()
 
 
-def eventually(attempt, seconds=60.0, what="", interval=0.1):
-    """The first true value of attempt(). An AssertionError of an attempt says why it is not there yet; a field, item or file that is
-    missing still, or goes meanwhile, counts as that, too. The last attempt begins when all the time has passed, however long the others
-    took."""
+def eventually(attempt, seconds=30.0, what="", interval=0.1, patience=PATIENCE):
+    """The first true value of attempt(). What an attempt raises, such as a KeyError for a field that nobody has written yet, says why it is
+    not there yet. The last attempt begins when all the time has passed, however long the others took. A `patience` of 1 is for a bound
+    that is itself asserted."""
+    seconds *= patience
     deadline, reason = time.monotonic() + seconds, ""
     while True:
         is_last = time.monotonic() >= deadline
@@ -81,13 +88,24 @@ def eventually(attempt, seconds=60.0, what="", interval=0.1):
             value = attempt()
             if value:
                 return value
+        except unittest.SkipTest:
+            raise
         except AssertionError as error:
             reason = str(error)
-        except (LookupError, FileNotFoundError) as error:
-            reason = f"{type(error).__name__}: {error}"
+        except Exception as error:
+            reason = repr(error)
         if is_last:
             raise AssertionError(f"not within {seconds} s: {what or attempt}" + (f"; last: {reason}" if reason else ""))
         time.sleep(interval)
+
+
+def never(attempt, seconds, what=""):
+    """That attempt() is not true for as long as that."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if attempt():
+            raise AssertionError(f"it should not be: {what or attempt}")
+        time.sleep(0.1)
 
 
 class Network:
@@ -156,7 +174,7 @@ class Cluster:
                 "NO_COLOR": "1", **sanitizers}
 
     def kubectl_command(self, client, *words):
-        return self.network.inside([str(CLIENTS[client]), *map(str, words)])
+        return self.network.inside([str(CLIENTS[client]), *patiently(words)])
 
     def kubectl(self, client, *words, **options):
         return run(self.kubectl_command(client, *words), env=self.environment(), **options)
@@ -242,7 +260,7 @@ class Cluster:
             self.down(check=False)
         if self.registry:
             self.registry.terminate()
-            self.registry.wait(30)
+            self.registry.wait(120)
         left = self.leftovers() + self.denials()
         self.network.delete()
         if os.environ.get("PORTHOLE_KEEP"):
@@ -409,9 +427,9 @@ class ClusterCase(unittest.TestCase):
 
     # --- waiting
 
-    def eventually(self, attempt, seconds=60.0, what=""):
+    def eventually(self, attempt, seconds=30.0, what="", **options):
         try:
-            return eventually(attempt, seconds, what)
+            return eventually(attempt, seconds, what, **options)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.situation()}") from None
 

@@ -106,9 +106,8 @@ def link_of(path):
 
 
 def is_of(cgroup, processes):
-    """Other clusters of the machine may have a host of that name, which may end meanwhile."""
+    """Other clusters of the machine may have a host of that name, and may be ending."""
     try:
-        within = (cgroup / "cgroup.procs").read_text().split()
+        return bool(set((cgroup / "cgroup.procs").read_text().split()) & {path.name for path in processes})
     except OSError:
         return False
-    return bool(set(within) & {path.name for path in processes})

@@ -5,6 +5,8 @@ from harness import IMAGE
 PAGE = "mkdir -p /tmp/www && hostname > /tmp/www/index.html && exec httpd -f -p 8080 -h /tmp/www"
 SLEEP = "trap 'exit 0' TERM; while :; do sleep 0.2; done"
 
+PROBE_SECONDS = 10  # for which a busy machine may keep a probe waiting
+
 
 def container(name="main", script=SLEEP, image=IMAGE, **fields):
     return {"name": name, "image": image, "imagePullPolicy": "IfNotPresent", "command": ["sh", "-c", script], **fields}
@@ -22,7 +24,7 @@ def pod(name, *containers, labels=None, **fields):
 def web_pod(name, labels=None, script=PAGE, **fields):
     """Serves its own host name on port 8080."""
     serving = container(script=script, ports=[{"containerPort": 8080}],
-                        readinessProbe={"httpGet": {"path": "/", "port": 8080}, "periodSeconds": 1})
+                        readinessProbe={"httpGet": {"path": "/", "port": 8080}, "periodSeconds": 1, "timeoutSeconds": PROBE_SECONDS})
     return pod(name, serving, labels=labels, **fields)
 
 

@@ -15,7 +15,7 @@ import tempfile
 import time
 import unittest
 
-from harness import CLIENTS, PORTHOLE, Network, eventually, raw_request, run
+from harness import CLIENTS, PORTHOLE, Network, eventually, patiently, raw_request, run
 
 ISSUER_PORT = 9443
 ISSUER = f"https://127.0.0.1:{ISSUER_PORT}"
@@ -90,7 +90,7 @@ class TokenIssuer:
 
     def stop(self):
         self.process.terminate()
-        self.process.wait(60)
+        self.process.wait(120)
         self.process.stdout.close()
 
 
@@ -113,12 +113,12 @@ class ControlPlane:
     def stop(self):
         if self.process:
             self.process.send_signal(signal.SIGTERM)
-            self.process.wait(60)
+            self.process.wait(120)
             self.process.stdout.close()
 
     def kubectl(self, *words, check=True, **options):
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "KUBECONFIG": str(self.kubeconfig)}
-        return run(self.network.inside([str(CLIENTS["new"]), *map(str, words)]), env=environment, check=check, **options)
+        return run(self.network.inside([str(CLIENTS["new"]), *patiently(words)]), env=environment, check=check, **options)
 
     def raw(self, method, path, *options, body=""):
         """What the server answers a request of the administrator, or with `--token ""` of no one."""

@@ -52,7 +52,7 @@ class Etcd:
     def kill(self, name):
         process = self.running.pop(name)
         process.kill()
-        process.wait(60)
+        process.wait(120)
 
     def stop(self):
         for name in list(self.running):
@@ -184,7 +184,7 @@ class OneMember(EtcdStore):
             eventually(lambda: seen("DELETED", "theirs"), 60, "what etcdctl has deleted")
         finally:
             watching.kill()
-            watching.wait(60)
+            watching.wait(120)
         put = self.etcd.get("/registry/configmaps/default/put")
         self.assertEqual(self.get("put")["metadata"]["resourceVersion"], str(put["mod_revision"]))
 

@@ -107,7 +107,7 @@ class Rights(ClusterCase):
             self.kubectl("create", "rolebinding", role, f"--clusterrole={role}", f"--user={role}-user")
         capacities = "csistoragecapacities.storage.k8s.io"
         self.eventually(lambda: self.can("edit-user", "create", capacities), 20, "edit has the new rule")
-        self.assertTrue(self.can("admin-user", "create", capacities), "admin holds edit")
+        self.eventually(lambda: self.can("admin-user", "create", capacities), 20, "admin holds edit, which is aggregated first")
         self.assertFalse(self.can("view-user", "create", capacities))
         self.assertTrue(self.can("view-user", "list", "pods"))
         self.assertFalse(self.can("view-user", "get", "secrets"))

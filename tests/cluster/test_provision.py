@@ -121,10 +121,10 @@ class Machine:
     def stop(self):
         if self.init:
             os.kill(self.pid, signal.SIGKILL)  # and so all of its namespace; `unshare` lets SIGTERM pass
-            self.init.wait(20)
+            self.init.wait(120)
             self.init.stdout.close()
         for process in filter(None, (self.containerd, self.sshd)):
-            process.wait(20)
+            process.wait(120)
         run(["ip", "netns", "delete", self.network], check=False)
         for group in control_groups(self.cgroup):
             for below in sorted(group.glob("**/"), reverse=True):
@@ -251,7 +251,7 @@ class Provision(ClusterCase):
             self.assertIn("another run is at work on this cluster: ", end["error"])
             self.assertEqual(second.leftovers(), [])
             running.send_signal(signal.SIGINT)
-            output, _ = running.communicate(timeout=30)
+            output, _ = running.communicate(timeout=120)
         finally:
             running.kill()
             running.communicate()

@@ -75,7 +75,8 @@ class ServerFlags(unittest.TestCase):
             self.server.kubectl("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}))
         ranges = lambda: sorted(node["spec"].get("podCIDR", "") for node in json.loads(self.server.kubectl("get", "nodes", "-o", "json").stdout)["items"])
         eventually(lambda: ranges() == ["11.0.0.0/26", "11.0.0.64/26"], 20, "both nodes have a range")
-        self.assertEqual(self.server.kubectl("get", "service", "kubernetes", "-o", "jsonpath={.spec.clusterIP}").stdout, "192.168.0.1")
+        address = lambda: self.server.kubectl("get", "service", "kubernetes", "-o", "jsonpath={.spec.clusterIP}").stdout
+        self.assertEqual(eventually(address, 20, "the service of the API"), "192.168.0.1")
 
     # API-09
     def test_a_newer_kubelet_is_reported_on_its_node(self):

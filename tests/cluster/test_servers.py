@@ -57,7 +57,7 @@ class Servers(EtcdStore):
     def kill(self, name):
         server = self.servers[name]
         server.process.kill()
-        server.process.wait(10)
+        server.process.wait(120)
         server.process.stdout.close()
         server.process = None
 
@@ -124,7 +124,7 @@ class TwoServers(Servers):
         self.start("a")
         self.assertTrue(self.led_by("b", ask="a"))
         self.stop_gracefully("b")
-        eventually(lambda: self.released("b", ask="a"), SOON, "b has released its leases, which have not ended by themselves")
+        eventually(lambda: self.released("b", ask="a"), SOON, "b has released its leases, which have not ended by themselves", patience=1)
         eventually(lambda: self.led_by("a", ask="a"), RETRY + BUSY, "a leads as soon as it looks")
         self.deploy("after-a-stop", ask="a")
 
@@ -134,7 +134,7 @@ class TwoServers(Servers):
         eventually(lambda: self.endpoints("a") == both, 10, "both servers")
         self.assertIsNotNone(self.etcd.get(f"/registry/masterleases/{ADDRESSES['b']}"), "upstream's key")
         self.stop_gracefully("b")
-        eventually(lambda: self.endpoints("a") == only_a, SOON, "one that is stopped takes itself out")
+        eventually(lambda: self.endpoints("a") == only_a, SOON, "one that is stopped takes itself out", patience=1)
         self.start("b")
         eventually(lambda: self.endpoints("a") == both, 10, "both servers again")
         self.kill("b")

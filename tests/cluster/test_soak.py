@@ -98,11 +98,11 @@ class Soak(WindowsCase):  # PRV-10
 
         def as_before():
             self.assertEqual(inventory.difference(before, inventory.everything(self.cluster)), {})
+            after = self.descriptors()
+            self.assertEqual({name: (descriptors[name], after[name]) for name in after if after[name] > descriptors[name] + MORE_DESCRIPTORS}, {})
             return True
         try:
             self.eventually(as_before, 90, "what was taken is given back")
-            after = self.descriptors()
-            self.assertEqual({name: (descriptors[name], after[name]) for name in after if after[name] > descriptors[name] + MORE_DESCRIPTORS}, {})
         finally:
             self.report(before, descriptors, time.monotonic() - started)
 

@@ -2,8 +2,10 @@
 
 import base64
 import json
+import pathlib
 import shutil
 import subprocess
+import sys
 import unittest
 
 from harness import PORTHOLE, eventually, run
@@ -37,6 +39,10 @@ OBJECTS = """
 WIDGET = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: one}, spec: {size: 7}}"
 KINDS = ("namespaces", "customresourcedefinitions", "configmaps", "secrets", "services", "deployments", "replicasets", "pods", "widgets",
          "serviceaccounts", "clusterroles", "events")
+
+
+RELAY = 2390  # a port
+HALF_WAY = 20_000  # bytes; all objects are several hundred thousand
 
 
 class StoreMigration(EtcdStore):
@@ -78,6 +84,18 @@ class StoreMigration(EtcdStore):
         self.server.kubectl("create", "-f", "-", stdin=OBJECTS)
         eventually(lambda: self.server.kubectl("create", "-f", "-", stdin=WIDGET, check=False).returncode == 0, 30, "widgets are served")
         eventually(lambda: len(self.server.kubectl("get", "pods", "-o", "name").stdout.split()) == 2, 30, "the deployment has pods")
+        eventually(self.controllers_have_ended, 60, "nothing more is written by itself")
+
+    def controllers_have_ended(self):
+        """Whether all is there that controllers owe a new cluster and these objects."""
+        objects, _ = self.objects()
+        for namespace in [name for kind, _, name in objects if kind == "Namespace"]:
+            for owed in (("ServiceAccount", namespace, "default"), ("ConfigMap", namespace, "kube-root-ca.crt")):
+                if owed not in objects:
+                    return False
+        admin, edit, view = (objects["ClusterRole", None, name]["rules"] for name in ("admin", "edit", "view"))
+        aggregated = view and all(rule in edit for rule in view) and all(rule in admin for rule in edit)
+        return aggregated and "deployment.kubernetes.io/revision" in objects["Deployment", "default", "web"]["metadata"]["annotations"]
 
     def objects(self):
         """By kind, namespace and name, without what a controller may write at any time, and their versions."""
@@ -93,6 +111,10 @@ class StoreMigration(EtcdStore):
                 item.pop("status", None)
                 objects[key] = item
         return objects, versions
+
+    def objects_when_served(self):
+        """Of a server that has just started: custom resources are served a moment later."""
+        return eventually(self.objects, 30, "all kinds are served")
 
     def watch_from(self, version):
         path = f"/api/v1/namespaces/default/configmaps?watch=true&timeoutSeconds=1&resourceVersion={version}"
@@ -120,7 +142,7 @@ class Migration(StoreMigration):
         self.assertIn("is not empty", self.migrate("etcd", "--etcd-prefix", "/cluster/a", check=False).stderr)
 
         self.start_on_etcd("--etcd-prefix", "/cluster/a")
-        there, new = self.objects()
+        there, new = self.objects_when_served()
         self.assertEqual(there, before)
         newest = max(old.values())
         self.assertGreater(min(new.values()), newest, "no object has gone back")
@@ -145,7 +167,7 @@ class Migration(StoreMigration):
         self.assertFalse((self.data / "store.unfinished").exists())
         self.assertNotIn(b"open sesame", (self.data / "store/store.db").read_bytes())
         self.start_embedded()
-        back, versions = self.objects()
+        back, versions = self.objects_when_served()
         self.assertEqual(back, before)
         self.create("last")
         self.assertGreater(int(self.get("last")["metadata"]["resourceVersion"]), max(versions.values()))
@@ -156,25 +178,24 @@ class Migration(StoreMigration):
         self.fill()
         before, _ = self.objects()
         self.stop_server()
-        command = [str(PORTHOLE), "store", "migrate", "--to", "etcd", "--data", str(self.data), "--etcd-servers", self.etcd.urls(),
-                   *map(str, self.encrypted())]
         mark = "/registry/_porthole/copying"
-        for _ in range(20):
-            copying = subprocess.Popen(self.network.inside(command), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            while copying.poll() is None and not self.etcd.get(mark):
-                pass
+        self.start_relay()
+        copying = subprocess.Popen(self.network.inside([str(PORTHOLE), "store", "migrate", "--to", "etcd", "--data", str(self.data),
+                                                        "--etcd-servers", f"http://127.0.0.1:{RELAY}", *map(str, self.encrypted())]),
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            eventually(lambda: self.etcd.get(mark), 30, "it copies")
+            self.assertIsNone(copying.poll(), "it is half-way")
+        finally:
             copying.kill()
-            copying.wait(10)
-            if self.etcd.get(mark):
-                break
-            self.etcd.ctl("del", "--prefix", "/registry/")
-        self.assertIsNotNone(self.etcd.get(mark), "it was killed half-way")
+            copying.wait(120)
+        self.assertIsNotNone(self.etcd.get(mark))
         started = self.porthole("server", "--data", self.data, "--port", "7443", "--etcd-servers", self.etcd.urls(), *self.encrypted(), check=False)
         self.assertIn("etcd has an unfinished copy of a cluster", started.stderr)
         self.migrate("etcd")
         self.assertIsNone(self.etcd.get(mark))
         self.start_on_etcd()
-        self.assertEqual(self.objects()[0], before)
+        self.assertEqual(self.objects_when_served()[0], before)
 
     def test_what_cannot_be_done_is_said_in_one_line(self):
         tls = self.folder / "tls"
@@ -224,6 +245,19 @@ class Migration(StoreMigration):
         self.migrate("data-dir")
         self.start_embedded()
 
+    def start_relay(self):
+        """Before etcd, for a copy that gets stuck after the first kilobytes."""
+        script = pathlib.Path(__file__).with_name("stalling_relay.py")
+        words = [sys.executable, str(script), str(RELAY), "2379", str(HALF_WAY)]
+        relay = subprocess.Popen(self.network.inside(words), stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+        self.assertEqual(relay.stdout.readline(), "listening\n")
+
+        def stop():
+            relay.kill()
+            relay.wait(120)
+            relay.stdout.close()
+        self.addCleanup(stop)
+
     def other_key(self):
         path = self.folder / "other.yaml"
         path.write_text(ENCRYPTION.replace("name: k1", "name: k2"))
@@ -262,7 +296,7 @@ class Backup(StoreMigration):
         shutil.rmtree(self.data)
         restored.rename(self.data)
         self.start_on_etcd("--etcd-prefix", "/again")
-        there, new = self.objects()
+        there, new = self.objects_when_served()
         self.assertEqual(there, before)
         self.assertGreater(min(new.values()), max(old.values()))
         self.stop_server()
@@ -270,7 +304,7 @@ class Backup(StoreMigration):
         shutil.rmtree(self.data)
         other.rename(self.data)
         self.start_embedded()
-        self.assertEqual(self.objects()[0], before, "the same file is one of an embedded store")
+        self.assertEqual(self.objects_when_served()[0], before, "the same file is one of an embedded store")
 
 
 if __name__ == "__main__":

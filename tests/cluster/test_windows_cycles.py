@@ -37,6 +37,6 @@ class Cycles(ProbeCase):
             self.kubectl("delete", "pods", "-l", "app=cycle", "--timeout=120s", seconds=130)
         def as_before():
             self.assertEqual(inventory.difference(before, self.resources()), {})
+            self.assertLess(self.descriptors(), descriptors + 16)
             return True
         self.eventually(as_before, 60, "what was taken is given back")
-        self.assertLess(self.descriptors(), descriptors + 16)

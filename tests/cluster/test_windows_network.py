@@ -18,7 +18,7 @@ import sys
 import unittest
 
 from harness import CLIENTS, PORTHOLE, ROOT, TOOLS, SharedCluster, run, slow
-from manifests import PAGE, container, pod, service
+from manifests import PAGE, PROBE_SECONDS, container, pod, service
 from test_windows_node import WindowsCase, web_server, windows_pod
 
 FETCH = "C:\\web\\fetch.exe"
@@ -32,7 +32,8 @@ CNI = "k/cni/config"
 
 def linux_server(name, labels, **fields):
     """On the port that the Windows web server has, so that one service leads to both."""
-    serving = container(script=PAGE.replace("8080", "80"), readinessProbe={"httpGet": {"path": "/", "port": 80}, "periodSeconds": 1})
+    probe = {"httpGet": {"path": "/", "port": 80}, "periodSeconds": 1, "timeoutSeconds": PROBE_SECONDS}
+    serving = container(script=PAGE.replace("8080", "80"), readinessProbe=probe)
     return pod(name, serving, labels=labels, **fields)
 
 
@@ -128,14 +129,12 @@ class Addresses(NetworkCase):
     # NET-12
     def test_the_linux_node_has_a_bridge_and_a_route_for_each_other_node(self):
         addresses = {name: (node["spec"]["podCIDR"], node["status"]["addresses"][0]["address"]) for name, node in self.nodes().items()}
-        routes = json.loads(run(["ip", "-n", self.cluster.network.name, "-json", "route"]).stdout)
-        via = {route["dst"]: route.get("gateway") for route in routes}
+        routes = lambda: {one["dst"]: one for one in json.loads(run(["ip", "-n", self.cluster.network.name, "-json", "route"]).stdout)}
         for name in NODES[1:]:
-            self.assertEqual(via[addresses[name][0]], addresses[name][1])
+            self.eventually(lambda: routes()[addresses[name][0]].get("gateway") == addresses[name][1], 20, f"a route to the pods of {name}")
         self.apply(pod("any", nodeName="linux-1"))
         self.wait_ready("any")
-        routes = json.loads(run(["ip", "-n", self.cluster.network.name, "-json", "route"]).stdout)
-        bridge = next(route["dev"] for route in routes if route["dst"] == addresses["linux-1"][0] and "dev" in route)
+        bridge = routes()[addresses["linux-1"][0]]["dev"]
         self.assertEqual(json.loads(run(["ip", "-n", self.cluster.network.name, "-json", "-d", "link", "show", bridge]).stdout)[0]
                          ["linkinfo"]["info_kind"], "bridge")
 
@@ -275,12 +274,20 @@ class Services(NetworkCase):
         sticky = service("web", web, target=80, sessionAffinity="ClientIP", sessionAffinityConfig={"clientIP": {"timeoutSeconds": 60}})
         self.kubectl("apply", "-f", "-", stdin=json.dumps(sticky), warnings=True)
         address = self.get("service", "web")["spec"]["clusterIP"]
+        self.eventually(lambda: self.ready_endpoints("web") == 3, 30, "three endpoints")
         for client, fetch in self.clients().items():
             with self.subTest(client):
                 self.answers(fetch, f"http://{address}/", 60)
-                self.assertEqual(len({fetch(f"http://{address}/").strip() for _ in range(6)}), 1)
+                # A proxy may just have taken the last endpoint in, after which another backend may be the one that stays.
+                same = lambda: len({fetch(f"http://{address}/").strip() for _ in range(8)}) == 1
+                self.assertTrue(same() or same(), "another backend each time")
         told = self.wait_event("SessionAffinityTimeoutIgnored", "no effect on Windows")
         self.assertEqual((told["type"], told["involvedObject"]["kind"]), ("Warning", "Service"))
+
+
+    def ready_endpoints(self, name):
+        slices = self.list("endpointslices", f"kubernetes.io/service-name={name}")
+        return sum(endpoint["conditions"]["ready"] for one in slices for endpoint in one["endpoints"] or [])
 
 
 class Names(NetworkCase):
@@ -362,7 +369,7 @@ class Upstream:
     def stop(self):
         if self.process:
             self.process.kill()
-            self.process.wait(10)
+            self.process.wait(120)
         if not self.address.startswith("127."):
             run(["ip", "-n", self.network.name, "address", "delete", f"{self.address}/32", "dev", "lo"], check=False)
 
@@ -423,8 +430,14 @@ class Sample(NetworkCase):
     def records(self, node, kind, uids):
         """How many sandboxes ("s") or containers ("c") of these pods the runtime of a host has."""
         folders = (self.cluster.data / "nodes" / node / "r" / kind).iterdir()
-        texts = ["".join(file.read_text(errors="replace") for file in folder.glob("*.json")) for folder in folders]
-        return sum(any(uid in text for uid in uids) for text in texts)
+        return sum(any(uid in text for uid in uids) for text in map(self.recorded, folders))
+
+    def recorded(self, folder):
+        """The text of a record; "" for one of an earlier test that goes meanwhile."""
+        try:
+            return "".join(file.read_text(errors="replace") for file in folder.glob("*.json"))
+        except OSError:
+            return ""
 
 
 if __name__ == "__main__":

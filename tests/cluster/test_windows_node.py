@@ -7,7 +7,7 @@ import pathlib
 import unittest
 
 from harness import MIXED, PORTHOLE, ROOT, ClusterCase, condition, fetched_through_forward, run
-from manifests import pod, service, web_pod
+from manifests import PROBE_SECONDS, pod, service, web_pod
 
 IMAGE = "registry.porthole.internal/web:1"
 WINDOWS = {"os": {"name": "windows"}, "nodeSelector": {"kubernetes.io/os": "windows"}}
@@ -24,7 +24,8 @@ def windows_pod(name, command=None, labels=None, container_fields=None, **fields
 
 def web_server(name, labels=None, **fields):
     return windows_pod(name, labels=labels, container_fields={
-        "ports": [{"containerPort": 80}], "readinessProbe": {"httpGet": {"path": "/", "port": 80}, "periodSeconds": 1}}, **fields)
+        "ports": [{"containerPort": 80}],
+        "readinessProbe": {"httpGet": {"path": "/", "port": 80}, "periodSeconds": 1, "timeoutSeconds": PROBE_SECONDS}}, **fields)
 
 
 class WindowsCase(ClusterCase):

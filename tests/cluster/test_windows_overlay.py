@@ -6,7 +6,7 @@ import unittest
 
 import test_join
 from harness import IMAGE, OVERLAY, PORTHOLE, condition, run, slow
-from manifests import PAGE, container, pod, service
+from manifests import PAGE, PROBE_SECONDS, container, pod, service
 from test_windows_node import WindowsCase, web_server
 
 NODES = ("linux-1", "windows-1", "windows-2")
@@ -14,7 +14,8 @@ NODES = ("linux-1", "windows-1", "windows-2")
 
 def linux_server(name, labels, **fields):
     """On the port that the Windows web server has, so that one service leads to both."""
-    serving = container(script=PAGE.replace("8080", "80"), readinessProbe={"httpGet": {"path": "/", "port": 80}, "periodSeconds": 1})
+    probe = {"httpGet": {"path": "/", "port": 80}, "periodSeconds": 1, "timeoutSeconds": PROBE_SECONDS}
+    serving = container(script=PAGE.replace("8080", "80"), readinessProbe=probe)
     return pod(name, serving, labels=labels, **fields)
 
 
@@ -75,7 +76,7 @@ class Overlay(WindowsCase):
     def test_the_source_address_is_leased_and_outlives_a_reboot(self):
         self.apply(web_server("web", nodeName="windows-2"))
         self.wait_ready("web")
-        address, holder = self.source_vip("windows-2")
+        address, holder = self.eventually(lambda: self.source_vip("windows-2"), 60, "a source address")
         self.assertIn("porthole-node", holder)
         self.assertNotEqual(address, self.ip("web"))
         self.host("windows-2", "reboot")
@@ -83,7 +84,7 @@ class Overlay(WindowsCase):
         restarts = lambda: self.get("pod", "web")["status"]["containerStatuses"][0]["restartCount"]
         self.eventually(lambda: restarts() >= 1 and condition(self.get("pod", "web"), "Ready") == "True", 120, "the pod is back")
         self.assertIn("web", self.answers(self.linux_client(), f"http://{self.ip('web')}/"))
-        self.assertEqual(self.source_vip("windows-2"), (address, holder))
+        self.eventually(lambda: self.source_vip("windows-2") == (address, holder), 60, "the same source address")
 
     # IPM-06, IPM-07
     def test_a_node_that_leaves_gives_its_source_address_back_and_joins_as_what_the_cluster_says(self):

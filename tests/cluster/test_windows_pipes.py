@@ -21,7 +21,7 @@ class NamedPipes(ProbeCase):
             program.write_bytes(windows_probe.compile_program("piped", self.cluster.folder).read_bytes())
         words = [PORTHOLE, "winhost", "exec", "--data", host, "--", "C:\\k\\piped.exe", "serve", ON_HOST, mode]
         server = subprocess.Popen(self.cluster.network.inside(list(map(str, words))), stdin=subprocess.DEVNULL, env=self.cluster.environment())
-        self.addCleanup(server.wait, 20)
+        self.addCleanup(server.wait, 120)
         self.addCleanup(server.terminate)
         return server
 
@@ -39,7 +39,7 @@ class NamedPipes(ProbeCase):
         self.apply(self.piped("one"), self.piped("two"))
         for name in ("one", "two"):
             self.wait_ready(name)
-            self.assertEqual(self.talk(name, "wait", IN_POD, "20"), ["there"])
+            self.assertEqual(self.talk(name, "wait", IN_POD, "90"), ["there"])
             self.assertEqual(self.talk(name, "talk", IN_POD, "hello", "twice", "big", "bye", check=False),
                              ["<HELLO>", "<one>", "<two>", "<300000 of Y>", "<ciao>", "read 109"])
             self.assertEqual(self.talk(name, "crowd", IN_POD, "8"), ["8 answers"])
@@ -50,17 +50,17 @@ class NamedPipes(ProbeCase):
         self.wait_ready("early")
         self.assertEqual(self.talk("early", "talk", IN_POD, "hello", check=False), ["open 2"])
         self.serve("byte")
-        self.assertEqual(self.talk("early", "wait", IN_POD, "20"), ["there"])
+        self.assertEqual(self.talk("early", "wait", IN_POD, "90"), ["there"])
         self.assertEqual(self.talk("early", "talk", IN_POD, "hello"), ["<HELLO>"])
         self.assertEqual(self.talk("early", "talk", IN_POD, "end", check=False), ["read 109"])
-        self.assertEqual(self.talk("early", "wait", IN_POD, "-20"), ["gone 2"])
+        self.assertEqual(self.talk("early", "wait", IN_POD, "-90"), ["gone 2"])
 
     # POD-12, RUN-02: the pipe of the container runtime itself
     def test_the_runtimes_own_pipe_can_be_mounted(self):
         runtime = "\\\\.\\pipe\\containerd-containerd"
         self.apply(self.piped("agent", runtime, runtime))
         self.wait_ready("agent")
-        self.assertEqual(self.talk("agent", "wait", runtime, "20"), ["there"])
+        self.assertEqual(self.talk("agent", "wait", runtime, "90"), ["there"])
 
     # POD-12
     def test_pipes_and_files_do_not_mix(self):

@@ -65,7 +65,7 @@ class Controllers(WindowsCase):
         self.apply({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "tick"},
                     "spec": {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": {"spec": ticking}}}}})
         self.eventually(lambda: self.get("cronjob", "tick").get("status", {}).get("lastSuccessfulTime"), 150, "a job has run")
-        job = self.list("jobs")[0]["metadata"]
+        job = next(one for one in self.list("jobs") if one["status"].get("succeeded"))["metadata"]
         self.assertRegex(job["name"], r"^tick-\d+$")
         made = next(pod for pod in self.list("pods") if pod["metadata"]["labels"]["job-name"] == job["name"])
         self.assertTrue(made["spec"]["nodeName"].startswith("windows-"))
@@ -295,7 +295,8 @@ class Node(WindowsCase):
         def summary():
             found = json.loads(self.kubectl("get", "--raw", "/api/v1/nodes/windows-1/proxy/stats/summary", namespaced=False))
             ours = [entry for entry in found["pods"] if entry["podRef"]["namespace"] == self.namespace]
-            complete = ours and ours[0]["containers"][0]["memory"].get("workingSetBytes") and {"logs", "rootfs"} <= ours[0]["containers"][0].keys()
+            main = ours[0]["containers"][0]
+            complete = main["memory"]["workingSetBytes"] and {"logs", "rootfs"} <= main.keys() and "rxBytes" in ours[0]["network"]
             return (found["node"], ours[0]) if complete else None
         node, ours = self.eventually(summary, 90, "statistics of the pod")
         self.assertGreater(node["memory"]["workingSetBytes"], 0)
@@ -308,15 +309,13 @@ class Node(WindowsCase):
         # What is written, logged and sent is counted.
         self.exec("web", "cmd", "/c", "for /l %i in (1,1,9) do @type C:\\web\\web.exe >> C:\\filler")
         for _ in range(20):
-            self.fetch_from_node(f"http://{self.ip('web')}/")
+            self.answers(self.fetch_from_node, f"http://{self.ip('web')}/")
 
         def grown():
-            found = summary()
-            if not found:
-                return False
-            now, network = found[1]["containers"][0], found[1].get("network", {})
+            _, found = summary()
+            now, network = found["containers"][0], found["network"]
             return (now["rootfs"]["usedBytes"] > main["rootfs"]["usedBytes"] and now["logs"]["usedBytes"] > main["logs"]["usedBytes"] and
-                    network.get("rxBytes", 0) > ours["network"]["rxBytes"] and network.get("txBytes", 0) > ours["network"]["txBytes"])
+                    network["rxBytes"] > ours["network"]["rxBytes"] and network["txBytes"] > ours["network"]["txBytes"])
         self.eventually(grown, 150, "more written, logged, received and sent")
 
     # KBL-19, KBL-34

@@ -126,7 +126,7 @@ class RestartPolicies(ClusterCase):
         self.apply(pod("steps", container(script="cat /log/order; " + SLEEP, volumeMounts=mount), initContainers=steps,
                        volumes=[{"name": "log", "emptyDir": {}}]))
         self.wait_ready("steps")
-        self.assertEqual(self.kubectl("logs", "steps"), "first\nsecond\n")
+        self.eventually(lambda: self.kubectl("logs", "steps") == "first\nsecond\n", 20, "both have written, in this order")
 
     def test_failing_init_container_keeps_the_others_from_starting(self):
         self.apply(pod("blocked", initContainers=[container("broken", "exit 1")], restartPolicy="Never"))
@@ -170,7 +170,7 @@ class Environment(ClusterCase):
         self.eventually(lambda: waiting_reason(self.get("pod", "waits")) == "CreateContainerConfigError", 30)
         self.apply(config_map("later", a="now"))
         self.wait_ready("waits", 60)
-        self.assertEqual(self.kubectl("logs", "waits"), "now\n")
+        self.eventually(lambda: self.kubectl("logs", "waits") == "now\n", 20, "it has the value")
 
 
 class Volumes(ClusterCase):

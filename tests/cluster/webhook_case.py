@@ -45,7 +45,7 @@ class WebhookCase(unittest.TestCase):
 
         def stop():
             process.terminate()
-            process.wait(60)
+            process.wait(120)
             process.stdout.close()
         self.addCleanup(stop)
 

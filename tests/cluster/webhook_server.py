@@ -8,6 +8,9 @@ import time
 import tls_server
 
 
+SLOW = 60  # seconds; far more than a webhook is waited for, also on a busy machine
+
+
 def allowed(**more):
     return {"allowed": True, **more}
 
@@ -34,7 +37,7 @@ ANSWERS = {
     "/mutate": lambda request: patched({"op": "add", "path": "/data/webhook", "value": request["userInfo"]["username"]}),
     "/deny": lambda request: {"allowed": False, "warnings": ["ask the team"], "status": {"code": 403, "message": "not in this cluster"}},
     "/attach": lambda request: {"allowed": False, "status": {"message": f"{request['object']['kind']} {request['object'].get('stdin')}"}},
-    "/slow": lambda request: time.sleep(20) or allowed(),
+    "/slow": lambda request: time.sleep(SLOW) or allowed(),
     "/convert": converted,
     "/unconverted": lambda request: {"convertedObjects": request["objects"], "result": {"status": "Success"}},
     "/wrong": lambda request: allowed(uid="another"),

@@ -15,7 +15,7 @@ class Order:
     def __init__(self):
         self.running, self.ended, self.overlaps = [], [], []
         self.lock = threading.Lock()
-        self.together = threading.Barrier(2, timeout=5)
+        self.together = threading.Barrier(2, timeout=60)
 
 
 def case(order, group, is_alone):

@@ -38,13 +38,13 @@ Task<> ask(OutgoingClients& clients, const std::string& url, const std::string& 
         return answer ? answer->body : std::string(to_string(answer.error().reason)) + ": " + answer.error().message;
     };
     CO_TRY(const auto client, clients.open({.server = url + "/base", .ca_pem = ca_pem, .token = "secret"}));
-    asked.plain = text(co_await client->send({.method = "GET", .path = "/x"}, {.time = 5s}));
+    asked.plain = text(co_await client->send({.method = "GET", .path = "/x"}, {.time = 60s}));
     asked.slow = text(co_await client->send({.method = "GET", .path = "/slow"}, {.time = 50ms}));
-    asked.huge = text(co_await client->send({.method = "GET", .path = "/huge"}, {.time = 5s, .answer_bytes = 100'000}));
+    asked.huge = text(co_await client->send({.method = "GET", .path = "/huge"}, {.time = 60s, .answer_bytes = 100'000}));
     CO_TRY(const auto stranger, clients.open({.server = url}));
-    asked.untrusted = text(co_await stranger->send({.method = "GET", .path = "/x"}, {.time = 5s}));
+    asked.untrusted = text(co_await stranger->send({.method = "GET", .path = "/x"}, {.time = 60s}));
     CO_TRY(const auto acquaintance, clients.open({.server = url, .ca_pem = own_pem}));
-    asked.listed = text(co_await acquaintance->send({.method = "GET", .path = "/x"}, {.time = 5s}));
+    asked.listed = text(co_await acquaintance->send({.method = "GET", .path = "/x"}, {.time = 60s}));
     CO_TRY_VOID(co_await clients.close());
     EXPECT_EQ(clients.open({.server = url}).error().reason, Reason::Unavailable) << "nobody would close it";
     co_return {};

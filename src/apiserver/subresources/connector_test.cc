@@ -49,7 +49,7 @@ Task<> ask_many(AsioLoop& loop, Connector& connector, std::uint16_t port) {
             if (!piece) break;
         }
     }
-    for (int i = 0; i < 100 && open_files() > before + 2 * 256; ++i) CO_TRY_VOID(co_await loop.sleep(10ms));
+    for (int i = 0; i < 6000 && open_files() > before + 2 * 256; ++i) CO_TRY_VOID(co_await loop.sleep(10ms));
     EXPECT_LE(open_files(), before + 2 * 256) << "both ends of each connection are ours";
     auto next = co_await with_timeout(slow->next(), 50ms, "more");
     EXPECT_EQ(next.error().reason, Reason::Timeout) << "what is under way is not cut off";

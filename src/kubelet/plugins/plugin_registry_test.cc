@@ -37,7 +37,7 @@ struct PluginRegistryTest : ::testing::Test {
         scope.spawn(registry.run());
     }
     ~PluginRegistryTest() override { EXPECT_TRUE(run_task(loop, scope.close())); }
-    bool until(const std::function<bool()>& holds, Duration limit = 20s) {
+    bool until(const std::function<bool()>& holds, Duration limit = 120s) {
         return run_task(loop,
                         [](AsioLoop& loop, const std::function<bool()>& holds, Duration limit) -> Task<bool> {
                             const MonotonicTime end = loop.now() + limit;
@@ -52,9 +52,8 @@ struct PluginRegistryTest : ::testing::Test {
     testing::TemporaryFolder folder{"plugins"};
     std::unique_ptr<PluginConnector> connector = make_plugin_connector(loop);
     Recorder handler;
-    PluginRegistry registry{loop,        *folder.files,
-                            *connector,  Logger(make_null_sink(), "plugins"),
-                            folder.path, {.check_period = 50ms, .longest_silence = 200ms}};
+    PluginRegistry registry{
+        loop, *folder.files, *connector, Logger(make_null_sink(), "plugins"), folder.path, {.check_period = 50ms, .longest_silence = 1s}};
     Scope scope{loop};
 };
 

@@ -36,9 +36,7 @@ struct HealthServer {
     }
     ~HealthServer() { EXPECT_TRUE(run_task(loop, server.close())); }
 
-    ProbeOutcome probe(const std::string& service) {
-        return run_task(loop, prober->grpc("127.0.0.1", port, service, 2s)).value();
-    }
+    ProbeOutcome probe(const std::string& service) { return run_task(loop, prober->grpc("127.0.0.1", port, service, 60s)).value(); }
 };
 
 // POD-06

@@ -181,7 +181,7 @@ TEST(ProxiedClient, JOI14_LeavesTheServersNameToTheProxy) {
     HttpServer server(loop, handler, HttpServerOptions{}, Logger(make_null_sink(), ""));
     LocalProxy proxy(loop, {.host = "127.0.0.1", .port = server.listen("127.0.0.1", 0).value()});
     Scope scope(loop);
-    const auto done = run_task(loop, with_timeout(ask_through_proxy(loop, proxy, scope), 20s, "scenario"));
+    const auto done = run_task(loop, with_timeout(ask_through_proxy(loop, proxy, scope), 120s, "scenario"));
     EXPECT_TRUE(done) << done.error().message;
     EXPECT_EQ(proxy.asked, std::vector<std::string>{"CONNECT server.example.com:8080 HTTP/1.1"});
     EXPECT_TRUE(run_task(loop, server.close()));

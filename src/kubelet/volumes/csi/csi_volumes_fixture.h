@@ -142,7 +142,7 @@ struct CsiVolumesTest : ::testing::Test {
         set(object.spec);
         api.put(object);
         EXPECT_TRUE(run([](CsiVolumes::DriverObjects& informer, AsioLoop& loop, CSIDriverSpec wanted) -> Task<> {
-            for (int i = 0; i < 500; ++i) {
+            for (int i = 0; i < 12000; ++i) {
                 const auto seen = informer.find({"", Driver});
                 if (seen && seen->spec == wanted) co_return {};
                 CO_TRY_VOID(co_await loop.sleep(5ms));
@@ -200,7 +200,7 @@ struct CsiVolumesTest : ::testing::Test {
         return done ? "" : done.error().message;
     }
     bool until(const std::function<bool()>& holds) {
-        for (int i = 0; i < 500 && !holds(); ++i) EXPECT_TRUE(run(loop.sleep(10ms)));
+        for (int i = 0; i < 6000 && !holds(); ++i) EXPECT_TRUE(run(loop.sleep(10ms)));
         return holds();
     }
     std::vector<std::string> methods() const {

@@ -198,7 +198,7 @@ std::string RuntimeLab::start_container_late(const std::string& id) {
     Scope scope(loop);
     scope.spawn([](EventLoop& loop, std::string exchange) -> Task<> {
         while (!fs::exists(exchange + "/s")) CO_TRY_VOID(co_await loop.sleep(1ms));
-        for (int round = 0; round < 4000 && !fs::exists(exchange + "/exit"); ++round) std::this_thread::sleep_for(5ms);
+        for (int round = 0; round < 24000 && !fs::exists(exchange + "/exit"); ++round) std::this_thread::sleep_for(5ms);
         EXPECT_TRUE(fs::exists(exchange + "/exit"));
         co_return {};
     }(loop, exchange));
@@ -216,7 +216,7 @@ cri::ContainerStatus RuntimeLab::status(const std::string& id) {
 }
 
 cri::ContainerStatus RuntimeLab::wait_for_end(const std::string& id) {
-    for (int round = 0; round < 400; ++round) {
+    for (int round = 0; round < 2400; ++round) {
         const auto now = status(id);
         if (now.state == cri::ContainerState::ContainerExited) return now;
         EXPECT_TRUE(run(loop.sleep(50ms)));
@@ -226,7 +226,7 @@ cri::ContainerStatus RuntimeLab::wait_for_end(const std::string& id) {
 }
 
 void RuntimeLab::wait_for_log(const std::string& name, const std::string& text) {
-    for (int round = 0; round < 400; ++round) {
+    for (int round = 0; round < 2400; ++round) {
         if (log(name).find(text) != std::string::npos) return;
         EXPECT_TRUE(run(loop.sleep(50ms)));
     }

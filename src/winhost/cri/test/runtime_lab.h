@@ -71,11 +71,11 @@ public:
     /// The same on a loop that stands still from init's first moment to the program's end.
     std::string start_container_late(const std::string& id);
     api::cri::v1::ContainerStatus status(const std::string& id);
-    /// Its status once it has ended; fails the test after 20 s.
+    /// Its status once it has ended; fails the test after two minutes.
     api::cri::v1::ContainerStatus wait_for_end(const std::string& id);
     /// Its log without times and carriage returns: "stdout F text\n" ...
     std::string log(const std::string& name);
-    /// Until the log of container `name` holds `text`; a test failure after 20 s.
+    /// Until the log of container `name` holds `text`; a test failure after two minutes.
     void wait_for_log(const std::string& name, const std::string& text);
     std::string address(const std::string& sandbox);
     /// Mounts, cgroups, processes and folders that are still there, a line each.

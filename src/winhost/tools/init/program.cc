@@ -16,6 +16,8 @@ namespace porthole::winhost {
 namespace {
 
 constexpr const char* Loader = "/usr/lib/wine/wine64";
+/// On a busy machine the loader sometimes ends with 1 before it has started anything.
+constexpr int MostAttempts = 3;
 
 /// Runs in the child: from here on only async-signal-safe calls, then the loader.
 [[noreturn]] void become_loader(const Program& program, int input, int output, int errors) {
@@ -35,11 +37,6 @@ constexpr const char* Loader = "/usr/lib/wine/wine64";
     ::execv(Loader, const_cast<char* const*>(words));
     ::_exit(127);
 }
-
-/// The program's ends of its streams.
-struct ChildEnds {
-    int input = -1, output = -1, errors = -1;
-};
 
 bool open_terminal(Program& program, ChildEnds& ends) {
     const int master = ::open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -81,6 +78,24 @@ void fail(Program& program, std::uint32_t error, const std::string& text) {
     announce(program);
 }
 
+void close_ends(Program& program) {
+    for (int* fd : {&program.ends.input, &program.ends.output, &program.ends.errors}) close_descriptor(*fd);
+}
+
+void run_loader(Program& program) {
+    program.pid = ::fork();
+    if (program.pid == 0) become_loader(program, program.ends.input, program.ends.output, program.ends.errors);
+    if (program.pid < 0) fail(program, 1455, std::string("starting a process: ") + std::strerror(errno));  // ERROR_COMMITMENT_LIMIT
+    // A terminal is hung up when the first process on it ends.
+    if (++program.attempts == MostAttempts || program.tty || program.pid < 0) close_ends(program);
+}
+
+/// Whether the loader that has ended with `status` had started nothing yet, and can be started once more.
+bool can_run_again(const Program& program, int status) {
+    return !program.started && !program.ended() && !program.told_of_its_end && program.ends.output >= 0 && WIFEXITED(status) &&
+           WEXITSTATUS(status) == 1;
+}
+
 void deliver(Program& program, bool errors, std::string_view bytes) {
     if (program.is_main) container.log.add(errors, bytes);
     for_each_listener(program, [&](Connection& connection) {
@@ -109,22 +124,15 @@ Program* start_program(const std::string& spec, bool tty, bool with_input, const
     const std::string report = program.folder + "/report";
     ::mkdir("/run/porthole", 0700);
     ::mkdir(program.folder.c_str(), 0700);
-    ChildEnds ends;
     if (!write_file(program.folder + "/spec", spec) || !write_file(program.folder + "/event", "") || ::mkfifo(report.c_str(), 0600) != 0 ||
         (program.report = ::open(report.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) < 0 ||
-        !(tty ? open_terminal(program, ends) : open_pipes(program, ends, with_input))) {
+        !(tty ? open_terminal(program, program.ends) : open_pipes(program, program.ends, with_input))) {
         fail(program, 0, std::string("preparing the program's streams: ") + std::strerror(errno));
         return &program;
     }
-    program.pid = ::fork();
-    if (program.pid == 0) become_loader(program, ends.input, ends.output, ends.errors);
-    const int error = errno;
-    close_descriptor(ends.input);
-    close_descriptor(ends.output);
-    close_descriptor(ends.errors);
     for (int fd : {program.input, program.output, program.errors})
         if (fd >= 0) set_nonblocking(fd);
-    if (program.pid < 0) fail(program, 1455, std::string("starting a process: ") + std::strerror(error));  // ERROR_COMMITMENT_LIMIT
+    run_loader(program);
     return &program;
 }
 
@@ -193,6 +201,7 @@ void read_report(Program& program) {
             static_cast<std::uint32_t>(std::strtoul(line.c_str() + (blank == line.npos ? line.size() : blank + 1), nullptr, 10));
         if (line.starts_with("started")) {
             program.started = true;
+            close_ends(program);
             resize_console(program);
             for_each_listener(program, [&](Connection& connection) { connection.send_number(FrameType::Started, number); });
         } else if (line.starts_with("exit")) {
@@ -211,6 +220,7 @@ void finish(Program& program) {
     while (pump(program, program.errors, true)) {
     }
     announce(program);
+    close_ends(program);
     for (int* fd : {&program.input, &program.output, &program.errors, &program.report}) close_descriptor(*fd);
     if (program.folder.empty()) return;
     for (const char* name : {"/spec", "/event", "/report"}) ::unlink((program.folder + name).c_str());
@@ -225,6 +235,11 @@ void reap() {
             program->reaped = true;
             if (program->report >= 0) read_report(*program);
             if (program->ended()) continue;
+            if (can_run_again(*program, status)) {
+                program->reaped = false;
+                run_loader(*program);
+                break;
+            }
             if (!program->started) {  // launch.exe itself did not get that far: Wine could not start
                 program->failed = true;
                 program->failure = "1450 Wine could not be started (status " + std::to_string(status) + ")";

@@ -94,11 +94,18 @@ struct Options {
     rlim_t data_limit = RLIM_INFINITY;
 };
 
+/// The program's ends of its streams.
+struct ChildEnds {
+    int input = -1, output = -1, errors = -1;
+};
+
 /// A Windows program under launch.exe (or a forwarded connection: then only input and output are there).
 struct Program {
     pid_t pid = 0;
     std::string launcher, folder;
     int input = -1, output = -1, errors = -1, report = -1;
+    ChildEnds ends;    ///< while Wine's loader may be started again: nothing that was written is lost
+    int attempts = 0;  ///< of Wine's loader
     bool tty = false, is_main = false;
     std::string pending_input;
     bool end_input = false;
