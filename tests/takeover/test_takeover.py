@@ -201,6 +201,11 @@ class Takeover(unittest.TestCase):
             value = base64.b64decode(self.etcd.get(PREFIX + key)["value"])
             self.assertTrue(value.startswith(f"k8s:enc:{prefix}".encode()), f"{key}, as {who} has stored it: {value[:40]}")
 
+    def check_taken(self, server, port):
+        """Node ports that the other server has given away are known: it keeps them in a form of its own."""
+        done = server.kubectl("create", "service", "nodeport", "second", "-n", "shop", "--tcp=80", f"--node-port={port}", check=False)
+        self.assertIn("provided port is already allocated", done.stderr)
+
     def check_same(self, before, after):
         lines = [line for line in compare(before, after) if not any(re.search(known, line) for known in KNOWN)]
         self.assertFalse(lines, "\n".join(lines))
@@ -224,6 +229,8 @@ class Takeover(unittest.TestCase):
         self.ours.kubectl("create", "configmap", "settings", "-n", "shop", "--from-literal=a=2")
         self.ours.kubectl("scale", "widget/w", "-n", "shop", "--replicas=7")
         self.check_encryption("ours")
+        self.check_taken(self.ours, 30080)
+        self.ours.kubectl("create", "service", "nodeport", "ours", "-n", "shop", "--tcp=80", "--node-port=30081")
         changed = objects(self.ours, paths)
         self.ours.stop()
         self.ours.process = None
@@ -231,6 +238,7 @@ class Takeover(unittest.TestCase):
         self.upstream.start()
         eventually(lambda: paths <= resources(self.upstream), 30, "custom resources are served again", interval=1)
         self.check_same(changed, objects(self.upstream, paths))
+        self.check_taken(self.upstream, 30081)
         self.label_all(self.upstream, "given=back")
         self.check_encryption("upstream, again")
 
