@@ -172,6 +172,18 @@ TEST_F(SeveralServers, MembersOfEtcdAskEveryoneForACertificate) {
         EXPECT_THAT(words, Contains(word));
 }
 
+TEST_F(SeveralServers, FiveHaveAsManyMembersAndCertificates) {
+    cluster.options.servers = 5;
+    EXPECT_EQ(cluster.server_urls().back(), "https://10.89.0.251:6443");
+    EXPECT_EQ(api_servers(data, cluster).back().data.root(), data.root() / "api-servers/server-5");
+    const auto members = etcd_members(data, cluster);
+    ASSERT_EQ(members.size(), 5u);
+    EXPECT_EQ(members[4].url, "https://127.71.5.5:2379");
+    ASSERT_TRUE(ensure_etcd_certificates(data, cluster, now));
+    EXPECT_THAT(net::parse_certificate(certificate("etcd-5"))->subject.ip_addresses, ElementsAre("127.71.5.5", "127.0.0.1"));
+    EXPECT_THAT(etcd_command(data, cluster, members[4]).arguments, Contains(HasSubstr("etcd-1=https://127.71.5.1:2380")));
+}
+
 TEST_F(SeveralServers, EtcdHasAPlaceOnLoopbackThatIsTheClustersOwn) {
     const auto place = choose_etcd_place(data, 3);
     ASSERT_TRUE(place) << place.error().message;
