@@ -168,7 +168,7 @@ int run_up(std::vector<std::string> arguments) {
     if (!cluster) return fail(cluster.error().message);
     const std::string kubeconfig = flags.kubeconfig.empty() ? kubectl_file() : flags.kubeconfig;
     if (!running) {
-        if (const auto checked = check_machine(options); !checked) return fail(checked.error().message);
+        if (const auto checked = check_machine(*cluster); !checked) return fail(checked.error().message);
         if (const auto usable = check_kubeconfig(kubeconfig); !usable) return fail(usable.error().message);
         if (const auto started = start_cluster(data, *cluster, progress); !started) return fail(started.error().message);
     }

@@ -36,7 +36,7 @@ std::string machine_name() {
 
 Result<void> preflight_hosts(const ClusterOptions& options) {
     if (::geteuid() != 0) return Error(Reason::Forbidden, "`winnode` makes namespaces and links: run it as root, for example with sudo");
-    return check_machine(options);
+    return check_machine(Cluster{.options = options});
 }
 
 int join(WinnodeFlags flags) {

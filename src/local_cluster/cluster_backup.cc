@@ -14,6 +14,7 @@
 #include "local_cluster/move_durably.h"
 #include "node_join/pki.h"
 #include "runtime/files/durable_file.h"
+#include "runtime/files/file_lock.h"
 #include "schema/json/json.h"
 #include "schema/value.h"
 #include "store/embedded/embedded_engine.h"
@@ -178,6 +179,31 @@ Result<Restored> restore_into(const DataDir& data, const fs::path& file, const f
     return restored;
 }
 
+/// The locks that starts have left which were refused. They are no contents.
+std::vector<fs::path> locks(const DataDir& data) { return {data.root() / "lock", data.up_lock(), data.supervisor_lock()}; }
+
+bool has_contents(const DataDir& data) {
+    if (!path_exists(data.root())) return false;
+    std::error_code error;
+    const std::vector<fs::path> left = locks(data);
+    const auto is_content = [&](const fs::directory_entry& entry) { return std::ranges::find(left, entry.path()) == left.end(); };
+    const fs::directory_iterator entries(data.root(), error);
+    return error || std::any_of(begin(entries), end(entries), is_content);
+}
+
+/// Error: Conflict where a start is about to make a cluster there.
+Result<void> remove_locks(const DataDir& data) {
+    for (const fs::path& path : locks(data)) {
+        if (!path_exists(path)) continue;
+        TRY(const auto lock, FileLock::try_take(path.string()));
+        if (!lock) return Error(Reason::Conflict, "a cluster is being started in " + data.root().string() + ": end it first");
+        std::error_code error;
+        fs::remove(path, error);
+        if (error) return io_error("removing", path, error.message());
+    }
+    return {};
+}
+
 }  // namespace
 
 fs::path keys_file_of(const fs::path& file) { return file.string() + ".keys"; }
@@ -211,7 +237,7 @@ Result<Backup> back_up(const DataDir& data, const fs::path& file, SystemTime now
 
 Result<Restored> restore(const DataDir& data, const fs::path& file, const fs::path& keys, SystemTime now, const PlaceObjects& place) {
     std::error_code error;
-    if (path_exists(data.root()) && !fs::is_empty(data.root(), error))
+    if (has_contents(data))
         return Error(Reason::AlreadyExists,
                      data.root().string() + " is not empty: choose another --data, or end the cluster there with `porthole down --purge" +
                          data.flag() + "`");
@@ -223,6 +249,7 @@ Result<Restored> restore(const DataDir& data, const fs::path& file, const fs::pa
         fs::remove_all(DataDir(folder / "data").store(), error);
         if (error) return io_error("removing", DataDir(folder / "data").store(), error.message());
     }
+    TRY_VOID(remove_locks(data));
     const auto moved = move_durably(folder / "data", data.root());
     if (!moved) return Error(moved.error()).with_context("a mount point takes no directory; choose one below it with --data");
     return restored;

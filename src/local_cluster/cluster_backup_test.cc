@@ -6,6 +6,7 @@
 
 #include "node_join/pki.h"
 #include "runtime/files/durable_file.h"
+#include "runtime/files/file_lock.h"
 #include "store/embedded/embedded_engine.h"
 
 namespace porthole::local_cluster {
@@ -79,6 +80,21 @@ TEST_F(ClusterBackup, NothingIsOverwritten) {
     ASSERT_FALSE(restored);
     EXPECT_EQ(restored.error().reason, Reason::AlreadyExists);
     EXPECT_THAT(restored.error().message, HasSubstr("porthole down --purge"));
+}
+
+TEST_F(ClusterBackup, LocksOfRefusedStartsAreNoContents) {
+    ASSERT_TRUE(back_up(data, file, Now));
+    fs::create_directories(other.root());
+    {
+        const auto starting = FileLock::try_take(other.up_lock().string());
+        ASSERT_TRUE(starting && *starting);
+        EXPECT_EQ(restore(other, file, keys, Now).error().reason, Reason::Conflict) << "not refused yet";
+    }
+    ASSERT_TRUE(write_durably(other.root() / "lock", "4711"));
+    const auto restored = restore(other, file, keys, Now);
+    ASSERT_TRUE(restored) << restored.error().message;
+    EXPECT_FALSE(fs::exists(other.up_lock()));
+    EXPECT_EQ(restore(other, file, keys, Now).error().reason, Reason::AlreadyExists);
 }
 
 TEST_F(ClusterBackup, AFailureLeavesNothing) {

@@ -17,7 +17,8 @@ public:
 
     std::filesystem::path pki() const { return root_ / "pki"; }
     std::filesystem::path store() const { return root_ / "store"; }
-    /// A file that names the etcd where the objects are; absent where they are in store().
+    /// A file that names the etcd where the objects are; absent where they are in store(). It alone says so: cluster.json says how many
+    /// servers there are to be.
     std::filesystem::path store_location() const { return root_ / "store-location"; }
     /// The embedded store of before the cluster had several servers.
     std::filesystem::path former_store() const { return root_ / "store.before-servers"; }
@@ -30,7 +31,10 @@ public:
     /// of all servers but the first, whose own is root().
     std::filesystem::path etcd() const { return root_ / "etcd"; }
     std::filesystem::path server_token() const { return root_ / "server-token"; }
-    std::filesystem::path further_server(const std::string& name) const { return root_ / "api-servers" / name; }
+    std::filesystem::path further_servers() const { return root_ / "api-servers"; }
+    std::filesystem::path further_server(const std::string& name) const { return further_servers() / name; }
+    /// An etcd() that never became the one where the objects are.
+    std::filesystem::path unused_etcd() const { return root_ / "etcd.unused"; }
     std::filesystem::path logs() const { return root_ / "logs"; }
     std::filesystem::path state_file() const { return root_ / "cluster.json"; }
     /// Held by the one supervisor that there may be.

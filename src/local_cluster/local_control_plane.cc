@@ -10,6 +10,7 @@
 #include "local_cluster/progress_step.h"
 #include "node_join/pki.h"
 #include "runtime/files/durable_file.h"
+#include "store/embedded/embedded_engine.h"
 
 namespace porthole::local_cluster {
 
@@ -19,13 +20,37 @@ namespace {
 constexpr Duration EtcdLimit = 1min, MoveLimit = 5min, FirstLimit = 1min, ServerLimit = 30s;
 constexpr const char* LowerRevisions = "--allow-lower-revisions";
 
+/// A first start that was cut off may have made an empty one, without a key that objects would be encrypted with.
+Result<bool> has_objects_in_store(const DataDir& data) {
+    if (path_exists(data.encryption_file())) return true;
+    bool any = false;
+    TRY_VOID(store::read_embedded_store(data.store().string(), [&](const store::Row&) -> Result<void> {
+        any = true;
+        return {};
+    }));
+    return any;
+}
+
 }  // namespace
 
 LocalControlPlane::LocalControlPlane(Seams seams, const DataDir& data, Cluster& cluster, ClusterApi& api)
     : seams_(std::move(seams)), data_(data), cluster_(cluster), api_(api) {}
 
+Result<void> LocalControlPlane::put_unused_etcd_away() {
+    namespace fs = std::filesystem;
+    if (cluster_.etcd.port != 0 || path_exists(data_.store_location())) return {};
+    std::error_code error;
+    fs::remove_all(data_.further_servers(), error);  // with the keys that they took from it
+    if (error) return Error(Reason::Io, "cannot remove " + data_.further_servers().string() + ": " + error.message());
+    if (!path_exists(data_.etcd())) return {};
+    fs::remove_all(data_.unused_etcd(), error);
+    return error ? Result<void>(Error(Reason::Io, "cannot remove " + data_.unused_etcd().string() + ": " + error.message()))
+                 : move_durably(data_.etcd(), data_.unused_etcd());
+}
+
 Result<void> LocalControlPlane::prepare() {
     if (cluster_.options.hardened) TRY_VOID(ensure_hardened_files(data_));
+    TRY_VOID(put_unused_etcd_away());
     if (!cluster_.has_several_servers()) {
         TRY(const std::string service, address_in(cluster_.options.service_cidr, 1));
         TRY_VOID(node_join::Pki::ensure(data_.pki(),
@@ -74,8 +99,16 @@ Task<> LocalControlPlane::wait_for_etcd() {
 
 Task<> LocalControlPlane::move_objects() {
     // A move that was cut off after its end has said where the objects are.
-    const auto where = read_file(data_.store_location());
-    if (!where || !where->starts_with(join(etcd_urls(data_, cluster_), ",") + ", ")) CO_TRY_VOID(co_await copy_objects());
+    const bool arrived = path_exists(data_.store_location());
+    if (arrived) {
+        CO_TRY(const std::string where, read_file(data_.store_location()));
+        if (!where.starts_with(join(etcd_urls(data_, cluster_), ",") + ", "))
+            co_return Error(Reason::Conflict, "the objects are in an etcd that is not the cluster's own (" + std::string(trim(where)) +
+                                                  "): move them with `porthole store migrate --to data-dir` first");
+    } else {
+        CO_TRY(const bool has_objects, has_objects_in_store(data_));
+        if (has_objects) CO_TRY_VOID(co_await copy_objects());
+    }
     co_return move_durably(data_.store(), data_.former_store());
 }
 

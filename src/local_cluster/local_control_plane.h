@@ -33,6 +33,8 @@ public:
     std::vector<std::string> processes() const;
 
 private:
+    /// Puts away what an etcd of another number of members has left in which the objects never arrived.
+    Result<void> put_unused_etcd_away();
     Task<> start_etcd();
     Task<> wait_for_etcd();
     /// Objects of a cluster that had one server, or was restored, go from the embedded store to etcd.

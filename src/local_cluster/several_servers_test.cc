@@ -68,6 +68,7 @@ TEST_F(SeveralServers, CanBecomeOfOneServerOnlyAndWhileItIsStopped) {
     ASSERT_TRUE(Cluster{.options = one}.save(data));
     EXPECT_TRUE(planned_cluster(data, cluster.options, running));
     ASSERT_TRUE(cluster.save(data));
+    ASSERT_TRUE(write_durably(data.store_location(), "https://127.71.5.1:2379, /registry\n"));
     for (int other : {1, 5}) {
         ClusterOptions wanted = cluster.options;
         wanted.servers = other;
@@ -75,6 +76,31 @@ TEST_F(SeveralServers, CanBecomeOfOneServerOnlyAndWhileItIsStopped) {
         ASSERT_FALSE(refused) << other;
         EXPECT_THAT(refused.error().message, HasSubstr("has 3 servers, and only one server can become several"));
     }
+}
+
+TEST_F(SeveralServers, AreAsManyAsAskedForUntilTheObjectsAreInEtcd) {
+    ASSERT_TRUE(cluster.save(data));
+    for (int other : {1, 5}) {
+        ClusterOptions wanted = cluster.options;
+        wanted.servers = other;
+        bool running = false;
+        const auto planned = planned_cluster(data, wanted, running);
+        ASSERT_TRUE(planned) << planned.error().message;
+        EXPECT_EQ(planned->options.servers, other);
+        EXPECT_EQ(planned->etcd, EtcdPlace()) << "another etcd";
+    }
+    bool running = false;
+    EXPECT_EQ(planned_cluster(data, cluster.options, running)->etcd, cluster.etcd) << "the same goes on";
+}
+
+TEST_F(SeveralServers, WhatRunsWithoutASupervisorIsGoneOnWith) {
+    cluster.processes["server-2"] = identify(::getpid());
+    ASSERT_TRUE(cluster.save(data));
+    bool running = false;
+    EXPECT_TRUE(planned_cluster(data, cluster.options, running));
+    ClusterOptions wanted = cluster.options;
+    wanted.servers = 1;
+    EXPECT_THAT(planned_cluster(data, wanted, running).error().message, HasSubstr("cannot change that while it runs"));
 }
 
 TEST_F(SeveralServers, AreBehindTheAddressInTheKubeconfigWhicheverOfThemWritesIt) {
@@ -144,6 +170,18 @@ TEST_F(SeveralServers, MembersOfEtcdAskEveryoneForACertificate) {
     for (const char* word : {"--client-cert-auth=true", "--peer-client-cert-auth=true", "--listen-client-urls=https://127.71.5.2:2379",
                              "--listen-peer-urls=https://127.71.5.2:2380", "--quota-backend-bytes=2147483648"})
         EXPECT_THAT(words, Contains(word));
+}
+
+TEST_F(SeveralServers, FiveHaveAsManyMembersAndCertificates) {
+    cluster.options.servers = 5;
+    EXPECT_EQ(cluster.server_urls().back(), "https://10.89.0.251:6443");
+    EXPECT_EQ(api_servers(data, cluster).back().data.root(), data.root() / "api-servers/server-5");
+    const auto members = etcd_members(data, cluster);
+    ASSERT_EQ(members.size(), 5u);
+    EXPECT_EQ(members[4].url, "https://127.71.5.5:2379");
+    ASSERT_TRUE(ensure_etcd_certificates(data, cluster, now));
+    EXPECT_THAT(net::parse_certificate(certificate("etcd-5"))->subject.ip_addresses, ElementsAre("127.71.5.5", "127.0.0.1"));
+    EXPECT_THAT(etcd_command(data, cluster, members[4]).arguments, Contains(HasSubstr("etcd-1=https://127.71.5.1:2380")));
 }
 
 TEST_F(SeveralServers, EtcdHasAPlaceOnLoopbackThatIsTheClustersOwn) {

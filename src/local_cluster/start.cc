@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <thread>
 
@@ -91,7 +92,30 @@ bool port_is_free(std::uint16_t port, const std::string& where) {
     return free;
 }
 
-Result<void> check_machine(const ClusterOptions& options) {
+namespace {
+
+Result<void> check_ports(const Cluster& cluster) {
+    const ClusterOptions& options = cluster.options;
+    if (options.servers > 1 && options.port == 65535)
+        return Error(Reason::BadRequest, "--port 65535 leaves no next port, which several servers need; choose another");
+    const auto runs = [&](std::string_view prefix) {
+        return std::ranges::any_of(cluster.processes,
+                                   [&](const auto& process) { return process.first.starts_with(prefix) && is_running(process.second); });
+    };
+    // A process of its own is adopted.
+    std::vector<std::uint16_t> ports;
+    if (!runs("server")) ports.push_back(options.port);
+    if (options.servers > 1 && !runs(options.host_prefix + "linux-1/agent")) ports.push_back(cluster.balancer_port());
+    for (const std::uint16_t port : ports)
+        if (!port_is_free(port))
+            return Error(Reason::AlreadyExists, "port " + std::to_string(port) + " is taken; choose another with --port");
+    return {};
+}
+
+}  // namespace
+
+Result<void> check_machine(const Cluster& cluster) {
+    const ClusterOptions& options = cluster.options;
     TRY_VOID(check_programs(options));
     if (options.foreign) {
         const std::size_t last = static_cast<std::size_t>(options.first_host) + options.windows_nodes.size();
@@ -99,17 +123,15 @@ Result<void> check_machine(const ClusterOptions& options) {
         return {};
     }
     TRY_VOID(check_networks(options));
-    if (options.servers > 1 && options.port == 65535)
-        return Error(Reason::BadRequest, "--port 65535 leaves no next port, which several servers need; choose another");
-    std::vector<std::uint16_t> ports{options.port};
-    if (options.servers > 1) ports.push_back(Cluster{.options = options}.balancer_port());
-    for (const std::uint16_t port : ports)
-        if (!port_is_free(port))
-            return Error(Reason::AlreadyExists, "port " + std::to_string(port) + " is taken; choose another with --port");
-    return {};
+    return check_ports(cluster);
 }
 
 namespace {
+
+/// What an earlier supervisor has left is adopted as it is.
+bool has_processes(const Cluster& cluster) {
+    return std::ranges::any_of(cluster.processes, [](const auto& process) { return is_running(process.second); });
+}
 
 /// The supervisor removes the hosts that are not asked for any more. Nobody can say what the data of claims on them are worth.
 Result<void> check_surplus(const DataDir& data, const Cluster& cluster) {
@@ -135,16 +157,18 @@ Result<Cluster> planned_cluster(const DataDir& data, const ClusterOptions& optio
     // What is encrypted could not be read without it.
     ClusterOptions wanted = options;
     wanted.hardened = wanted.hardened || known->options.hardened;
-    if (running) {
-        if (!(known->options == wanted))
-            TRY_VOID(check_resize(known->options, wanted, "end it first with `porthole down" + data.flag() + "`"));
-        return known;
+    if ((running || (!known->options.foreign && has_processes(*known))) && !(known->options == wanted))
+        TRY_VOID(check_resize(known->options, wanted, "end it first with `porthole down" + data.flag() + "`"));
+    if (running) return known;
+    if (known->options.servers != wanted.servers) {
+        // Until they are in etcd, a start with several servers that has failed can be one with another number, also with one.
+        if (known->options.servers != 1 && path_exists(data.store_location()))
+            return Error(Reason::AlreadyExists,
+                         "the cluster in " + data.root().string() + " has " + std::to_string(known->options.servers) +
+                             " servers, and only one server can become several: write --servers " + std::to_string(known->options.servers) +
+                             ", or move it by `porthole backup` and `porthole restore`");
+        known->etcd = {};
     }
-    if (known->options.servers != wanted.servers && known->options.servers != 1)
-        return Error(Reason::AlreadyExists, "the cluster in " + data.root().string() + " has " + std::to_string(known->options.servers) +
-                                                " servers, and only one server can become several: write --servers " +
-                                                std::to_string(known->options.servers) +
-                                                ", or move it by `porthole backup` and `porthole restore`");
     known->number_hosts(data);  // as they are
     if (!known->host_numbers.empty() && known->options.host_prefix != wanted.host_prefix)
         return Error(Reason::AlreadyExists, "the hosts in " + data.root().string() + " are called " + known->options.host_prefix +

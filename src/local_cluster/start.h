@@ -7,9 +7,9 @@
 
 namespace porthole::local_cluster {
 
-/// Whether this machine has what a cluster with these options needs: programs, networks of their own, a free port. Nothing is changed.
-/// Error: one line with the remedy.
-Result<void> check_machine(const ClusterOptions& options);
+/// Whether this machine has what a cluster needs: programs, networks of their own, ports that are free or held by the processes of its own
+/// that still run. Nothing is changed. Error: one line with the remedy.
+Result<void> check_machine(const Cluster& cluster);
 /// The part of it about programs: what nodes of these systems need.
 Result<void> check_programs(const ClusterOptions& options);
 /// Whether a server could listen on `port` of an IPv4 address; "" for every one.

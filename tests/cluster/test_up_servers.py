@@ -121,6 +121,13 @@ class UpServers(unittest.TestCase):
             self.cluster.kill("etcd-3", "server-3")
             eventually(self.all_is_well, BACK, "both are back")
 
+        with self.subTest("the supervisor and the server that would start it again"):
+            before = self.cluster.processes()
+            self.cluster.kill("supervisor", "server-1")
+            self.up()
+            eventually(self.all_is_well, BACK, "what was missing is back")
+            self.assertEqual(self.cluster.processes()["server-2"], before["server-2"], "it goes on with what runs")
+
         self.look_with_other_commands()
         self.refuse_another_number()
         self.end_and_start_again()
@@ -170,6 +177,7 @@ class UpServers(unittest.TestCase):
         refused = self.cluster.porthole("up", "--servers", "3", "--detach", check=False)
         self.assertIn("this cluster has one API server, and --servers 3 cannot change that while it runs", refused.stderr)
         self.cluster.down()
+        self.fail_to_become_three()
 
         self.cluster.options = ["--servers", "3"]
         self.assertIn("objects moved to etcd", self.up())
@@ -190,6 +198,23 @@ class UpServers(unittest.TestCase):
         self.assertEqual(self.kubectl("get", "secret", "kept", "-o", "jsonpath={.data.a}").stdout, "Yg==")
         self.ended = True
         self.assertEqual(self.cluster.stop(), [])
+
+    def fail_to_become_three(self):
+        """With an etcd that does not start. The objects are where they were, so the cluster goes on with one server."""
+        broken, path = self.cluster.folder / "broken", os.environ["PATH"]
+        broken.mkdir()
+        (broken / "etcd").write_text("#!/bin/sh\nexit 1\n")
+        (broken / "etcd").chmod(0o755)
+        os.environ["PATH"] = f"{broken}:{path}"
+        try:
+            failed = self.cluster.porthole("up", "--servers", "3", "--kubeconfig", self.cluster.kubeconfig, "--detach", check=False, seconds=240)
+        finally:
+            os.environ["PATH"] = path
+        self.assertEqual(failed.returncode, 1)
+        self.cluster.options = ["--servers", "1"]
+        self.up()
+        self.assertEqual(self.kubectl("get", "secret", "kept", "-o", "jsonpath={.data.a}").stdout, "Yg==")
+        self.cluster.down()
 
     def refuse_another_number(self):
         for number, why in (("1", "--servers 1 cannot change that while it runs"), ("2", "a cluster has 1, 3 or 5 API servers")):

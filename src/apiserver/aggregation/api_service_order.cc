@@ -42,7 +42,7 @@ constexpr Entry Entries[] = {
     {"coordination.k8s.io", "v1alpha2", {16500, 12}},
     {"node.k8s.io", "v1", {16300, 15}},
     {"discovery.k8s.io", "v1", {16200, 15}},
-    {"resource.k8s.io", "v1", {16200, 20}},
+    {"resource.k8s.io", "v1", {16200, 21}},
     {"resource.k8s.io", "v1beta2", {16200, 15}},
     {"resource.k8s.io", "v1beta1", {16200, 9}},
     {"resource.k8s.io", "v1alpha3", {16200, 1}},

@@ -18,7 +18,7 @@ using schema::Value;
 constexpr std::string_view PortPrefix = "/allocation/node-ports/";
 constexpr std::string_view AlreadyAllocated = "provided IP is already allocated";
 constexpr const char* ManagedBy = "ipaddress.kubernetes.io/managed-by";
-constexpr const char* Manager = "ipallocator";
+constexpr const char* Manager = "ipallocator.k8s.io";  ///< upstream's, whose server else replaces the object
 constexpr const char* None = "None";
 
 std::string port_key(std::int32_t port) { return std::string(PortPrefix) + std::to_string(port); }

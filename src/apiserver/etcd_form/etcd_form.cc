@@ -5,23 +5,28 @@
 
 #include "api/registry.h"
 #include "apiserver/encryption/encrypting_engine.h"
+#include "apiserver/etcd_form/definition_v1beta1.h"
 #include "apiserver/etcd_form/etcd_keys.h"
 #include "apiserver/etcd_form/revision_gap.h"
 #include "apiserver/storage/keys.h"
+#include "schema/fields/fields.h"
 #include "schema/json/json.h"
 #include "schema/protobuf/protobuf.h"
 
 namespace porthole::apiserver {
 namespace {
 
-/// The JSON of what upstream's server has stored as protobuf. Error: why there is none.
+/// The JSON of what upstream's server has stored as protobuf, with defaults: it gives them to what it reads, and an older one has stored
+/// objects without those of today. Error: why there is none.
 Result<std::string> to_json(const schema::Registry& registry, std::string_view enveloped) {
     auto tree = schema::decode_enveloped(registry, enveloped);
     if (!tree) return std::move(tree).error().with_context("it is stored as protobuf that cannot be read");
+    if (const schema::Kind* kind = registry.find_kind(tree->string_at({"apiVersion"}), tree->string_at({"kind"})))
+        schema::apply_table_defaults(*tree, *kind->type);
     return schema::to_json(*tree);
 }
 
-constexpr std::string_view ObjectRoot = "/registry/";
+constexpr std::string_view ObjectRoot = "/registry/", Definitions = "/registry/apiextensions.k8s.io/customresourcedefinitions/";
 
 /// "/registry/core/pods/" of "/registry/core/pods/ns/a".
 std::string_view resource_prefix(std::string_view key) {
@@ -133,6 +138,7 @@ store::etcd::StoredForm::Value EtcdForm::open(const std::string& key, std::strin
         return {std::string(UnreadablePrefix) + why, std::nullopt};
     }
     if (schema::has_envelope(*plain)) plain = to_json(registry_, *plain);
+    if (plain && key.starts_with(Definitions)) plain = definition_of_v1beta1(*std::move(plain));
     if (!plain) return {std::string(UnreadablePrefix) + plain.error().message, std::nullopt};
     Value value{std::move(*plain), std::nullopt};
     value.revision_at = open_revision_gap(value.bytes);

@@ -264,6 +264,18 @@ TEST_F(EtcdFormTest, ProtobufOfUpstreamBecomesJson) {
     EXPECT_EQ(shown->string_at({"kind"}), "Pod");
 }
 
+TEST_F(EtcdFormTest, ProtobufOfAnOlderUpstreamHasTodaysDefaults) {
+    const schema::Kind& claim = api::core::v1::PersistentVolumeClaim::kind();
+    const auto tree = schema::parse_json(
+        R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"a","namespace":"ns"},"spec":{"volumeName":"v"}})");
+    const auto opened = form->open("/registry/core/persistentvolumeclaims/ns/a", *schema::encode_enveloped(claim, *tree));
+    const auto shown = schema::parse_json(opened.bytes);
+    ASSERT_TRUE(shown) << opened.bytes;
+    EXPECT_EQ(shown->string_at({"spec", "volumeMode"}), "Filesystem");
+    EXPECT_EQ(shown->string_at({"status", "phase"}), "Pending");
+    EXPECT_EQ(shown->string_at({"spec", "volumeName"}), "v");
+}
+
 TEST_F(EtcdFormTest, ProtobufThatCannotBeReadIsUnreadable) {
     const auto cut = form->open("/registry/core/pods/ns/a", std::string("k8s\0\n\x0b", 6));
     EXPECT_TRUE(why_unreadable(cut.bytes).starts_with("it is stored as protobuf that cannot be read: ")) << cut.bytes;
@@ -274,6 +286,47 @@ TEST_F(EtcdFormTest, ProtobufThatCannotBeReadIsUnreadable) {
     ASSERT_TRUE(other);
     EXPECT_EQ(why_unreadable(form->open("/registry/core/events/ns/a", *other).bytes),
               "it is stored in the version events.k8s.io/v1, which is not the one that is stored here");
+}
+
+TEST_F(EtcdFormTest, DefinitionsThatUpstreamStoresInV1beta1AreThoseThatWereCreatedInV1) {
+    const struct {
+        const char* name;
+        std::string stored, shown;  ///< specs
+    } rows[] = {
+        {"what versions have in common",
+         R"({"group":"e.com","version":"v1","scope":"Cluster","names":{"kind":"W"},"validation":{"openAPIV3Schema":{"type":"object"}},)"
+         R"("subresources":{"status":{}},"additionalPrinterColumns":[{"name":"S","type":"integer","JSONPath":".s"}],)"
+         R"("versions":[{"name":"v1","served":true,"storage":true},{"name":"v2","served":false,"storage":false}],)"
+         R"("conversion":{"strategy":"None"},"preserveUnknownFields":false})",
+         R"({"group":"e.com","scope":"Cluster","names":{"kind":"W"},"versions":[)"
+         R"({"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}},"subresources":{"status":{}},)"
+         R"("additionalPrinterColumns":[{"name":"S","type":"integer","jsonPath":".s"}]},)"
+         R"({"name":"v2","served":false,"storage":false,"schema":{"openAPIV3Schema":{"type":"object"}},"subresources":{"status":{}},)"
+         R"("additionalPrinterColumns":[{"name":"S","type":"integer","jsonPath":".s"}]}],"conversion":{"strategy":"None"}})"},
+        {"versions that differ, and a webhook",
+         R"({"group":"e.com","scope":"Namespaced","versions":[{"name":"v1","schema":{"openAPIV3Schema":{"type":"object"}},)"
+         R"("additionalPrinterColumns":[{"name":"S","JSONPath":".s"}]},{"name":"v2","subresources":{"scale":{}}}],"conversion":)"
+         R"({"strategy":"Webhook","webhookClientConfig":{"url":"https://a"},"conversionReviewVersions":["v1"]},"preserveUnknownFields":false})",
+         R"({"group":"e.com","scope":"Namespaced","versions":[{"name":"v1","schema":{"openAPIV3Schema":{"type":"object"}},)"
+         R"("additionalPrinterColumns":[{"name":"S","jsonPath":".s"}]},{"name":"v2","subresources":{"scale":{}}}],"conversion":)"
+         R"({"strategy":"Webhook","webhook":{"clientConfig":{"url":"https://a"},"conversionReviewVersions":["v1"]}}})"},
+        {"one of before there were several versions", R"({"group":"e.com","version":"v1","names":{"kind":"W"}})",
+         R"({"group":"e.com","names":{"kind":"W"},"versions":[{"name":"v1","served":true,"storage":true}],"scope":"Namespaced",)"
+         R"("conversion":{"strategy":"None"},"preserveUnknownFields":true})"},
+    };
+    const std::string key = "/registry/apiextensions.k8s.io/customresourcedefinitions/ws.e.com";
+    const auto object = [](const char* version, const std::string& spec) {
+        return R"({"kind":"CustomResourceDefinition","apiVersion":"apiextensions.k8s.io/)" + std::string(version) +
+               R"(","metadata":{"name":"ws.e.com","resourceVersion":""},"spec":)" + spec + R"(,"status":{"storedVersions":["v1"]}})";
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        const auto opened = form->open(key, object("v1beta1", row.stored));
+        ASSERT_TRUE(opened.revision_at) << opened.bytes;
+        EXPECT_EQ(*schema::parse_json(opened.bytes), *schema::parse_json(object("v1", row.shown))) << opened.bytes;
+    }
+    EXPECT_EQ(form->open(key, object("v1", "{}")).bytes, object("v1", "{}"));
+    EXPECT_EQ(why_unreadable(form->open(key, object("v1beta1", "7")).bytes), "it is stored as apiextensions.k8s.io/v1beta1 without a spec");
 }
 
 }  // namespace

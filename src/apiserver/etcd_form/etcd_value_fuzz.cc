@@ -21,7 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         std::abort();
     }
     static const auto form = make_etcd_form(std::make_shared<StorageEncryption>(MakeKmsCipher()), "/registry");
-    for (const char* object : {"/registry/core/pods/ns/a", "/registry/example.com/widgets/ns/a"}) {
+    for (const char* object :
+         {"/registry/core/pods/ns/a", "/registry/example.com/widgets/ns/a", "/registry/apiextensions.k8s.io/customresourcedefinitions/a"}) {
         const auto value = form->open(object, std::string(bytes));
         if (!is_unreadable(value.bytes) && !porthole::schema::parse_json(value.bytes, {.depth = 2 * porthole::schema::MaxTreeDepth}))
             std::abort();

@@ -137,8 +137,9 @@ Task<> ControlPlane::start() {
     const DataDir data(flags_.data);
     CO_TRY_VOID(check_election_flags(flags_.election));
     CO_TRY(const std::string service_ip, address_in(flags_.service_cidr, 1));
-    // A start that is refused changes nothing, and makes no directory.
-    if (path_exists(data.root())) {
+    // A start that is refused changes nothing: it makes no directory, and no lock in an empty one.
+    std::error_code ignored;
+    if (path_exists(data.root()) && !std::filesystem::is_empty(data.root(), ignored)) {
         CO_TRY(data_lock_, store::lock_data_directory(data.root().string()));
     }
     CO_TRY_VOID(co_await check_store_location(world_, data, flags_.etcd));

@@ -51,6 +51,7 @@ Task<std::unique_ptr<SecretsAgreement>> agree_on_secrets(RealWorld& world, Serve
         return {};
     };
     if (options.local_key) options.new_encryption = apiserver::LocalKeyFile::with_new_key().text();
+    options.no_objects = !path_exists(data.store() / "store.db") && !path_exists(data.store_location());
     options.settings = {
         {"--service-cidr", flags.service_cidr}, {"--cluster-cidr", flags.cluster_cidr}, {"--cluster-domain", flags.cluster_domain}};
     CO_TRY(EtcdAccess access, etcd_access(world, flags.etcd));

@@ -28,8 +28,7 @@ CLI::Option* add_etcd_side_flags(CLI::App& app, EtcdSideFlags& flags) {
 Result<void> use_own_etcd(EtcdSideFlags& flags, const local_cluster::DataDir& data) {
     const auto cluster = local_cluster::Cluster::load(data);
     if (!flags.etcd.servers.empty() || !cluster || !cluster->has_several_servers()) return {};
-    // Not moved there yet: the first `up --servers` did not come so far.
-    if (path_exists(data.store() / "store.db") && !path_exists(data.store_location())) return {};
+    if (!path_exists(data.store_location())) return {};  // not there yet: the first `up --servers` did not come so far
     if (!local_cluster::is_running(cluster->supervisor))
         return Error(Reason::Unavailable,
                      "the objects are in the cluster's own etcd, which does not run: start it with `porthole up" + data.flag() + "`");

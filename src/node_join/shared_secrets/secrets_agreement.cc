@@ -75,6 +75,7 @@ Result<SharedSecrets> SecretsAgreement::own(bool has_cluster) const {
         made.settings = options_.settings;
         return made;
     }
+    if (options_.local_key && options_.no_objects && !has_cluster) files->files.emplace("encryption.yaml", options_.new_encryption);
     if (options_.local_key && !files->files.contains("encryption.yaml"))
         return Error(Reason::Conflict,
                      data +

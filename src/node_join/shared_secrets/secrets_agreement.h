@@ -37,6 +37,9 @@ public:
         SharedSecrets::Texts settings;  ///< that must be the same on every server
         bool local_key = true;          ///< secrets are encrypted with encryption.yaml of the data directory
         std::string new_encryption;     ///< that file, should a new cluster need one; "" without local_key
+        /// The data directory never had any: where it has authorities without that file, a first start was cut off, and nothing is
+        /// encrypted that a new file could not read.
+        bool no_objects = false;
         /// Of a text of that file, before it is put into etcd or taken from there. Empty: all are good.
         std::function<Result<void>(const std::string&)> check_encryption;
     };

@@ -37,6 +37,7 @@ protected:
                                           .settings = {{"--service-cidr", cidr_}},
                                           .local_key = local_key_,
                                           .new_encryption = local_key_ ? "the key of " + name : "",
+                                          .no_objects = no_objects_,
                                           .check_encryption = [](const std::string& text) -> Result<void> {
                                               if (text == "broken") return Error(Reason::BadRequest, "not a configuration");
                                               return {};
@@ -79,7 +80,7 @@ protected:
     EtcdModel etcd_{loop_, 3, 1};
     fs::path root_ = fs::temp_directory_path() / ("porthole-agreement-" + std::to_string(::getpid()));
     std::string cidr_ = "10.96.0.0/12";
-    bool local_key_ = true;
+    bool local_key_ = true, no_objects_ = false;
     std::vector<std::pair<std::string, std::unique_ptr<SecretsAgreement>>> servers_;
 };
 
@@ -183,6 +184,18 @@ TEST_F(SecretsAgreementTest, TheKeyOfEncryptionIsNotLostInSilence) {
     local_key_ = true;
     EXPECT_NE(start("b").find("--encryption-provider-config"), std::string::npos);
     EXPECT_FALSE(fs::exists(data("b")));
+}
+
+TEST_F(SecretsAgreementTest, AFirstStartThatMadeItsAuthoritiesOnlyIsTakenUp) {
+    make_alone("a");
+    const std::string authority = *read_file(data("a") / "pki/ca.crt");
+    fs::remove(data("a") / "encryption.yaml");
+    no_objects_ = true;
+    ASSERT_EQ(start("a"), "");
+    EXPECT_EQ(*read_file(data("a") / "encryption.yaml"), "the key of a");
+    EXPECT_EQ(*read_file(data("a") / "pki/ca.crt"), authority);
+    ASSERT_EQ(start("b"), "");
+    EXPECT_EQ(digest("a"), digest("b"));
 }
 
 TEST_F(SecretsAgreementTest, AMissingOrBrokenKeyOfEncryptionIsNotShared) {
