@@ -115,7 +115,7 @@ Result<void> Agent::make_network() {
     TRY(options.service_prefixes, prefixes(options_.service_cidr));
     options.cni_conf_dir = options_.cni_config_folder;
     options.ipam_dir = (fs::path(options_.data) / "ipam").string();
-    options.backend = options_.backend == "vxlan" ? cni::flannel::Backend::Vxlan : cni::flannel::Backend::HostGateway;
+    options.backend = cni::flannel::find_backend(options_.backend).value_or(cni::flannel::Backend::HostGateway);
     network_ = std::make_unique<cni::NodeNetwork>(cni::NodeNetworkContext{.loop = world_.loop,
                                                                           .informers = *informers_,
                                                                           .stack = *stack_,

@@ -3,8 +3,9 @@
 namespace porthole::cmd {
 
 void add_node_flags(CLI::App& app, node_join::AgentOptions& options) {
-    app.add_option("--backend", options.backend, "between nodes: host-gw or vxlan (VNI 4096, UDP port 4789), the same on all of them")
-        ->check(CLI::IsMember({"host-gw", "vxlan"}))
+    app.add_option("--backend", options.backend,
+                   "between nodes: host-gw, vxlan (VNI 4096, UDP port 4789), or alloc (a router has the routes); the same on all of them")
+        ->check(CLI::IsMember({"host-gw", "vxlan", "alloc"}))
         ->capture_default_str();
     app.add_option("--node-name", options.node_name, "the node's name")->capture_default_str();
     app.add_option("--node-ip", options.node_ip, "the node's address (default: the one towards the API server)");

@@ -19,7 +19,10 @@ int run_kubeconfig(std::vector<std::string> arguments) {
         "Examples:\n"
         "  porthole kubeconfig > cluster.kubeconfig     for another user, or another machine that reaches this one\n"
         "  porthole kubeconfig --merge                  for kubectl on this machine, as `porthole up` does\n"
-        "  kubectl --kubeconfig <(porthole kubeconfig) get nodes");
+        "  kubectl --kubeconfig <(porthole kubeconfig) get nodes\n"
+        "\n"
+        "kubectl looks for its configuration in this order: the flag --kubeconfig, the files of the variable KUBECONFIG, ~/.kube/config. "
+        "If it finds none, it tries localhost:8080, and says that the connection was refused.");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 
     const DataDir data(path);

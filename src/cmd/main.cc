@@ -20,6 +20,14 @@ constexpr SubCommand Commands[] = {
 };
 static_assert(are_distinct(Commands), "a command is listed twice");
 
+void print_version() { std::printf("porthole %s (Kubernetes API %s)\n", PortholeVersion, KubernetesVersion); }
+
+/// Programs of upstream's names say what upstream's say.
+void print_version_of(std::string_view command) {
+    if (command != "kubelet" && command != "kube-proxy") return print_version();
+    std::printf("Kubernetes %s\n", KubernetesVersion);
+}
+
 void print_help() {
     std::puts("Porthole: a Kubernetes-API-compatible cluster in one program.\n\nUsage: porthole COMMAND [OPTIONS]\n\nCommands:");
     for (const SubCommand& command : Commands) {
@@ -44,11 +52,15 @@ int main(int count, char** words) {
         return first.empty() ? 2 : 0;
     }
     if (first == "--version" || first == "version") {
-        std::printf("porthole %s (Kubernetes API %s)\n", PortholeVersion, KubernetesVersion);
+        print_version();
         return 0;
     }
     if (const SubCommand* command = find_command(Commands, first)) {
         std::vector<std::string> arguments(words + 2, words + count);
+        if (arguments.size() == 1 && (arguments[0] == "--version" || arguments[0] == "--version=true")) {
+            print_version_of(first);
+            return 0;
+        }
         hide_token({words + 2, words + count});
         return command->run(std::move(arguments));
     }

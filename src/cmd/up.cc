@@ -101,8 +101,9 @@ std::vector<CLI::Option*> add_cluster_flags(CLI::App& app, UpFlags& flags) {
         app.add_option("--port", options.port, "of the API server")->capture_default_str(),
         app.add_option("--cluster-cidr", options.cluster_cidr, "addresses of pods")->capture_default_str(),
         app.add_option("--service-cidr", options.service_cidr, "addresses of services")->capture_default_str(),
-        app.add_option("--backend", options.backend, "pod network between nodes: host-gw or vxlan")
-            ->check(CLI::IsMember({"host-gw", "vxlan"}))
+        app.add_option("--backend", options.backend,
+                       "pod network between nodes: host-gw, vxlan, or alloc (an emulated router has the routes)")
+            ->check(CLI::IsMember({"host-gw", "vxlan", "alloc"}))
             ->capture_default_str(),
         app.add_option("--node-cidr", options.node_cidr, "address range of the nodes on this machine")->capture_default_str(),
         app.add_option("--cluster-dns", options.cluster_dns, "address of the cluster's DNS")->capture_default_str(),

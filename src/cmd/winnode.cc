@@ -103,8 +103,8 @@ int run_winnode(std::vector<std::string> arguments) {
         ->capture_default_str();
     join_command
         ->add_option("--backend", options.backend,
-                     "the cluster's pod network: host-gw or vxlan; usually what the cluster says, else host-gw")
-        ->check(CLI::IsMember({"host-gw", "vxlan"}));
+                     "the cluster's pod network: host-gw, vxlan or alloc; usually what the cluster says, else host-gw")
+        ->check(CLI::IsMember({"host-gw", "vxlan", "alloc"}));
     join_command->add_option("--cluster-cidr", flags.wishes.cluster_cidr, "of all pods; usually what kubeadm has written down");
     join_command->add_option("--service-cidr", flags.wishes.service_cidr, "of services, likewise");
     join_command->add_option("--cluster-dns", flags.wishes.cluster_dns, "the DNS service's address; the tenth of the services otherwise");

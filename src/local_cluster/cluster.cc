@@ -149,6 +149,12 @@ std::vector<std::string> Cluster::server_addresses() const {
     return addresses;
 }
 
+std::string Cluster::router_address() const {
+    if (options.backend != "alloc" || options.foreign) return "";
+    const unsigned all = 1u << (32 - prefix_length(options.node_cidr));
+    return address_in(options.node_cidr, all - 1 - static_cast<unsigned>(options.servers)).value_or("");
+}
+
 std::vector<std::string> Cluster::server_urls() const {
     std::vector<std::string> urls;
     for (const std::string& address : server_addresses()) urls.push_back("https://" + address + ":" + std::to_string(options.port));
@@ -297,7 +303,7 @@ Result<void> check_networks(const ClusterOptions& options) {
         networks.push_back({flag, range});
     }
     const auto nodes = static_cast<unsigned>(options.linux_nodes) + static_cast<unsigned>(options.windows_nodes.size());
-    TRY_VOID(address_in(options.node_cidr, nodes + static_cast<unsigned>(options.servers - 1)));
+    TRY_VOID(address_in(options.node_cidr, nodes + static_cast<unsigned>(options.servers - 1) + (options.backend == "alloc" ? 1 : 0)));
     const int length = networks.back().range.length();
     if (length > NodeRangeLength || 1u << (NodeRangeLength - length) < nodes)
         return Error(Reason::BadRequest, fmt::format("--cluster-cidr {} is too small: each of {} nodes needs a /{} of it",

@@ -25,7 +25,7 @@ struct ClusterOptions {
     std::vector<std::string> windows_nodes;  ///< the host profile of each emulated Windows node: "2022"
     std::string cluster_cidr = "10.244.0.0/16";
     std::string service_cidr = "10.96.0.0/12";
-    std::string backend = "host-gw";  ///< of the pod network between nodes; or "vxlan"; "" for what a foreign cluster says
+    std::string backend = "host-gw";  ///< of the pod network between nodes; or "vxlan", "alloc"; "" for what a foreign cluster says
     std::string cluster_dns = "10.96.0.10";
     std::string cluster_domain = "cluster.local";
     std::string node_cidr = "10.89.0.0/24";  ///< the hosts' own addresses; the first is this machine's
@@ -92,6 +92,8 @@ struct Cluster {
     bool has_several_servers() const { return options.servers > 1 && !options.foreign; }
     /// Where each Linux node's agent balances connections to several servers, on the node's loopback address.
     std::uint16_t balancer_port() const { return static_cast<std::uint16_t>(options.port + 1); }
+    /// Of the emulated router that has the routes to pods with the back end "alloc"; "" where there is none.
+    std::string router_address() const;
     /// How this machine reaches the API: the server, or the first node's balancer, behind which there are several.
     std::string server_url() const;
     /// What its processes never reach through a proxy, for NO_PROXY: each other, pods and services.

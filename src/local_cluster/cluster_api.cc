@@ -104,6 +104,14 @@ Task<> ClusterApi::wait_for_node(std::string name, Duration limit, std::filesyst
     }
 }
 
+Task<std::string> ClusterApi::pod_range(std::string name) {
+    CO_TRY(const std::string answer, co_await call("GET", "/api/v1/nodes/" + name));
+    CO_TRY(const auto node, schema::parse_json(answer));
+    const std::string range(node.string_at({"spec", "podCIDR"}));
+    if (range.empty()) co_return Error(Reason::NotFound, "node " + name + " has no range of pods");
+    co_return range;
+}
+
 Task<> ClusterApi::remove_node(std::string name) {
     const auto removed = co_await with_timeout(call("DELETE", "/api/v1/nodes/" + name), 10s, "removing the node");
     if (!removed && !is_not_found(removed)) co_return Error(removed.error()).with_context("removing node " + name);

@@ -35,6 +35,8 @@ public:
     Task<> wait_for(ApiServerProcess server, Duration limit);
     /// `log` is named when the node is not Ready within `limit`.
     Task<> wait_for_node(std::string name, Duration limit, std::filesystem::path log);
+    /// The node's range of pods. Error: NotFound where it has none.
+    Task<std::string> pod_range(std::string name);
     /// DELETE of the Node object; success where it is not there.
     Task<> remove_node(std::string name);
 

@@ -20,7 +20,8 @@ Result<void> read_network(const Fields& network, ClusterOptions& options) {
     TRY_VOID(network.read("dns", options.cluster_dns));
     TRY_VOID(network.read("domain", options.cluster_domain));
     TRY_VOID(network.read("backend", options.backend));
-    if (options.backend != "host-gw" && options.backend != "vxlan") return wrong(network.at("backend"), "must be host-gw or vxlan");
+    if (options.backend != "host-gw" && options.backend != "vxlan" && options.backend != "alloc")
+        return wrong(network.at("backend"), "must be host-gw, vxlan or alloc");
     return {};
 }
 

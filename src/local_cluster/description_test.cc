@@ -52,7 +52,7 @@ TEST(Description, NamesTheFieldThatIsWrongAndChangesNothing) {
         {"{apiServer: {servers: 2}}", "spec.apiServer.servers: must be 1, 3 or 5"},
         {"{hardened: 1}", "spec.hardened: must be true or false"},
         {"{network: {pods: 10}}", "spec.network.pods: must be a string"},
-        {"{network: {backend: ipip}}", "spec.network.backend: must be host-gw or vxlan"},
+        {"{network: {backend: ipip}}", "spec.network.backend: must be host-gw, vxlan or alloc"},
         {"{network: {cni: x}}", "spec.network.cni: there is no such field"},
         {"{pools: {}}", "spec.pools: must be a list of 1 to 100 pools"},
         {"{pools: [1]}", "spec.pools[0]: must be an object"},

@@ -6,7 +6,9 @@
 namespace porthole::local_cluster {
 namespace {
 
-constexpr const char* MachinePort = "machine";
+constexpr const char *MachinePort = "machine", *RouterPort = "router";
+/// A router that tells the hosts of shorter ways would be left out of the next packets.
+constexpr const char* RouterSettings = "echo 1 >ip_forward; echo 0 >conf/all/send_redirects; echo 0 >conf/eth0/send_redirects";
 
 bool namespace_exists(const std::string& name) { return std::filesystem::exists("/run/netns/" + name); }
 
@@ -18,7 +20,12 @@ std::vector<std::string> ip_in(const std::string& network_namespace) {
 }  // namespace
 
 HostLinks::HostLinks(ProcessRunner& processes, const DataDir& data, const Cluster& cluster)
-    : processes_(processes), data_(data), cluster_(cluster), own_switch_(cluster.options.bridge.empty()) {
+    : processes_(processes),
+      data_(data),
+      cluster_(cluster),
+      own_switch_(cluster.options.bridge.empty()),
+      router_(cluster.router_address()) {
+    if (!router_.empty()) router_namespace_ = "porthole-" + data_.id() + "-router";
     if (own_switch_) {
         switch_namespace_ = "porthole-" + data_.id() + "-switch";
         return;
@@ -64,6 +71,7 @@ Task<std::set<std::string>> HostLinks::links_in(std::string network_namespace) {
 Task<> HostLinks::ensure() {
     CO_TRY_VOID(co_await ensure_namespaces());
     if (own_switch_) CO_TRY_VOID(co_await ensure_switch());
+    if (!router_.empty()) CO_TRY_VOID(co_await ensure_router());
     CO_TRY_VOID(co_await ensure_ports());
     co_return co_await ensure_addresses();
 }
@@ -71,6 +79,7 @@ Task<> HostLinks::ensure() {
 Task<> HostLinks::ensure_namespaces() {
     std::string lines = "link set lo up\n";
     if (own_switch_ && !namespace_exists(switch_namespace_)) lines += "netns add " + switch_namespace_ + "\n";
+    if (!router_.empty() && !namespace_exists(router_namespace_)) lines += "netns add " + router_namespace_ + "\n";
     for (const NodeHost& node : cluster_.nodes(data_)) {
         if (!node.network_namespace.empty() && !namespace_exists(node.network_namespace))
             lines += "netns add " + node.network_namespace + "\n";
@@ -94,6 +103,29 @@ Task<> HostLinks::ensure_switch() {
     co_return co_await ip_batch(switch_namespace_, make + "link set " + MachinePort + " master " + bridge_ + " up\n");
 }
 
+Task<> HostLinks::ensure_router() {
+    CO_TRY(const auto there, co_await links_in(switch_namespace_));
+    if (!there.contains(RouterPort)) {
+        CO_TRY_VOID(co_await ip_batch(switch_namespace_, std::string("link add ") + RouterPort + " type veth peer name eth0 netns " +
+                                                             router_namespace_ + "\nlink set " + RouterPort + " master " + bridge_ +
+                                                             " up\n"));
+    }
+    const std::string &pods = cluster_.options.cluster_cidr, length = "/" + std::to_string(prefix_length(cluster_.options.node_cidr));
+    // Pods that no node has are unreachable; else they would go in circles between the router and this machine.
+    CO_TRY_VOID(co_await ip_batch(router_namespace_, "link set lo up\naddr replace " + router_ + length +
+                                                         " dev eth0\nlink set eth0 up\nroute replace default via " +
+                                                         cluster_.server_address() + "\nroute replace unreachable " + pods + "\n"));
+    Command settings{
+        .arguments = {"ip", "netns", "exec", router_namespace_, "sh", "-ec", std::string("cd /proc/sys/net/ipv4; ") + RouterSettings}};
+    CO_TRY(const CommandOutput set, co_await processes_.run(std::move(settings)));
+    if (set.exit_code != 0) co_return Error(Reason::Io, "setting up the emulated router: " + set.errors);
+    co_return co_await ip_batch("", "route replace " + pods + " via " + router_ + " dev " + prefix() + "\n");
+}
+
+Task<> HostLinks::route_pods(NodeHost node, std::string pod_range) {
+    co_return co_await ip_batch(router_namespace_, "route replace " + pod_range + " via " + node.address + "\n");
+}
+
 Task<> HostLinks::ensure_ports() {
     CO_TRY(const auto there, co_await links_in(switch_namespace_));
     std::string lines;
@@ -108,14 +140,15 @@ Task<> HostLinks::ensure_ports() {
 
 Task<> HostLinks::ensure_addresses() {
     const std::string length = "/" + std::to_string(prefix_length(cluster_.options.node_cidr));
+    const std::string gateway = router_.empty() ? cluster_.server_address() : router_;
     for (const NodeHost& node : cluster_.nodes(data_)) {
         if (node.network_namespace.empty()) continue;
         // Where eth0 is a port of an emulated host's virtual switch, the switch has taken its address, and keeps it for the host that is
         // started again. Asked of eth0 alone: a list of all addresses may lack some while links of dead pods disappear.
         CO_TRY(const std::string link, co_await show(node.network_namespace, {"-oneline", "link", "show", "dev", "eth0"}));
         const std::string add = link.contains(" master ") ? "" : "addr replace " + node.address + length + " dev eth0\n";
-        CO_TRY_VOID(co_await ip_batch(node.network_namespace, "link set lo up\n" + add + "link set eth0 up\nroute replace default via " +
-                                                                  cluster_.server_address() + "\n"));
+        CO_TRY_VOID(co_await ip_batch(node.network_namespace,
+                                      "link set lo up\n" + add + "link set eth0 up\nroute replace default via " + gateway + "\n"));
     }
     co_return {};
 }
@@ -124,6 +157,8 @@ Task<> HostLinks::remove_host(NodeHost node) {
     if (node.network_namespace.empty() || !namespace_exists(node.network_namespace)) co_return {};
     // The port would go with its other end, but only a moment after the namespace.
     CO_TRY_VOID(co_await ip_batch(switch_namespace_, "link del " + port_of(node) + "\n", true));
+    if (!router_.empty() && namespace_exists(router_namespace_))
+        CO_TRY_VOID(co_await ip_batch(router_namespace_, "route flush via " + node.address + "\n", true));
     co_return co_await ip_batch("", "netns del " + node.network_namespace + "\n");
 }
 
@@ -137,7 +172,8 @@ Task<> HostLinks::remove() {
     if (own_switch_) {
         CO_TRY(const auto ours, co_await links_in(""));
         if (ours.contains(prefix())) lines += "link del " + prefix() + "\n";
-        if (namespace_exists(switch_namespace_)) lines += "netns del " + switch_namespace_ + "\n";
+        for (const std::string& name : {switch_namespace_, router_namespace_})
+            if (!name.empty() && namespace_exists(name)) lines += "netns del " + name + "\n";
     } else {
         // Ports whose other end is gone with its namespace are gone, too.
         CO_TRY_VOID(co_await ip_batch(switch_namespace_, std::move(ports), true));

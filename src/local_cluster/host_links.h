@@ -15,6 +15,10 @@ namespace porthole::local_cluster {
 ///                                       ph1a2b3cn2 ─┤─ eth0 10.89.0.2  (namespace porthole-1a2b3c-linux-2)
 ///                                       ph1a2b3cn3 ─┘─ eth0 10.89.0.3  (namespace porthole-1a2b3c-linux-3)
 ///
+/// With the back end "alloc" there is a router, too, in a namespace of its own: the hosts send it what is for pods, and it has the routes.
+///
+///                                           router ─┤─ eth0 10.89.0.254  (namespace porthole-1a2b3c-router)
+///
 /// If the bridge were in the machine's own namespace, all that passes it would also pass the machine's rules (br_netfilter): a firewall's,
 /// and the service proxy's, after which the bridge sends nothing back through the port it came from. References outlive it and its tasks.
 /// Errors: Io.
@@ -24,6 +28,8 @@ public:
 
     /// Creates what is missing; harmless when all is there.
     Task<> ensure();
+    /// Gives the router the route to the pods of one node. Requires a router.
+    Task<> route_pods(NodeHost node, std::string pod_range);
     /// Removes what one host has of it, whatever state it is in.
     Task<> remove_host(NodeHost node);
     /// Removes all of it, whatever state it is in.
@@ -35,6 +41,7 @@ private:
     std::string port_of(const NodeHost& node) const;
     Task<> ensure_namespaces();
     Task<> ensure_switch();
+    Task<> ensure_router();
     Task<> ensure_ports();
     Task<> ensure_addresses();
     /// Runs lines of `ip -batch` in the namespace ("" for the machine's); stops at the first that fails unless `force`.
@@ -47,6 +54,7 @@ private:
     const DataDir& data_;
     const Cluster& cluster_;
     bool own_switch_;
+    std::string router_, router_namespace_;             ///< its address; both "" where there is none
     std::string bridge_ = "switch", switch_namespace_;  ///< where the nodes' ports are; "" for the machine's namespace
 };
 

@@ -151,7 +151,8 @@ Task<> Supervisor::bring_up_windows(NodeHost node) {
         }
     }
     if (cluster_.options.foreign) co_return {};  // whose state is not ours to read
-    co_return co_await api_.wait_for_node(node.name, 2min, host.log_file());
+    CO_TRY_VOID(co_await api_.wait_for_node(node.name, 2min, host.log_file()));
+    co_return co_await route_to(node);
 }
 
 Task<> Supervisor::bring_up_linux(NodeHost node) {
@@ -168,7 +169,15 @@ Task<> Supervisor::bring_up_linux(NodeHost node) {
     NodeContainerd waiting(processes_, data_, node);
     CO_TRY_VOID(co_await waiting.ensure_ready(loop_));
     scope_of(node.name).spawn(keep_running(node.name + "/agent", agent_command(node)));
-    co_return co_await api_.wait_for_node(node.name, 1min, data_.logs() / (node.name + "-agent.log"));
+    CO_TRY_VOID(co_await api_.wait_for_node(node.name, 1min, data_.logs() / (node.name + "-agent.log")));
+    co_return co_await route_to(node);
+}
+
+Task<> Supervisor::route_to(NodeHost node) {
+    if (cluster_.router_address().empty()) co_return {};
+    CO_TRY(std::string range, co_await api_.pod_range(node.name));
+    HostLinks links(processes_, data_, cluster_);
+    co_return co_await links.route_pods(std::move(node), std::move(range));
 }
 
 Task<> Supervisor::start() {

@@ -55,6 +55,8 @@ private:
     Task<> bring_up(NodeHost node);
     Task<> bring_up_linux(NodeHost node);
     Task<> bring_up_windows(NodeHost node);
+    /// Gives the router, where there is one, the route to the node's pods.
+    Task<> route_to(NodeHost node);
     Task<> end_process(const std::string& name, Duration grace);
 
     AsioLoop& loop_;

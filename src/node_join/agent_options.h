@@ -14,7 +14,7 @@ struct AgentOptions {
     std::string runtime_endpoint = "/run/containerd/containerd.sock";
     std::string cni_config_folder = "/etc/cni/net.d";
     std::string cluster_cidr = "10.244.0.0/16", service_cidr = "10.96.0.0/12";
-    std::string backend = "host-gw";  ///< or "vxlan"
+    std::string backend = "host-gw";  ///< or "vxlan", or "alloc": a router has the routes
     std::string cluster_dns = "10.96.0.10", cluster_domain = "cluster.local";
     std::string cgroup_root = "/";
     std::string pod_manifests;  ///< folder of static pods; "" for none

@@ -15,7 +15,7 @@ namespace porthole::node_join {
 struct ClusterNetwork {
     std::string cluster_cidr = "10.244.0.0/16", service_cidr = "10.96.0.0/12";
     std::string cluster_dns = "10.96.0.10", cluster_domain = "cluster.local";
-    std::string backend;  ///< between nodes: "host-gw" or "vxlan"; "" where the cluster does not say
+    std::string backend;  ///< between nodes: "host-gw", "vxlan" or "alloc"; "" where the cluster does not say
     bool known = false;   ///< the cluster has said what its ranges are
 };
 /// What is never reached through a proxy, for NO_PROXY: the machine itself, pods, services and their names.

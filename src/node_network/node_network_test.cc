@@ -203,6 +203,16 @@ TEST(NodeNetwork, RoutesToThePodsOfOtherNodesAsTheyComeAndGo) {
     EXPECT_EQ(world.stack.text(), "10.244.3.0/24 via 192.168.0.3\n" + base);
 }
 
+// NET-02
+TEST(NodeNetwork, NET02_LeavesTheRoutesToARouter) {
+    NetworkWorld world(flannel::Backend::Alloc);
+    world.api.put(api_node("n1", "192.168.0.1", "10.244.1.0/24"));
+    world.api.put(api_node("n2", "192.168.7.2", "10.244.2.0/24"));
+    world.loop.advance(1s);
+    EXPECT_EQ(world.stack.text(), "local 10.96.0.0/12\n") << "all else leaves by the default route";
+    EXPECT_EQ(world.api.find<core::Node>({"", "n1"})->metadata.annotations["flannel.alpha.coreos.com/backend-type"], "alloc");
+}
+
 TEST(NodeNetwork, SetsRightWhatOthersChangedAndSurvivesNodesOutOfReach) {
     NetworkWorld world;
     world.stack.unreachable_gateways = {IpAddress::parse("172.16.0.9").value()};

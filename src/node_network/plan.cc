@@ -31,6 +31,7 @@ std::vector<net::Route> wanted_routes(const NodeNetworkOptions& options, const s
     for (const IpPrefix& prefix : options.service_prefixes) {
         routes.push_back({.destination = prefix, .kind = Kind::Local, .device = "lo", .source = options.node_address});
     }
+    if (options.backend == flannel::Backend::Alloc) return routes;
     for (const IpPrefix& prefix : options.cluster_prefixes) routes.push_back({.destination = prefix, .kind = Kind::Unreachable});
     for (const auto& [name, node] : nodes) {
         if (name == options.node_name || !node.address || *node.address == options.node_address) continue;

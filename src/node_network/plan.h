@@ -38,7 +38,7 @@ struct NodeNetworkOptions {
 
 /// All routes that the node must have. Services are the node's own addresses: a packet of the node itself then gets as far as the
 /// proxy's rules, the cluster DNS address can be bound, and what no rule takes is answered on the node. Pod ranges that no node
-/// has are unreachable instead of leaving by the default route.
+/// has are unreachable instead of leaving by the default route. With the back end alloc they do leave: to the router that has the routes.
 std::vector<net::Route> wanted_routes(const NodeNetworkOptions& options, const std::map<std::string, NodeRanges>& nodes);
 
 /// VXLAN: this node's device for its range of pods, and the far ends that the routes lead to.

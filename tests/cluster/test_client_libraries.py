@@ -14,6 +14,7 @@ PYTHON = "/usr/bin/python3"  # the one that Debian's python3-kubernetes is for
 PYTHON_PROGRAM = ROOT / "tests/clients/python/checks.py"
 
 
+# API-02
 class ClientGo(LibraryCase):
     def run_check(self):
         if not GO_PROGRAM.exists():

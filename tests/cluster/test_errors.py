@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -149,6 +150,42 @@ class BadCommands(ClusterCase):
     def test_unknown_commands_and_options(self):
         self.one_line(self.porthole("upp"), "upp")
         self.assertNotEqual(self.porthole("up", "--nodes", "many").returncode, 0)
+
+    # CLI-10
+    def test_every_command_has_help_and_a_version_and_refuses_what_it_does_not_know(self):
+        listed = re.findall(r"^  ([a-z-]+) ", self.porthole("--help").stdout, re.M)
+        self.assertLessEqual({"up", "down", "status", "kubeconfig", "lint", "doctor", "net", "provision", "kubelet", "kube-proxy"}, set(listed))
+        for command in listed:
+            with self.subTest(command):
+                self.assertEqual(self.porthole(command, "--help").returncode, 0)
+                version = self.porthole(command, "--version")
+                self.assertEqual((version.returncode, version.stderr), (0, ""))
+                self.assertRegex(version.stdout, r"^(porthole|Kubernetes) \S*\d+\.\d+\.\d+")
+                self.one_line(self.porthole(command, "--no-such-flag"), "--help")
+        for command in ("status", "lint", "doctor", "provision", "net verify"):
+            self.assertRegex(self.porthole(*command.split(), "--help").stdout, r"-o,--output", command)
+        self.assertNotIn("\x1b", self.cluster.porthole("status").stdout, "no color where there is no terminal")
+        self.assertEqual(json.loads(self.cluster.porthole("status", "-o", "json").stdout)["running"], True)
+
+    # TRB-17
+    def test_help_says_where_kubectl_looks_for_its_configuration(self):
+        told = self.porthole("kubeconfig", "--help").stdout
+        places = [told.index(word) for word in ("flag --kubeconfig", "variable KUBECONFIG", "~/.kube/config. ", "localhost:8080")]
+        self.assertEqual(places, sorted(places))
+        self.assertIn("refused", told)
+
+    # PRV-02
+    def test_up_writes_a_kubeconfig_and_says_how_to_use_it(self):
+        again = self.cluster.porthole("up", "--kubeconfig", self.cluster.kubeconfig, "--detach", seconds=240)
+        self.assertIn(f"--data {self.cluster.data}", again.stdout)
+        told = self.cluster.porthole("status").stdout
+        self.assertIn("kubectl --context porthole get nodes", told)
+        words = self.cluster.kubectl_command(self.client, "--context", "porthole", "get", "nodes", "-o", "name")
+        self.assertIn("node/linux-1", run(words, env=self.cluster.environment()).stdout)
+        predictable = self.cluster.data / "admin.kubeconfig"
+        printed = self.cluster.porthole("kubeconfig").stdout
+        self.assertRegex(printed, r"server: .?https://")
+        self.assertEqual(predictable.exists(), True)
 
     def test_up_without_root(self):
         self.one_line(self.porthole("up", "--data", "/tmp/porthole-nobody", user="65534"), "root")

@@ -18,7 +18,7 @@ class Helm(ClusterCase):
         command = self.cluster.network.inside([str(self.program), "--namespace", self.namespace, *words])
         return run(command, env=self.cluster.environment(), seconds=200).stdout
 
-    # CLI-09
+    # CLI-09, API-02
     def test_release_goes_through_its_life(self):
         self.helm("install", "shop", str(CHART), "--wait", "--timeout", "180s")
         ip = self.get("service", "shop")["spec"]["clusterIP"]

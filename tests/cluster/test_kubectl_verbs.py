@@ -311,6 +311,7 @@ def labelled(found):
     return found
 
 
+# API-02, BIN-05
 class VerbsOfTheNewestKubectl(Verbs, ClusterCase):
     client = "new"
 

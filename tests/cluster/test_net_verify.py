@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from harness import IMAGE, MIXED, ClusterCase, run
+from harness import IMAGE, MIXED, ClusterCase, SharedCluster, run
 
 
 class VerifyCase(ClusterCase):
@@ -104,6 +104,37 @@ class MixedNodes(VerifyCase):
         self.assertEqual({name: way["result"] for name, way in part.items()},
                          {"linux-1": "pass", "windows-1": "expected limitation", "windows-2": "expected limitation"})
         self.assertIn("names without a dot", part["windows-1"]["limitation"])
+
+
+class Routed(VerifyCase):
+    shared = SharedCluster("linux=2,windows=1", "--backend", "alloc")
+
+    def router(self, *words):
+        return run(["ip", "-netns", f"porthole-{self.cluster.id}-router", *words]).stdout
+
+    # EMU-06, NET-02
+    def test_an_emulated_router_has_the_routes_and_its_loss_is_named(self):
+        nodes = self.list("nodes")
+        ranges = {node["spec"]["podCIDR"]: node["status"]["addresses"][0]["address"] for node in nodes}
+        on_router = {line.split()[0]: line.split()[2] for line in self.router("route", "show").splitlines() if " via " in line}
+        self.assertEqual({pods: on_router.get(pods) for pods in ranges}, ranges)
+        for name in ("linux-2", "windows-1"):
+            routes = run(["ip", "-netns", f"porthole-{self.cluster.id}-{name}", "route"]).stdout
+            others = [pods for pods in ranges if f"{pods} via" in routes]
+            self.assertEqual(others, [], f"{name} has no routes of its own to other nodes' pods")
+        self.assert_all_well(self.verify())
+
+        lost = next(node["spec"]["podCIDR"] for node in nodes if node["metadata"]["name"] == "windows-1")
+        self.router("route", "del", lost)
+        try:
+            failed = [way for way in self.verify(check=False) if way["result"] == "fail" and way["flow"] == "pod to pod by address"]
+        finally:
+            self.router("route", "add", lost, "via", ranges[lost])
+        others = ("linux-1", "linux-2")  # whose answers to its pods are lost as well
+        self.assertEqual({(way["from"], way["to"]) for way in failed},
+                         {(name, "windows-1") for name in others} | {("windows-1", name) for name in others})
+        for way in failed:
+            self.assertRegex(way["hop"], "^the route of the router to the pods of windows-1, which `porthole net routes` prints")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import socketserver
 import struct
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from harness import CLIENTS, PORTHOLE, ROOT, TOOLS, SharedCluster, run, slow
@@ -27,6 +28,7 @@ PODS, SERVICES, MACHINES = (ipaddress.ip_network(text) for text in ("192.168.0.0
 EXAMPLE = SharedCluster("linux=1,windows=2", "--cluster-cidr", str(PODS), "--service-cidr", str(SERVICES), "--node-cidr", str(MACHINES),
                         "--cluster-dns", DNS, "--cluster-domain", DOMAIN)
 NODES = ("linux-1", "windows-1", "windows-2")
+OUTSIDE = "10.89.0.200"  # a machine that is no node
 CNI = "k/cni/config"
 
 
@@ -266,6 +268,33 @@ class Services(NetworkCase):
                 self.assert_all_answer(fetch, f"http://{found['clusterIP']}/", [f"web-{node}" for node in NODES])
         with self.subTest("node port of the Linux node"):
             self.assert_all_answer(self.fetch_from_node, f"http://{linux}:{found['ports'][0]['nodePort']}/", [f"web-{node}" for node in NODES])
+
+    # PRV-08
+    def test_services_without_a_selector_reach_a_machine_outside_the_cluster(self):
+        outside, switch = f"porthole-{self.cluster.id}-outside", f"porthole-{self.cluster.id}-switch"
+        run(["ip", "netns", "add", outside])
+        self.addCleanup(run, ["ip", "netns", "delete", outside])
+        run(["ip", "-n", switch, "link", "add", f"o{self.cluster.id}", "master", "switch", "up", "type", "veth", "peer", "eth0", "netns", outside])
+        run(["ip", "-n", outside, "address", "add", f"{OUTSIDE}/24", "dev", "eth0"])
+        run(["ip", "-n", outside, "link", "set", "eth0", "up"])
+        run(["ip", "-n", outside, "route", "add", "default", "via", str(MACHINES[1])])
+        page = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-", dir=self.cluster.folder))
+        (page / "index.html").write_text("a machine of its own")
+        server = subprocess.Popen(["nsenter", f"--net=/run/netns/{outside}", str(TOOLS / "busybox"), "httpd", "-f", "-p", "8080", "-h", str(page)])
+        self.addCleanup(server.wait, 10)
+        self.addCleanup(server.terminate)
+        self.apply(service("database", port=80, target=8080),
+                   {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+                    "metadata": {"name": "database-1", "labels": {"kubernetes.io/service-name": "database"}},
+                    "ports": [{"name": "main", "port": 8080}], "endpoints": [{"addresses": [OUTSIDE]}]},
+                   {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "alias"},
+                    "spec": {"type": "ExternalName", "externalName": f"database.{self.namespace}.svc.{DOMAIN}"}},
+                   web_server("web-windows-1", nodeName="windows-1"))
+        self.wait_ready("web-windows-1")
+        for client, fetch in (("linux pod", self.linux_client()), ("windows pod", self.from_windows("web-windows-1"))):
+            for name in ("database", "alias"):
+                with self.subTest(f"{client} to {name}"):
+                    self.assertIn("a machine of its own", self.answers(fetch, f"http://{name}/", 60))
 
     # SVC-14, SVC-16
     def test_affinity_holds_on_windows_and_its_timeout_is_told_to_have_no_effect(self):

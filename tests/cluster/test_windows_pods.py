@@ -287,6 +287,7 @@ class Containers(WindowsCase):
             self.wait_phase(name, "Failed" if code else "Succeeded", seconds=90)
             self.assertEqual(self.get("pod", name)["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"], code, name)
 
+    # API-16
     def test_a_program_that_is_not_there_fails_a_pod_that_never_restarts(self):
         self.apply(windows_pod("windows", ["C:\\absent.exe"], restartPolicy="Never"),
                    pod("linux", container() | {"command": ["/absent"]}, restartPolicy="Never", os={"name": "linux"},
@@ -296,6 +297,24 @@ class Containers(WindowsCase):
             ended = self.get("pod", name)["status"]["containerStatuses"][0]["state"]["terminated"]
             self.assertEqual((ended["reason"], ended["exitCode"]), ("StartError", 128))
             self.assertIn(words, ended["message"])
+            events = lambda: [event for event in self.list("events") if event["involvedObject"]["name"] == name and event["type"] == "Warning"]
+            told = self.eventually(lambda: [event for event in events() if words in event.get("message", "")], 20, f"an event of {name} says why")
+            self.assertEqual(told[0]["reason"], "Failed")
+            self.assertIn(words, self.kubectl("describe", "pod", name))
+
+    # API-16
+    def test_an_image_that_cannot_be_had_is_told_by_event_and_status_on_either_system(self):
+        missing = "127.0.0.1:9/none/none:1"
+        self.apply(windows_pod("windows", container_fields={"image": missing}),
+                   pod("linux", container(image=missing), nodeSelector={"kubernetes.io/os": "linux"}))
+        for name in ("windows", "linux"):
+            with self.subTest(name):
+                waiting = lambda: self.get("pod", name)["status"].get("containerStatuses", [{}])[0].get("state", {}).get("waiting", {})
+                self.eventually(lambda: waiting().get("reason") in ("ErrImagePull", "ImagePullBackOff"), 60, f"{name} waits with the reason")
+                self.assertIn(missing, waiting()["message"])
+                failed = lambda: [event for event in self.list("events") if event["involvedObject"]["name"] == name and event["reason"] == "Failed"
+                                  and missing in event["message"]]
+                self.assertEqual(self.eventually(failed, 20, f"an event of {name} names the image")[0]["type"], "Warning")
 
     # POD-23
     def test_last_words_reach_the_status(self):

@@ -129,23 +129,31 @@ class Controllers(WindowsCase):
         found = self.wait_ready("win-web-pod")
         self.assertTrue(found["spec"]["nodeName"].startswith("windows-"))
 
-    # WKL-12
+    # WKL-12, API-18
     @slow
     def test_pods_of_a_failed_node_come_back_on_windows(self):
         soon = [{"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 1}
                 for key in ("not-ready", "unreachable")]
         self.create(workload("Deployment", "web", replicas=1, selector={"matchLabels": {"app": "web"}}, template=template("web", tolerations=soon)))
-        lost = self.ready_pods("app=web", 1)[0]["spec"]["nodeName"]
+        self.apply(service("web", {"app": "web"}))
+        first = self.ready_pods("app=web", 1)[0]
+        lost = first["spec"]["nodeName"]
         other = {"windows-1": "windows-2", "windows-2": "windows-1"}[lost]
         self.addCleanup(self.wait_node_ready, lost)
         self.addCleanup(self.on_host, lost, "sc", "start", "kubelet")
         self.on_host(lost, "sc", "stop", "kubelet")
+        taints = lambda: {taint["key"]: taint["effect"] for taint in self.get("node", lost, namespaced=False)["spec"].get("taints", [])
+                          if taint["effect"] == "NoExecute"}
+        self.eventually(lambda: taints() == {"node.kubernetes.io/unreachable": "NoExecute"}, 120, f"{lost} has its taint")
 
         def moved():
             found = [pod for pod in self.pods("app=web") if condition(pod, "Ready") == "True"]
             return found and found[0]["spec"]["nodeName"]
         self.eventually(lambda: moved() == other, 150, f"a pod on {other}")
         self.assertFalse([pod for pod in self.list("pods", "app=web") if pod["spec"].get("nodeName") == "linux-1"])
+        ready = lambda: {address for one in self.list("endpointslices", "kubernetes.io/service-name=web") for endpoint in one.get("endpoints") or []
+                         if endpoint["conditions"].get("ready") for address in endpoint["addresses"]}
+        self.eventually(lambda: ready() and first["status"]["podIP"] not in ready(), 30, "the lost pod is no endpoint any more")
 
     def on_host(self, host, *command):
         """A program of the emulated host itself."""

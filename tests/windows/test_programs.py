@@ -33,6 +33,14 @@ class Programs(WineTest):
                     done = subprocess.run(self.inside([linux, role, *words]), capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
                     self.assertEqual(done.returncode, expected, done.stderr)
 
+    # CLI-10
+    def test_roles_have_help_and_a_version_and_refuse_what_they_do_not_know(self):
+        for role in ("kubelet", "kube-proxy", "flanneld", "join", "status", "doctor", "lint"):
+            with self.subTest(role):
+                self.assertEqual(self.wine("bin/porthole.exe", role, "--help").returncode, 0)
+                self.assertRegex(self.wine("bin/porthole.exe", role, "--version", check=True).stdout, r"^(porthole|Kubernetes) v?\d+\.\d+\.\d+")
+                self.assertNotEqual(self.wine("bin/porthole.exe", role, "--no-such-flag").returncode, 0)
+
     def test_manifests_are_linted_on_windows_too(self):
         told = self.wine("bin/porthole.exe", "lint", "-", stdin=(ROOT / "samples/hyper-v.yaml").read_text())
         self.assertEqual(told.returncode, 1, told.stderr)

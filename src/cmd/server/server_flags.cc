@@ -36,8 +36,9 @@ void add_server_flags(CLI::App& app, ServerFlags& flags) {
     app.add_option("--feature-gates", flags.feature_gates,
                    "NAME=true or NAME=false, by comma: IdentifyPodOS=false drops spec.os of new pods")
         ->delimiter(',');
-    app.add_option("--backend", flags.backend, "pod network between nodes, which joining nodes adopt: host-gw or vxlan")
-        ->check(CLI::IsMember({"host-gw", "vxlan"}))
+    app.add_option("--backend", flags.backend,
+                   "pod network between nodes, which joining nodes adopt: host-gw, vxlan, or alloc (a router has the routes)")
+        ->check(CLI::IsMember({"host-gw", "vxlan", "alloc"}))
         ->capture_default_str();
     app.add_option("--cluster-dns", flags.cluster_dns, "address of the cluster's DNS")->capture_default_str();
     app.add_option("--cluster-domain", flags.cluster_domain, "domain of services")->capture_default_str();

@@ -149,11 +149,24 @@ bool drops_foreign_macs(const Node& node, const Outcomes& outcomes, const std::v
     return tried;
 }
 
+/// Who has the routes by which packets leave `node` for pods of other nodes.
+std::string routes_of(const std::string& node, const std::vector<Node>& nodes) {
+    const bool routed = std::ranges::any_of(nodes, [&](const Node& other) { return other.routed && other.name == node; });
+    return routed ? "the routes of the router between them, which `porthole net routes` prints" : "the routes of " + node;
+}
+
+/// A route that is missing on the router looks the same as an adapter that drops, and is met more often.
+std::string routed_before(const Node& node) {
+    return node.routed
+               ? "the route of the router to the pods of " + node.name + ", which `porthole net routes` prints; or, if it is there, "
+               : "";
+}
+
 std::string pod_hop(const std::string& from, const std::string& to, const Outcomes& outcomes, const std::vector<Node>& nodes) {
     const auto failed = [&](Flow flow, const std::string& a, const std::string& b) { return outcome(outcomes, flow, a, b) == false; };
     for (const Node& node : nodes)
         if (from != to && (node.name == from || node.name == to) && drops_foreign_macs(node, outcomes, nodes))
-            return "the network adapter of " + node.name +
+            return routed_before(node) + "the network adapter of " + node.name +
                    ": it passes frames of the node, but none of its pods, which have MAC addresses of "
                    "their own; if it is a virtual machine, enable MAC address spoofing on all of its adapters (Hyper-V: "
                    "Set-VMNetworkAdapter "
@@ -162,9 +175,9 @@ std::string pod_hop(const std::string& from, const std::string& to, const Outcom
     if (from == to) return "pods of " + from + " among each other: look at the pod network of " + from;
     if (failed(Flow::NodeToNode, from, to) || failed(Flow::NodeToNode, to, from))
         return "between the nodes " + from + " and " + to + ": look at cables, firewalls and the nodes' addresses";
-    if (failed(Flow::NodeToPod, from, to)) return "node " + from + " to the pods of " + to + ": look at the routes of " + from;
+    if (failed(Flow::NodeToPod, from, to)) return "node " + from + " to the pods of " + to + ": look at " + routes_of(from, nodes);
     if (failed(Flow::PodToPod, from, from)) return "pods of " + from + " to their node: look at the pod network of " + from;
-    return "pods of " + from + " to those of " + to + ": look at forwarding on " + from + " and at the routes of " + to;
+    return "pods of " + from + " to those of " + to + ": look at forwarding on " + from + " and at " + routes_of(to, nodes);
 }
 
 }  // namespace

@@ -12,8 +12,9 @@ namespace porthole::cmd::verify {
 struct Node {
     std::string name, address;
     bool windows = false, overlay = false;
-    std::string server;     ///< its server pod's name, "server-1"
-    std::string server_ip;  ///< known once the pod runs
+    bool routed = false;                      ///< a router has the routes to other nodes' pods
+    std::string server;                       ///< its server pod's name, "server-1"
+    std::string server_ip;                    ///< known once the pod runs
     std::vector<std::string> nat_exceptions;  ///< ranges that pods of a Windows node do not reach by the node's address
 };
 
@@ -53,11 +54,11 @@ inline constexpr const char* Gateway = "gateway";
 /// One attempt: from a node or a pod of a node to something that another node answers for.
 struct Check {
     Flow flow = Flow::PodToPod;
-    std::string from;      ///< node
-    std::string to;        ///< node; "" for what no single node answers for
-    bool on_host = false;  ///< from the node itself instead of a pod on it
-    std::string url;       ///< of an HTTP server; "": `ping` it is
-    std::string ping;      ///< a host, or Gateway
+    std::string from;        ///< node
+    std::string to;          ///< node; "" for what no single node answers for
+    bool on_host = false;    ///< from the node itself instead of a pod on it
+    std::string url;         ///< of an HTTP server; "": `ping` it is
+    std::string ping;        ///< a host, or Gateway
     std::string limitation;  ///< why it may fail by design; "" where it must not
 
     auto operator<=>(const Check&) const = default;

@@ -74,7 +74,8 @@ Task<> Verification::find_nodes() {
     CO_TRY(const auto nodes, co_await client_.list<core::Node>());
     for (const core::Node& node : nodes.items) {
         const auto label = node.metadata.labels.find("kubernetes.io/os");
-        const auto back_end = node.metadata.annotations.find("flannel.alpha.coreos.com/backend-type");
+        const auto found = node.metadata.annotations.find("flannel.alpha.coreos.com/backend-type");
+        const std::string back_end = found == node.metadata.annotations.end() ? "" : found->second;
         if (!objects::is_ready(node)) {
             report_.left_out.push_back("node " + node.metadata.name + " is not Ready");
             continue;
@@ -83,7 +84,8 @@ Task<> Verification::find_nodes() {
         report_.nodes.push_back({.name = node.metadata.name,
                                  .address = internal_address(node),
                                  .windows = label != node.metadata.labels.end() && label->second == "windows",
-                                 .overlay = back_end != node.metadata.annotations.end() && back_end->second == "vxlan",
+                                 .overlay = back_end == "vxlan",
+                                 .routed = back_end == "alloc",
                                  .server = "server-" + std::to_string(report_.nodes.size() + 1),
                                  .nat_exceptions = exceptions == node.metadata.annotations.end() ? std::vector<std::string>()
                                                                                                  : split_list(exceptions->second)});
@@ -205,9 +207,10 @@ void Verification::leave_out_untold() {
     for (const auto& [place, count] : untold) {
         const auto node = std::ranges::find(report_.nodes, place.first, &Node::name);
         const bool by_host_process = place.second && node != report_.nodes.end() && node->windows;
-        report_.left_out.push_back(std::to_string(count) + " attempts from " + (place.second ? "node " : "pods of node ") + place.first +
-                                   " came to no end; more time is given with --timeout" +
-                                   (by_host_process ? ", and the node's containerd has to be 1.6 or later, for HostProcess containers" : ""));
+        report_.left_out.push_back(
+            std::to_string(count) + " attempts from " + (place.second ? "node " : "pods of node ") + place.first +
+            " came to no end; more time is given with --timeout" +
+            (by_host_process ? ", and the node's containerd has to be 1.6 or later, for HostProcess containers" : ""));
     }
 }
 

@@ -183,6 +183,17 @@ TEST(NetVerify, ExplainsTheSuffixRulesWhereAPartOfANameFails) {
     EXPECT_THAT(to_text(report, false), HasSubstr("Resolve-DnsName"));
 }
 
+// NET-02
+TEST(NetVerify, NET02_NamesTheRouterThatHasTheRoutes) {
+    std::vector<Node> nodes = Nodes;
+    for (Node& node : nodes) node.routed = true;
+    const auto checks = plan_checks(nodes, All, "");
+    const auto to_lin1 = [](const Check& c) { return c.to == "lin1" && c.from != "lin1" && c.flow != Flow::NodeToNode; };
+    EXPECT_THAT(
+        failing_hop(of(checks, Flow::PodToPod, "lin2").front(), outcomes(checks, to_lin1), nodes),
+        HasSubstr("node lin2 to the pods of lin1: look at the routes of the router between them, which `porthole net routes` prints"));
+}
+
 TEST(NetVerify, NamesTheHopAtWhichAWayEnds) {
     const auto checks = plan_checks(Nodes, All, "");
     const auto hop = [&](Flow flow, const std::string& from, auto fails) {

@@ -109,10 +109,22 @@ void take_proxies_of_programs() {
     }
 }
 
+void look_at_version(NodeEvidence& evidence) {
+    const char* version = "SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion";
+    char build[16] = "";
+    DWORD size = sizeof build, update = 0;
+    if (::RegGetValueA(HKEY_LOCAL_MACHINE, version, "CurrentBuildNumber", RRF_RT_REG_SZ, nullptr, build, &size) == ERROR_SUCCESS)
+        evidence.windows_build = static_cast<std::uint32_t>(std::strtoul(build, nullptr, 10));
+    size = sizeof update;
+    if (::RegGetValueA(HKEY_LOCAL_MACHINE, version, "UBR", RRF_RT_REG_DWORD, nullptr, &update, &size) == ERROR_SUCCESS)
+        evidence.windows_update = update;
+}
+
 /// `hns_answers`: see look_at_hns().
 NodeEvidence gather(RealWorld& world, const WindowsNode& node, bool& hns_answers) {
     const auto files = make_file_system();
     NodeEvidence evidence{.windows = true, .address = node.ip};
+    look_at_version(evidence);
     evidence.services = look_at_services(node);
     evidence.ports = {{10250, "kubelet"}, {10248, "kubelet"}, {10256, "kube-proxy"}};
     evidence.pod_network = node.network_name();

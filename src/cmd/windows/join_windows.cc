@@ -168,9 +168,11 @@ private:
     /// What the node's programs are told of the cluster. Windows' names of the back ends are those of the HNS networks.
     Result<void> take_over(ClusterNetwork network) {
         TRY_VOID(apply_wishes(flags_.wishes, network));
-        const std::string asked = flags_.network_mode.empty() ? "" : node().is_overlay() ? "vxlan" : "host-gw";
+        const std::string bridge = network.backend == "alloc" ? "alloc" : "host-gw";  // the same HNS network
+        const std::string asked = flags_.network_mode.empty() ? "" : node().is_overlay() ? "vxlan" : bridge;
         TRY(const std::string backend, choose_backend(asked, network));
         node().network_mode = backend == "vxlan" ? "overlay" : "l2bridge";
+        node().router_has_routes = backend == "alloc";
         TRY(node().cluster_cidr, range_for_windows(network.cluster_cidr));
         TRY(node().service_cidr, range_for_windows(network.service_cidr));
         node().cluster_dns = network.cluster_dns;

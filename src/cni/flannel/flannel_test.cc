@@ -189,6 +189,18 @@ TEST(Flannel, NET03_KeepsRoutesInStepWithTheNodes) {
     EXPECT_THAT(host.ways(), ElementsAre("10.244.1.0/24 via 192.0.2.21"));
 }
 
+// NET-02
+TEST(Flannel, NET02_LeavesTheRoutesToARouter) {
+    Host host(R"({"Network":"10.244.0.0/16","Backend":{"Type":"alloc"}})");
+    host.api.put(node("win1", "192.0.2.13", "10.244.3.0/24"));
+    host.api.put(node("lin1", "198.51.100.11", "10.244.1.0/24"));
+    host.loop.advance(15s);
+    ASSERT_TRUE(host.network("cbr0"));
+    EXPECT_EQ(host.network("cbr0")->type, hcn::NetworkMode::L2Bridge);
+    EXPECT_THAT(host.ways(), ElementsAre());
+    EXPECT_EQ(host.annotation("backend-type"), "alloc");
+}
+
 TEST(Flannel, RepairsWhatWasTakenAway) {
     Host host(HostGateway);
     host.api.put(node("win1", "192.0.2.13", "10.244.3.0/24"));
@@ -378,7 +390,7 @@ TEST(NetworkConfig, NET07_NamesWhatWindowsAllows) {
     const auto error = [](const std::string& json) { return parse_network_config(json).error().message; };
     EXPECT_THAT(error(R"({"Network":"10.244.0.0/16","Backend":{"Type":"vxlan","VNI":1}})"), HasSubstr("4096"));
     EXPECT_THAT(error(R"({"Network":"10.244.0.0/16","Backend":{"Type":"vxlan","Port":8472}})"), HasSubstr("4789"));
-    EXPECT_THAT(error(R"({"Network":"10.244.0.0/16","Backend":{"Type":"wireguard"}})"), HasSubstr("host-gw or vxlan"));
+    EXPECT_THAT(error(R"({"Network":"10.244.0.0/16","Backend":{"Type":"wireguard"}})"), HasSubstr("host-gw, vxlan or alloc"));
     EXPECT_THAT(error(R"({"Network":"fd00::/48","Backend":{"Type":"host-gw"}})"), HasSubstr("IPv4"));
 }
 

@@ -48,9 +48,7 @@ std::optional<Lease> lease_of(const api::core::v1::Node& node) {
     const auto address = address_of(node);
     if (!subnet || !address) return std::nullopt;
     Lease lease{.node = node.metadata.name, .subnet = *subnet, .public_ip = *address};
-    const std::string type = annotation(node, "backend-type");
-    if (type == "vxlan") lease.backend = Backend::Vxlan;
-    if (type == "host-gw") lease.backend = Backend::HostGateway;
+    lease.backend = find_backend(annotation(node, "backend-type"));
     if (const auto data = schema::parse_json(annotation(node, "backend-data")); data && data->is_object()) {
         lease.vni = static_cast<std::uint32_t>(schema::at(*data, "VNI").int_or(0));
         lease.vtep_mac = data->string_at({"VtepMAC"});

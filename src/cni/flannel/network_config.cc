@@ -11,7 +11,23 @@ constexpr std::int64_t LowestVni = 4096, HighestVni = (1 << 24) - 1, OnlyPort = 
 
 }  // namespace
 
-const char* to_string(Backend backend) { return backend == Backend::Vxlan ? "vxlan" : "host-gw"; }
+const char* to_string(Backend backend) {
+    switch (backend) {
+        case Backend::HostGateway:
+            return "host-gw";
+        case Backend::Vxlan:
+            return "vxlan";
+        case Backend::Alloc:
+            return "alloc";
+    }
+    return "";
+}
+
+std::optional<Backend> find_backend(std::string_view name) {
+    for (const Backend backend : {Backend::HostGateway, Backend::Vxlan, Backend::Alloc})
+        if (name == to_string(backend)) return backend;
+    return std::nullopt;
+}
 
 Result<NetworkConfig> parse_network_config(std::string_view json) {
     TRY(const schema::Value document, schema::parse_json(json));
@@ -23,10 +39,11 @@ Result<NetworkConfig> parse_network_config(std::string_view json) {
     config.network = *prefix;
 
     const std::string_view type = document.string_at({"Backend", "Type"});
-    if (type != "host-gw" && type != "vxlan")
+    const auto known = find_backend(type);
+    if (!known)
         return Error(Reason::BadRequest,
-                     "Backend.Type \"" + std::string(type) + "\" is not host-gw or vxlan, which nodes of both systems have");
-    config.backend = type == "vxlan" ? Backend::Vxlan : Backend::HostGateway;
+                     "Backend.Type \"" + std::string(type) + "\" is not host-gw, vxlan or alloc, which nodes of both systems have");
+    config.backend = *known;
     const schema::Value& backend = schema::at(document, "Backend");
     const std::int64_t vni = schema::at(backend, "VNI").int_or(LowestVni), port = schema::at(backend, "Port").int_or(OnlyPort);
     if (config.backend == Backend::Vxlan && (vni < LowestVni || vni > HighestVni))

@@ -23,7 +23,7 @@ void add_flags(FlagSet& flags, ProgramOptions& options, Raw& raw) {
     flags.add("iface", options.own_address, "the node's IP address; usually the one towards the API server");
     flags.add("net-config-path", raw.net_config, "the cluster's network as Flannel's net-conf.json");
     flags.add("cluster-cidr", raw.cluster_cidr, "addresses of pods, without --net-config-path");
-    flags.add("backend", raw.backend, "host-gw or vxlan, without --net-config-path");
+    flags.add("backend", raw.backend, "host-gw, vxlan, or alloc (a router has the routes), without --net-config-path");
     flags.add("network-name", raw.network_name, "the HNS network, without --net-config-path; usually cbr0 or vxlan0");
     flags.add("service-cidr", raw.service_cidr, "addresses of services");
     flags.add("cluster-dns", daemon.cluster_dns, "address of the cluster's DNS");

@@ -171,6 +171,7 @@ Task<> WindowsNetwork::attach_to_host(std::string endpoint_id) {
 
 Task<> WindowsNetwork::follow(std::vector<Lease> others) {
     if (is_overlay()) return follow_by_policies(std::move(others));
+    if (options_.config.backend == Backend::Alloc) others.clear();  // the router's task; routes of an earlier choice go
     return follow_by_routes(std::move(others));
 }
 

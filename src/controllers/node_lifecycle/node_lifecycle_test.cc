@@ -161,6 +161,7 @@ TEST_F(NodeLifecycleWorld, TellsOfRemovedNodes) {
     EXPECT_TRUE(has_event("RemovingNode: Node a event: Removing Node a from Controller"));
 }
 
+// API-18
 TEST_F(NodeLifecycleWorld, ASilentNodeBecomesUnknownAndItsPodsNotReady) {
     run<NodeLifecycleController>();
     add_node("a", "True");

@@ -38,6 +38,7 @@ protected:
     const Taints no_execute = {{.key = "x", .value = "", .effect = "NoExecute", .time_added = {}}};
 };
 
+// API-18
 TEST_F(TaintEvictionWorld, PodsLeaveWhenTheirToleranceEnds) {
     run<TaintEvictionController>();
     add_pod("none", {});

@@ -60,8 +60,10 @@ ServiceDefinition flanneld(const WindowsNode& node) {
         .command = {node.folder + "\\flanneld.exe", "--windows-service", "--kubeconfig-file=" + node.kubeconfig(),
                     "--node-name=" + node.name, "--iface=" + node.ip, "--cluster-cidr=" + node.cluster_cidr,
                     "--service-cidr=" + node.service_cidr, "--cluster-dns=" + node.cluster_dns, "--cluster-domain=" + node.cluster_domain,
-                    std::string("--backend=") + (node.is_overlay() ? "vxlan" : "host-gw"), "--cni-config-file=" + node.cni_config(),
-                    "--log-dir=" + node.log_folder, "--logtostderr=false"},
+                    std::string("--backend=") + (node.is_overlay()        ? "vxlan"
+                                                 : node.router_has_routes ? "alloc"
+                                                                          : "host-gw"),
+                    "--cni-config-file=" + node.cni_config(), "--log-dir=" + node.log_folder, "--logtostderr=false"},
         .environment = environment(node)};
     if (!node.adapter.empty()) service.command.push_back("--adapter=" + node.adapter);
     return service;

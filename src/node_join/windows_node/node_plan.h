@@ -15,6 +15,7 @@ struct WindowsNode {
     std::string name, ip;
     std::string runtime_endpoint = "npipe:////./pipe/containerd-containerd";
     std::string network_mode = "l2bridge";  ///< or "overlay"
+    bool router_has_routes = false;         ///< to the pods of other nodes; the node then makes none itself
     std::string cluster_cidr = "10.244.0.0/16", service_cidr = "10.96.0.0/12";
     std::string cluster_dns = "10.96.0.10", cluster_domain = "cluster.local";
     std::string priority_class = "ABOVE_NORMAL_PRIORITY_CLASS";

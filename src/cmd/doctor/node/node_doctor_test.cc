@@ -22,7 +22,11 @@ using testing::StartsWith;
 
 /// A Windows node that is well.
 NodeEvidence healthy() {
-    NodeEvidence evidence{.windows = true, .address = "192.0.2.13", .adapters = "vEthernet (Ethernet) (192.0.2.13)"};
+    NodeEvidence evidence{.windows = true,
+                          .windows_build = 17763,
+                          .windows_update = 1817,
+                          .address = "192.0.2.13",
+                          .adapters = "vEthernet (Ethernet) (192.0.2.13)"};
     evidence.adapter = "vEthernet (Ethernet)";
     evidence.mtu = evidence.pod_mtu = 1500;
     for (const char* name : {"flanneld", "kubelet", "kube-proxy"})
@@ -131,6 +135,24 @@ TEST(NodeDoctor, SEC02_ALinuxVolumeIsEncryptedIfAllOfItsDisksAre) {
     EXPECT_EQ(of_path("1 0 253:1 / / rw - ext4 /dev/a rw\n2 1 8:1 / /var rw - ext4 /dev/b rw\n"), false) << "a volume of its own";
     EXPECT_EQ(of_path("1 0 253:1 / / rw - ext4 /dev/a rw\n2 1 0:45 / /var/lib rw - tmpfs t rw\n"), std::nullopt);
     EXPECT_EQ(of_path("1 0\n"), std::nullopt);
+}
+
+// SEC-13, LIM-43
+TEST(NodeDoctor, SEC13_NamesTheUpdateThatAccountsNeedForNetworkShares) {
+    NodeEvidence evidence = healthy();
+    evidence.windows_update = 1816;
+    const auto found = examine_node(evidence);
+    const auto told = std::ranges::find_if(found, [](const Finding& finding) { return finding.verdict == Verdict::Warn; });
+    ASSERT_NE(told, found.end());
+    EXPECT_THAT(told->detail, HasSubstr("this is build 17763.1816"));
+    EXPECT_THAT(told->detail, HasSubstr("it needs 17763.1817"));
+    EXPECT_THAT(told->remedy, HasSubstr("KB5000822"));
+    evidence.windows_build = 20348;
+    evidence.windows_update = 1;
+    EXPECT_THAT(problems(evidence), IsEmpty()) << "newer builds have had it from the start";
+    evidence.windows_build = 17763;
+    evidence.windows_update = 0;
+    EXPECT_THAT(problems(evidence), IsEmpty()) << "what is not known is no problem";
 }
 
 // TRB-01, TRB-12, TRB-15, NET-21

@@ -31,11 +31,12 @@ struct NodeEvidence {
     };
 
     bool windows = false;
-    std::string address;            ///< the node's own; "" where it is not known
-    std::string adapters;           ///< all of the machine, for messages
-    std::string adapter;            ///< the one with the address; "" for none
-    std::optional<int> mtu;         ///< of that one
-    std::vector<Service> services;  ///< in the order in which they start
+    std::uint32_t windows_build = 0, windows_update = 0;  ///< 10.0.17763.1817 -> 17763, 1817; 0 where it is not known
+    std::string address;                                  ///< the node's own; "" where it is not known
+    std::string adapters;                                 ///< all of the machine, for messages
+    std::string adapter;                                  ///< the one with the address; "" for none
+    std::optional<int> mtu;                               ///< of that one
+    std::vector<Service> services;                        ///< in the order in which they start
     std::vector<Port> ports;
 
     std::string pod_network;      ///< "cbr0"
