@@ -15,7 +15,7 @@ public:
 
     explicit CsiAttachments(const CsiServices& services) : services_(services) {}
 
-    /// As upstream: not before the node's status says that the volume is in use, so that nobody detaches it, and that it is attached. At
+    /// As upstream: not before the node's status says that the volume is in use, so that no one detaches it, and that it is attached. At
     /// once where the driver wants no attachment any longer. Error: Timeout, or is_attach_limit_exceeded().
     Task<PublishContext> wait(const VolumeRequest& request, const CsiVolume& volume);
     /// Error: Unavailable, in upstream's words, when it is not attached.

@@ -19,10 +19,12 @@ public:
     std::string drivers() const { return root_ + "/plugins/kubernetes.io/csi"; }
     /// Has a folder for each volume of the pod, or a link for each device.
     std::string pod_folder(const std::string& uid, bool is_block) const;
-    /// Of a volume that is no device: has its staging path and its data file.
+    /// Of a volume that is not a device: has its staging path and its data file.
     std::string global_folder(const std::string& driver, const std::string& handle) const;
     /// Of a device; `kind`: "staging", "publish", or "" for the folder that has "data".
     std::string device_folder(const char* kind, const std::string& name) const;
+    /// The folder of a device's data file.
+    std::string device_data(const std::string& name) const { return device_folder("", name) + "/data"; }
     std::string staging_path(const CsiVolumeData& data, bool is_block) const;
     std::string staging_path(const CsiVolume& volume) const;
     std::string target_path(const std::string& uid, const CsiVolume& volume) const;

@@ -1,7 +1,5 @@
 #include "kubelet/volumes/csi/csi_volumes.h"
 
-#include <algorithm>
-
 #include "base/result.h"
 #include "kubelet/volumes/csi/csi_requests.h"
 #include "kubelet/volumes/csi/csi_secrets.h"
@@ -11,10 +9,7 @@
 namespace porthole::kubelet {
 namespace {
 
-using namespace std::chrono_literals;
 using api::storage::v1::CSIDriver;
-using api::storage::v1::VolumeAttachment;
-using schema::Value;
 using AccessMode = core::PersistentVolumeAccessMode;
 using Texts = std::map<std::string, std::string>;
 namespace csi = api::csi::v1;
@@ -63,6 +58,11 @@ CsiVolumes::CsiVolumes(Services services)
     volumes_.load();
 }
 
+Task<> CsiVolumes::close() {
+    CO_TRY_VOID(co_await scope_.close());
+    co_return co_await volumes_.close();
+}
+
 Task<CsiStats> CsiVolumes::stats(std::string driver, std::string handle, std::string path, Duration limit) {
     return ask_csi_stats(services_.drivers, std::move(driver), std::move(handle), paths_.for_driver(std::move(path)), limit);
 }
@@ -83,7 +83,7 @@ CsiVolumeData CsiVolumes::data_of(const CsiVolume& volume) const {
 }
 
 Task<MountedVolume> CsiVolumes::set_up(const VolumeRequest& request, CsiVolume volume, VolumeServices& services) {
-    const std::string uid = request.pod->metadata.uid, user = uid + "/" + volume.name, key = CsiNodeVolumes::key_of(volume);
+    const std::string uid = request.pod->metadata.uid, user = uid + "/" + volume.name, key = key_of(volume);
     request.step = csi_step(volume, "MountVolume.SetUp", "MapVolume.SetUpDevice");
     CO_TRY_VOID(co_await services_.driver_objects.wait_for_sync());
     Work work{.request = request, .volume = volume, .services = services};
@@ -108,9 +108,8 @@ Task<MountedVolume> CsiVolumes::set_up(const VolumeRequest& request, CsiVolume v
         for (const std::string& other : entry->users)
             if (!other.starts_with(uid + "/"))
                 co_return Error(Reason::Conflict, "volume uses the ReadWriteOncePod access mode and is already in use by another pod");
-    const bool attaches = !volume.is_ephemeral && attach_required(object);
-    volumes_.add_user(key, volume.driver, attaches ? objects::unique_volume_name(volume.driver, volume.handle) : "", user);
-    if (attaches) {
+    volumes_.add_user(data_of(volume), volume.is_block, user);
+    if (!volume.is_ephemeral && attach_required(object)) {
         CO_TRY(work.publish_context, co_await attachments_.wait(request, volume));
     }
 
@@ -133,9 +132,8 @@ Task<MountedVolume> CsiVolumes::set_up(const VolumeRequest& request, CsiVolume v
 
     // What says that the pod may have the volume.
     const std::string folder = paths_.pod_folder(uid, volume.is_block), own = folder + "/" + volume.name;
-    const std::string data_folder = volume.is_block ? paths_.device_folder("", volume.name) + "/data" : own;
+    const std::string data_folder = volume.is_block ? paths_.device_data(volume.name) : own;
     const bool known = services_.files.exists(volume.is_block ? own : own + "/" + CsiVolumeData::FileName);
-    entry->holders.insert(user);
     CO_TRY_VOID(services_.files.create_directories(data_folder, FolderMode));
     CO_TRY_VOID(services_.files.replace(data_folder + "/" + CsiVolumeData::FileName, to_json(data_of(volume)), DataMode));
     if (volume.is_block) {
@@ -144,13 +142,10 @@ Task<MountedVolume> CsiVolumes::set_up(const VolumeRequest& request, CsiVolume v
         if (!known) CO_TRY_VOID(services_.files.create_symlink(mounted.path, own));
     }
     auto done = co_await stage(work, *entry);
-    const bool staged = entry->is_staged;
     if (done) done = co_await publish(work);
     if (!done) {
-        // Nothing is there to be taken down: the pod can end without the driver.
-        if (!known && !staged && !volume.is_block && is_final_csi_error(done.error()) &&
-            remove_csi_folder(services_.files, own, mounted.path))
-            entry->holders.erase(user);
+        // Nothing is published that had to be taken down: the pod can end without the driver.
+        if (!known && !volume.is_block && is_final_csi_error(done.error())) (void)remove_csi_folder(services_.files, own, mounted.path);
         co_return with_cause(std::move(done).error());
     }
     CO_TRY_VOID(co_await apply_group(work, mounted.path, !volume.is_ephemeral));
@@ -208,7 +203,7 @@ Task<> CsiVolumes::republish(std::shared_ptr<const core::Pod> pod, core::Volume 
 Task<> CsiVolumes::publish_again(const VolumeRequest& request, const CsiVolume& volume, VolumeServices& services) {
     Work work{.request = request, .volume = volume, .services = services};
     work.driver_object = services_.driver_objects.find({"", volume.driver});
-    const CsiNodeVolumes::Entry entry = volumes_.find(CsiNodeVolumes::key_of(volume));
+    const CsiNodeVolumes::Entry entry = volumes_.find(key_of(volume));
     if (!entry) co_return {};
     CO_TRY(work.hold, co_await hold(entry));
     if (!is_published(request.pod->metadata.uid, volume)) co_return {};  // taken down meanwhile
@@ -237,8 +232,9 @@ Task<> CsiVolumes::stage(const Work& work, CsiNodeVolume& entry) {
     const bool known = there.has_value();
     // A driver's link is its own to renew. It is not followed: one to a share whose server is away would hold up the loop.
     const bool is_link = known && there->type == FileType::Symlink;
-    CO_TRY_VOID(services_.files.create_directories(is_link ? folder : path, FolderMode));
+    CO_TRY_VOID(services_.files.create_directories(folder, FolderMode));
     if (!volume.is_block) CO_TRY_VOID(services_.files.replace(folder + "/" + CsiVolumeData::FileName, to_json(data_of(volume)), DataMode));
+    if (!is_link) CO_TRY_VOID(services_.files.create_directories(path, FolderMode));
     auto staged = co_await change(work, csi::Node::NodeStageVolume, std::move(request));
     if (!staged) {
         if (!known && is_final_csi_error(staged.error()))
@@ -273,11 +269,11 @@ Task<> CsiVolumes::publish(const Work& work) {
 }
 
 Task<> CsiVolumes::expand(CsiVolume volume, std::string path, Quantity size, bool is_outdated, VolumeServices& services) {
-    const CsiNodeVolumes::Entry entry = volumes_.find(CsiNodeVolumes::key_of(volume));
+    const CsiNodeVolumes::Entry entry = volumes_.find(key_of(volume));
     const Error gone(Reason::Unavailable, "the volume has been taken down");  // says nothing of the claim's growth
     if (!entry) co_return gone;
     CO_TRY(const auto permit, co_await entry->lock.acquire());
-    if (volumes_.find(CsiNodeVolumes::key_of(volume)) != entry) co_return gone;
+    if (volumes_.find(key_of(volume)) != entry) co_return gone;
     if (entry->grows_unused) co_return Error(Reason::Conflict, "the driver does not enlarge the volume while it is in use");
     CO_TRY(const CsiCapabilities capabilities, co_await services_.drivers.capabilities(volume.driver));
     if (!capabilities.expand) co_return Error(Reason::MethodNotAllowed, "NodeExpand is not supported by the CSI driver " + volume.driver);
@@ -314,47 +310,30 @@ Task<> CsiVolumes::tear_down_mount(std::string uid, std::string name, VolumeServ
     if (is_not_found(data)) co_return {};
     if (!data) co_return data.error();
     const std::string key = CsiNodeVolumes::key_of(*data, false);
-    const CsiNodeVolumes::Entry entry = volumes_.add_holder(*data, false, user);
+    const CsiNodeVolumes::Entry entry = volumes_.add_user(*data, false, user);
     CO_TRY(const auto permit, co_await entry->lock.acquire());
     published_.erase(user);
     CO_TRY_VOID(co_await unpublish(
         *data, target, failed_csi_step("UnmountVolume.TearDown", name) + "kubernetes.io/csi: Unmounter.TearDownAt failed", services));
-    if (entry->holders.size() == 1) {
-        entry->is_staged = false;  // whatever comes of it
-        if (!data->is_ephemeral) CO_TRY_VOID(co_await unstage(*data, false));
-    }
     CO_TRY_VOID(remove_csi_folder(services_.files, folder, target));
-    entry->holders.erase(user);
     volumes_.remove_user(key, user);
     co_return {};
 }
 
 Task<> CsiVolumes::tear_down_device(std::string uid, std::string name, VolumeServices& services) {
-    const std::string link = paths_.pod_folder(uid, true) + "/" + name, folder = paths_.device_folder("", name), user = uid + "/" + name;
+    const std::string link = paths_.pod_folder(uid, true) + "/" + name, user = uid + "/" + name;
     const std::string target = paths_.device_folder("publish", name) + "/" + uid;
-    const auto data = read_csi_volume_data(services_.files, folder + "/data");
+    const auto data = read_csi_volume_data(services_.files, paths_.device_data(name));
     if (!data) co_return data.error();
     const std::string key = CsiNodeVolumes::key_of(*data, true);
-    const CsiNodeVolumes::Entry entry = volumes_.add_holder(*data, true, user);
+    const CsiNodeVolumes::Entry entry = volumes_.add_user(*data, true, user);
     CO_TRY(const auto permit, co_await entry->lock.acquire());
     published_.erase(user);
     CO_TRY_VOID(co_await unpublish(
         *data, target,
         failed_csi_step("UnmapVolume.UnmapPodDevice", name) + "kubernetes.io/csi: blockMapper.unpublishVolumeForBlock failed", services));
     CO_TRY_VOID(remove_empty(services_.files, target));
-    const bool is_last = entry->holders.size() == 1;
-    if (is_last) {
-        entry->is_staged = false;
-        CO_TRY_VOID(co_await unstage(*data, true));
-        CO_TRY_VOID(remove_empty(services_.files, parent_path(target)));
-    }
     CO_TRY_VOID(remove_empty(services_.files, link));
-    if (is_last) {
-        CO_TRY_VOID(remove_empty(services_.files, folder + "/data/" + CsiVolumeData::FileName));
-        CO_TRY_VOID(remove_empty(services_.files, folder + "/data"));
-        CO_TRY_VOID(remove_empty(services_.files, folder));
-    }
-    entry->holders.erase(user);
     volumes_.remove_user(key, user);
     co_return {};
 }
@@ -368,27 +347,6 @@ Task<> CsiVolumes::unpublish(CsiVolumeData data, std::string target, std::string
     if (!unpublished) co_return std::move(unpublished).error().with_context(failure);
     // Drivers that do not clean up after themselves leave the mount.
     co_return services.mounter.unmount(target);
-}
-
-/// The last pod has gone.
-Task<> CsiVolumes::unstage(CsiVolumeData data, bool is_block) {
-    const std::string folder = is_block ? "" : paths_.global_folder(data.driver, data.handle);
-    const std::string path = is_block ? paths_.device_folder("staging", data.name) : folder + "/globalmount";
-    if (!services_.files.exists(path)) co_return {};
-    CO_TRY(const CsiCapabilities capabilities, co_await services_.drivers.capabilities(data.driver));
-    if (capabilities.stage) {
-        csi::NodeUnstageVolumeRequest request;
-        request.volume_id = data.handle;
-        request.staging_target_path = paths_.for_driver(path);
-        auto unstaged = co_await services_.drivers.call(data.driver, csi::Node::NodeUnstageVolume, std::move(request));
-        if (!unstaged) {
-            if (is_cancelled(unstaged)) co_return std::move(unstaged).error();
-            co_return std::move(unstaged).error().with_context(
-                failed_csi_step(is_block ? "UnmapDevice.TearDownDevice" : "UnmountDevice", data.name) +
-                "kubernetes.io/csi: " + (is_block ? "blockMapper.unstageVolumeForBlock failed" : "attacher.UnmountDevice failed"));
-        }
-    }
-    co_return is_block ? remove_empty(services_.files, path) : remove_csi_folder(services_.files, folder, path);
 }
 
 }  // namespace porthole::kubelet

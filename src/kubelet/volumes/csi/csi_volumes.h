@@ -19,9 +19,9 @@ namespace porthole::kubelet {
 /// The volumes of CSI drivers on this node: waits until they are attached, has drivers stage and publish them, and takes them down.
 ///
 /// A file next to the pod's mount (vol_data.json; for block devices a link in the pod's folder) says that a pod may have the volume: it is
-/// written before a driver is first asked for anything, and removed after it was last asked. So a kubelet that starts finds what has to be
-/// taken down, and a volume is unstaged when the last file that names it goes. Volumes that pods still want are staged and published again
-/// after a start, as drivers must allow. Steps for one volume never overlap; those of different ones do.
+/// written before a driver is first asked for anything, and removed after it is unpublished. So a kubelet that starts finds what has to be
+/// taken down. Unstaging is not the pod's concern: see CsiNodeVolumes. Volumes that pods still want are staged and published again after a
+/// start, as drivers must allow. Steps for one volume never overlap; those of different ones do.
 ///
 /// Lives on the kubelet's loop; all references outlive it. Reads `root` in the constructor.
 class CsiVolumes {
@@ -39,13 +39,13 @@ public:
     /// Runs what a pod that runs need not wait for, unless `what` is running already.
     void in_background(std::string what, Task<> task);
     /// Ends what runs in the background. To be awaited before destroying it.
-    Task<> close() { return scope_.close(); }
+    Task<> close();
     /// Has the driver enlarge what set_up() has set up. `is_outdated`: no one wants this size any longer, so that a second failure is the
     /// last. Error: MethodNotAllowed where the driver cannot at all, BadRequest where trying again does not help, Conflict where it cannot
     /// while a pod has the volume, Timeout where it may still be at work; any other: it has failed.
     Task<> expand(CsiVolume volume, std::string path, Quantity size, bool is_outdated, VolumeServices& services);
-    /// Takes down everything that the pod has here, each volume on its own. Error: of one of those that could not be taken down; they are
-    /// as they were, to be tried again.
+    /// Takes down everything that the pod has here, each volume on its own; what no pod wants then is unstaged in the background. Error: of
+    /// one of those that could not be taken down; they are as they were, to be tried again.
     Task<> tear_down(std::string uid, VolumeServices& services);
     /// As ask_csi_stats().
     Task<CsiStats> stats(std::string driver, std::string handle, std::string path, Duration limit);
@@ -87,11 +87,11 @@ private:
     Task<> tear_down_device(std::string uid, std::string name, VolumeServices& services);
     /// `failure`: what an error begins with.
     Task<> unpublish(CsiVolumeData data, std::string target, std::string failure, VolumeServices& services);
-    Task<> unstage(CsiVolumeData data, bool is_block);
 
     /// What most failures of drivers on Windows come from.
     Error with_cause(Error error) const;
     CsiVolumeData data_of(const CsiVolume& volume) const;
+    std::string key_of(const CsiVolume& volume) const { return CsiNodeVolumes::key_of(data_of(volume), volume.is_block); }
 
     Services services_;
     CsiPaths paths_;
