@@ -43,7 +43,7 @@ class CsiCase(NodeVolumeCase):
         process = self.running.pop(node, None)
         if process:
             # Pods that still have volumes need their driver to end.
-            self.kubectl_run("delete", "pods", "--all", "--field-selector", f"spec.nodeName={node}", "--timeout=60s", check=False)
+            self.kubectl_run("delete", "pods", "--field-selector", f"spec.nodeName={node}", "--timeout=60s", check=False)
             self.eventually(lambda: not self.staged(node), 150, "what they had staged is not staged any more")
             process.terminate()
             process.wait(10)
