@@ -44,7 +44,8 @@ class CsiCase(NodeVolumeCase):
         process = self.running.pop(node, None)
         if process:
             # Pods that still have volumes need their driver to end.
-            self.kubectl_run("delete", "pods", "--all", "--field-selector", f"spec.nodeName={node}", "--timeout=60s", check=False)
+            self.kubectl_run("delete", "pods", "--field-selector", f"spec.nodeName={node}", "--timeout=60s", check=False)
+            self.eventually(lambda: not self.staged(node), 150, "what they had staged is not staged any more")
             process.terminate()
             process.wait(60)
 
@@ -72,6 +73,10 @@ class CsiCase(NodeVolumeCase):
         return pod(name, container(script=SLEEP, volumeMounts=[{"name": "data", "mountPath": "/data"}]),
                    nodeSelector={"kubernetes.io/hostname": node},
                    volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": claim}}], **fields)
+
+    def staged(self, node=NODE):
+        """Folders of volumes that the node says may be staged."""
+        return list((self.cluster.data / "nodes" / node / "kubelet/plugins/kubernetes.io/csi" / self.driver).glob("*"))
 
     def mounts_of(self, volume):
         """Mounts on the machine of the volume's data, wherever they are."""
@@ -108,7 +113,7 @@ class CsiVolumes(CsiCase):
         self.assertTrue(self.mounts_of(volume))
         self.kubectl("delete", "pod", "first")
         self.eventually(lambda: not folder.exists(), BACK_OFF, "nothing is left of the pod")
-        self.assertEqual(self.mounts_of(volume), [])
+        self.eventually(lambda: not self.mounts_of(volume), BACK_OFF, "the volume is not staged any more")
         self.apply(self.user("second", node=OTHER_NODE))
         self.wait_ready("second")
         self.assertEqual(self.exec("second", "cat", "/data/file"), "kept\n")
@@ -145,8 +150,8 @@ class CsiVolumes(CsiCase):
         self.kubectl("delete", "pod", "reader")
         self.eventually(lambda: not folder.exists(), BACK_OFF, "nothing is left of the pod")
         devices = self.cluster.data / "nodes" / NODE / "kubelet/plugins/kubernetes.io/csi/volumeDevices"
-        self.assertEqual(list(devices.glob(f"**/{self.namespace}-data")), [])
-        self.assertNotIn(str(self.storage), run(["losetup", "-a"]).stdout)
+        self.eventually(lambda: not list(devices.glob(f"**/{self.namespace}-data")), 30, "the device is not staged any more")
+        self.eventually(lambda: str(self.storage) not in run(["losetup", "-a"]).stdout, 30, "the loop device is gone")
 
     @slow
     def test_a_volume_grows_and_tells_how_full_it_is(self):
@@ -183,6 +188,26 @@ class CsiVolumes(CsiCase):
         self.assertTrue(folder.exists(), "what is still published is not deleted")
         self.switch("NodeUnpublishVolume")
         self.eventually(lambda: not folder.exists(), BACK_OFF, "nothing is left of the pod")
+
+    def test_a_pod_does_not_wait_for_its_volume_to_be_unstaged(self):
+        self.driver_object()
+        self.start_driver()
+        volume = self.put_claim()
+        self.switch("NodeUnstageVolume", "fail 4 not in time")
+        self.apply(self.user("first"))
+        self.wait_ready("first")
+        self.exec("first", "sh", "-c", "echo kept > /data/file")
+        folder = self.pod_folder("first")
+        self.kubectl("delete", "pod", "first", "--timeout=60s")
+        self.eventually(lambda: not folder.exists(), 30, "nothing is left of the pod")
+        self.assertTrue(self.staged())
+        self.apply(self.user("second"))
+        self.wait_ready("second", 60)
+        self.assertEqual(self.exec("second", "cat", "/data/file"), "kept\n")
+        self.switch("NodeUnstageVolume")
+        self.kubectl("delete", "pod", "second", "--timeout=60s")
+        self.eventually(lambda: not self.staged(), 30, "the volume is not staged any more")
+        self.assertEqual(self.mounts_of(volume), [])
 
     def exec_fails_soon(self, name):
         self.eventually(lambda: self.kubectl_run("exec", name, "--", "true", check=False).returncode != 0, 60, "its container has ended")
@@ -237,6 +262,21 @@ class CsiVolumesOfAnAgentThatDies(CsiCase):
         self.assertEqual(self.host_mounts(kept), before, "mounted once")
         self.eventually(lambda: self.exec("kept", "cat", "/data/file") == "kept\n", what="the new agent is asked for the pod")
         self.kubectl("delete", "pod", "kept")
-        self.eventually(lambda: not kept.exists(), BACK_OFF, "nothing is left of the pod")
-        self.assertEqual(self.mounts_of(volume), [])
+        self.eventually(lambda: not kept.exists(), 60, "nothing is left of the pod")
+        self.eventually(lambda: not self.mounts_of(volume), 60, "the volume is not staged any more")
         self.assertEqual((self.storage / volume / "file").read_text(), "kept\n")
+
+    def test_a_volume_that_is_not_unstaged_yet_is_unstaged_after_the_agent_has_died(self):
+        self.driver_object()
+        self.start_driver()
+        volume = self.put_claim()
+        self.apply(self.user("user"))
+        self.wait_ready("user")
+        self.switch("NodeUnstageVolume", "fail 13 busy")
+        self.kubectl("delete", "pod", "user", "--timeout=60s")
+        self.cluster.kill(NODE + "/agent")
+        self.eventually(lambda: self.in_csi_node(NODE), 60, "the agent is back")
+        self.assertTrue(self.staged())
+        self.switch("NodeUnstageVolume")
+        self.eventually(lambda: not self.staged(), 150, "it is unstaged though no pod wants it")
+        self.assertEqual(self.mounts_of(volume), [])

@@ -37,6 +37,8 @@ Result<void> check_lifecycle(const CsiVolume& volume, const CSIDriver* driver) {
     return Error(Reason::BadRequest, problem + " (only supports [" + list + "])");
 }
 
+bool attach_required(const CSIDriver* driver) { return !driver || driver->spec.attach_required.value_or(true); }
+
 csi::VolumeCapability capability_of(const CsiVolume& volume, const CsiCapabilities& capabilities, std::optional<std::uint32_t> group) {
     csi::VolumeCapability capability;
     capability.access_mode.emplace().mode = access_mode(volume, capabilities);

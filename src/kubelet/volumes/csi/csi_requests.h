@@ -14,6 +14,9 @@ namespace porthole::kubelet {
 /// the driver does not have.
 Result<void> check_lifecycle(const CsiVolume& volume, const api::storage::v1::CSIDriver* driver);
 
+/// As above. Whether volumes have to be attached to the node before a driver is asked for them.
+bool attach_required(const api::storage::v1::CSIDriver* driver);
+
 /// How a pod of `group` uses the volume, in the terms that the driver knows.
 api::csi::v1::VolumeCapability capability_of(const CsiVolume& volume, const CsiCapabilities& capabilities,
                                              std::optional<std::uint32_t> group);

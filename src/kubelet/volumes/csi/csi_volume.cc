@@ -39,4 +39,13 @@ CsiVolume CsiVolume::of(const core::Pod& pod, const core::Volume& volume) {
     return made;
 }
 
+std::string failed_csi_step(const char* step, const std::string& volume) {
+    return std::string(step) + " failed for volume \"" + volume + "\" : ";
+}
+
+VolumeStep csi_step(const CsiVolume& volume, const char* mount_step, const char* map_step) {
+    return volume.is_block ? VolumeStep{"FailedMapVolume", failed_csi_step(map_step, volume.name)}
+                           : VolumeStep{"FailedMount", failed_csi_step(mount_step, volume.name)};
+}
+
 }  // namespace porthole::kubelet

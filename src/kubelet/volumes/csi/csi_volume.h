@@ -23,4 +23,9 @@ struct CsiVolume {
     static CsiVolume of(const core::Pod& pod, const core::Volume& volume);
 };
 
+/// `step` failed, as messages begin.
+std::string failed_csi_step(const char* step, const std::string& volume);
+/// What is being done with the volume, in upstream's words for mounts and for devices.
+VolumeStep csi_step(const CsiVolume& volume, const char* mount_step, const char* map_step);
+
 }  // namespace porthole::kubelet

@@ -203,6 +203,11 @@ struct CsiVolumesTest : ::testing::Test {
         for (int i = 0; i < 6000 && !holds(); ++i) EXPECT_TRUE(run(loop.sleep(10ms)));
         return holds();
     }
+    /// Whether nothing is staged, soon.
+    bool unstaged() {
+        const std::string above = root() + "/plugins/kubernetes.io/csi/" + Driver;
+        return until([&] { return folder.files->list(above).value_or(std::vector<std::string>()).empty(); });
+    }
     std::vector<std::string> methods() const {
         std::vector<std::string> names;
         for (const auto& call : driver->calls)

@@ -19,6 +19,7 @@ TEST_F(CsiVolumesTest, AVolumeIsStagedOnceAndPublishedForEachPod) {
     EXPECT_FALSE(exists("/pods/u1"));
     EXPECT_EQ(driver->count("NodeUnstageVolume"), 0u);
     EXPECT_EQ(tear_down("u2"), "");
+    EXPECT_TRUE(unstaged());
     EXPECT_THAT(methods(), ElementsAre("NodeStageVolume", "NodePublishVolume", "NodePublishVolume", "NodeUnpublishVolume",
                                        "NodeUnpublishVolume", "NodeUnstageVolume"));
     EXPECT_THAT(folder.files->list(root() + "/plugins/kubernetes.io/csi/csi.example.com").value(), IsEmpty());
@@ -38,7 +39,7 @@ TEST_F(CsiVolumesTest, ADriverIsAskedToStageWhereItsLinkLeadsNowhere) {
     EXPECT_EQ(set_up(pod("u1", Claim)), "");
     EXPECT_EQ(driver->count("NodeStageVolume"), 2u);
     EXPECT_EQ(tear_down("u1"), "");
-    EXPECT_THAT(folder.files->list(above).value(), IsEmpty()) << "the link goes with the volume";
+    EXPECT_TRUE(unstaged()) << "the link goes with the volume";
 }
 
 TEST_F(CsiVolumesTest, WhatTheDriverMayKnowComesWithTheCalls) {
@@ -138,15 +139,8 @@ TEST_F(CsiVolumesTest, FailuresAreToldInUpstreamsWordsAndTriedAgain) {
     EXPECT_TRUE(exists("/pods/u1/volumes/kubernetes.io~csi/pv1/mount")) << "nothing is deleted";
     driver->switches["NodeUnpublishVolume"] = {};
     driver->switches["NodeUnstageVolume"] = {net::GrpcStatus::Internal, "in use"};
-    EXPECT_THAT(tear_down("u1"), HasSubstr("attacher.UnmountDevice failed"));
-    ASSERT_EQ(set_up(pod("u2", Claim)), "");
-    EXPECT_EQ(driver->count("NodeStageVolume"), 3u) << "how far the driver came is not known";
-    EXPECT_EQ(tear_down("u1"), "") << "another pod has it now";
-    EXPECT_THAT(tear_down("u2"), HasSubstr("attacher.UnmountDevice failed"));
-    driver->switches["NodeUnstageVolume"] = {};
-    EXPECT_EQ(tear_down("u2"), "");
+    EXPECT_EQ(tear_down("u1"), "") << "the pod does not wait for it";
     EXPECT_FALSE(exists("/pods/u1"));
-    EXPECT_FALSE(exists("/pods/u2"));
 }
 
 // STO-27
@@ -208,11 +202,10 @@ TEST_F(CsiVolumesTest, AnAttachableVolumeWaitsForItsAttachment) {
     EXPECT_THAT(last("NodePublishVolume"), HasSubstr(R"("device":"sdx")"));
     EXPECT_TRUE(run(scope.close()));
     EXPECT_EQ(tear_down("u1"), "");
-    EXPECT_THAT(api.find<core::Node>({"", "n1"})->status.volumes_in_use, IsEmpty());
+    EXPECT_TRUE(until([&] { return api.find<core::Node>({"", "n1"})->status.volumes_in_use.empty(); }));
 }
 
-/// Only who has a file, and so may have the volume, keeps it staged.
-TEST_F(CsiVolumesTest, APodThatCouldNotHaveAVolumeDoesNotKeepItStaged) {
+TEST_F(CsiVolumesTest, AVolumeStaysStagedForAPodThatWaitsForIt) {
     VolumeAttachment attachment = start_attached();
     ASSERT_EQ(set_up(pod("u1", Claim)), "");
     attachment.status.attached = false;
@@ -220,9 +213,12 @@ TEST_F(CsiVolumesTest, APodThatCouldNotHaveAVolumeDoesNotKeepItStaged) {
     api.put(attachment);
     EXPECT_THAT(set_up(pod("u2", Claim)), HasSubstr("gone"));
     EXPECT_EQ(tear_down("u1"), "");
-    EXPECT_EQ(driver->count("NodeUnstageVolume"), 1u) << "nothing else says that it is staged";
     EXPECT_THAT(csi->volumes_in_use(), ElementsAre(InUse)) << "the other still wants it";
+    EXPECT_TRUE(run(loop.sleep(50ms)));
+    EXPECT_EQ(driver->count("NodeUnstageVolume"), 0u);
     EXPECT_EQ(tear_down("u2"), "");
+    EXPECT_TRUE(unstaged());
+    EXPECT_EQ(driver->count("NodeUnstageVolume"), 1u);
     EXPECT_THAT(csi->volumes_in_use(), IsEmpty());
 }
 
@@ -314,6 +310,7 @@ TEST_F(CsiVolumesTest, AKubeletThatStartsTakesDownWhatItFinds) {
     EXPECT_EQ(driver->count("NodeStageVolume"), 2u);
     EXPECT_EQ(driver->count("NodePublishVolume"), 3u);
     EXPECT_EQ(tear_down("u2"), "");
+    EXPECT_TRUE(unstaged());
     EXPECT_EQ(driver->count("NodeUnstageVolume"), 1u);
     EXPECT_FALSE(exists("/pods/u2"));
 }
@@ -333,6 +330,7 @@ TEST_F(CsiVolumesTest, BlockDevicesArePublishedAsFiles) {
     EXPECT_EQ(tear_down("u1"), "");
     EXPECT_EQ(driver->count("NodeUnstageVolume"), 0u);
     EXPECT_EQ(tear_down("u2"), "");
+    EXPECT_TRUE(until([&] { return !exists("/plugins/kubernetes.io/csi/volumeDevices/pv1"); }));
     EXPECT_EQ(driver->count("NodeUnstageVolume"), 1u);
     for (const char* kind : {"/publish", "/staging", ""})
         EXPECT_FALSE(exists("/plugins/kubernetes.io/csi/volumeDevices" + std::string(kind) + "/pv1")) << kind;
@@ -357,6 +355,7 @@ TEST_F(CsiVolumesTest, WhatADriverIsDoingForADeletedPodIsAwaitedBeforeItIsUndone
         EXPECT_TRUE(run(scope.close())) << "the pod is deleted meanwhile";
         driver->switches.clear();
         EXPECT_EQ(tear_down("u1"), "");
+        EXPECT_TRUE(unstaged());
         EXPECT_THAT(csi->volumes_in_use(), IsEmpty());
         EXPECT_EQ(driver->ended.count(method), 1u) << method << " was not given up";
         EXPECT_FALSE(exists("/pods/u1/volumes/kubernetes.io~csi/pv1/mount"));

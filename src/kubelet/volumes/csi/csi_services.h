@@ -1,0 +1,34 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "api/core_v1.h"
+#include "api/storage_v1.h"
+#include "base/log.h"
+#include "client/informers/informer.h"
+#include "kubelet/volumes/csi/csi_drivers.h"
+#include "runtime/files/file_system.h"
+
+namespace porthole::kubelet {
+
+using CsiDriverObjects = client::Informer<api::storage::v1::CSIDriver>;
+
+/// What is needed for volumes of CSI drivers. All live on the kubelet's loop.
+struct CsiServices {
+    EventLoop& loop;
+    FileSystem& files;
+    client::Client& client;
+    CsiDrivers& drivers;
+    CsiDriverObjects& driver_objects;
+    Logger log;
+    std::string node_name, root;
+    std::function<std::shared_ptr<const api::core::v1::Node>()> node;  ///< this one as the API has it; null before it is there
+    std::function<void()> report_node;                                 ///< what CsiVolumes::volumes_in_use() yields has changed
+    std::function<bool()> has_csi_proxy;                               ///< Windows: whether a CSI proxy serves on the node; null elsewhere
+    Duration attach_limit = std::chrono::seconds(123);                 ///< for which a pod waits until its volume is attached; upstream's
+
+    bool is_windows() const { return has_csi_proxy != nullptr; }
+};
+
+}  // namespace porthole::kubelet
