@@ -203,6 +203,11 @@ struct CsiVolumesTest : ::testing::Test {
         for (int i = 0; i < 6000 && !holds(); ++i) EXPECT_TRUE(run(loop.sleep(10ms)));
         return holds();
     }
+    /// Lets what goes on in the background come to its end: it takes turns of the loop, of which a sleep has one, however long it was.
+    void settle() {
+        constexpr int Turns = 100;
+        for (int i = 0; i < Turns; ++i) EXPECT_TRUE(run(loop.sleep(1ms)));
+    }
     /// Whether nothing is staged, soon.
     bool unstaged() {
         const std::string above = root() + "/plugins/kubernetes.io/csi/" + Driver;

@@ -214,7 +214,7 @@ TEST_F(CsiVolumesTest, AVolumeStaysStagedForAPodThatWaitsForIt) {
     EXPECT_THAT(set_up(pod("u2", Claim)), HasSubstr("gone"));
     EXPECT_EQ(tear_down("u1"), "");
     EXPECT_THAT(csi->volumes_in_use(), ElementsAre(InUse)) << "the other still wants it";
-    EXPECT_TRUE(run(loop.sleep(50ms)));
+    settle();
     EXPECT_EQ(driver->count("NodeUnstageVolume"), 0u);
     EXPECT_EQ(tear_down("u2"), "");
     EXPECT_TRUE(unstaged());
@@ -394,7 +394,7 @@ TEST_F(CsiVolumesTest, AVolumeThatGrewIsEnlargedOnTheNode) {
     driver->switches["NodeExpandVolume"] = {net::GrpcStatus::Internal, "not now"};
     ASSERT_EQ(set_up(pod("u1", Claim)), "") << "the pod goes on with what it has";
     EXPECT_TRUE(until([&] { return driver->count("NodeExpandVolume") == 1; }));
-    EXPECT_TRUE(run(loop.sleep(50ms)));
+    settle();
     EXPECT_EQ(api.find<core::PersistentVolumeClaim>({"ns", "data"})->status.capacity["storage"].value(), 1 << 20);
     driver->switches["NodeExpandVolume"] = {};
     ASSERT_EQ(set_up(pod("u1", Claim)), "");
@@ -402,7 +402,7 @@ TEST_F(CsiVolumesTest, AVolumeThatGrewIsEnlargedOnTheNode) {
     EXPECT_TRUE(until([&] { return size() == 2 << 20; }));
     EXPECT_THAT(last("NodeExpandVolume"), HasSubstr("\"required_bytes\":2097152"));
     ASSERT_EQ(set_up(pod("u1", Claim)), "");
-    EXPECT_TRUE(run(loop.sleep(50ms)));
+    settle();
     EXPECT_EQ(driver->count("NodeExpandVolume"), 2u);
 }
 
@@ -432,7 +432,7 @@ struct CsiGrowthTest : CsiVolumesTest {
     void answer(net::GrpcStatus status, const std::string& message) { driver->switches["NodeExpandVolume"] = {status, message}; }
     void sync() {
         EXPECT_EQ(set_up(pod("u1", Claim)), "") << "the pod goes on with what it has";
-        EXPECT_TRUE(run(loop.sleep(50ms)));
+        settle();
     }
     core::PersistentVolumeClaimStatus status() { return api.find<core::PersistentVolumeClaim>({"ns", "data"})->status; }
     std::string resize_status() { return status().allocated_resource_statuses["storage"]; }
