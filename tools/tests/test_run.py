@@ -10,12 +10,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 class Prerequisites(unittest.TestCase):
     """What ./run does on a machine that lacks what a build needs. Programs of a folder of its own stand in for dpkg and apt."""
 
-    def run_build(self, installed, offered="*"):
-        """`installed`, `offered`: patterns of package names, of the machine and of its Debian release."""
+    def run_build(self, installed, offered="*", **programs):
+        """`installed`, `offered`: patterns of package names, of the machine and of its Debian release. `programs`: further ones, as scripts."""
         with tempfile.TemporaryDirectory() as folder:
             log = pathlib.Path(folder) / "log"
             for name, script in {"dpkg-query": f"case $4 in {installed}) printf installed ;; esac", "apt-cache": f"case $2 in {offered}) echo Package: $2 ;; esac", "apt-get": f'echo "$@" >>{log}; exit 1',
-                                 "sudo": 'shift; exec "$@"', "cmake": "exit 1"}.items():
+                                 "sudo": 'shift; exec "$@"', "cmake": "exit 1", **programs}.items():
                 program = pathlib.Path(folder) / name
                 program.write_text(f"#!/bin/sh\n{script}\n")
                 program.chmod(0o755)
@@ -37,6 +37,15 @@ class Prerequisites(unittest.TestCase):
                 result, calls = self.run_build("''", offered)
                 self.assertEqual([word for word in calls.split() if "boost" in word], [offered])
                 self.assertNotIn("|", result.stderr)
+
+    def test_a_build_that_does_not_fit_the_disk_is_not_begun(self):
+        presets = "echo '\"dev\"'"
+        result, _ = self.run_build("*", cmake=presets, df="echo Avail; echo 3", du="printf '1\\tbuild/dev\\n'")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("the build of dev takes up to 8 GB, and 3 GB are free: free some space", result.stderr)
+        self.assertNotIn("configure", result.stdout)
+        result, _ = self.run_build("*", cmake=presets, df="echo Avail; echo 3", du="printf '5\\tbuild/dev\\n'", ninja="exit 1")
+        self.assertIn("the build of dev failed", result.stderr)
 
     def test_nothing_is_installed_where_all_is_there(self):
         result, calls = self.run_build("*")
