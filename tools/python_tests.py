@@ -10,8 +10,10 @@ class says `takes_processors = True`, too. Of tests that say `slow = True`, --pa
 
 import argparse
 import concurrent.futures
+import os
 import pathlib
 import re
+import signal
 import sys
 import threading
 import time
@@ -56,6 +58,7 @@ class Run:
 
     def __init__(self):
         self.results = []
+        self.interrupted = False
         self._lock = threading.Lock()  # guards results and the order of printed lines
 
     def run_all(self, tests, at_once):
@@ -68,14 +71,22 @@ class Run:
         waits = lambda shared, group: shared in busy or any(getattr(test, "takes_processors", False) for test in group)
         longest_first = sorted(groups.items(), key=lambda item: len(item[1]), reverse=True)
         at_once_with_others = [group for shared, group in longest_first if not waits(shared, group)]
+        self.run_groups(at_once_with_others + [[test] for test in others], at_once)
+        self.run_groups([group for shared, group in longest_first if waits(shared, group)], max(1, at_once // 2))
+
+    def run_groups(self, groups, at_once):
         with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-            list(pool.map(self.run_group, at_once_with_others + [[test] for test in others]))
-        with concurrent.futures.ThreadPoolExecutor(max(1, at_once // 2)) as pool:
-            list(pool.map(self.run_group, [group for shared, group in longest_first if waits(shared, group)]))
+            try:
+                list(pool.map(self.run_group, groups))
+            except KeyboardInterrupt:
+                self.interrupted = True
+                print("  interrupted: the tests that have begun clean up, the others are left out", flush=True)
+                raise
 
     def run_group(self, tests):
         for test in tests:
-            self.run_one(test)
+            if not self.interrupted:
+                self.run_one(test)
 
     def run_one(self, test):
         result, started = CaseResult(test.id()), time.monotonic()
@@ -138,10 +149,15 @@ def main():
     run = Run()
     try:
         run.run_all(of_part, options.at_once)
+    except KeyboardInterrupt:
+        pass
     finally:
         if options.results:
             options.results.parent.mkdir(parents=True, exist_ok=True)
             run.write(options.results)
+    if run.interrupted:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell goes on with its next command after a child that ended in any other way
+        os.kill(os.getpid(), signal.SIGINT)
     sys.exit(1 if any(result.outcome == "failed" for result in run.results) else 0)
 
 

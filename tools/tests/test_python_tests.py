@@ -1,7 +1,11 @@
 import contextlib
 import io
 import pathlib
+import signal
+import subprocess
 import sys
+import tempfile
+import textwrap
 import threading
 import unittest
 
@@ -83,6 +87,31 @@ class Parts(unittest.TestCase):
         names = lambda part: [test._testMethodName for test in python_tests.without_other_parts(tests, part)]
         self.assertEqual([names("0/2"), names("1/2"), names("0/1")],
                          [["test_quick", "test_long"], ["test_quick", "test_longer"], ["test_quick", "test_long", "test_longer"]])
+
+
+class Interruption(unittest.TestCase):
+    def test_ends_the_tests_that_have_not_begun(self):
+        source = """
+            import os, signal, sys, threading, traceback, time, unittest
+            def main_waits_for_results():
+                frame = sys._current_frames()[threading.main_thread().ident]
+                return "result" in [called.name for called in traceback.extract_stack(frame)]
+            class Case(unittest.TestCase):
+                shared, alone = "group", True
+                def test_first(self):
+                    while not main_waits_for_results():
+                        time.sleep(0.01)
+                    os.kill(os.getpid(), signal.SIGINT)
+                    time.sleep(0.5)
+                def test_second(self):
+                    pass"""
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "test_case.py").write_text(textwrap.dedent(source))
+            ended = subprocess.run([sys.executable, python_tests.__file__, folder], capture_output=True, text=True, timeout=60)
+        self.assertEqual((ended.returncode, ended.stderr), (-signal.SIGINT, ""))
+        self.assertIn("interrupted", ended.stdout)
+        self.assertIn("test_first", ended.stdout)
+        self.assertNotIn("test_second", ended.stdout)
 
 
 if __name__ == "__main__":
