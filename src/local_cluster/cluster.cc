@@ -315,6 +315,14 @@ Result<void> check_networks(const ClusterOptions& options) {
     return {};
 }
 
+Result<IpPrefix> check_pod_range(const ClusterOptions& options, const std::string& text) {
+    TRY(const IpPrefix range, IpPrefix::parse(text));
+    TRY(const IpPrefix all, IpPrefix::parse(options.cluster_cidr));
+    if (!all.contains(range.base()) || range.length() < all.length())
+        return Error(Reason::Forbidden, fmt::format("{} is not a part of --cluster-cidr {}", range.to_string(), all.to_string()));
+    return range;
+}
+
 Result<std::string> address_in(const std::string& cidr, unsigned index) {
     const auto slash = cidr.find('/');
     in_addr network{};

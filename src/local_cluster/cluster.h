@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/values/ip.h"
 #include "local_cluster/child_process.h"
 #include "local_cluster/data_dir.h"
 #include "node_join/cluster_network.h"
@@ -110,6 +111,10 @@ Result<void> check_resize(const ClusterOptions& now, const ClusterOptions& wante
 
 /// Whether nodes, services and pods have ranges of their own with room for all. Error: BadRequest, naming the flags.
 Result<void> check_networks(const ClusterOptions& options);
+
+/// A node's range of pods as the router may have it; the object of a node may name any. Errors: BadRequest for no range,
+/// Forbidden for one that is not inside of --cluster-cidr.
+Result<IpPrefix> check_pod_range(const ClusterOptions& options, const std::string& text);
 
 /// The `index`th address of an IPv4 network ("10.89.0.0/24", 2 -> "10.89.0.2"). Error: BadRequest, naming the remedy.
 Result<std::string> address_in(const std::string& cidr, unsigned index);

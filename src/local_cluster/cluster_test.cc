@@ -125,6 +125,16 @@ TEST(CheckNetworks, RefusesWhatCannotWorkBeforeAnythingStarts) {
     }
 }
 
+TEST(CheckPodRange, AllowsPartsOfTheClustersRangeOnly) {
+    const ClusterOptions options{.cluster_cidr = "10.244.0.0/16"};
+    for (const char* part : {"10.244.3.0/24", "10.244.0.0/16", "10.244.255.255/32"})
+        EXPECT_EQ(check_pod_range(options, part)->to_string(), part);
+    for (const char* other : {"0.0.0.0/0", "10.0.0.0/8", "10.245.0.0/24", "fd00::/64"})
+        EXPECT_EQ(check_pod_range(options, other).error().reason, Reason::Forbidden) << other;
+    for (const char* none : {"", "default", "10.244.3.0", "10.244.3.0/24 via 10.89.0.9", "10.244.3.0/24\nroute del default"})
+        EXPECT_EQ(check_pod_range(options, none).error().reason, Reason::BadRequest) << none;
+}
+
 TEST(CheckKubeconfig, RefusesAFileThatCannotBeRead) {
     const std::string path = (std::filesystem::temp_directory_path() / ("porthole-kubeconfig-" + std::to_string(::getpid()))).string();
     EXPECT_TRUE(check_kubeconfig(path)) << "it will be made";

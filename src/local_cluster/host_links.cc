@@ -122,8 +122,8 @@ Task<> HostLinks::ensure_router() {
     co_return co_await ip_batch("", "route replace " + pods + " via " + router_ + " dev " + prefix() + "\n");
 }
 
-Task<> HostLinks::route_pods(NodeHost node, std::string pod_range) {
-    co_return co_await ip_batch(router_namespace_, "route replace " + pod_range + " via " + node.address + "\n");
+Task<> HostLinks::route_pods(NodeHost node, IpPrefix pod_range) {
+    co_return co_await ip_batch(router_namespace_, "route replace " + pod_range.to_string() + " via " + node.address + "\n");
 }
 
 Task<> HostLinks::ensure_ports() {

@@ -29,7 +29,7 @@ public:
     /// Creates what is missing; harmless when all is there.
     Task<> ensure();
     /// Gives the router the route to the pods of one node. Requires a router.
-    Task<> route_pods(NodeHost node, std::string pod_range);
+    Task<> route_pods(NodeHost node, IpPrefix pod_range);
     /// Removes what one host has of it, whatever state it is in.
     Task<> remove_host(NodeHost node);
     /// Removes all of it, whatever state it is in.

@@ -175,9 +175,11 @@ Task<> Supervisor::bring_up_linux(NodeHost node) {
 
 Task<> Supervisor::route_to(NodeHost node) {
     if (cluster_.router_address().empty()) co_return {};
-    CO_TRY(std::string range, co_await api_.pod_range(node.name));
+    CO_TRY(const std::string said, co_await api_.pod_range(node.name));
+    const auto range = check_pod_range(cluster_.options, said);
+    if (!range) co_return Error(range.error()).with_context("the range of pods of node " + node.name);
     HostLinks links(processes_, data_, cluster_);
-    co_return co_await links.route_pods(std::move(node), std::move(range));
+    co_return co_await links.route_pods(std::move(node), *range);
 }
 
 Task<> Supervisor::start() {
