@@ -15,6 +15,7 @@
 #include "kubelet/volumes/block_devices/device_volumes.h"
 #include "kubelet/volumes/csi/csi_limits.h"
 #include "kubelet/volumes/csi/csi_volumes.h"
+#include "kubelet/volumes/flex_volume/flex_volumes.h"
 #include "kubelet/volumes/local_volume/local_volume_reclaimer.h"
 #include "windows/builds.h"
 
@@ -113,8 +114,18 @@ struct Kubelet::Impl {
           puller(deps.loop, deps.images, events, config.parallel_image_pulls),
           image_volumes(deps.image_mounts ? std::make_unique<PulledImageVolumes>(puller, objects, *deps.image_mounts) : nullptr),
           local_volumes(deps.loop, deps.files, deps.image_disks, config.root_directory),
-          devices(deps.programs ? make_device_volumes(deps.loop, deps.files, deps.mounter, *deps.programs, config.root_directory)
-                                : nullptr),
+          devices(deps.programs && !node.windows
+                      ? make_device_volumes(deps.loop, deps.files, deps.mounter, *deps.programs, config.root_directory)
+                      : nullptr),
+          flex(deps.programs ? std::make_unique<FlexVolumes>(FlexVolumes::Services{.files = deps.files,
+                                                                                   .mounter = deps.mounter,
+                                                                                   .workers = deps.workers,
+                                                                                   .programs = *deps.programs,
+                                                                                   .windows = node.windows,
+                                                                                   .root = config.root_directory,
+                                                                                   .directory = config.volume_plugin_directory,
+                                                                                   .node_name = config.node.name})
+                             : nullptr),
           csi_node(deps.client, deps.log.named("volumes"), config.node.name),
           plugins(deps.plugins ? std::make_unique<Plugins>(
                                      config, deps, node.windows, csi_node, informers.get<api::storage::v1::CSIDriver>(),
@@ -133,8 +144,9 @@ struct Kubelet::Impl {
                    .local_volumes = &local_volumes,
                    .windows = node.windows,
                    .csi = plugins ? &plugins->csi_volumes : nullptr,
-                   .programs = deps.programs,
+                   .programs = node.windows ? nullptr : deps.programs,
                    .devices = devices.get(),
+                   .flex = flex.get(),
                    .object_volumes_refusal = windows::object_volumes_refusal(facts.windows_build)},
                   deps.log.named("volumes"), config.root_directory),
           containers({.loop = deps.loop,
@@ -329,7 +341,8 @@ struct Kubelet::Impl {
     ImagePuller puller;
     std::unique_ptr<ImageVolumes> image_volumes;
     LocalVolumes local_volumes;
-    std::unique_ptr<DeviceVolumes> devices;  ///< null without programs
+    std::unique_ptr<DeviceVolumes> devices;  ///< null without programs, and on Windows
+    std::unique_ptr<FlexVolumes> flex;       ///< null without programs
     CsiNodeInfo csi_node;
     std::unique_ptr<Plugins> plugins;
     VolumeManager volumes;

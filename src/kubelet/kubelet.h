@@ -20,8 +20,9 @@ struct KubeletConfig {
     NodeIdentity node;
     std::string root_directory = "/var/lib/kubelet";
     std::string log_root = "/var/log/pods";
-    std::string log_link_directory = "/var/log/containers";  ///< "" for no links
-    std::string static_pod_directory;                        ///< "" for none
+    std::string log_link_directory = "/var/log/containers";                                        ///< "" for no links
+    std::string static_pod_directory;                                                              ///< "" for none
+    std::string volume_plugin_directory = "/usr/libexec/kubernetes/kubelet-plugins/volume/exec/";  ///< of FlexVolume drivers
     std::vector<std::string> cluster_dns;
     std::string cluster_domain = "cluster.local";
     std::string resolv_conf =
@@ -65,7 +66,7 @@ struct KubeletDependencies {
     Host& host;
     ImageMounts* image_mounts = nullptr;  ///< null: image volumes are refused
     ImageDisks* image_disks = nullptr;    ///< null: nothing enforces the size of local volumes
-    ProcessRunner* programs = nullptr;    ///< that mount network volumes; null: those are refused
+    ProcessRunner* programs = nullptr;    ///< that mount network volumes (Linux), and FlexVolume drivers; null: those are refused
     PluginConnector* plugins = nullptr;   ///< null: no plugin of the node is used, and pods with ResourceClaims are refused
     std::function<bool()> has_csi_proxy;  ///< Windows: whether a CSI proxy serves on the node; null elsewhere
 };

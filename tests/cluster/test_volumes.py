@@ -99,6 +99,14 @@ class NodeVolumes(NodeVolumeCase):
                                volumes=[{"name": "huge", "emptyDir": {"medium": "HugePages"}}]))
         self.wait_event("FailedMount", "hugePages storage requested, but there is no resource request for huge pages")
 
+    def test_the_secret_of_an_iscsi_volume_is_read_by_its_node(self):
+        """Nothing listens at the portal, and the machine may have no initiator: that is found out after the secret has been read."""
+        source = {"targetPortal": "127.0.0.1", "iqn": "iqn.2026-11.example:t", "lun": 1, "chapAuthSession": True, "secretRef": {"name": "chap"}}
+        self.apply({**secret("chap", **{"node.session.auth.username": "me", "node.session.auth.password": "word"}), "type": "kubernetes.io/iscsi-chap"},
+                   self.pod_of("user", container(script=SLEEP, volumeMounts=[{"name": "v", "mountPath": "/v"}]),
+                               volumes=[{"name": "v", "iscsi": source}]))
+        self.wait_event("FailedMount", "iscsiadm")
+
     def test_a_pod_that_fills_its_empty_dir_is_evicted(self):
         fill = "dd if=/dev/zero of=/data/f bs=1M count=4; " + SLEEP
         self.apply(self.pod_of("filler", container(script=fill, volumeMounts=[{"name": "data", "mountPath": "/data"}]),

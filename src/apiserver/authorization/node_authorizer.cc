@@ -47,24 +47,28 @@ Decision no_relationship(const std::string& node) {
     return Decision::no_opinion("no relationship found between node '" + node + "' and this object");
 }
 
-/// Whether the volume has the secret for the nodes that use it; those for drivers' controllers are not for nodes. A reference without
-/// namespace means that of the claim.
+/// Whether the volume has the secret for the nodes that use it; those for drivers' controllers are not for nodes.
 bool has_node_secret(const PersistentVolume& volume, const std::string& namespace_, const std::string& name) {
     const auto& spec = volume.spec;
     const auto is_meant = [&](const auto& reference) {
+        return reference && reference->name == name && reference->namespace_ == namespace_;
+    };
+    // Sources that had no namespace once: without one they mean that of the claim.
+    const auto is_meant_or_of_claim = [&](const auto& reference) {
         if (!reference || reference->name != name) return false;
         return (reference->namespace_.empty() ? spec.claim_ref->namespace_ : reference->namespace_) == namespace_;
     };
-    if (spec.azure_file && spec.azure_file->secret_name == name &&
-        spec.azure_file->secret_namespace.value_or(spec.claim_ref->namespace_) == namespace_)
-        return true;
-    if (spec.csi && (is_meant(spec.csi->node_publish_secret_ref) || is_meant(spec.csi->node_stage_secret_ref) ||
-                     is_meant(spec.csi->node_expand_secret_ref)))
-        return true;
-    return (spec.cephfs && is_meant(spec.cephfs->secret_ref)) || (spec.cinder && is_meant(spec.cinder->secret_ref)) ||
-           (spec.flex_volume && is_meant(spec.flex_volume->secret_ref)) || (spec.iscsi && is_meant(spec.iscsi->secret_ref)) ||
-           (spec.rbd && is_meant(spec.rbd->secret_ref)) || (spec.scale_io && is_meant(spec.scale_io->secret_ref)) ||
-           (spec.storageos && is_meant(spec.storageos->secret_ref));
+    if (spec.azure_file && spec.azure_file->secret_name == name) {
+        const std::string own = spec.azure_file->secret_namespace.value_or("");
+        return (own.empty() ? spec.claim_ref->namespace_ : own) == namespace_;
+    }
+    if (spec.csi)
+        return is_meant(spec.csi->node_publish_secret_ref) || is_meant(spec.csi->node_stage_secret_ref) ||
+               is_meant(spec.csi->node_expand_secret_ref);
+    return (spec.cephfs && is_meant_or_of_claim(spec.cephfs->secret_ref)) || (spec.cinder && is_meant(spec.cinder->secret_ref)) ||
+           (spec.flex_volume && is_meant_or_of_claim(spec.flex_volume->secret_ref)) ||
+           (spec.iscsi && is_meant_or_of_claim(spec.iscsi->secret_ref)) || (spec.rbd && is_meant_or_of_claim(spec.rbd->secret_ref)) ||
+           (spec.scale_io && is_meant_or_of_claim(spec.scale_io->secret_ref)) || (spec.storageos && is_meant(spec.storageos->secret_ref));
 }
 
 }  // namespace

@@ -71,6 +71,50 @@ TEST_F(NodeAuthorizerTest, ReadsOnlyWhatItsPodsReferTo) {
     EXPECT_FALSE(allows(ask("n1", "list", "secrets", "a", "")));
 }
 
+TEST_F(NodeAuthorizerTest, ReadsTheSecretsOfAPodWhereverItNamesThem) {
+    const struct {
+        const char* name;
+        const char* spec;
+    } rows[] = {
+        {"pull secrets", R"("imagePullSecrets":[{"name":"own"}])"},
+        {"variable", R"("containers":[{"env":[{"name":"a","valueFrom":{"secretKeyRef":{"name":"own","key":"k"}}}]}])"},
+        {"variables", R"("containers":[{"envFrom":[{"secretRef":{"name":"own"}}]}])"},
+        {"variable of an init container",
+         R"("initContainers":[{"env":[{"name":"a","valueFrom":{"secretKeyRef":{"name":"own","key":"k"}}}]}])"},
+        {"variables of an init container", R"("initContainers":[{"envFrom":[{"secretRef":{"name":"own"}}]}])"},
+        {"variable of an ephemeral container",
+         R"("ephemeralContainers":[{"env":[{"name":"a","valueFrom":{"secretKeyRef":{"name":"own","key":"k"}}}]}])"},
+        {"variables of an ephemeral container", R"("ephemeralContainers":[{"envFrom":[{"secretRef":{"name":"own"}}]}])"},
+        {"secret", R"("volumes":[{"secret":{"secretName":"own"}}])"},
+        {"projected", R"("volumes":[{"projected":{"sources":[{"downwardAPI":{}},{"secret":{"name":"own"}}]}}])"},
+        {"azureFile", R"("volumes":[{"azureFile":{"secretName":"own","shareName":"x"}}])"},
+        {"cephfs", R"("volumes":[{"cephfs":{"monitors":[],"secretRef":{"name":"own"}}}])"},
+        {"cinder", R"("volumes":[{"cinder":{"volumeID":"x","secretRef":{"name":"own"}}}])"},
+        {"csi", R"("volumes":[{"csi":{"driver":"x","nodePublishSecretRef":{"name":"own"}}}])"},
+        {"flexVolume", R"("volumes":[{"flexVolume":{"driver":"x","secretRef":{"name":"own"}}}])"},
+        {"iscsi", R"("volumes":[{"iscsi":{"targetPortal":"x","iqn":"x","lun":0,"secretRef":{"name":"own"}}}])"},
+        {"rbd", R"("volumes":[{"rbd":{"monitors":[],"image":"x","secretRef":{"name":"own"}}}])"},
+        {"scaleIO", R"("volumes":[{"scaleIO":{"gateway":"x","system":"x","secretRef":{"name":"own"}}}])"},
+        {"storageos", R"("volumes":[{"storageos":{"secretRef":{"name":"own"}}}])"},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        const auto pod = schema::decode_json<Pod>(R"({"metadata":{"namespace":"b","name":"user"},"spec":{"nodeName":"n5",)" +
+                                                  std::string(row.spec) + "}}");
+        ASSERT_TRUE(pod) << pod.error().message;
+        put(*pod);
+        ASSERT_TRUE(graph_.load(*store_));
+        EXPECT_TRUE(allows(ask("n5", "get", "secrets", "b", "own")));
+        EXPECT_FALSE(allows(ask("n5", "get", "secrets", "b", "neighbour"))) << "another secret of the namespace";
+        EXPECT_FALSE(allows(ask("n5", "get", "secrets", "a", "own"))) << "another namespace";
+        EXPECT_FALSE(allows(ask("n1", "get", "secrets", "b", "own"))) << "another node";
+        EXPECT_FALSE(allows(ask("n5", "get", "configmaps", "b", "own"))) << "another kind";
+        remove<Pod>("b", "user");
+        ASSERT_TRUE(graph_.load(*store_));
+        EXPECT_FALSE(allows(ask("n5", "get", "secrets", "b", "own"))) << "without the pod";
+    }
+}
+
 TEST_F(NodeAuthorizerTest, WatchesOneSecretByItsName) {
     AuthorizationAttributes watch = ask("n1", "watch", "secrets", "a", "");
     watch.field_selector = "metadata.name=tls";
@@ -154,6 +198,57 @@ TEST_F(NodeAuthorizerTest, ReachesSecretsOfVolumesThatItMounts) {
     volume.spec.claim_ref->name = "other";
     put(volume);
     EXPECT_FALSE(secret("n1", "stage")) << "the volume is not the claim's, whatever the claim says";
+}
+
+TEST_F(NodeAuthorizerTest, ReadsTheSecretsOfVolumesInTheNamespaceThatTheyMean) {
+    enum Without { OfTheClaim, Nothing };  // what a reference without namespace means
+    const struct {
+        const char* name;
+        const char* source;  ///< N stands for the namespace
+        Without without;
+    } rows[] = {
+        {"azureFile", R"("azureFile":{"secretName":"own","shareName":"x","secretNamespace":N})", OfTheClaim},
+        {"cephfs", R"("cephfs":{"monitors":[],"secretRef":{"name":"own","namespace":N}})", OfTheClaim},
+        {"cinder", R"("cinder":{"volumeID":"x","secretRef":{"name":"own","namespace":N}})", Nothing},
+        {"csi, publish", R"("csi":{"driver":"x","volumeHandle":"x","nodePublishSecretRef":{"name":"own","namespace":N}})", Nothing},
+        {"csi, stage", R"("csi":{"driver":"x","volumeHandle":"x","nodeStageSecretRef":{"name":"own","namespace":N}})", Nothing},
+        {"csi, expand", R"("csi":{"driver":"x","volumeHandle":"x","nodeExpandSecretRef":{"name":"own","namespace":N}})", Nothing},
+        {"flexVolume", R"("flexVolume":{"driver":"x","secretRef":{"name":"own","namespace":N}})", OfTheClaim},
+        {"iscsi", R"("iscsi":{"targetPortal":"x","iqn":"x","lun":0,"secretRef":{"name":"own","namespace":N}})", OfTheClaim},
+        {"rbd", R"("rbd":{"monitors":[],"image":"x","secretRef":{"name":"own","namespace":N}})", OfTheClaim},
+        {"scaleIO", R"("scaleIO":{"gateway":"x","system":"x","secretRef":{"name":"own","namespace":N}})", OfTheClaim},
+        {"storageos", R"("storageos":{"secretRef":{"name":"own","namespace":N}})", Nothing},
+    };
+    PersistentVolumeClaim claim = named<PersistentVolumeClaim>("a", "data");
+    claim.spec.volume_name = "v";
+    put(claim);
+    const auto put_volume = [&](std::string source, const std::string& namespace_) {
+        source.replace(source.find(":N") + 1, 1, '"' + namespace_ + '"');
+        const auto volume = schema::decode_json<PersistentVolume>(
+            R"({"metadata":{"name":"v"},"spec":{"claimRef":{"namespace":"a","name":"data"},)" + source + "}}");
+        ASSERT_TRUE(volume) << volume.error().message;
+        put(*volume);
+    };
+    const auto reads = [&](const std::string& node, const std::string& namespace_, const std::string& name) {
+        return allows(ask(node, "get", "secrets", namespace_, name));
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        put_volume(row.source, "storage");
+        EXPECT_TRUE(reads("n1", "storage", "own"));
+        EXPECT_FALSE(reads("n1", "storage", "neighbour"));
+        EXPECT_FALSE(reads("n1", "a", "own")) << "the claim's namespace";
+        EXPECT_FALSE(reads("n2", "storage", "own")) << "another node";
+        put_volume(row.source, "");
+        EXPECT_EQ(reads("n1", "a", "own"), row.without == OfTheClaim);
+        EXPECT_FALSE(reads("n1", "a", "neighbour"));
+        EXPECT_FALSE(reads("n1", "storage", "own"));
+    }
+    for (const char* reference : {"controllerPublishSecretRef", "controllerExpandSecretRef"}) {
+        put_volume(R"("csi":{"driver":"x","volumeHandle":"x",")" + std::string(reference) + R"(":{"name":"own","namespace":N}})",
+                   "storage");
+        EXPECT_FALSE(reads("n1", "storage", "own")) << reference << " is for the driver's controller";
+    }
 }
 
 TEST_F(NodeAuthorizerTest, FollowsVolumesWhoseDataAreOnIt) {

@@ -50,12 +50,27 @@ private:
         if (one.config_map) add("configmaps", one.config_map->name);
         if (one.persistent_volume_claim) add("persistentvolumeclaims", one.persistent_volume_claim->claim_name);
         if (one.ephemeral) add("persistentvolumeclaims", pod.metadata.name + "-" + one.name);
-        if (one.csi && one.csi->node_publish_secret_ref) add("secrets", one.csi->node_publish_secret_ref->name);
+        source_secrets(one);
         if (!one.projected) return;
         for (const VolumeProjection& source : one.projected->sources) {
             if (source.secret) add("secrets", source.secret->name);
             if (source.config_map) add("configmaps", source.config_map->name);
         }
+    }
+    /// What the node needs to mount a volume of another system.
+    void source_secrets(const Volume& one) {
+        const auto add_secret = [&](const auto& reference) {
+            if (reference) add("secrets", reference->name);
+        };
+        if (one.azure_file) add("secrets", one.azure_file->secret_name);
+        if (one.cephfs) add_secret(one.cephfs->secret_ref);
+        if (one.cinder) add_secret(one.cinder->secret_ref);
+        if (one.csi) add_secret(one.csi->node_publish_secret_ref);
+        if (one.flex_volume) add_secret(one.flex_volume->secret_ref);
+        if (one.iscsi) add_secret(one.iscsi->secret_ref);
+        if (one.rbd) add_secret(one.rbd->secret_ref);
+        if (one.scale_io) add_secret(one.scale_io->secret_ref);
+        if (one.storageos) add_secret(one.storageos->secret_ref);
     }
     const std::string& namespace_;
 };

@@ -63,24 +63,24 @@ private:
         if (!KubeletOnWindows) image_mounts_ = kubelet::make_containerd_image_mounts(*world_.processes, options_.runtime_endpoint);
         plugins_ = kubelet::make_plugin_connector(world_.loop);
         prober_ = kubelet::make_network_prober(world_.loop);
-        kubelet_ = std::make_unique<kubelet::Kubelet>(
-            std::move(config), kubelet::KubeletDependencies{.loop = world_.loop,
-                                                            .random = random_,
-                                                            .log = log_.named("kubelet"),
-                                                            .client = *client_,
-                                                            .runtime = runtime_->runtime(),
-                                                            .images = runtime_->images(),
-                                                            .files = *files_,
-                                                            .workers = *world_.pool,
-                                                            .mounter = *system_.mounter,
-                                                            .cgroups = *system_.cgroups,
-                                                            .prober = *prober_,
-                                                            .host = *host_,
-                                                            .image_mounts = image_mounts_.get(),
-                                                            .image_disks = system_.image_disks.get(),
-                                                            .programs = KubeletOnWindows ? nullptr : world_.processes.get(),
-                                                            .plugins = plugins_.get(),
-                                                            .has_csi_proxy = csi_proxy_look()});
+        kubelet_ =
+            std::make_unique<kubelet::Kubelet>(std::move(config), kubelet::KubeletDependencies{.loop = world_.loop,
+                                                                                               .random = random_,
+                                                                                               .log = log_.named("kubelet"),
+                                                                                               .client = *client_,
+                                                                                               .runtime = runtime_->runtime(),
+                                                                                               .images = runtime_->images(),
+                                                                                               .files = *files_,
+                                                                                               .workers = *world_.pool,
+                                                                                               .mounter = *system_.mounter,
+                                                                                               .cgroups = *system_.cgroups,
+                                                                                               .prober = *prober_,
+                                                                                               .host = *host_,
+                                                                                               .image_mounts = image_mounts_.get(),
+                                                                                               .image_disks = system_.image_disks.get(),
+                                                                                               .programs = world_.processes.get(),
+                                                                                               .plugins = plugins_.get(),
+                                                                                               .has_csi_proxy = csi_proxy_look()});
         return {};
     }
 

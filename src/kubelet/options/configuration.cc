@@ -55,6 +55,7 @@ constexpr Field Fields[] = {
     {"tlsCipherSuites", "tls-cipher-suites"},
     {"tlsMinVersion", "tls-min-version"},
     {"tlsPrivateKeyFile", "tls-private-key-file"},
+    {"volumePluginDir", "volume-plugin-dir"},
 };
 
 /// Fields that upstream knows and that change nothing here.
@@ -131,7 +132,6 @@ constexpr const char* WithoutEffect[] = {
     "topologyManagerScope",
     "tracing",
     "userNamespaces",
-    "volumePluginDir",
     "volumeStatsAggPeriod",
 };
 

@@ -71,6 +71,7 @@ void define_flags(FlagSet& flags, KubeletOptions& o) {
     flags.add("tls-min-version", o.tls_min_version, "VersionTLS12 or VersionTLS13; default VersionTLS12");
     flags.add("tls-private-key-file", o.tls_private_key_file, "its key");
     flags.add("v", o.verbosity, "more log: 4 and above shows each step");
+    flags.add("volume-plugin-dir", o.volume_plugin_directory, "directory of FlexVolume drivers");
     flags.add("windows-priorityclass", o.windows_priority_class, "priority of the kubelet's process (Windows)");
     flags.add("windows-service", o.windows_service, "run under the service manager (Windows)");
     flags.add_alias("service", "windows-service");
@@ -96,6 +97,8 @@ KubeletOptions defaults(bool windows) {
     KubeletOptions o;
     o.runtime_endpoint = windows ? "npipe:////./pipe/containerd-containerd" : "unix:///run/containerd/containerd.sock";
     o.resolv_conf = windows ? "Host" : "/etc/resolv.conf";
+    o.volume_plugin_directory =
+        windows ? "C:\\usr\\libexec\\kubernetes\\kubelet-plugins\\volume\\exec\\" : "/usr/libexec/kubernetes/kubelet-plugins/volume/exec/";
     o.cgroups_per_qos = !windows;
     if (!windows) o.enforce_node_allocatable = {"pods"};
     // On Windows memory thresholds shrink allocatable, nothing else.
@@ -265,6 +268,7 @@ Result<KubeletConfig> make_kubelet_config(const KubeletOptions& o, bool windows)
     config.root_directory = config.node.root_directory = o.root_directory;
     config.log_root = o.pod_log_directory;
     config.static_pod_directory = o.pod_manifest_path;
+    config.volume_plugin_directory = o.volume_plugin_directory;
     config.cluster_dns = o.cluster_dns;
     config.cluster_domain = o.cluster_domain;
     config.resolv_conf = o.resolv_conf;

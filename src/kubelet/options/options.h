@@ -12,6 +12,7 @@ struct KubeletOptions {
     std::string root_directory = "/var/lib/kubelet";
     std::string pod_log_directory = "/var/log/pods";
     std::string pod_manifest_path;
+    std::string volume_plugin_directory;  ///< of FlexVolume drivers
     std::string resolv_conf;
     std::vector<std::string> cluster_dns;
     std::string cluster_domain = "cluster.local";
@@ -19,7 +20,7 @@ struct KubeletOptions {
     std::int64_t port = 10250, max_pods = 110;
     std::string healthz_address = "127.0.0.1";
     std::int64_t healthz_port = 10248;  ///< 0: not served
-    std::int64_t pod_max_pids = -1;  ///< processes and threads of one pod (Linux)
+    std::int64_t pod_max_pids = -1;     ///< processes and threads of one pod (Linux)
     bool seccomp_default = false, protect_kernel_defaults = false;
     std::int64_t event_qps = 50, event_burst = 100;
     std::string streaming_idle_timeout = "4h0m0s";

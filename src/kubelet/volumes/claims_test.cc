@@ -113,6 +113,10 @@ struct FakeDisks final : ImageDisks {
         sizes[image] = bytes;
         co_return files_.write(image, "", 0600);
     }
+    Result<void> end_unfinished(const std::string& image) override {
+        ended.push_back(image);
+        return {};
+    }
     Result<void> mount(const std::string& image, const std::string& directory) override {
         mounter_.mounts[directory] = image;
         return {};
@@ -132,6 +136,7 @@ struct FakeDisks final : ImageDisks {
     std::map<std::string, std::uint64_t> sizes;
     std::string problem;
     bool mounted = true;
+    std::vector<std::string> ended;  ///< by end_unfinished()
     int made = 0;
 
 private:
@@ -304,6 +309,7 @@ TEST_F(ReclaimerTest, DeletesDataWhenTheVolumeIsDeletedAndNobodyUsesThem) {
     ASSERT_TRUE(porthole::sim::run(loop, linux_node.tear_down("u")));
     loop.advance(5s);
     EXPECT_FALSE(files.exists("/k/local-volumes/pvc-1"));
+    EXPECT_FALSE(disks.ended.empty()) << "what a killed agent left of it is unmounted first";
     EXPECT_FALSE(is_held());
 }
 

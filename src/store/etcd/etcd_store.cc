@@ -7,10 +7,10 @@
 #include "runtime/scope.h"
 #include "store/etcd/compactor.h"
 #include "store/etcd/fence.h"
+#include "store/etcd/outcomes.h"
 #include "store/etcd/read_barrier.h"
 #include "store/etcd/reflector.h"
 #include "store/etcd/repetition.h"
-#include "store/guard_check.h"
 #include "store/history_limits.h"
 #include "store/shared_store.h"
 
@@ -19,28 +19,10 @@ namespace {
 
 /// Transactions on their way at a time; more wait for their turn.
 constexpr std::size_t MostInFlight = 256;
-/// How long a revision that etcd has acknowledged may take to arrive before the watch is begun anew, and how long in all.
-constexpr Duration ArrivalTime = std::chrono::seconds(5), LongestArrival = std::chrono::seconds(15);
 /// How long a Txn may take that can be sent again to another member, and one that cannot: etcd itself answers after seven seconds.
 constexpr Duration FirstAttemptTime = std::chrono::milliseconds(2500), LastAttemptTime = std::chrono::seconds(8);
 constexpr Duration RestorePause = std::chrono::milliseconds(100);
 constexpr std::size_t CompactionSlice = 4096;
-
-const std::string& key_of(const Operation& operation) {
-    return std::visit([](const auto& one) -> const std::string& { return one.key; }, operation);
-}
-
-bool has_deleted(const TxnResponse& response, std::size_t operation) {
-    if (operation >= response.responses.size()) return false;
-    const auto& deletion = response.responses[operation].response_delete_range;
-    return deletion && deletion->deleted > 0;
-}
-
-/// Of a transaction that was sent more than once, or cannot be sent again.
-Error unknown_outcome(const Error& error) {
-    return Error(Reason::Timeout,
-                 "etcd has not answered at first, and whether the request was carried out is unknown (" + error.message + ")");
-}
 
 class EtcdStore final : public SharedStore {
 public:
@@ -87,16 +69,7 @@ private:
     Task<StoredForm::Sealed> seal(const Put& put);
     Compare compare_of(const Guard& guard) const;
     void note_refusal(const Error& error);
-
-    Task<Committed> refusal(const Transaction& transaction, const TxnResponse& response, Revision sent_after, bool tried_before);
-    Task<> until_visible(std::string key, KeyState state, Revision asked);
-    /// Waits for what etcd has. Where it does not come, the watch is begun anew. Error: Timeout.
-    template <class Wait>
-    Task<> until_delivered(Wait wait, Revision revision);
-    /// Once the fence has ended earlier attempts. Error: Timeout where one of them may have been carried out.
-    Task<> check_nothing_happened(const Transaction& transaction, Revision sent_after, std::size_t loads);
-    Task<Committed> arrival(const Transaction& transaction, const TxnResponse& response);
-    Result<Committed> committed_at(const Transaction& transaction, const TxnResponse& response, Revision revision) const;
+    void note_success(const Transaction& transaction);
 
     Task<> compact_in_time();
     Task<> compact_to(Revision target);
@@ -110,6 +83,7 @@ private:
     Client client_;
     Reflector reflector_;
     Fence fence_;
+    const Outcomes outcomes_{{*this, *visible_, reflector_, fence_}};
     ReadBarrier barrier_;
     Compactor compactor_;
     Semaphore in_flight_{MostInFlight};
@@ -198,7 +172,8 @@ Task<> EtcdStore::write_for(Transaction transaction, Caller caller) {
 Task<> EtcdStore::until_settled() {
     while (!visible_->closing) {
         Result<void> settled = co_await fence_.raise(fence_.revision());
-        if (settled) settled = co_await wait_for_revision(Revision(static_cast<std::uint64_t>(fence_.revision())), LongestArrival);
+        if (settled)
+            settled = co_await wait_for_revision(Revision(static_cast<std::uint64_t>(fence_.revision())), Outcomes::LongestArrival);
         if (settled || is_cancelled(settled)) co_return settled;
         CO_TRY_VOID(co_await loop_.sleep(std::chrono::seconds(1)));
     }
@@ -236,13 +211,15 @@ Task<Committed> EtcdStore::send(const Transaction& transaction, TxnRequest reque
             tried_before = true;
             const auto raised = co_await fence_.raise(fence);
             if (!raised) co_return unknown_outcome(raised.error());
-            if (repetition == Repetition::IfNothingHappened) CO_TRY_VOID(co_await check_nothing_happened(transaction, sent_after, loads));
+            if (repetition == Repetition::IfNothingHappened)
+                CO_TRY_VOID(co_await outcomes_.of_ended_attempts(transaction, sent_after, loads));
         } else if (response->succeeded) {
-            co_return co_await arrival(transaction, *response);
+            note_success(transaction);
+            co_return co_await outcomes_.of_success(transaction, *response);
         } else if (response->responses.size() <= transaction.guards.size()) {
             co_return Error(Reason::InternalError, "etcd has refused a transaction without a reason");
         } else if (Fence::revision_of(response->responses.front()) == fence) {
-            co_return co_await refusal(transaction, *response, sent_after, tried_before);
+            co_return co_await outcomes_.of_refusal(transaction, *response, sent_after, tried_before);
         } else {
             fence_.learn(Fence::revision_of(response->responses.front()), response->header.revision);
             // Another server has raised the fence. Or what is known is of a newer state: the reflector is about to load the present one.
@@ -259,6 +236,12 @@ void EtcdStore::note_refusal(const Error& error) {
     if (error.reason == Reason::NotFound) forget_shared_leases();  // the only thing that a Txn can miss
     if (error.reason != Reason::Unknown) return;
     if (!std::exchange(space_exceeded_, true)) log_.error("etcd refuses what creates or updates", {{"error", error.message}});
+}
+
+void EtcdStore::note_success(const Transaction& transaction) {
+    if (!space_exceeded_ || !has_puts(transaction)) return;
+    space_exceeded_ = false;
+    log_.info("etcd takes what creates or updates again");
 }
 
 Compare EtcdStore::compare_of(const Guard& guard) const {
@@ -293,95 +276,6 @@ Task<TxnRequest> EtcdStore::request_of(const Transaction& transaction, PendingVa
         }
     }
     co_return request;
-}
-
-// What came of it
-
-template <class Wait>
-Task<> EtcdStore::until_delivered(Wait wait, Revision revision) {
-    const Result<void> arrived = co_await wait(ArrivalTime);
-    if (arrived || arrived.error().reason != Reason::Timeout) co_return arrived;
-    reflector_.reconnect("revision " + to_string(revision) + ", which etcd has acknowledged, did not arrive");
-    co_return co_await wait(LongestArrival - ArrivalTime);
-}
-
-Task<> EtcdStore::check_nothing_happened(const Transaction& transaction, Revision sent_after, std::size_t loads) {
-    const Revision raised(static_cast<std::uint64_t>(fence_.revision()));
-    const auto wait = [&](Duration limit) { return wait_for_revision(raised, limit); };
-    const auto arrived = co_await until_delivered(wait, raised);
-    if (!arrived) co_return unknown_outcome(arrived.error());
-    const std::string changed = reflector_.loads() == loads ? change_since(history_, transaction, sent_after) : "all was loaded again";
-    if (!changed.empty()) co_return unknown_outcome(Error(Reason::Conflict, changed));
-    co_return {};
-}
-
-Task<> EtcdStore::until_visible(std::string key, KeyState state, Revision asked) {
-    for (;;) {
-        const RecordPtr record = history_.get(key);
-        const Revision needed = state.exists ? state.modified : asked;
-        if (history_.revision() >= needed || (!state.exists && !record)) co_return {};
-        if (visible_->closing) co_return closing_error();
-        CO_TRY_VOID(co_await visible_->revision_waiters.wait());
-    }
-}
-
-Task<Committed> EtcdStore::refusal(const Transaction& transaction, const TxnResponse& response, Revision sent_after, bool tried_before) {
-    const Revision asked(static_cast<std::uint64_t>(response.header.revision));
-    for (std::size_t i = 0; i < transaction.guards.size(); ++i) {
-        const auto& found = response.responses[i + 1].response_range;
-        KeyState state;
-        if (found && !found->kvs.empty())
-            state = {.exists = true, .modified = Revision(static_cast<std::uint64_t>(found->kvs.front().mod_revision))};
-        const Guard& guard = transaction.guards[i];
-        if (holds(guard, state)) continue;
-        // An attempt before this one may itself have done what now stands against it.
-        if (tried_before && !(state.exists && state.modified <= sent_after)) co_return unknown_outcome(refusal_of(guard, state));
-        const auto wait = [&](Duration limit) { return with_timeout(until_visible(guard.key, state, asked), limit, "waiting"); };
-        const auto seen = co_await until_delivered(wait, state.exists ? state.modified : asked);
-        if (!seen && seen.error().reason == Reason::Timeout)
-            co_return Error(Reason::ServiceUnavailable,
-                            refusal_of(guard, state).message + ", which etcd has not sent yet: nothing was done");
-        CO_TRY_VOID(seen);
-        co_return refusal_of(guard, state);
-    }
-    co_return Error(Reason::InternalError, "etcd has refused a transaction whose guards hold");
-}
-
-Task<Committed> EtcdStore::arrival(const Transaction& transaction, const TxnResponse& response) {
-    const bool puts = std::ranges::any_of(transaction.operations, [](const Operation& one) { return std::holds_alternative<Put>(one); });
-    bool deletes = false;
-    for (std::size_t i = 0; i < response.responses.size(); ++i) deletes = deletes || has_deleted(response, i);
-    const Revision revision(static_cast<std::uint64_t>(response.header.revision));
-    if (!puts && !deletes) co_return Committed{.revision = revision, .events = std::vector<EventPtr>(transaction.operations.size())};
-    if (puts && std::exchange(space_exceeded_, false)) log_.info("etcd takes what creates or updates again");
-    const auto wait = [&](Duration limit) { return wait_for_revision(revision, limit); };
-    const auto arrived = co_await until_delivered(wait, revision);
-    if (!arrived)
-        co_return Error(Reason::Timeout,
-                        "the request was carried out as revision " + to_string(revision) +
-                            (arrived.error().reason == Reason::Timeout ? ", which etcd has not sent yet: it will be visible later"
-                                                                       : ", and the store is closing"));
-    co_return committed_at(transaction, response, revision);
-}
-
-Result<Committed> EtcdStore::committed_at(const Transaction& transaction, const TxnResponse& response, Revision revision) const {
-    std::map<std::string_view, EventPtr> events;
-    for (std::uint64_t i = history_.first_after(revision.previous()); i < history_.log_end(); ++i) {
-        const EventPtr& event = history_.event(i);
-        if (event->revision != revision) break;
-        events.emplace(event->record->key, event);
-    }
-    Committed committed{.revision = revision, .events = {}};
-    for (std::size_t i = 0; i < transaction.operations.size(); ++i) {
-        const Operation& operation = transaction.operations[i];
-        const auto found = events.find(key_of(operation));
-        const bool must_be = std::holds_alternative<Put>(operation) || has_deleted(response, i);
-        if (found == events.end() && must_be)
-            return Error(Reason::Timeout,
-                         "the request was carried out as revision " + to_string(revision) + ", but etcd is in another state by now");
-        committed.events.push_back(found == events.end() ? nullptr : found->second);
-    }
-    return committed;
 }
 
 // Leases

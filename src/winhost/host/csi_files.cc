@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "winhost/bundle/held_tree.h"
+#include "winhost/host/smb_shares.h"
 #include "winhost/runtime/container_root.h"
 #include "winhost/runtime/windows_path.h"
 
@@ -60,8 +61,20 @@ public:
         if (from.tree.type(from.path)) return Error(Reason::AlreadyExists, link + " exists already");
         return from.tree.create_symlink(relative_path(to.names, from.names), from.path);
     }
-    Result<void> link_share(const std::string& remote, const std::string&) override {
-        return Error(Reason::MethodNotAllowed, "an emulated host has no share " + remote);
+    Result<void> link_share(const std::string& remote, const std::string& link) override {
+        TRY(const std::string share, place_of_share(remote));
+        TRY(const Place to, find(share));
+        TRY(const Place from, find(link));
+        const auto there = from.tree.type(from.path);
+        if (!there && !is_not_found(there)) return there.error();
+        // Neither a file nor a directory with something in it is taken for the share.
+        if (there && *there != FileType::Symlink && *there != FileType::Directory)
+            return Error(Reason::AlreadyExists, link + " exists already");
+        if (there && !from.tree.remove(from.path)) return Error(Reason::AlreadyExists, link + " exists already and is not empty");
+        TRY_VOID(from.tree.create_symlink(relative_path(to.names, from.names), from.path));
+        if (from.tree.leads_somewhere(from.path)) return {};
+        TRY_VOID(from.tree.remove(from.path));
+        return Error(Reason::NotFound, remote + " is not there");
     }
     Result<bool> is_link(const std::string& path) override {
         TRY(const Place place, find(path));

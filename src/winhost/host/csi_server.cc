@@ -15,11 +15,12 @@ csi_proxy::PathRules kubelet_paths() {
 
 }  // namespace
 
-CsiServer::CsiServer(AsioLoop& loop, WorkerPool& pool, const std::string& root, Logger log)
-    : loop_(loop),
-      files_(make_csi_files(root)),
-      proxy_(pool, kubelet_paths(), csi_proxy::Host{*files_}),
-      server_(loop, proxy_.handler(), {.body_limit = csi_proxy::LargestRequest}, std::move(log)) {}
+CsiServer::CsiServer(Services services, Logger log)
+    : loop_(services.loop),
+      files_(make_csi_files(services.root)),
+      shares_({services.programs, services.files, services.root, std::move(services.own_folder)}),
+      proxy_(services.pool, kubelet_paths(), csi_proxy::Host{.files = *files_, .shares = &shares_}),
+      server_(services.loop, proxy_.handler(), {.body_limit = csi_proxy::LargestRequest}, std::move(log)) {}
 
 Result<void> CsiServer::listen(const std::string& unix_socket, std::uint16_t tcp_port, const std::string& token) {
     TRY_VOID(server_.listen_unix(unix_socket));

@@ -5,15 +5,24 @@
 #include "csi_proxy/csi_proxy.h"
 #include "net/http/http_server.h"
 #include "winhost/cri/token_gate.h"
+#include "winhost/host/smb_shares.h"
 
 namespace porthole::winhost {
 
 /// The CSI proxy of an emulated host, as a Windows host has csi-proxy.exe: drivers in its containers make directories and links on it. It
-/// has no disks, volumes or shares to offer, and says so. close() it before destroying it; all references outlive it.
+/// mounts shares where the machine can, and has no disks or volumes to offer, and says so. close() it before destroying it; all references
+/// outlive it.
 class CsiServer {
 public:
-    /// `root`: the host's root file system.
-    CsiServer(AsioLoop& loop, WorkerPool& pool, const std::string& root, Logger log);
+    struct Services {
+        AsioLoop& loop;
+        WorkerPool& pool;
+        ProcessRunner& programs;
+        FileSystem& files;
+        std::string root;        ///< the host's root file system
+        std::string own_folder;  ///< as SmbShares has it
+    };
+    CsiServer(Services services, Logger log);
 
     /// `unix_socket` is only for the gate in front of it, which has the port `tcp_port` of loopback; 0 picks one.
     Result<void> listen(const std::string& unix_socket, std::uint16_t tcp_port, const std::string& token);
@@ -23,6 +32,7 @@ public:
 private:
     AsioLoop& loop_;
     std::unique_ptr<csi_proxy::Files> files_;
+    SmbShares shares_;
     csi_proxy::CsiProxy proxy_;
     net::HttpServer server_;
     std::unique_ptr<TokenGate> gate_;

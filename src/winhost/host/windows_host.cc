@@ -200,7 +200,9 @@ Task<> WindowsHost::Impl::start_runtime() {
     const auto port = hns::wire::parse_host_and_port(remembered_services().cri);
     sockets.tcp_port = port ? port->port : std::uint16_t{0};
     CO_TRY_VOID(cri->listen(sockets));
-    csi = std::make_unique<CsiServer>(context.loop, context.pool, host->root(), context.log.named("csi-proxy"));
+    csi = std::make_unique<CsiServer>(
+        CsiServer::Services{context.loop, context.pool, context.processes, context.files, host->root(), join_path(options.data, "share")},
+        context.log.named("csi-proxy"));
     const auto csi_port = hns::wire::parse_host_and_port(remembered_services().csi);
     CO_TRY_VOID(csi->listen(join_path(options.data, "csi.sock"), csi_port ? csi_port->port : std::uint16_t{0}, token));
     co_return remember_services();

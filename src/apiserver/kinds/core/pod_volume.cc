@@ -1,5 +1,6 @@
 #include <set>
 
+#include "apiserver/kinds/core/flex_volume.h"
 #include "apiserver/kinds/core/pod_spec.h"
 #include "apiserver/validation/names.h"
 
@@ -170,7 +171,8 @@ void validate_source(const Volume& volume, const FieldPath& path, PodSpecIn in, 
     check.take(volume.aws_elastic_block_store.has_value(), "awsElasticBlockStore");
     check.take(volume.glusterfs.has_value(), "glusterfs");
     check.take(volume.rbd.has_value(), "rbd");
-    check.take(volume.flex_volume.has_value(), "flexVolume");
+    if (check.take(volume.flex_volume.has_value(), "flexVolume"))
+        validate_flex_volume(volume.flex_volume->driver, volume.flex_volume->options, path / "flexVolume", errors);
     check.take(volume.cinder.has_value(), "cinder");
     check.take(volume.cephfs.has_value(), "cephFS");
     check.take(volume.flocker.has_value(), "flocker");

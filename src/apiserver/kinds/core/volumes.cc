@@ -1,5 +1,6 @@
 #include "api/core_v1.h"
 #include "apiserver/kinds/checks.h"
+#include "apiserver/kinds/core/flex_volume.h"
 #include "apiserver/kinds/core/pod_spec.h"
 #include "apiserver/kinds/core/volume_spec.h"
 #include "apiserver/kinds/kinds.h"
@@ -190,6 +191,7 @@ void validate_source(const api::core::v1::PersistentVolumeSource& source, const 
     if (source.csi) validate_csi_source(*source.csi, path / "csi", errors);
     if (source.host_path) check_required(source.host_path->path, path / "hostPath" / "path", errors);
     if (source.local) check_required(source.local->path, path / "local" / "path", errors);
+    if (source.flex_volume) validate_flex_volume(source.flex_volume->driver, source.flex_volume->options, path / "flexVolume", errors);
     if (source.nfs) {
         check_required(source.nfs->server, path / "nfs" / "server", errors);
         if (check_required(source.nfs->path, path / "nfs" / "path", errors))

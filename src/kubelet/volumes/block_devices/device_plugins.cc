@@ -83,7 +83,10 @@ Task<MountedVolume> set_up_device(const VolumeRequest& request, std::shared_ptr<
     wanted.is_block = spec.volume_mode == core::PersistentVolumeMode::Block;
     wanted.mount_options = spec.mount_options;
     client::NamespacedName secret;
-    if (spec.iscsi && spec.iscsi->secret_ref) secret = {spec.iscsi->secret_ref->namespace_, spec.iscsi->secret_ref->name};
+    if (spec.iscsi && spec.iscsi->secret_ref) {
+        const core::SecretReference& reference = *spec.iscsi->secret_ref;
+        secret = {reference.namespace_.empty() ? request.pod->metadata.namespace_ : reference.namespace_, reference.name};
+    }
     co_return co_await kubelet::set_up(request, std::move(wanted), std::move(secret), services);
 }
 

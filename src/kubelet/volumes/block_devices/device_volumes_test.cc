@@ -48,7 +48,7 @@ struct FakePrograms final : ProcessRunner {
     std::map<std::string, int> failures;  ///< exit codes by a part of the words
     std::string content;
     std::string content_once_read;  ///< of a device that blkid could not read at first
-    std::string missing;  ///< a program that the node does not have
+    std::string missing;            ///< a program that the node does not have
 };
 
 struct DeviceVolumesTest : VolumesTest {
@@ -76,6 +76,15 @@ struct DeviceVolumesTest : VolumesTest {
     static std::string target(const std::string& uid = "u") { return "/k/pods/" + uid + "/volumes/kubernetes.io~iscsi/v"; }
     std::size_t records(const std::string& kind = "iscsi") {
         return files.list("/k/plugins/kubernetes.io/" + kind).value_or(std::vector<std::string>()).size();
+    }
+
+    /// "chap" for a session of iSCSI.
+    void put_secret(const std::string& namespace_) {
+        core::Secret secret;
+        secret.metadata.name = "chap";
+        secret.metadata.namespace_ = namespace_;
+        secret.data = {{"node.session.auth.username", "me"}, {"node.session.auth.password", "word"}, {"other", "x"}};
+        api.put(secret);
     }
 
     FakePrograms node{loop, files, mounter};
@@ -285,11 +294,7 @@ TEST_F(DeviceVolumesTest, OnePortalIsEnough) {
 }
 
 TEST_F(DeviceVolumesTest, SecretsOfTheSessionAreSetBeforeLogin) {
-    core::Secret secret;
-    secret.metadata.name = "chap";
-    secret.metadata.namespace_ = "ns";
-    secret.data = {{"node.session.auth.username", "me"}, {"node.session.auth.password", "word"}, {"other", "x"}};
-    api.put(secret);
+    put_secret("ns");
     ASSERT_EQ(set_up(unit("1", R"(,"chapAuthSession":true,"secretRef":{"name":"chap"})")), target());
     const auto at = [&](const std::string& part) {
         return std::ranges::find_if(node.calls, [&](const std::string& call) { return call.contains(part); }) - node.calls.begin();
@@ -298,6 +303,27 @@ TEST_F(DeviceVolumesTest, SecretsOfTheSessionAreSetBeforeLogin) {
     EXPECT_EQ(node.count(" other "), 0);
     const std::string record = "/k/plugins/kubernetes.io/iscsi/" + files.list("/k/plugins/kubernetes.io/iscsi")->at(0) + "/volume.json";
     EXPECT_FALSE(files.read(record)->contains("word"));
+}
+
+TEST_F(DeviceVolumesTest, TheSecretOfAClaimsUnitIsInTheNamespaceOfTheClaimUnlessItNamesOne) {
+    core::PersistentVolume volume;
+    auto& source = volume.spec.iscsi.emplace();
+    source.target_portal = "10.0.0.9:3260";
+    source.iqn = "iqn.2026-11.example:t";
+    source.lun = 1;
+    source.chap_auth_session = true;
+    source.secret_ref = core::SecretReference{.name = "chap", .namespace_ = "storage"};
+    put_claim_of(volume);
+    const std::string claimed = R"("persistentVolumeClaim":{"claimName":"data"})";
+    put_secret("ns");
+    EXPECT_THAT(set_up(claimed), HasSubstr("\"chap\" not found")) << "of another namespace";
+    put_secret("storage");
+    EXPECT_THAT(set_up(claimed), testing::StartsWith("/k/pods/u/volumes/"));
+    ASSERT_TRUE(tear_down());
+    volume.spec.iscsi->secret_ref->namespace_ = "";
+    put_claim_of(volume);
+    EXPECT_THAT(set_up(claimed), testing::StartsWith("/k/pods/u/volumes/"));
+    EXPECT_EQ(node.count("node.session.auth.password -v word"), 2);
 }
 
 TEST_F(DeviceVolumesTest, ADiskOfFibreChannelIsFoundByEveryPathAndItsMultipathDeviceIsUsed) {

@@ -27,6 +27,40 @@ TEST_F(CsiDriversTest, ARegisteredDriverIsInTheCSINodeUntilItGoes) {
     EXPECT_TRUE(run(drivers->add_plugin(info())));
 }
 
+TEST_F(CsiDriversTest, ADriverThatContradictsALabelOfTheNodeIsRefused) {
+    options.topology = {{"topology.csi.example.com/zone", "z1"}};
+    start();
+    const CsiNodeDriver other{.node_id = "node-2", .topology = {{"topology.csi.example.com/zone", "z2"}}};
+    EXPECT_EQ(run(node_info->install("other.example.com", other)).error().message,
+              "error updating CSINode object with CSI driver node info: detected topology value collision: driver reported "
+              "\"topology.csi.example.com/zone\":\"z2\" but existing label is \"topology.csi.example.com/zone\":\"z1\"");
+    EXPECT_EQ(api.find<CSINode>({"", "n1"})->spec.drivers.size(), 1u);
+    EXPECT_EQ(run(node_info->install(Driver, other)).error().reason, Reason::Conflict);
+    EXPECT_TRUE(run(node_info->set_limit(Driver, 3))) << "what was known of the driver is kept";
+    EXPECT_EQ(api.find<CSINode>({"", "n1"})->spec.drivers.at(0).node_id, "node-1");
+    EXPECT_EQ(api.find<CSINode>({"", "n1"})->spec.drivers.at(0).allocatable->count, 3);
+}
+
+TEST_F(CsiDriversTest, OfTwoDriversThatContradictEachOtherAtOnceTheSecondIsRefused) {
+    start();
+    std::vector<Task<>> both;
+    for (const char* zone : {"z1", "z2"})
+        both.push_back(node_info->install(std::string(zone) + ".example.com", {.node_id = zone, .topology = {{"example.com/zone", zone}}}));
+    const auto results = run(when_all(std::move(both)));
+    ASSERT_TRUE(results);
+    EXPECT_TRUE(results->at(0));
+    EXPECT_EQ(results->at(1).error().reason, Reason::Conflict);
+    EXPECT_EQ(api.find<core::Node>({"", "n1"})->metadata.labels.at("example.com/zone"), "z1");
+}
+
+TEST_F(CsiDriversTest, ALabelOfTopologyThatSomebodyChangesIsNotChangedBack) {
+    options.topology = {{"topology.csi.example.com/zone", "z1"}};
+    start();
+    api.change<core::Node>({"", "n1"}, [](core::Node& node) { node.metadata.labels["topology.csi.example.com/zone"] = "z3"; });
+    EXPECT_TRUE(run(node_info->install("other.example.com", {.node_id = "node-2"})));
+    EXPECT_EQ(api.find<core::Node>({"", "n1"})->metadata.labels.at("topology.csi.example.com/zone"), "z3");
+}
+
 TEST_F(CsiDriversTest, RegistrationIsRefusedWithTheReason) {
     start();
     PluginInfo other = info();

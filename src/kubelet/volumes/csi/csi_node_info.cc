@@ -73,16 +73,26 @@ Task<> CsiNodeInfo::run(std::function<void()> initialized) {
 
 Task<> CsiNodeInfo::install(std::string driver, CsiNodeDriver info) {
     if (info.node_id.empty()) co_return Error(Reason::BadRequest, "error adding CSI driver node info: driverNodeID must not be empty");
-    auto node = co_await client_.get<Node>({"", node_name_});
-    Result<void> published = node ? check_topology(*node, info) : Result<void>(node.error());
-    if (published) {
-        drivers_[driver] = std::move(info);
-        gone_.erase(driver);
-        published = co_await publish();
-        if (!published) drivers_.erase(driver);
-    }
+    auto published = co_await publish_with(std::move(driver), std::move(info));
     if (is_cancelled(published) || published) co_return published;
     co_return std::move(published).error().with_context("error updating CSINode object with CSI driver node info");
+}
+
+/// The labels are compared while no other driver publishes: of two that contradict each other the second is refused.
+Task<> CsiNodeInfo::publish_with(std::string driver, CsiNodeDriver info) {
+    CO_TRY(const auto permit, co_await one_at_a_time_.acquire());
+    CO_TRY(const Node node, co_await client_.get<Node>({"", node_name_}));
+    CO_TRY_VOID(check_topology(node, info));
+    auto before = drivers_.extract(driver);
+    drivers_[driver] = std::move(info);
+    auto published = co_await publish_to(node);
+    if (published) {
+        gone_.erase(driver);
+        co_return {};
+    }
+    drivers_.erase(driver);
+    if (before) drivers_.insert(std::move(before));
+    co_return published;
 }
 
 Task<> CsiNodeInfo::set_limit(std::string driver, std::int64_t most_volumes) {
@@ -108,8 +118,12 @@ Task<> CsiNodeInfo::uninstall(std::string driver) {
 /// Brings both objects to what is known of drivers.
 Task<> CsiNodeInfo::publish() {
     CO_TRY(const auto permit, co_await one_at_a_time_.acquire());
-    const std::set<std::string> gone = gone_;
     CO_TRY(const Node node, co_await client_.get<Node>({"", node_name_}));
+    co_return co_await publish_to(node);
+}
+
+Task<> CsiNodeInfo::publish_to(const Node& node) {
+    const std::set<std::string> gone = gone_;
     CO_TRY_VOID(co_await publish_node(node));
     CO_TRY_VOID(co_await publish_csi_node(node.metadata.uid));
     node_uid_ = node.metadata.uid;
@@ -119,7 +133,8 @@ Task<> CsiNodeInfo::publish() {
     co_return {};
 }
 
-/// Labels of topology stay when their driver goes: volumes may still be bound by them.
+/// Labels of topology stay when their driver goes: volumes may still be bound by them. One that somebody has changed stays as it is, as
+/// upstream looks at them only when a driver registers.
 Task<> CsiNodeInfo::publish_node(const Node& node) {
     const auto found = node.metadata.annotations.find(NodeIdAnnotation);
     const std::string before = found == node.metadata.annotations.end() ? "" : found->second;
@@ -135,8 +150,7 @@ Task<> CsiNodeInfo::publish_node(const Node& node) {
     for (const auto& [driver, info] : drivers_) {
         ids[driver] = info.node_id;
         for (const auto& [key, value] : info.topology)
-            if (const auto label = node.metadata.labels.find(key); label == node.metadata.labels.end() || label->second != value)
-                labels[key] = value;
+            if (!node.metadata.labels.contains(key)) labels[key] = value;
     }
     const std::string after = ids.as_object().empty() ? "" : schema::to_json(ids);
     Value metadata = Value::object();

@@ -31,7 +31,8 @@ public:
     /// The Node's uid: another one than before has no CSINode yet.
     void node_seen(const std::string& uid);
 
-    /// Error: in upstream's words; nothing is remembered of the driver then.
+    /// Error: in upstream's words, also where the Node has another value of a label of topology; what was known of the driver before is
+    /// kept then.
     Task<> install(std::string driver, CsiNodeDriver info);
     /// Of a driver that is installed: what it says later of `most_volumes`. Error: it is tried again by run().
     Task<> set_limit(std::string driver, std::int64_t most_volumes);
@@ -39,7 +40,9 @@ public:
     Task<> uninstall(std::string driver);
 
 private:
+    Task<> publish_with(std::string driver, CsiNodeDriver info);
     Task<> publish();
+    Task<> publish_to(const api::core::v1::Node& node);
     Task<> publish_node(const api::core::v1::Node& node);
     Task<> publish_csi_node(std::string node_uid);
 

@@ -35,6 +35,7 @@ public:
 
 class CsiVolumes;
 class DeviceVolumes;
+class FlexVolumes;
 class LocalVolumes;
 
 /// What plugins work with. All outlive them and live on `loop`.
@@ -54,6 +55,7 @@ struct VolumeServices {
     CsiVolumes* csi = nullptr;              ///< null where drivers cannot register
     ProcessRunner* programs = nullptr;      ///< that mount what the kernel alone cannot; null on Windows
     DeviceVolumes* devices = nullptr;       ///< as above
+    FlexVolumes* flex = nullptr;            ///< null where no programs run
     std::string object_volumes_refusal;     ///< why the system cannot have volumes of files out of the API; "" where it can
 };
 

@@ -14,6 +14,9 @@ public:
     /// Makes `image`, or makes it again: an empty file system that everyone may write to. It takes space only as it is filled. Errors:
     /// NotFound without the program for that; Io.
     virtual Task<> make(std::string image, std::uint64_t bytes) = 0;
+    /// Unmounts what a make() left that was killed, which keeps its device and its directory. Requires: no make() of it goes on. Short and
+    /// blocking.
+    virtual Result<void> end_unfinished(const std::string& image) = 0;
     /// Shows the file system at `directory`, which exists, until that is unmounted. It may be shown at several places at a time. Success if
     /// it is there already. Error: Io. Short and blocking.
     virtual Result<void> mount(const std::string& image, const std::string& directory) = 0;

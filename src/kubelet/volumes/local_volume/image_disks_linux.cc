@@ -25,9 +25,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* LoopDevices = "/sys/block";
-constexpr int Repaired = 1;                                         // exit code of e2fsck
-constexpr int Attempts = 20;                                        // at a free loop device, for which all programs of the machine compete
-constexpr unsigned long ResizeExt4 = _IOW('f', 16, std::uint64_t);  // EXT4_IOC_RESIZE_FS, which no header of the kernel's has
+constexpr const char *Unfinished = ".new", *ForMaking = ".mounted";  // ends of names
+constexpr int Repaired = 1;                                          // exit code of e2fsck
+constexpr int Attempts = 20;                                         // at a free loop device, for which all programs of the machine compete
+constexpr unsigned long ResizeExt4 = _IOW('f', 16, std::uint64_t);   // EXT4_IOC_RESIZE_FS, which no header of the kernel's has
 
 Error system_error(const std::string& what, int code = errno) {
     return Error(code == ENOENT ? Reason::NotFound : Reason::Io, what + ": " + std::strerror(code));
@@ -72,11 +73,20 @@ public:
     explicit LinuxImageDisks(ProcessRunner& processes) : processes_(processes) {}
 
     Task<> make(std::string image, std::uint64_t bytes) override {
-        const std::string fresh = image + ".new";
+        const std::string fresh = image + Unfinished;
         CO_TRY_VOID(make_file(fresh, bytes));
         CO_TRY_VOID(co_await run({"mkfs.ext4", "-q", "-F", "-m", "0", fresh}, 0));
         CO_TRY_VOID(open_to_everyone(fresh));
         co_return put_in_place(fresh, image);
+    }
+
+    Result<void> end_unfinished(const std::string& image) override {
+        const std::string directory = image + Unfinished + ForMaking;
+        for (;;) {
+            TRY(const bool mounted, is_mounted(directory));
+            if (!mounted) return {};
+            if (::umount2(directory.c_str(), UMOUNT_NOFOLLOW) != 0) return system_error("unmounting " + directory);
+        }
     }
 
     Result<void> mount(const std::string& image, const std::string& directory) override {
@@ -151,7 +161,7 @@ private:
 
     /// Programs that do not run as root shall be able to use the volume, and those that want an empty directory, such as databases, too.
     Result<void> open_to_everyone(const std::string& image) {
-        const std::string directory = image + ".mounted";
+        const std::string directory = image + ForMaking;
         (void)::umount2(directory.c_str(), UMOUNT_NOFOLLOW);  // what an agent left that was killed here
         if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return system_error("making " + directory);
         TRY_VOID(mount(image, directory));

@@ -112,5 +112,18 @@ TEST_F(ImageDisksTest, WhatAKilledAgentLeftIsMadeAgain) {
     EXPECT_GT(fill(root + "/a/file"), 16 * Mebibyte);
 }
 
+TEST_F(ImageDisksTest, WhatAKilledAgentLeftHoldsNoDeviceWhenItsVolumeGoes) {
+    ASSERT_TRUE(run_task(loop, disks->make(image, 16 * Mebibyte)));
+    fs::rename(image, image + ".new");
+    fs::create_directory(image + ".new.mounted");
+    ASSERT_TRUE(disks->mount(image + ".new", image + ".new.mounted"));
+    const auto next = make_image_disks(*processes);
+    ASSERT_TRUE(next->end_unfinished(image));
+    ASSERT_TRUE(next->end_unfinished(image)) << "repeated";
+    EXPECT_TRUE(mounts_below(root).value().empty());
+    for (int i = 0; i < 500 && next->in_use(image + ".new").value(); ++i) ::usleep(10'000);  // the kernel frees the device a moment later
+    EXPECT_FALSE(next->in_use(image + ".new").value());
+}
+
 }  // namespace
 }  // namespace porthole::kubelet

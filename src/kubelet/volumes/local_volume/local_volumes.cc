@@ -121,7 +121,9 @@ Result<void> LocalVolumes::grow(const PersistentVolume& volume, const std::strin
 
 Result<void> LocalVolumes::remove(const PersistentVolume& volume) {
     TRY(const std::string folder, folder_of(volume));
+    if (making_.contains(folder)) return Error(Reason::Conflict, "the volume is being made");
     if (disks_) {
+        TRY_VOID(disks_->end_unfinished(image_in(folder)));
         TRY(const bool in_use, disks_->in_use(image_in(folder)));
         if (in_use) return Error(Reason::Conflict, "the volume is still mounted");
     }

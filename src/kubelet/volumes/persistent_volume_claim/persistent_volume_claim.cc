@@ -1,5 +1,6 @@
 #include "kubelet/volumes/block_devices/device_plugins.h"
 #include "kubelet/volumes/csi/csi_volumes.h"
+#include "kubelet/volumes/flex_volume/flex_volumes.h"
 #include "kubelet/volumes/host_path/host_path.h"
 #include "kubelet/volumes/local_volume/local_volumes.h"
 #include "kubelet/volumes/nfs/nfs.h"
@@ -67,6 +68,10 @@ public:
             CO_TRY(mounted.path,
                    co_await set_up_local(std::make_shared<const core::PersistentVolumeClaim>(claim),
                                          std::make_shared<const core::PersistentVolume>(volume), request, mounted.read_only, services));
+        } else if (volume.spec.flex_volume) {
+            CO_TRY(mounted,
+                   co_await set_up_flex(request, std::make_shared<const core::PersistentVolume>(volume), mounted.read_only, services));
+            mounted.claim = claim_name;
         } else if (volume.spec.nfs) {
             request.step.text = "MountVolume.SetUp failed for volume \"" + volume.metadata.name + "\" : ";
             CO_TRY(const MountedVolume share, co_await mount_nfs(request, volume, services));
@@ -138,6 +143,17 @@ private:
         if (const std::string refusal = services.windows ? windows::volume_refusal(same) : ""; !refusal.empty())
             co_return Error(Reason::BadRequest, refusal);
         co_return co_await set_up_nfs(*volume.spec.nfs, volume.spec.mount_options, request.directory, services);
+    }
+
+    /// Without a namespace the secret is in the pod's.
+    static Task<MountedVolume> set_up_flex(const VolumeRequest& request, VolumeRef volume, bool read_only, VolumeServices& services) {
+        if (!services.flex) co_return Error(Reason::BadRequest, "FlexVolume drivers are not supported on this node");
+        client::NamespacedName secret{request.pod->metadata.namespace_, ""};
+        if (const auto& reference = volume->spec.flex_volume->secret_ref) {
+            secret.name = reference->name;
+            if (!reference->namespace_.empty()) secret.namespace_ = reference->namespace_;
+        }
+        co_return co_await services.flex->set_up(request, flex_volume_of(*volume, read_only), std::move(secret), services);
     }
 
     static Result<FileStatus> find_local(const core::LocalVolumeSource& source, FileSystem& files) {

@@ -1,0 +1,37 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kubelet/volumes/flex_volume/flex_answer.h"
+#include "runtime/files/file_system.h"
+#include "runtime/processes/process.h"
+
+namespace porthole::kubelet {
+
+/// "vendor/driver" or "driver", of letters, digits, '-', '.' and '_': it becomes part of paths.
+bool is_flex_driver_name(std::string_view name);
+
+/// "vendor~driver", as folders are called.
+std::string flex_folder_name(std::string driver);
+
+/// A FlexVolume driver that an administrator has put on the node: the program <directory>/<vendor>~<driver>/<driver>.
+///
+/// On Windows it is <driver>.exe or the script <driver>.ps1, which PowerShell runs; ".cmd" at the end of a driver's name is not part of
+/// theirs. A batch file is never run: the options of a volume come from anyone who may create pods, and cmd.exe would take some of their
+/// characters for commands.
+class FlexDriver {
+public:
+    /// Error: NotFound, also for what is not a name.
+    static Result<FlexDriver> find(const std::string& directory, const std::string& name, bool windows, FileSystem& files);
+
+    /// Runs the driver with these words, the first of which is the command, for ten minutes at most. Errors: those of parse_flex_answer();
+    /// NotFound, Timeout.
+    Task<FlexAnswer> call(std::vector<std::string> words, ProcessRunner& programs) const;
+
+private:
+    explicit FlexDriver(std::vector<std::string> program) : program_(std::move(program)) {}
+    std::vector<std::string> program_;
+};
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,81 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "kubelet/volumes/flex_volume/flex_driver.h"
+#include "kubelet/volumes/framework/plugin.h"
+#include "runtime/sync.h"
+
+namespace porthole::kubelet {
+
+/// A volume of a FlexVolume driver, as a pod asks for it.
+struct FlexVolume {
+    std::string driver;
+    std::string name;    ///< the PersistentVolume's, or that of the pod's volume
+    std::string device;  ///< names what is attached: pods whose volumes have the same share it
+    std::string fs_type;
+    std::map<std::string, std::string> options, secrets;
+    bool read_only = false;
+};
+
+FlexVolume flex_volume_of(const core::FlexVolumeSource& source, const std::string& name);
+FlexVolume flex_volume_of(const core::PersistentVolume& volume, bool read_only);
+
+/// Volumes that programs of the node mount (FlexVolume). The commands that a driver gets are upstream's: init, attach, waitforattach,
+/// mountdevice, mount, unmount, unmountdevice and detach. What it does not support, the kubelet does.
+///
+/// Differs from Kubernetes: attach and detach are called on the node, as by a kubelet with --enable-controller-attach-detach=false.
+/// Upstream's controller manager calls drivers on the control plane's machine, where a cluster of ours needs none then.
+///
+/// <root>/pods/<uid>/plugins/kubernetes.io~flexvolume/<volume>/volume.json says what a pod has. Where volumes are attached,
+/// <root>/plugins/kubernetes.io/flexvolume/<vendor>~<driver>/<device>/ holds volume.json, a file pods/<uid> for each pod and the mount
+/// point `mount`. All of it is written before the driver is called, so that a kubelet that starts finds what has to be taken down. Lives on
+/// the kubelet's loop; all references outlive it.
+class FlexVolumes {
+public:
+    struct Services {
+        FileSystem& files;
+        Mounter& mounter;
+        WorkerPool& workers;
+        ProcessRunner& programs;
+        bool windows = false;
+        std::string root;       ///< the kubelet's directory
+        std::string directory;  ///< where drivers are
+        std::string node_name;
+    };
+    explicit FlexVolumes(Services services) : services_(std::move(services)) {}
+
+    /// As VolumePlugin::set_up(). `secret`: what becomes part of the volume's secrets; name "" for none.
+    Task<MountedVolume> set_up(const VolumeRequest& request, FlexVolume volume, client::NamespacedName secret, VolumeServices& services);
+    /// Takes down what the pod has here. Error: of the first volume that failed; it is as it was, to be tried again.
+    Task<> tear_down(std::string uid);
+
+private:
+    /// What is kept of a volume of a pod, or of an attached device.
+    struct Record {
+        std::string driver, name, target, device;
+    };
+    std::string records_of(const std::string& uid) const { return services_.root + "/pods/" + uid + "/plugins/kubernetes.io~flexvolume"; }
+    std::string folder_of(const std::string& driver, const std::string& device) const;
+    std::string target_of(const std::string& uid, const FlexVolume& volume) const;
+    std::string options_for(const core::Pod* pod, const FlexVolume& volume, bool gives_group) const;
+    std::string native(std::string path) const;
+    std::shared_ptr<Semaphore> lock_of(const std::string& folder);
+    Result<bool> is_there(const std::string& target);
+    Result<void> write(const std::string& path, const Record& record);
+    Result<Record> read(const std::string& path);
+    Task<FlexAnswer> find(const VolumeRequest& request, const FlexVolume& volume, std::optional<FlexDriver>& driver);
+    Task<> attach(const VolumeRequest& request, const FlexDriver& driver, const FlexVolume& volume, std::string folder);
+    Task<> mount(const VolumeRequest& request, const FlexDriver& driver, const FlexVolume& volume, bool gives_group, std::string folder);
+    Task<> release(std::string uid, std::string record_folder);
+    Task<> release_device(std::string uid, const Record& record, const FlexDriver* driver);
+    Task<> unmount(std::string target);
+
+    Services services_;
+    std::set<std::string> done_;                             ///< ready marks of volumes whose driver mounts nothing
+    std::map<std::string, std::weak_ptr<Semaphore>> locks_;  ///< by folder
+};
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,49 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "csi_proxy/host.h"
+#include "runtime/files/file_system.h"
+#include "runtime/processes/process.h"
+#include "runtime/sync.h"
+
+namespace porthole::winhost {
+
+/// Where a share is mounted on the host's drive C, as Windows writes it, and below it what else of it `remote` names: for
+/// "\\server\share\a" it is "C:\ProgramData\Porthole Shares\server\share\a". Server and share in small letters. Requires: check_share().
+/// Error: BadRequest for names that cannot be those of folders.
+Result<std::string> place_of_share(const std::string& remote);
+
+/// SMB shares of an emulated host: Linux mounts them in the host's root file system, by the machine's mount.cifs (cifs-utils) and its
+/// kernel, where links of the CSI proxy lead to them. They are encrypted, as a real host's are without `-require-privacy=false`. Like the
+/// mappings of a host, they end with it. All references outlive it.
+class SmbShares final : public csi_proxy::Shares {
+public:
+    struct Services {
+        ProcessRunner& programs;
+        FileSystem& files;
+        std::string root;        ///< the host's root file system
+        std::string own_folder;  ///< a directory that no container reaches, for what is there only while a share is mounted
+        std::vector<std::string> programs_of_mount = {"/sbin/mount.cifs", "/usr/sbin/mount.cifs"};  ///< one of which must be there
+    };
+    explicit SmbShares(Services services) : services_(std::move(services)) {}
+
+    /// Errors also: MethodNotAllowed on a machine without mount.cifs; Io in the program's words, as where the kernel has no cifs.
+    Task<> map(std::string remote, std::string user, std::string password) override;
+    Task<> unmap(std::string remote) override;
+
+private:
+    Result<std::string> folder_of(const std::string& remote) const;
+    Result<std::size_t> mounts_at(const std::string& folder) const;
+    Task<bool> answers(std::string path);
+    Task<> mount(std::string remote, std::string credentials, std::string target);
+    /// Shows what is mounted at `from` in the folder of the share, or no longer.
+    Result<void> show(const std::string& from, const std::string& folder);
+    Result<void> hide(const std::string& folder);
+
+    Services services_;
+    Semaphore one_at_a_time_{1};
+};
+
+}  // namespace porthole::winhost
