@@ -15,6 +15,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tarfile
 import tempfile
 import time
@@ -25,6 +26,10 @@ import completions
 import kubectl_licences
 import manual
 import materials
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "windows"))
+import make_zip  # noqa: E402
+import signing  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Whoever passes packages on says who answers for them, as Debian's own tools want it. Otherwise it is the project, which has no address:
@@ -181,6 +186,14 @@ class Packager:
             self.windows_licences = materials.licence_texts([one["package"] for one in self.windows_libraries])
         self.changes = (ROOT / "CHANGELOG.md").read_text()
 
+    def take_windows_programs(self, folder):
+        """Those of the build, or copies in `folder` that PORTHOLE_SIGN_COMMAND has signed."""
+        self.sign_command = os.environ.get(signing.VARIABLE, "")
+        self.programs = self.windows / "bin"
+        if self.sign_command:
+            signing.signed_copies(self.programs, folder, self.sign_command)
+            self.programs = folder
+
     def common_files(self, tree, share):
         """What stands beside the program in the package and in the tarball."""
         for name, text in completions.files(self.help):
@@ -210,12 +223,12 @@ class Packager:
                                     "The program is linked statically and runs on Debian 11 and newer.")
 
     def windows_deb(self, folder):
-        tree, windows = Tree(folder), self.windows
+        tree = Tree(folder)
         names = WINDOWS_NAMES + CNI_NAMES
-        tree.add("usr/lib/porthole/windows/porthole.exe", (windows / "bin/porthole.exe").read_bytes())
+        tree.add("usr/lib/porthole/windows/porthole.exe", (self.programs / "porthole.exe").read_bytes())
         for name in names:
             tree.link(f"usr/lib/porthole/windows/{name}", "porthole.exe")
-        for extra in sorted((windows / "bin").iterdir()):
+        for extra in sorted(self.programs.iterdir()):
             if extra.suffix in (".exe", ".dll") and extra.name not in [*names, "porthole.exe"] and not extra.name.endswith("_test.exe"):
                 tree.add(f"usr/lib/porthole/windows/{extra.name}", extra.read_bytes())
         tree.add("usr/share/doc/porthole-windows-node/copyright", copyright_text(library_licences(self.windows_libraries, self.windows_licences)))
@@ -274,10 +287,10 @@ class Packager:
 
     def windows_node_tarball(self, folder):
         tree = Tree(folder)
-        tree.add("node/bin/porthole.exe", (self.windows / "bin/porthole.exe").read_bytes(), 0o755)
+        tree.add("node/bin/porthole.exe", (self.programs / "porthole.exe").read_bytes(), 0o755)
         kubectl = ROOT / "build/tools/kubectl.exe"
         if kubectl.exists():
-            tree.add("node/bin/kubectl.exe", kubectl.read_bytes(), 0o755)
+            tree.add("node/bin/kubectl.exe", signing.signed(kubectl.read_bytes(), self.sign_command, kubectl.name), 0o755)
         tree.add("LICENSES/LICENSE", (ROOT / "LICENSE").read_bytes())
         tree.add("LICENSES/libraries", self.windows_licences)
         tree.add("porthole-node.spdx.json", self.bill("porthole-node", tree, self.windows_libraries))
@@ -285,8 +298,8 @@ class Packager:
         return make_tarball(self.output / f"porthole-node-{self.release.version}-windows-amd64.tar.gz", "kubernetes", tree, self.release.epoch, links)
 
     def windows_zip(self):
-        """The zip of the Windows build, and what its build does not know: completion for PowerShell and the bill of materials."""
-        program = (self.windows / "bin/porthole.exe").resolve()
+        """What the Windows build packs, and what that does not know: completion for PowerShell and the bill of materials."""
+        program = (self.programs / "porthole.exe").resolve()
         data = program.read_bytes()
         digests = {"porthole.exe": {"sha256": hashlib.sha256(data).hexdigest(), "sha1": hashlib.sha1(data).hexdigest()}}
         help = command_help.describe(str(program), help_of=command_help.run_windows_help)
@@ -295,7 +308,7 @@ class Packager:
         more = {"porthole/scripts/completion.ps1": completions.powershell(help, "porthole.exe"), "porthole/porthole.spdx.json": bill,
                 "porthole/LICENSES.libraries.txt": self.windows_licences}
         target = self.output / f"porthole-{self.release.version}-windows-amd64.zip"
-        shutil.copyfile(sorted(self.windows.glob("porthole-*-windows-amd64.zip"))[-1], target)
+        make_zip.write(target, program)
         with zipfile.ZipFile(target, "a", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
             for name, text in more.items():
                 entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
@@ -331,6 +344,7 @@ def main():
         packager.linux_tarball(folder("tarball"))
         packager.linux_node_tarball(folder("node"))
         if options.windows:
+            packager.take_windows_programs(pathlib.Path(work) / "signed")
             packager.windows_deb(folder("windows"))
             packager.windows_node_tarball(folder("windows-node"))
             packager.windows_zip()

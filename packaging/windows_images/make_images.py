@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Builds the project's own images: make_images.py pause|web OUTPUT.tar [--name REFERENCE...] [--build BUILD...].
+"""Builds the project's own images: make_images.py pause|web OUTPUT.tar [--name REFERENCE...] [--build BUILD...]
+[--sign COMMAND].
 
   pause   registry.porthole.internal/pause:1, the sandbox image
   web     registry.porthole.internal/web:1, the web server of samples/ and a client, fetch; on Linux also what `net verify` runs
 
 One list names linux and every Windows build. Programs that use an image find it by its tag: raise the tag when they need the new content.
 
-Several --name give the image several tags. No Windows machine is needed; the same source gives the same bytes.
+Several --name give the image several tags. --sign signs the Windows programs, as PORTHOLE_SIGN_COMMAND does those of a release. No Windows machine is needed; the same source gives the same bytes.
 """
 
 import argparse
@@ -20,8 +21,10 @@ from windows_image import BUILDS, Layer, WindowsImage, write_oci
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "pause"))
+sys.path.insert(0, str(HERE.parent / "windows"))
 import image_archive  # noqa: E402
 import make_image as linux_pause  # noqa: E402
+import signing  # noqa: E402
 
 WEB = HERE.parent / "web_image"
 COMPILER = "x86_64-w64-mingw32-gcc-posix"
@@ -108,9 +111,15 @@ def main():
     parser.add_argument("--name", action="append", dest="names")
     parser.add_argument("--build", action="append", dest="builds")
     parser.add_argument("--compiler", default=COMPILER)
+    parser.add_argument("--sign", metavar="COMMAND", help="signs a Windows program, whose file is its last word, in place")
     options = parser.parse_args()
     make, name = IMAGES[options.image]
-    write_oci(options.output, [make(options.compiler, each, options.builds) for each in options.names or [name]])
+    images = [make(options.compiler, each, options.builds) for each in options.names or [name]]
+    for image in images:
+        for layer in image.layers:
+            layer.files.update((path, signing.signed(data, options.sign, pathlib.PurePath(path).name))
+                               for path, data in layer.files.items() if path.endswith(".exe"))
+    write_oci(options.output, images)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
 #include "cmd/program/flags.h"
+#include "cmd/program/output_flag.h"
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/cluster.h"
 #include "local_cluster/control_plane_state.h"
@@ -162,26 +163,27 @@ ClusterHealth health_of(const Value& status, bool foreign) {
 constexpr const char* AgentFolder = "/var/lib/porthole-agent";
 
 /// Of a machine that has joined a cluster elsewhere: the API servers, as its agent has written them down. Exit code 0 if one is in use.
-int show_joined_node(const std::vector<KnownServer>& servers, bool json) {
+int show_joined_node(const std::vector<KnownServer>& servers, const OutputFlag& output) {
     Value list = Value::array();
     bool used = false;
-    if (!json) std::printf("node of a cluster elsewhere; its agent is in %s\n\n%-48s %s\n", AgentFolder, "API SERVER", "STATE");
+    if (output.is_text()) std::printf("node of a cluster elsewhere; its agent is in %s\n\n%-48s %s\n", AgentFolder, "API SERVER", "STATE");
     for (const KnownServer& server : servers) {
         used |= server.state.ends_with("in use");
         list.as_array().push_back(Value::object({{"url", server.url}, {"state", server.state}}));
-        if (!json) std::printf("%-48s %s\n", server.url.c_str(), server.state.c_str());
+        if (output.is_text()) std::printf("%-48s %s\n", server.url.c_str(), server.state.c_str());
     }
-    if (json) std::puts(schema::to_json(Value::object({{"servers", std::move(list)}})).c_str());
+    if (!output.is_text()) std::fputs(output.document(Value::object({{"servers", std::move(list)}})).c_str(), stdout);
     return used ? 0 : 1;
 }
 
 }  // namespace
 
 int run_status(std::vector<std::string> arguments) {
-    std::string path = default_data_dir(), output;
+    std::string path = default_data_dir();
+    OutputFlag output;
     CLI::App app("Show the cluster on this machine. Exit code 0 if it runs, 1 if not.", "status");
     app.add_option("--data", path, "the cluster's data directory")->capture_default_str();
-    app.add_option("-o,--output", output, "json for programs")->check(CLI::IsMember({"json"}));
+    output.add_flags(app);
     app.footer(
         "Examples:\n"
         "  porthole status                      what runs, and what to do next\n"
@@ -194,7 +196,7 @@ int run_status(std::vector<std::string> arguments) {
     const auto cluster = Cluster::load(data);
     if (!cluster) {
         const auto servers = read_server_list(*make_file_system(), AgentFolder);
-        return servers ? show_joined_node(*servers, output == "json") : fail(cluster.error().message);
+        return servers ? show_joined_node(*servers, output) : fail(cluster.error().message);
     }
     const auto answers =
         world.run(cluster->options.foreign ? with_timeout(ask_foreign_server(world, data, *cluster), 3s, "asking the server")
@@ -204,8 +206,8 @@ int run_status(std::vector<std::string> arguments) {
         if (const auto state = world.run(ask_control_plane(world.loop, data, *cluster)))
             for (const schema::Member& member : to_value(*state).as_object()) status[member.key] = member.value;
     }
-    if (output == "json") {
-        std::puts(schema::to_json(status).c_str());
+    if (!output.is_text()) {
+        std::fputs(output.document(status).c_str(), stdout);
     } else {
         print_text(status);
         std::printf("\n%s", next_steps(data, health_of(status, cluster->options.foreign.has_value()), typed_program()).c_str());

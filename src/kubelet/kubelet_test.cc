@@ -196,6 +196,16 @@ TEST_F(KubeletTest, OtherReasonsForNotStarting) {
     EXPECT_TRUE(until([&] { return ready("config"); }));
 }
 
+// IMG-08
+TEST_F(KubeletTest, AnImageThatMayNotBePulledAndIsOfNoUseIsToldWithTheReason) {
+    runtime.unusable_images["app:1"] = "ImageOSVersionMismatch: the image is for Windows 10.0.17763.1";
+    add("p", R"({"containers":[{"name":"a","image":"app:1","imagePullPolicy":"Never"}]})");
+    ASSERT_TRUE(until([&] { return waiting("p") == "ErrImageNeverPull"; }));
+    EXPECT_EQ(pod("p").status.container_statuses[0].state.waiting->message,
+              "Container image \"app:1\" is not present with pull policy of Never: ImageOSVersionMismatch: the image is for Windows "
+              "10.0.17763.1");
+}
+
 TEST_F(KubeletTest, ProbesDecideReadinessAndRestart) {
     bool healthy = true, prepared = false;
     prober.on_http = [&](const HttpTarget& target) {

@@ -36,9 +36,10 @@ struct Provision : testing::Test {
                 .taints = {"dedicated=web:NoSchedule"}};
     }
     /// What the run ends with; "" is success.
-    std::string apply(std::vector<MachineDescription> machines) {
+    std::string apply(std::vector<MachineDescription> machines) { return apply(machines_, std::move(machines)); }
+    std::string apply(Transport& transport, std::vector<MachineDescription> machines) {
         steps.lines.clear();
-        Provisioner provisioner({.loop = loop, .client = client, .transport = machines_, .report = steps}, settings);
+        Provisioner provisioner({.loop = loop, .client = client, .transport = transport, .report = steps}, settings);
         const auto done = sim::run(loop, provisioner.apply(std::move(machines)));
         return done ? "" : done.error().message;
     }
@@ -246,6 +247,43 @@ TEST_F(Provision, AMachineThatIsGoneIsForgottenOnceItsNodeIsDeleted) {
     api.erase<Node>({"", "web-2"});
     EXPECT_EQ(apply({both[0]}), "");
     EXPECT_EQ(inventory().size(), 1U);
+}
+
+/// A back end that makes machines and deletes them: what it has is what its description names, and it has its own way to them.
+struct Cloud final : Transport {
+    explicit Cloud(FakeMachines& machines) : machines(machines) {}
+    Task<CommandOutput> run(SshTarget target, std::string command, std::string input, Duration limit) override {
+        if (!instances.contains(target.address)) co_return Error(Reason::Unavailable, "there is no instance " + target.address);
+        co_return co_await machines.run(std::move(target), std::move(command), std::move(input), limit);
+    }
+    Task<> copy(SshTarget target, std::string local, std::string remote) override {
+        if (!instances.contains(target.address)) co_return Error(Reason::Unavailable, "there is no instance " + target.address);
+        co_return co_await machines.copy(std::move(target), std::move(local), std::move(remote));
+    }
+    FakeMachines& machines;
+    std::set<std::string> instances;  ///< addresses
+};
+
+// PRV-05
+TEST_F(Provision, ABackEndOfACloudBringsADescriptionAndAWayToItsMachines) {
+    Cloud cloud(machines_);
+    cloud.instances = {"192.0.2.1", "192.0.2.2"};
+    ASSERT_EQ(apply(cloud, both), "");
+    EXPECT_THAT(steps.lines, ElementsAre("node web-1 Ready", "node web-2 Ready"));
+    // Scaled down: first out of the description; after "removed" the instance is of no use to anyone.
+    ASSERT_EQ(apply(cloud, {both[0]}), "");
+    ASSERT_THAT(steps.lines, ElementsAre("node web-1 as described", "node web-2 removed"));
+    EXPECT_EQ(machines_.at("192.0.2.2").server, "");
+    EXPECT_FALSE(node("web-2"));
+    cloud.instances.erase("192.0.2.2");
+    EXPECT_EQ(apply(cloud, {both[0]}), "") << "nothing asks for it any more";
+    // Deleted without asking: said, until the Node is deleted too.
+    cloud.instances.clear();
+    EXPECT_THAT(apply(cloud, {}), HasSubstr("failed: web-1"));
+    EXPECT_THAT(steps.lines.back(), HasSubstr("there is no instance 192.0.2.1"));
+    api.erase<Node>({"", "web-1"});
+    EXPECT_EQ(apply(cloud, {}), "");
+    EXPECT_THAT(inventory(), IsEmpty());
 }
 
 TEST_F(Provision, WhatOthersMadeIsLeftAlone) {

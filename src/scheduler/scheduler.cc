@@ -209,15 +209,15 @@ void Scheduler::schedule(PodRef pod) {
     } else if (!helped.message.empty()) {
         message += " " + helped.message;
     }
-    if (helped.nominated_node.empty()) add_windows_reasons(*pod, message);
+    if (helped.nominated_node.empty()) add_windows_reasons(*pod, decision.diagnosis, message);
     report(pod, "Unschedulable", message, helped.nominated_node);
     queue_.retry_after_rejection(pod->uid, decision.diagnosis.rejected_by);
 }
 
 /// After what upstream says, which programs read.
-void Scheduler::add_windows_reasons(const PodInfo& pod, std::string& message) const {
+void Scheduler::add_windows_reasons(const PodInfo& pod, const Diagnosis& diagnosis, std::string& message) const {
     const auto object = pods_.find({pod.namespace_, pod.name});
-    const std::string reasons = object ? windows_reasons(pod, *object, cluster_) : "";
+    const std::string reasons = object ? windows_reasons(pod, *object, cluster_, diagnosis) : "";
     if (!reasons.empty()) message += (message.ends_with('.') ? " " : ". ") + reasons + ".";
 }
 

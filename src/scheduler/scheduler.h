@@ -45,7 +45,7 @@ private:
     Task<> work();
     void wake_at(MonotonicTime when);
     void schedule(PodRef pod);
-    void add_windows_reasons(const PodInfo& pod, std::string& message) const;
+    void add_windows_reasons(const PodInfo& pod, const Diagnosis& diagnosis, std::string& message) const;
     void reserve(PodRef pod, std::string node);
     Task<> bind(PodRef pod, std::string node);
     Task<> post_binding(PodRef pod, std::string node);

@@ -260,6 +260,41 @@ TEST(Scheduler, APodWithoutASystemIsToldToNameOneWhereATaintOfWindowsNodesStopsI
     EXPECT_TRUE(world.why_not("web").ends_with("Preemption is not helpful for scheduling.")) << "a node that is not ready will be again";
 }
 
+// SCH-14
+TEST(Scheduler, APodWithoutASystemIsToldOfTaintsOfWindowsNodesOnlyWhereItWaitsForThem) {
+    const core::Toleration of_linux{.key = "os", .operator_ = "Equal", .value = "linux", .effect = "NoSchedule"};
+    struct {
+        const char* name;
+        std::function<void(core::Pod&, core::Node&)> change;
+    } const rows[] = {
+        {"it selects what no Windows node has", [](core::Pod& pod, core::Node&) { pod.spec.node_selector["disk"] = "ssd"; }},
+        {"it is for Linux, as its toleration says", [&](core::Pod& pod, core::Node&) { pod.spec.tolerations = {of_linux}; }},
+        {"the Windows node is closed to all pods", [](core::Pod&, core::Node& windows) { windows.spec.unschedulable = true; }},
+        {"its volume does not exist",
+         [](core::Pod& pod, core::Node&) {
+             core::Volume volume{.name = "data"};
+             volume.persistent_volume_claim.emplace().claim_name = "missing";
+             pod.spec.volumes = {volume};
+         }},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        SchedulerWorld world;
+        core::Node windows = node_of_system("windows-1", "windows"), full = node_of_system("linux-1", "linux");
+        windows.spec.taints = {{.key = "os", .value = "windows", .effect = "NoSchedule"}};
+        full.metadata.labels["disk"] = "ssd";
+        full.status.allocatable["cpu"] = Quantity::from_value(0);
+        core::Pod pod = api_pod("web");
+        row.change(pod, windows);
+        world.api.put(windows);
+        world.api.put(full);
+        world.api.put(pod);
+        world.loop.advance(1s);
+        EXPECT_THAT(world.why_not("web"), testing::StartsWith("Unschedulable: "));
+        EXPECT_THAT(world.why_not("web"), testing::Not(testing::HasSubstr("win601")));
+    }
+}
+
 TEST(Scheduler, FillsANodeNoFurtherThanItsAllocatable) {
     SchedulerWorld world;
     world.api.put(api_node("n1", "1"));

@@ -14,6 +14,8 @@ constexpr FeatureSupport Features[] = {
     {"`spec.os`", Stable, "1.25", OldestBuild, "does not choose the node: the node selector does"},
     {"`windowsOptions.runAsUserName`", Stable, "1.18", OldestBuild, "of the pod or of a container"},
     {"`windowsOptions.gmsaCredentialSpec`", Stable, "1.18", OldestBuild, "handed on to the runtime"},
+    {"`windowsOptions.gmsaCredentialSpecName`", Stable, "1.18", OldestBuild,
+     "filled in from a GMSACredentialSpec that the service account may `use`"},
     {"`windowsOptions.hostProcess`", Stable, "1.26", OldestBuild, "with `hostNetwork`; needs containerd 1.6 or later"},
     {"named pipes of the host as volumes", Stable, "1.14", OldestBuild, "`hostPath` without a type"},
     {"sub-paths of volumes", Alpha, "1.14", OldestBuild, "the kubelet's gate `WindowsSubPath`, off by default"},

@@ -23,7 +23,9 @@ inline constexpr std::string_view BuildLabel = "node.kubernetes.io/windows-build
 struct NodeSummary {
     Systems systems;
     std::set<std::string, std::less<>> builds;  ///< values of BuildLabel
-    bool windows_repels = false;  ///< a Windows node has a taint, other than one of its condition, that the pod does not tolerate
+    /// Nodes refused the pod for taints, and each Windows node that it selects has one, other than of its condition, that it does not
+    /// tolerate.
+    bool windows_repels = false;
 };
 
 /// The network between the pods of different nodes.

@@ -34,7 +34,7 @@ bool is_repelled_by_windows(const PodSpec& spec, const NodeSummary& nodes) {
 }
 
 bool is_repelled_without_system(const PodSpec& spec, const NodeSummary& nodes) {
-    return nodes.windows_repels && may_land_on_either(spec, nodes.systems);
+    return nodes.windows_repels && may_land_on_either(spec, nodes.systems) && infer_system(spec, "spec").system != "linux";
 }
 
 constexpr PlacementRule PlacementRules[] = {

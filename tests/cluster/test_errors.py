@@ -10,7 +10,9 @@ import subprocess
 import sys
 import unittest
 
-from harness import PORTHOLE, Cluster, ClusterCase, run
+import yaml
+
+from harness import IMAGE, PORTHOLE, Cluster, ClusterCase, run, slow
 from manifests import config_map, deployment, pod
 
 
@@ -162,10 +164,57 @@ class BadCommands(ClusterCase):
                 self.assertEqual((version.returncode, version.stderr), (0, ""))
                 self.assertRegex(version.stdout, r"^(porthole|Kubernetes) \S*\d+\.\d+\.\d+")
                 self.one_line(self.porthole(command, "--no-such-flag"), "--help")
-        for command in ("status", "lint", "doctor", "provision", "net verify"):
-            self.assertRegex(self.porthole(*command.split(), "--help").stdout, r"-o,--output", command)
         self.assertNotIn("\x1b", self.cluster.porthole("status").stdout, "no color where there is no terminal")
-        self.assertEqual(json.loads(self.cluster.porthole("status", "-o", "json").stdout)["running"], True)
+
+    def documents_of(self, *words):
+        """Of a command with -o json and with -o yaml. The steps of `yaml` are several documents, those of `json` lines."""
+        printed = {}
+        for form in ("json", "yaml"):
+            done = self.porthole(*words, form)
+            self.assertIn(done.returncode, (0, 1), done.stderr)
+            self.assertEqual(done.stderr, "")
+            printed[form] = done.stdout
+        return printed["json"], list(yaml.safe_load_all(printed["yaml"]))
+
+    # CLI-10
+    @slow
+    def test_commands_for_programs_print_json_and_yaml(self):
+        data, nowhere = ["--data", self.cluster.data], self.cluster.folder / "nowhere.yaml"
+        manifest = self.cluster.folder / "pod.yaml"
+        manifest.write_text(json.dumps(pod("web", hostPID=True, os={"name": "windows"})))
+        finding = {  # one document
+            "status": [*data],
+            "doctor": [*data],
+            "lint": [manifest],
+            "net verify": [*data, "--linux-image", IMAGE],
+        }
+        stepping = {  # a document for each step; these end with the first
+            "join": ["https://127.0.0.1:1", "--token", "wrong", "--ca-cert-hash", "sha256:" + 64 * "0"],
+            "provision": [*data, "-f", nowhere],
+        }
+        elsewhere = {"fleet": []}  # which a signal ends: test_fleet
+        listed = re.findall(r"^  ([a-z-]+) ", self.porthole("--help").stdout, re.M)
+        having = {command for command in listed if "-o,--output" in self.porthole(command, "--help").stdout}
+        self.assertEqual(having | {"net verify"}, set(finding) | set(stepping) | set(elsewhere), "a command that has -o is missing here")
+        for command, words in {**finding, **stepping, **elsewhere}.items():
+            with self.subTest(command):
+                refused = self.porthole(*command.split(), *words, "-o", "xml")
+                self.assertEqual(refused.returncode, 2)
+                self.one_line(refused, "xml", "json", "yaml", "--help")
+        for command, words in finding.items():
+            with self.subTest(command):
+                found, documents = self.documents_of(*command.split(), *words, "-o")
+                self.assertEqual(len(documents), 1)
+                self.assertEqual(documents[0].keys(), json.loads(found).keys())
+        for command, words in stepping.items():
+            with self.subTest(command):
+                found, documents = self.documents_of(*command.split(), *words, "-o")
+                lines = [json.loads(line) for line in found.splitlines()]
+                self.assertEqual([line | {"seconds": 0} for line in lines], [one | {"seconds": 0} for one in documents])
+                self.assertEqual((lines[-1]["event"], lines[-1]["exitCode"]), ("end", 1))
+        found, documents = self.documents_of("net", "routes", *data, "--format")
+        self.assertEqual(documents, [json.loads(found)])
+        self.one_line(self.porthole("net", "routes", *data, "--format", "xml"), "there are ip, powershell, csv, json and yaml")
 
     # TRB-17
     def test_help_says_where_kubectl_looks_for_its_configuration(self):

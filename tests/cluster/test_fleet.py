@@ -10,6 +10,8 @@ import subprocess
 import tempfile
 import unittest
 
+import yaml
+
 from harness import CLIENTS, PORTHOLE, Network, eventually, run, slow
 from test_access import ControlPlane
 
@@ -79,9 +81,9 @@ class Fleet(unittest.TestCase):
     def words(self, *options):
         return self.network.inside([str(PORTHOLE), "fleet", "--kubeconfig", str(self.server.kubeconfig), *map(str, options)])
 
-    def start(self, *options):
+    def start(self, *options, output="json"):
         log = open(self.folder / "fleet.log", "a")
-        process = subprocess.Popen(self.words("-o", "json", *options), stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(self.words("-o", output, *options), stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         log.close()
         self.addCleanup(self.end, process)
         return process
@@ -103,6 +105,15 @@ class Fleet(unittest.TestCase):
 
     def make(self, thing):
         self.kubectl("apply", "-f", "-", stdin=json.dumps(thing))
+
+    # CLI-10
+    def test_steps_are_told_in_yaml_too(self):
+        fleet = self.start("--nodes", "1", output="yaml")
+        eventually(lambda: len(self.ready_nodes()) == 1, PATIENCE, "the node ready")
+        self.assertEqual(self.end(fleet), 0)
+        steps = list(yaml.safe_load_all((self.folder / "fleet.log").read_text()))
+        self.assertIn(("done", "1 nodes registered"), [(step["event"], step["text"]) for step in steps])
+        self.assertEqual((steps[-1]["event"], steps[-1]["exitCode"]), ("end", 0))
 
     @slow
     def test_nodes_and_pods_live_and_end(self):

@@ -18,6 +18,8 @@ import sys
 import tempfile
 import unittest
 
+import yaml
+
 from harness import CLIENTS, PORTHOLE, ROOT, TOOLS, SharedCluster, run, slow
 from manifests import PAGE, PROBE_SECONDS, container, pod, service
 from test_windows_node import WindowsCase, web_server, windows_pod
@@ -209,7 +211,7 @@ class Plugins(NetworkCase):
 
 
 class Host(NetworkCase):
-    # HNS-15
+    # HNS-15, CLI-10
     def test_what_the_host_keeps_is_listed(self):
         node = "windows-1"
         self.apply(web_server("web", nodeName=node), service("web", {"app": "web"}, target=80))
@@ -223,6 +225,8 @@ class Host(NetworkCase):
             self.assertRegex(text.lower(), f"{heading}: [1-9]")
         only = json.loads(self.host(node, "porthole.exe", "hns", "list", "--name", "cbr0", "-o", "json").stdout)
         self.assertEqual([network["Name"] for network in only["networks"]], ["cbr0"])
+        printed = yaml.safe_load(self.host(node, "porthole.exe", "hns", "list", "--name", "cbr0", "-o", "yaml").stdout)
+        self.assertEqual(printed["networks"], only["networks"])
 
     # HNS-12, DNS-07
     def test_names_and_routes_are_settings_of_the_pods_own_compartment(self):

@@ -13,6 +13,7 @@
 #include "winhost/runtime/windows_path.h"
 #include "winhost/template/pe_image.h"
 #include "winhost/template/registry_file.h"
+#include "winhost/tools/pe_imports.h"
 
 using namespace porthole;
 using namespace porthole::fuzz;
@@ -106,4 +107,8 @@ FUZZ_TARGET(pe_image_fuzz) {
     correct_default_control_handler(image);
     limit_stack_clearing(image);
     expect(image.size() == text.size());
+}
+
+FUZZ_TARGET(pe_imports_fuzz) {
+    for (const std::string& name : PeImage(text).imports()) expect(!name.empty() && name.size() < 260);
 }

@@ -1,6 +1,9 @@
 """porthole.exe and its names."""
 
+import json
 import subprocess
+
+import yaml
 
 from wine import LINUX, ROOT, WINDOWS, WineTest
 
@@ -40,6 +43,20 @@ class Programs(WineTest):
                 self.assertEqual(self.wine("bin/porthole.exe", role, "--help").returncode, 0)
                 self.assertRegex(self.wine("bin/porthole.exe", role, "--version", check=True).stdout, r"^(porthole|Kubernetes) v?\d+\.\d+\.\d+")
                 self.assertNotEqual(self.wine("bin/porthole.exe", role, "--no-such-flag").returncode, 0)
+
+    # CLI-10
+    def test_roles_for_programs_print_json_and_yaml(self):
+        """`hns list` needs a host network service (test_windows_network), and `join` would join: they only refuse here."""
+        for role in ("join", "status", "doctor", "lint", "hns list"):
+            with self.subTest(role):
+                refused = self.wine("bin/porthole.exe", *role.split(), "-o", "xml")
+                self.assertNotEqual(refused.returncode, 0)
+                self.assertRegex(refused.stderr, r"^[^\n]*json[^\n]*yaml[^\n]*\n$")
+        manifest = (ROOT / "samples/hyper-v.yaml").read_text()
+        for role, stdin in ((["status", "--node-name", "win-1"], ""), (["doctor", "--node-name", "win-1"], ""), (["lint", "-"], manifest)):
+            with self.subTest(role[0]):
+                found = json.loads(self.wine("bin/porthole.exe", *role, "-o", "json", stdin=stdin).stdout)
+                self.assertEqual(yaml.safe_load(self.wine("bin/porthole.exe", *role, "-o", "yaml", stdin=stdin).stdout).keys(), found.keys())
 
     def test_manifests_are_linted_on_windows_too(self):
         told = self.wine("bin/porthole.exe", "lint", "-", stdin=(ROOT / "samples/hyper-v.yaml").read_text())

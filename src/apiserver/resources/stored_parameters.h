@@ -1,7 +1,7 @@
 #pragma once
 #include <map>
 
-#include "apiserver/admission/policies/policy_parameters.h"
+#include "apiserver/admission/policy_parameters.h"
 #include "apiserver/resources/resource.h"
 #include "store/store.h"
 

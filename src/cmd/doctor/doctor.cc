@@ -11,6 +11,7 @@
 #include "cmd/doctor/node/node_check.h"
 #include "cmd/doctor/report/report.h"
 #include "cmd/program/flags.h"
+#include "cmd/program/output_flag.h"
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/admin_client.h"
 #include "local_cluster/cluster.h"
@@ -32,7 +33,8 @@ using namespace std::chrono_literals;
 using doctor::Evidence;
 
 struct DoctorFlags {
-    std::string kubeconfig, data = default_data_dir(), output = "text";
+    std::string kubeconfig, data = default_data_dir();
+    OutputFlag output;
     bool only_problems = false, node = false;
 };
 
@@ -71,8 +73,10 @@ void print(const std::vector<doctor::Finding>& findings, const DoctorFlags& flag
     const bool color = ::isatty(STDOUT_FILENO) == 1 && !std::getenv("NO_COLOR");
     doctor::ReportStyle style{.color = color, .everything = !flags.only_problems};
     if (flags.node) style.other = "This node";
-    const std::string json = flags.output != "json" ? "" : flags.node ? doctor::to_json(findings, "") : doctor::to_json(findings);
-    std::fputs((json.empty() ? doctor::to_text(findings, style) : json).c_str(), stdout);
+    const std::string text = flags.output.is_text()
+                                 ? doctor::to_text(findings, style)
+                                 : flags.output.document(flags.node ? doctor::to_value(findings, "") : doctor::to_value(findings));
+    std::fputs(text.c_str(), stdout);
 }
 
 /// The node's programs reach servers so, whatever the shell says that this one was started in.
@@ -118,9 +122,7 @@ int run_doctor(std::vector<std::string> arguments) {
     CLI::App app("Check a running cluster against the CIS Kubernetes Benchmark 1.12. Changes nothing.", "doctor");
     app.add_option("--kubeconfig", flags.kubeconfig, "an administrator's; usually of the cluster on this machine, else kubectl's");
     app.add_option("--data", flags.data, "the server's data directory, whose files are checked as well")->capture_default_str();
-    app.add_option("-o,--output", flags.output, "text, or json for programs")
-        ->check(CLI::IsMember({"text", "json"}))
-        ->capture_default_str();
+    flags.output.add_flags(app);
     app.add_flag("--node", flags.node, "check this machine as a node instead: programs, adapters, proxies, clock, ports");
     app.add_flag("-q,--quiet", flags.only_problems, "leave out what passes and what does not apply");
     app.footer(

@@ -325,7 +325,7 @@ TEST(Doctor, PrintsRemediesAndCounts) {
               "             remedy: not a flag of `porthole server`; another server: set --profiling=false");
     EXPECT_THAT(text, HasSubstr(" 0 warn, 1 fail, "));
     EXPECT_THAT(to_text(findings, {.color = true, .everything = true}), HasSubstr("\033[31m✗\033[0m 1.2.15"));
-    const auto json = schema::parse_json(to_json(findings));
+    const auto json = schema::parse_json(schema::to_json(to_value(findings)));
     ASSERT_TRUE(json);
     EXPECT_EQ(json->at_path({"summary", "fail"})->as_int(), 1);
     EXPECT_EQ(json->find("findings")->as_array().size(), findings.size());

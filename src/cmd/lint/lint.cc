@@ -139,8 +139,8 @@ int run_lint(std::vector<std::string> arguments) {
     app.add_option("--network", flags.network, "between the pods of Windows nodes")->check(CLI::IsMember({"l2bridge", "overlay"}));
     app.add_flag("--strict", flags.strict, "let what is ignored, and advice, fail the command too");
     app.add_flag("--fix", flags.fix, "change the files where that is certain; comments and order stay. Of -, print the changed text");
-    app.add_option("-o,--output", flags.output, "text, json, sarif, or github for annotations of pull requests")
-        ->check(CLI::IsMember({"text", "json", "sarif", "github"}))
+    app.add_option("-o,--output", flags.output, "text, json, yaml, sarif, or github for annotations of pull requests")
+        ->check(CLI::IsMember({"text", "json", "yaml", "sarif", "github"}))
         ->capture_default_str();
     app.add_option("--explain", flags.code, "describe a rule: WIN305");
     app.add_flag("--rules", flags.rules, "list the rules");

@@ -3,6 +3,7 @@
 
 #include "base/flag_set.h"
 #include "base/strings.h"
+#include "cmd/program/output_flag.h"
 #include "cmd/program/runtime_setup.h"
 #include "hns/client.h"
 #include "hns/dll/load_hns.h"
@@ -152,21 +153,20 @@ Value documents(const std::vector<T>& objects) {
     return list;
 }
 
-void print_json(const Inventory& all) {
-    const Value value = Value::object({{"networks", documents(all.networks)},
-                                       {"endpoints", documents(all.endpoints)},
-                                       {"namespaces", documents(all.namespaces)},
-                                       {"loadBalancers", documents(all.load_balancers)},
-                                       {"routes", documents(all.routes)}});
-    std::printf("%s\n", schema::to_pretty_json(value).c_str());
+Value to_value(const Inventory& all) {
+    return Value::object({{"networks", documents(all.networks)},
+                          {"endpoints", documents(all.endpoints)},
+                          {"namespaces", documents(all.namespaces)},
+                          {"loadBalancers", documents(all.load_balancers)},
+                          {"routes", documents(all.routes)}});
 }
 
 }  // namespace
 
 int run_hns(std::vector<std::string> arguments) {
-    std::string output, name;
+    std::string output = "text", name;
     FlagSet flags;
-    flags.add("output", output, "json: the whole documents");
+    flags.add("output", output, "text, or json or yaml for the whole documents");
     flags.add("name", name, "only the network of this name and its endpoints");
     const bool list = !arguments.empty() && arguments.front() == "list";
     const bool help = std::ranges::any_of(arguments, [](const std::string& word) { return word == "--help" || word == "-h"; });
@@ -182,13 +182,13 @@ int run_hns(std::vector<std::string> arguments) {
         if (word.starts_with("-o")) word = word == "-o" ? "--output" : "--output=" + word.substr(word.starts_with("-o=") ? 3 : 2);
     }
     if (const auto parsed = flags.parse(arguments); !parsed) return fail(parsed.error().message);
-    if (!output.empty() && output != "json" && output != "text") return fail("--output takes json or text");
+    if (output != "text" && output != "json" && output != "yaml") return fail("--output takes text, json or yaml");
     RealWorld world;
     const auto own = hns::own_hns(world.loop, *world.pool);
     const auto all = world.run(take_inventory(*own, name));
     if (!all) return fail(all.error().message);
-    if (output == "json") {
-        print_json(*all);
+    if (output != "text") {
+        std::fputs(to_document(to_value(*all), output).c_str(), stdout);
         return 0;
     }
     print_networks(*all);

@@ -8,6 +8,7 @@
 
 #include "cmd/program/runtime_setup.h"
 #include "schema/json/json.h"
+#include "schema/yaml/yaml.h"
 
 namespace porthole::cmd {
 
@@ -19,46 +20,46 @@ Progress::Progress(const Clock& clock, ProgressStyle style)
       color_(terminal_ && !std::getenv("NO_COLOR")) {}
 
 void Progress::begin(const std::string& step) {
-    if (style_ == ProgressStyle::Json) return json("begin", step);
+    if (is_for_programs()) return event("begin", step);
     if (style_ == ProgressStyle::Quiet || !terminal_) return;
     std::printf("\r\033[K  … %s", step.c_str());
     std::fflush(stdout);
 }
 
 void Progress::done(const std::string& step) {
-    if (style_ == ProgressStyle::Json) return json("done", step);
+    if (is_for_programs()) return event("done", step);
     line("\033[32m", "✓", step, true);
 }
 
 void Progress::failed(const std::string& step, const std::string& why) {
-    if (style_ == ProgressStyle::Json) return json("failed", step, why);
+    if (is_for_programs()) return event("failed", step, why);
     if (terminal_) std::printf("\r\033[K");
     std::fflush(stdout);
     std::fprintf(stderr, "%s✗%s %s: %s\n", color_ ? "\033[31m" : "", color_ ? "\033[0m" : "", step.c_str(), why.c_str());
 }
 
 void Progress::note(const std::string& text) {
-    if (style_ == ProgressStyle::Json) return json("note", text);
+    if (is_for_programs()) return event("note", text);
     line("", " ", text, false);
 }
 
 void Progress::warn(const std::string& text) {
-    if (style_ == ProgressStyle::Json) return json("warning", text);
+    if (is_for_programs()) return event("warning", text);
     note(text);
 }
 
 int Progress::end(const Result<void>& outcome) {
-    if (style_ != ProgressStyle::Json) return outcome ? 0 : fail(outcome.error().message);
-    json("end", outcome ? "done" : "failed", outcome ? "" : outcome.error().message, outcome ? 0 : 1);
+    if (!is_for_programs()) return outcome ? 0 : fail(outcome.error().message);
+    event("end", outcome ? "done" : "failed", outcome ? "" : outcome.error().message, outcome ? 0 : 1);
     return outcome ? 0 : 1;
 }
 
-void Progress::json(const char* event, const std::string& text, const std::string& error, int exit_code) {
+void Progress::event(const char* event, const std::string& text, const std::string& error, int exit_code) {
     const double seconds = std::chrono::duration<double>(clock_.now() - start_).count();
-    schema::Value line = schema::Value::object({{"event", event}, {"text", text}, {"seconds", std::round(seconds * 10) / 10}});
-    if (!error.empty()) line["error"] = error;
-    if (exit_code >= 0) line["exitCode"] = exit_code;
-    std::puts(schema::to_json(line).c_str());
+    schema::Value one = schema::Value::object({{"event", event}, {"text", text}, {"seconds", std::round(seconds * 10) / 10}});
+    if (!error.empty()) one["error"] = error;
+    if (exit_code >= 0) one["exitCode"] = exit_code;
+    std::fputs((style_ == ProgressStyle::Yaml ? "---\n" + schema::to_yaml(one) : schema::to_json(one) + "\n").c_str(), stdout);
     std::fflush(stdout);
 }
 

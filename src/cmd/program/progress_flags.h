@@ -8,16 +8,20 @@ namespace porthole::cmd {
 
 /// The flags of a command that provisioning systems run, too.
 struct ProgressFlags {
-    std::string output;
+    std::string output = "text";
     bool non_interactive = false;
 
     /// Must outlive `app`.
     void add_flags(CLI::App& app) {
-        app.add_option("-o,--output", output, "json: each step as an object of JSON on a line of its own, for programs")
-            ->check(CLI::IsMember({"json"}));
+        app.add_option("-o,--output", output,
+                       "for programs, each step as json, an object on a line of its own, or as yaml, a document of its own")
+            ->check(CLI::IsMember({"text", "json", "yaml"}))
+            ->capture_default_str();
         app.add_flag("--non-interactive", non_interactive, "accepted; there is never a prompt");
     }
-    ProgressStyle style() const { return output == "json" ? ProgressStyle::Json : ProgressStyle::Text; }
+    ProgressStyle style() const {
+        return output == "json" ? ProgressStyle::Json : output == "yaml" ? ProgressStyle::Yaml : ProgressStyle::Text;
+    }
 };
 
 }  // namespace porthole::cmd

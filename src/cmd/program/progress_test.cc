@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cmd/program/output_flag.h"
 #include "cmd/program/progress_flags.h"
 #include "runtime/sim/sim_loop.h"
 
@@ -33,6 +34,38 @@ TEST(Progress, PRV06_ProgramsGetAnObjectALine) {
 )");
 }
 
+TEST(Progress, ProgramsGetADocumentOfYamlAStep) {
+    sim::SimLoop loop;
+    testing::internal::CaptureStdout();
+    Progress progress(loop, ProgressStyle::Yaml);
+    progress.done("certificate for \"win-1\"");
+    EXPECT_EQ(progress.end(Error(Reason::BadRequest, "this: cannot")), 1);
+    EXPECT_EQ(testing::internal::GetCapturedStdout(),
+              "---\nevent: done\ntext: certificate for \"win-1\"\nseconds: 0\n"
+              "---\nevent: end\ntext: failed\nseconds: 0\nerror: \"this: cannot\"\nexitCode: 1\n");
+}
+
+// CLI-10
+TEST(OutputFlag, PrintsTextOrADocument) {
+    OutputFlag output;
+    const auto parse = [&](std::vector<std::string> words) {
+        CLI::App app("x", "x");
+        output.add_flags(app);
+        return parse_flags(app, std::move(words));
+    };
+    EXPECT_FALSE(parse({}));
+    EXPECT_TRUE(output.is_text());
+    const schema::Value found = schema::Value::object({{"nodes", schema::Value::array({"a", "b"})}, {"pods", schema::Value::array()}});
+    EXPECT_FALSE(parse({"-o", "json"}));
+    EXPECT_EQ(output.document(found), "{\n    \"nodes\": [\n        \"a\",\n        \"b\"\n    ],\n    \"pods\": []\n}\n");
+    EXPECT_FALSE(parse({"--output=yaml"}));
+    EXPECT_EQ(output.document(found), "nodes:\n- a\n- b\npods: []\n");
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(parse({"-o", "xml"}), 2);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                testing::EndsWith("x: --output: xml not in {text,json,yaml}; `porthole x --help` shows what it takes\n"));
+}
+
 TEST(Progress, TheFlagsOfProvisioningSystems) {
     ProgressFlags flags;
     CLI::App app("x", "x");
@@ -40,6 +73,8 @@ TEST(Progress, TheFlagsOfProvisioningSystems) {
     EXPECT_EQ(flags.style(), ProgressStyle::Text);
     EXPECT_FALSE(parse_flags(app, {"-o", "json", "--non-interactive"}));
     EXPECT_EQ(flags.style(), ProgressStyle::Json);
+    EXPECT_FALSE(parse_flags(app, {"-o", "yaml"}));
+    EXPECT_EQ(flags.style(), ProgressStyle::Yaml);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "base/values/ip.h"
 #include "bundled_images/bundled_images.h"
 #include "cmd/program/flags.h"
+#include "cmd/program/output_flag.h"
 #include "cmd/program/progress.h"
 #include "cmd/program/runtime_setup.h"
 #include "cmd/verify/router_routes.h"
@@ -16,7 +17,8 @@ using namespace local_cluster;
 namespace {
 
 struct NetFlags {
-    std::string kubeconfig, data = default_data_dir(), output;
+    std::string kubeconfig, data = default_data_dir();
+    OutputFlag output;
     verify::VerificationOptions options{.images = {bundled_images::WebImage, bundled_images::WebImage}};
     int seconds = 120;
     bool everything = false;
@@ -25,14 +27,15 @@ struct NetFlags {
 
 int verify_network(RealWorld& world, AdminClient& admin, const NetFlags& flags) {
     SystemRandom random;
-    const bool json = flags.output == "json";
-    Progress progress(world.loop, json);
+    Progress progress(world.loop, !flags.output.is_text());
     verify::VerificationOptions options = flags.options;
     options.patience = std::chrono::seconds(flags.seconds);
     verify::Verification verification(world.loop, admin.client, random, options, [&](const std::string& step) { progress.note(step); });
     const auto report = world.run(verification.run());
     if (!report) return fail(report.error().message);
-    std::fputs((json ? verify::to_json(*report) : verify::to_text(*report, flags.everything)).c_str(), stdout);
+    std::fputs(
+        (flags.output.is_text() ? verify::to_text(*report, flags.everything) : flags.output.document(verify::to_value(*report))).c_str(),
+        stdout);
     return report->passed() ? 0 : 1;
 }
 
@@ -72,7 +75,7 @@ int run_net(std::vector<std::string> arguments) {
         "Examples:\n"
         "  porthole net verify\n"
         "  porthole net verify --kubeconfig other --linux-image registry.k8s.io/e2e-test-images/agnhost:2.53");
-    check->add_option("-o,--output", flags.output, "json, or text for people")->check(CLI::IsMember({"json", "text"}));
+    flags.output.add_flags(*check);
     check
         ->add_option("--linux-image", flags.options.images.linux_image,
                      "for nodes that are not Porthole's own: one with a shell, wget, ping and httpd, or agnhost")
@@ -89,7 +92,7 @@ int run_net(std::vector<std::string> arguments) {
     check->add_flag("-v,--verbose", flags.everything, "also list what passes");
     CLI::App* routes = app.add_subcommand("routes", "print the routes that a router in front of the nodes needs");
     add_common(routes);
-    routes->add_option("--format", flags.format, "ip, powershell, csv or json")->capture_default_str();
+    routes->add_option("--format", flags.format, "ip, powershell, csv, json or yaml")->capture_default_str();
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
     if (!flags.options.outside.empty() && !flags.options.outside.starts_with("http://"))
         return fail("--outside takes a URL that begins with http://");

@@ -1,5 +1,4 @@
 #include "cmd/verify/verification.h"
-#include "schema/json/json.h"
 
 namespace porthole::cmd::verify {
 
@@ -57,7 +56,7 @@ std::string to_text(const Report& report, bool everything) {
     return text;
 }
 
-std::string to_json(const Report& report) {
+schema::Value to_value(const Report& report) {
     using schema::Value;
     Value checks = Value::array(), left_out = Value::array();
     for (const Check& check : report.checks) {
@@ -74,7 +73,7 @@ std::string to_json(const Report& report) {
         checks.as_array().push_back(std::move(entry));
     }
     for (const std::string& reason : report.left_out) left_out.as_array().push_back(reason);
-    return schema::to_pretty_json(Value::object({{"passed", report.passed()}, {"checks", checks}, {"notChecked", left_out}})) + "\n";
+    return Value::object({{"passed", report.passed()}, {"checks", checks}, {"notChecked", left_out}});
 }
 
 }  // namespace porthole::cmd::verify

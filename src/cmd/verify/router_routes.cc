@@ -5,6 +5,7 @@
 
 #include "base/values/ip.h"
 #include "schema/json/json.h"
+#include "schema/yaml/yaml.h"
 
 namespace porthole::cmd::verify {
 
@@ -60,8 +61,8 @@ std::string powershell_start(const std::string& control_plane) {
 }  // namespace
 
 Result<std::string> router_routes(const std::vector<core::Node>& nodes, const std::string& format, const std::string& control_plane) {
-    if (format != "ip" && format != "powershell" && format != "csv" && format != "json")
-        return Error(Reason::BadRequest, "--format " + format + ": there are ip, powershell, csv and json");
+    if (format != "ip" && format != "powershell" && format != "csv" && format != "json" && format != "yaml")
+        return Error(Reason::BadRequest, "--format " + format + ": there are ip, powershell, csv, json and yaml");
     TRY(const auto routes, routes_of(nodes));
     using schema::Value;
     std::string text = format == "csv" ? "node,range,via\n" : format == "powershell" ? powershell_start(control_plane) : "";
@@ -72,6 +73,7 @@ Result<std::string> router_routes(const std::vector<core::Node>& nodes, const st
         if (format == "csv") text += route.node + "," + route.range + "," + route.via + "\n";
         list.as_array().push_back(Value::object({{"node", route.node}, {"range", route.range}, {"via", route.via}}));
     }
+    if (format == "yaml") return schema::to_yaml(list);
     return format == "json" ? schema::to_pretty_json(list) + "\n" : text;
 }
 

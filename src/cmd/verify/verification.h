@@ -65,6 +65,6 @@ private:
 
 /// For people. `everything` also lists what passed.
 std::string to_text(const Report& report, bool everything);
-std::string to_json(const Report& report);
+schema::Value to_value(const Report& report);
 
 }  // namespace porthole::cmd::verify

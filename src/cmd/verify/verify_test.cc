@@ -6,6 +6,7 @@
 #include "cmd/verify/router_routes.h"
 #include "cmd/verify/verification.h"
 #include "runtime/sim/sim_loop.h"
+#include "schema/json/json.h"
 
 namespace porthole::cmd::verify {
 namespace {
@@ -176,7 +177,7 @@ TEST(NetVerify, ExplainsTheSuffixRulesWhereAPartOfANameFails) {
     EXPECT_THAT(to_text(report, false), HasSubstr("expected limitation: pod on win1 → http://all.check:80/"));
     EXPECT_THAT(to_text(report, false), HasSubstr("Windows completes only names without a dot"));
     EXPECT_THAT(to_text(report, false), HasSubstr("all.check.svc.cluster.local"));
-    EXPECT_THAT(to_json(report), HasSubstr("Windows completes only names without a dot"));
+    EXPECT_THAT(schema::to_pretty_json(to_value(report)), HasSubstr("Windows completes only names without a dot"));
     report.outcomes = outcomes(report.checks, [](const Check& c) { return c.flow == Flow::ServiceByPartName; });
     EXPECT_FALSE(report.passed()) << "Linux pods must reach it";
     report.outcomes = outcomes(report.checks, [](const Check& c) { return c.flow == Flow::ServiceByName; });
@@ -232,7 +233,7 @@ TEST(NetVerify, ReportsPassLimitationAndFailure) {
     report.outcomes[of(report.checks, Flow::ServiceByAddress, "win1").front()] = false;
     EXPECT_FALSE(report.passed());
     EXPECT_THAT(to_text(report, false), HasSubstr("stops at service proxy of win1"));
-    EXPECT_THAT(to_json(report), HasSubstr("\"hop\": \"service proxy of win1"));
+    EXPECT_THAT(schema::to_pretty_json(to_value(report)), HasSubstr("\"hop\": \"service proxy of win1"));
 }
 
 /// Runs pods in memory: servers get addresses, probers end.

@@ -12,6 +12,7 @@
 #include "cmd/doctor/node/node_check.h"
 #include "cmd/doctor/node/node_gather.h"
 #include "cmd/doctor/report/report.h"
+#include "cmd/program/output_flag.h"
 #include "cmd/program/runtime_setup.h"
 #include "cmd/windows/node_flags.h"
 #include "cmd/windows/roles.h"
@@ -164,11 +165,11 @@ NodeEvidence gather(RealWorld& world, const WindowsNode& node, bool& hns_answers
 
 int run_doctor(std::vector<std::string> arguments) {
     WindowsNode node;
-    std::string output = "text";
+    OutputFlag output;
     bool only_problems = false;
     CLI::App app("Check what this machine needs to be a node, with what to do about what is wrong. Changes nothing.", "doctor");
     add_node_flags(app, node);
-    app.add_option("-o,--output", output, "text, or json for programs")->check(CLI::IsMember({"text", "json"}))->capture_default_str();
+    output.add_flags(app);
     app.add_flag("-q,--quiet", only_problems, "leave out what passes and what does not apply");
     app.footer("Give the flags that the node was joined with. The exit code is 0 without failures, 1 with any.");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
@@ -179,7 +180,7 @@ int run_doctor(std::vector<std::string> arguments) {
     const auto findings = doctor::examine_node(gather(world, node, hns_answers));
     const bool color = ::_isatty(::_fileno(stdout)) && !std::getenv("NO_COLOR");
     const doctor::ReportStyle style{.color = color, .everything = !only_problems, .other = "This node"};
-    std::fputs((output == "json" ? doctor::to_json(findings, "") : doctor::to_text(findings, style)).c_str(), stdout);
+    std::fputs((output.is_text() ? doctor::to_text(findings, style) : output.document(doctor::to_value(findings, ""))).c_str(), stdout);
     const int code = doctor::has_failed(findings) ? 1 : 0;
     if (hns_answers) return code;
     std::fflush(stdout);

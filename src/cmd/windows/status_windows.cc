@@ -5,6 +5,7 @@
 #include "client/client.h"
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
+#include "cmd/program/output_flag.h"
 #include "cmd/program/runtime_setup.h"
 #include "cmd/windows/node_flags.h"
 #include "cmd/windows/roles.h"
@@ -15,7 +16,6 @@
 #include "node_join/windows_node/host_windows.h"
 #include "node_join/windows_node/node_status.h"
 #include "objects/conditions.h"
-#include "schema/json/json.h"
 
 namespace porthole::cmd {
 
@@ -76,16 +76,16 @@ NodeStatus look(RealWorld& world, const WindowsNode& node) {
 
 int run_status(std::vector<std::string> arguments) {
     WindowsNode node;
-    std::string output;
+    OutputFlag output;
     CLI::App app("Show this node: its services and their logs, its pod network, and what the cluster says. Exit code 0 if all is well.",
                  "status");
     add_node_flags(app, node);
-    app.add_option("-o,--output", output, "json for programs")->check(CLI::IsMember({"json"}));
+    output.add_flags(app);
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
     RealWorld world;
     if (const auto known = complete_node(node); !known && node.name.empty()) return fail(known.error().message);
     const NodeStatus status = look(world, node);
-    const std::string text = output == "json" ? schema::to_pretty_json(to_json(status, node)) + "\n" : to_text(status, node);
+    const std::string text = output.is_text() ? to_text(status, node) : output.document(to_value(status, node));
     std::fputs(text.c_str(), stdout);
     return status.is_well() ? 0 : 1;
 }

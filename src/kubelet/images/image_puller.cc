@@ -3,6 +3,7 @@
 #include "base/proxy_hint.h"
 #include "base/result.h"
 #include "base/time/time.h"
+#include "kubelet/cri/image_info.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -80,7 +81,8 @@ Task<ImageOutcome> ImagePuller::ensure_image(WantedImage wanted, std::vector<std
         co_return outcome_of(*status->image, full);
     }
     if (policy == core::PullPolicy::Never) {
-        const std::string message = "Container image \"" + text + "\" is not present with pull policy of Never";
+        CO_TRY(const std::string why, co_await why_unusable(full));
+        const std::string message = "Container image \"" + text + "\" is not present with pull policy of Never" + why;
         events_.warning(reference, "ErrImageNeverPull", message);
         co_return failed("ErrImageNeverPull", message);
     }
@@ -91,6 +93,16 @@ Task<ImageOutcome> ImagePuller::ensure_image(WantedImage wanted, std::vector<std
         co_return failed("ImagePullBackOff", message + ": " + before->second.error);
     }
     co_return co_await pull({reference, key, text, full, registry_credentials(*name, secrets), std::move(sandbox)});
+}
+
+Task<std::string> ImagePuller::why_unusable(std::string image) {
+    cri::ImageStatusRequest request = status_request(image);
+    request.verbose = true;
+    const auto status = co_await images_.image_status(std::move(request));
+    if (is_cancelled(status)) co_return status.error();
+    if (!status) co_return "";
+    const auto found = status->info.find(std::string(UnusableImage));
+    co_return found == status->info.end() ? "" : ": " + found->second;
 }
 
 Task<ImageOutcome> ImagePuller::pull(Request request) {

@@ -44,6 +44,8 @@ private:
     };
     struct Request;
     Task<ImageOutcome> pull(Request request);
+    /// "", or ": " and why the image that the node has under this name is of no use to it.
+    Task<std::string> why_unusable(std::string image);
     Task<cri::PullImageResponse> pull_with_credentials(const Request& request);
 
     EventLoop& loop_;

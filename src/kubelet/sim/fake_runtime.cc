@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kubelet/cri/image_info.h"
 #include "kubelet/pod/pod.h"
 
 namespace porthole::kubelet::sim {
@@ -342,6 +343,8 @@ Task<cri::ImageStatusResponse> FakeRuntime::image_status(cri::ImageStatusRequest
     cri::ImageStatusResponse response;
     for (const auto& [name, image] : images_)
         if (name == request.image->image || image.id == request.image->image) response.image = image;
+    const auto unusable = unusable_images.find(request.image->image);
+    if (request.verbose && unusable != unusable_images.end()) response.info[std::string(UnusableImage)] = unusable->second;
     co_return response;
 }
 

@@ -39,7 +39,8 @@ public:
     bool runtime_ready = true, network_ready = true;
     std::string runtime_version = "1.6.20";
     std::vector<cri::RuntimeHandler> handlers;
-    std::set<std::string> missing_images;  ///< not in any registry
+    std::set<std::string> missing_images;                ///< not in any registry
+    std::map<std::string, std::string> unusable_images;  ///< here, but of no use: name to why
     void add_image(const std::string& name, cri::Image image = {});
 
     // What a test looks at and does.

@@ -88,7 +88,7 @@ std::string to_text(const NodeStatus& status, const WindowsNode& node) {
     return text;
 }
 
-Value to_json(const NodeStatus& status, const WindowsNode& node) {
+Value to_value(const NodeStatus& status, const WindowsNode& node) {
     Value services = Value::array(), stale = Value::array(), advice = Value::array();
     for (const NodeStatus::Service& one : status.services)
         services.as_array().push_back(Value::object({{"name", one.name}, {"state", text_of(one.state)}, {"log", log_of(one, node)}}));

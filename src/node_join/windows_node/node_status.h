@@ -32,7 +32,7 @@ bool is_required_service(std::string_view name);
 
 /// For a person, with what to do about what is not well. `node` says where the logs are.
 std::string to_text(const NodeStatus& status, const WindowsNode& node);
-schema::Value to_json(const NodeStatus& status, const WindowsNode& node);
+schema::Value to_value(const NodeStatus& status, const WindowsNode& node);
 
 /// The last line of flanneld's log about a pod network that could not be made; "" when one was made after it.
 std::string last_network_trouble(std::string_view log);

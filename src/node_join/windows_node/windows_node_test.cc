@@ -373,7 +373,7 @@ TEST(NodeStatus, TRB01_ListsServicesLogsAndReadiness) {
     EXPECT_FALSE(status.is_well());
     EXPECT_THAT(to_text(status, some_node()), HasSubstr("sc.exe start kubelet; why it ended: C:\\k\\logs\\kubelet.log"));
     EXPECT_THAT(to_text(status, some_node()), HasSubstr("kubectl describe node win-1"));
-    const auto json = to_json(status, some_node());
+    const auto json = to_value(status, some_node());
     EXPECT_EQ(json.find("services")->as_array().at(1).string_at({"state"}), "stopped");
     EXPECT_FALSE(json.find("well")->as_bool());
 }

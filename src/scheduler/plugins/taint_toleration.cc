@@ -19,7 +19,7 @@ public:
     }
     bool filter(const NodeInfo& node, FilterStatus& status) override {
         if (tolerates_all(*pod_, node.spec())) return true;
-        status.reject("node(s) had untolerated taint(s)", false);
+        status.reject(UntoleratedTaint, false);
         return false;
     }
     bool filters_by_node_alone() const override { return true; }

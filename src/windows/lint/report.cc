@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "base/version.h"
 #include "schema/json/json.h"
+#include "schema/yaml/yaml.h"
 #include "windows/references.h"
 #include "windows/support.h"
 
@@ -143,21 +144,20 @@ Value to_value(const Problem& problem, const FileReport& file) {
                           {"help", anchor_of(*problem.rule)}});
 }
 
-std::string to_json(const std::vector<FileReport>& files) {
+Value to_value(const std::vector<FileReport>& files) {
     const Counts counts = count(files);
     Value problems = Value::array(), errors = Value::array();
     for (const FileReport& file : files) {
         if (!file.error.empty()) errors.as_array().push_back(Value::object({{"file", file.name}, {"message", file.error}}));
         for (const Problem& one : file.checked.problems) problems.as_array().push_back(to_value(one, file));
     }
-    return schema::to_pretty_json(Value::object({{"summary", Value::object({{"files", counts.files},
-                                                                            {"objects", counts.objects},
-                                                                            {"refused", counts.of[0]},
-                                                                            {"ignored", counts.of[1]},
-                                                                            {"advice", counts.of[2]}})},
-                                                 {"problems", std::move(problems)},
-                                                 {"errors", std::move(errors)}})) +
-           "\n";
+    return Value::object({{"summary", Value::object({{"files", counts.files},
+                                                     {"objects", counts.objects},
+                                                     {"refused", counts.of[0]},
+                                                     {"ignored", counts.of[1]},
+                                                     {"advice", counts.of[2]}})},
+                          {"problems", std::move(problems)},
+                          {"errors", std::move(errors)}});
 }
 
 Value sarif_rule(const Rule& rule) {
@@ -260,6 +260,7 @@ std::string to_github(const std::vector<FileReport>& files) {
 std::optional<Format> format_of(std::string_view name) {
     if (name == "text") return Format::Text;
     if (name == "json") return Format::Json;
+    if (name == "yaml") return Format::Yaml;
     if (name == "sarif") return Format::Sarif;
     if (name == "github") return Format::GitHub;
     return std::nullopt;
@@ -270,7 +271,9 @@ std::string to_report(const std::vector<FileReport>& files, Format format, bool 
         case Format::Text:
             return to_text(files, color);
         case Format::Json:
-            return to_json(files);
+            return schema::to_pretty_json(to_value(files)) + "\n";
+        case Format::Yaml:
+            return schema::to_yaml(to_value(files));
         case Format::Sarif:
             return to_sarif(files);
         case Format::GitHub:

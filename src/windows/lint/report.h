@@ -17,7 +17,7 @@ struct FileReport {
 };
 
 /// How a report is written.
-enum class Format { Text, Json, Sarif, GitHub };
+enum class Format { Text, Json, Yaml, Sarif, GitHub };
 std::optional<Format> format_of(std::string_view name);
 
 /// The whole report. Texts of manifests cannot control a terminal or the format. `color` is for Text.

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "schema/json/json.h"
+#include "schema/yaml/yaml.h"
 #include "windows/lint/fix.h"
 #include "windows/support.h"
 
@@ -52,6 +53,14 @@ TEST(WindowsReport, ManifestsDoNotControlTheTerminal) {
     const std::string shown = to_report(reports(text), Format::Text);
     EXPECT_THAT(shown, HasSubstr("(Pod ?[2Ja?)"));
     EXPECT_THAT(shown, Not(HasSubstr("\033")));
+}
+
+TEST(WindowsReport, YamlSaysWhatJsonSays) {
+    const auto json = schema::parse_json(to_report(reports(), Format::Json));
+    const auto yaml = schema::parse_yaml(to_report(reports(), Format::Yaml));
+    ASSERT_TRUE(json && yaml);
+    EXPECT_EQ(*yaml, *json);
+    EXPECT_EQ(format_of("yaml"), Format::Yaml);
 }
 
 TEST(WindowsReport, JsonAndSarifAreJson) {

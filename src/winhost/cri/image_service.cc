@@ -1,6 +1,7 @@
 #include "winhost/cri/image_service.h"
 
 #include "base/base64.h"
+#include "kubelet/cri/image_info.h"
 
 namespace porthole::winhost {
 namespace {
@@ -52,7 +53,11 @@ public:
         cri::ImageStatusResponse response;
         if (!request.image) co_return Error(Reason::BadRequest, "an image is needed");
         const Image* image = images_.find(request.image->image);
-        if (!image || !mismatch_of(*image).empty()) co_return response;
+        if (!image) co_return response;
+        if (std::string why = mismatch_of(*image); !why.empty()) {
+            if (request.verbose) response.info[std::string(kubelet::UnusableImage)] = std::move(why);
+            co_return response;
+        }
         response.image = image_of(*image);
         if (request.verbose) response.info["os.version"] = image->config.os_version;
         co_return response;

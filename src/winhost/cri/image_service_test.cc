@@ -81,6 +81,21 @@ TEST_F(ImageServiceTest, WhereItCannotBePulledTheErrorNamesBothBuilds) {
     EXPECT_EQ(pull().error().message, "registry.example.com: connection refused");
 }
 
+// IMG-08
+TEST_F(ImageServiceTest, TellsWhyAnImageThatIsHereIsOfNoUse) {
+    const auto info = [&](bool verbose) {
+        cri::ImageStatusRequest request{.verbose = verbose};
+        request.image.emplace().image = Name;
+        return sim::run(loop, service->image_status(request)).value().info;
+    };
+    images.here = image_for("10.0.17763.1");
+    EXPECT_THAT(info(true)["unusable"],
+                StartsWith("ImageOSVersionMismatch: the image is for Windows 10.0.17763.1, the host is 10.0.20348"));
+    EXPECT_TRUE(info(false).empty()) << "as the interface wants it";
+    images.here.reset();
+    EXPECT_TRUE(info(true).empty());
+}
+
 TEST_F(ImageServiceTest, ImagesThatSayNoVersionAreThere) {
     images.here = image_for("");
     EXPECT_EQ(status(), "sha256:");

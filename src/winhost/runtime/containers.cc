@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <sstream>
 
 #include "winhost/bundle/held_tree.h"
 #include "winhost/runtime/pipe_mounts.h"
@@ -204,7 +202,7 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
     if (end && !end->failure.empty()) co_return start_error(record, end->failure);
     record.state = State::ContainerRunning;
     record.started_at = wall_nanoseconds(context_.loop);
-    if (end) record.started_at = std::min(record.started_at, end->time);
+    if (end) record.started_at = std::min(record.started_at, std::max(end->time, record.created_at));
     CO_TRY_VOID(save(*container));
     scope_.spawn(end ? finish(container) : monitor(container, *std::move(started)));
     co_return {};
@@ -270,27 +268,17 @@ Task<> Containers::monitor(std::shared_ptr<Container> container, std::unique_ptr
     co_return co_await finish(container);
 }
 
-/// The exit file says "CODE NANOSECONDS" or "failed NANOSECONDS FAILURE".
-std::optional<Containers::ProgramEnd> Containers::read_exit_file(const Container& container) const {
+std::optional<ProgramEnd> Containers::read_exit_file(const Container& container) const {
     const auto text = context_.files.read_untrusted(container.folder.exit_file(), 0, ExitFileLimit);
-    if (!text) return std::nullopt;
-    ProgramEnd end;
-    std::string code;
-    std::istringstream words(*text);
-    if (!(words >> code >> end.time)) return std::nullopt;
-    if (code == "failed") {
-        std::getline(words >> std::ws, end.failure);
-        if (end.failure.empty()) end.failure = "0 the program could not be started";
-    }
-    end.code = code == "failed" ? StartFailed : static_cast<std::int32_t>(std::strtoul(code.c_str(), nullptr, 10));
-    return end;
+    return text ? parse_program_end(*text) : std::nullopt;
 }
 
 /// Without an exit file the container was killed.
 void Containers::read_end(Container& container) {
     ContainerRecord& record = container.record;
     const auto end = read_exit_file(container);
-    record.finished_at = end ? end->time : wall_nanoseconds(context_.loop);
+    record.finished_at = wall_nanoseconds(context_.loop);
+    if (end) record.finished_at = std::min(std::max(end->time, record.started_at), record.finished_at);
     record.exit_code = end ? end->code : Killed;
     record.reason = "Error";
     if (record.exit_code == 0) record.reason = "Completed";

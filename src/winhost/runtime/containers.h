@@ -56,12 +56,6 @@ private:
     /// Reads how it ended and takes down everything but its writable layer.
     Task<> finish(std::shared_ptr<Container> container);
     Task<> take_down(std::shared_ptr<Container> container);
-    /// What init wrote of the end of a container's program; `failure`: "CODE TEXT" of one that did not start.
-    struct ProgramEnd {
-        std::int32_t code = 0;
-        std::int64_t time = 0;  ///< nanoseconds since 1970
-        std::string failure;
-    };
     std::optional<ProgramEnd> read_exit_file(const Container& container) const;
     void read_end(Container& container);
     std::optional<std::uint64_t> commit_left() const;

@@ -1,6 +1,8 @@
 #include "winhost/runtime/init_connection.h"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -87,6 +89,34 @@ Error error_of_failure(const std::string& payload) {
     char suffix[32];
     std::snprintf(suffix, sizeof suffix, " (0x%lx)", code);
     return Error(code == 2 || code == 3 ? Reason::NotFound : Reason::Unknown, text + (code ? suffix : ""));
+}
+
+namespace {
+
+/// Takes a decimal number and one space, or the text's end, from the front.
+template <class Number>
+std::optional<Number> take_number(std::string_view& text) {
+    Number number = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const auto length = static_cast<std::size_t>(end - text.data());
+    if (code != std::errc() || (length < text.size() && text[length] != ' ')) return std::nullopt;
+    text.remove_prefix(std::min(length + 1, text.size()));
+    return number;
+}
+
+}  // namespace
+
+std::optional<ProgramEnd> parse_program_end(std::string_view text) {
+    constexpr std::string_view Failed = "failed ";
+    constexpr std::int32_t StartFailed = 128;
+    const bool failed = text.starts_with(Failed);
+    if (failed) text.remove_prefix(Failed.size());
+    const auto code = failed ? std::optional<std::uint32_t>(StartFailed) : take_number<std::uint32_t>(text);
+    const auto time = code ? take_number<std::int64_t>(text) : std::nullopt;
+    if (!time || *time < 0 || (!failed && !text.empty())) return std::nullopt;
+    ProgramEnd end{.code = static_cast<std::int32_t>(*code), .time = *time, .failure = std::string(text.substr(0, text.find('\n')))};
+    if (failed && end.failure.empty()) end.failure = "0 the program could not be started";
+    return end;
 }
 
 }  // namespace porthole::winhost

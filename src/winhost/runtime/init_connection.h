@@ -1,7 +1,9 @@
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "net/byte_stream.h"
 #include "runtime/asio_loop.h"
@@ -45,5 +47,15 @@ std::string init_request(std::initializer_list<std::string_view> words);
 Task<> ask_init(AsioLoop& loop, std::string socket, std::string request);
 /// "2 text" of a Failed frame as an error in Windows' words. Reason: NotFound for programs that are not there, else Unknown.
 Error error_of_failure(const std::string& payload);
+
+/// What init wrote of the end of a container's program.
+struct ProgramEnd {
+    std::int32_t code = 0;
+    std::int64_t time = 0;  ///< nanoseconds since 1970, not negative
+    std::string failure;    ///< of one that did not start, as error_of_failure() reads it; "" for others
+};
+
+/// An exit file's text, "CODE NANOSECONDS" or "failed NANOSECONDS FAILURE". Nothing for others: a container can write there what it likes.
+std::optional<ProgramEnd> parse_program_end(std::string_view text);
 
 }  // namespace porthole::winhost

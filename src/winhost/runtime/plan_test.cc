@@ -2,6 +2,7 @@
 
 #include "runtime/files/file_system.h"
 #include "winhost/runtime/container_plan.h"
+#include "winhost/runtime/init_connection.h"
 #include "winhost/runtime/pipe_mounts.h"
 #include "winhost/runtime/program_spec.h"
 #include "winhost/runtime/windows_path.h"
@@ -27,6 +28,22 @@ TEST(CommandLine, QuotesAsTheCRuntimeReads) {
         SCOPED_TRACE(row.name);
         EXPECT_EQ(join_command_line(row.arguments), row.line);
     }
+}
+
+TEST(ProgramEnd, IsReadOnlyFromWhatInitWrites) {
+    const auto crash = parse_program_end("3221225477 1795754047123456789");
+    ASSERT_TRUE(crash);
+    EXPECT_EQ(static_cast<std::uint32_t>(crash->code), 0xC0000005);
+    EXPECT_EQ(crash->time, 1795754047123456789);
+    EXPECT_EQ(crash->failure, "");
+    const auto failed = parse_program_end("failed 7 2 CreateProcess\nmore");
+    ASSERT_TRUE(failed);
+    EXPECT_EQ(failed->code, 128);
+    EXPECT_EQ(failed->failure, "2 CreateProcess");
+    EXPECT_EQ(parse_program_end("failed 7")->failure, "0 the program could not be started");
+    for (const char* bad :
+         {"", "0", "0 ", "zero 7", "0 -7", "-1 7", "4294967296 7", "0 9223372036854775808", "0 7 more", "0  7", "failed", "failed x"})
+        EXPECT_FALSE(parse_program_end(bad)) << bad;
 }
 
 TEST(WindowsPath, ReadsEveryAbsoluteForm) {

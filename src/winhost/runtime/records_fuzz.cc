@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "runtime/processes/windows_command_line.h"
+#include "winhost/runtime/init_connection.h"
 #include "winhost/runtime/program_spec.h"
 #include "winhost/runtime/windows_path.h"
 #include "winhost/tools/log_lines.h"
@@ -56,6 +57,17 @@ void log_lines(std::string_view text) {
     if (all(whole, std::move(at_once)) != all(cut, std::move(in_pieces))) std::abort();
 }
 
+/// What is not refused comes back from the file that init would write of it.
+void program_end(const std::string& text) {
+    const auto end = parse_program_end(text);
+    if (!end) return;
+    const std::string time = std::to_string(end->time);
+    const auto again = parse_program_end(end->failure.empty() ? std::to_string(static_cast<std::uint32_t>(end->code)) + " " + time
+                                                              : "failed " + time + " " + end->failure);
+    if (!again || again->code != end->code || again->time != end->time || again->failure != end->failure) std::abort();
+    if (!end->failure.empty()) static_cast<void>(error_of_failure(end->failure));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -65,6 +77,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     path(text);
     command_line(text);
     log_lines(text);
+    program_end(text);
     static_cast<void>(ProgramSpec::decode(text));
     if (const auto plan = RecoveryPlan::parse(text)) static_cast<void>(FailureCounter().failed(L"a", *plan, 1));
     return 0;

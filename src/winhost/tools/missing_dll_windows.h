@@ -4,49 +4,99 @@
 
 #include <set>
 #include <string>
+#include <vector>
+
+#include "winhost/tools/pe_imports.h"
 
 namespace porthole::winhost {
 
-/// The imports of one module, as it is mapped without being run.
+/// The DLLs of one program, as Windows looks for them. Nothing of them is run.
 class ImportSearch {
 public:
-    /// `path` of a program. The first DLL that it, or a DLL of it, needs and that is nowhere; "" when all are there.
-    static std::string missing(const std::wstring& path) {
-        SetDllDirectoryW(path.substr(0, path.rfind(L'\\')).c_str());
-        return ImportSearch().missing_of(path.c_str(), 0);
-    }
+    /// `path` of a program that ran with our environment and working directory. The first DLL that it, or a DLL of it, needs and that is
+    /// nowhere; "" when all are there.
+    static std::string missing(const std::wstring& path) { return ImportSearch(path).missing_of(path, 0); }
 
 private:
     static constexpr int Deepest = 4;
+    static constexpr std::size_t MostFiles = 256;
 
-    std::string missing_of(const wchar_t* path, int depth) {
-        const HMODULE module = LoadLibraryExW(path, nullptr, DONT_RESOLVE_DLL_REFERENCES);
-        if (!module || !seen_.insert(module).second) return "";
-        const auto* base = reinterpret_cast<const char*>(module);
-        const auto* header = reinterpret_cast<const IMAGE_NT_HEADERS64*>(base + reinterpret_cast<const IMAGE_DOS_HEADER*>(base)->e_lfanew);
-        const auto& place = header->OptionalHeader.DataDirectory[IMAGE_DIRECTORY_ENTRY_IMPORT];
-        const auto* import = reinterpret_cast<const IMAGE_IMPORT_DESCRIPTOR*>(base + place.VirtualAddress);
-        for (; place.VirtualAddress != 0 && import->Name != 0; ++import) {
-            const char* name = base + import->Name;
-            const std::wstring wide(name, name + lstrlenA(name));
-            const HMODULE needed = LoadLibraryExW(wide.c_str(), nullptr, DONT_RESOLVE_DLL_REFERENCES);
-            if (!needed) return name;
-            wchar_t file[MAX_PATH];
-            const DWORD length = GetModuleFileNameW(needed, file, MAX_PATH);
-            if (depth == Deepest || length == 0 || length == MAX_PATH || is_of_system(std::wstring(file, length))) continue;
-            if (const std::string found = missing_of(file, depth + 1); !found.empty()) return found;
+    explicit ImportSearch(const std::wstring& program) {
+        const std::wstring windows = text_of([](wchar_t* text, DWORD size) { return GetWindowsDirectoryW(text, size); });
+        system_ = windows + L"\\";
+        // The order of Windows with SafeDllSearchMode, which it has by default.
+        for (const std::wstring& folder : {program.substr(0, program.rfind(L'\\')), windows + L"\\system32", windows + L"\\system", windows,
+                                           text_of([](wchar_t* text, DWORD size) { return GetCurrentDirectoryW(size, text); }),
+                                           text_of([](wchar_t* text, DWORD size) { return GetEnvironmentVariableW(L"PATH", text, size); })})
+            folders_ += folder + L";";
+    }
+
+    std::string missing_of(const std::wstring& path, int depth) {
+        if (seen_.size() == MostFiles || !seen_.insert(path).second) return "";
+        const MappedFile file(path);
+        for (const std::string& name : PeImage(file.bytes()).imports()) {
+            const std::wstring wide(name.begin(), name.end());
+            const std::wstring found = text_of(
+                [&](wchar_t* text, DWORD size) { return SearchPathW(folders_.c_str(), wide.c_str(), L".dll", size, text, nullptr); });
+            if (found.empty()) {
+                // Names of API sets have no file of their own.
+                if (!LoadLibraryExW(wide.c_str(), nullptr, DONT_RESOLVE_DLL_REFERENCES)) return name;
+                continue;
+            }
+            if (depth == Deepest || is_of_system(found)) continue;
+            if (std::string deeper = missing_of(found, depth + 1); !deeper.empty()) return deeper;
         }
         return "";
     }
 
-    std::set<HMODULE> seen_;
-
-    static bool is_of_system(const std::wstring& path) {
-        wchar_t folder[MAX_PATH];
-        const UINT length = GetWindowsDirectoryW(folder, MAX_PATH);
-        return path.size() > length &&
-               CompareStringOrdinal(path.c_str(), static_cast<int>(length), folder, static_cast<int>(length), TRUE) == CSTR_EQUAL;
+    bool is_of_system(const std::wstring& path) const {
+        const int length = static_cast<int>(system_.size());
+        return path.size() > system_.size() && CompareStringOrdinal(path.c_str(), length, system_.c_str(), length, TRUE) == CSTR_EQUAL;
     }
+
+    /// What such a function of Windows answers, which wants a buffer and its size; "" when it fails.
+    template <class Function>
+    static std::wstring text_of(Function function) {
+        std::wstring text(MAX_PATH, 0);
+        DWORD length = function(text.data(), static_cast<DWORD>(text.size()));
+        if (length >= text.size()) {
+            text.resize(length + 1);
+            length = function(text.data(), static_cast<DWORD>(text.size()));
+        }
+        text.resize(length < text.size() ? length : 0);
+        return text;
+    }
+
+    class MappedFile {
+    public:
+        explicit MappedFile(const std::wstring& path) {
+            const HANDLE file = CreateFileW(path.c_str(), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr,
+                                            OPEN_EXISTING, 0, nullptr);
+            if (file == INVALID_HANDLE_VALUE) return;
+            LARGE_INTEGER size{};
+            if (const HANDLE mapping = CreateFileMappingW(file, nullptr, PAGE_READONLY, 0, 0, nullptr)) {
+                if (GetFileSizeEx(file, &size)) view_ = MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, 0);
+                if (view_) size_ = static_cast<std::size_t>(size.QuadPart);
+                CloseHandle(mapping);
+            }
+            CloseHandle(file);
+        }
+        ~MappedFile() {
+            if (view_) UnmapViewOfFile(view_);
+        }
+        MappedFile(const MappedFile&) = delete;
+        MappedFile& operator=(const MappedFile&) = delete;
+
+        std::string_view bytes() const { return {static_cast<const char*>(view_), size_}; }
+
+    private:
+        void* view_ = nullptr;
+        std::size_t size_ = 0;
+    };
+
+    std::wstring folders_;  ///< where DLLs are looked for, each followed by ";"
+    std::wstring system_;   ///< with "\" at its end
+    std::set<std::wstring> seen_;
 };
 
 }  // namespace porthole::winhost

@@ -1,6 +1,6 @@
 #include "api/admissionregistration_v1.h"
 #include "apiserver/admission/plugins.h"
-#include "apiserver/admission/policies/policy_parameters.h"
+#include "apiserver/admission/policy_parameters.h"
 #include "apiserver/validation/field_errors.h"
 #include "base/strings.h"
 

@@ -7,7 +7,7 @@
 
 #include "api/admissionregistration_v1.h"
 #include "apiserver/admission/admission_evaluation.h"
-#include "apiserver/admission/policies/policy_parameters.h"
+#include "apiserver/admission/policy_parameters.h"
 #include "apiserver/admission/versioned_requests.h"
 
 namespace porthole::apiserver {

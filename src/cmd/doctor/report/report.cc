@@ -4,7 +4,6 @@
 #include <array>
 #include <string_view>
 
-#include "schema/json/json.h"
 #include "schema/value.h"
 
 namespace porthole::cmd::doctor {
@@ -99,7 +98,7 @@ std::string to_text(const std::vector<Finding>& findings, const ReportStyle& sty
     return text + "\n";
 }
 
-std::string to_json(const std::vector<Finding>& findings, std::string_view benchmark) {
+Value to_value(const std::vector<Finding>& findings, std::string_view benchmark) {
     const auto counts = count(findings);
     Value document = Value::object(
         {{"benchmark", std::string(benchmark)},
@@ -115,7 +114,7 @@ std::string to_json(const std::vector<Finding>& findings, std::string_view bench
                                                  {"remedy", finding.remedy},
                                                  {"objects", std::move(objects)}}));
     }
-    return schema::to_pretty_json(document) + "\n";
+    return document;
 }
 
 }  // namespace porthole::cmd::doctor

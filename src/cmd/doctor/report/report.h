@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "cmd/doctor/report/findings.h"
+#include "schema/value.h"
 
 namespace porthole::cmd::doctor {
 
@@ -15,7 +16,7 @@ struct ReportStyle {
 /// For people: by the benchmark's sections, each finding with its remedy, and the counts at the end.
 std::string to_text(const std::vector<Finding>& findings, const ReportStyle& style);
 /// {"benchmark": …, "summary": {"pass": n, …}, "findings": [{"item", "title", "verdict", "detail", "remedy", "objects"}]}
-std::string to_json(const std::vector<Finding>& findings, std::string_view benchmark = "CIS Kubernetes Benchmark 1.12");
+schema::Value to_value(const std::vector<Finding>& findings, std::string_view benchmark = "CIS Kubernetes Benchmark 1.12");
 bool has_failed(const std::vector<Finding>& findings);
 
 }  // namespace porthole::cmd::doctor
