@@ -49,8 +49,16 @@ bool counts_up(Generation generation, const ApiObject& object, const ApiObject& 
     return false;
 }
 
+/// For an object that is as it was stored but for some fields.
+bool has_stored_metadata(const ApiObject& object, const ApiObject& old) {
+    if (object.managed_fields_text().empty() || object.managed_fields_text() != old.managed_fields_text()) return false;
+    const schema::Value& metadata = schema::at(object.bare_tree(), "metadata");
+    return metadata == schema::at(old.bare_tree(), "metadata") && !metadata.find("selfLink");
+}
+
 /// What no client may change, taken over from what is stored.
 void keep_system_metadata(ApiObject& object, const ApiObject& old) {
+    if (has_stored_metadata(object, old)) return;
     const ObjectMeta& before = old.metadata();
     object.edit_metadata([&](ObjectMeta& metadata) {
         if (metadata.uid.empty()) metadata.uid = before.uid;

@@ -64,7 +64,7 @@ Result<ApiObject> bound(const ApiObject& current, const Binding& binding, Timest
         return not_bindable(name, "pod " + name + " is already assigned to node \"" + std::string(node) + "\"");
     if (gates.is_array() && !gates.as_array().empty()) return not_bindable(name, "pod " + name + " has non-empty .spec.schedulingGates");
     ApiObject object(current);
-    Value& pod = object.edit_bare_tree();
+    Value& pod = binding.metadata.annotations.empty() ? object.edit_tree_beyond_metadata() : object.edit_bare_tree();
     pod.ensure_path({"spec"})["nodeName"] = binding.target.name;
     for (const auto& [key, value] : binding.metadata.annotations) pod.ensure_path({"metadata", "annotations"})[key] = value;
     TRY_VOID(set_scheduled(pod.ensure_path({"status"}), now));

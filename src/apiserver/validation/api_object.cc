@@ -53,6 +53,10 @@ ObjectMeta& metadata_in(const schema::Kind& kind, void* structure) {
 
 }  // namespace
 
+ApiObject::ApiObject(const ApiObject& other) : kind_(other.kind_), tree_(other.bare_tree()), managed_fields_(other.managed_fields_) {
+    if (!managed_fields_.empty()) tree_metadata_ = other.tree_metadata_;  // small without them
+}
+
 const schema::Value& ApiObject::tree() const {
     if (!tree_) tree_ = schema::to_value(*kind_, struct_->get());
     if (!managed_fields_.empty()) read_managed_fields();

@@ -24,7 +24,7 @@ public:
     /// `bare_tree` has no metadata.managedFields: these are `managed_fields`, the JSON of a list.
     ApiObject(const schema::Kind& kind, schema::Value bare_tree, std::string managed_fields)
         : kind_(&kind), tree_(std::move(bare_tree)), managed_fields_(std::move(managed_fields)) {}
-    ApiObject(const ApiObject& other) : kind_(other.kind_), tree_(other.bare_tree()), managed_fields_(other.managed_fields_) {}
+    ApiObject(const ApiObject& other);
     ApiObject(ApiObject&&) noexcept = default;
     ApiObject& operator=(const ApiObject& other) { return *this = ApiObject(other); }
     ApiObject& operator=(ApiObject&&) noexcept = default;
