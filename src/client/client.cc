@@ -1,6 +1,7 @@
 #include "client/client.h"
 
 #include "net/http/http.h"
+#include "schema/json/json_slicer.h"
 #include "schema/value.h"
 
 namespace porthole::client {
@@ -91,18 +92,24 @@ Error error_of_status(int code, std::string_view body) {
 }
 
 Result<ListSlices> slice_list(std::string_view body) {
-    TRY(const auto members, json_members(body));
     ListSlices list;
-    for (const auto& [key, value] : members) {
-        if (key == "items" && value != "null") {
-            TRY(list.items, json_elements(value));
-        } else if (key == "metadata") {
-            TRY(const std::string_view version, json_member(value, "resourceVersion"));
-            TRY(const std::string_view token, json_member(value, "continue"));
-            list.resource_version = json_plain_string(version);
-            list.continue_ = json_plain_string(token);
+    std::string_view metadata;
+    schema::JsonSlicer slicer(body);
+    TRY_VOID(slicer.members([&](std::string_view key) -> Result<void> {
+        // The items are most of the text, so they are cut at once.
+        if (key == "\"items\"" && !slicer.is_at("null")) {
+            TRY(list.items, slicer.elements());
+            return {};
         }
-    }
+        TRY(const std::string_view value, slicer.value());
+        if (key == "\"metadata\"") metadata = value;
+        return {};
+    }));
+    if (metadata.empty()) return list;
+    TRY(const std::string_view version, json_member(metadata, "resourceVersion"));
+    TRY(const std::string_view token, json_member(metadata, "continue"));
+    list.resource_version = json_plain_string(version);
+    list.continue_ = json_plain_string(token);
     return list;
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "client/client.h"
+
 namespace porthole::client {
 namespace {
 
@@ -24,6 +26,30 @@ TEST(JsonSlices, CutsAListOfAnyValues) {
 TEST(JsonSlices, RefusesWhatIsCutOff) {
     for (const char* text : {"", "{", "[", R"({"a")", R"({"a":)", R"({"a":{)", R"({"a":"x)", R"(["\)", "[1,", "[1 2]", "x", "{1:}"})
         EXPECT_FALSE(json_members(text).has_value() || json_elements(text).has_value()) << text;
+}
+
+TEST(JsonSlices, FindsTheEndOfAStringWhereverItIs) {
+    for (const char* escape : {"", R"(\")", R"(\\)", R"(\\\")", R"(\u0022)", "\x80\xa2"}) {
+        for (std::size_t before = 0; before < 20; ++before) {
+            const std::string text = "\"" + std::string(before, 'x') + escape + std::string(20 - before, '}') + "\"";
+            const auto elements = json_elements("[" + text + "," + text + "]");
+            ASSERT_TRUE(elements) << text;
+            EXPECT_EQ(elements->size(), 2u) << text;
+            EXPECT_FALSE(json_elements("[" + text.substr(0, text.size() - 1) + "]")) << text;
+        }
+    }
+}
+
+TEST(JsonSlices, CutsAnApiList) {
+    const auto list = slice_list(R"({"kind":"PodList","items": [{"a":1},{"b":"]"}],"metadata":{"resourceVersion":"7","continue":"x"}})");
+    ASSERT_TRUE(list);
+    EXPECT_EQ(list->items, (std::vector<std::string_view>{R"({"a":1})", R"({"b":"]"})"}));
+    EXPECT_EQ(list->resource_version, "7");
+    EXPECT_EQ(list->continue_, "x");
+    EXPECT_TRUE(slice_list(R"({"items": null})")->items.empty());
+    EXPECT_TRUE(slice_list("{}")->items.empty());
+    for (const char* text : {R"({"items":{}})", R"({"items":)", R"({"items":[)", R"({"items":[1})", "[]"})
+        EXPECT_FALSE(slice_list(text)) << text;
 }
 
 TEST(JsonSlices, LeavesOutManagedFieldsWhereKubernetesWritesThem) {

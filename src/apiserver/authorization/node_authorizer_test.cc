@@ -348,6 +348,36 @@ TEST_F(NodeAuthorizerTest, FindsMirrorPodsAndGeneratedClaimsAmongStoredPods) {
     EXPECT_TRUE(graph_.reaches("n4", "persistentvolumeclaims", "a", "claiming-scratch"));
 }
 
+TEST_F(NodeAuthorizerTest, FindsEverySortOfReferenceInStoredPods) {
+    Pod pod = named<Pod>("a", "all");
+    pod.spec.node_name = "n5";
+    pod.spec.service_account_name = "robot";
+    pod.spec.image_pull_secrets.emplace_back().name = "registry";
+    pod.spec.resource_claims.emplace_back().resource_claim_name = "gpu";
+    Container plain;
+    plain.name = "plain";
+    Container& main = pod.spec.containers.emplace_back(plain);
+    main.env.emplace_back().value_from.emplace().secret_key_ref.emplace().name = "key";
+    main.env_from.emplace_back().secret_ref.emplace().name = "keys";
+    pod.spec.init_containers.emplace_back(plain).env.emplace_back().value_from.emplace().config_map_key_ref.emplace().name = "option";
+    pod.spec.ephemeral_containers.emplace_back().env_from.emplace_back().config_map_ref.emplace().name = "options";
+    pod.spec.volumes.emplace_back().csi.emplace().node_publish_secret_ref.emplace().name = "driver";
+    auto& projected = pod.spec.volumes.emplace_back().projected.emplace();
+    projected.sources.emplace_back().secret.emplace().name = "part";
+    projected.sources.emplace_back().config_map.emplace().name = "ca";
+    put(pod);
+    ASSERT_TRUE(graph_.load(*store_));
+    const auto names = [&](std::string_view resource) {
+        std::string text;
+        for (const auto& [namespace_, name] : graph_.reached("n5", resource)) text += namespace_ + "/" + name + " ";
+        return text;
+    };
+    EXPECT_EQ(names("secrets"), "a/driver a/key a/keys a/part a/registry ");
+    EXPECT_EQ(names("configmaps"), "a/ca a/option a/options ");
+    EXPECT_EQ(names("serviceaccounts"), "a/robot ");
+    EXPECT_EQ(names("resourceclaims"), "a/gpu ");
+}
+
 TEST(NodeGraph, MirrorPodsReferToNothing) {
     NodeGraph graph;
     Pod pod = named<Pod>("a", "static-n1");

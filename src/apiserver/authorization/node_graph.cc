@@ -1,5 +1,7 @@
 #include "apiserver/authorization/node_graph.h"
 
+#include <algorithm>
+
 #include "apiserver/storage/keys.h"
 #include "client/json_slices.h"
 #include "schema/json/json.h"
@@ -75,8 +77,26 @@ private:
     const std::string& namespace_;
 };
 
-/// What put_pod() reads of the stored pod "namespace/name". Its managers and status, half of it, are read only where they may matter, or
-/// where an escape could hide that they do.
+/// Those members of a pod's spec that put_pod() reads, as an object. Containers are most of a spec, and refer to things in their
+/// environment alone.
+Result<std::string> referring_members(std::string_view spec) {
+    const auto is_in = [](std::string_view name, std::initializer_list<std::string_view> names) {
+        return std::ranges::find(names, name) != names.end();
+    };
+    TRY(const auto members, client::json_members(spec));
+    std::string referring = "{";
+    for (const auto& [name, value] : members) {
+        const bool is_containers = is_in(name, {"containers", "initContainers", "ephemeralContainers"}) &&
+                                   (value.find("\"valueFrom\"") != value.npos || value.find("\"envFrom\"") != value.npos);
+        if (!is_containers && !is_in(name, {"nodeName", "serviceAccountName", "imagePullSecrets", "volumes", "resourceClaims"})) continue;
+        if (referring.size() > 1) referring += ',';
+        referring.append("\"").append(name).append("\":").append(value);
+    }
+    return referring + '}';
+}
+
+/// What put_pod() reads of the stored pod "namespace/name". The rest, most of it, is decoded only where it may matter, or
+/// where an escape could hide that it does.
 Result<Pod> referring_parts(std::string_view key, std::string_view stored) {
     for (const std::string_view sign : {"config.mirror", "resourceClaimStatuses", "\\u"})
         if (stored.find(sign) != stored.npos) return schema::decode_json<Pod>(stored);
@@ -85,7 +105,9 @@ Result<Pod> referring_parts(std::string_view key, std::string_view stored) {
     pod.metadata.namespace_ = key.substr(0, slash);
     pod.metadata.name = key.substr(slash + 1);
     TRY(const std::string_view spec, client::json_member(stored, "spec"));
-    if (!spec.empty()) TRY_VOID(schema::decode_json(PodSpec::schema_type(), &pod.spec, spec));
+    if (spec.empty()) return pod;
+    TRY(const std::string referring, referring_members(spec));
+    TRY_VOID(schema::decode_json(PodSpec::schema_type(), &pod.spec, referring));
     return pod;
 }
 

@@ -66,6 +66,7 @@ Task<> ResourceHandler::patch(RequestContext& context, const Resource& resource)
     const std::vector<std::string> warnings_before = context.warnings;
     const Mutation mutation = [&](const ApiObject& stored) -> Result<ApiObject> {
         context.warnings = warnings_before;
+        stored.tree();  // all of it, so that managedFields are not read by each copy
         const ApiObject current = to_served(resource, ApiObject(stored));
         TRY(Value patched, schema::apply_patch(*type, *resource.kind, current.tree(), patch));
         drop_unchanged_version(patched, current.tree());
@@ -106,8 +107,10 @@ Task<> ResourceHandler::apply(RequestContext& context, const Resource& resource,
         const bool exists = objects_.store().get(resource.key(request.namespace_, request.name)) != nullptr;
         if (!exists && !request.subresource.empty()) co_return not_found(*resource.kind, request.name);
         if (exists) {
-            auto written = co_await objects_.mutate(
-                request, [&](const ApiObject& stored) { return merge(to_served(resource, ApiObject(stored)).tree()); });
+            auto written = co_await objects_.mutate(request, [&](const ApiObject& stored) {
+                stored.tree();
+                return merge(to_served(resource, ApiObject(stored)).tree());
+            });
             // The merge begins again with what it asked for.
             if (versions && versions->lacks_some() && ++rounds < VersionRounds) {
                 CO_TRY_VOID(co_await versions->learn());

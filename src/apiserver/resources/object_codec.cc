@@ -4,6 +4,7 @@
 
 #include "apiserver/resources/object_attributes.h"
 #include "schema/json/json.h"
+#include "schema/json/managed_fields_slice.h"
 #include "schema/value.h"
 
 namespace porthole::apiserver {
@@ -55,7 +56,7 @@ bool is_in_old_version(const Resource& resource, const store::Record& record) {
 }
 
 store::Put put_of(const Resource& resource, std::string key, ApiObject object) {
-    auto attributes = std::make_shared<ObjectAttributes>(resource.selectable, object.tree());
+    auto attributes = std::make_shared<ObjectAttributes>(resource.selectable, object.bare_tree());
     if (resource.form != 0) {
         if (resource.conversion.to_stored)
             object = ApiObject(*resource.stored, resource.conversion.to_stored(std::move(object.edit_tree())));
@@ -69,7 +70,9 @@ store::Put put_of(const Resource& resource, std::string key, ApiObject object) {
 }
 
 Result<store::Put> limited_put_of(const Resource& resource, std::string key, ApiObject object, const store::Record* present) {
-    if (const std::size_t depth = schema::depth_of(object.tree()); depth > MaxObjectDepth) {
+    // managedFields are little deeper than the object, so that those of a flat one need not be read.
+    const bool is_flat = schema::depth_of(object.bare_tree()) < MaxObjectDepth / 2;
+    if (const std::size_t depth = is_flat ? 0 : schema::depth_of(object.tree()); depth > MaxObjectDepth) {
         const auto before = present ? stored_object(resource, *present) : Result<ApiObject>(Error());
         if (!before || depth > schema::depth_of(before->tree())) return Error(Reason::BadRequest, "json: exceeded max depth");
     }
@@ -88,10 +91,16 @@ Result<void> ensure_decrypted(const store::Record& record) {
 
 Result<ApiObject> stored_object(const Resource& resource, const store::Record& record) {
     TRY_VOID(ensure_decrypted(record));
+    std::string_view text = *record.value;
+    std::string bare, managed_fields;
+    if (const auto fields = resource.form == 0 ? schema::find_managed_fields(text) : std::nullopt; fields && fields->is_last) {
+        managed_fields = fields->value;
+        text = bare.assign(text.substr(0, fields->begin)).append(text.substr(fields->end));
+    }
     // Deeper than requests may be: what an earlier version let in can be mended.
-    auto tree = schema::parse_json(*record.value, {.depth = 2 * schema::MaxTreeDepth});
+    auto tree = schema::parse_json(text, {.depth = 2 * schema::MaxTreeDepth});
     if (!tree) return Error(Reason::InternalError, "stored object " + record.key + " cannot be read: " + tree.error().message);
-    return ApiObject(*resource.stored, read_tree(resource, std::move(*tree)));
+    return ApiObject(*resource.stored, read_tree(resource, std::move(*tree)), std::move(managed_fields));
 }
 
 ApiObject to_stored(const Resource& resource, ApiObject object) {

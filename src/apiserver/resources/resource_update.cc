@@ -3,6 +3,7 @@
 #include "apiserver/resources/version_converter.h"
 #include "apiserver/strategy/object_meta.h"
 #include "schema/fields/fields.h"
+#include "schema/patch/track_update_text.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -22,7 +23,7 @@ bool completes_deletion(const Strategy& strategy, const ApiObject& object, const
 bool writes_status(std::string_view subresource) { return subresource == "status" || subresource == "approval"; }
 
 bool changed_outside_metadata(const ApiObject& object, const ApiObject& old) {
-    schema::Value now = object.tree(), before = old.tree();
+    schema::Value now = object.bare_tree(), before = old.bare_tree();
     // Without a subresource for it, the status is a part of the object like any other.
     const bool has_status = object.is_built_in() || object.kind().is(schema::Kind::HasStatus);
     for (const std::string_view field : {"metadata", "status"}) {
@@ -48,8 +49,16 @@ bool counts_up(Generation generation, const ApiObject& object, const ApiObject& 
     return false;
 }
 
+/// For an object that is as it was stored but for some fields.
+bool has_stored_metadata(const ApiObject& object, const ApiObject& old) {
+    if (object.managed_fields_text().empty() || object.managed_fields_text() != old.managed_fields_text()) return false;
+    const schema::Value& metadata = schema::at(object.bare_tree(), "metadata");
+    return metadata == schema::at(old.bare_tree(), "metadata") && !metadata.find("selfLink");
+}
+
 /// What no client may change, taken over from what is stored.
 void keep_system_metadata(ApiObject& object, const ApiObject& old) {
+    if (has_stored_metadata(object, old)) return;
     const ObjectMeta& before = old.metadata();
     object.edit_metadata([&](ObjectMeta& metadata) {
         if (metadata.uid.empty()) metadata.uid = before.uid;
@@ -61,6 +70,16 @@ void keep_system_metadata(ApiObject& object, const ApiObject& old) {
         metadata.generate_name = before.generate_name;
         metadata.resource_version = before.resource_version;
     });
+}
+
+/// Brings managedFields up to date, as text where they are as stored: then most of them stay unread.
+void track_update_here(const schema::Kind& kind, const ApiObject& old, ApiObject& object, const schema::FieldManager& manager) {
+    const std::string& known = old.managed_fields_text();
+    if (!known.empty() && object.managed_fields_text() == known) {
+        auto updated = schema::track_update_text(kind, old.bare_tree(), object.bare_tree(), known, manager);
+        if (updated) return object.set_managed_fields_text(*std::move(updated));
+    }
+    schema::track_update(kind, old.tree(), object.edit_tree(), manager);
 }
 
 }  // namespace
@@ -178,7 +197,7 @@ Task<> ResourceStore::check_admission(const WriteRequest& request, store::Record
 Task<> ResourceStore::track_update(const WriteRequest& request, const ApiObject& old, ApiObject& object) {
     const schema::Kind& kind = *request.resource.stored;
     if (!request.resource.converter) {
-        schema::track_update(kind, old.tree(), object.edit_tree(), *request.manager);
+        track_update_here(kind, old, object, *request.manager);
         co_return {};
     }
     ObjectVersions versions(request.resource);
@@ -235,7 +254,7 @@ Task<Written> ResourceStore::write_over(const WriteRequest& request, const store
     }
     if (request.manager) CO_TRY_VOID(co_await track_update(request, old, object));
     // What is on disk may have to change although the object does not: it was encrypted with another key.
-    const bool changes = !draft.operations.empty() || !(object.tree() == old.tree()) || seams_.store.is_stale(current->key) ||
+    const bool changes = !draft.operations.empty() || !object.same_content(old) || seams_.store.is_stale(current->key) ||
                          is_in_old_version(resource, *current);
     if (!changes) {
         CO_TRY(const store::RecordPtr shown, co_await converted_record(resource, current));

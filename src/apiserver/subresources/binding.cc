@@ -54,7 +54,7 @@ Result<void> set_scheduled(Value& status, Timestamp now) {
 Result<ApiObject> bound(const ApiObject& current, const Binding& binding, Timestamp now) {
     const ObjectMeta& metadata = current.metadata();
     const std::string& name = metadata.name;
-    const Value& spec = schema::at(current.tree(), "spec");
+    const Value& spec = schema::at(current.bare_tree(), "spec");
     const Value& gates = schema::at(spec, "schedulingGates");
     if (!binding.metadata.uid.empty() && binding.metadata.uid != metadata.uid)
         return not_bindable(name,
@@ -64,7 +64,7 @@ Result<ApiObject> bound(const ApiObject& current, const Binding& binding, Timest
         return not_bindable(name, "pod " + name + " is already assigned to node \"" + std::string(node) + "\"");
     if (gates.is_array() && !gates.as_array().empty()) return not_bindable(name, "pod " + name + " has non-empty .spec.schedulingGates");
     ApiObject object(current);
-    Value& pod = object.edit_tree();
+    Value& pod = binding.metadata.annotations.empty() ? object.edit_tree_beyond_metadata() : object.edit_bare_tree();
     pod.ensure_path({"spec"})["nodeName"] = binding.target.name;
     for (const auto& [key, value] : binding.metadata.annotations) pod.ensure_path({"metadata", "annotations"})[key] = value;
     TRY_VOID(set_scheduled(pod.ensure_path({"status"}), now));

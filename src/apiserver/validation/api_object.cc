@@ -29,6 +29,22 @@ void order_metadata(schema::Value& tree) {
         bring_forward(metadata->as_object(), {"name", "generateName", "namespace", "uid", "resourceVersion"});
 }
 
+/// `managed_fields`, the text of what the tree lacks, come last in metadata, where they are in the struct.
+void append_tree(const schema::Value& tree, std::string_view managed_fields, std::string& out) {
+    if (managed_fields.empty()) return schema::append_json(tree, out);
+    char separator = '{';
+    for (const schema::Member& member : tree.as_object()) {
+        out += std::exchange(separator, ',');
+        schema::append_json_string(member.key, out);
+        out += ':';
+        schema::append_json(member.value, out);
+        if (member.key != "metadata") continue;
+        out.back() = member.value.as_object().empty() ? '{' : ',';
+        out.append("\"managedFields\":").append(managed_fields) += '}';
+    }
+    out += '}';
+}
+
 ObjectMeta& metadata_in(const schema::Kind& kind, void* structure) {
     const schema::Field* field = kind.type->find_field("metadata");
     CHECK(field && field->type == &ObjectMeta::schema_type());
@@ -37,8 +53,32 @@ ObjectMeta& metadata_in(const schema::Kind& kind, void* structure) {
 
 }  // namespace
 
+ApiObject::ApiObject(const ApiObject& other) : kind_(other.kind_), tree_(other.bare_tree()), managed_fields_(other.managed_fields_) {
+    if (!managed_fields_.empty()) tree_metadata_ = other.tree_metadata_;  // small without them
+}
+
 const schema::Value& ApiObject::tree() const {
     if (!tree_) tree_ = schema::to_value(*kind_, struct_->get());
+    if (!managed_fields_.empty()) read_managed_fields();
+    return *tree_;
+}
+
+/// From text into the tree. What a broken disk has made of them is left out.
+void ApiObject::read_managed_fields() const {
+    auto list = schema::parse_json(std::exchange(managed_fields_, {}), {.depth = 2 * schema::MaxTreeDepth});
+    if (!list) return;
+    schema::Value& metadata = (*tree_)["metadata"];
+    metadata["managedFields"] = *std::move(list);
+    // References to it stay valid.
+    ObjectMeta whole;
+    if (tree_metadata_ && schema::from_value(ObjectMeta::schema_type(), &whole, metadata))
+        tree_metadata_->managed_fields = std::move(whole.managed_fields);
+}
+
+schema::Value& ApiObject::edit_bare_tree() {
+    bare_tree();
+    struct_.reset();
+    tree_metadata_.reset();
     return *tree_;
 }
 
@@ -58,7 +98,7 @@ const void* ApiObject::structure() const {
     if (!struct_) {
         struct_.emplace(*kind_->type);
         // Conforming has refused what does not fit the tables, so this cannot fail.
-        CHECK(schema::from_value(*kind_->type, struct_->get(), *tree_).has_value());
+        CHECK(schema::from_value(*kind_->type, struct_->get(), tree()).has_value());
     }
     return struct_->get();
 }
@@ -89,11 +129,18 @@ void ApiObject::end_metadata_change() {
 }
 
 void ApiObject::copy_field(std::string_view field, const ApiObject& from) {
-    const schema::Value* value = from.tree().find(field);
+    const schema::Value* value = from.bare_tree().find(field);
+    schema::Value& tree = edit_bare_tree();
     if (value)
-        edit_tree()[field] = *value;
+        tree[field] = *value;
     else
-        edit_tree().erase(field);
+        tree.erase(field);
+    if (field == "metadata") managed_fields_ = from.managed_fields_;
+}
+
+bool ApiObject::same_content(const ApiObject& other) const {
+    if (managed_fields_.empty() != other.managed_fields_.empty()) return tree() == other.tree();
+    return managed_fields_ == other.managed_fields_ && bare_tree() == other.bare_tree();
 }
 
 bool ApiObject::same_field(std::string_view field, const ApiObject& other) const {
@@ -102,7 +149,8 @@ bool ApiObject::same_field(std::string_view field, const ApiObject& other) const
         return schema::equal(*described->type, schema::member(struct_->get(), described->offset),
                              schema::member(other.struct_->get(), described->offset));
     }
-    return schema::at(tree(), field) == schema::at(other.tree(), field);
+    if (field == "metadata") return schema::at(tree(), field) == schema::at(other.tree(), field);
+    return schema::at(bare_tree(), field) == schema::at(other.bare_tree(), field);
 }
 
 void ApiObject::clear_field(std::string_view field) {
@@ -110,9 +158,9 @@ void ApiObject::clear_field(std::string_view field) {
     const bool stays = is_built_in() && found && found->form == schema::Form::Struct && found->is_single() &&
                        !found->is(schema::Field::Pointer) && !found->is(schema::Field::OmitZero);
     if (stays)
-        edit_tree()[field] = schema::Value::object();
+        edit_bare_tree()[field] = schema::Value::object();
     else
-        edit_tree().erase(field);
+        edit_bare_tree().erase(field);
 }
 
 std::string ApiObject::to_json() const {
@@ -121,7 +169,7 @@ std::string ApiObject::to_json() const {
     if (struct_)
         schema::append_json(*kind_, struct_->get(), text);
     else
-        schema::append_json(*tree_, text);
+        append_tree(*tree_, managed_fields_, text);
     return text;
 }
 
@@ -130,7 +178,7 @@ ApiObject::GappedJson ApiObject::to_gapped_json() && {
     if (struct_) {
         edit_metadata([](ObjectMeta& metadata) { metadata.resource_version = "0"; });
     } else {
-        edit_tree()["metadata"]["resourceVersion"] = "0";
+        edit_bare_tree()["metadata"]["resourceVersion"] = "0";
         order_metadata(*tree_);
     }
     GappedJson json{.text = to_json(), .gap = 0};

@@ -15,12 +15,16 @@ using api::meta::v1::ObjectMeta;
 /// An object of the API on its way through the server: as a tree, or as its kind's struct, whichever was asked for last.
 ///
 /// Patches and custom resources work on the tree, the rules of a kind on the struct. Each form is made from the other when it is
-/// asked for, so that a request pays for what it uses. Not thread-safe, not even when const.
+/// asked for, so that a request pays for what it uses. metadata.managedFields of a stored object, which are half of many, stay text until
+/// someone asks for a form that has them: all but bare_tree() and metadata(). Not thread-safe, not even when const.
 class ApiObject {
 public:
     /// `tree` has been conformed to `kind`'s tables.
     ApiObject(const schema::Kind& kind, schema::Value tree) : kind_(&kind), tree_(std::move(tree)) {}
-    ApiObject(const ApiObject& other) : kind_(other.kind_), tree_(other.tree()) {}
+    /// `bare_tree` has no metadata.managedFields: these are `managed_fields`, the JSON of a list.
+    ApiObject(const schema::Kind& kind, schema::Value bare_tree, std::string managed_fields)
+        : kind_(&kind), tree_(std::move(bare_tree)), managed_fields_(std::move(managed_fields)) {}
+    ApiObject(const ApiObject& other);
     ApiObject(ApiObject&&) noexcept = default;
     ApiObject& operator=(const ApiObject& other) { return *this = ApiObject(other); }
     ApiObject& operator=(ApiObject&&) noexcept = default;
@@ -44,6 +48,14 @@ public:
 
     const schema::Value& tree() const;
     schema::Value& edit_tree();
+    /// The tree for those who do not care for metadata.managedFields: without them while they are text. Valid until another form is asked
+    /// for.
+    const schema::Value& bare_tree() const { return tree_ ? *tree_ : tree(); }
+    schema::Value& edit_bare_tree();
+    /// metadata.managedFields while they are text, else "".
+    const std::string& managed_fields_text() const { return managed_fields_; }
+    /// Requires: they are text. "" for none.
+    void set_managed_fields_text(std::string text) { managed_fields_ = std::move(text); }
     /// For changes that leave metadata alone: what was read of it stays.
     schema::Value& edit_tree_beyond_metadata();
     /// Requires: is<T>().
@@ -58,7 +70,7 @@ public:
         return *static_cast<T*>(edit_structure());
     }
 
-    /// Valid until the object is changed.
+    /// Valid until the object is changed. Without managedFields while they are text.
     const ObjectMeta& metadata() const;
     /// Calls `change(ObjectMeta&)`. Every form that is there stays valid: the rest of the object is not converted.
     template <class Change>
@@ -74,6 +86,7 @@ public:
     /// One top-level field, such as status, taken from another object of the same kind.
     void copy_field(std::string_view field, const ApiObject& from);
     bool same_field(std::string_view field, const ApiObject& other) const;
+    bool same_content(const ApiObject& other) const;
     /// Leaves nothing of it, or an empty object where Kubernetes' JSON has one for a struct without content.
     void clear_field(std::string_view field);
 
@@ -91,11 +104,13 @@ private:
     void* edit_structure();
     ObjectMeta& begin_metadata_change();
     void end_metadata_change();
+    void read_managed_fields() const;
 
     const schema::Kind* kind_;
     mutable std::optional<schema::Value> tree_;
     mutable std::optional<schema::Instance> struct_;
     mutable std::optional<ObjectMeta> tree_metadata_;  // of the tree, when there is no struct
+    mutable std::string managed_fields_;               // what the tree lacks; then there is no struct
 };
 
 }  // namespace porthole::apiserver

@@ -6,6 +6,7 @@
 #include "schema/json/json.h"
 #include "schema/patch/field_walk.h"
 #include "schema/patch/managed_fields.h"
+#include "schema/patch/unowned_fields.h"
 #include "schema/type.h"
 
 // After the merge of structured-merge-diff, which Kubernetes uses: objects are compared field by field, and every manager's
@@ -16,38 +17,7 @@ namespace {
 
 using Manager = ManagedFields::Manager;
 
-constexpr std::size_t MaxUpdateEntries = 10;
 constexpr std::string_view LastApplied = "kubectl.kubernetes.io/last-applied-configuration";
-
-FieldSet branch(const std::string& step) {
-    FieldSet fields;
-    fields.below(step).insert();
-    return fields;
-}
-
-/// The object's identity and what the server alone sets: nobody owns it.
-const FieldSet& unowned_fields() {
-    static const FieldSet fields = [] {
-        FieldSet made;
-        for (const char* name : {"f:apiVersion", "f:kind"}) made.below(name).insert();
-        for (const char* name : {"f:name", "f:namespace", "f:creationTimestamp", "f:selfLink", "f:uid", "f:clusterName", "f:generation",
-                                 "f:managedFields", "f:resourceVersion"}) {
-            made.below("f:metadata").below(name).insert();
-        }
-        return made;
-    }();
-    return fields;
-}
-
-void leave_unowned(FieldSet& fields, const Kind& kind, std::string_view subresource) {
-    if (fields.empty()) return;
-    fields.remove_recursively(unowned_fields());
-    // What this request cannot change.
-    if (subresource.empty() && kind.is(Kind::HasStatus)) fields.remove_recursively(branch("f:status"));
-    if (subresource == "status") fields.remove_recursively(branch("f:spec"));
-    // `metadata` itself is nobody's, what is in it may be somebody's.
-    fields.remove(branch("f:metadata"));
-}
 
 /// An object of this kind in which nothing is set: what a new one is compared to. Structs that are always written are there.
 Value blank_object(const Kind& kind) {
