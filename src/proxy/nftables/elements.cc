@@ -65,7 +65,9 @@ Element endpoint(const FrontendKey& service, std::size_t slot, const Backend& ba
 Element firewall_ip(const FrontendKey& service) { return {FirewallIps, text_of(service), ""}; }
 
 Element firewall_allowed_source(const FrontendKey& service, const IpPrefix& source) {
-    return {FirewallAllowedSources, concatenated({text_of(service), source.to_string()}), ""};
+    // The kernel's listing has a single address without a length.
+    const bool single = source.length() == source.base().bits();
+    return {FirewallAllowedSources, concatenated({text_of(service), single ? source.base().to_string() : source.to_string()}), ""};
 }
 
 Element cluster_ip(const IpAddress& address) { return {ClusterIps, address.to_string(), ""}; }

@@ -313,7 +313,8 @@ TEST_F(Packets, FollowExternalTrafficPolicyLocal) {
     ServiceInfo service = web();
     service.external_local = true;
     service.load_balancer_ips = {ip("203.0.113.7")};
-    service.source_ranges = {IpPrefix::parse("192.168.0.9/32").value(), IpPrefix::parse("10.244.0.0/16").value()};
+    for (const char* range : {"192.168.0.9/32", "10.244.0.0/24", "10.244.0.0/16"})
+        service.source_ranges.push_back(IpPrefix::parse(range).value());
     table_.set_service(service);
     set_endpoints({"10.244.0.3"});
     sync();

@@ -24,6 +24,18 @@ std::vector<Backend> assign_slots(std::vector<Backend> slots, const std::vector<
     return slots;
 }
 
+/// Without the ranges that lie inside of others: the kernel refuses overlapping intervals, and with them the whole transaction.
+std::vector<IpPrefix> disjoint(const std::vector<IpPrefix>& ranges) {
+    std::vector<IpPrefix> result;
+    for (const IpPrefix& range : ranges) {
+        const auto covers = [&](const IpPrefix& other) { return other.length() <= range.length() && other.contains(range.base()); };
+        if (std::ranges::any_of(result, covers)) continue;
+        std::erase_if(result, [&](const IpPrefix& other) { return range.length() <= other.length() && range.contains(other.base()); });
+        result.push_back(range);
+    }
+    return result;
+}
+
 std::string command(const char* verb, const std::string& set, const std::string& elements) {
     return std::string(verb).append(" element ip ").append(TableName).append(" ").append(set).append(" { ").append(elements).append(" }\n");
 }
@@ -78,8 +90,8 @@ std::string RuleSet::full(const ServiceTable& table, bool from_scratch) {
     if (from_scratch) text += "delete table ip " + name + "\nadd table ip " + name + "\n";
     text += declare_and_flush();
     Batch from_options;
-    for (const IpPrefix& prefix : options_.pod_prefixes) from_options.add({PodCidrs, prefix.to_string(), ""});
-    for (const IpPrefix& prefix : options_.service_prefixes) from_options.add({ServiceCidrs, prefix.to_string(), ""});
+    for (const IpPrefix& prefix : disjoint(options_.pod_prefixes)) from_options.add({PodCidrs, prefix.to_string(), ""});
+    for (const IpPrefix& prefix : disjoint(options_.service_prefixes)) from_options.add({ServiceCidrs, prefix.to_string(), ""});
     for (const IpAddress& address : options_.served_here) from_options.add({HostServedIps, address.to_string(), ""});
     text += from_options.take();
     text += base_rules(options_.masquerade_mark);
@@ -201,7 +213,7 @@ std::vector<Element> RuleSet::elements(const FrontendKey& key, const Programmed&
     for (std::size_t i = 0; i < programmed.inside_slots.size(); ++i)
         result.push_back(endpoint(key, FirstInternalSlot + i, programmed.inside_slots[i]));
     if (!frontend.source_ranges.empty()) result.push_back(firewall_ip(key));
-    for (const IpPrefix& range : frontend.source_ranges) result.push_back(firewall_allowed_source(key, range));
+    for (const IpPrefix& range : disjoint(frontend.source_ranges)) result.push_back(firewall_allowed_source(key, range));
     return result;
 }
 

@@ -112,6 +112,18 @@ TEST(RuleSet, MovesAFrontendBetweenAnsweredAndUnanswered) {
     for (const auto& [set, elements] : proxied.rules.expected_elements()) EXPECT_TRUE(elements.empty()) << set;
 }
 
+TEST(RuleSet, LeavesOutSourceRangesInsideOfOthers) {
+    Proxied proxied;
+    ServiceInfo service = web();
+    service.load_balancer_ips = {ip("203.0.113.7")};
+    for (const char* range : {"10.1.0.0/16", "10.0.0.0/8", "10.2.0.0/16", "192.0.2.1/32", "10.0.0.0/8"})
+        service.source_ranges.push_back(IpPrefix::parse(range).value());
+    proxied.table.set_service(service);
+    proxied.change();
+    const auto sources = proxied.rules.expected_elements().at(FirewallAllowedSources);
+    EXPECT_EQ(sources, (std::set<std::string>{"203.0.113.7 . tcp . 80 . 10.0.0.0/8", "203.0.113.7 . tcp . 80 . 192.0.2.1"}));
+}
+
 TEST(RuleSet, TellsWhichBackendsAFrontendLost) {
     Proxied proxied;
     proxied.rules.full(proxied.table, true);
