@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "netlink/nft.h"
+#include "proxy/nftables/layout.h"
+#include "proxy/nftables/listing.h"
 #include "proxy/nftables/rules.h"
 #include "runtime/processes/process.h"
 #include "runtime/run_task.h"
@@ -184,27 +186,20 @@ private:
 
     /// What the proxy does when another program has changed a rule.
     Result<void> look() {
-        std::string json;
+        net::NftTable table;
         Result<void> done;
         const double listed = seconds_of([&] {
-            auto text = run_task(loop_, executor_->list_json("list table ip porthole-proxy"));
-            if (text)
-                json = *std::move(text);
+            auto found = run_task(loop_, executor_->read(std::string(TableName), sets_of_services()));
+            if (found)
+                table = *std::move(found);
             else
-                done = text.error();
+                done = found.error();
         });
         TRY_VOID(done);
         bool intact = false;
-        const double compared = seconds_of([&] {
-            const auto listing = read_listing(json);
-            intact = listing.has_value();
-            if (!intact) fmt::print("  {}\n", listing.error().message);
-            if (intact)
-                for (const auto& [set, elements] : rules_.expected_elements()) intact = intact && listing->elements.at(set) == elements;
-        });
+        const double compared = seconds_of([&] { intact = read_listing(table).elements == rules_.expected_elements(); });
         report("look at the kernel's table", listed + compared,
-               fmt::format("nft {:.0f} ms, {:.1f} MB, {}", listed * 1e3, static_cast<double>(json.size()) / 1e6,
-                           intact ? "as written" : "NOT AS WRITTEN"));
+               fmt::format("of it reading {:.0f} ms, {}", listed * 1e3, intact ? "as written" : "NOT AS WRITTEN"));
         return {};
     }
 
@@ -212,7 +207,7 @@ private:
     AsioLoop loop_;
     std::unique_ptr<WorkerPool> pool_ = make_thread_pool(2);
     std::unique_ptr<ProcessRunner> processes_ = make_process_runner(*pool_);
-    std::unique_ptr<net::NftExecutor> executor_ = net::make_nft_executor(*processes_);
+    std::unique_ptr<net::NftExecutor> executor_ = net::make_nft_executor(*processes_, *pool_);
     ServiceTable table_{NodeView{.name = "node-1"}};
     RuleSet rules_{RuleOptions{}};
 };

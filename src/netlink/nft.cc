@@ -26,37 +26,36 @@ std::optional<std::uint32_t> ask_generation() {
 
 class NftProgram final : public NftExecutor {
 public:
-    NftProgram(ProcessRunner& processes, std::string network_namespace)
-        : processes_(processes), network_namespace_(std::move(network_namespace)) {}
+    NftProgram(ProcessRunner& processes, WorkerPool& pool, std::string network_namespace)
+        : processes_(processes), pool_(pool), network_namespace_(std::move(network_namespace)) {}
 
     Task<> run(std::string commands) override {
-        CO_TRY_VOID(co_await call({"nft", "-f", "-"}, std::move(commands)));
+        CO_TRY(const Semaphore::Permit permit, co_await one_at_a_time_.acquire());
+        Command command{.arguments = {"nft", "-f", "-"}, .input = std::move(commands), .network_namespace = network_namespace_};
+        CO_TRY(const CommandOutput output, co_await processes_.run(std::move(command)));
+        constexpr std::size_t Shown = 1000;  // a bad batch complains about every element
+        if (output.exit_code != 0) co_return Error(Reason::Io, "nft: " + output.errors.substr(0, Shown));
         co_return {};
     }
-    Task<std::string> list_json(std::string command) override { return call({"nft", "-j", std::move(command)}, ""); }
+    Task<NftTable> read(std::string table, std::vector<std::string> sets) override {
+        if (!network_namespace_.empty()) co_return Error(Reason::Io, "reading a table of another network namespace");
+        CO_TRY(const Semaphore::Permit permit, co_await one_at_a_time_.acquire());
+        co_return co_await run_blocking<NftTable>(
+            pool_, [table = std::move(table), sets = std::move(sets)] { return read_nft_table(table, sets); });
+    }
     std::optional<std::uint32_t> generation() override { return network_namespace_.empty() ? ask_generation() : std::nullopt; }
 
 private:
-    Task<std::string> call(std::vector<std::string> arguments, std::string input) {
-        CO_TRY(const Semaphore::Permit permit, co_await one_at_a_time_.acquire());
-        Command command{.arguments = std::move(arguments), .input = std::move(input), .network_namespace = network_namespace_};
-        CO_TRY(CommandOutput output, co_await processes_.run(std::move(command)));
-        if (output.exit_code != 0) {
-            constexpr std::size_t Shown = 1000;  // a bad batch complains about every element
-            co_return Error(Reason::Io, "nft: " + output.errors.substr(0, Shown));
-        }
-        co_return std::move(output.output);
-    }
-
     ProcessRunner& processes_;
+    WorkerPool& pool_;
     std::string network_namespace_;
     Semaphore one_at_a_time_{1};
 };
 
 }  // namespace
 
-std::unique_ptr<NftExecutor> make_nft_executor(ProcessRunner& processes, std::string network_namespace) {
-    return std::make_unique<NftProgram>(processes, std::move(network_namespace));
+std::unique_ptr<NftExecutor> make_nft_executor(ProcessRunner& processes, WorkerPool& pool, std::string network_namespace) {
+    return std::make_unique<NftProgram>(processes, pool, std::move(network_namespace));
 }
 
 }  // namespace porthole::net

@@ -5,6 +5,7 @@
 #include "base/result.h"
 #include "proxy/nftables/elements.h"
 #include "proxy/nftables/layout.h"
+#include "proxy/nftables/listing.h"
 
 namespace porthole::proxy::nftables {
 namespace {
@@ -132,8 +133,8 @@ Task<> NftablesProxy::forget_lost_connections(std::vector<RuleSet::Loss> losses)
 
 /// Session affinity must not lead a client to an endpoint that has gone.
 Task<> NftablesProxy::forget_lost_clients(const std::vector<RuleSet::Loss>& losses) {
-    CO_TRY(const std::string json, co_await context_.nft.list_json("list map ip " + std::string(TableName) + " " + Affinity));
-    CO_TRY(const Listing listing, read_listing(json));
+    CO_TRY(const net::NftTable table, co_await context_.nft.read(std::string(TableName), {Affinity}));
+    const Listing listing = read_listing(table);
     std::set<std::string> lost;
     for (const RuleSet::Loss& loss : losses) {
         for (const Backend& backend : loss.lost) lost.insert(affinity_endpoint(loss.frontend, backend));
@@ -150,25 +151,26 @@ Task<> NftablesProxy::forget_lost_clients(const std::vector<RuleSet::Loss>& loss
     co_return {};
 }
 
+bool NftablesProxy::is_as_written(const Listing& listing) const {
+    for (const auto& [chain, count] : rules_.expected_rules()) {
+        const auto found = listing.rules.find(chain);
+        if (found == listing.rules.end() || found->second != count) return false;
+    }
+    return listing.elements == rules_.expected_elements();
+}
+
 Task<> NftablesProxy::check() {
     if (generation_ && context_.nft.generation() == generation_) co_return {};
     const auto before = context_.nft.generation();
-    const auto json = co_await context_.nft.list_json("list table ip " + std::string(TableName));
-    if (is_cancelled(json)) co_return json.error();
-    const Result<Listing> listing = json ? read_listing(*json) : Result<Listing>(json.error());
-    bool intact = listing.has_value();
-    if (intact) {
-        for (const auto& [set, elements] : rules_.expected_elements())
-            intact = intact && listing->elements.contains(set) && listing->elements.at(set) == elements;
-        for (const auto& [chain, count] : rules_.expected_rules())
-            intact = intact && listing->rules.contains(chain) && listing->rules.at(chain) == count;
-    }
+    const auto table = co_await context_.nft.read(std::string(TableName), sets_of_services());
+    if (is_cancelled(table)) co_return table.error();
+    const bool intact = table && is_as_written(read_listing(*table));
     generation_ = before;
     if (intact) co_return {};
     context_.log.warn("service rules were changed by someone else, writing them again");
     ++counts_.repairs;
     synced_ = false;
-    from_scratch_ = !listing.has_value();
+    from_scratch_ = !table;
     co_return {};
 }
 

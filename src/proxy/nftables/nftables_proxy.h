@@ -12,6 +12,8 @@
 
 namespace porthole::proxy::nftables {
 
+struct Listing;
+
 /// What the proxy runs on. All outlive it and live on `loop`; `health` may be null.
 struct NftablesContext {
     EventLoop& loop;
@@ -63,6 +65,7 @@ private:
     Task<> forget_lost_connections(std::vector<RuleSet::Loss> losses);
     Task<> forget_lost_clients(const std::vector<RuleSet::Loss>& losses);
     Task<> check();
+    bool is_as_written(const Listing& listing) const;
 
     NftablesContext context_;
     NftablesOptions options_;

@@ -17,6 +17,8 @@
 #include <thread>
 
 #include "netlink/nft.h"
+#include "proxy/nftables/layout.h"
+#include "proxy/nftables/listing.h"
 #include "proxy/nftables/rules.h"
 #include "runtime/processes/process.h"
 #include "runtime/run_task.h"
@@ -194,9 +196,14 @@ protected:
         AsioLoop loop;
         const auto pool = make_thread_pool(2);
         const auto processes = make_process_runner(*pool);
-        const auto nft = net::make_nft_executor(*processes, "/proc/" + std::to_string(node_.tid()) + "/ns/net");
+        const auto nft = net::make_nft_executor(*processes, *pool, "/proc/" + std::to_string(node_.tid()) + "/ns/net");
         const auto result = run_task(loop, nft->run(text));
         ASSERT_TRUE(result) << result.error().message << "\n" << text;
+    }
+    Listing read_back(const std::vector<std::string>& sets) {
+        const auto table = node_.run([&] { return net::read_nft_table(std::string(TableName), sets); });
+        EXPECT_TRUE(table) << table.error().message;
+        return table ? read_listing(*table) : Listing();
     }
     void sync() {
         const auto changed = table_.update();
@@ -327,6 +334,37 @@ TEST_F(Packets, FollowExternalTrafficPolicyLocal) {
     EXPECT_EQ(pod_a_.ask("192.168.0.1", 30080).substr(0, 1), "b") << "from inside all endpoints count";
     EXPECT_EQ(node_.ask("192.168.0.1", 30080).substr(0, 1), "b");
     EXPECT_EQ(pod_a_.ask("10.96.0.20", 80).substr(0, 1), "b");
+}
+
+TEST_F(Packets, GoByATableThatIsReadBackAsItWasWritten) {
+    ServiceInfo service = web();
+    service.external_local = true;
+    service.affinity = std::chrono::seconds(60);
+    service.load_balancer_ips = {ip("203.0.113.7")};
+    for (const char* range : {"192.168.0.2/32", "10.0.0.0/9", "172.16.0.0/12"})
+        service.source_ranges.push_back(IpPrefix::parse(range).value());
+    service.ports.push_back({"s", Protocol::Sctp, 81});
+    table_.set_service(service);
+    set_endpoints({"10.244.0.2", "10.244.0.3"}, {"10.244.1.4"});
+    sync();
+    const auto expect_as_written = [&] {
+        const Listing listing = read_back(sets_of_services());
+        EXPECT_EQ(listing.elements, rules_.expected_elements());
+        EXPECT_EQ(listing.rules, rules_.expected_rules());
+    };
+    expect_as_written();
+    const char served = client_.ask("192.168.0.1", 30080)[0];
+    const std::string endpoint = served == 'a' ? "10.244.0.2" : "10.244.0.3";
+    EXPECT_EQ(read_back({Affinity}).elements.at(Affinity),
+              (std::set<std::string>{"192.168.0.2 . 192.168.0.1 . tcp . 30080 : " + endpoint + " . 8080"}));
+
+    node_.shell(
+        "nft add element ip porthole-proxy endpoints-tcp '{ 10.96.0.20 . 80 . 9 : 10.9.9.9 . 99 }'; nft add chain ip porthole-proxy left");
+    const Listing changed = read_back(sets_of_services());
+    EXPECT_TRUE(changed.elements.at(EndpointsTcp).contains("10.96.0.20 . 80 . 9 : 10.9.9.9 . 99"));
+    EXPECT_TRUE(changed.rules.contains("left"));
+    apply(rules_.full(table_, false));
+    EXPECT_EQ(read_back(sets_of_services()).elements, rules_.expected_elements()) << "a whole table has no leftovers";
 }
 
 TEST_F(Packets, SurviveASecondWholeTable) {
