@@ -27,8 +27,8 @@
 namespace porthole::proxy::nftables {
 namespace {
 
-constexpr int Changes = 21;  // of which the median counts
-constexpr int Nodes = 1000;  // that share the endpoints
+constexpr int SampleCount = 21;  // of which the median counts
+constexpr int Nodes = 1000;      // that share the endpoints
 constexpr std::uint32_t FirstClusterIp = 10u << 24 | 96u << 16 | 1, FirstEndpoint = 10u << 24 | 128u << 16 | 1;
 
 double seconds_of(const std::function<void()>& work) {
@@ -136,38 +136,47 @@ private:
     struct Sample {
         double seconds = 0, processor = 0;
     };
-    Result<Sample> timed_nft(std::string text) {
-        const double used = processor_seconds(RUSAGE_CHILDREN);
+    Result<Sample> timed(Task<> work) {
+        const auto used = [] { return processor_seconds(RUSAGE_SELF) + processor_seconds(RUSAGE_CHILDREN); };
+        const double before = used();
         Result<void> done;
-        const double seconds = seconds_of([&] { done = nft(std::move(text)); });
+        const double seconds = seconds_of([&] { done = run_task(loop_, std::move(work)); });
         TRY_VOID(done);
-        return Sample{seconds, processor_seconds(RUSAGE_CHILDREN) - used};
+        return Sample{seconds, used() - before};
     }
 
-    /// Of one endpoint of one service, which another address replaces. The peer: the same program for a table that has one element.
+    /// Of one endpoint of one service, which another address replaces: as the proxy does it, and by nft. The peer: nft with a table of one
+    /// element.
     Result<void> changes() {
         const std::string one =
             "table ip peer {\n\tset one {\n\t\ttype ipv4_addr\n\t}\n}\nflush set ip peer one\nadd element ip peer one { 10.0.0.1 }\n";
         std::vector<double> computed;
-        std::vector<Sample> programmed, peers;
-        std::size_t size = 0;
-        for (int change = 0; change < Changes; ++change) {
-            std::string text;
+        std::vector<Sample> direct, by_nft, peers;
+        for (int change = 0; change < 2 * SampleCount; ++change) {
+            Changes changes;
             computed.push_back(seconds_of([&] {
                 table_.set_slice(slice(services_ / 2 + change % 3, each_, static_cast<std::uint32_t>(0x200000 + change)));
-                text = rules_.change(table_, table_.update());
+                changes = rules_.change(table_, table_.update());
             }));
-            size = text.size();
-            TRY(programmed.emplace_back(), timed_nft(std::move(text)));
-            TRY(peers.emplace_back(), timed_nft(one));
+            if (change % 2 == 0) {
+                auto encoded = kernel_changes(changes.removed, changes.added);
+                TRY(direct.emplace_back(), timed(executor_->change(std::string(TableName), std::move(encoded))));
+                continue;
+            }
+            TRY(by_nft.emplace_back(), timed(executor_->run(changes.text())));
+            TRY(peers.emplace_back(), timed(executor_->run(one)));
         }
-        const Sample ours = median(programmed), peer = median(peers);
         const double own = median(computed);
-        report("one endpoint changes", own + ours.seconds,
-               fmt::format("text of {} bytes {:.2f} ms; nft {:.2f} ms (processor {:.2f} ms)", size, own * 1e3, ours.seconds * 1e3,
-                           ours.processor * 1e3));
-        report("  peer: nft, a table of one element", peer.seconds,
-               fmt::format("processor {:.2f} ms; ratio {:.2f}", peer.processor * 1e3, (own + ours.seconds) / peer.seconds));
+        const Sample peer = median(peers);
+        const auto line = [&](const std::string& what, Sample sample, double more) {
+            report(what, more + sample.seconds,
+                   fmt::format("processor {:.2f} ms; ratio to the peer {:.2f}", (more + sample.processor) * 1e3,
+                               (more + sample.seconds) / peer.seconds));
+        };
+        line("one endpoint changes", median(direct), own);
+        line("  the same by nft", median(by_nft), own);
+        line("  peer: nft, a table of one element", peer, 0);
+        fmt::print("  of it computing: {:.2f} ms\n", own * 1e3);
         return {};
     }
 

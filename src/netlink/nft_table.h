@@ -8,6 +8,8 @@
 
 namespace porthole::net {
 
+class NetlinkSocket;
+
 /// An element of a set or map as the kernel has it: numbers in the network's byte order, each part of a concatenation filled up to a
 /// multiple of four bytes.
 struct NftElement {
@@ -23,9 +25,20 @@ struct NftTable {
     std::map<std::string, std::size_t> rules;                 ///< by chain; 0 for empty chains
 };
 
-/// Reads a table of the family ip, with the elements of those sets and maps, in the calling thread's network namespace. Without the program
+/// Reads a table of the family ip, with the elements of those sets and maps, through a socket of netfilter. Without the program
 /// nft, whose listing of 100,000 elements takes seconds. Blocks. Errors: NotFound for a set that is not there, Io.
-Result<NftTable> read_nft_table(const std::string& table, const std::vector<std::string>& sets);
+Result<NftTable> read_nft_table(NetlinkSocket& socket, const std::string& table, const std::vector<std::string>& sets);
+
+/// Elements of a set or map that go and come.
+struct NftChange {
+    std::string set;
+    std::vector<NftElement> removed;  ///< without data
+    std::vector<NftElement> added;
+};
+
+/// Makes the changes of elements in that table, the removals first, in one transaction: all or none. Sets and chains must be there. For
+/// some thousand elements at most, which the socket's buffer holds. Blocks. Error: Io.
+Result<void> change_nft_table(NetlinkSocket& socket, const std::string& table, const std::vector<NftChange>& changes);
 
 /// Reads one message of a dump of elements. What is malformed is left out.
 void read_nft_elements(std::string_view payload, std::vector<NftElement>& into);

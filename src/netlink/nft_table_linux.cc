@@ -5,8 +5,10 @@
 #include <linux/netfilter/nfnetlink.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <span>
 
 #include "netlink/netlink.h"
 
@@ -50,6 +52,51 @@ NftElement read_element(const NetlinkAttribute& nested) {
     return element;
 }
 
+void put_verdict(NetlinkRequest& request, std::string_view verdict) {
+    constexpr std::string_view GoTo = "goto ";
+    const bool goes = verdict.starts_with(GoTo);
+    request.put_nested(NFTA_DATA_VERDICT | NLA_F_NESTED, [&] {
+        request.put(NFTA_VERDICT_CODE, htonl(goes ? static_cast<std::uint32_t>(NFT_GOTO) : 0));  // NF_DROP
+        if (goes) request.put(NFTA_VERDICT_CHAIN, std::string(verdict.substr(GoTo.size())));
+    });
+}
+
+void put_value(NetlinkRequest& request, std::uint16_t type, const std::string& value) {
+    if (!value.empty()) request.put_nested(type | NLA_F_NESTED, [&] { request.put(NFTA_DATA_VALUE, value.data(), value.size()); });
+}
+
+void put_element(NetlinkRequest& request, const NftElement& element) {
+    request.put_nested(NFTA_LIST_ELEM | NLA_F_NESTED, [&] {
+        put_value(request, NFTA_SET_ELEM_KEY, element.key);
+        put_value(request, NFTA_SET_ELEM_KEY_END, element.key_end);
+        put_value(request, NFTA_SET_ELEM_DATA, element.data);
+        if (!element.verdict.empty()) request.put_nested(NFTA_SET_ELEM_DATA | NLA_F_NESTED, [&] { put_verdict(request, element.verdict); });
+    });
+}
+
+/// As many messages as the lengths of attributes, of 16 bits, ask for.
+void put_elements(std::vector<NetlinkRequest>& batch, std::uint16_t type, const std::string& table, const std::string& set,
+                  std::span<const NftElement> elements) {
+    constexpr std::size_t InAMessage = 200;
+    const bool adds = type == NFT_MSG_NEWSETELEM;
+    while (!elements.empty()) {
+        const auto part = elements.first(std::min(elements.size(), InAMessage));
+        elements = elements.subspan(part.size());
+        NetlinkRequest& request = batch.emplace_back(static_cast<std::uint16_t>(NFNL_SUBSYS_NFTABLES << 8 | type),
+                                                     static_cast<std::uint16_t>(adds ? NLM_F_CREATE : 0),
+                                                     nfgenmsg{.nfgen_family = AF_INET, .version = NFNETLINK_V0, .res_id = 0});
+        request.put(NFTA_SET_ELEM_LIST_TABLE, table);
+        request.put(NFTA_SET_ELEM_LIST_SET, set);
+        request.put_nested(NFTA_SET_ELEM_LIST_ELEMENTS | NLA_F_NESTED, [&] {
+            for (const NftElement& element : part) put_element(request, element);
+        });
+    }
+}
+
+NetlinkRequest batch_mark(std::uint16_t type) {
+    return {type, 0, nfgenmsg{.nfgen_family = AF_UNSPEC, .version = NFNETLINK_V0, .res_id = htons(NFNL_SUBSYS_NFTABLES)}};
+}
+
 /// Calls `visit` with two texts of each chain or rule: its table and its chain.
 template <class F>
 bool for_each_in_chains(NetlinkSocket& socket, std::uint16_t type, std::uint16_t table_attribute, std::uint16_t chain_attribute, F visit) {
@@ -72,9 +119,8 @@ void read_nft_elements(std::string_view payload, std::vector<NftElement>& into) 
     });
 }
 
-Result<NftTable> read_nft_table(const std::string& table, const std::vector<std::string>& sets) {
+Result<NftTable> read_nft_table(NetlinkSocket& socket, const std::string& table, const std::vector<std::string>& sets) {
     NftTable found;
-    NetlinkSocket socket(NETLINK_NETFILTER);
     const auto add = [&](std::size_t count) {
         return [&, count](const std::string& of, const std::string& chain) {
             if (of == table) found.rules[chain] += count;
@@ -91,6 +137,18 @@ Result<NftTable> read_nft_table(const std::string& table, const std::vector<std:
             return read_error("set " + set);
     }
     return found;
+}
+
+Result<void> change_nft_table(NetlinkSocket& socket, const std::string& table, const std::vector<NftChange>& changes) {
+    std::vector<NetlinkRequest> batch;
+    batch.push_back(batch_mark(NFNL_MSG_BATCH_BEGIN));
+    for (const NftChange& change : changes) put_elements(batch, NFT_MSG_DELSETELEM, table, change.set, change.removed);
+    for (const NftChange& change : changes) put_elements(batch, NFT_MSG_NEWSETELEM, table, change.set, change.added);
+    if (batch.size() == 1) return {};
+    batch.back().acknowledge();
+    batch.push_back(batch_mark(NFNL_MSG_BATCH_END));
+    if (!socket.exchange_batch(std::move(batch))) return Error(Reason::Io, std::string("changing elements: ") + std::strerror(errno));
+    return {};
 }
 
 }  // namespace porthole::net

@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "netlink/nft_table.h"
+#include "proxy/nftables/elements.h"
 
-// What the kernel has, in the text form of elements.h.
+// Between the text form of elements.h and what the kernel has.
 
 namespace porthole::proxy::nftables {
 
@@ -18,6 +19,9 @@ struct Listing {
 
 /// Of elements that the layout's types do not fit, the text fits no element either. Sets that are not in the layout are left out.
 Listing read_listing(const net::NftTable& table);
+
+/// The same changes as the kernel takes them. Requires: sets of the layout, and elements as elements.h makes them.
+std::vector<net::NftChange> kernel_changes(const std::vector<Element>& removed, const std::vector<Element>& added);
 
 /// The names of the sets and maps that services fill.
 std::vector<std::string> sets_of_services();

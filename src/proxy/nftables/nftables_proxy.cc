@@ -78,13 +78,15 @@ Task<> NftablesProxy::sync() {
     const std::set<FrontendKey> changed = table_.update();
     if (context_.health) context_.health->set_health(table_.health());
     const auto pending = std::exchange(pending_since_, std::nullopt);
-    std::string text = synced_ ? rules_.change(table_, changed) : rules_.full(table_, from_scratch_);
+    const bool whole = !synced_;
+    std::string text = whole ? rules_.full(table_, from_scratch_) : "";
+    Changes changes = whole ? Changes() : rules_.change(table_, changed);
     std::vector<RuleSet::Loss> losses = rules_.take_losses();
-    if (!text.empty()) {
-        const bool whole = !synced_;
+    if (whole || !changes.empty()) {
         // Whatever happens from here on, the kernel no longer surely has what rules_ believes.
         synced_ = false;
-        const auto applied = co_await apply(std::move(text));
+        Task<> applying = whole ? apply(std::move(text)) : apply(std::move(changes));
+        const auto applied = co_await std::move(applying);
         if (!applied) {
             pending_since_ = pending ? pending : context_.loop.now();
             if (whole) from_scratch_ = true;
@@ -103,9 +105,18 @@ Task<> NftablesProxy::sync() {
     co_return {};
 }
 
-Task<> NftablesProxy::apply(std::string text) {
+/// Without the program nft where there is no chain to be made: an endpoint that comes or goes is the most frequent change by far.
+Task<> NftablesProxy::apply(Changes changes) {
+    constexpr std::size_t MostElements = 1000;  // what one transaction without nft may hold
+    if (!changes.chains.empty() || changes.removed.size() + changes.added.size() > MostElements) return apply(changes.text());
+    return noting_generation(context_.nft.change(std::string(TableName), kernel_changes(changes.removed, changes.added)));
+}
+
+Task<> NftablesProxy::apply(std::string text) { return noting_generation(context_.nft.run(std::move(text))); }
+
+Task<> NftablesProxy::noting_generation(Task<> work) {
     const bool others_changed = generation_ && context_.nft.generation() != generation_;
-    CO_TRY_VOID(co_await context_.nft.run(std::move(text)));
+    CO_TRY_VOID(co_await std::move(work));
     // If someone else changed rules before us, the old number stays, so that the next check looks.
     if (!others_changed) generation_ = context_.nft.generation();
     co_return {};

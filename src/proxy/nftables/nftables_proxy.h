@@ -61,7 +61,9 @@ private:
     void changed();
     void set_timeouts();
     Task<> sync();
+    Task<> apply(Changes changes);
     Task<> apply(std::string text);
+    Task<> noting_generation(Task<> work);
     Task<> forget_lost_connections(std::vector<RuleSet::Loss> losses);
     Task<> forget_lost_clients(const std::vector<RuleSet::Loss>& losses);
     Task<> check();

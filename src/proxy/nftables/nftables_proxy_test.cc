@@ -5,6 +5,7 @@
 #include "api/discovery_v1.h"
 #include "client/fake/fake_api.h"
 #include "proxy/nftables/layout.h"
+#include "proxy/nftables/listing.h"
 #include "runtime/sim/sim_loop.h"
 
 namespace porthole::proxy::nftables {
@@ -25,6 +26,20 @@ public:
         ++current_generation;
         co_return {};
     }
+    /// Noted as run() would have to be told it.
+    Task<> change(std::string, std::vector<net::NftChange> changes) override {
+        const auto commands = [](const char* verb, const std::string& set, const std::vector<net::NftElement>& elements) {
+            std::string text;
+            for (const std::string& element : read_listing({.elements = {{set, elements}}}).elements.at(set))
+                text += (text.empty() ? "" : ", ") + element;
+            return text.empty() ? "" : std::string(verb) + " element ip porthole-proxy " + set + " { " + text + " }\n";
+        };
+        std::string text;
+        for (const auto& change : changes) text += commands("delete", change.set, change.removed);
+        for (const auto& change : changes) text += commands("add", change.set, change.added);
+        ++direct_changes;
+        return run(std::move(text));
+    }
     Task<net::NftTable> read(std::string, std::vector<std::string> sets) override {
         ++reads;
         for (const std::string& set : sets) present.elements.try_emplace(set);
@@ -34,7 +49,7 @@ public:
 
     std::vector<std::string> texts;
     net::NftTable present;
-    int reads = 0;
+    int reads = 0, direct_changes = 0;
     std::uint32_t current_generation = 1;
     int failures = 0;
 };
@@ -124,6 +139,7 @@ TEST(NftablesProxy, WritesTheWholeTableOnceAndThenDifferences) {
     EXPECT_EQ(world.step(),
               (std::vector<std::string>{"delete element ip porthole-proxy endpoints-tcp { 10.96.0.20 . 80 . 0 }\n"
                                         "add element ip porthole-proxy endpoints-tcp { 10.96.0.20 . 80 . 0 : 10.244.0.3 . 8080 }\n"}));
+    EXPECT_EQ(world.nft.direct_changes, 1) << "no program is started for one endpoint";
     EXPECT_TRUE(world.proxy.in_step());
     world.api.change<core::Service>({"default", "web"}, [](core::Service& s) { s.metadata.labels["x"] = "y"; });
     EXPECT_TRUE(world.step().empty()) << "nothing that matters to traffic";

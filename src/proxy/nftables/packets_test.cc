@@ -16,6 +16,7 @@
 #include <mutex>
 #include <thread>
 
+#include "netlink/netlink.h"
 #include "netlink/nft.h"
 #include "proxy/nftables/layout.h"
 #include "proxy/nftables/listing.h"
@@ -200,8 +201,23 @@ protected:
         const auto result = run_task(loop, nft->run(text));
         ASSERT_TRUE(result) << result.error().message << "\n" << text;
     }
+    /// As the proxy does: without nft where there is no chain to be made.
+    void apply(const Changes& changes) {
+        if (!changes.chains.empty()) return apply(changes.text());
+        const auto done = change(kernel_changes(changes.removed, changes.added));
+        ASSERT_TRUE(done) << done.error().message << "\n" << changes.text();
+    }
+    Result<void> change(const std::vector<net::NftChange>& changes) {
+        return node_.run([&] {
+            net::NetlinkSocket socket(NETLINK_NETFILTER);
+            return net::change_nft_table(socket, std::string(TableName), changes);
+        });
+    }
     Listing read_back(const std::vector<std::string>& sets) {
-        const auto table = node_.run([&] { return net::read_nft_table(std::string(TableName), sets); });
+        const auto table = node_.run([&] {
+            net::NetlinkSocket socket(NETLINK_NETFILTER);
+            return net::read_nft_table(socket, std::string(TableName), sets);
+        });
         EXPECT_TRUE(table) << table.error().message;
         return table ? read_listing(*table) : Listing();
     }
@@ -357,6 +373,24 @@ TEST_F(Packets, GoByATableThatIsReadBackAsItWasWritten) {
     const std::string endpoint = served == 'a' ? "10.244.0.2" : "10.244.0.3";
     EXPECT_EQ(read_back({Affinity}).elements.at(Affinity),
               (std::set<std::string>{"192.168.0.2 . 192.168.0.1 . tcp . 30080 : " + endpoint + " . 8080"}));
+
+    // Once more and with the chains that are there by now, so that nothing but elements changes.
+    service.ports.push_back({"t", Protocol::Tcp, 82, 30082});
+    service.ports.push_back({"u", Protocol::Udp, 83});
+    service.source_ranges.clear();
+    for (const char* range : {"192.168.0.0/30", "0.0.0.0/1", "198.51.100.7/32"})
+        service.source_ranges.push_back(IpPrefix::parse(range).value());
+    table_.set_service(service);
+    set_endpoints({"10.244.0.3", "10.244.0.9"}, {"10.244.1.5"});
+    const Changes more = rules_.change(table_, table_.update());
+    EXPECT_EQ(more.chains, "");
+    EXPECT_GT(more.added.size(), 10u);
+    EXPECT_GT(more.removed.size(), 3u);
+    apply(more);
+    expect_as_written();
+    const auto refused = change(kernel_changes({more.added.front(), {ClusterIps, "10.96.9.9", ""}}, {}));
+    EXPECT_FALSE(refused) << "removes an element that is not there";
+    expect_as_written();
 
     node_.shell(
         "nft add element ip porthole-proxy endpoints-tcp '{ 10.96.0.20 . 80 . 9 : 10.9.9.9 . 99 }'; nft add chain ip porthole-proxy left");

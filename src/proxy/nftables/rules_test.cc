@@ -30,7 +30,7 @@ SliceInfo slice(std::vector<const char*> addresses, std::string service = "defau
 struct Proxied {
     ServiceTable table{{.name = "here", .node_port_addresses = {ip("192.168.0.1")}}};
     RuleSet rules{options()};
-    std::string change() { return rules.change(table, table.update()); }
+    std::string change() { return rules.change(table, table.update()).text(); }
 };
 
 /// Compares with a file beside this one; PORTHOLE_UPDATE_GOLDEN=1 writes it.
