@@ -11,6 +11,7 @@ namespace porthole::dns {
 namespace {
 
 constexpr std::size_t HeaderSize = 12, UsualSize = 512, LongestName = 255, LongestLabel = 63;
+constexpr std::size_t PointerReach = 0x3fff;    // of a compressed name
 constexpr std::uint16_t OwnPayloadSize = 1232;  // fits any path's MTU
 
 Error malformed() { return Error(Reason::BadRequest, "malformed DNS message"); }
@@ -98,13 +99,18 @@ public:
     void bytes(std::string_view bytes) { message_.append(bytes); }
     void name(const Name& name, bool compress = true) {
         const std::string_view wire = name.wire();
+        // Most records are about the name that was asked for.
+        if (compress && !wire.empty() && wire == last_) return u16(static_cast<std::uint16_t>(0xc000 | last_at_));
+        if (message_.size() <= PointerReach) {
+            last_ = wire;
+            last_at_ = message_.size();
+        }
         const std::vector<Suffix> suffixes = suffixes_of(wire);
         for (const Suffix& suffix : suffixes) {
             const std::string_view rest = wire.substr(suffix.offset);
             if (compress) {
                 if (const auto known = find(suffix.hash, rest)) return u16(static_cast<std::uint16_t>(0xc000 | *known));
             }
-            constexpr std::size_t PointerReach = 0x3fff;
             if (message_.size() <= PointerReach) known_.push_back({message_.size(), suffix.hash});
             bytes(rest.substr(0, static_cast<std::size_t>(rest[0]) + 1));
         }
@@ -183,6 +189,8 @@ private:
 
     std::string message_;
     std::vector<Suffix> known_;
+    std::string last_;  // the name that was written last, as far as a pointer reaches
+    std::size_t last_at_ = 0;
 };
 
 void write_opt(Writer& writer, std::uint8_t extended_rcode, bool dnssec_ok) {

@@ -78,6 +78,7 @@ public:
         exists();
         std::erase_if(addresses, [&](const IpAddress& address) { return !family_fits(address, type_); });
         for (std::size_t i = addresses.size(); i > 1; --i) std::swap(addresses[i - 1], addresses[zone_.random_.below(i)]);
+        answer_.reply.answers.reserve(addresses.size());
         for (const IpAddress& address : addresses) add(address_type(address), address);
     }
     void add_srv(const Srv& srv, std::span<const IpAddress> addresses) {
