@@ -19,6 +19,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/cluster"))
+import cluster_dns  # noqa: E402
 import extension  # noqa: E402
 import fleet  # noqa: E402
 import harness  # noqa: E402
@@ -290,15 +291,17 @@ def run_extension_bench():
 
 def main():
     arguments = argparse.ArgumentParser(description="prints what was measured beside the budgets")
-    arguments.add_argument("names", nargs="*", help="cluster, extension, scale, volumes, windows, instructions, or the name of a benchmark program in build/release/bench")
+    arguments.add_argument("names", nargs="*", help="cluster, dns, extension, scale, volumes, windows, instructions, or the name of a benchmark program in build/release/bench")
     options = arguments.parse_args()
     if os.geteuid() != 0:
         sys.exit("bench: starting a cluster on this machine needs root")
     programs = {path.name: path for path in sorted((ROOT / "build/release/bench").glob("*")) if os.access(path, os.X_OK) and path.is_file()}
-    for name in options.names or ["cluster", "extension", "windows", *programs]:
+    for name in options.names or ["cluster", "dns", "extension", "windows", *programs]:
         print(f"\n== {name}")
         if name == "cluster":
             run_cluster_bench()
+        elif name == "dns":
+            cluster_dns.DnsBench(Table()).run()
         elif name == "extension":
             run_extension_bench()
         elif name == "scale":
@@ -312,7 +315,7 @@ def main():
         elif name in programs:
             subprocess.run([str(programs[name])], check=True)
         else:
-            sys.exit(f"bench: there is no benchmark '{name}'; there are: {' '.join(['cluster', 'extension', 'scale', 'volumes', 'windows', 'instructions', *programs])}")
+            sys.exit(f"bench: there is no benchmark '{name}'; there are: {' '.join(['cluster', 'dns', 'extension', 'scale', 'volumes', 'windows', 'instructions', *programs])}")
 
 
 if __name__ == "__main__":

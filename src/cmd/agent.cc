@@ -78,7 +78,7 @@ private:
 
     AgentOptions options_;
     std::unique_ptr<ProcessMemory> memory_ = make_process_memory();
-    std::unique_ptr<net::NftExecutor> nft_ = net::make_nft_executor(*world_.processes);
+    std::unique_ptr<net::NftExecutor> nft_ = net::make_nft_executor(*world_.processes, *world_.pool);
     std::unique_ptr<net::Conntrack> conntrack_ = net::make_conntrack(*world_.pool);
     std::unique_ptr<net::NetworkStack> stack_ = net::make_network_stack();
     std::unique_ptr<net::Overlay> overlay_ = net::make_overlay();

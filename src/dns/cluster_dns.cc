@@ -86,18 +86,26 @@ void ClusterDns::follow() {
     const auto node_seen = [this](const core::Node& node) {
         std::vector<IpAddress> addresses;
         for (const core::NodeAddress& address : node.status.addresses) add_address(address.address, addresses);  // names are left out
-        node_addresses_[node.metadata.name] = std::move(addresses);
+        set_node_addresses(node.metadata.name, std::move(addresses));
     };
     nodes_.subscribe({.added = [=](const auto& now) { node_seen(*now); },
                       .updated = [=](const auto&, const auto& now) { node_seen(*now); },
-                      .deleted = [this](const auto& last) { node_addresses_.erase(last->metadata.name); }});
+                      .deleted = [this](const auto& last) { set_node_addresses(last->metadata.name, {}); }});
 }
 
 bool ClusterDns::knows(const IpAddress& client) const {
-    const auto is_client = [&](const IpAddress& address) { return address == client; };
     return client.is_loopback() || options_.zone.server_address == client ||
            std::ranges::any_of(options_.zone.own_prefixes, [&](const IpPrefix& prefix) { return prefix.contains(client); }) ||
-           std::ranges::any_of(node_addresses_, [&](const auto& node) { return std::ranges::any_of(node.second, is_client); });
+           node_addresses_.contains(client);
+}
+
+void ClusterDns::set_node_addresses(const std::string& node, std::vector<IpAddress> addresses) {
+    for (const IpAddress& former : addresses_of_node_[node]) node_addresses_.erase(node_addresses_.find(former));
+    node_addresses_.insert(addresses.begin(), addresses.end());
+    if (addresses.empty())
+        addresses_of_node_.erase(node);
+    else
+        addresses_of_node_[node] = std::move(addresses);
 }
 
 /// Leaves out addresses that lead back to ourselves.

@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,7 @@ public:
 private:
     void follow();
     void read_servers();
+    void set_node_addresses(const std::string& node, std::vector<IpAddress> addresses);
 
     ClusterDnsContext context_;
     ClusterDnsOptions options_;
@@ -54,7 +56,8 @@ private:
     client::Informer<api::discovery::v1::EndpointSlice>& slices_;
     client::Informer<api::core::v1::Namespace>& namespaces_;
     client::Informer<api::core::v1::Node>& nodes_;
-    std::map<std::string, std::vector<IpAddress>> node_addresses_;  ///< by name
+    std::map<std::string, std::vector<IpAddress>> addresses_of_node_;  ///< by name
+    std::multiset<IpAddress> node_addresses_;                          ///< of all: asked for each query
     Zone zone_;
     Forwarder forwarder_;
     Resolver resolver_;

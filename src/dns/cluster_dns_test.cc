@@ -137,8 +137,15 @@ TEST(ClusterDns, KnowsItsPodsAndNodesAndNobodyElse) {
     const auto knows = [&](const char* address) { return world.dns->knows(IpAddress::parse(address).value()); };
     for (const char* own : {"10.244.3.4", "192.0.2.7", "127.0.0.1", "10.96.0.10"}) EXPECT_TRUE(knows(own)) << own;
     for (const char* other : {"192.0.2.8", "203.0.113.1", "2001:db8::1"}) EXPECT_FALSE(knows(other)) << other;
+    node.metadata.name = "linux-3";  // as a node does that takes the place of another
+    world.api.put(node);
+    world.loop.advance(1s);
     world.api.erase<core::Node>({"", "linux-2"});
     world.loop.advance(1s);
+    EXPECT_TRUE(knows("192.0.2.7"));
+    world.api.change<core::Node>({"", "linux-3"}, [](core::Node& n) { n.status.addresses[0].address = "192.0.2.8"; });
+    world.loop.advance(1s);
+    EXPECT_TRUE(knows("192.0.2.8"));
     EXPECT_FALSE(knows("192.0.2.7"));
 }
 

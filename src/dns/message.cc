@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
+#include <ranges>
 
 #include "base/strings.h"
 
@@ -10,7 +10,8 @@ namespace porthole::dns {
 
 namespace {
 
-constexpr std::size_t HeaderSize = 12, LongestName = 255, LongestLabel = 63;
+constexpr std::size_t HeaderSize = 12, UsualSize = 512, LongestName = 255, LongestLabel = 63;
+constexpr std::size_t PointerReach = 0x3fff;    // of a compressed name
 constexpr std::uint16_t OwnPayloadSize = 1232;  // fits any path's MTU
 
 Error malformed() { return Error(Reason::BadRequest, "malformed DNS message"); }
@@ -43,7 +44,7 @@ public:
     }
     /// Pointers lead backwards only, which bounds them.
     Result<Name> name() {
-        std::vector<std::string> labels;
+        Name name;
         std::size_t at = position_, total = 1, lowest = position_;
         bool jumped = false;
         for (;;) {
@@ -61,11 +62,11 @@ public:
             if (length > LongestLabel) return malformed();
             if (length == 0) {
                 if (!jumped) position_ = at + 1;
-                return Name(std::move(labels));
+                return name;
             }
             total += length + 1u;
             if (total > LongestName || at + 1 + length > message_.size()) return malformed();
-            labels.emplace_back(message_.substr(at + 1, length));
+            name.append(message_.substr(at + 1, length));
             at += length + 1u;
         }
     }
@@ -78,6 +79,7 @@ private:
 /// Writes a message, pointing back to names that it has written before.
 class Writer {
 public:
+    Writer() { message_.reserve(UsualSize); }
     std::string take() { return std::move(message_); }
     std::size_t size() const { return message_.size(); }
     void cut(std::size_t size) { message_.resize(size); }
@@ -96,16 +98,21 @@ public:
     }
     void bytes(std::string_view bytes) { message_.append(bytes); }
     void name(const Name& name, bool compress = true) {
-        const auto& labels = name.labels();
-        for (std::size_t i = 0; i < labels.size(); ++i) {
-            std::string rest;
-            for (std::size_t j = i; j < labels.size(); ++j) rest.append(to_lower(labels[j])).push_back('\0');
-            if (const auto known = known_.find(rest); compress && known != known_.end())
-                return u16(static_cast<std::uint16_t>(0xc000 | known->second));
-            constexpr std::size_t PointerReach = 0x3fff;
-            if (message_.size() <= PointerReach) known_.emplace(std::move(rest), message_.size());
-            u8(static_cast<std::uint8_t>(labels[i].size()));
-            bytes(labels[i]);
+        const std::string_view wire = name.wire();
+        // Most records are about the name that was asked for.
+        if (compress && !wire.empty() && wire == last_) return u16(static_cast<std::uint16_t>(0xc000 | last_at_));
+        if (message_.size() <= PointerReach) {
+            last_ = wire;
+            last_at_ = message_.size();
+        }
+        const std::vector<Suffix> suffixes = suffixes_of(wire);
+        for (const Suffix& suffix : suffixes) {
+            const std::string_view rest = wire.substr(suffix.offset);
+            if (compress) {
+                if (const auto known = find(suffix.hash, rest)) return u16(static_cast<std::uint16_t>(0xc000 | *known));
+            }
+            if (message_.size() <= PointerReach) known_.push_back({message_.size(), suffix.hash});
+            bytes(rest.substr(0, static_cast<std::size_t>(rest[0]) + 1));
         }
         u8(0);
     }
@@ -144,8 +151,46 @@ private:
         }
     }
 
+    /// The end of a name from some label on: in the name, or where it was written.
+    struct Suffix {
+        std::size_t offset;
+        std::uint32_t hash;  // without case
+    };
+    static std::vector<Suffix> suffixes_of(std::string_view wire) {
+        std::vector<Suffix> suffixes;
+        for (std::size_t at = 0; at < wire.size(); at += static_cast<std::size_t>(wire[at]) + 1) suffixes.push_back({at, 0});
+        std::uint32_t hash = 2166136261;  // FNV-1a, from the last label to the first
+        std::size_t end = wire.size();
+        for (Suffix& suffix : std::views::reverse(suffixes)) {
+            for (std::size_t at = suffix.offset; at < end; ++at) hash = (hash ^ static_cast<std::uint8_t>(to_lower(wire[at]))) * 16777619;
+            suffix.hash = hash;
+            end = suffix.offset;
+        }
+        return suffixes;
+    }
+    std::optional<std::size_t> find(std::uint32_t hash, std::string_view rest) const {
+        for (const Suffix& known : known_)
+            if (known.hash == hash && is_at(known.offset, rest)) return known.offset;
+        return std::nullopt;
+    }
+    /// Whether the name that was written at `at` is `rest`.
+    bool is_at(std::size_t at, std::string_view rest) const {
+        while (!rest.empty()) {
+            while (at + 1 < message_.size() && static_cast<std::uint8_t>(message_[at]) >= 0xc0)
+                at = static_cast<std::size_t>(message_[at] & 0x3f) << 8 | static_cast<std::uint8_t>(message_[at + 1]);
+            const std::size_t count = static_cast<std::size_t>(rest[0]) + 1;
+            if (at + count >= message_.size()) return false;  // the name that is being written
+            if (!equal_ignoring_case(std::string_view(message_).substr(at, count), rest.substr(0, count))) return false;
+            at += count;
+            rest.remove_prefix(count);
+        }
+        return message_[at] == 0;
+    }
+
     std::string message_;
-    std::map<std::string, std::size_t> known_;
+    std::vector<Suffix> known_;
+    std::string last_;  // the name that was written last, as far as a pointer reaches
+    std::size_t last_at_ = 0;
 };
 
 void write_opt(Writer& writer, std::uint8_t extended_rcode, bool dnssec_ok) {
@@ -163,8 +208,18 @@ constexpr std::size_t OptSize = 11;
 
 // ---- names
 
+Name::Name(const std::vector<std::string>& labels) {
+    for (const std::string& label : labels) append(std::string_view(label).substr(0, LongestLabel));
+}
+
+void Name::append(std::string_view label) {
+    wire_.push_back(static_cast<char>(label.size()));
+    wire_.append(label);
+    ++count_;
+}
+
 Result<Name> Name::parse(std::string_view text) {
-    std::vector<std::string> labels;
+    Name name;
     if (text.ends_with('.')) text.remove_suffix(1);
     std::size_t total = 1;
     while (!text.empty()) {
@@ -172,49 +227,61 @@ Result<Name> Name::parse(std::string_view text) {
         total += end + 1;
         if (end == 0 || end > LongestLabel || total > LongestName)
             return Error(Reason::BadRequest, "not a domain name: \"" + std::string(text) + "\"");
-        labels.emplace_back(text.substr(0, end));
+        name.append(text.substr(0, end));
         text.remove_prefix(std::min(end + 1, text.size()));
     }
-    return Name(std::move(labels));
+    return name;
+}
+
+std::vector<std::string_view> Name::labels() const {
+    std::vector<std::string_view> labels;
+    labels.reserve(count_);
+    for (std::string_view rest = wire_; !rest.empty();) {
+        labels.push_back(rest.substr(1, static_cast<std::size_t>(rest[0])));
+        rest.remove_prefix(labels.back().size() + 1);
+    }
+    return labels;
 }
 
 std::string Name::to_string() const {
     std::string text;
-    for (const std::string& label : labels_) text.append(label).append(".");
+    for (const std::string_view label : labels()) text.append(label).append(".");
     return text.empty() ? "." : text;
 }
 
 Name Name::lower() const {
     Name result = *this;
-    for (std::string& label : result.labels_) label = to_lower(label);
+    for (char& byte : result.wire_) byte = to_lower(byte);
     return result;
+}
+
+/// Of a label's length in `wire_`; the end for `count_`.
+std::size_t Name::offset_of(std::size_t label) const {
+    std::size_t at = 0;
+    for (; label > 0; --label) at += static_cast<std::size_t>(wire_[at]) + 1;
+    return at;
 }
 
 bool Name::ends_with(const Name& suffix) const {
-    if (suffix.size() > size()) return false;
-    return Name(std::vector(labels_.end() - static_cast<std::ptrdiff_t>(suffix.size()), labels_.end())) == suffix;
+    return suffix.count_ <= count_ && equal_ignoring_case(wire().substr(offset_of(count_ - suffix.count_)), suffix.wire_);
 }
 
 Name Name::without_last(std::size_t count) const {
-    return Name(std::vector(labels_.begin(), labels_.end() - static_cast<std::ptrdiff_t>(count)));
-}
-
-Name Name::operator+(const Name& suffix) const {
-    Name result = *this;
-    result.labels_.insert(result.labels_.end(), suffix.labels_.begin(), suffix.labels_.end());
+    Name result;
+    result.count_ = count_ - count;
+    result.wire_ = wire_.substr(0, offset_of(result.count_));
     return result;
 }
 
-bool Name::operator==(const Name& other) const { return (*this <=> other) == 0; }
-
-std::strong_ordering Name::operator<=>(const Name& other) const {
-    return std::lexicographical_compare_three_way(
-        labels_.begin(), labels_.end(), other.labels_.begin(), other.labels_.end(), [](const std::string& a, const std::string& b) {
-            return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-                return static_cast<unsigned char>(to_lower(x)) <=> static_cast<unsigned char>(to_lower(y));
-            });
-        });
+Name Name::operator+(const Name& suffix) const {
+    Name result;
+    result.wire_.reserve(wire_.size() + suffix.wire_.size());
+    result.wire_.append(wire_).append(suffix.wire_);
+    result.count_ = count_ + suffix.count_;
+    return result;
 }
+
+bool Name::operator==(const Name& other) const { return equal_ignoring_case(wire_, other.wire_); }
 
 // ---- queries
 

@@ -1,5 +1,4 @@
 #pragma once
-#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,16 +10,21 @@
 
 namespace porthole::dns {
 
-/// A domain name: labels from left to right, any bytes, keeping their case; compares without case.
+/// A domain name: labels from left to right, any bytes, keeping their case; compares without case. Held as in a message, so that reading,
+/// comparing and writing one needs no other form.
 class Name {
 public:
     Name() = default;
-    explicit Name(std::vector<std::string> labels) : labels_(std::move(labels)) {}
+    /// Of what the API has checked; longer labels than DNS has are cut.
+    explicit Name(const std::vector<std::string>& labels);
     /// "a.b.c" or "a.b.c."; dots cannot be escaped. Error: BadRequest for empty or too long labels, or more than 255 bytes.
     static Result<Name> parse(std::string_view text);
 
-    const std::vector<std::string>& labels() const { return labels_; }
-    std::size_t size() const { return labels_.size(); }
+    /// Views, valid as long as this name.
+    std::vector<std::string_view> labels() const;
+    std::size_t size() const { return count_; }
+    /// Each label after a byte with its length, without the zero that ends a name.
+    std::string_view wire() const { return wire_; }
     /// "a.b.c."
     std::string to_string() const;
     Name lower() const;
@@ -28,12 +32,16 @@ public:
     /// Without the last `count` labels.
     Name without_last(std::size_t count) const;
     Name operator+(const Name& suffix) const;
+    /// Adds one at the end. Requires: 1 to 63 bytes.
+    void append(std::string_view label);
 
     bool operator==(const Name& other) const;
-    std::strong_ordering operator<=>(const Name& other) const;
 
 private:
-    std::vector<std::string> labels_;
+    std::size_t offset_of(std::size_t label) const;
+
+    std::string wire_;
+    std::size_t count_ = 0;
 };
 
 enum class Type : std::uint16_t {

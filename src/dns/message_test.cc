@@ -46,6 +46,25 @@ TEST(Message, CompressesNames) {
     EXPECT_EQ(message, header + question + record + "\x14" + record + "\x15");
 }
 
+TEST(Message, PointsToTheLongestEndThatWasWrittenWhateverItsCase) {
+    const Reply reply{.answers = {{name("WEB.Default.svc.cluster.local"), Type::CNAME, 5, name("a.b.default.SVC.cluster.local")},
+                                  {name("b.default.svc.cluster.local"), Type::CNAME, 5, name("a.a.a")},
+                                  {name("a.a"), Type::CNAME, 5, name("default.svc.cluster.localx")}}};
+    const std::string message = write_reply(query(), reply, 512);
+    const std::string header("\x12\x34\x81\x80\0\1\0\3\0\0\0\0", 12);
+    const std::string question("\3web\7default\3svc\7cluster\5local\0\0\1\0\1", 35);
+    const std::string fixed("\0\5\0\1\0\0\0\5\0", 9);  // CNAME, IN, TTL; the length's first byte
+    const std::string first = "\xc0\x0c" + fixed + "\6\1a\1b\xc0\x10";
+    const std::string second = "\xc0\x3d" + fixed + std::string("\7\1a\1a\1a\0", 8);
+    const std::string third = "\xc0\x4f" + fixed + std::string("\x1c\7default\3svc\7cluster\6localx\0", 29);
+    EXPECT_EQ(message, header + question + first + second + third);
+}
+
+TEST(Name, CutsLabelsThatAreTooLong) {
+    EXPECT_EQ(Name({std::string(70, 'x'), "svc"}).to_string(), std::string(63, 'x') + ".svc.");
+    EXPECT_EQ((Name({"a", "b", "c"}).without_last(2) + Name({"d"})).labels(), (std::vector<std::string_view>{"a", "d"}));
+}
+
 TEST(Message, MarksWhatDoesNotFitAsTruncated) {
     Reply reply{.authoritative = true};
     for (int i = 0; i < 40; ++i) reply.answers.push_back({query().name, Type::A, 5, ip("10.0.0.1").plus(static_cast<unsigned>(i))});

@@ -11,15 +11,18 @@ constexpr int LongestChain = 8;
 
 /// The address of a name below in-addr.arpa or ip6.arpa, if it is a whole one.
 std::optional<IpAddress> reverse_address(const Name& name) {
-    const auto labels = name.lower().labels();
+    const Name lower = name.lower();
+    const auto labels = lower.labels();
     if (labels.size() == 6 && labels[4] == "in-addr" && labels[5] == "arpa") {
-        const auto address = IpAddress::parse(labels[3] + "." + labels[2] + "." + labels[1] + "." + labels[0]);
+        std::string text;
+        for (std::size_t at = 4; at > 0; --at) text.append(labels[at - 1]).append(at > 1 ? "." : "");
+        const auto address = IpAddress::parse(text);
         return address ? std::optional(*address) : std::nullopt;
     }
     if (labels.size() != 34 || labels[32] != "ip6" || labels[33] != "arpa") return std::nullopt;
     std::array<std::uint8_t, 16> bytes{};
     for (std::size_t i = 0; i < 32; ++i) {
-        const std::string& digit = labels[31 - i];
+        const std::string_view digit = labels[31 - i];
         unsigned value = 0;
         const auto [end, error] = std::from_chars(digit.data(), digit.data() + digit.size(), value, 16);
         if (digit.size() != 1 || error != std::errc() || end != digit.data() + 1) return std::nullopt;
@@ -45,8 +48,8 @@ std::string address_label(const IpAddress& address) {
     return label;
 }
 
-std::optional<IpAddress> address_of_label(const std::string& label) {
-    std::string dotted = label, colons = label;
+std::optional<IpAddress> address_of_label(std::string_view label) {
+    std::string dotted(label), colons(label);
     std::ranges::replace(dotted, '-', '.');
     if (const auto v4 = IpAddress::parse(dotted)) return *v4;
     std::ranges::replace(colons, '-', ':');
@@ -75,9 +78,10 @@ public:
         exists();
         std::erase_if(addresses, [&](const IpAddress& address) { return !family_fits(address, type_); });
         for (std::size_t i = addresses.size(); i > 1; --i) std::swap(addresses[i - 1], addresses[zone_.random_.below(i)]);
+        answer_.reply.answers.reserve(addresses.size());
         for (const IpAddress& address : addresses) add(address_type(address), address);
     }
-    void add_srv(const Srv& srv, const std::vector<IpAddress>& addresses) {
+    void add_srv(const Srv& srv, std::span<const IpAddress> addresses) {
         exists();
         if (type_ != Type::SRV && type_ != Type::ANY) return;
         for (const IpAddress& address : addresses) {
@@ -98,7 +102,7 @@ public:
         ++chain_length_;
         if (target.ends_with(zone_.options_.domain) && chain_length_ < LongestChain) {
             name_ = target;
-            zone_.answer_in_zone(target.without_last(zone_.options_.domain.size()).lower().labels(), *this);
+            zone_.answer_in_zone(target, *this);
             exists();
         } else if (chain_length_ < LongestChain) {
             answer_.elsewhere = target;
@@ -210,20 +214,26 @@ void Zone::remove_slice(const std::string& namespace_, const std::string& name) 
 std::optional<ZoneAnswer> Zone::answer(const Name& name, Type type, std::uint32_t serial) const {
     if (!name.ends_with(options_.domain)) return answer_reverse(name, type, serial);
     Builder builder(*this, name, type, serial);
-    answer_in_zone(name.without_last(options_.domain.size()).lower().labels(), builder);
+    answer_in_zone(name, builder);
     return builder.take();
 }
 
+/// Requires: name.ends_with(domain).
+void Zone::answer_in_zone(const Name& name, Builder& builder) const {
+    const Name lower = name.without_last(options_.domain.size()).lower();
+    answer_in_zone(lower.labels(), builder);
+}
+
 /// `labels` are those left of the zone, in lower case.
-void Zone::answer_in_zone(const std::vector<std::string>& labels, Builder& builder) const {
+void Zone::answer_in_zone(Labels labels, Builder& builder) const {
     if (labels.empty()) return answer_apex(builder);
-    const std::string& branch = labels.back();
+    const std::string_view branch = labels.back();
     if (labels.size() == 1) {
         if (branch == "dns-version") builder.add(Type::TXT, Text{"1.1.0"}, 28800);
         if (branch == "svc" || branch == "pod" || branch == "dns") builder.exists();
         return;
     }
-    const std::string& second = labels[labels.size() - 2];
+    const std::string_view second = labels[labels.size() - 2];
     if (branch == "dns" && labels.size() == 2 && second == "ns") {
         builder.exists();
         if (options_.server_address) builder.add_addresses({*options_.server_address});
@@ -241,12 +251,12 @@ void Zone::answer_apex(Builder& builder) const {
     builder.add(Type::NS, Name({"ns", "dns"}) + options_.domain);
 }
 
-void Zone::answer_pod(const std::string& label, Builder& builder) const {
+void Zone::answer_pod(std::string_view label, Builder& builder) const {
     if (const auto address = address_of_label(label)) builder.add_addresses({*address});
 }
 
-void Zone::answer_service(const std::vector<std::string>& labels, const std::string& namespace_, Builder& builder) const {
-    const auto found = services_.find({namespace_, labels[labels.size() - 3]});
+void Zone::answer_service(Labels labels, std::string_view namespace_, Builder& builder) const {
+    const auto found = services_.find({std::string(namespace_), std::string(labels[labels.size() - 3])});
     if (found == services_.end() || !found->second.names) return;
     const Service& service = found->second;
     switch (labels.size()) {
@@ -278,35 +288,46 @@ void Zone::answer_external(const ServiceNames& service, Builder& builder) const 
     if (const auto target = Name::parse(service.external_name)) builder.follow(*target);
 }
 
+bool Zone::is_published(const Service& service, const SliceNames::Endpoint& endpoint) {
+    return endpoint.ready || service.names->publish_not_ready;
+}
+
 std::vector<Zone::Target> Zone::targets(const Service& service) const {
     std::vector<Target> result;
     for (const auto& [name, slice] : service.slices) {
         for (const auto& endpoint : slice.endpoints) {
-            if (!endpoint.ready && !service.names->publish_not_ready) continue;
+            if (!is_published(service, endpoint)) continue;
             if (!endpoint.hostname.empty()) {
                 result.push_back({endpoint.hostname, endpoint.addresses, &slice});
                 continue;
             }
-            for (const IpAddress& address : endpoint.addresses) result.push_back({address_label(address), {address}, &slice});
+            for (const IpAddress& address : endpoint.addresses) result.push_back({address_label(address), {&address, 1}, &slice});
         }
     }
     return result;
 }
 
 void Zone::answer_headless(const Service& service, Builder& builder) const {
-    std::vector<IpAddress> addresses;
-    for (const Target& target : targets(service)) {
-        for (const IpAddress& address : target.addresses) {
-            if (std::ranges::find(addresses, address) == addresses.end()) addresses.push_back(address);
+    if (builder.type() != Type::SRV) {
+        std::vector<IpAddress> addresses;
+        for (const auto& [name, slice] : service.slices) {
+            for (const auto& endpoint : slice.endpoints)
+                if (is_published(service, endpoint))
+                    addresses.insert(addresses.end(), endpoint.addresses.begin(), endpoint.addresses.end());
         }
+        std::ranges::sort(addresses);
+        addresses.erase(std::ranges::unique(addresses).begin(), addresses.end());
+        if (!addresses.empty()) builder.add_addresses(std::move(addresses));
+    }
+    if (builder.type() != Type::SRV && builder.type() != Type::ANY) return;
+    for (const Target& target : targets(service)) {
         for (const auto& port : target.slice->ports) {
             builder.add_srv({.port = port.port, .target = Name({target.hostname}) + service_name(*service.names)}, target.addresses);
         }
     }
-    if (!addresses.empty() && builder.type() != Type::SRV) builder.add_addresses(std::move(addresses));
 }
 
-void Zone::answer_endpoint(const Service& service, const std::string& hostname, Builder& builder) const {
+void Zone::answer_endpoint(const Service& service, std::string_view hostname, Builder& builder) const {
     std::vector<IpAddress> addresses;
     for (const Target& target : targets(service)) {
         if (target.hostname != hostname) continue;
@@ -318,7 +339,7 @@ void Zone::answer_endpoint(const Service& service, const std::string& hostname, 
     if (!addresses.empty()) builder.add_addresses(std::move(addresses));
 }
 
-void Zone::answer_port(const Service& service, const std::string& port, const std::string& protocol, Builder& builder) const {
+void Zone::answer_port(const Service& service, std::string_view port, std::string_view protocol, Builder& builder) const {
     const auto is_asked = [&](const ServiceNames::Port& one) { return one.name == port && one.protocol == protocol; };
     if (!service.names->headless()) {
         for (const auto& one : service.names->ports) {

@@ -2,6 +2,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -76,22 +77,25 @@ private:
     };
     struct Target {  // an endpoint of a service
         std::string hostname;
-        std::vector<IpAddress> addresses;
+        std::span<const IpAddress> addresses;
         const SliceNames* slice;
     };
     class Builder;
 
-    void answer_in_zone(const std::vector<std::string>& labels, Builder& builder) const;
+    using Labels = std::span<const std::string_view>;
+    void answer_in_zone(Labels labels, Builder& builder) const;
+    void answer_in_zone(const Name& name, Builder& builder) const;
     void answer_apex(Builder& builder) const;
-    void answer_pod(const std::string& label, Builder& builder) const;
-    void answer_service(const std::vector<std::string>& labels, const std::string& namespace_, Builder& builder) const;
+    void answer_pod(std::string_view label, Builder& builder) const;
+    void answer_service(Labels labels, std::string_view namespace_, Builder& builder) const;
     void answer_cluster_ip(const ServiceNames& service, Builder& builder) const;
     void answer_headless(const Service& service, Builder& builder) const;
     void answer_external(const ServiceNames& service, Builder& builder) const;
-    void answer_endpoint(const Service& service, const std::string& hostname, Builder& builder) const;
-    void answer_port(const Service& service, const std::string& port, const std::string& protocol, Builder& builder) const;
+    void answer_endpoint(const Service& service, std::string_view hostname, Builder& builder) const;
+    void answer_port(const Service& service, std::string_view port, std::string_view protocol, Builder& builder) const;
     std::optional<ZoneAnswer> answer_reverse(const Name& name, Type type, std::uint32_t serial) const;
     std::vector<Target> targets(const Service& service) const;
+    static bool is_published(const Service& service, const SliceNames::Endpoint& endpoint);
     Name service_name(const ServiceNames& service) const;
     bool reverse_is_ours(const IpAddress& address) const;
     void index(const Service& service, bool add);
@@ -100,7 +104,7 @@ private:
     Random& random_;
     std::map<Key, Service> services_;
     std::map<Key, Key> service_of_slice_;
-    std::set<std::string> namespaces_;
+    std::set<std::string, std::less<>> namespaces_;
     std::map<IpAddress, Key> service_of_address_;
     std::multimap<IpAddress, std::pair<Key, std::string>> endpoint_of_address_;  // service and hostname
 };
@@ -108,6 +112,6 @@ private:
 /// The label that stands for an endpoint without a hostname: "10-244-0-2".
 std::string address_label(const IpAddress& address);
 /// The address that a label such as "10-244-0-2" stands for.
-std::optional<IpAddress> address_of_label(const std::string& label);
+std::optional<IpAddress> address_of_label(std::string_view label);
 
 }  // namespace porthole::dns

@@ -5,6 +5,8 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/ip/udp.hpp>
 
+#include <array>
+
 #include "net/error_text.h"
 #include "runtime/asio_loop.h"
 
@@ -89,6 +91,13 @@ public:
         Receive operation(socket_);
         co_return co_await operation;
     }
+    std::optional<Datagram> receive_now() override {
+        udp::endpoint sender;
+        error_code error;
+        const std::size_t count = socket_.receive_from(asio::buffer(present_), sender, 0, error);
+        if (error) return std::nullopt;
+        return Datagram{std::string(present_.data(), count), address_of(sender.address()), sender.port()};
+    }
     Result<void> send_to(std::string_view bytes, const IpAddress& address, std::uint16_t port) override {
         error_code error;
         socket_.send_to(asio::buffer(bytes), endpoint_of(address, port), 0, error);
@@ -106,6 +115,7 @@ private:
         return Error(Reason::Unavailable, text_of(error));
     }
     udp::socket socket_;
+    std::array<char, LargestDatagram> present_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,8 @@ public:
     virtual std::uint16_t port() const = 0;  ///< our own
     /// The next datagram, cut at 4096 bytes. Error: Unavailable (the peer's host refused the last one), Cancelled.
     virtual Task<Datagram> receive() = 0;
+    /// One that has come already; nothing if there is none, or if the socket cannot tell without waiting.
+    virtual std::optional<Datagram> receive_now() = 0;
     /// Of a bound socket. Lost without an error when the kernel's buffer is full, as datagrams are. Error: Unavailable.
     virtual Result<void> send_to(std::string_view bytes, const IpAddress& address, std::uint16_t port) = 0;
     /// Of a connected one; as above.

@@ -139,20 +139,27 @@ TEST_F(Kernel, MakesAnOverlayDeviceOnceAndAnewWhenItDiffers) {
 }
 
 TEST_F(Kernel, RunsNftAndSeesItsGeneration) {
-    const auto text = run<std::string>([](ProcessRunner& processes, WorkerPool&) {
-        return [](ProcessRunner& processes) -> Task<std::string> {
-            const auto nft = make_nft_executor(processes);
+    const auto table = run<NftTable>([](ProcessRunner& processes, WorkerPool& pool) {
+        return [](ProcessRunner& processes, WorkerPool& pool) -> Task<NftTable> {
+            const auto nft = make_nft_executor(processes, pool);
             const auto before = nft->generation();
             CHECK(before.has_value());
-            CO_TRY_VOID(co_await nft->run("table ip t {\n\tset s {\n\t\ttype ipv4_addr\n\t\telements = { 10.0.0.1 }\n\t}\n}\n"));
+            CO_TRY_VOID(
+                co_await nft->run("table ip t {\n\tset s {\n\t\ttype ipv4_addr\n\t\telements = { 10.0.0.1 }\n\t}\n"
+                                  "\tchain c {\n\t\taccept\n\t\taccept\n\t}\n\tchain empty {\n\t}\n}\n"
+                                  "table ip other {\n\tchain c {\n\t\taccept\n\t}\n}\n"));
             CHECK(nft->generation() != before);
             const auto refused = co_await nft->run("add element ip t nothing { 1 }\n");
             CHECK(!refused && refused.error().reason == Reason::Io);
-            co_return co_await nft->list_json("list table ip t");
-        }(processes);
+            const auto missing = co_await nft->read("t", {"nothing"});
+            CHECK(!missing && missing.error().reason == Reason::NotFound);
+            co_return co_await nft->read("t", {"s"});
+        }(processes, pool);
     });
-    ASSERT_TRUE(text.has_value()) << text.error().message;
-    EXPECT_NE(text->find("\"10.0.0.1\""), std::string::npos) << *text;
+    ASSERT_TRUE(table.has_value()) << table.error().message;
+    ASSERT_EQ(table->elements.at("s").size(), 1u);
+    EXPECT_EQ(table->elements.at("s")[0].key, std::string("\x0a\0\0\1", 4));
+    EXPECT_EQ(table->rules, (std::map<std::string, std::size_t>{{"c", 2}, {"empty", 0}}));
 }
 
 TEST_F(Kernel, ForgetsMatchingConnectionsOnly) {

@@ -75,7 +75,7 @@ public:
         const nlmsghdr message{.nlmsg_len = 0,
                                .nlmsg_type = type,
                                .nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | flags),
-                               .nlmsg_seq = Sequence,
+                               .nlmsg_seq = 0,
                                .nlmsg_pid = 0};
         append(&message, sizeof message);
         append(&header, sizeof header);
@@ -89,6 +89,8 @@ public:
     }
     /// With the zero at its end.
     void put(std::uint16_t type, const std::string& text) { put(type, text.c_str(), text.size() + 1); }
+    /// Asks for an answer, which is otherwise sent for errors only.
+    void acknowledge();
     /// An attribute that holds those that `fill` puts.
     template <class F>
     void put_nested(std::uint16_t type, F fill) {
@@ -100,14 +102,15 @@ public:
 
 private:
     friend class NetlinkSocket;
-    static constexpr std::uint32_t Sequence = 1;  // a socket has one request at a time in progress
-
     void append(const void* bytes, std::size_t size);
     void set_length(std::size_t attribute);
+    const std::string& finish(std::uint32_t sequence);
     std::string bytes_;
 };
 
-/// A netlink socket of the calling thread's network namespace. Blocks; one thread at a time.
+/// A netlink socket of the network namespace of the thread that makes it. Blocks; one thread at a time.
+///
+/// To close one of netfilter's waits until the kernel has destroyed what the last transactions removed, some 15 ms: keep it for the next.
 class NetlinkSocket {
 public:
     using Visit = std::function<void(std::string_view payload)>;
@@ -119,13 +122,18 @@ public:
     /// Sends a request with NLM_F_ACK or NLM_F_DUMP, and hands the payload of each message of the answer to `visit`. False with
     /// errno set: what the kernel answers, or why it could not be asked.
     bool exchange(NetlinkRequest request, const Visit& visit = {});
+    /// Sends requests of which the kernel makes one transaction. One of them is to be acknowledged, the last that can fail. False as above.
+    bool exchange_batch(std::vector<NetlinkRequest> requests);
 
 private:
     enum class State { More, Done, Failed };
+    bool send(std::string_view bytes) const;
+    bool receive(const Visit& visit) const;
     State read(std::string_view datagram, const Visit& visit) const;
 
     int socket_;
-    std::uint32_t port_ = 0;  // the kernel's name for this socket
+    std::uint32_t port_ = 0;      // the kernel's name for this socket
+    std::uint32_t sequence_ = 0;  // of the request in progress; after a failure, answers to former ones may still come
 };
 
 }  // namespace porthole::net

@@ -38,12 +38,36 @@ NetlinkSocket::~NetlinkSocket() {
     errno = error;
 }
 
-bool NetlinkSocket::exchange(NetlinkRequest request, const Visit& visit) {
-    const auto length = static_cast<std::uint32_t>(request.bytes_.size());
-    std::memcpy(request.bytes_.data() + offsetof(nlmsghdr, nlmsg_len), &length, sizeof length);
+void NetlinkRequest::acknowledge() {
+    std::uint16_t flags = 0;
+    std::memcpy(&flags, bytes_.data() + offsetof(nlmsghdr, nlmsg_flags), sizeof flags);
+    flags |= NLM_F_ACK;
+    std::memcpy(bytes_.data() + offsetof(nlmsghdr, nlmsg_flags), &flags, sizeof flags);
+}
+
+const std::string& NetlinkRequest::finish(std::uint32_t sequence) {
+    const auto length = static_cast<std::uint32_t>(bytes_.size());
+    std::memcpy(bytes_.data() + offsetof(nlmsghdr, nlmsg_len), &length, sizeof length);
+    std::memcpy(bytes_.data() + offsetof(nlmsghdr, nlmsg_seq), &sequence, sizeof sequence);
+    return bytes_;
+}
+
+bool NetlinkSocket::exchange(NetlinkRequest request, const Visit& visit) { return send(request.finish(++sequence_)) && receive(visit); }
+
+bool NetlinkSocket::exchange_batch(std::vector<NetlinkRequest> requests) {
+    std::string bytes;
+    ++sequence_;
+    for (NetlinkRequest& request : requests) bytes += request.finish(sequence_);
+    return send(bytes) && receive({});
+}
+
+bool NetlinkSocket::send(std::string_view bytes) const {
     sockaddr_nl kernel{};
     kernel.nl_family = AF_NETLINK;
-    if (::sendto(socket_, request.bytes_.data(), length, 0, reinterpret_cast<const sockaddr*>(&kernel), sizeof kernel) < 0) return false;
+    return ::sendto(socket_, bytes.data(), bytes.size(), 0, reinterpret_cast<const sockaddr*>(&kernel), sizeof kernel) >= 0;
+}
+
+bool NetlinkSocket::receive(const Visit& visit) const {
     constexpr std::size_t LargestDatagram = 32768;  // what the kernel fills at most when it dumps
     std::vector<char> buffer(LargestDatagram);
     for (;;) {
@@ -66,7 +90,7 @@ NetlinkSocket::State NetlinkSocket::read(std::string_view datagram, const Visit&
         if (header.nlmsg_len < sizeof header || header.nlmsg_len > datagram.size()) break;
         const std::string_view payload = datagram.substr(NLMSG_HDRLEN, header.nlmsg_len - NLMSG_HDRLEN);
         datagram.remove_prefix(std::min<std::size_t>(NLMSG_ALIGN(header.nlmsg_len), datagram.size()));
-        if (header.nlmsg_seq != NetlinkRequest::Sequence || header.nlmsg_pid != port_) continue;  // not an answer to this request
+        if (header.nlmsg_seq != sequence_ || header.nlmsg_pid != port_) continue;  // not an answer to this request
         if (header.nlmsg_flags & NLM_F_DUMP_INTR) {
             errno = EINTR;  // what was dumped changed meanwhile
             return State::Failed;

@@ -66,7 +66,8 @@ public:
         texts.push_back(std::move(commands));
         co_return {};
     }
-    Task<std::string> list_json(std::string) override { co_return std::string(); }
+    Task<> change(std::string, std::vector<net::NftChange>) override { co_return {}; }
+    Task<net::NftTable> read(std::string, std::vector<std::string>) override { co_return net::NftTable(); }
     std::optional<std::uint32_t> generation() override { return std::nullopt; }
     std::vector<std::string> texts;
 };

@@ -143,16 +143,18 @@ void ServiceTable::update_local(const Service* service, const std::string& key) 
     services_[key].local_addresses = std::move(now);
 }
 
-void ServiceTable::update_health(const std::string& key, const Service& service) {
-    std::erase_if(health_, [&](const auto& entry) { return entry.second.service == key; });
-    if (!service.info || service.info->health_check_node_port == 0) return;
+void ServiceTable::update_health(const std::string& key, Service& service) {
+    const auto former = health_.find(service.health_port);
+    if (former != health_.end() && former->second.service == key) health_.erase(former);
+    service.health_port = service.info ? service.info->health_check_node_port : 0;
+    if (service.health_port == 0) return;
     std::set<IpAddress> ready;
     for (const auto& [slice_key, slice] : service.slices) {
         for (const EndpointInfo& endpoint : slice.endpoints) {
             if (endpoint.ready && endpoint.node_name == node_.name) ready.insert(endpoint.address);
         }
     }
-    health_[service.info->health_check_node_port] = {key, ready.size()};
+    health_[service.health_port] = {key, ready.size()};
 }
 
 std::map<FrontendKey, Frontend> ServiceTable::frontends_of(const Service& service) const {

@@ -132,6 +132,7 @@ private:
         std::map<std::string, SliceInfo> slices;
         std::set<FrontendKey> frontends;  // that it owns
         std::set<IpAddress> local_addresses;
+        std::uint16_t health_port = 0;  // in health_, unless another service holds it
     };
     struct Chosen {
         std::vector<Backend> cluster, local;  // for all nodes' and for this node's endpoints
@@ -142,7 +143,7 @@ private:
     std::map<FrontendKey, Frontend> frontends_of(const Service& service) const;
     void take_over(const std::string& key, Service& service, std::set<FrontendKey>& changed);
     void update_local(const Service* service, const std::string& key);
-    void update_health(const std::string& key, const Service& service);
+    void update_health(const std::string& key, Service& service);
 
     NodeView node_;
     std::map<std::string, Service> services_;

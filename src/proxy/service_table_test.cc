@@ -171,5 +171,29 @@ TEST(ServiceTable, KnowsLocalEndpointsAndHealth) {
     EXPECT_EQ(table.health().at(32000).local_endpoints, 0u);
 }
 
+TEST(ServiceTable, FollowsTheHealthCheckNodePortOfAService) {
+    ServiceTable table{NodeView{.name = "here"}};
+    ServiceInfo service{.key = "default/web", .ports = {{"", Protocol::Tcp, 80}}, .external_local = true, .health_check_node_port = 32000};
+    const auto ports = [&] {
+        table.update();
+        std::vector<std::uint16_t> found;
+        for (const auto& [port, health] : table.health()) found.push_back(port);
+        return found;
+    };
+    table.set_service(service);
+    EXPECT_EQ(ports(), std::vector<std::uint16_t>{32000});
+    service.health_check_node_port = 32001;
+    table.set_service(service);
+    EXPECT_EQ(ports(), std::vector<std::uint16_t>{32001});
+    ServiceInfo other = service;
+    other.key = "default/other";
+    table.set_service(other);
+    table.update();
+    table.remove_service("default/web");
+    EXPECT_EQ(ports(), std::vector<std::uint16_t>{32001}) << "it is the other's by now";
+    table.remove_service("default/other");
+    EXPECT_EQ(ports(), std::vector<std::uint16_t>{});
+}
+
 }  // namespace
 }  // namespace porthole::proxy

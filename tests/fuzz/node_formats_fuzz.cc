@@ -15,6 +15,8 @@
 #include "netlink/netlink.h"
 #include "objects/pods.h"
 #include "proxy/nftables/elements.h"
+#include "proxy/nftables/layout.h"
+#include "proxy/nftables/listing.h"
 #include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"
 #include "schema/json/json.h"
@@ -79,11 +81,15 @@ FUZZ_TARGET(taint_fuzz) {
 
 /// What nft and ip list of the kernel's state.
 FUZZ_TARGET(nft_listing_fuzz) {
-    if (const auto listing = proxy::nftables::read_listing(text)) {
-        for (const auto& [set, elements] : listing->elements)
-            for (const std::string& element : elements) static_cast<void>(proxy::nftables::read_affinity(element));
+    std::vector<net::NftElement> elements;
+    net::read_nft_elements(text, elements);
+    elements.push_back({.key = std::string(text), .key_end = std::string(text), .data = std::string(text)});
+    net::NftTable table;
+    for (const auto& object : proxy::nftables::table_objects()) table.elements[std::string(object.name)] = elements;
+    for (const auto& [set, texts] : proxy::nftables::read_listing(table).elements) {
+        expect(texts.size() <= elements.size());
+        for (const std::string& element : texts) static_cast<void>(proxy::nftables::read_affinity(element));
     }
-    if (const auto value = schema::parse_json(text)) static_cast<void>(proxy::nftables::read_element(*value));
     static_cast<void>(proxy::nftables::read_affinity(text));
 }
 

@@ -20,7 +20,7 @@ Result<proxy::nftables::NftablesOptions> nftables_options(const proxy::KubeProxy
 class NftablesNodeProxy final : public NodeProxy {
 public:
     NftablesNodeProxy(const NodeProxySeams& seams, proxy::nftables::NftablesOptions options)
-        : nft_(net::make_nft_executor(*seams.world.processes)),
+        : nft_(net::make_nft_executor(*seams.world.processes, *seams.world.pool)),
           conntrack_(net::make_conntrack(*seams.world.pool)),
           proxy_({seams.world.loop, seams.informers, *nft_, *conntrack_, seams.health, seams.log}, std::move(options)) {}
 

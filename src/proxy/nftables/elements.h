@@ -1,15 +1,11 @@
 #pragma once
-#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
 #include "proxy/service_table.h"
-#include "schema/value.h"
 
-// The text of elements in sets and maps, as it is written to the kernel and as a listing of the kernel has it.
+// The text of elements in sets and maps, as it is written to the kernel and as listing.h has it.
 
 namespace porthole::proxy::nftables {
 
@@ -32,6 +28,9 @@ inline constexpr const char* EndpointsSctp = "endpoints-sctp";
 inline constexpr const char* Affinity = "affinity";
 
 inline constexpr const char* RejectChain = "reject-chain";
+
+/// Between the parts of a key or of data, and between key and data.
+inline constexpr std::string_view PartSeparator = " . ", DataSeparator = " : ";
 
 /// An element of a map or set; `data` is empty for sets.
 struct Element {
@@ -65,17 +64,5 @@ struct AffinityEntry {
 std::optional<AffinityEntry> read_affinity(std::string_view element);
 /// A service and one of its backends, as AffinityEntry has them.
 std::string affinity_endpoint(const FrontendKey& service, const Backend& backend);
-
-/// An element, or its key or data, in nftables' JSON: "10.96.0.1 . tcp . 443", "10.0.0.0/8", "goto x", "drop", "key : data".
-std::string read_element(const schema::Value& element);
-
-/// What the kernel has of a table, with elements as elements.h writes them.
-struct Listing {
-    std::map<std::string, std::set<std::string>> elements;  ///< by map or set: "key : data" or "key"
-    std::map<std::string, std::size_t> rules;               ///< by chain; 0 for empty chains
-};
-
-/// Reads `nft -j list table …` (or `list map …`). Error: BadRequest.
-Result<Listing> read_listing(std::string_view json);
 
 }  // namespace porthole::proxy::nftables

@@ -5,6 +5,7 @@
 #include "base/result.h"
 #include "proxy/nftables/elements.h"
 #include "proxy/nftables/layout.h"
+#include "proxy/nftables/listing.h"
 
 namespace porthole::proxy::nftables {
 namespace {
@@ -77,13 +78,15 @@ Task<> NftablesProxy::sync() {
     const std::set<FrontendKey> changed = table_.update();
     if (context_.health) context_.health->set_health(table_.health());
     const auto pending = std::exchange(pending_since_, std::nullopt);
-    std::string text = synced_ ? rules_.change(table_, changed) : rules_.full(table_, from_scratch_);
+    const bool whole = !synced_;
+    std::string text = whole ? rules_.full(table_, from_scratch_) : "";
+    Changes changes = whole ? Changes() : rules_.change(table_, changed);
     std::vector<RuleSet::Loss> losses = rules_.take_losses();
-    if (!text.empty()) {
-        const bool whole = !synced_;
+    if (whole || !changes.empty()) {
         // Whatever happens from here on, the kernel no longer surely has what rules_ believes.
         synced_ = false;
-        const auto applied = co_await apply(std::move(text));
+        Task<> applying = whole ? apply(std::move(text)) : apply(std::move(changes));
+        const auto applied = co_await std::move(applying);
         if (!applied) {
             pending_since_ = pending ? pending : context_.loop.now();
             if (whole) from_scratch_ = true;
@@ -102,9 +105,18 @@ Task<> NftablesProxy::sync() {
     co_return {};
 }
 
-Task<> NftablesProxy::apply(std::string text) {
+/// Without the program nft where there is no chain to be made: an endpoint that comes or goes is the most frequent change by far.
+Task<> NftablesProxy::apply(Changes changes) {
+    constexpr std::size_t MostElements = 1000;  // what one transaction without nft may hold
+    if (!changes.chains.empty() || changes.removed.size() + changes.added.size() > MostElements) return apply(changes.text());
+    return noting_generation(context_.nft.change(std::string(TableName), kernel_changes(changes.removed, changes.added)));
+}
+
+Task<> NftablesProxy::apply(std::string text) { return noting_generation(context_.nft.run(std::move(text))); }
+
+Task<> NftablesProxy::noting_generation(Task<> work) {
     const bool others_changed = generation_ && context_.nft.generation() != generation_;
-    CO_TRY_VOID(co_await context_.nft.run(std::move(text)));
+    CO_TRY_VOID(co_await std::move(work));
     // If someone else changed rules before us, the old number stays, so that the next check looks.
     if (!others_changed) generation_ = context_.nft.generation();
     co_return {};
@@ -132,8 +144,8 @@ Task<> NftablesProxy::forget_lost_connections(std::vector<RuleSet::Loss> losses)
 
 /// Session affinity must not lead a client to an endpoint that has gone.
 Task<> NftablesProxy::forget_lost_clients(const std::vector<RuleSet::Loss>& losses) {
-    CO_TRY(const std::string json, co_await context_.nft.list_json("list map ip " + std::string(TableName) + " " + Affinity));
-    CO_TRY(const Listing listing, read_listing(json));
+    CO_TRY(const net::NftTable table, co_await context_.nft.read(std::string(TableName), {Affinity}));
+    const Listing listing = read_listing(table);
     std::set<std::string> lost;
     for (const RuleSet::Loss& loss : losses) {
         for (const Backend& backend : loss.lost) lost.insert(affinity_endpoint(loss.frontend, backend));
@@ -150,25 +162,26 @@ Task<> NftablesProxy::forget_lost_clients(const std::vector<RuleSet::Loss>& loss
     co_return {};
 }
 
+bool NftablesProxy::is_as_written(const Listing& listing) const {
+    for (const auto& [chain, count] : rules_.expected_rules()) {
+        const auto found = listing.rules.find(chain);
+        if (found == listing.rules.end() || found->second != count) return false;
+    }
+    return listing.elements == rules_.expected_elements();
+}
+
 Task<> NftablesProxy::check() {
     if (generation_ && context_.nft.generation() == generation_) co_return {};
     const auto before = context_.nft.generation();
-    const auto json = co_await context_.nft.list_json("list table ip " + std::string(TableName));
-    if (is_cancelled(json)) co_return json.error();
-    const Result<Listing> listing = json ? read_listing(*json) : Result<Listing>(json.error());
-    bool intact = listing.has_value();
-    if (intact) {
-        for (const auto& [set, elements] : rules_.expected_elements())
-            intact = intact && listing->elements.contains(set) && listing->elements.at(set) == elements;
-        for (const auto& [chain, count] : rules_.expected_rules())
-            intact = intact && listing->rules.contains(chain) && listing->rules.at(chain) == count;
-    }
+    const auto table = co_await context_.nft.read(std::string(TableName), sets_of_services());
+    if (is_cancelled(table)) co_return table.error();
+    const bool intact = table && is_as_written(read_listing(*table));
     generation_ = before;
     if (intact) co_return {};
     context_.log.warn("service rules were changed by someone else, writing them again");
     ++counts_.repairs;
     synced_ = false;
-    from_scratch_ = !listing.has_value();
+    from_scratch_ = !table;
     co_return {};
 }
 

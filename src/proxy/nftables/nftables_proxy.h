@@ -12,6 +12,8 @@
 
 namespace porthole::proxy::nftables {
 
+struct Listing;
+
 /// What the proxy runs on. All outlive it and live on `loop`; `health` may be null.
 struct NftablesContext {
     EventLoop& loop;
@@ -59,10 +61,13 @@ private:
     void changed();
     void set_timeouts();
     Task<> sync();
+    Task<> apply(Changes changes);
     Task<> apply(std::string text);
+    Task<> noting_generation(Task<> work);
     Task<> forget_lost_connections(std::vector<RuleSet::Loss> losses);
     Task<> forget_lost_clients(const std::vector<RuleSet::Loss>& losses);
     Task<> check();
+    bool is_as_written(const Listing& listing) const;
 
     NftablesContext context_;
     NftablesOptions options_;

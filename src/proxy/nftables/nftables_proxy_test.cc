@@ -4,6 +4,8 @@
 
 #include "api/discovery_v1.h"
 #include "client/fake/fake_api.h"
+#include "proxy/nftables/layout.h"
+#include "proxy/nftables/listing.h"
 #include "runtime/sim/sim_loop.h"
 
 namespace porthole::proxy::nftables {
@@ -24,14 +26,30 @@ public:
         ++current_generation;
         co_return {};
     }
-    Task<std::string> list_json(std::string command) override {
-        listed.push_back(std::move(command));
-        co_return std::string(listing);
+    /// Noted as run() would have to be told it.
+    Task<> change(std::string, std::vector<net::NftChange> changes) override {
+        const auto commands = [](const char* verb, const std::string& set, const std::vector<net::NftElement>& elements) {
+            std::string text;
+            for (const std::string& element : read_listing({.elements = {{set, elements}}}).elements.at(set))
+                text += (text.empty() ? "" : ", ") + element;
+            return text.empty() ? "" : std::string(verb) + " element ip porthole-proxy " + set + " { " + text + " }\n";
+        };
+        std::string text;
+        for (const auto& change : changes) text += commands("delete", change.set, change.removed);
+        for (const auto& change : changes) text += commands("add", change.set, change.added);
+        ++direct_changes;
+        return run(std::move(text));
+    }
+    Task<net::NftTable> read(std::string, std::vector<std::string> sets) override {
+        ++reads;
+        for (const std::string& set : sets) present.elements.try_emplace(set);
+        co_return net::NftTable(present);
     }
     std::optional<std::uint32_t> generation() override { return current_generation; }
 
-    std::vector<std::string> texts, listed;
-    std::string listing = R"({"nftables": []})";
+    std::vector<std::string> texts;
+    net::NftTable present;
+    int reads = 0, direct_changes = 0;
     std::uint32_t current_generation = 1;
     int failures = 0;
 };
@@ -76,6 +94,11 @@ discovery::EndpointSlice slice(std::vector<std::string> addresses, const char* p
     return object;
 }
 
+std::string bytes(const char* address) {
+    const auto parsed = IpAddress::parse(address).value();
+    return {parsed.bytes().begin(), parsed.bytes().begin() + 4};
+}
+
 struct ProxyWorld {
     sim::SimLoop loop;
     client::FakeApi api{loop};
@@ -116,6 +139,7 @@ TEST(NftablesProxy, WritesTheWholeTableOnceAndThenDifferences) {
     EXPECT_EQ(world.step(),
               (std::vector<std::string>{"delete element ip porthole-proxy endpoints-tcp { 10.96.0.20 . 80 . 0 }\n"
                                         "add element ip porthole-proxy endpoints-tcp { 10.96.0.20 . 80 . 0 : 10.244.0.3 . 8080 }\n"}));
+    EXPECT_EQ(world.nft.direct_changes, 1) << "no program is started for one endpoint";
     EXPECT_TRUE(world.proxy.in_step());
     world.api.change<core::Service>({"default", "web"}, [](core::Service& s) { s.metadata.labels["x"] = "y"; });
     EXPECT_TRUE(world.step().empty()) << "nothing that matters to traffic";
@@ -140,12 +164,39 @@ TEST(NftablesProxy, RepairsWhatOthersHaveChanged) {
     world.api.put(service());
     world.step();
     EXPECT_TRUE(world.step(2min).empty());
-    EXPECT_TRUE(world.nft.listed.empty()) << "nobody has changed a rule, so there is nothing to read";
+    EXPECT_EQ(world.nft.reads, 0) << "nobody has changed a rule, so there is nothing to read";
     ++world.nft.current_generation;
     const auto texts = world.step(1min);
     ASSERT_EQ(texts.size(), 1u);
     EXPECT_NE(texts[0].find("chain nat-prerouting"), std::string::npos);
     EXPECT_EQ(world.proxy.counts().repairs, 1u);
+}
+
+TEST(NftablesProxy, LeavesTheTableAloneWhenOthersHaveChangedTheirs) {
+    ProxyWorld world;
+    world.api.put(service());
+    world.api.put(slice({"10.244.0.2"}));
+    world.step();
+    const std::string frontend = bytes("10.96.0.20") + std::string("\6\0\0\0\0\120\0\0", 8);
+    const std::string slot = bytes("10.96.0.20") + std::string("\0\120\0\0\0\0\0\0", 8);
+    auto& present = world.nft.present;
+    present.rules = base_rule_counts();
+    present.rules["cluster-ip-1"] = 4;
+    present.elements["cluster-ips"] = {{.key = bytes("10.96.0.20")}};
+    present.elements["service-ips"] = {{.key = frontend, .verdict = "goto cluster-ip-1"}};
+    present.elements["endpoints-tcp"] = {{.key = slot, .data = bytes("10.244.0.2") + std::string("\x1f\x90\0\0", 4)}};
+    ++world.nft.current_generation;
+    EXPECT_TRUE(world.step(1min).empty());
+    EXPECT_EQ(world.nft.reads, 1);
+    EXPECT_EQ(world.proxy.counts().repairs, 0u);
+
+    present.elements["endpoints-tcp"].push_back(present.elements["endpoints-tcp"][0]);
+    present.elements["endpoints-tcp"][1].key[8] = 7;
+    ++world.nft.current_generation;
+    const auto texts = world.step(1min);
+    ASSERT_EQ(texts.size(), 1u) << "an element that nobody knows";
+    EXPECT_NE(texts[0].find("flush map ip porthole-proxy endpoints-tcp"), std::string::npos);
+    EXPECT_EQ(texts[0].find("delete table"), std::string::npos);
 }
 
 TEST(NftablesProxy, ForgetsDatagramFlowsToEndpointsThatHaveGone) {
@@ -175,9 +226,11 @@ TEST(NftablesProxy, ForgetsClientsThatStuckToAnEndpointThatHasGone) {
     world.api.put(sticky);
     world.api.put(slice({"10.244.0.2", "10.244.0.3"}));
     world.step();
-    world.nft.listing = R"({"nftables": [{"metainfo": {}}, {"map": {"name": "affinity", "elem": [
-        [{"elem": {"val": {"concat": ["10.244.0.9", "10.96.0.20", "tcp", 80]}, "timeout": 10800}}, {"concat": ["10.244.0.2", 8080]}],
-        [{"elem": {"val": {"concat": ["10.244.0.8", "10.96.0.20", "tcp", 80]}, "timeout": 10800}}, {"concat": ["10.244.0.3", 8080]}]]}}]})";
+    const auto stuck = [](const char* client, const char* endpoint) {
+        return net::NftElement{.key = bytes(client) + bytes("10.96.0.20") + std::string("\6\0\0\0\0\120\0\0", 8),
+                               .data = bytes(endpoint) + std::string("\x1f\x90\0\0", 4)};
+    };
+    world.nft.present.elements["affinity"] = {stuck("10.244.0.9", "10.244.0.2"), stuck("10.244.0.8", "10.244.0.3")};
     world.api.put(slice({"10.244.0.3"}));
     const auto texts = world.step();
     ASSERT_EQ(texts.size(), 2u);

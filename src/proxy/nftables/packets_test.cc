@@ -16,7 +16,10 @@
 #include <mutex>
 #include <thread>
 
+#include "netlink/netlink.h"
 #include "netlink/nft.h"
+#include "proxy/nftables/layout.h"
+#include "proxy/nftables/listing.h"
 #include "proxy/nftables/rules.h"
 #include "runtime/processes/process.h"
 #include "runtime/run_task.h"
@@ -194,9 +197,29 @@ protected:
         AsioLoop loop;
         const auto pool = make_thread_pool(2);
         const auto processes = make_process_runner(*pool);
-        const auto nft = net::make_nft_executor(*processes, "/proc/" + std::to_string(node_.tid()) + "/ns/net");
+        const auto nft = net::make_nft_executor(*processes, *pool, "/proc/" + std::to_string(node_.tid()) + "/ns/net");
         const auto result = run_task(loop, nft->run(text));
         ASSERT_TRUE(result) << result.error().message << "\n" << text;
+    }
+    /// As the proxy does: without nft where there is no chain to be made.
+    void apply(const Changes& changes) {
+        if (!changes.chains.empty()) return apply(changes.text());
+        const auto done = change(kernel_changes(changes.removed, changes.added));
+        ASSERT_TRUE(done) << done.error().message << "\n" << changes.text();
+    }
+    Result<void> change(const std::vector<net::NftChange>& changes) {
+        return node_.run([&] {
+            net::NetlinkSocket socket(NETLINK_NETFILTER);
+            return net::change_nft_table(socket, std::string(TableName), changes);
+        });
+    }
+    Listing read_back(const std::vector<std::string>& sets) {
+        const auto table = node_.run([&] {
+            net::NetlinkSocket socket(NETLINK_NETFILTER);
+            return net::read_nft_table(socket, std::string(TableName), sets);
+        });
+        EXPECT_TRUE(table) << table.error().message;
+        return table ? read_listing(*table) : Listing();
     }
     void sync() {
         const auto changed = table_.update();
@@ -313,7 +336,8 @@ TEST_F(Packets, FollowExternalTrafficPolicyLocal) {
     ServiceInfo service = web();
     service.external_local = true;
     service.load_balancer_ips = {ip("203.0.113.7")};
-    service.source_ranges = {IpPrefix::parse("192.168.0.9/32").value(), IpPrefix::parse("10.244.0.0/16").value()};
+    for (const char* range : {"192.168.0.9/32", "10.244.0.0/24", "10.244.0.0/16"})
+        service.source_ranges.push_back(IpPrefix::parse(range).value());
     table_.set_service(service);
     set_endpoints({"10.244.0.3"});
     sync();
@@ -326,6 +350,55 @@ TEST_F(Packets, FollowExternalTrafficPolicyLocal) {
     EXPECT_EQ(pod_a_.ask("192.168.0.1", 30080).substr(0, 1), "b") << "from inside all endpoints count";
     EXPECT_EQ(node_.ask("192.168.0.1", 30080).substr(0, 1), "b");
     EXPECT_EQ(pod_a_.ask("10.96.0.20", 80).substr(0, 1), "b");
+}
+
+TEST_F(Packets, GoByATableThatIsReadBackAsItWasWritten) {
+    ServiceInfo service = web();
+    service.external_local = true;
+    service.affinity = std::chrono::seconds(60);
+    service.load_balancer_ips = {ip("203.0.113.7")};
+    for (const char* range : {"192.168.0.2/32", "10.0.0.0/9", "172.16.0.0/12"})
+        service.source_ranges.push_back(IpPrefix::parse(range).value());
+    service.ports.push_back({"s", Protocol::Sctp, 81});
+    table_.set_service(service);
+    set_endpoints({"10.244.0.2", "10.244.0.3"}, {"10.244.1.4"});
+    sync();
+    const auto expect_as_written = [&] {
+        const Listing listing = read_back(sets_of_services());
+        EXPECT_EQ(listing.elements, rules_.expected_elements());
+        EXPECT_EQ(listing.rules, rules_.expected_rules());
+    };
+    expect_as_written();
+    const char served = client_.ask("192.168.0.1", 30080)[0];
+    const std::string endpoint = served == 'a' ? "10.244.0.2" : "10.244.0.3";
+    EXPECT_EQ(read_back({Affinity}).elements.at(Affinity),
+              (std::set<std::string>{"192.168.0.2 . 192.168.0.1 . tcp . 30080 : " + endpoint + " . 8080"}));
+
+    // Once more and with the chains that are there by now, so that nothing but elements changes.
+    service.ports.push_back({"t", Protocol::Tcp, 82, 30082});
+    service.ports.push_back({"u", Protocol::Udp, 83});
+    service.source_ranges.clear();
+    for (const char* range : {"192.168.0.0/30", "0.0.0.0/1", "198.51.100.7/32"})
+        service.source_ranges.push_back(IpPrefix::parse(range).value());
+    table_.set_service(service);
+    set_endpoints({"10.244.0.3", "10.244.0.9"}, {"10.244.1.5"});
+    const Changes more = rules_.change(table_, table_.update());
+    EXPECT_EQ(more.chains, "");
+    EXPECT_GT(more.added.size(), 10u);
+    EXPECT_GT(more.removed.size(), 3u);
+    apply(more);
+    expect_as_written();
+    const auto refused = change(kernel_changes({more.added.front(), {ClusterIps, "10.96.9.9", ""}}, {}));
+    EXPECT_FALSE(refused) << "removes an element that is not there";
+    expect_as_written();
+
+    node_.shell(
+        "nft add element ip porthole-proxy endpoints-tcp '{ 10.96.0.20 . 80 . 9 : 10.9.9.9 . 99 }'; nft add chain ip porthole-proxy left");
+    const Listing changed = read_back(sets_of_services());
+    EXPECT_TRUE(changed.elements.at(EndpointsTcp).contains("10.96.0.20 . 80 . 9 : 10.9.9.9 . 99"));
+    EXPECT_TRUE(changed.rules.contains("left"));
+    apply(rules_.full(table_, false));
+    EXPECT_EQ(read_back(sets_of_services()).elements, rules_.expected_elements()) << "a whole table has no leftovers";
 }
 
 TEST_F(Packets, SurviveASecondWholeTable) {

@@ -24,7 +24,19 @@ std::vector<Backend> assign_slots(std::vector<Backend> slots, const std::vector<
     return slots;
 }
 
-std::string command(const char* verb, const std::string& set, const std::string& elements) {
+/// Without the ranges that lie inside of others: the kernel refuses overlapping intervals, and with them the whole transaction.
+std::vector<IpPrefix> disjoint(const std::vector<IpPrefix>& ranges) {
+    std::vector<IpPrefix> result;
+    for (const IpPrefix& range : ranges) {
+        const auto covers = [&](const IpPrefix& other) { return other.length() <= range.length() && other.contains(range.base()); };
+        if (std::ranges::any_of(result, covers)) continue;
+        std::erase_if(result, [&](const IpPrefix& other) { return range.length() <= other.length() && range.contains(other.base()); });
+        result.push_back(range);
+    }
+    return result;
+}
+
+std::string command(const char* verb, std::string_view set, const std::string& elements) {
     return std::string(verb).append(" element ip ").append(TableName).append(" ").append(set).append(" { ").append(elements).append(" }\n");
 }
 
@@ -47,41 +59,35 @@ std::vector<std::string> update_rules(std::chrono::seconds time) {
 
 }  // namespace
 
-/// Collects the parts of one transaction: chains first, then what goes, then what comes, each map in one command.
-class RuleSet::Batch {
-public:
-    void chain(const std::string& name, const std::vector<std::string>& rules) {
-        chains_.append("add chain ip ").append(TableName).append(" ").append(name).append("\n");
-        chains_.append("flush chain ip ").append(TableName).append(" ").append(name).append("\n");
-        chains_.append("table ip ").append(TableName).append(" {\n\tchain ").append(name).append(" {\n");
-        for (const std::string& rule : rules) chains_.append("\t\t").append(rule).append("\n");
-        chains_.append("\t}\n}\n");
-    }
-    void add(const Element& element) { append(added_[element.set], element.text()); }
-    void remove(const Element& element) { append(removed_[element.set], element.key); }
-    std::string take() const {
-        std::string text = chains_;
-        for (const auto& [set, list] : removed_) text += command("delete", set, list);
-        for (const auto& [set, list] : added_) text += command("add", set, list);
-        return text;
-    }
+void Changes::chain(const std::string& name, const std::vector<std::string>& rules) {
+    chains.append("add chain ip ").append(TableName).append(" ").append(name).append("\n");
+    chains.append("flush chain ip ").append(TableName).append(" ").append(name).append("\n");
+    chains.append("table ip ").append(TableName).append(" {\n\tchain ").append(name).append(" {\n");
+    for (const std::string& rule : rules) chains.append("\t\t").append(rule).append("\n");
+    chains.append("\t}\n}\n");
+}
 
-private:
-    static void append(std::string& list, const std::string& element) { list.append(list.empty() ? "" : ", ").append(element); }
-    std::string chains_;
-    std::map<std::string, std::string> removed_, added_;
-};
+std::string Changes::text() const {
+    std::map<std::string_view, std::string> gone, come;
+    const auto append = [](std::string& list, const std::string& element) { list.append(list.empty() ? "" : ", ").append(element); };
+    for (const Element& element : removed) append(gone[element.set], element.key);
+    for (const Element& element : added) append(come[element.set], element.text());
+    std::string text = chains;
+    for (const auto& [set, list] : gone) text += command("delete", set, list);
+    for (const auto& [set, list] : come) text += command("add", set, list);
+    return text;
+}
 
 std::string RuleSet::full(const ServiceTable& table, bool from_scratch) {
     const std::string name(TableName);
     std::string text = "add table ip " + name + "\n";
     if (from_scratch) text += "delete table ip " + name + "\nadd table ip " + name + "\n";
     text += declare_and_flush();
-    Batch from_options;
-    for (const IpPrefix& prefix : options_.pod_prefixes) from_options.add({PodCidrs, prefix.to_string(), ""});
-    for (const IpPrefix& prefix : options_.service_prefixes) from_options.add({ServiceCidrs, prefix.to_string(), ""});
-    for (const IpAddress& address : options_.served_here) from_options.add({HostServedIps, address.to_string(), ""});
-    text += from_options.take();
+    Changes from_options;
+    for (const IpPrefix& prefix : disjoint(options_.pod_prefixes)) from_options.added.push_back({PodCidrs, prefix.to_string(), ""});
+    for (const IpPrefix& prefix : disjoint(options_.service_prefixes)) from_options.added.push_back({ServiceCidrs, prefix.to_string(), ""});
+    for (const IpAddress& address : options_.served_here) from_options.added.push_back({HostServedIps, address.to_string(), ""});
+    text += from_options.text();
     text += base_rules(options_.masquerade_mark);
 
     auto before = std::exchange(programmed_, {});
@@ -89,7 +95,7 @@ std::string RuleSet::full(const ServiceTable& table, bool from_scratch) {
     cluster_ips_.clear();
     hairpins_.clear();
     neighbors_.clear();
-    Batch batch;
+    Changes batch;
     for (const auto& [key, frontend] : table.frontends()) {
         if (const auto old = before.find(key); old != before.end()) note_loss(key, &old->second, &frontend);
         program(key, &frontend, batch);
@@ -98,11 +104,11 @@ std::string RuleSet::full(const ServiceTable& table, bool from_scratch) {
         if (!table.frontends().contains(key)) note_loss(key, &old, nullptr);
     }
     program_addresses(table, batch);
-    return text + batch.take();
+    return text + batch.text();
 }
 
-std::string RuleSet::change(const ServiceTable& table, const std::set<FrontendKey>& changed) {
-    Batch batch;
+Changes RuleSet::change(const ServiceTable& table, const std::set<FrontendKey>& changed) {
+    Changes batch;
     for (const FrontendKey& key : changed) {
         const auto now = table.frontends().find(key);
         const auto before = programmed_.find(key);
@@ -111,7 +117,7 @@ std::string RuleSet::change(const ServiceTable& table, const std::set<FrontendKe
         program(key, frontend, batch);
     }
     program_addresses(table, batch);
-    return batch.take();
+    return batch;
 }
 
 void RuleSet::note_loss(const FrontendKey& key, const Programmed* before, const Frontend* after) {
@@ -132,7 +138,7 @@ void RuleSet::note_loss(const FrontendKey& key, const Programmed* before, const 
     if (loss.first_backends || !loss.lost.empty()) losses_.push_back(std::move(loss));
 }
 
-void RuleSet::program(const FrontendKey& key, const Frontend* frontend, Batch& batch) {
+void RuleSet::program(const FrontendKey& key, const Frontend* frontend, Changes& batch) {
     if (frontend && std::ranges::find(options_.served_here, key.address) != options_.served_here.end()) frontend = nullptr;
     const auto [entry, added] = programmed_.try_emplace(key);
     const std::vector<Element> before = added ? std::vector<Element>() : elements(key, entry->second);
@@ -152,37 +158,37 @@ void RuleSet::program(const FrontendKey& key, const Frontend* frontend, Batch& b
         programmed_.erase(entry);
     }
     for (const Element& element : before) {
-        if (std::ranges::find(after, element) == after.end()) batch.remove(element);
+        if (std::ranges::find(after, element) == after.end()) batch.removed.push_back(element);
     }
     for (const Element& element : after) {
-        if (std::ranges::find(before, element) == before.end()) batch.add(element);
+        if (std::ranges::find(before, element) == before.end()) batch.added.push_back(element);
     }
 
     const bool is_cluster_ip = frontend && frontend->kind == Frontend::Kind::ClusterIp;
-    if (is_cluster_ip && !was_cluster_ip && ++cluster_ips_[key.address] == 1) batch.add(cluster_ip(key.address));
+    if (is_cluster_ip && !was_cluster_ip && ++cluster_ips_[key.address] == 1) batch.added.push_back(cluster_ip(key.address));
     if (was_cluster_ip && !is_cluster_ip && --cluster_ips_[key.address] == 0) {
         cluster_ips_.erase(key.address);
-        batch.remove(cluster_ip(key.address));
+        batch.removed.push_back(cluster_ip(key.address));
     }
 }
 
-void RuleSet::program_addresses(const ServiceTable& table, Batch& batch) {
+void RuleSet::program_addresses(const ServiceTable& table, Changes& batch) {
     for (const IpAddress& address : table.local_addresses()) {
-        if (hairpins_.insert(address).second) batch.add(hairpin_connection(address));
+        if (hairpins_.insert(address).second) batch.added.push_back(hairpin_connection(address));
     }
     std::erase_if(hairpins_, [&](const IpAddress& address) {
         if (table.local_addresses().contains(address)) return false;
-        batch.remove(hairpin_connection(address));
+        batch.removed.push_back(hairpin_connection(address));
         return true;
     });
 
     std::set<IpPrefix> neighbors;
     if (options_.masquerade_neighbors) neighbors.insert(table.node().pod_prefixes.begin(), table.node().pod_prefixes.end());
     for (const IpPrefix& prefix : neighbors_) {
-        if (!neighbors.contains(prefix)) batch.remove(local_pod_cidr(prefix));
+        if (!neighbors.contains(prefix)) batch.removed.push_back(local_pod_cidr(prefix));
     }
     for (const IpPrefix& prefix : neighbors) {
-        if (!neighbors_.contains(prefix)) batch.add(local_pod_cidr(prefix));
+        if (!neighbors_.contains(prefix)) batch.added.push_back(local_pod_cidr(prefix));
     }
     neighbors_ = std::move(neighbors);
 }
@@ -201,11 +207,11 @@ std::vector<Element> RuleSet::elements(const FrontendKey& key, const Programmed&
     for (std::size_t i = 0; i < programmed.inside_slots.size(); ++i)
         result.push_back(endpoint(key, FirstInternalSlot + i, programmed.inside_slots[i]));
     if (!frontend.source_ranges.empty()) result.push_back(firewall_ip(key));
-    for (const IpPrefix& range : frontend.source_ranges) result.push_back(firewall_allowed_source(key, range));
+    for (const IpPrefix& range : disjoint(frontend.source_ranges)) result.push_back(firewall_allowed_source(key, range));
     return result;
 }
 
-void RuleSet::require_chain(const ChainSpec& chain, Batch& batch) {
+void RuleSet::require_chain(const ChainSpec& chain, Changes& batch) {
     const std::string name = chain.name();
     if (rule_counts_.contains(name)) return;
     const std::vector<std::string> rules = chain.rules(options_.masquerade_mark);

@@ -51,7 +51,19 @@ struct RuleOptions {
     std::uint32_t masquerade_mark = 0x4000;
 };
 
-/// Writes nftables text and remembers what it wrote.
+/// One transaction: chains first, then what goes, then what comes.
+struct Changes {
+    std::string chains;  ///< nftables text that makes chains; most changes need none
+    std::vector<Element> removed, added;
+
+    bool empty() const { return chains.empty() && removed.empty() && added.empty(); }
+    /// All of it as nftables text, each set in one command; "" for nothing.
+    std::string text() const;
+    /// Notes a chain that is to be there.
+    void chain(const std::string& name, const std::vector<std::string>& rules);
+};
+
+/// Says what the kernel's table needs, and remembers it.
 ///
 /// One named map from frontend to a chain, one from frontend and slot to backend. The chains are shared by all frontends with as
 /// many backends: "cluster-ip-3" picks a random slot of three. So the cost of a change does not depend on how many services
@@ -61,7 +73,7 @@ struct RuleOptions {
 ///     add element ip porthole-proxy frontends { 10.96.0.10 . tcp . 80 : goto cluster-ip-3 }
 ///     add element ip porthole-proxy endpoints-tcp { 10.96.0.10 . 80 . 2 : 10.244.0.9 . 8080 }
 ///
-/// When a backend is removed, the last one takes its slot. Texts must be executed in the order in which they were made; if one
+/// When a backend is removed, the last one takes its slot. Changes must be made in the order in which they were yielded; if one
 /// fails, the next must be full(). Runs nothing itself; not thread-safe.
 class RuleSet {
 public:
@@ -69,8 +81,8 @@ public:
 
     /// The whole table. `from_scratch` also drops remembered clients, for a table whose layout may differ.
     std::string full(const ServiceTable& table, bool from_scratch);
-    /// What turns the programmed state into `table`'s for the frontends in `changed`; "" for nothing.
-    std::string change(const ServiceTable& table, const std::set<FrontendKey>& changed);
+    /// What turns the programmed state into `table`'s for the frontends in `changed`.
+    Changes change(const ServiceTable& table, const std::set<FrontendKey>& changed);
 
     /// Backends that a frontend had and lost by the last text, and whether it had none before.
     struct Loss {
@@ -91,12 +103,11 @@ private:
         Frontend frontend;
         std::vector<Backend> slots, inside_slots;
     };
-    class Batch;
 
     std::vector<Element> elements(const FrontendKey& key, const Programmed& programmed) const;
-    void require_chain(const ChainSpec& chain, Batch& batch);
-    void program(const FrontendKey& key, const Frontend* frontend, Batch& batch);
-    void program_addresses(const ServiceTable& table, Batch& batch);
+    void require_chain(const ChainSpec& chain, Changes& batch);
+    void program(const FrontendKey& key, const Frontend* frontend, Changes& batch);
+    void program_addresses(const ServiceTable& table, Changes& batch);
     void note_loss(const FrontendKey& key, const Programmed* before, const Frontend* after);
 
     RuleOptions options_;

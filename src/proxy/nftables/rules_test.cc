@@ -30,7 +30,7 @@ SliceInfo slice(std::vector<const char*> addresses, std::string service = "defau
 struct Proxied {
     ServiceTable table{{.name = "here", .node_port_addresses = {ip("192.168.0.1")}}};
     RuleSet rules{options()};
-    std::string change() { return rules.change(table, table.update()); }
+    std::string change() { return rules.change(table, table.update()).text(); }
 };
 
 /// Compares with a file beside this one; PORTHOLE_UPDATE_GOLDEN=1 writes it.
@@ -110,6 +110,18 @@ TEST(RuleSet, MovesAFrontendBetweenAnsweredAndUnanswered) {
               "delete element ip porthole-proxy endpoints-tcp { 10.96.0.20 . 80 . 0 }\n"
               "delete element ip porthole-proxy service-ips { 10.96.0.20 . tcp . 80 }\n");
     for (const auto& [set, elements] : proxied.rules.expected_elements()) EXPECT_TRUE(elements.empty()) << set;
+}
+
+TEST(RuleSet, LeavesOutSourceRangesInsideOfOthers) {
+    Proxied proxied;
+    ServiceInfo service = web();
+    service.load_balancer_ips = {ip("203.0.113.7")};
+    for (const char* range : {"10.1.0.0/16", "10.0.0.0/8", "10.2.0.0/16", "192.0.2.1/32", "10.0.0.0/8"})
+        service.source_ranges.push_back(IpPrefix::parse(range).value());
+    proxied.table.set_service(service);
+    proxied.change();
+    const auto sources = proxied.rules.expected_elements().at(FirewallAllowedSources);
+    EXPECT_EQ(sources, (std::set<std::string>{"203.0.113.7 . tcp . 80 . 10.0.0.0/8", "203.0.113.7 . tcp . 80 . 192.0.2.1"}));
 }
 
 TEST(RuleSet, TellsWhichBackendsAFrontendLost) {
