@@ -107,7 +107,9 @@ class Interruption(unittest.TestCase):
                     pass"""
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / "test_case.py").write_text(textwrap.dedent(source))
-            ended = subprocess.run([sys.executable, python_tests.__file__, folder], capture_output=True, text=True, timeout=60)
+            # What runs in the background ignores the signal, and so would its children.
+            ended = subprocess.run([sys.executable, python_tests.__file__, folder], capture_output=True, text=True, timeout=60,
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         self.assertEqual((ended.returncode, ended.stderr), (-signal.SIGINT, ""))
         self.assertIn("interrupted", ended.stdout)
         self.assertIn("test_first", ended.stdout)
