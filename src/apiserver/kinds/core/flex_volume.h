@@ -7,7 +7,7 @@
 namespace porthole::apiserver {
 
 /// The rules of a FlexVolume source, of a pod's volume or of a PersistentVolume: options that the kubelet adds cannot be given.
-void validate_flex_volume(const std::string& driver, const std::map<std::string, std::string>& options, const FieldPath& path,
-                          FieldErrors& errors);
+void validate_flex_volume(const std::string& driver, const std::map<std::string, std::string>& options, const schema::FieldPath& path,
+                          schema::FieldErrors& errors);
 
 }  // namespace porthole::apiserver
