@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 
+#include "api/core_v1.h"
 #include "scheduler/framework/cluster.h"
 #include "scheduler/framework/diagnosis.h"
 #include "scheduler/framework/pod_info.h"
