@@ -34,6 +34,8 @@ PULLED_IMAGE = REGISTRY + "/pulled/busybox:1"
 MIRROR_PORT = 5001
 FETCH_SECONDS = 15  # of one request: a busy machine may lose the first packet three times, after which it comes again at 1, 3 and 7 s
 PATIENCE = 3  # by how much a slow and busy machine stretches the seconds of waits and of commands, which are those of an idle one
+# What kubectl prints, and nothing else, when it has asked for nothing yet.
+NO_HANDSHAKE = "ended with 1\nUnable to connect to the server: net/http: TLS handshake timeout\n"
 MIRROR = 'server = "{0}"\n[host."{0}"]\n  capabilities = ["pull", "resolve"]\n'
 
 sys.path.insert(0, str(ROOT / "tests/images"))
@@ -177,7 +179,15 @@ class Cluster:
         return self.network.inside([str(CLIENTS[client]), *patiently(words)])
 
     def kubectl(self, client, *words, **options):
-        return run(self.kubectl_command(client, *words), env=self.environment(), **options)
+        command = self.kubectl_command(client, *words)
+        for _ in range(PATIENCE - 1):
+            try:
+                return run(command, env=self.environment(), **options)
+            except AssertionError as error:
+                if not str(error).endswith(NO_HANDSHAKE):
+                    raise
+                print(f"  kubectl {words[0]}: no handshake within its 10 s, asked again", flush=True)
+        return run(command, env=self.environment(), **options)
 
     def start_registry(self, address=REGISTRY):
         settings = self.folder / "registry.yml"
