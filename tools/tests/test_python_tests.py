@@ -39,6 +39,43 @@ def case(order, group, is_alone):
     return Case()
 
 
+def flaky(times, name="flaky"):
+    """A test that fails so many times, then passes."""
+
+    class Case(unittest.TestCase):
+        failures = times
+
+        def id(self):
+            return name
+
+        def runTest(self):
+            self.failures -= 1
+            self.assertLess(self.failures, 0)
+
+    return Case()
+
+
+class Tries(unittest.TestCase):
+    def run_all(self, tests, tries):
+        run, printed = python_tests.Run(tries), io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            run.run_all(tests, 1)
+        return [(result.outcome, result.tries) for result in run.results], printed.getvalue()
+
+    def test_a_test_that_failed_is_tried_again_and_told_so(self):
+        results, printed = self.run_all([flaky(0, "a"), flaky(1, "b"), flaky(2, "c")], 2)
+        self.assertEqual(results, [("passed", 1), ("passed", 2), ("failed", 2)])
+        self.assertIn("s), tried again", printed)
+        self.assertIn("s), at try 2", printed)
+
+    def test_without_being_asked_nothing_is_tried_again(self):
+        self.assertEqual(self.run_all([flaky(1)], 1)[0], [("failed", 1)])
+
+    def test_where_many_fail_the_others_are_not_tried_again(self):
+        tests = [flaky(1, f"test {number}") for number in range(python_tests.MOST_SECOND_TRIES + 1)]
+        self.assertEqual([outcome for outcome, _ in self.run_all(tests, 2)[0]], ["passed"] * python_tests.MOST_SECOND_TRIES + ["failed"])
+
+
 class Groups(unittest.TestCase):
     def run_all(self, order, tests, at_once):
         run = python_tests.Run()

@@ -1,4 +1,5 @@
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -17,12 +18,15 @@ CTEST = """<testsuite><testcase name="task_test" status="fail"><failure message=
 
 
 class TestSummary(unittest.TestCase):
-    def totals(self, **files):
+    def read(self, files):
         with tempfile.TemporaryDirectory() as folder:
             for name, text in files.items():
-                pathlib.Path(folder, name + ".xml").write_text(text)
-            found = test_summary.read(pathlib.Path(folder))
-            return found.passed, found.failed, found.skipped
+                pathlib.Path(folder, name).write_text(text)
+            return test_summary.read(pathlib.Path(folder))
+
+    def totals(self, **files):
+        found = self.read({name + ".xml": text for name, text in files.items()})
+        return found.passed, found.failed, found.skipped
 
     def test_counts_cases_and_not_their_program_again(self):
         crashed = "gone_test (the whole program: it crashed, hung or is missing)"
@@ -43,6 +47,28 @@ class TestSummary(unittest.TestCase):
     def test_half_written_file_counts_as_a_failed_program(self):
         passed, failed, _ = self.totals(task_test=GTEST[:50], ctest=CTEST)
         self.assertEqual((passed, len(failed)), (0, 2))
+
+    def test_a_program_that_ends_with_an_error_after_its_cases_counts(self):
+        _, failed, _ = self.totals(task_test=GTEST.replace("<failure", "<system-out").replace("</failure", "</system-out"), ctest=CTEST)
+        self.assertIn("task_test (the whole program: all its cases passed, and it ended with an error)", failed)
+
+    def test_what_passed_only_when_tried_again_is_named(self):
+        log = "1/2 Test #2: task_test ....***Failed    0.00 sec\n    Test #2: task_test ....   Passed    0.00 sec\n2/2 Test #3: good_test ....   Passed    0.00 sec\n"
+        ctest = '<testsuite><testcase name="task_test" status="run"/><testcase name="good_test" status="run"/></testsuite>'
+        cluster = '<testsuite><testcase name="test_x" classname="cluster" tries="2"/><testcase name="test_y" classname="cluster"/></testsuite>'
+        found = self.read({"ctest.xml": ctest, "ctest.log": log, "task_test.xml": GTEST, "good_test.xml": GTEST, "cluster.xml": cluster})
+        self.assertEqual(found.tried_again, ["cluster.test_x", "task_test"])
+
+    def summary(self, steps):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "one.xml").write_text('<testsuite><testcase name="a"/></testsuite>')
+            pathlib.Path(folder, "failed_steps").write_text(steps)
+            return subprocess.run([sys.executable, test_summary.__file__, folder], capture_output=True, text=True)
+
+    def test_a_step_that_failed_without_a_case_is_a_failure(self):
+        told = self.summary("headers\n")
+        self.assertEqual((told.returncode, told.stdout), (1, "failed step: headers\n1 passed, 1 failed\n"))
+        self.assertEqual(self.summary("").returncode, 0)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 #pragma once
+#include "kubelet/container/inputs.h"
 #include "kubelet/pod/pod.h"
 #include "runtime/files/file_system.h"
 
