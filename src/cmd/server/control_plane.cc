@@ -218,7 +218,8 @@ Result<void> ControlPlane::listen(const Pki& pki) {
                                              .client_ca_pem = pki.ca_pem,
                                              .proxy_ca_pem = proxy_ca_pem_,
                                              .policy = policy}));
-    http_ = std::make_unique<net::HttpServer>(world_.loop, api_->server(), net::HttpServerOptions{.tls = tls_}, log_.named("http"));
+    http_ = std::make_unique<net::HttpServer>(
+        world_.loop, api_->server(), net::HttpServerOptions{.tls = tls_, .own_thread = flags_.connection_thread}, log_.named("http"));
     TRY_VOID(http_->listen(flags_.bind_address, flags_.port));
     return {};
 }

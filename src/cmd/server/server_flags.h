@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "apiserver/access_flags.h"
@@ -38,6 +39,7 @@ struct ServerFlags {
     bool priority_and_fairness = true;
     std::vector<std::string> feature_gates;  ///< NAME=VALUE
     int node_cidr_mask_size = 24;
+    bool connection_thread = std::thread::hardware_concurrency() >= 4;
     bool revive_supervisor = false, verbose = false;
     std::map<std::string, std::string> effective;  ///< what /flagz shows
 };

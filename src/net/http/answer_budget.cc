@@ -1,23 +1,25 @@
 #include "net/http/answer_budget.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace porthole::net {
 
 AnswerBudget::Share::Share(AnswerBudget* budget, Callback end) : budget_(budget), end_(std::move(end)) {
-    if (budget_) budget_->shares_.insert(this);
+    if (budget_) place_ = budget_->shares_.insert(budget_->shares_.begin(), this);
 }
 
 void AnswerBudget::Share::leave() {
     if (!budget_) return;
     budget_->held_ -= bytes_;
-    budget_->shares_.erase(this);
+    budget_->shares_.erase(place_);
     budget_ = nullptr;
 }
 
 void AnswerBudget::Share::add(std::size_t bytes) {
-    bytes_ += bytes;
+    const bool begins = std::exchange(bytes_, bytes_ + bytes) == 0;
     if (!budget_) return;
+    if (begins) budget_->shares_.splice(budget_->shares_.end(), budget_->shares_, place_);
     budget_->held_ += bytes;
     if (budget_->held_ > budget_->limit_) budget_->end_largest();
 }

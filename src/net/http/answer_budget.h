@@ -1,6 +1,6 @@
 #pragma once
 #include <cstddef>
-#include <set>
+#include <list>
 
 #include "runtime/event_loop.h"
 
@@ -28,17 +28,18 @@ public:
         AnswerBudget* budget_;  ///< null once it has left
         Callback end_;
         std::size_t bytes_ = 0;
+        std::list<Share*>::iterator place_;
     };
 
     explicit AnswerBudget(std::size_t limit) : limit_(limit) {}
 
 private:
-    /// Ends the connection that holds most, so that those pay who do not read.
+    /// Ends the connection that holds most, of equal ones that which has held something for longest: so that those pay who do not read.
     void end_largest();
 
     const std::size_t limit_;
     std::size_t held_ = 0;
-    std::set<Share*> shares_;
+    std::list<Share*> shares_;  ///< those that hold something last, in the order in which they began to
 };
 
 }  // namespace porthole::net

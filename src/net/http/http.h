@@ -51,6 +51,9 @@ public:
     /// decides by the head whether the sender may take memory. A request that is answered without it costs its connection (HTTP/1)
     /// or stream. Errors: RequestEntityTooLarge, TooManyRequests (HttpLimits), BadRequest, Unavailable.
     virtual Task<std::string> read_body() { co_return std::string(); }
+    /// The whole body if it has come with the head; read_body() then has nothing more to give. Its memory stays the connection's until the
+    /// answer begins.
+    virtual std::optional<std::string> received_body() { return std::nullopt; }
     /// The whole answer; content-length is added. The parts are sent in order without being joined first.
     virtual Task<> respond(int code, Headers headers, std::vector<Bytes> body) = 0;
     /// The head of a streamed answer; it reaches the peer before the first write.

@@ -23,6 +23,10 @@ public:
     void start_handler();
 
     Task<std::string> read_body() override;
+    std::optional<std::string> received_body() override {
+        if (!body_done_ || body_error_ || started_) return std::nullopt;
+        return std::exchange(body_, {});
+    }
     Task<> respond(int code, Headers headers, std::vector<Bytes> body) override {
         if (started_) co_return Error(Reason::InternalError, "the response has already been sent");
         if (closed()) co_return Error(Reason::Unavailable, "the peer ended the stream");
@@ -143,11 +147,13 @@ private:
 
     void start_handlers_in_next_turn() {
         set_waiting(true);
-        loop().post([self = self_] {
+        Callback start = [self = self_] {
             if (!*self) return;
             (*self)->set_waiting(false);
             (*self)->start_handlers();
-        });
+        };
+        if (limits().turns && limits().turns->next) return limits().turns->next(std::move(start));
+        loop().post(std::move(start));
     }
 
     void set_waiting(bool waiting) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <functional>
 
 #include "base/log.h"
 #include "net/http/answer_budget.h"
@@ -18,9 +19,11 @@ struct BodyBudget {
     std::size_t& part_of(const Peer& peer) { return peer.certificate ? verified : others; }
 };
 
-/// The turns of one server's HTTP/2 connections: how many have more requests than they may start at once. Outlives the connections.
+/// The turns of one server's HTTP/2 connections. Outlives them.
 struct HandlerTurns {
-    std::size_t waiting = 0;
+    std::size_t waiting = 0;  ///< connections that have more requests than they may start at once
+    /// Calls back, on the connections' loop, when the handlers that have been started had their turn. Empty: at that loop's next turn.
+    std::function<void(Callback)> next;
 };
 
 /// What a server allows a peer: against slow, greedy and vanished ones.

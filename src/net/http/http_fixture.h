@@ -2,13 +2,17 @@
 #include <memory>
 #include <string>
 
-#include "net/http/http.h"
+#include "net/http/http_connection.h"
 #include "runtime/event_loop.h"
 #include "runtime/sync.h"
 
 namespace porthole::net {
 
 inline Bytes bytes(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
+
+/// serve_connection() without TLS. The tests of servers are linked twice: with a connection that calls `handler` itself, and with one whose
+/// requests go to it as to another loop. Both have the behaviour that the tests describe.
+Task<> serve_test_connection(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer, HttpHandler& handler, const HttpLimits& limits);
 
 /// A handler for tests of servers: counts what befell its tasks, and answers by path. A test overrides answer() for paths of its own.
 class TestHandler : public HttpHandler {

@@ -17,10 +17,11 @@ struct HttpServerOptions {
     std::shared_ptr<const TlsServerContext> tls;  ///< null: plain text (loopback and Unix sockets only)
     std::size_t body_limit = 3 << 20;             ///< bytes; 413 beyond
     std::size_t most_connections = 8192;          ///< at a time; more are closed at once
+    bool own_thread = false;                      ///< accepts, decrypts and frames on a thread of its own, not on the handler's loop
 };
 
-/// HTTP/1.1 and HTTP/2 on one port, chosen by ALPN (or by the HTTP/2 preface on plain text). Accepts and calls `handler` on `loop`; both
-/// must outlive it. close() it before destroying it.
+/// HTTP/1.1 and HTTP/2 on one port, chosen by ALPN (or by the HTTP/2 preface on plain text). Calls `handler` on `loop`; both must outlive
+/// it. Used on `loop`; close() it before destroying it.
 class HttpServer {
 public:
     HttpServer(AsioLoop& loop, HttpHandler& handler, HttpServerOptions options, Logger log);

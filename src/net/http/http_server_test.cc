@@ -99,7 +99,7 @@ public:
 
 private:
     Task<> serve(std::unique_ptr<ByteStream> stream, HttpHandler& handler) {
-        co_return co_await serve_connection(loop_, std::make_unique<OneReader>(std::move(stream)), peer_, nullptr, handler, limits_);
+        co_return co_await serve_test_connection(loop_, std::make_unique<OneReader>(std::move(stream)), peer_, handler, limits_);
     }
     Task<> write(std::string text) {
         constexpr std::size_t Piece = 4096;
@@ -145,7 +145,7 @@ public:
 
 private:
     Task<> serve(std::unique_ptr<ByteStream> stream, HttpHandler& handler) {
-        (void)co_await serve_connection(loop_, std::move(stream), {}, nullptr, handler, limits_);
+        (void)co_await serve_test_connection(loop_, std::move(stream), {}, handler, limits_);
         dropped_ = true;
         co_return {};
     }
