@@ -59,15 +59,14 @@ void add_server_flags(CLI::App& app, ServerFlags& flags) {
         ->capture_default_str();
     app.add_option("--service-account-extend-token-expiration", flags.extend_service_account_tokens,
                    "extend pods' tokens to a year, for programs that do not reread them (true or false)")
-        ->capture_default_str();
+        ->default_str("true");
     app.add_option("--tls-min-version", flags.tls_min_version, "VersionTLS12 (default) or VersionTLS13");
     app.add_option("--tls-cipher-suites", flags.tls_cipher_suites,
                    "ciphers of TLS 1.2 that are accepted, by comma; those of TLS 1.3 are always")
         ->delimiter(',');
-    app.add_option(
-           "--connection-thread", flags.connection_thread,
-           "serve connections on another thread than the API; by default where there are four processors or more (true or false)")
-        ->capture_default_str();
+    app.add_option("--connection-thread", flags.connection_thread,
+                   "serve connections on another thread than the API; by default where there are four processors or more (true or false)")
+        ->default_str(flags.connection_thread ? "true" : "false");
     app.add_flag("--revive-supervisor", flags.revive_supervisor, "start another supervisor when ours dies");
     app.add_flag("--verbose,-v", flags.verbose, "log at debug level");
     app.footer(
