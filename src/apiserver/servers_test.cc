@@ -325,5 +325,15 @@ TEST_F(ServersTest, WhoeverKeepsTheEndpointsIsLeftAlone) {
     EXPECT_EQ(endpoints(a), Names());
 }
 
+TEST_F(ServersTest, ACreateWhoseOutcomeIsUnknownIsNotToldThatItsOwnObjectExists) {
+    open(a, "10.0.0.1");
+    loop.advance(2s);
+    etcd.break_next_txn(store::etcd::EtcdModel::Break::After);
+    const auto created = sim::run(loop, a.client->create(config_map("made")));
+    ASSERT_FALSE(created);
+    EXPECT_EQ(created.error().reason, Reason::Timeout) << created.error().message;
+    EXPECT_EQ(names(done(a.client->list<ConfigMap>())), Names{"made"});
+}
+
 }  // namespace
 }  // namespace porthole::apiserver

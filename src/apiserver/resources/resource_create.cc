@@ -141,10 +141,11 @@ Task<Written> ResourceStore::create(WriteRequest request, ApiObject object) {
             CO_TRY(const store::RecordPtr shown, co_await converted_record(resource, committed->events.back()->record));
             co_return Written{present_bytes(resource, *shown), true};
         }
-        // A guard of the object itself, or of what goes with it.
-        if (seams_.store.get(key)) co_return already_exists(*resource.kind, request.name);
-        if (is_not_found(committed) && resource.kind->namespaced()) co_return missing_namespace(request.namespace_);
+        // A guard of the object itself, or of what goes with it. Where the outcome is unknown, an object that is there may be this one.
         const bool lost_race = committed.error().reason == Reason::AlreadyExists || committed.error().reason == Reason::Conflict;
+        const bool was_refused = lost_race || is_not_found(committed);
+        if (was_refused && seams_.store.get(key)) co_return already_exists(*resource.kind, request.name);
+        if (is_not_found(committed) && resource.kind->namespaced()) co_return missing_namespace(request.namespace_);
         if (!lost_race || !strategy.begin_write) co_return std::move(committed).error();
     }
 }
