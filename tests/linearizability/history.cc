@@ -84,13 +84,14 @@ public:
     explicit Search(std::vector<const Operation*> operations) : operations_(std::move(operations)), taken_(operations_.size(), 0) {
         std::ranges::sort(operations_, {}, &Operation::invoked);
     }
-    /// "", or the operations around the place where no order leads on.
+    /// "", or the operations around the place where no order leads on, and those without an answer, which may have come to pass at any
+    /// time.
     std::string violation() {
         if (extend(Register(), 0)) return "";
         std::string text = "no order explains " + operations_.front()->key + ":";
         for (std::size_t i = 0; i < operations_.size(); ++i) {
             const bool near = operations_[i]->invoked + 60 > stuck_at_ && operations_[i]->invoked < stuck_at_ + 30;
-            if (near) text += "\n  " + text_of(*operations_[i]);
+            if (near || operations_[i]->outcome == Outcome::Unknown) text += "\n  " + text_of(*operations_[i]);
         }
         return text;
     }
