@@ -77,5 +77,14 @@ TEST(Progress, TheFlagsOfProvisioningSystems) {
     EXPECT_EQ(flags.style(), ProgressStyle::Yaml);
 }
 
+TEST(Flags, AFolderIsNeverEmpty) {
+    for (const bool below : {false, true}) {
+        CLI::App app("", "backup");
+        std::string data = "/default";
+        (below ? *app.add_subcommand("list") : app).add_option("--data", data);
+        EXPECT_EQ(parse_flags(app, below ? std::vector<std::string>{"list", "--data", ""} : std::vector<std::string>{"--data="}), 2);
+    }
+}
+
 }  // namespace
 }  // namespace porthole::cmd
