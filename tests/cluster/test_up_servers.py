@@ -3,14 +3,17 @@
 import json
 import os
 import signal
+import subprocess
 import tarfile
+import time
 import unittest
 
-from harness import CLIENTS, NEWEST_CLIENT, Cluster, eventually, log_tails, slow
-from manifests import deployment
+from harness import CLIENTS, NEWEST_CLIENT, PATIENCE, Cluster, eventually, log_tails, slow
+from manifests import container, deployment, pod
 
 SERVERS = {"server-1", "server-2", "server-3"}
 MEMBERS = {"etcd-1", "etcd-2", "etcd-3"}
+TALK = "while :; do echo line; sleep 0.2; done"
 LEASE, BUSY = 15, 30  # seconds: of a leader's lease, and what a busy machine adds
 BACK = 60  # seconds until all is well again after something was killed
 
@@ -198,6 +201,51 @@ class UpServers(unittest.TestCase):
         self.assertEqual(self.kubectl("get", "secret", "kept", "-o", "jsonpath={.data.a}").stdout, "Yg==")
         self.ended = True
         self.assertEqual(self.cluster.stop(), [])
+
+    def stream(self, name, *words):
+        """A kubectl that goes on printing lines, through one server, and how many lines it has printed so far."""
+        path = self.cluster.folder / f"stream-{len(self.streams)}"
+        url = next(f"https://{one['address']}:6443" for one in self.status()["servers"] if one["name"] == name)
+        with open(path, "wb") as output:
+            process = subprocess.Popen(self.cluster.kubectl_command(NEWEST_CLIENT, "--server", url, *words), env=self.cluster.environment(),
+                                       stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        self.streams.append(process)
+        self.addCleanup(process.wait, 60)
+        self.addCleanup(process.kill)
+        lines = lambda: len(path.read_text().splitlines())
+        eventually(lambda: lines() > 2, BUSY, f"lines of {' '.join(words)} through {name}")
+        return process, lines
+
+    # API-14
+    @slow
+    def test_streams_through_other_servers_go_on_when_one_is_killed(self):
+        self.streams = []
+        self.cluster.nodes = "linux=1"
+        self.cluster.start()
+        eventually(self.all_is_well, BACK, "three servers")
+        eventually(lambda: self.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, BUSY, "the namespace default")
+        self.kubectl("create", "-f", "-", stdin=json.dumps(pod("talker", container(script=TALK))))
+        self.kubectl("wait", "--for=condition=Ready", "pod/talker", "--timeout=60s", seconds=60)
+        self.kubectl("create", "-f", "-", stdin=json.dumps(deployment("rolled", 3)))
+        lost, kept = "server-2", "server-3"
+        ways = {("logs", "-f", "talker"): ("logs", "talker", "--tail=1"),
+                ("exec", "talker", "--", "sh", "-c", TALK): ("exec", "talker", "--", "echo", "again")}
+        through = {name: [self.stream(name, *way) for way in ways] for name in (lost, kept)}
+        rollout = subprocess.Popen(self.cluster.kubectl_command(NEWEST_CLIENT, "rollout", "status", "deployment/rolled", "--timeout=120s"),
+                                   env=self.cluster.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        self.addCleanup(rollout.kill)
+
+        self.cluster.kill(lost)
+        begun = time.monotonic()
+        for again in ways.values():
+            eventually(lambda: self.kubectl(*again, check=False).returncode == 0, BUSY, f"{again[0]} is answered again")
+        print(f"logs and exec were answered again after {time.monotonic() - begun:.1f} s")
+        for process, _ in through[lost]:
+            self.assertNotEqual(process.wait(BUSY * PATIENCE), 0, "it ends with an error")
+        before = [lines() for _, lines in through[kept]]
+        eventually(lambda: all(lines() > count + 5 for (_, lines), count in zip(through[kept], before)), BUSY, "more lines through the other server")
+        self.assertEqual([process.poll() for process, _ in through[kept]], [None, None])
+        self.assertEqual(rollout.wait(120 * PATIENCE), 0)
 
     def fail_to_become_three(self):
         """With an etcd that does not start. The objects are where they were, so the cluster goes on with one server."""
