@@ -17,13 +17,13 @@ inline std::string unexpected(const CLI::App& app) {
     return first.starts_with('-') ? "unknown option " + first : "\"" + first + "\" is not expected";
 }
 
-/// Whether --data was given without a folder, as by a script whose variable is not set: the default would be another cluster.
-inline bool lacks_folder(const CLI::App& app) {
+/// Whether --data was given without a directory, as by a script whose variable is not set: the default would be another cluster.
+inline bool lacks_directory(const CLI::App& app) {
     for (const CLI::Option* option : app.get_options()) {
         const std::vector<std::string> given = option->results();
         if (option->check_name("--data") && std::ranges::find(given, "") != given.end()) return true;
     }
-    return std::ranges::any_of(app.get_subcommands(), [](const CLI::App* below) { return lacks_folder(*below); });
+    return std::ranges::any_of(app.get_subcommands(), [](const CLI::App* below) { return lacks_directory(*below); });
 }
 
 /// Parses a sub-command's arguments. Yields the exit code when the command must end here: after --help, or with one line
@@ -34,8 +34,8 @@ inline std::optional<int> parse_flags(CLI::App& app, std::vector<std::string> ar
     std::string why;
     try {
         app.parse(arguments);
-        if (!lacks_folder(app)) return std::nullopt;
-        why = "--data names no folder";
+        if (!lacks_directory(app)) return std::nullopt;
+        why = "--data names no directory";
     } catch (const CLI::ExtrasError&) {
         why = unexpected(app);
     } catch (const CLI::ParseError& error) {

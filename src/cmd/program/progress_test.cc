@@ -77,7 +77,7 @@ TEST(Progress, TheFlagsOfProvisioningSystems) {
     EXPECT_EQ(flags.style(), ProgressStyle::Yaml);
 }
 
-TEST(Flags, AFolderIsNeverEmpty) {
+TEST(Flags, ADirectoryIsNeverEmpty) {
     for (const bool below : {false, true}) {
         CLI::App app("", "backup");
         std::string data = "/default";
