@@ -141,7 +141,8 @@ def make_images(folder, programs):
     registry.add(f"{E2E}/nonewprivs", "1.4", [base, layer_of_files({"usr/local/bin/nnp": (program("nonewprivs"), 0o4755)})], ["nnp"])
     for name in ("kitten", "nautilus"):
         registry.add(f"{E2E}/{name}", "1.8", [*agnhost, layer_of_files(files_in(programs / "files" / name))], ["test-webserver"], ["/agnhost"])
-    registry.add(f"{E2E}/glibc-dns-testing", "2.0.0", [base], ["/bin/bash"])
+    # Upstream's is a Debian: tests of storage ask its dd for what busybox's does not know.
+    registry.add(f"{E2E}/glibc-dns-testing", "2.0.0", [debian_layer([*BASE, "coreutils"])], ["/bin/bash"])
     registry.add(f"{E2E}/busybox", "1.37.0-1", [busybox_layer(programs / "busybox")], ["sh"])
 
     nginx = [debian_layer(["busybox-static", "nginx-light"]), layer_of_files({

@@ -2,8 +2,8 @@
 """Makes the images of upstream's storage tests, in addition to those of its others: images.py FOLDER --programs FOLDER --others FOLDER.
 
 `others` is the registry that ../conformance/images.py made. Attacher, provisioner, resizer and snapshotter are upstream's own programs,
-compiled from their modules; the driver, its registrar and its probe are programs/ of this folder. Names and versions are those of the manifests
-in test/e2e/testing-manifests/storage-csi, whatever version the program is of.
+compiled from their modules; the driver, its registrar, its probe and the populator are programs/ of this folder. Names and versions are those of
+the manifests in test/e2e/testing-manifests/storage-csi, whatever version the program is of.
 """
 
 import argparse
@@ -18,19 +18,15 @@ import images  # noqa: E402  of tests/conformance
 from image_registry import Registry, layer_of_files  # noqa: E402
 
 VERSIONS = {"csi-attacher": "v4.11.0", "csi-node-driver-registrar": "v2.16.0", "csi-provisioner": "v6.1.1", "csi-resizer": "v2.1.0",
-            "csi-snapshotter": "v8.5.0", "hostpathplugin": "v1.17.1", "livenessprobe": "v2.18.0"}
-# Busybox 1.35 does not know the flag by which tests ask that what they write is not kept in memory; what is written is the same without it.
-DD = ('#!/bin/sh\nfor word; do\n  shift\n  case $word in [io]flag=nocache) ;; *) set -- "$@" "$word" ;; esac\ndone\n'
-      'exec busybox dd "$@"\n')
+            "csi-snapshotter": "v8.5.0", "hello-populator": "v1.0.1", "hostpathplugin": "v1.17.1", "livenessprobe": "v2.18.0"}
 
 
 def make_images(folder, programs, others):
-    # As links, so that it takes no room; the images that are replaced are not to be written to there.
-    shutil.copytree(others, folder, copy_function=os.link, ignore=shutil.ignore_patterns("hostpathplugin", "busybox", "stamp"))
+    # As links, so that it takes no room; the one image that is replaced is not to be written to there.
+    shutil.copytree(others, folder, copy_function=os.link, ignore=shutil.ignore_patterns("hostpathplugin", "stamp"))
     registry = Registry(folder)
     busybox = images.busybox_layer(others.parent / "busybox")
-    for tag in ("1.36.1-1", "1.37.0-1"):
-        registry.add(f"{images.E2E}/busybox", tag, [busybox, layer_of_files({"bin/dd": (DD, 0o755)})], ["sh"])
+    registry.add(f"{images.E2E}/busybox", "1.36.1-1", [busybox], ["sh"])
     for name, tag in VERSIONS.items():
         program = layer_of_files({name: ((programs / name).read_bytes(), 0o755)})
         registry.add(f"sig-storage/{name}", tag, [busybox, program], entrypoint=[f"/{name}"])

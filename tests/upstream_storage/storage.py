@@ -2,7 +2,7 @@
 """Upstream's storage tests against clusters of Porthole's: storage.py [FOCUS] --programs FOLDER --registry FOLDER --results FILE.xml --logs FOLDER.
 
 Of `[sig-storage]` all that left_out.txt does not name, kind by kind, where FOCUS is a regular expression on names. Drivers of the container storage
-interface are deployed with one folder of the kubelet's for all nodes, so their tests have a cluster of one node, the others of two. Ends with 1
+interface are deployed with one folder of the kubelet's for all nodes, so their tests have a cluster of one node, the others of three. Ends with 1
 when a test of must_pass.txt did not pass. ../conformance/conformance.py has what runs a test.
 """
 
@@ -107,7 +107,7 @@ def main():
         return
     results = conformance.Results("upstream-storage", words.results, len(tests), must_pass)
     left = []
-    for nodes, chosen in ((2, [test for test in tests if kind(test.name) not in WITH_DRIVERS]), (1, [test for test in tests if kind(test.name) in WITH_DRIVERS])):
+    for nodes, chosen in ((3, [test for test in tests if kind(test.name) not in WITH_DRIVERS]), (1, [test for test in tests if kind(test.name) in WITH_DRIVERS])):
         if chosen:
             suite.options = (*options, f"--num-nodes={nodes}")
             left += run_part(suite, StorageCluster(words.registry.resolve(), f"linux={nodes}", place), chosen, results, words)

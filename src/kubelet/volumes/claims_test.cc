@@ -49,6 +49,19 @@ TEST_F(ClaimTest, ItsGroupChangesAsThePolicySays) {
     EXPECT_EQ(give(R"(,"fsGroupChangePolicy":"Always")"), 2000u);
 }
 
+TEST_F(ClaimTest, ADirectoryHasRoomForWhateverItsVolumeSays) {
+    ASSERT_TRUE(files.create_directories("/disks/1", 0755));
+    api.change<core::PersistentVolume>({"", "pv1"}, [](auto& volume) { volume.spec.capacity["storage"] = *Quantity::parse("2Gi"); });
+    api.change<core::PersistentVolumeClaim>({"ns", "data"}, [](auto& claim) {
+        claim.status.capacity["storage"] = *Quantity::parse("1Gi");
+        claim.status.allocated_resource_statuses["storage"] = "NodeResizePending";
+    });
+    ASSERT_TRUE(used_by(Mounted));
+    const auto status = api.find<core::PersistentVolumeClaim>({"ns", "data"})->status;
+    EXPECT_EQ(status.capacity.at("storage").to_string(), "2Gi");
+    EXPECT_TRUE(status.allocated_resource_statuses.empty());
+}
+
 TEST_F(ClaimTest, ModesThatDoNotFitAreRefused) {
     const std::string start =
         "Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], failed to process volumes=[v]: volume v has ";

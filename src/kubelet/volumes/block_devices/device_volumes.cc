@@ -71,6 +71,18 @@ Task<MountedVolume> DeviceVolumes::set_up(const VolumeRequest& request, DeviceVo
     co_return mounted;
 }
 
+Task<> DeviceVolumes::grow(DeviceVolume volume) {
+    DeviceKind* const kind = find_kind(volume.kind);
+    if (!kind) co_return Error(Reason::BadRequest, volume.kind + " volumes are not supported on this node");
+    const std::string folder = folder_of(volume);
+    const std::shared_ptr<Semaphore> lock = lock_of(folder);
+    CO_TRY(const auto permit, co_await lock->acquire());
+    const std::vector<std::string> devices = kind->find(volume.details);
+    if (devices.empty()) co_return Error(Reason::NotFound, "the device of the volume is gone");
+    DeviceMount mount{.device = devices.front(), .target = folder + "/mount", .fs_type = volume.fs_type.empty() ? "ext4" : volume.fs_type};
+    co_return co_await grow_to_device(std::move(mount), services_.programs);
+}
+
 Task<std::string> DeviceVolumes::attach(DeviceKind& kind, std::string folder, const DeviceVolume& volume, std::string uid,
                                         std::string target) {
     const std::shared_ptr<Semaphore> lock = session_lock(kind, volume.details);

@@ -41,6 +41,9 @@ public:
     /// As VolumePlugin::set_up(). Error: BadRequest where there is no such kind, or for a file system that is not a name;
     /// Conflict where it is mounted for another pod as another file system, or read-only while this pod wants to write.
     Task<MountedVolume> set_up(const VolumeRequest& request, DeviceVolume volume, VolumeServices& services);
+    /// Makes the file system as large as its device has become. Requires: set_up() as a file system. Safe to repeat. Error:
+    /// grow_to_device()'s; NotFound where the device is gone.
+    Task<> grow(DeviceVolume volume);
     /// Takes down what the pod has here. Error: of the first device that failed; it is as it was, to be tried again.
     Task<> tear_down(std::string uid);
 

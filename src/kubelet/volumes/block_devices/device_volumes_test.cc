@@ -348,6 +348,39 @@ TEST_F(DeviceVolumesTest, ADiskOfFibreChannelIsFoundByEveryPathAndItsMultipathDe
     EXPECT_EQ(records("fc"), 0u);
 }
 
+TEST_F(DeviceVolumesTest, TheFileSystemOfALocalDiskGrowsToItsDeviceAndTheClaimIsTold) {
+    const std::string claimed = R"("persistentVolumeClaim":{"claimName":"data"})";
+    ASSERT_TRUE(files.create_directories("/dev", 0755));
+    files.add_special("/dev/loop9", FileType::BlockDevice);
+    core::PersistentVolume volume;
+    volume.spec.local.emplace().path = "/dev/loop9";
+    volume.spec.capacity["storage"] = *Quantity::parse("2Gi");
+    put_claim_of(volume);
+    const auto claim = [&] { return api.find<core::PersistentVolumeClaim>({"ns", "data"})->status; };
+    const auto set_capacity = [&](const std::string& status) {
+        api.change<core::PersistentVolumeClaim>({"ns", "data"}, [&](auto& changed) {
+            changed.status.capacity["storage"] = *Quantity::parse("1Gi");
+            changed.status.allocated_resources["storage"] = *Quantity::parse("2Gi");
+            changed.status.allocated_resource_statuses["storage"] = status;
+        });
+    };
+    set_capacity("ControllerResizeInProgress");
+    ASSERT_THAT(set_up(claimed), testing::StartsWith("/k/pods/u/volumes/"));
+    EXPECT_EQ(node.count("resize2fs"), 0) << "it is not the node's turn";
+    set_capacity("NodeResizePending");
+    node.failures["resize2fs"] = 1;
+    ASSERT_THAT(set_up(claimed), testing::StartsWith("/k/pods/u/volumes/")) << "the pod keeps what it has";
+    ASSERT_EQ(claim().conditions.size(), 1u);
+    EXPECT_EQ(claim().conditions[0].type, "NodeResizeError");
+    node.failures.clear();
+    ASSERT_THAT(set_up(claimed), testing::StartsWith("/k/pods/u/volumes/"));
+    EXPECT_EQ(node.count("resize2fs /dev/loop9"), 2);
+    EXPECT_EQ(claim().capacity.at("storage").to_string(), "2Gi");
+    EXPECT_TRUE(claim().allocated_resource_statuses.empty());
+    EXPECT_TRUE(claim().conditions.empty());
+    ASSERT_TRUE(tear_down());
+}
+
 TEST_F(DeviceVolumesTest, AClaimsUnitIsGivenAsADevice) {
     core::PersistentVolume volume;
     volume.spec.volume_mode = "Block";

@@ -70,4 +70,16 @@ Task<> format_and_mount(DeviceMount mount, ProcessRunner& programs) {
     co_return co_await run_mount({"-t", mount.fs_type, "-o", join(mount.options, ","), "--", mount.device, mount.target}, programs);
 }
 
+Task<> grow_to_device(DeviceMount mount, ProcessRunner& programs) {
+    std::vector<std::string> words;
+    if (mount.fs_type == "ext4" || mount.fs_type == "ext3" || mount.fs_type == "ext2") words = {"resize2fs", mount.device};
+    if (mount.fs_type == "xfs") words = {"xfs_growfs", "-d", mount.target};
+    if (mount.fs_type == "btrfs") words = {"btrfs", "filesystem", "resize", "max", mount.target};
+    if (words.empty())
+        co_return Error(Reason::MethodNotAllowed, "resize of format " + mount.fs_type + " is not supported for device " + mount.device +
+                                                      " mounted at " + mount.target);
+    CO_TRY_VOID(co_await run_program(std::move(words), {}, programs));
+    co_return {};
+}
+
 }  // namespace porthole::kubelet

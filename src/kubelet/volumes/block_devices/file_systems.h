@@ -22,4 +22,8 @@ bool is_file_system_name(std::string_view name);
 /// Errors: Io with the program's words; BadRequest for what the device holds.
 Task<> format_and_mount(DeviceMount mount, ProcessRunner& programs);
 
+/// Makes the mounted file system as large as its device by the program of its kind: resize2fs, xfs_growfs or btrfs. Safe to repeat. Errors:
+/// Io with the program's words; MethodNotAllowed for a kind that cannot grow.
+Task<> grow_to_device(DeviceMount mount, ProcessRunner& programs);
+
 }  // namespace porthole::kubelet

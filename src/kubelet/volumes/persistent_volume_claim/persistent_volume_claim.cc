@@ -56,6 +56,8 @@ public:
             mounted.claim = claim_name;
         } else if (mounted.is_block) {
             CO_TRY(mounted.path, map_device(request, volume, services));
+            CO_TRY_VOID(co_await grow_local(std::make_shared<const core::PersistentVolumeClaim>(claim),
+                                            std::make_shared<const core::PersistentVolume>(volume), request, services));
         } else if (volume.spec.host_path) {
             const core::HostPathVolumeSource& source = *volume.spec.host_path;
             request.step.text = "MountVolume.SetUp failed for volume \"" + volume.metadata.name + "\" : ";
@@ -63,6 +65,9 @@ public:
             mounted.path = source.path;
         } else if (volume.spec.local) {
             CO_TRY(mounted.path, co_await mount_local(request, volume, mounted.read_only, services));
+            if (!mounted.read_only)
+                CO_TRY_VOID(co_await grow_local(std::make_shared<const core::PersistentVolumeClaim>(claim),
+                                                std::make_shared<const core::PersistentVolume>(volume), request, services));
         } else if (local_volume::is_local(volume) && services.local_volumes) {
             request.step.text = "MountVolume.SetUp failed for volume \"" + volume.metadata.name + "\" : ";
             CO_TRY(mounted.path,
@@ -127,14 +132,33 @@ private:
 
     static Task<std::string> mount_local_device(const VolumeRequest& request, const core::PersistentVolume& volume, bool read_only,
                                                 VolumeServices& services) {
-        DeviceVolume wanted{.kind = "local-volume", .details = {{"path", volume.spec.local->path}}, .read_only = read_only};
-        wanted.fs_type = volume.spec.local->fs_type.value_or("");
-        wanted.mount_options = volume.spec.mount_options;
         if (!services.devices)
             co_return Error(Reason::BadRequest,
                             volume.spec.local->path + " is a block device: this node does not make a file system on it");
-        CO_TRY(const MountedVolume mounted, co_await services.devices->set_up(request, std::move(wanted), services));
+        CO_TRY(const MountedVolume mounted, co_await services.devices->set_up(request, local_device(volume, read_only), services));
         co_return mounted.path;
+    }
+
+    static DeviceVolume local_device(const core::PersistentVolume& volume, bool read_only) {
+        DeviceVolume wanted{.kind = "local-volume", .details = {{"path", volume.spec.local->path}}, .read_only = read_only};
+        wanted.fs_type = volume.spec.local->fs_type.value_or("");
+        wanted.mount_options = volume.spec.mount_options;
+        return wanted;
+    }
+
+    /// Whoever enlarged the disk says so in the volume; the node's part is the file system. A directory, and a block device that the pod
+    /// has as it is, have none.
+    static Task<> grow_local(ClaimRef claim, VolumeRef volume, const VolumeRequest& request, VolumeServices& services) {
+        auto growth = ClaimGrowth::find(claim, volume, request.pod);
+        if (!growth || !volume->spec.local) co_return {};
+        CO_TRY(const FileStatus status, find_local(*volume->spec.local, services.files));
+        CO_TRY_VOID(co_await growth->begin(services.client));
+        Result<void> grown;
+        if (status.type == FileType::BlockDevice && mode_of(*volume) == core::PersistentVolumeMode::Filesystem)
+            grown = co_await services.devices->grow(local_device(*volume, false));
+        if (is_cancelled(grown)) co_return grown;
+        if (grown) co_return co_await growth->succeed(services);
+        co_return co_await growth->fail(grown.error(), services);
     }
 
     static Task<MountedVolume> mount_nfs(const VolumeRequest& request, const core::PersistentVolume& volume, VolumeServices& services) {
