@@ -23,7 +23,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/packages"), str(ROOT / "packaging")]
-from bare_debian import System, found, run  # noqa: E402
+from bare_debian import PACKAGES, System, found, run  # noqa: E402
 import image_archive  # noqa: E402
 
 CACHE = pathlib.Path(os.environ.get("PORTHOLE_CACHE") or pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "porthole") / "machine"
@@ -33,6 +33,7 @@ PATIENCE = 1 if KVM else 10  # how much longer everything takes where each instr
 if not KVM:
     print("  no working /dev/kvm: QEMU translates each instruction, and a test takes minutes", flush=True)
 IMAGE = "porthole.test/busybox:1"
+OURS = ["porthole_*.deb", "porthole-kubectl_*.deb"]
 
 # What makes a bare Debian start by itself. All else comes with the packages under test.
 SYSTEM = "linux-image-amd64 initramfs-tools systemd-sysv udev dbus qemu-guest-agent apparmor iproute2"
@@ -51,19 +52,19 @@ COMMAND_LINE = "root=/dev/vda rw console=ttyS0 systemd.show_status=false panic=5
 
 
 class Image:
-    """Disks that a machine starts from, and their kernel: `bare` is Debian with the archives of all that the packages under test need,
-    `installed` what becomes of it when they are installed. The latter is made anew for each build of the packages."""
+    """Disks that a machine starts from, and their kernel. `bare` is Debian with the archives of all that the packages under test need,
+    `installed` has them installed, and more of Debian's. The latter is made anew for each build of the packages. Both are made of one folder
+    with the system, by the processor itself: a machine without KVM installs slowly."""
 
     def __init__(self, suite, packages):
-        """`packages`: more of Debian's whose archives it holds."""
+        """`packages`: more that are installed, Debian's by name, ours by a pattern of the file's name."""
         self.suite, self.packages = suite, sorted(packages)
-        self.ours = [found("porthole_*.deb"), found("porthole-kubectl_*.deb")]
+        self.ours = [found(pattern) for pattern in OURS]
         relations = [run(["dpkg-deb", "--field", deb, "Depends"]).stdout for deb in self.ours]
-        key = json.dumps([SYSTEM, SETTINGS, DISK, self.packages, relations])
-        self.folder = CACHE / f"{suite}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
-        self.bare = self.folder / "bare"
-        packed = b"".join(deb.read_bytes() for deb in self.ours)
-        self.installed = self.folder / f"installed-{hashlib.sha256(packed).hexdigest()[:12]}"
+        self.folder = CACHE / f"{suite}-{digest(json.dumps([SYSTEM, SETTINGS, DISK, relations]).encode())}"
+        self.system, self.bare = self.folder / "system", self.folder / "bare"
+        self.build = digest((PACKAGES / "SHA256SUMS").read_bytes())
+        self.installed = self.folder / f"installed-{self.build}-{digest(json.dumps(self.packages).encode())}"
 
     @contextlib.contextmanager
     def locked(self):
@@ -72,47 +73,49 @@ class Image:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    def ensure_bare(self):
+    def ensure(self, disk):
+        """That `bare` or `installed` is there."""
         with self.locked():
-            if not self.folder.exists():
-                self._make()
-
-    def ensure_installed(self):
-        self.ensure_bare()
-        with self.locked():
-            if self.installed.exists():
+            if not self.system.exists():
+                self._make_system()
+            if disk.exists():
                 return
-            for old in self.folder.glob("installed-*"):
+            for old in set(self.folder.glob("installed-*")) - set(self.folder.glob(f"installed-{self.build}-*")):
                 old.unlink()
-            machine = Machine(self)
-            try:
-                machine.create(self.bare)
-                machine.start()
-                machine.install()
-                machine.power_off()
-                shutil.move(machine.disk, self.installed)
-            finally:
-                machine.delete()
+            with tempfile.TemporaryDirectory(dir=CACHE) as work:
+                copy = pathlib.Path(work) / "system"
+                run(["cp", "-a", self.system, copy])
+                if disk == self.installed:
+                    more = [name for name in self.packages if name.endswith(".deb")]
+                    System(self.suite, kept=copy).install(*OURS, *more, options=" ".join(set(self.packages) - set(more)))
+                self._make_disk(copy, pathlib.Path(work) / "disk").rename(disk)
 
-    def _make(self):
+    def _make_system(self):
         with tempfile.TemporaryDirectory(dir=CACHE) as work:
-            work = pathlib.Path(work)
             system = System(self.suite, parent=work)
             system.run(f"apt-get update -q && apt-get install -q -y --no-install-recommends {SYSTEM} && systemctl enable systemd-networkd", network=True)
-            system.install("porthole_*.deb", "porthole-kubectl_*.deb", options=f"--download-only {' '.join(self.packages)}")
-            for name, text in SETTINGS.items():
-                (system.folder / name).parent.mkdir(parents=True, exist_ok=True)
-                (system.folder / name).write_text(text)
-            (system.folder / "usr/sbin/policy-rc.d").unlink()
-            shutil.rmtree(system.folder / "tmp")
-            (system.folder / "tmp").mkdir(mode=0o1777)
-            ready = work / "ready"
-            ready.mkdir()
+            system.install(*OURS, options="--download-only")
+            self.folder.mkdir(exist_ok=True)
             for name in ("vmlinuz", "initrd.img"):
-                shutil.copy(system.folder / name, ready / name)
-            # Filled without being mounted: no loop device, nothing of the machine's changes.
-            run(["mkfs.ext4", "-q", "-d", system.folder, ready / "bare", DISK])
-            ready.rename(self.folder)
+                shutil.copy(system.folder / name, self.folder / name)
+            system.folder.rename(self.system)
+
+    @staticmethod
+    def _make_disk(system, disk):
+        """Filled without being mounted: no loop device, nothing of the machine's changes."""
+        for name, text in SETTINGS.items():
+            (system / name).parent.mkdir(parents=True, exist_ok=True)
+            (system / name).write_text(text)
+        (system / "usr/sbin/policy-rc.d").unlink()
+        shutil.rmtree(system / "tmp")
+        (system / "tmp").mkdir()
+        (system / "tmp").chmod(0o1777)
+        run(["mkfs.ext4", "-q", "-d", system, disk, DISK])
+        return disk
+
+
+def digest(data):
+    return hashlib.sha256(data).hexdigest()[:12]
 
 
 class Machine:
@@ -126,7 +129,7 @@ class Machine:
 
     def create(self, disk):
         """Makes its disks: an overlay of `disk`, and one that is a tar file of the packages and of an image."""
-        run(["qemu-img", "create", "-q", "-f", "qcow2", "-F", "raw" if disk == self.image.bare else "qcow2", "-b", disk, self.disk])
+        run(["qemu-img", "create", "-q", "-f", "qcow2", "-F", "raw", "-b", disk, self.disk])
         write_busybox_image(self.folder / "busybox.tar")
         with tarfile.open(self.folder / "files", "w", format=tarfile.GNU_FORMAT) as files:
             for path in (*self.image.ours, self.folder / "busybox.tar"):
@@ -141,10 +144,13 @@ class Machine:
     def _command(self):
         def drive(name, file, form, more=""):
             return ["-drive", f"id={name},if=none,file={file},format={form}{more}", "-device", f"virtio-blk-pci,drive={name}"]
-        return ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-sandbox", "on", "-display", "none", "-machine", "q35",
-                *(["-accel", "kvm", "-cpu", "host"] if KVM else ["-accel", "tcg,thread=multi", "-cpu", "max"]), "-smp", "2", "-m", "2048",
+        # It ends with this process, also where that is killed.
+        return ["setpriv", "--pdeathsig", "KILL",
+                "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-sandbox", "on", "-display", "none", "-machine", "q35",
+                *(["-accel", "kvm", "-cpu", "host"] if KVM else ["-accel", "tcg,thread=multi,tb-size=512", "-cpu", "max"]), "-smp", "2", "-m", "2048",
                 "-kernel", self.image.folder / "vmlinuz", "-initrd", self.image.folder / "initrd.img", "-append", COMMAND_LINE,
-                *drive("disk", self.disk, "qcow2"), *drive("files", self.folder / "files", "raw", ",readonly=on"),
+                # A flush reaches the kernel of this machine, which outlives the process that is killed, and not its disk.
+                *drive("disk", self.disk, "qcow2", ",cache=unsafe"), *drive("files", self.folder / "files", "raw", ",readonly=on"),
                 # QEMU answers ARP for the gateway and drops everything else.
                 "-netdev", "user,id=uplink,restrict=on", "-device", "virtio-net-pci,netdev=uplink,romfile=",
                 "-device", "virtio-rng-pci", "-serial", f"file:{self.console}", "-device", "virtio-serial-pci",
@@ -173,7 +179,7 @@ class Machine:
         while not (status := self._status_of(pid))["exited"]:
             if time.monotonic() > deadline:
                 raise AssertionError(f"not within {seconds * PATIENCE} s: {script}\n{self.last_words()}")
-            time.sleep(0.1)
+            time.sleep(0.1 * PATIENCE)  # the agent logs each question, which a machine without KVM is slow at
         output, errors = (base64.b64decode(status.get(name, "")).decode(errors="replace") for name in ("out-data", "err-data"))
         if status.get("exitcode") != 0:
             raise AssertionError(f"{script}\nended with {status.get('exitcode', status.get('signal'))}:\n{(output + errors)[-3000:]}")
@@ -283,15 +289,15 @@ class MachineTest(unittest.TestCase):
     suite = "bookworm"
 
     def start_machine(self, bare=False, packages=()):
-        """One with the packages installed, or a `bare` one. `packages`: more of Debian's that can be installed in it."""
+        """One with the packages installed, or a `bare` one. `packages`: more that are installed, Debian's by name, ours by
+        a pattern of the file's name."""
         if os.geteuid() != 0:
             self.skipTest("needs root, to fill a disk with files of root")
         image = Image(self.suite, packages)
-        image.ensure_bare()
-        if not bare:
-            image.ensure_installed()
+        disk = image.bare if bare else image.installed
+        image.ensure(disk)
         machine = Machine(image)
         self.addCleanup(machine.delete)
-        machine.create(image.bare if bare else image.installed)
+        machine.create(disk)
         machine.start()
         return machine
