@@ -97,7 +97,7 @@ void change_all(Table<T>& table, Change change) {
     Table<T> changed = table;
     for (const auto& [id, object] : table) {
         T copy = *object;
-        if (change(copy)) changed[id] = std::make_shared<const T>(std::move(copy));
+        if (change(copy)) changed.put(id, std::make_shared<const T>(std::move(copy)));
     }
     table = std::move(changed);
 }
@@ -161,7 +161,7 @@ Result<void> ObjectStore::load_table(const std::string& name, Table<T>& table) {
             continue;
         }
         const std::string id = object->document.id;
-        table[id] = std::make_shared<const T>(*std::move(object));
+        table.put(id, std::make_shared<const T>(*std::move(object)));
     }
     return {};
 }

@@ -18,29 +18,29 @@ protected:
     void put(hcn::HostComputeNetwork document) {
         const std::string id = document.id;
         const Network* old = find(after.networks, id);
-        after.networks[id] = std::make_shared<Network>(Network{.document = std::move(document),
-                                                               .number = old ? old->number : ++numbers,
-                                                               .adapter = "Ethernet",
-                                                               .ready = true,
-                                                               .management_address = Host});
+        after.networks.put(id, std::make_shared<Network>(Network{.document = std::move(document),
+                                                                 .number = old ? old->number : ++numbers,
+                                                                 .adapter = "Ethernet",
+                                                                 .ready = true,
+                                                                 .management_address = Host}));
         changes.networks.push_back(id);
     }
     void put(hcn::HostComputeEndpoint document, const std::string& compartment = "") {
         const std::string id = document.id;
         document.host_compute_namespace = compartment;
         const Endpoint* old = find(after.endpoints, id);
-        after.endpoints[id] =
-            std::make_shared<Endpoint>(Endpoint{.document = std::move(document), .number = old ? old->number : ++numbers});
+        after.endpoints.put(id,
+                            std::make_shared<Endpoint>(Endpoint{.document = std::move(document), .number = old ? old->number : ++numbers}));
         changes.endpoints.push_back(id);
         if (compartment.empty() || find(after.namespaces, compartment)) return;
         hcn::HostComputeNamespace made;
         made.id = compartment;
-        after.namespaces[compartment] = std::make_shared<Namespace>(Namespace{made});
+        after.namespaces.put(compartment, std::make_shared<Namespace>(Namespace{made}));
         changes.namespaces.push_back(compartment);
     }
     void put(hcn::HostComputeLoadBalancer document) {
         const std::string id = document.id;
-        after.load_balancers[id] = std::make_shared<LoadBalancer>(LoadBalancer{.document = std::move(document), .number = ++numbers});
+        after.load_balancers.put(id, std::make_shared<LoadBalancer>(LoadBalancer{.document = std::move(document), .number = ++numbers}));
         changes.load_balancers.push_back(id);
     }
     Plan plan() {
@@ -113,7 +113,7 @@ TEST_F(PlannerTest, MakesARouteWithoutEndpointsTheHostsOwn) {
     hcn::HostComputeRoute document;
     document.id = "to-lin1";
     document.setting.push_back({.destination_prefix = "10.244.2.0/24", .next_hop = "192.168.50.12"});
-    after.routes["to-lin1"] = std::make_shared<SdnRoute>(SdnRoute{.document = document});
+    after.routes.put("to-lin1", std::make_shared<SdnRoute>(SdnRoute{.document = document}));
     changes.routes = {"to-lin1"};
     EXPECT_EQ(plan().text(), "# ip\nroute replace 10.244.2.0/24 via 192.168.50.12 proto 81\n");
     after.routes.clear();
