@@ -13,7 +13,6 @@ using namespace std::chrono_literals;
 using Stream = std::unique_ptr<net::ByteStream>;
 
 constexpr std::size_t MaxWaiting = 1024, MaxConnections = 128;
-constexpr int MostInATurn = 32;  // datagrams: some 200 us
 constexpr Duration IdleLimit = 10s;
 
 Task<> read_exactly(net::ByteStream& stream, std::string& into) {
@@ -86,26 +85,24 @@ struct DnsServer::Impl {
     }
 
     Task<> serve_udp(net::DatagramSocket& socket) {
+        std::vector<net::DatagramReply> replies;
         for (;;) {
-            auto received = co_await socket.receive();
+            // A burst is answered in one turn of the loop, some 200 us, but others get theirs.
+            const auto received = co_await socket.receive_batch();
             if (!received) {
                 // Unavailable: a client has gone before its reply came.
                 if (is_cancelled(received)) co_return received.error();
                 continue;
             }
-            answer(socket, *received);
-            // A burst is answered in one turn of the loop, but others get theirs.
-            for (int more = 1; more < MostInATurn; ++more) {
-                const auto next = socket.receive_now();
-                if (!next) break;
-                answer(socket, *next);
-            }
+            replies.clear();
+            for (const net::DatagramView& datagram : *received) answer(socket, datagram, replies);
+            if (!replies.empty()) socket.send_batch(replies);
         }
     }
-    void answer(net::DatagramSocket& socket, const net::Datagram& received) {
+    void answer(net::DatagramSocket& socket, const net::DatagramView& received, std::vector<net::DatagramReply>& replies) {
         auto answer = answer_now(received.bytes, DnsTransport::Udp, knows(received.address));
         if (answer.reply) {
-            if (!answer.reply->empty()) (void)socket.send_to(*answer.reply, received.address, received.port);
+            if (!answer.reply->empty()) replies.push_back({*std::move(answer.reply), received.address, received.port});
         } else if (waiting_count < MaxWaiting) {
             waiting.spawn(answer_datagram(socket, *std::move(answer.later), received.address, received.port));
         }

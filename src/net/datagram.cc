@@ -5,24 +5,18 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/ip/udp.hpp>
 
-#include <array>
-
+#include "base/result.h"
+#include "net/datagram_batch.h"
 #include "net/error_text.h"
 #include "runtime/asio_loop.h"
 
 namespace porthole::net {
-
-/// Makes a connected datagram socket fail at once when its peer cannot be reached (ICMP "unreachable"), where the system
-/// does not report that by default. Borrows `socket`, the system's own handle. In datagram_linux.cc and datagram_windows.cc.
-void report_unreachable(std::uintptr_t socket, bool ipv4);
 
 namespace {
 
 namespace asio = boost::asio;
 using asio::ip::udp;
 using boost::system::error_code;
-
-constexpr std::size_t LargestDatagram = 4096;
 
 udp::endpoint endpoint_of(const IpAddress& address, std::uint16_t port) {
     if (address.is_v4()) return {asio::ip::make_address_v4(address.v4_number()), port};
@@ -61,6 +55,43 @@ private:
     bool cancelled_ = false;
 };
 
+/// Ends when a datagram has come. It is still there then, or, where the system waits so (WaitsForReadiness), in the first place of `batch`,
+/// and the result is the number of places filled.
+class WaitForBatch final : public Operation<std::size_t> {
+public:
+    WaitForBatch(udp::socket& socket, DatagramBatch& batch) : socket_(socket), batch_(batch) {}
+
+private:
+    void start() override {
+        DatagramBatch::Place& first = batch_.places[0];
+        if (WaitsForReadiness) {
+            socket_.async_wait(udp::socket::wait_read,
+                               asio::bind_cancellation_slot(signal_.slot(), [this](const error_code& error) { done(error, 0); }));
+        } else {
+            socket_.async_receive_from(
+                asio::buffer(first.bytes), first.sender,
+                asio::bind_cancellation_slot(signal_.slot(), [this, &first](const error_code& error, std::size_t count) {
+                    first.size = count;
+                    done(error, 1);
+                }));
+        }
+    }
+    void cancel() override {
+        cancelled_ = true;
+        signal_.emit(asio::cancellation_type::terminal);
+    }
+    void done(const error_code& error, std::size_t filled) {
+        if (cancelled_ && error == asio::error::operation_aborted) return complete(cancelled_error());
+        if (error) return complete(Error(Reason::Unavailable, text_of(error)));
+        complete(filled);
+    }
+
+    udp::socket& socket_;
+    DatagramBatch& batch_;
+    asio::cancellation_signal signal_;
+    bool cancelled_ = false;
+};
+
 class UdpSocket final : public DatagramSocket {
 public:
     explicit UdpSocket(AsioLoop& loop) : socket_(loop.context()) {}
@@ -78,7 +109,7 @@ public:
     }
     error_code connect(const udp::endpoint& endpoint) {
         error_code error;
-        report_unreachable(static_cast<std::uintptr_t>(socket_.native_handle()), endpoint.address().is_v4());
+        report_unreachable(handle(), endpoint.address().is_v4());
         socket_.connect(endpoint, error);
         return error;
     }
@@ -91,12 +122,20 @@ public:
         Receive operation(socket_);
         co_return co_await operation;
     }
-    std::optional<Datagram> receive_now() override {
-        udp::endpoint sender;
-        error_code error;
-        const std::size_t count = socket_.receive_from(asio::buffer(present_), sender, 0, error);
-        if (error) return std::nullopt;
-        return Datagram{std::string(present_.data(), count), address_of(sender.address()), sender.port()};
+    Task<std::span<const DatagramView>> receive_batch() override {
+        if (!batch_) batch_ = std::make_unique<DatagramBatch>();
+        do {
+            WaitForBatch arrival(socket_, *batch_);
+            CO_TRY(const std::size_t first, co_await arrival);
+            note(receive_present(handle(), *batch_, first));
+        } while (views_.empty());  // what came was damaged, or an error that the look took away
+        co_return std::span<const DatagramView>(views_);
+    }
+    void send_batch(std::span<const DatagramReply> replies) override {
+        CHECK(replies.size() <= MostInABatch);
+        outgoing_.clear();
+        for (const DatagramReply& reply : replies) outgoing_.push_back({reply.bytes, endpoint_of(reply.address, reply.port)});
+        net::send_batch(handle(), outgoing_);
     }
     Result<void> send_to(std::string_view bytes, const IpAddress& address, std::uint16_t port) override {
         error_code error;
@@ -110,12 +149,22 @@ public:
     }
 
 private:
+    std::uintptr_t handle() { return static_cast<std::uintptr_t>(socket_.native_handle()); }
+    /// Shows the first `count` places of the batch.
+    void note(std::size_t count) {
+        views_.clear();
+        for (const auto& place : std::span(batch_->places).first(count)) {
+            views_.push_back({{place.bytes.data(), place.size}, address_of(place.sender.address()), place.sender.port()});
+        }
+    }
     static Result<void> result(const error_code& error) {
         if (!error || error == asio::error::would_block || error == asio::error::try_again) return {};
         return Error(Reason::Unavailable, text_of(error));
     }
     udp::socket socket_;
-    std::array<char, LargestDatagram> present_;
+    std::unique_ptr<DatagramBatch> batch_;  // made for who asks for batches
+    std::vector<DatagramView> views_;
+    std::vector<OutgoingDatagram> outgoing_;
 };
 
 }  // namespace

@@ -1,8 +1,9 @@
 #pragma once
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/values/ip.h"
 #include "runtime/task.h"
@@ -20,9 +21,25 @@ struct Datagram {
     std::uint16_t port = 0;
 };
 
+/// One of a batch: its bytes are the socket's.
+struct DatagramView {
+    std::string_view bytes;
+    IpAddress address;  ///< of the sender
+    std::uint16_t port = 0;
+};
+
+/// An answer to a datagram of a batch.
+struct DatagramReply {
+    std::string bytes;
+    IpAddress address;  ///< of the receiver
+    std::uint16_t port = 0;
+};
+
 /// A UDP socket, closed when destroyed. Used on `loop`, which must outlive it.
 class DatagramSocket {
 public:
+    static constexpr std::size_t MostInABatch = 32;
+
     /// Receives what anyone sends to this address. Error: AlreadyExists when the port is taken, Io otherwise.
     static Result<std::unique_ptr<DatagramSocket>> bind(AsioLoop& loop, const IpAddress& address, std::uint16_t port);
     /// Talks to one peer, from a port that the kernel picks. Error: Unavailable ("network is unreachable").
@@ -32,11 +49,14 @@ public:
     virtual std::uint16_t port() const = 0;  ///< our own
     /// The next datagram, cut at 4096 bytes. Error: Unavailable (the peer's host refused the last one), Cancelled.
     virtual Task<Datagram> receive() = 0;
-    /// One that has come already; nothing if there is none, or if the socket cannot tell without waiting.
-    virtual std::optional<Datagram> receive_now() = 0;
+    /// All that have come, at least one and at most MostInABatch, with as few system calls as the system allows; cut and with errors as
+    /// above. Lets others on the loop run before it looks. Valid until the next call.
+    virtual Task<std::span<const DatagramView>> receive_batch() = 0;
     /// Of a bound socket. Lost without an error when the kernel's buffer is full, as datagrams are. Error: Unavailable.
     virtual Result<void> send_to(std::string_view bytes, const IpAddress& address, std::uint16_t port) = 0;
-    /// Of a connected one; as above.
+    /// At most MostInABatch, likewise. One that cannot be sent is lost alone, without an error.
+    virtual void send_batch(std::span<const DatagramReply> replies) = 0;
+    /// Of a connected one; as send_to().
     virtual Result<void> send(std::string_view bytes) = 0;
 };
 

@@ -108,6 +108,26 @@ TEST_F(EmulatorTest, NetworksAndEndpointsOutliveAPowerCut) {
     EXPECT_EQ(emulator().model().endpoints.size(), 1u);
 }
 
+// To wait for the disk for each of thousands would be most of what they cost.
+TEST_F(EmulatorTest, WhatAProxyMakesAgainMayBeLostByAPowerCut) {
+    start();
+    const auto bridge = make_bridge();
+    make_endpoint(bridge.id);
+    auto wanted = remote_endpoint(bridge.id, "10.9.4.5");
+    wanted.id = "11111111-2222-8333-A444-555555555555";
+    const auto backend = get(client().create(wanted));
+    const auto held = get(client().create(balancer({backend.id}, {"10.96.7.8"})));
+    restart();
+    EXPECT_EQ(emulator().model().endpoints.size(), 2u) << "another process finds all";
+    EXPECT_EQ(emulator().model().load_balancers.size(), 1u);
+    stop();
+    files.cut_power();
+    start();
+    EXPECT_EQ(emulator().model().endpoints.size(), 1u);
+    EXPECT_TRUE(emulator().model().load_balancers.empty());
+    EXPECT_EQ(get(client().create(wanted)).id, wanted.id);
+}
+
 TEST_F(EmulatorTest, LeavesOutADamagedFile) {
     start();
     const auto bridge = make_bridge();

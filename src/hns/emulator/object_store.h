@@ -17,8 +17,9 @@ Model after_reboot(const Model& model);
 /// Takes out what refers to objects that are not there.
 void drop_dangling_references(Model& model);
 
-/// The model on disk, one file an object: `<folder>/endpoints/<id>.json`, replaced atomically. Objects that do not survive a
-/// restart of the service are never written. Short blocking calls. Errors: those of FileSystem.
+/// The model on disk, one file an object: `<folder>/endpoints/<id>.json`, replaced atomically. Load balancers and remote
+/// endpoints of the last seconds may be lost by a power cut. Objects that do not survive a restart of the service are never written. Short
+/// blocking calls. Errors: those of FileSystem.
 class ObjectStore {
 public:
     ObjectStore(FileSystem& files, std::string folder, Logger log) : files_(files), folder_(std::move(folder)), log_(std::move(log)) {}

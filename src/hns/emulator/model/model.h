@@ -9,6 +9,7 @@
 
 #include "base/values/ip.h"
 #include "hns/documents.h"
+#include "hns/emulator/model/key_index.h"
 
 namespace porthole::hns::emulator {
 
@@ -58,6 +59,17 @@ struct SdnRoute {
     hcn::HostComputeRoute document;
     std::uint32_t number = 0;
 };
+
+/// What rules look objects up by. A canonical address and ids in canonical form, as the model has them.
+using ObjectKey = std::uint64_t;
+ObjectKey key_of_address(const std::string& network, const std::string& address);  ///< endpoints
+ObjectKey key_of_local(const std::string& network);                                ///< endpoints attached to a namespace of this host
+ObjectKey key_of_backend(const std::string& endpoint);                             ///< load balancers
+/// Endpoints and load balancers that take a port; `address` is "" where they say none.
+ObjectKey key_of_port(const std::string& address, std::uint32_t protocol, std::uint32_t port);
+/// Some may be there twice.
+std::vector<ObjectKey> keys_of(const Endpoint& endpoint);
+std::vector<ObjectKey> keys_of(const LoadBalancer& balancer);
 
 /// By id, in their order. Objects are immutable, and copies share all that neither has changed: the rows are in shards by the first two
 /// digits of their GUID, and a change copies one shard. So a transaction among thousands of objects costs what it touches. All copies must
@@ -115,13 +127,24 @@ public:
     bool is_same(const Table& other) const { return shards_ == other.shards_; }
     bool operator==(const Table& other) const { return is_same(other) || std::ranges::equal(*this, other); }
 
-    std::shared_ptr<const T>& operator[](const std::string& id) {
-        const auto [row, fresh] = edit(shard_of(id)).try_emplace(id);
-        size_ += fresh;
-        return row->second;
+    /// Objects with that key, and perhaps others: see KeyIndex. In no order.
+    std::vector<const T*> with(ObjectKey key) const { return index_.find(key); }
+    /// The smallest number above 0 that no object has.
+    std::uint32_t free_number() const { return numbers_.smallest_free(); }
+
+    /// Adds or replaces the object of that id.
+    void put(const std::string& id, std::shared_ptr<const T> object) {
+        std::shared_ptr<const T>& row = edit(shard_of(id))[id];
+        size_ += row == nullptr;
+        if (row) forget(*row);
+        row = std::move(object);
+        note(*row);
     }
     void erase(const std::string& id) {
-        if (contains(id)) size_ -= edit(shard_of(id)).erase(id);
+        if (!contains(id)) return;
+        Rows& rows = edit(shard_of(id));
+        forget(*rows.at(id));
+        size_ -= rows.erase(id);
     }
     void clear() { *this = {}; }
 
@@ -145,8 +168,21 @@ private:
         return *rows;
     }
 
+    void note(const T& object) {
+        if constexpr (requires { keys_of(object); })
+            for (const ObjectKey key : keys_of(object)) index_.add(key, object);
+        if constexpr (requires { object.number; }) numbers_.add(object.number);
+    }
+    void forget(const T& object) {
+        if constexpr (requires { keys_of(object); })
+            for (const ObjectKey key : keys_of(object)) index_.remove(key, object);
+        if constexpr (requires { object.number; }) numbers_.remove(object.number);
+    }
+
     std::shared_ptr<ShardArray> shards_ = std::make_shared<ShardArray>();  // never null but in what has been moved from
     std::size_t size_ = 0;
+    KeyIndex<T> index_;
+    NumberSet numbers_;
 };
 
 /// Erases the rows of which `condition` holds.

@@ -3,7 +3,7 @@
 namespace porthole::hns::emulator {
 namespace {
 
-constexpr Profile Table[] = {
+constexpr Profile Profiles[] = {
     {"2016", 14393, {6, 2}, 0, 64, 256, false},     {"1709", 16299, {6, 9}, 0, 64, 256, false},
     {"1803", 17134, {7, 2}, 0, 64, 256, false},     {"2019", 17763, {9, 5}, 0, 64, 256, false},
     {"1903", 18362, {10, 5}, 2, 64, 256, false},    {"2004", 19041, {11, 11}, 6, 1024, 256, false},
@@ -13,10 +13,10 @@ constexpr Profile Table[] = {
 
 }  // namespace
 
-std::span<const Profile> profiles() { return Table; }
+std::span<const Profile> profiles() { return Profiles; }
 
 const Profile* find_profile(std::string_view name_or_build) {
-    for (const Profile& profile : Table) {
+    for (const Profile& profile : Profiles) {
         if (profile.name == name_or_build || std::to_string(profile.build) == name_or_build) return &profile;
     }
     return nullptr;

@@ -35,9 +35,8 @@ public:
         : model_(model), network_id_(network_id), remote_(remote) {}
 
     bool contains(const std::string& address) const {
-        // The address is compared first: it differs almost always.
-        return std::ranges::any_of(model_.endpoints, [&](const auto& row) {
-            const hcn::HostComputeEndpoint& other = row.second->document;
+        return std::ranges::any_of(model_.endpoints.with(key_of_address(network_id_, address)), [&](const Endpoint* endpoint) {
+            const hcn::HostComputeEndpoint& other = endpoint->document;
             return std::ranges::any_of(other.ip_configurations, [&](const hcn::IpConfig& used) { return used.ip_address == address; }) &&
                    is_remote(other) == remote_ && other.host_compute_network == network_id_;
         });

@@ -40,12 +40,28 @@ bool clash(const Transaction& transaction, const HostPort& a, const HostPort& b)
     return a.protocol == b.protocol && a.port == b.port && same_place(transaction, a.address, b.address);
 }
 
-/// As it stands, without a list of its ports: it is asked of every load balancer for every new one.
-bool clash(const Transaction& transaction, const HostPort& port, const hcn::HostComputeLoadBalancer& balancer) {
-    const auto same_number = [&](const auto& mapping) { return mapping.protocol == port.protocol && mapping.external_port == port.port; };
-    if (std::ranges::none_of(balancer.port_mappings, same_number)) return false;
-    if (balancer.frontend_vips.empty()) return same_place(transaction, port.address, "");
-    return std::ranges::any_of(balancer.frontend_vips, [&](const std::string& vip) { return same_place(transaction, port.address, vip); });
+/// The addresses whose ports may clash with one of this address: itself, and the host's own for one that names none.
+std::vector<std::string> same_places(const Transaction& transaction, const std::string& address) {
+    std::vector<std::string> places = {address};
+    if (address.empty()) {
+        for (const Adapter& adapter : transaction.host().adapters) places.push_back(adapter.address);
+    } else if (is_host_address(transaction, address)) {
+        places.emplace_back();
+    }
+    return places;
+}
+
+/// Objects of the table that may take one of the ports; the caller looks whether they do.
+template <class T>
+std::vector<const T*> near(const Transaction& transaction, const Table<T>& table, const std::vector<HostPort>& ports) {
+    std::vector<const T*> found;
+    for (const HostPort& port : ports) {
+        for (const std::string& address : same_places(transaction, port.address)) {
+            const std::vector<const T*> some = table.with(key_of_port(address, port.protocol, port.port));
+            found.insert(found.end(), some.begin(), some.end());
+        }
+    }
+    return found;
 }
 
 bool clash(const Transaction& transaction, const std::vector<HostPort>& some, const std::vector<HostPort>& others) {
@@ -56,20 +72,19 @@ bool clash(const Transaction& transaction, const std::vector<HostPort>& some, co
 
 /// Whether an endpoint other than `own_id` maps one of the ports.
 bool mapped_elsewhere(const Transaction& transaction, const std::vector<HostPort>& ports, const std::string& own_id) {
-    for (const auto& [id, endpoint] : transaction.model().endpoints) {
-        if (id != own_id && !endpoint->document.policies.empty() && clash(transaction, ports, ports_of(endpoint->document))) return true;
-    }
-    return false;
+    return std::ranges::any_of(near(transaction, transaction.model().endpoints, ports), [&](const Endpoint* endpoint) {
+        return endpoint->document.id != own_id && clash(transaction, ports, ports_of(endpoint->document));
+    });
 }
 
+/// Of several that with the smallest id.
 const LoadBalancer* find_holder(const Transaction& transaction, const std::vector<HostPort>& ports, const std::string& own_id) {
-    for (const auto& [id, balancer] : transaction.model().load_balancers) {
-        if (id == own_id) continue;
-        for (const HostPort& port : ports) {
-            if (clash(transaction, port, balancer->document)) return balancer.get();
-        }
+    const LoadBalancer* holder = nullptr;
+    for (const LoadBalancer* balancer : near(transaction, transaction.model().load_balancers, ports)) {
+        if (balancer->document.id == own_id || (holder && holder->document.id <= balancer->document.id)) continue;
+        if (clash(transaction, ports, ports_of(balancer->document))) holder = balancer;
     }
-    return nullptr;
+    return holder;
 }
 
 Result<void> check(const Transaction& transaction, const std::vector<HostPort>& ports, const std::string& own_id) {

@@ -40,7 +40,7 @@ public:
     void put(T object) {
         const std::string id = object.document.id;
         touch<T>(id);
-        table<T>()[id] = std::make_shared<const T>(std::move(object));
+        table<T>().put(id, std::make_shared<const T>(std::move(object)));
     }
     template <class T>
     void erase(const std::string& id) {
@@ -55,13 +55,7 @@ public:
     }
     template <class T>
     std::uint32_t free_number() {
-        std::vector<bool> used(table<T>().size() + 2);
-        for (const auto& [id, object] : table<T>()) {
-            if (object->number < used.size()) used[object->number] = true;
-        }
-        std::uint32_t number = 1;
-        while (used[number]) ++number;
-        return number;
+        return table<T>().free_number();
     }
     /// To be sent once this has happened.
     void notify(std::uint32_t type, const std::string& id, schema::Value data = {});

@@ -101,21 +101,24 @@ private:
         }
         if (changed.empty()) return;
         std::erase_if(networks, [&](const std::string& id) { return before_.has_local_endpoint(id) == after_.has_local_endpoint(id); });
-        const std::string& only = *changed.begin();
-        const auto names_changed = [&, one = changed.size() == 1](const auto& object) {
-            return std::ranges::any_of(object.document.host_compute_endpoints,
-                                       [&](const std::string& id) { return one ? id == only : changed.contains(id); });
+        const auto names = [](const auto& object, const std::string& id) {
+            const auto& ids = object.document.host_compute_endpoints;
+            return std::ranges::find(ids, id) != ids.end();
         };
         each(&Model::routes, [&](const std::string& id, const SdnRoute& route) {
-            if (names_changed(route)) found_.routes.insert(id);
+            if (std::ranges::any_of(changed, [&](const std::string& endpoint) { return names(route, endpoint); })) found_.routes.insert(id);
         });
-        each(&Model::load_balancers, [&](const std::string& id, const LoadBalancer& balancer) {
-            if (names_changed(balancer)) {
-                found_.load_balancers.insert(id);
-            } else if (!networks.empty() && balancer.document.frontend_vips.empty()) {
-                const Network* network = after_.network_of(balancer);
-                if (network && networks.contains(network->document.id)) found_.load_balancers.insert(id);
+        for (const std::string& endpoint : changed) {
+            for (const View* view : {&before_, &after_}) {
+                for (const LoadBalancer* balancer : view->model.load_balancers.with(key_of_backend(endpoint)))
+                    if (names(*balancer, endpoint)) found_.load_balancers.insert(balancer->document.id);
             }
+        }
+        if (networks.empty()) return;
+        each(&Model::load_balancers, [&](const std::string& id, const LoadBalancer& balancer) {
+            if (!balancer.document.frontend_vips.empty()) return;
+            const Network* network = after_.network_of(balancer);
+            if (network && networks.contains(network->document.id)) found_.load_balancers.insert(id);
         });
     }
 

@@ -2,18 +2,17 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "hns/emulator/data_plane/linux/addressing.h"
 
 namespace porthole::hns::emulator {
 
 bool View::has_local_endpoint(const std::string& network) const {
-    const auto [position, fresh] = local_endpoints_.try_emplace(network, false);
-    if (!fresh) return position->second;
-    for (const auto& [id, endpoint] : model.endpoints) {
-        if (is_remote(endpoint->document) || endpoint->on_host || endpoint->document.host_compute_network != network) continue;
-        if (endpoint->is_attached()) return position->second = true;
-    }
-    return false;
+    return std::ranges::any_of(model.endpoints.with(key_of_local(network)), [&](const Endpoint* endpoint) {
+        return endpoint->is_attached() && !endpoint->on_host && !is_remote(endpoint->document) &&
+               endpoint->document.host_compute_network == network;
+    });
 }
 
 const Network* View::network_of(const LoadBalancer& balancer) const {

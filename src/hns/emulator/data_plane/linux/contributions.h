@@ -31,9 +31,6 @@ public:
     bool has_local_endpoint(const std::string& network) const;
     /// The network whose endpoints the load balancer uses; nullptr where none is left.
     const Network* network_of(const LoadBalancer& balancer) const;
-
-private:
-    mutable std::map<std::string, bool> local_endpoints_;
 };
 
 /// What each object needs in the kernel: pure functions of the model. Addresses of IPv6 need nothing: the Linux side is IPv4 only.

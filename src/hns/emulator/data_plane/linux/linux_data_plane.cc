@@ -10,6 +10,7 @@
 #include "hns/emulator/data_plane/linux/network_namespace.h"
 #include "hns/emulator/data_plane/linux/planner.h"
 #include "hns/emulator/data_plane/linux/rules.h"
+#include "netlink/netlink.h"
 
 namespace porthole::hns::emulator {
 
@@ -35,6 +36,14 @@ bool is_virtual_adapter(const LinkState& link) { return link.alias.starts_with("
 std::string adapter_behind(const LinkState& link) {
     const std::size_t start = friendly_name("").size() - 1;
     return link.alias.substr(start, link.alias.size() - start - 1);
+}
+
+/// A socket of netfilter in the namespace at `path`; "" for the one of this process.
+Result<std::unique_ptr<net::NetlinkSocket>> netfilter_socket(const std::string& path) {
+    if (path.empty()) return std::make_unique<net::NetlinkSocket>(NETLINK_NETFILTER);
+    std::unique_ptr<net::NetlinkSocket> socket;
+    TRY_VOID(in_network_namespace(path, [&] { socket = std::make_unique<net::NetlinkSocket>(NETLINK_NETFILTER); }));
+    return socket;
 }
 
 class LinuxDataPlane final : public DataPlane {
@@ -120,7 +129,7 @@ private:
     /// `anyhow`: as far as it goes. What is taken away may be gone already.
     Task<> run(Step step, bool anyhow = false) {
         if (step.program == "nft") {
-            co_return co_await change_rules(std::move(step.lines));
+            co_return co_await change_rules(std::move(step));
         }
         if (step.program == "namespace") {
             co_return co_await change_namespaces(std::move(step));
@@ -141,12 +150,26 @@ private:
     }
 
     /// Rules that were lost behind our back make small changes fail: then all are written anew.
-    Task<> change_rules(std::string text) {
-        const auto changed = co_await call({"nft", "-f", "-"}, "", std::move(text));
+    Task<> change_rules(Step step) {
+        if (!step.elements.empty()) {
+            const auto changed = co_await change_elements(std::move(step.elements));
+            if (changed || is_cancelled(changed)) co_return changed;
+            log_.debug("elements not changed, trying nft", {{"error", changed.error().message}});
+        }
+        const auto changed = co_await call({"nft", "-f", "-"}, "", std::move(step.lines));
         if (changed) co_return {};
         log_.warn("rules were changed by another program, writing all", {{"error", changed.error().message}});
         CO_TRY_VOID(co_await call({"nft", "-f", "-"}, "", planner_.all_rules()));
         co_return {};
+    }
+
+    Task<> change_elements(std::vector<net::NftChange> changes) {
+        co_return co_await run_blocking<void>(pool_, [this, changes = std::move(changes)]() -> Result<void> {
+            if (!netfilter_) {
+                TRY(netfilter_, netfilter_socket(options_.host_namespace));
+            }
+            return net::change_nft_table(*netfilter_, RuleTable, changes);
+        });
     }
 
     Task<> change_namespaces(Step step) {
@@ -299,6 +322,7 @@ private:
     Logger log_;
     LinuxOptions options_;
     Planner planner_;
+    std::unique_ptr<net::NetlinkSocket> netfilter_;  // made by the first change that needs it; changes come one after the other
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 
 #include "base/result.h"
@@ -11,6 +12,8 @@ namespace porthole::hns::emulator {
 Result<void> ensure_network_namespace(const std::string& path);
 /// Success if there is none. The namespace itself ends with its last process. Errors: Io.
 Result<void> remove_network_namespace(const std::string& path);
+/// Calls `work` on a thread of its own that is in the namespace at `path`, and waits for it. Errors: Io, and `work` has not been called.
+Result<void> in_network_namespace(const std::string& path, const std::function<void()>& work);
 bool is_network_namespace(const std::string& path);
 
 }  // namespace porthole::hns::emulator

@@ -44,6 +44,18 @@ Result<void> make_and_mount(const std::string& path) {
     return {};
 }
 
+Result<void> enter_and_call(const std::string& path, const std::function<void()>& work) {
+    const int target = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (target < 0) return failure("opening network namespace " + path);
+    const bool entered = ::setns(target, CLONE_NEWNET) == 0;
+    const int code = errno;
+    ::close(target);
+    errno = code;
+    if (!entered) return failure("entering network namespace " + path);
+    work();
+    return {};
+}
+
 }  // namespace
 
 bool is_network_namespace(const std::string& path) {
@@ -62,6 +74,12 @@ Result<void> ensure_network_namespace(const std::string& path) {
     std::thread([&] { made = make_and_mount(path); }).join();
     if (!made) ::unlink(path.c_str());
     return made;
+}
+
+Result<void> in_network_namespace(const std::string& path, const std::function<void()>& work) {
+    Result<void> done = Error();
+    std::thread([&] { done = enter_and_call(path, work); }).join();
+    return done;
 }
 
 Result<void> remove_network_namespace(const std::string& path) {

@@ -169,11 +169,11 @@ void LabHost::put(hcn::HostComputeNetwork document, const std::string& adapter) 
     const Network* old = find(next_.networks, id);
     const bool external =
         document.type != hcn::NetworkMode::Nat && document.type != hcn::NetworkMode::Internal && document.type != hcn::NetworkMode::Private;
-    next_.networks[id] = std::make_shared<Network>(Network{.document = std::move(document),
-                                                           .number = old ? old->number : ++numbers_,
-                                                           .adapter = external ? adapter : "",
-                                                           .ready = true,
-                                                           .management_address = external ? address : ""});
+    next_.networks.put(id, std::make_shared<Network>(Network{.document = std::move(document),
+                                                             .number = old ? old->number : ++numbers_,
+                                                             .adapter = external ? adapter : "",
+                                                             .ready = true,
+                                                             .management_address = external ? address : ""}));
     changes_.networks.push_back(id);
 }
 
@@ -185,18 +185,18 @@ void LabHost::put(hcn::HostComputeEndpoint document, const std::string& compartm
         hcn::HostComputeNamespace made;
         made.id = compartment;
         made.type = hcn::NamespaceType::Host;
-        next_.namespaces[compartment] = std::make_shared<Namespace>(Namespace{made});
+        next_.namespaces.put(compartment, std::make_shared<Namespace>(Namespace{made}));
         changes_.namespaces.push_back(compartment);
     }
     if (!on_host) document.host_compute_namespace = compartment;
-    next_.endpoints[id] =
-        std::make_shared<Endpoint>(Endpoint{.document = std::move(document), .number = old ? old->number : ++numbers_, .on_host = on_host});
+    next_.endpoints.put(id, std::make_shared<Endpoint>(
+                                Endpoint{.document = std::move(document), .number = old ? old->number : ++numbers_, .on_host = on_host}));
     changes_.endpoints.push_back(id);
 }
 
 void LabHost::put(hcn::HostComputeLoadBalancer document) {
     const std::string id = document.id;
-    next_.load_balancers[id] = std::make_shared<LoadBalancer>(LoadBalancer{.document = std::move(document), .number = ++numbers_});
+    next_.load_balancers.put(id, std::make_shared<LoadBalancer>(LoadBalancer{.document = std::move(document), .number = ++numbers_}));
     changes_.load_balancers.push_back(id);
 }
 

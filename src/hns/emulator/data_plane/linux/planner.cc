@@ -97,6 +97,10 @@ std::vector<Fixture> of_namespaces(const std::vector<Fixture>& fixtures, bool wa
     return some;
 }
 
+Step rules_step(std::string lines, const std::optional<std::vector<net::NftChange>>& elements) {
+    return {.program = "nft", .lines = std::move(lines), .elements = elements.value_or(std::vector<net::NftChange>())};
+}
+
 StateDelta reversed(StateDelta delta) {
     for (auto& difference : delta.elements) std::swap(difference.before, difference.after);
     for (auto& difference : delta.chains) std::swap(difference.before, difference.after);
@@ -138,14 +142,16 @@ Plan Planner::change(const Model& before, const Model& after, const Changes& cha
     Plan plan;
     const Work work = work_of(delta.fixtures, state_);
     plan.steps = unmaking_steps(of_namespaces(work.unmade, false));
-    const std::string rules = had_anything && had_anything_ ? table_change(delta) : had_anything == had_anything_ ? "" : all_rules();
-    if (!rules.empty()) plan.steps.push_back({.program = "nft", .lines = rules});
+    const bool stays = had_anything && had_anything_;  // the table
+    const std::string rules = stays ? table_change(delta) : had_anything == had_anything_ ? "" : all_rules();
+    if (!rules.empty()) plan.steps.push_back(rules_step(rules, stays ? element_changes(delta) : std::nullopt));
     append(plan.steps, making_steps(work.made));
     append(plan.steps, unmaking_steps(of_namespaces(work.unmade, true)));
 
     plan.rollback = unmaking_steps(of_namespaces(work.made, false));
-    const std::string back = had_anything ? table_change(reversed(delta)) : remove_table();
-    if (!back.empty()) plan.rollback.push_back({.program = "nft", .lines = back});
+    const StateDelta undone = reversed(delta);
+    const std::string back = had_anything ? table_change(undone) : remove_table();
+    if (!back.empty()) plan.rollback.push_back(rules_step(back, stays ? element_changes(undone) : std::nullopt));
     append(plan.rollback, making_steps(work.lost));
     append(plan.rollback, unmaking_steps(of_namespaces(work.made, true)));
     return plan;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "hns/emulator/data_plane/linux/contributions.h"
+#include "netlink/nft_table.h"
 
 namespace porthole::hns::emulator {
 
@@ -12,6 +13,7 @@ struct Step {
     std::string place;    ///< "" for the host's
     bool makes = true;    ///< of "namespace" and "switch": whether they are made or unmade
     std::string lines;
+    std::vector<net::NftChange> elements;  ///< of "nft": the same as `lines`, where it can be done without the program; else empty
 };
 
 /// How to get from one state to the next, and back from anywhere between.

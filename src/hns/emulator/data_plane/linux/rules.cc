@@ -4,6 +4,8 @@
 
 #include <map>
 
+#include "netlink/nft_text.h"
+
 namespace porthole::hns::emulator {
 
 namespace {
@@ -123,6 +125,23 @@ constexpr const char* ConstantRules = R"(table ip porthole-hns {
 }
 )";
 
+/// Of the sets and maps above, those whose elements can be written without nft.
+std::map<std::string_view, net::NftTypes> written_directly() {
+    std::map<std::string_view, net::NftTypes> found;
+    std::string_view rest = ConstantRules;
+    while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find('\n'), rest.size());
+        std::string_view line = rest.substr(0, end);
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+        // "<tab>set NAME { type TYPES; }"; intervals have flags behind the types.
+        const std::size_t body = line.find(" { type"), close = line.find("; }");
+        if (body == line.npos || close == line.npos || line.contains("flags")) continue;
+        const auto types = net::NftTypes::parse(line.substr(body + 3, close - body - 3));
+        if (types) found.emplace(line.substr(5, body - 5), *types);
+    }
+    return found;
+}
+
 std::string joined(const std::map<std::string, std::string>& by_set, const char* verb) {
     std::string text;
     for (const auto& [set, elements] : by_set) text += fmt::format("{} element ip {} {} {{ {} }}\n", verb, RuleTable, set, elements);
@@ -167,6 +186,28 @@ std::string table_change(const StateDelta& delta) {
             chains_removed += fmt::format("flush chain ip {0} {1}\ndelete chain ip {0} {1}\n", RuleTable, before->name);
     }
     return chains_added + joined(removed, "delete") + joined(added, "add") + chains_removed;
+}
+
+std::optional<std::vector<net::NftChange>> element_changes(const StateDelta& delta) {
+    constexpr std::size_t Most = 1000;  // some 80 KiB of messages
+    static const std::map<std::string_view, net::NftTypes> types = written_directly();
+    if (!delta.chains.empty() || delta.elements.empty() || delta.elements.size() > Most) return std::nullopt;
+    std::map<std::string_view, net::NftChange> by_set;
+    for (const auto& [before, after] : delta.elements) {
+        const std::string& set = before ? before->set : after->set;
+        const auto known = types.find(set);
+        if (known == types.end()) return std::nullopt;
+        net::NftChange& change = by_set.try_emplace(set, net::NftChange{.set = set}).first->second;
+        const auto put = [&](const Element& element, bool adds) {
+            const auto encoded = known->second.element(element.key, adds ? element.data : "");
+            if (encoded) (adds ? change.added : change.removed).push_back(*encoded);
+            return encoded.has_value();
+        };
+        if ((before && !put(*before, false)) || (after && !put(*after, true))) return std::nullopt;
+    }
+    std::vector<net::NftChange> changes;
+    for (auto& [set, change] : by_set) changes.push_back(std::move(change));
+    return changes;
 }
 
 Chain balancer_chain(const Balancer& balancer) {

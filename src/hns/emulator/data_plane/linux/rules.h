@@ -1,7 +1,13 @@
 #pragma once
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "hns/emulator/data_plane/linux/kernel_state.h"
+
+namespace porthole::net {
+struct NftChange;
+}
 
 namespace porthole::hns::emulator {
 
@@ -20,6 +26,9 @@ std::string whole_table(const KernelState& state);
 /// Turns the table from before `delta` into that after it; "" for nothing.
 std::string table_change(const StateDelta& delta);
 std::string remove_table();
+/// What table_change() says, as the kernel takes it without the program nft, whose run is most of what a change of one load balancer costs.
+/// Nothing for a change that also needs chains, or sets of names of links, marks or ranges, or that is large.
+std::optional<std::vector<net::NftChange>> element_changes(const StateDelta& delta);
 
 /// The chain that sends a packet to one of `slots` backends, as its name says. Packets of connections with the same hash go to the
 /// same one: 0 all of addresses and ports, 1 client and protocol, 2 client.
