@@ -17,6 +17,12 @@ def windows_pod(name, **fields):
         "os": {"name": "windows"}, "nodeSelector": {"kubernetes.io/os": "windows"}, "containers": [{"name": "c", "image": "x"}], **fields}})
 
 
+def old_manifest(kind):
+    """As written for Kubernetes 1.5: without a selector."""
+    return json.dumps({"apiVersion": "extensions/v1beta1", "kind": kind, "metadata": {"name": "old"}, "spec": {"template": {
+        "metadata": {"labels": {"app": "old"}}, "spec": {"containers": [{"name": "c", "image": "web:1"}]}}}})
+
+
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
 @unittest.skipUnless(CLIENTS["new"].exists(), "the newest kubectl is not built: ./run clients")
 class ServerFlags(unittest.TestCase):
@@ -66,6 +72,36 @@ class ServerFlags(unittest.TestCase):
     def test_an_unknown_gate_ends_the_server_with_its_name(self):
         self.assertIn("unrecognized feature gate: NoSuchGate", self.refusal("--feature-gates", "NoSuchGate=true"))
         self.assertIn("invalid value of IdentifyPodOS: maybe", self.refusal("--feature-gates", "IdentifyPodOS=maybe"))
+
+    # API-06
+    def test_manifests_of_an_old_version_become_those_of_apps_and_warn(self):
+        self.start("--runtime-config=extensions/v1beta1=true")
+        for kind in ("Deployment", "ReplicaSet", "DaemonSet"):
+            manifest = old_manifest(kind)
+            made = self.server.kubectl("apply", "-f", "-", stdin=manifest)
+            self.assertIn(f"Warning: extensions/v1beta1 {kind} is deprecated in v1.8+, unavailable in v1.16+; use apps/v1 {kind}", made.stderr)
+            found = json.loads(self.server.kubectl("get", kind, "old", "-o", "json").stdout)
+            self.assertEqual((found["apiVersion"], found["spec"]["selector"]), ("apps/v1", {"matchLabels": {"app": "old"}}))
+            self.assertNotIn("deprecated", self.server.kubectl("get", kind).stderr)
+            self.assertIn("unchanged", self.server.kubectl("apply", "-f", "-", stdin=manifest).stdout)
+            changed = self.server.kubectl("apply", "-f", "-", stdin=manifest.replace("web:1", "web:2"))
+            self.assertIn("configured", changed.stdout)
+            found = json.loads(self.server.kubectl("get", kind, "old", "-o", "json").stdout)
+            self.assertEqual(found["spec"]["template"]["spec"]["containers"][0]["image"], "web:2")
+            self.server.kubectl("delete", "-f", "-", stdin=manifest)
+
+    # API-05, API-06
+    def test_an_old_version_is_not_served_unless_asked_for(self):
+        self.start()
+        refused = self.server.kubectl("create", "-f", "-", stdin=old_manifest("Deployment"), check=False)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn('no matches for kind "Deployment" in version "extensions/v1beta1"', refused.stderr)
+        self.assertNotIn("extensions", self.server.kubectl("api-versions").stdout.split("apiextensions.k8s.io/v1", 1)[1])
+
+    # API-06
+    def test_a_version_that_cannot_be_chosen_ends_the_server_with_its_name(self):
+        self.assertIn("--runtime-config: batch/v2alpha1 cannot be turned on or off; extensions/v1beta1 can", self.refusal("--runtime-config=batch/v2alpha1=true"))
+        self.assertIn("invalid value of extensions/v1beta1: maybe", self.refusal("--runtime-config=extensions/v1beta1=maybe"))
 
     # API-19
     def test_nodes_get_ranges_of_the_size_and_from_the_range_that_are_chosen(self):

@@ -117,6 +117,7 @@ apiserver::ApiServerOptions ControlPlane::options(const Pki& pki, const std::str
                          .ca_pem = pki.ca_pem,
                          .client_ca_pem = pki.ca_pem,
                          .front_proxy = {.ca_pem = pki.front_proxy_ca.certificate_pem}};
+    options.served_versions = flags_.served_versions;
     options.service_cidrs = {flags_.service_cidr};
     options.service_account_key_pem = pki.service_account_key_pem;
     options.previous_service_account_key_pem = pki.previous_service_account_key_pem;
