@@ -114,6 +114,17 @@ class ServerFlags(unittest.TestCase):
         address = lambda: self.server.kubectl("get", "service", "kubernetes", "-o", "jsonpath={.spec.clusterIP}").stdout
         self.assertEqual(eventually(address, 20, "the service of the API"), "192.168.0.1")
 
+    # API-19, NET-36
+    def test_ranges_that_cannot_be_used_end_the_server_with_the_reason(self):
+        dual = "10.244.0.0/16,fd00:10:244::/56"
+        for flag in ("--cluster-cidr", "--service-cidr"):
+            self.assertIn(f"{flag} {dual} has several ranges: dual-stack clusters are not supported; give one range of IPv4", self.refusal(flag, dual))
+            self.assertIn('"fd00:10:244::/56" is not an IPv4 network', self.refusal(flag, "fd00:10:244::/56"))
+        self.assertFalse((self.folder / "refused").exists(), "nothing is made")
+        small = self.refusal("--cluster-cidr", "10.244.0.0/26")
+        self.assertIn("the cluster's range 10.244.0.0/26 cannot be cut into node ranges of /24; choose another --cluster-cidr", small)
+        self.assertNotIn("invariant", small)
+
     # API-09
     def test_a_newer_kubelet_is_reported_on_its_node(self):
         self.start()
