@@ -137,7 +137,11 @@ Task<cri::RunPodSandboxResponse> FakeRuntime::run_pod_sandbox(cri::RunPodSandbox
     const auto security = request.config->linux ? request.config->linux->security_context : std::nullopt;
     const bool own_network = !security || !security->namespace_options || security->namespace_options->network == cri::NamespaceMode::Pod;
     sandbox.network.emplace();
-    if (own_network) sandbox.network->ip = address_prefix_ + std::to_string(++addresses_);
+    if (own_network) {
+        const std::string number = std::to_string(++addresses_);
+        sandbox.network->ip = address_prefix_ + number;
+        if (!second_address_prefix.empty()) sandbox.network->additional_ips.push_back({.ip = second_address_prefix + number});
+    }
     cri::RunPodSandboxResponse response;
     response.pod_sandbox_id = sandbox.id;
     sandboxes_[sandbox.id] = std::move(sandbox);
