@@ -4,7 +4,9 @@
 namespace porthole::kubelet {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 struct KubeletOfBothSystemsTest : KubeletTest, testing::WithParamInterface<const char*> {
     KubeletOfBothSystemsTest() {
@@ -47,6 +49,28 @@ TEST_P(KubeletOfBothSystemsTest, SCH15_NoMorePodsAreAdmittedThanTheNodeMayHave) 
     ASSERT_TRUE(until([&] { return pod("c").status.phase == "Failed"; }));
     EXPECT_EQ(pod("c").status.reason, "OutOfpods");
     EXPECT_THAT(pod("c").status.message, HasSubstr("Node didn't have enough resource: pods, requested: 1, used: 2, capacity: 2"));
+}
+
+// PAU-05
+TEST_P(KubeletOfBothSystemsTest, PAU05_ASandboxImageThatIsNotTheRuntimesIsReportedOnTheNode) {
+    const auto told = [&](const std::string& given, const std::string& configuration) {
+        stop();
+        sandbox_image = given;
+        runtime.configuration = configuration;
+        start();
+        loop.advance(10s);
+        return events("SandboxImageMismatch");
+    };
+    constexpr const char* Runtimes = R"({"sandboxImage":"registry.test/pause:3.9"})";
+    EXPECT_THAT(told("registry.test/pause:3.9", Runtimes), IsEmpty());
+    EXPECT_THAT(told("", Runtimes), IsEmpty()) << "none was given";
+    for (const char* unknown : {"", "{}", "{", R"({"sandboxImage":5})"})
+        EXPECT_THAT(told("kubeletwin/pause", unknown), IsEmpty()) << unknown;
+    EXPECT_THAT(told("kubeletwin/pause", Runtimes),
+                ElementsAre("--pod-infra-container-image is kubeletwin/pause, but the container runtime makes sandboxes of "
+                            "registry.test/pause:3.9: it is set in the runtime's own configuration"));
+    loop.advance(1min);
+    EXPECT_EQ(events("SandboxImageMismatch").size(), 1u) << "once";
 }
 
 }  // namespace

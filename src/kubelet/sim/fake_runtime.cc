@@ -105,7 +105,7 @@ Task<cri::VersionResponse> FakeRuntime::version(cri::VersionRequest) {
     co_return response;
 }
 
-Task<cri::StatusResponse> FakeRuntime::status(cri::StatusRequest) {
+Task<cri::StatusResponse> FakeRuntime::status(cri::StatusRequest request) {
     CO_TRY_VOID(co_await enter("Status", false));
     cri::StatusResponse response;
     response.status.emplace();
@@ -121,6 +121,7 @@ Task<cri::StatusResponse> FakeRuntime::status(cri::StatusRequest) {
     }
     response.status->conditions = {runtime, network};
     response.runtime_handlers = handlers;
+    if (request.verbose && !configuration.empty()) response.info["config"] = configuration;
     co_return response;
 }
 
