@@ -26,11 +26,11 @@ Result<ServiceAllocator::Settings> allocator_settings(const ApiServerOptions& op
 constexpr std::string_view ServedBeta = "storagemigration.k8s.io";
 
 /// The built-in kinds without the resources of other beta versions and of alpha versions, which Kubernetes has off unless asked for.
-schema::Registry served_kinds() {
+schema::Registry served_kinds(const std::set<std::string>& asked_for) {
     std::vector<const schema::Kind*> kinds;
     for (const schema::Kind* kind : api::kinds()) {
         const bool stable = kind->lifecycle.stage == schema::Stage::Stable || kind->group == ServedBeta;
-        if (!kind->is(schema::Kind::Resource) || stable) kinds.push_back(kind);
+        if (!kind->is(schema::Kind::Resource) || stable || asked_for.contains(kind->api_version())) kinds.push_back(kind);
     }
     return schema::Registry(kinds);
 }
@@ -62,7 +62,8 @@ struct ApiServer::Prepared {
 Result<ApiServer::Prepared> ApiServer::prepare(const Seams& seams, const ApiServerOptions& options) {
     TRY(auto settings, allocator_settings(options));
     TRY(auto keys, token_keys(options.service_account_key_pem, options.previous_service_account_key_pem));
-    return Prepared{std::make_unique<ApiServerParts::Tables>(served_kinds(), std::move(settings), seams.random), std::move(keys)};
+    return Prepared{std::make_unique<ApiServerParts::Tables>(served_kinds(options.served_versions), std::move(settings), seams.random),
+                    std::move(keys)};
 }
 
 std::unique_ptr<ApiServer> ApiServer::make(Prepared prepared, Seams seams, std::unique_ptr<store::Store> store, ApiServerOptions options) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ namespace porthole::apiserver {
 /// What an administrator chooses for the API server, and the certificates that go with it.
 struct ApiServerOptions {
     BootstrapOptions bootstrap;
+    std::set<std::string> served_versions;  ///< --runtime-config: those that are off unless asked for, "extensions/v1beta1"
     std::vector<std::string> service_cidrs;
     std::uint16_t first_node_port = 30000, last_node_port = 32767;
     std::string service_account_key_pem;           ///< EC P-256 or RSA

@@ -110,5 +110,95 @@ TEST_F(ServedForms, ADaemonSetCountsItsTemplates) {
     EXPECT_EQ(changed.body.at_path({"metadata", "generation"})->as_int(), 2);
 }
 
+constexpr const char *OldDeployments = "/apis/extensions/v1beta1/namespaces/default/deployments",
+                     *AppsDeployments = "/apis/apps/v1/namespaces/default/deployments";
+constexpr const char* OldDeployment =
+    R"({"apiVersion":"extensions/v1beta1","kind":"Deployment","metadata":{"name":"d"},"spec":{"replicas":2,
+    "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i:1"}]}}}})";
+
+// API-05, API-06
+TEST_F(ServedForms, API06_AVersionThatKubernetesHasRemovedIsNotFoundUnlessAskedFor) {
+    const Answer refused = post(OldDeployments, OldDeployment);
+    EXPECT_EQ(refused.code, 404);
+    EXPECT_EQ(refused.at({"message"}), "the server could not find the requested resource");
+    EXPECT_EQ(get("/apis/extensions/v1beta1").code, 404);
+    EXPECT_FALSE(get("/apis").text.contains("\"extensions\""));
+    EXPECT_FALSE(get("/openapi/v3").text.contains("apis/extensions"));
+    EXPECT_EQ(get("/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.extensions").code, 404);
+}
+
+/// A server that serves extensions/v1beta1.
+class OldForms : public ApiServerFixture {
+protected:
+    ApiServerOptions options() override {
+        ApiServerOptions options = example_options();
+        if (asked_for) options.served_versions = {"extensions/v1beta1"};
+        return options;
+    }
+    bool asked_for = true;
+};
+
+// API-06
+TEST_F(OldForms, API06_ADeploymentOfTheOldVersionIsStoredAsOneOfAppsWithItsSelector) {
+    const Answer made = post(OldDeployments, OldDeployment);
+    ASSERT_EQ(made.code, 201) << made.text;
+    EXPECT_EQ(made.at({"apiVersion"}), "extensions/v1beta1");
+    const Answer now = get(std::string(AppsDeployments) + "/d");
+    ASSERT_EQ(now.code, 200) << now.text;
+    EXPECT_EQ(now.at({"apiVersion"}), "apps/v1");
+    EXPECT_EQ(schema::to_json(*now.body.at_path({"spec", "selector"})), R"({"matchLabels":{"a":"b"}})");
+    const Answer scaled = merge(std::string(OldDeployments) + "/d", R"({"spec":{"replicas":3}})");
+    EXPECT_EQ(scaled.body.at_path({"spec", "replicas"})->as_int(), 3) << scaled.text;
+    EXPECT_EQ(get(std::string(AppsDeployments) + "/d").body.at_path({"spec", "replicas"})->as_int(), 3);
+    EXPECT_EQ(get(OldDeployments).body.find("items")->as_array().size(), 1u);
+    EXPECT_EQ(remove(std::string(OldDeployments) + "/d").code, 200);
+    EXPECT_EQ(get(std::string(AppsDeployments) + "/d").code, 404);
+}
+
+// API-06
+TEST_F(OldForms, API06_WhatWasMadeByTheOldVersionOutlivesTheSwitch) {
+    ASSERT_EQ(post(std::string(OldDeployments) + "?fieldManager=old", OldDeployment).code, 201);
+    TearDown();
+    asked_for = false;
+    SetUpAgain();
+    const std::string one = std::string(AppsDeployments) + "/d";
+    EXPECT_EQ(get(std::string(OldDeployments) + "/d").code, 404);
+    EXPECT_EQ(merge(one, R"({"spec":{"replicas":4}})").code, 200);
+    const Answer applied = call("PATCH", one + "?fieldManager=new&force=true",
+                                R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"spec":{"replicas":5}})",
+                                "application/apply-patch+yaml");
+    EXPECT_EQ(applied.code, 200) << applied.text;
+    EXPECT_EQ(get(one).body.at_path({"spec", "replicas"})->as_int(), 5);
+    EXPECT_EQ(get("/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.extensions").code, 404);
+    EXPECT_EQ(remove(one).code, 200);
+}
+
+// API-06, API-07
+TEST_F(OldForms, API06_ASelectorThatIsWrittenIsKeptAndIsCheckedAsInApps) {
+    const Answer made = post(OldDeployments, R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"other"}},
+        "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i:1"}]}}}})");
+    EXPECT_EQ(made.code, 422);
+    EXPECT_TRUE(made.text.contains("`selector` does not match template `labels`")) << made.text;
+    EXPECT_EQ(post(AppsDeployments, R"({"metadata":{"name":"d"},"spec":{"template":{"metadata":{"labels":{"a":"b"}},
+        "spec":{"containers":[{"name":"c","image":"i:1"}]}}}})")
+                  .code,
+              422)
+        << "apps/v1 stays as it is";
+}
+
+// API-06
+TEST_F(OldForms, API06_EveryAnswerAboutTheOldVersionWarns) {
+    for (const auto& [plural, kind] :
+         {std::pair("deployments", "Deployment"), {"daemonsets", "DaemonSet"}, {"replicasets", "ReplicaSet"}}) {
+        const std::string told = warnings_of("GET", std::string("/apis/extensions/v1beta1/namespaces/default/") + plural);
+        EXPECT_TRUE(told.contains(std::string("extensions/v1beta1 ") + kind +
+                                  " is deprecated in v1.8+, unavailable in v1.16+; use apps/v1 " + kind))
+            << told;
+        EXPECT_EQ(warnings_of("GET", std::string("/apis/apps/v1/namespaces/default/") + plural), "");
+    }
+    EXPECT_TRUE(get("/apis").text.contains("\"extensions/v1beta1\""));
+    EXPECT_TRUE(get("/openapi/v3").text.contains("apis/extensions/v1beta1"));
+}
+
 }  // namespace
 }  // namespace porthole::apiserver

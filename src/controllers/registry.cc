@@ -67,16 +67,23 @@ Context& ControllerManager::context_of(const std::string& name) {
     return account->context;
 }
 
-Result<std::unique_ptr<ControllerManager>> ControllerManager::create(Seams seams, const schema::Registry& kinds, Settings settings) {
+Task<std::unique_ptr<ControllerManager>> ControllerManager::create(Seams seams, const schema::Registry& kinds, Settings settings) {
     std::unique_ptr<ControllerManager> manager(new ControllerManager(std::move(seams), kinds, std::move(settings)));
+    const auto made = manager->make_controllers();
+    if (made) co_return manager;
+    CO_TRY_VOID(co_await manager->close());
+    co_return made.error();
+}
+
+Result<void> ControllerManager::make_controllers() {
     std::set<std::string> names;
     for (const Registration& registration : Registrations) {
         CHECK(names.insert(registration.name).second);
-        auto made = registration.make(manager->context_of(""));
+        auto made = registration.make(context_of(""));
         if (!made) return std::move(made).error().with_context("controller " + name_of(registration));
-        if (*made) manager->controllers_.push_back(std::move(*made));
+        if (*made) controllers_.push_back(std::move(*made));
     }
-    return manager;
+    return {};
 }
 
 void ControllerManager::start() {

@@ -23,7 +23,7 @@ public:
         client::SharedObjects* shared = nullptr;  ///< with the other components of the process
     };
     /// Error: BadRequest, naming the controller.
-    static Result<std::unique_ptr<ControllerManager>> create(Seams seams, const schema::Registry& kinds, Settings settings);
+    static Task<std::unique_ptr<ControllerManager>> create(Seams seams, const schema::Registry& kinds, Settings settings);
 
     void start();
     /// Of all its controllers, in Prometheus' text form. On their loop.
@@ -38,6 +38,7 @@ private:
         Context context;
     };
     ControllerManager(Seams seams, const schema::Registry& kinds, Settings settings);
+    Result<void> make_controllers();
     Context& context_of(const std::string& account);
     /// The accounts are objects as well, for those who look at them; nothing depends on them.
     Task<> ensure_accounts();

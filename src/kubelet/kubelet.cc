@@ -253,7 +253,18 @@ struct Kubelet::Impl {
 
     void runtime_changed() {
         reporter.wake();
-        if (runtime_check.is_well()) pods.wake_all();
+        if (!runtime_check.is_well()) return;
+        pods.wake_all();
+        compare_sandbox_images();
+    }
+
+    /// The runtime's counts, and is the one that garbage collection leaves alone.
+    void compare_sandbox_images() {
+        const std::string &given = config.sandbox_image, &used = runtime_check.sandbox_image();
+        if (given.empty() || used.empty() || given == used) return;
+        events.warning(reporter.reference(), "SandboxImageMismatch",
+                       "--pod-infra-container-image is " + given + ", but the container runtime makes sandboxes of " + used +
+                           ": it is set in the runtime's own configuration");
     }
 
     Task<> run_log_rotation() {

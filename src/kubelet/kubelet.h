@@ -25,6 +25,7 @@ struct KubeletConfig {
     std::string volume_plugin_directory = "/usr/libexec/kubernetes/kubelet-plugins/volume/exec/";  ///< of FlexVolume drivers
     std::vector<std::string> cluster_dns;
     std::string cluster_domain = "cluster.local";
+    std::string sandbox_image;  ///< that the runtime is thought to make sandboxes of; "" if none was given
     std::string resolv_conf =
         "/etc/resolv.conf";   ///< what dnsPolicy Default gives to pods; "" for nothing, "Host" for a Windows machine's own
     std::string cgroup_root;  ///< "" or "/name": several kubelets on one machine need one each

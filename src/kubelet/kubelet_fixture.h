@@ -36,6 +36,8 @@ struct KubeletTest : testing::Test {
         config.node.addresses = {"192.0.2.1"};
         config.node.root_directory = "/var/lib/kubelet";
         config.node.version = "v1.36.2";
+        config.node.max_pods = max_pods;
+        config.sandbox_image = sandbox_image;
         config.static_pod_directory = "/etc/manifests";
         config.cluster_dns = {"10.96.0.10"};
         config.feature_gates = gates;
@@ -106,6 +108,8 @@ struct KubeletTest : testing::Test {
     windows::Gates gates;
     PluginConnector* plugins = nullptr;
     bool identify_pod_os = true;
+    std::int64_t max_pods = 110;
+    std::string sandbox_image;
     std::unique_ptr<Kubelet> kubelet;
     std::unique_ptr<Scope> scope;
 };

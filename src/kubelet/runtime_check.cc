@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "kubelet/devices/cdi_specs.h"
+#include "schema/json/json.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -22,6 +23,12 @@ std::string version_problem(const std::string& runtime) {
     return "container runtime version " + runtime.substr(Containerd.size()) + " < 1.4.0: upgrade containerd";
 }
 
+/// In the configuration that a runtime shows, "{\"sandboxImage\":…}".
+std::string sandbox_image_in(const std::string& configuration) {
+    const auto tree = schema::parse_json(configuration);
+    return tree ? std::string(tree->string_at({"sandboxImage"})) : std::string();
+}
+
 }  // namespace
 
 Task<> RuntimeCheck::run() {
@@ -35,6 +42,7 @@ Task<> RuntimeCheck::run() {
 Task<> RuntimeCheck::check() {
     const std::string problem_before = problem_, network_before = node_.network_problem;
     cri::StatusRequest request;
+    request.verbose = !is_well();  // its configuration may have changed while it was away
     auto status = co_await with_timeout(runtime_.status(std::move(request)), AnswerLimit, "the container runtime's status");
     if (is_cancelled(status)) co_return std::move(status).error();
     if (!status) {
@@ -42,6 +50,7 @@ Task<> RuntimeCheck::check() {
     } else {
         CO_TRY_VOID(co_await read_version());
         take_conditions(*status);
+        if (const auto told = status->info.find("config"); told != status->info.end()) sandbox_image_ = sandbox_image_in(told->second);
         if (problem_.empty()) problem_ = version_problem(version_);
     }
     if (problem_before == problem_ && network_before == node_.network_problem) co_return {};

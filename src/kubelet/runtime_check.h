@@ -22,6 +22,8 @@ public:
     const std::string& problem() const { return problem_; }
     /// "containerd://1.6.20"; "" until it is known.
     const std::string& version() const { return version_; }
+    /// Of which the runtime makes sandboxes, where it says so as containerd does; "" where it does not.
+    const std::string& sandbox_image() const { return sandbox_image_; }
     bool is_well() const { return problem_.empty() && node_.network_problem.empty(); }
 
 private:
@@ -35,7 +37,7 @@ private:
     NodeFacts& node_;
     Logger log_;
     std::function<void()> changed_;
-    std::string problem_ = "container runtime status check may not have completed yet", version_;
+    std::string problem_ = "container runtime status check may not have completed yet", version_, sandbox_image_;
 };
 
 }  // namespace porthole::kubelet

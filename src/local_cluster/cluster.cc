@@ -286,6 +286,14 @@ Result<void> check_resize(const ClusterOptions& now, const ClusterOptions& wante
     return {};
 }
 
+Result<IpPrefix> cluster_range(const std::string& flag, const std::string& text) {
+    if (text.contains(','))
+        return Error(Reason::BadRequest,
+                     fmt::format("{} {} has several ranges: dual-stack clusters are not supported; give one range of IPv4", flag, text));
+    TRY_VOID(address_in(text, 1));
+    return IpPrefix::parse(text);
+}
+
 Result<void> check_networks(const ClusterOptions& options) {
     struct Network {
         const char* flag;
@@ -294,8 +302,7 @@ Result<void> check_networks(const ClusterOptions& options) {
     std::vector<Network> networks;
     for (const auto& [flag, text] : {std::pair("--node-cidr", &options.node_cidr), std::pair("--service-cidr", &options.service_cidr),
                                      std::pair("--cluster-cidr", &options.cluster_cidr)}) {
-        TRY_VOID(address_in(*text, 1));
-        TRY(const IpPrefix range, IpPrefix::parse(*text));
+        TRY(const IpPrefix range, cluster_range(flag, *text));
         for (const Network& other : networks)
             if (other.range.overlaps(range))
                 return Error(Reason::BadRequest, fmt::format("{} {} and {} {} overlap; choose separate ranges", other.flag,

@@ -109,6 +109,9 @@ struct Cluster {
 /// changes. Error: AlreadyExists, which ends with the remedy `end_it`.
 Result<void> check_resize(const ClusterOptions& now, const ClusterOptions& wanted, const std::string& end_it);
 
+/// The range of pods, of services or of nodes. Errors: BadRequest for anything but one of IPv4; names `flag` where it has several.
+Result<IpPrefix> cluster_range(const std::string& flag, const std::string& text);
+
 /// Whether nodes, services and pods have ranges of their own with room for all. Error: BadRequest, naming the flags.
 Result<void> check_networks(const ClusterOptions& options);
 

@@ -92,6 +92,7 @@ TEST(ClusterState, OfAServerAloneIsNotTakenForNothing) {
     EXPECT_THAT(loaded.error().message, HasSubstr("is one of `porthole server`, not of `porthole up`"));
 }
 
+// API-19, NET-36
 TEST(CheckNetworks, RefusesWhatCannotWorkBeforeAnythingStarts) {
     EXPECT_TRUE(check_networks({}));
     const struct {
@@ -106,6 +107,9 @@ TEST(CheckNetworks, RefusesWhatCannotWorkBeforeAnythingStarts) {
          {.node_cidr = "10.244.9.0/24"},
          "--node-cidr 10.244.9.0/24 and --cluster-cidr 10.244.0.0/16 overlap; choose separate ranges"},
         {"no network", {.cluster_cidr = "10.0.0.0/33"}, "\"10.0.0.0/33\" is not an IPv4 network; write it like 10.89.0.0/24"},
+        {"dual stack",
+         {.cluster_cidr = "10.244.0.0/16,fd00:10:244::/56"},
+         "--cluster-cidr 10.244.0.0/16,fd00:10:244::/56 has several ranges: dual-stack clusters are not supported; give one range of IPv4"},
         {"part of a node's range",
          {.cluster_cidr = "10.244.0.0/25"},
          "--cluster-cidr 10.244.0.0/25 is too small: each of 1 nodes needs a /24 of it"},

@@ -27,6 +27,22 @@ TEST(Cycle, CountsReasonsOverNodesInUpstreamsWords) {
               "Insufficient memory.");
 }
 
+// SCH-15
+TEST(Cycle, SCH15_ANodeGetsNoMorePodsThanItMayHave) {
+    World world;
+    NodeSpec two = node("two");
+    two.allowed_pods = 2;
+    world.cluster.set_node(two);
+    for (const char* name : {"a", "b"}) {
+        EXPECT_EQ(world.choice(pod(name)), "two");
+        world.cluster.set_pod(placed(pod(name), "two"));
+    }
+    EXPECT_EQ(world.choice(pod("c")), "0/1 nodes are available: 1 Too many pods.");
+    two.allowed_pods = 3;
+    world.cluster.set_node(two);
+    EXPECT_EQ(world.choice(pod("c")), "two");
+}
+
 TEST(Cycle, APodWithResourceClaimsWaitsAndSaysWhy) {
     World world;
     world.cluster.set_node(node("lin"));

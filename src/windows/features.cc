@@ -7,6 +7,8 @@ namespace {
 
 using enum Maturity;
 
+constexpr std::uint32_t FirstBuildWithDualStack = 19041;
+
 constexpr FeatureSupport Features[] = {
     {"Windows nodes and containers", Stable, "1.14", OldestBuild, "process isolation; the image has to be of the node's build"},
     {"several containers in a pod", Stable, "1.14", OldestBuild, "one network namespace, with one address"},
@@ -20,6 +22,9 @@ constexpr FeatureSupport Features[] = {
     {"named pipes of the host as volumes", Stable, "1.14", OldestBuild, "`hostPath` without a type"},
     {"sub-paths of volumes", Alpha, "1.14", OldestBuild, "the kubelet's gate `WindowsSubPath`, off by default"},
     {"l2bridge pod network", Stable, "1.14", OldestBuild, "`host-gw` between nodes"},
+    {"IPv4 and IPv6 in an l2bridge pod network", Stable, "1.23", FirstBuildWithDualStack,
+     "in a network that another set-up has made, with a range of each family for `win-bridge`; Porthole's own are IPv4: two ranges as "
+     "`--cluster-cidr` are refused with \"dual-stack clusters are not supported; give one range of IPv4\""},
     {"overlay pod network", Beta, "1.20", OldestBuild, "VXLAN with VNI 4096 and port 4789; IPv4 only; the proxy's gate `WinOverlay`"},
     {"session affinity of services", Stable, "1.20", FirstBuildWithAffinity, "ignored on older builds, with an event"},
 };

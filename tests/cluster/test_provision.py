@@ -263,6 +263,7 @@ class Provision(ClusterCase):
         self.assertEqual(self.texts(), ["node m1 removed"])
         self.assertEqual(first.leftovers(), [])
 
+    # RUN-10
     @slow
     def test_agents_are_upgraded_one_by_one_and_rolled_back_where_they_do_not_come_back(self):
         first, second = self.machines

@@ -17,6 +17,12 @@ def windows_pod(name, **fields):
         "os": {"name": "windows"}, "nodeSelector": {"kubernetes.io/os": "windows"}, "containers": [{"name": "c", "image": "x"}], **fields}})
 
 
+def old_manifest(kind):
+    """As written for Kubernetes 1.5: without a selector."""
+    return json.dumps({"apiVersion": "extensions/v1beta1", "kind": kind, "metadata": {"name": "old"}, "spec": {"template": {
+        "metadata": {"labels": {"app": "old"}}, "spec": {"containers": [{"name": "c", "image": "web:1"}]}}}})
+
+
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
 @unittest.skipUnless(CLIENTS["new"].exists(), "the newest kubectl is not built: ./run clients")
 class ServerFlags(unittest.TestCase):
@@ -67,6 +73,36 @@ class ServerFlags(unittest.TestCase):
         self.assertIn("unrecognized feature gate: NoSuchGate", self.refusal("--feature-gates", "NoSuchGate=true"))
         self.assertIn("invalid value of IdentifyPodOS: maybe", self.refusal("--feature-gates", "IdentifyPodOS=maybe"))
 
+    # API-06
+    def test_manifests_of_an_old_version_become_those_of_apps_and_warn(self):
+        self.start("--runtime-config=extensions/v1beta1=true")
+        for kind in ("Deployment", "ReplicaSet", "DaemonSet"):
+            manifest = old_manifest(kind)
+            made = self.server.kubectl("apply", "-f", "-", stdin=manifest)
+            self.assertIn(f"Warning: extensions/v1beta1 {kind} is deprecated in v1.8+, unavailable in v1.16+; use apps/v1 {kind}", made.stderr)
+            found = json.loads(self.server.kubectl("get", kind, "old", "-o", "json").stdout)
+            self.assertEqual((found["apiVersion"], found["spec"]["selector"]), ("apps/v1", {"matchLabels": {"app": "old"}}))
+            self.assertNotIn("deprecated", self.server.kubectl("get", kind).stderr)
+            self.assertIn("unchanged", self.server.kubectl("apply", "-f", "-", stdin=manifest).stdout)
+            changed = self.server.kubectl("apply", "-f", "-", stdin=manifest.replace("web:1", "web:2"))
+            self.assertIn("configured", changed.stdout)
+            found = json.loads(self.server.kubectl("get", kind, "old", "-o", "json").stdout)
+            self.assertEqual(found["spec"]["template"]["spec"]["containers"][0]["image"], "web:2")
+            self.server.kubectl("delete", "-f", "-", stdin=manifest)
+
+    # API-05, API-06
+    def test_an_old_version_is_not_served_unless_asked_for(self):
+        self.start()
+        refused = self.server.kubectl("create", "-f", "-", stdin=old_manifest("Deployment"), check=False)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn('no matches for kind "Deployment" in version "extensions/v1beta1"', refused.stderr)
+        self.assertNotIn("extensions", self.server.kubectl("api-versions").stdout.split("apiextensions.k8s.io/v1", 1)[1])
+
+    # API-06
+    def test_a_version_that_cannot_be_chosen_ends_the_server_with_its_name(self):
+        self.assertIn("--runtime-config: batch/v2alpha1 cannot be turned on or off; extensions/v1beta1 can", self.refusal("--runtime-config=batch/v2alpha1=true"))
+        self.assertIn("invalid value of extensions/v1beta1: maybe", self.refusal("--runtime-config=extensions/v1beta1=maybe"))
+
     # API-19
     def test_nodes_get_ranges_of_the_size_and_from_the_range_that_are_chosen(self):
         self.start("--cluster-cidr", "11.0.0.0/16", "--service-cluster-ip-range", "192.168.0.0/16", "--cluster-dns", "192.168.0.10",
@@ -77,6 +113,17 @@ class ServerFlags(unittest.TestCase):
         eventually(lambda: ranges() == ["11.0.0.0/26", "11.0.0.64/26"], 20, "both nodes have a range")
         address = lambda: self.server.kubectl("get", "service", "kubernetes", "-o", "jsonpath={.spec.clusterIP}").stdout
         self.assertEqual(eventually(address, 20, "the service of the API"), "192.168.0.1")
+
+    # API-19, NET-36
+    def test_ranges_that_cannot_be_used_end_the_server_with_the_reason(self):
+        dual = "10.244.0.0/16,fd00:10:244::/56"
+        for flag in ("--cluster-cidr", "--service-cidr"):
+            self.assertIn(f"{flag} {dual} has several ranges: dual-stack clusters are not supported; give one range of IPv4", self.refusal(flag, dual))
+            self.assertIn('"fd00:10:244::/56" is not an IPv4 network', self.refusal(flag, "fd00:10:244::/56"))
+        self.assertFalse((self.folder / "refused").exists(), "nothing is made")
+        small = self.refusal("--cluster-cidr", "10.244.0.0/26")
+        self.assertIn("the cluster's range 10.244.0.0/26 cannot be cut into node ranges of /24; choose another --cluster-cidr", small)
+        self.assertNotIn("invariant", small)
 
     # API-09
     def test_a_newer_kubelet_is_reported_on_its_node(self):

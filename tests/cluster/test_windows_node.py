@@ -154,6 +154,40 @@ class Network(WindowsCase):
             address = next(entry["address"] for entry in node["status"]["addresses"] if entry["type"] == "InternalIP")
             self.assertIn("web", self.answers(self.fetch_from_node, f"http://{address}:{port}/").lower())
 
+    # SVC-30
+    def test_addresses_that_a_controller_of_load_balancers_gives_are_served_by_nodes_of_both_systems(self):
+        given, external = "203.0.113.9", "198.51.100.7"
+        self.apply(*[web_server(f"web-{number}", {"app": "web"}, nodeName=f"windows-{number}") for number in (1, 2)],
+                   service("web", {"app": "web"}, target=80, type="LoadBalancer", externalIPs=[external]))
+        self.wait_ready("web-1")
+        self.wait_ready("web-2")
+        self.assertEqual(self.get("service", "web")["status"]["loadBalancer"], {}, "nobody has given one yet")
+        ingress = lambda *addresses: self.kubectl("patch", "service", "web", "--subresource=status", "--type=merge", "-p", json.dumps(
+            {"status": {"loadBalancer": {"ingress": [{"ip": address} for address in addresses]}}}))
+        ingress(given)
+        from_linux, from_windows = self.linux_client(), lambda url: self.exec("web-1", "C:\\web\\fetch.exe", url)
+        outside = self.cluster.network.inside(["ip", "route"])
+        nodes = json.loads(self.kubectl("get", "nodes", "-o", "json", namespaced=False))["items"]
+        for address in (given, external):
+            for fetch in (from_linux, from_windows):
+                self.assertIn("web-", self.answers(fetch, f"http://{address}/").lower(), address)
+            self.addCleanup(run, [*outside, "delete", address], check=False)
+            for node in nodes:
+                node_address = next(entry["address"] for entry in node["status"]["addresses"] if entry["type"] == "InternalIP")
+                run([*outside, "replace", address, "via", node_address])
+                with self.subTest(address=address, through=node["metadata"]["name"]):
+                    self.assertIn("web-", self.answers(self.fetch_from_node, f"http://{address}/").lower())
+        ingress()
+        self.eventually(lambda: not self.reached(from_linux, f"http://{given}/"), 30, "the address is taken back")
+        self.assertIn("web-", self.answers(from_linux, f"http://{external}/").lower(), "the other one stays")
+
+    @staticmethod
+    def reached(fetch, url):
+        try:
+            return fetch(url)
+        except AssertionError:
+            return ""
+
 
 class Samples(WindowsCase):
     # VER-10

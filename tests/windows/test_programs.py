@@ -72,9 +72,6 @@ class Programs(WineTest):
         for role in ("kube-apiserver", "kube-scheduler", "kube-controller-manager", "server"):
             self.assertIn(f'unknown role "{role}"', self.wine("bin/porthole.exe", role).stderr)
 
-    def test_the_kubelet_takes_runtimes_behind_pipes(self):
-        self.assertIn("npipe:", self.wine("bin/kubelet.exe", "--help", check=True).stdout)
-
     def test_a_wrong_role_is_named(self):
         refused = self.wine("bin/porthole.exe", "kubelett")
         self.assertEqual(refused.returncode, 2)

@@ -49,6 +49,8 @@ constexpr Entry Entries[] = {
     {"flowcontrol.apiserver.k8s.io", "v1", {16100, 21}},
     {"internal.apiserver.k8s.io", "v1alpha1", {16000, 9}},
     {"storagemigration.k8s.io", "v1beta1", {15800, 9}},
+    // Once before apps; last, so that whoever names a resource without its group gets apps/v1.
+    {"extensions", "v1beta1", {15700, 1}},
 };
 
 }  // namespace

@@ -23,6 +23,18 @@ std::string manager_name(const RequestContext& context, const WriteOptions& opti
     return agent.empty() ? "unknown" : agent;
 }
 
+/// The warning of a version that Kubernetes gives up, in its words; "" for others.
+std::string deprecation_of(const schema::Kind& kind) {
+    const schema::Lifecycle& cycle = kind.lifecycle;
+    if (cycle.deprecated.empty()) return "";
+    std::string told = kind.api_version() + " " + std::string(kind.kind) + " is deprecated in v" + std::string(cycle.deprecated) + "+";
+    if (!cycle.removed.empty()) told += ", unavailable in v" + std::string(cycle.removed) + "+";
+    const std::size_t slash = cycle.replacement.rfind('/');
+    if (slash != cycle.replacement.npos)
+        told += "; use " + std::string(cycle.replacement.substr(0, slash)) + " " + std::string(cycle.replacement.substr(slash + 1));
+    return told;
+}
+
 /// The options of a list or watch. What was authorized for one name is served for that name only: the name of
 /// /api/v1/watch/.../NAME becomes part of the selector. Error: BadRequest where the selector asks for another.
 Result<ListOptions> selection_of(const RequestInfo& info) {
@@ -96,6 +108,7 @@ Task<> ResourceHandler::handle(RequestContext& context, const Resource& resource
     const bool of_namespace = resource.kind->namespaced() && context.info.namespace_.empty();
     if (of_namespace && verb != "list" && verb != "watch") co_return method_not_allowed();
     if (!resource.strategy->deprecation.empty()) context.warnings.emplace_back(resource.strategy->deprecation);
+    if (std::string told = deprecation_of(*resource.kind); !told.empty()) context.warnings.push_back(std::move(told));
     if (verb == "get") co_return co_await get(context, resource);
     if (verb == "list") co_return co_await list(context, resource);
     if (verb == "watch") co_return co_await watch(context, resource);

@@ -532,6 +532,30 @@ TEST(AutoscalerConversion, IgnoresAnnotationsThatCannotBeRead) {
     }
 }
 
+// API-06
+TEST(ExtensionsConversion, DerivesTheSelectorFromTheLabelsOfTheTemplate) {
+    const Conversions conversions = kind_conversions();
+    const struct {
+        const char *given, *selector;
+    } rows[] = {
+        {"{spec: {template: {metadata: {labels: {a: b}}}}}", R"({"matchLabels":{"a":"b"}})"},
+        {"{spec: {selector: null, template: {metadata: {labels: {a: b}}}}}", R"({"matchLabels":{"a":"b"}})"},
+        {"{spec: {selector: {matchLabels: {c: d}}, template: {metadata: {labels: {a: b}}}}}", R"({"matchLabels":{"c":"d"}})"},
+        {"{spec: {template: {metadata: {labels: {}}}}}", ""},
+        {"{spec: {template: {}}}", ""},
+        {"{}", ""},
+    };
+    for (const char* kind : {"DaemonSet", "Deployment", "ReplicaSet"}) {
+        const Conversion& conversion = conversions.at(std::string("extensions/v1beta1/") + kind);
+        for (const auto& row : rows) {
+            const Value stored = conversion.to_stored(*schema::parse_yaml(row.given));
+            const Value* selector = stored.at_path({"spec", "selector"});
+            EXPECT_EQ(selector ? schema::to_json(*selector) : "", row.selector) << row.given;
+            EXPECT_EQ(conversion.from_stored(stored), stored);
+        }
+    }
+}
+
 // --- The list ---
 
 TEST(KindRegistry, NamesEachStoredKindOnce) {

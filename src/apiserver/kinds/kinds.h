@@ -15,5 +15,6 @@ Strategy service_strategy(ServiceAllocator& allocator);
 
 Conversion event_conversion();
 Conversion autoscaler_conversion();
+Conversion extensions_conversion();
 
 }  // namespace porthole::apiserver

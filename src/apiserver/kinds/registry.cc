@@ -13,7 +13,11 @@ std::vector<Strategy> kind_strategies(const KindEnvironment& environment) {
 }
 
 Conversions kind_conversions() {
-    return {{"events.k8s.io/v1/Event", event_conversion()}, {"autoscaling/v1/HorizontalPodAutoscaler", autoscaler_conversion()}};
+    Conversions conversions = {{"events.k8s.io/v1/Event", event_conversion()},
+                               {"autoscaling/v1/HorizontalPodAutoscaler", autoscaler_conversion()}};
+    for (const char* kind : {"DaemonSet", "Deployment", "ReplicaSet"})
+        conversions.emplace(std::string("extensions/v1beta1/") + kind, extensions_conversion());
+    return conversions;
 }
 
 }  // namespace porthole::apiserver

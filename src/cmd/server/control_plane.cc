@@ -117,6 +117,7 @@ apiserver::ApiServerOptions ControlPlane::options(const Pki& pki, const std::str
                          .ca_pem = pki.ca_pem,
                          .client_ca_pem = pki.ca_pem,
                          .front_proxy = {.ca_pem = pki.front_proxy_ca.certificate_pem}};
+    options.served_versions = flags_.served_versions;
     options.service_cidrs = {flags_.service_cidr};
     options.service_account_key_pem = pki.service_account_key_pem;
     options.previous_service_account_key_pem = pki.previous_service_account_key_pem;
@@ -136,6 +137,8 @@ apiserver::ApiServerOptions ControlPlane::options(const Pki& pki, const std::str
 Task<> ControlPlane::start() {
     const DataDir data(flags_.data);
     CO_TRY_VOID(check_election_flags(flags_.election));
+    CO_TRY_VOID(cluster_range("--service-cidr", flags_.service_cidr));
+    CO_TRY_VOID(cluster_range("--cluster-cidr", flags_.cluster_cidr));
     CO_TRY(const std::string service_ip, address_in(flags_.service_cidr, 1));
     // A start that is refused changes nothing: it makes no directory, and no lock in an empty one.
     std::error_code ignored;
@@ -298,9 +301,9 @@ controllers::Settings ControlPlane::controller_settings(const Pki& pki) const {
 Task<> ControlPlane::start_controllers(controllers::Settings settings) {
     Component& on = *controller_component_;
     const auto client_of = [&on](const std::string& account) -> client::Client& { return on.clients().of(account); };
-    CO_TRY(controllers_,
-           controllers::ControllerManager::create({on.loop(), client_of, controller_random_, log_.named("controllers"), &shared_objects_},
-                                                  api_->registry(), std::move(settings)));
+    CO_TRY(controllers_, co_await controllers::ControllerManager::create(
+                             {on.loop(), client_of, controller_random_, log_.named("controllers"), &shared_objects_}, api_->registry(),
+                             std::move(settings)));
     controllers_->start();
     co_return {};
 }

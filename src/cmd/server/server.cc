@@ -4,6 +4,7 @@
 
 #include "base/feature_gates.h"
 #include "cmd/server/control_plane.h"
+#include "cmd/server/runtime_config.h"
 #include "local_cluster/start.h"
 #include "runtime/processes/process_memory.h"
 
@@ -34,6 +35,9 @@ int run_server(std::vector<std::string> arguments) {
     RealWorld world;
     Logger log(make_stderr_sink(flags.verbose ? LogLevel::Debug : LogLevel::Info), "server");
     if (const auto taken = take_feature_gates(flags, log); !taken) return fail(taken.error().message);
+    auto versions = read_runtime_config(flags.runtime_config);
+    if (!versions) return fail(versions.error().message);
+    flags.served_versions = *std::move(versions);
     flags.effective = shown_flags(app, flags);
     const local_cluster::DataDir data(flags.data);
     const bool revive = flags.revive_supervisor;

@@ -36,6 +36,9 @@ void add_server_flags(CLI::App& app, ServerFlags& flags) {
     app.add_option("--feature-gates", flags.feature_gates,
                    "NAME=true or NAME=false, by comma: IdentifyPodOS=false drops spec.os of new pods")
         ->delimiter(',');
+    app.add_option("--runtime-config", flags.runtime_config,
+                   "versions of the API to serve that are off, by comma: extensions/v1beta1=true takes manifests of its time as apps/v1")
+        ->delimiter(',');
     app.add_option("--backend", flags.backend,
                    "pod network between nodes, which joining nodes adopt: host-gw, vxlan, or alloc (a router has the routes)")
         ->check(CLI::IsMember({"host-gw", "vxlan", "alloc"}))

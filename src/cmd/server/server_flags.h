@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -37,7 +38,9 @@ struct ServerFlags {
     std::vector<std::string> tls_cipher_suites;
     apiserver::Server::Limits limits;
     bool priority_and_fairness = true;
-    std::vector<std::string> feature_gates;  ///< NAME=VALUE
+    std::vector<std::string> feature_gates;   ///< NAME=VALUE
+    std::vector<std::string> runtime_config;  ///< VERSION=VALUE
+    std::set<std::string> served_versions;    ///< of runtime_config
     int node_cidr_mask_size = 24;
     bool connection_thread = std::thread::hardware_concurrency() >= 4;
     bool revive_supervisor = false, verbose = false;

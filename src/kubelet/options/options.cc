@@ -51,6 +51,8 @@ void define_flags(FlagSet& flags, KubeletOptions& o) {
     flags.add("node-labels", o.node_labels, "key=value, by comma");
     flags.add("pod-logs-dir", o.pod_log_directory, "where containers' logs are");
     flags.add("pod-max-pids", o.pod_max_pids, "processes and threads of one pod at most; -1 for no limit (Linux)");
+    flags.add("pod-infra-container-image", o.sandbox_image,
+              "reported where the container runtime, which is configured with it, has another");
     flags.add("pod-manifest-path", o.pod_manifest_path, "directory of static pods");
     flags.add("port", o.port, "port to serve on");
     flags.add("protect-kernel-defaults", o.protect_kernel_defaults,
@@ -85,7 +87,6 @@ void define_flags(FlagSet& flags, KubeletOptions& o) {
     for (const char* name : {"api-servers", "cni-bin-dir", "cni-conf-dir", "container-runtime", "docker-endpoint", "hairpin-mode",
                              "image-pull-progress-deadline", "network-plugin", "network-plugin-mtu", "non-masquerade-cidr"})
         flags.add_ignored(name, Removed);
-    flags.add_ignored("pod-infra-container-image", "the container runtime is configured with it");
     for (const char* name :
          {"authorization-mode", "bootstrap-kubeconfig", "cert-dir", "cgroup-driver", "cloud-provider", "eviction-soft-grace-period",
           "eviction-minimum-reclaim", "kubelet-cgroups", "node-status-update-frequency", "read-only-port", "runtime-cgroups",
@@ -217,6 +218,8 @@ Result<KubeletOptions> parse_kubelet_options(const std::vector<std::string>& arg
     options.warnings.insert(options.warnings.end(), flags.warnings().begin(), flags.warnings().end());
     TRY(const FeatureGates gates, feature_gates(options));
     options.warnings.insert(options.warnings.end(), gates.warnings.begin(), gates.warnings.end());
+    if (!options.sandbox_image.empty())
+        options.warnings.push_back("flag --pod-infra-container-image changes nothing: the container runtime is configured with it");
     if (windows && !options.eviction_soft.empty())
         options.warnings.push_back("--eviction-soft has no effect: soft eviction is not performed on Windows");
     TRY_VOID(check(options, windows));
@@ -245,6 +248,7 @@ Result<KubeletConfig> make_kubelet_config(const KubeletOptions& o, bool windows)
     config.node.provider_id = o.provider_id;
     config.node.port = static_cast<std::int32_t>(o.port);
     config.node.max_pods = o.max_pods;
+    config.sandbox_image = o.sandbox_image;
     config.pod_pids_limit = o.pod_max_pids;
     config.seccomp_default = o.seccomp_default;
     if (o.event_qps < 0 || o.event_burst < 1) return invalid("--event-qps must not be negative, and --event-burst at least 1");

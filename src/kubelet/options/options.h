@@ -12,6 +12,7 @@ struct KubeletOptions {
     std::string root_directory = "/var/lib/kubelet";
     std::string pod_log_directory = "/var/log/pods";
     std::string pod_manifest_path;
+    std::string sandbox_image;
     std::string volume_plugin_directory;  ///< of FlexVolume drivers
     std::string resolv_conf;
     std::vector<std::string> cluster_dns;

@@ -105,7 +105,7 @@ Task<cri::VersionResponse> FakeRuntime::version(cri::VersionRequest) {
     co_return response;
 }
 
-Task<cri::StatusResponse> FakeRuntime::status(cri::StatusRequest) {
+Task<cri::StatusResponse> FakeRuntime::status(cri::StatusRequest request) {
     CO_TRY_VOID(co_await enter("Status", false));
     cri::StatusResponse response;
     response.status.emplace();
@@ -121,6 +121,7 @@ Task<cri::StatusResponse> FakeRuntime::status(cri::StatusRequest) {
     }
     response.status->conditions = {runtime, network};
     response.runtime_handlers = handlers;
+    if (request.verbose && !configuration.empty()) response.info["config"] = configuration;
     co_return response;
 }
 
@@ -137,7 +138,11 @@ Task<cri::RunPodSandboxResponse> FakeRuntime::run_pod_sandbox(cri::RunPodSandbox
     const auto security = request.config->linux ? request.config->linux->security_context : std::nullopt;
     const bool own_network = !security || !security->namespace_options || security->namespace_options->network == cri::NamespaceMode::Pod;
     sandbox.network.emplace();
-    if (own_network) sandbox.network->ip = address_prefix_ + std::to_string(++addresses_);
+    if (own_network) {
+        const std::string number = std::to_string(++addresses_);
+        sandbox.network->ip = address_prefix_ + number;
+        if (!second_address_prefix.empty()) sandbox.network->additional_ips.push_back({.ip = second_address_prefix + number});
+    }
     cri::RunPodSandboxResponse response;
     response.pod_sandbox_id = sandbox.id;
     sandboxes_[sandbox.id] = std::move(sandbox);

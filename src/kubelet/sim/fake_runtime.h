@@ -37,6 +37,8 @@ public:
     Duration latency{};  ///< of every call
     Duration pull_time{};
     bool runtime_ready = true, network_ready = true;
+    std::string configuration;          ///< that it shows, as JSON; "" for none
+    std::string second_address_prefix;  ///< of another address of each pod; "" for none
     std::string runtime_version = "1.6.20";
     std::vector<cri::RuntimeHandler> handlers;
     std::set<std::string> missing_images;                ///< not in any registry

@@ -137,7 +137,7 @@ HostFacts good_host() {
         .elevated = true, .build = 20348, .runtime_answers = true, .adapter = "00-15-5d-01-02-03", .page_file = 1 << 30, .processors = 4};
 }
 
-// JOI-17
+// JOI-17, RUN-07
 TEST(Preflight, NamesWhatIsWrongAndWhatHelps) {
     for (const Check& check : preflight(good_host(), some_node())) EXPECT_EQ(check.outcome, CheckOutcome::Pass) << check.id;
     struct {

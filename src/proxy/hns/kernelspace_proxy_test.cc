@@ -60,7 +60,11 @@ TEST(KernelspaceProxy, SVC08_SaysWhatAHostLacksForWhatIsAsked) {
          "Overlay",
          {.source_vip = source, .overlay_gate = false},
          "WinOverlay feature gate not enabled"},
-        {"DSR on 1803", "1803", "L2Bridge", {.enable_dsr = true}, "has version 7.2; the kernelspace proxy needs 9.2 or later"},
+        {"the first version of the API on 1803",
+         "1803",
+         "L2Bridge",
+         {.enable_dsr = true},
+         "has version 7.2; the kernelspace proxy needs 9.2 or later"},
         {"no version 2", "2016", "L2Bridge", {}, "has version 6.2; the kernelspace proxy needs 9.2 or later"},
     };
     for (const auto& row : rows) {

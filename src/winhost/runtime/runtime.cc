@@ -1,6 +1,7 @@
 #include "winhost/runtime/runtime.h"
 
 #include "runtime/scope.h"
+#include "schema/json/json.h"
 #include "winhost/bundle/cgroup.h"
 #include "winhost/bundle/overlay.h"
 #include "winhost/bundle/runc.h"
@@ -210,6 +211,8 @@ Task<cri::StatusResponse> Runtime::status(cri::StatusRequest request) {
     status.conditions.push_back(std::move(network));
     cri::StatusResponse response;
     response.status = std::move(status);
+    if (request.verbose)  // as containerd shows it
+        response.info["config"] = schema::to_json(schema::Value::object({{"sandboxImage", impl_->options.sandbox_image}}));
     for (const char* name : {"", "runhcs-wcow-process", "wine-light"}) response.runtime_handlers.push_back({.name = name});
     co_return response;
 }

@@ -57,7 +57,7 @@ struct Host {
     Result<T> run(Task<T> task) {
         return sim::run(loop, std::move(task));
     }
-    void make_network(const char* name, const char* type, const char* subnet, const char* gateway) {
+    static hcn::HostComputeNetwork network(const char* name, const char* type, const char* subnet, const char* gateway) {
         hcn::HostComputeNetwork network;
         network.name = name;
         network.type = type;
@@ -68,9 +68,16 @@ struct Host {
             listed.policies = {porthole::hns::make_policy("VSID", hcn::IsolationSettings{.isolation_id = 4096})};
         }
         network.ipams = {{.type = "Static", .subnets = {listed}}};
-        const auto created = run(client.create(network));
-        ASSERT_TRUE(created) << created.error().message;
+        return network;
+    }
+    Result<hcn::HostComputeNetwork> try_make(const hcn::HostComputeNetwork& wanted) {
+        auto created = run(client.create(wanted));
         loop.advance(5s);
+        return created;
+    }
+    void make_network(const char* name, const char* type, const char* subnet, const char* gateway) {
+        const auto created = try_make(network(name, type, subnet, gateway));
+        ASSERT_TRUE(created) << created.error().message;
     }
     void make_bridge() { make_network("cbr0", "L2Bridge", "10.244.3.0/24", "10.244.3.1"); }
     void make_overlay() { make_network("vxlan0", "Overlay", "10.244.3.0/24", "10.244.3.1"); }
@@ -359,6 +366,55 @@ TEST(WinOverlay, NET14_GivesAPodItsEndpoint) {
     EXPECT_EQ(host.endpoint("def_vxlan0").mac_address, "02-AB-0A-F4-03-03");
     config["endpointMacPrefix"] = "0x2";
     EXPECT_THAT(host.run(host.overlay.add(request("ghi", host.make_namespace(), config))).error().message, HasSubstr("format xx-xx"));
+}
+
+/// As make_bridge() does, and a range of IPv6.
+hcn::HostComputeNetwork dual_stack_bridge() {
+    hcn::HostComputeNetwork both = Host::network("cbr0", "L2Bridge", "10.244.3.0/24", "10.244.3.1");
+    both.ipams[0].subnets.push_back(
+        {.ip_address_prefix = "fd00:10:244:3::/64", .routes = {{.next_hop = "fd00:10:244:3::1", .destination_prefix = "::/0"}}});
+    return both;
+}
+
+// NET-36, IPM-09
+TEST(WinBridge, NET36_GivesAPodAnAddressOfEachFamily) {
+    Host host;
+    ASSERT_TRUE(host.try_make(dual_stack_bridge()));
+    Value config = json(BridgeConfig);
+    config["ipam"] = json(R"({"type":"host-local","ranges":[[{"subnet":"10.244.3.0/24"}],[{"subnet":"fd00:10:244:3::/64"}]]})");
+    const CniRequest pod = request("abc", host.make_namespace(), config);
+    const auto result = host.run(host.bridge.add(pod));
+    ASSERT_TRUE(result) << result.error().message;
+    ASSERT_EQ(result->ips.size(), 2u);
+    EXPECT_EQ(result->ips[0].address.to_string(), "10.244.3.3");
+    EXPECT_EQ(result->ips[0].gateway->to_string(), "10.244.3.2");
+    EXPECT_EQ(result->ips[1].address.to_string(), "fd00:10:244:3::3");
+    EXPECT_EQ(result->ips[1].prefix_length, 64);
+    EXPECT_EQ(result->ips[1].gateway->to_string(), "fd00:10:244:3::2");
+
+    const hcn::HostComputeEndpoint endpoint = host.endpoint("abc_cbr0");
+    ASSERT_EQ(endpoint.ip_configurations.size(), 2u) << "one endpoint for both";
+    EXPECT_EQ(endpoint.ip_configurations[1].ip_address, "fd00:10:244:3::3");
+    ASSERT_EQ(endpoint.routes.size(), 2u);
+    EXPECT_EQ(endpoint.routes[1].destination_prefix, "::/0");
+    EXPECT_EQ(endpoint.routes[1].next_hop, "fd00:10:244:3::2");
+    EXPECT_EQ(host.run(host.bridge.add(pod))->ips.size(), 2u) << "asked again";
+    ASSERT_TRUE(host.run(host.bridge.remove(pod)));
+    EXPECT_THAT(host.endpoints(), IsEmpty());
+    EXPECT_THAT(host.files.list("/leases/cbr0").value(), testing::Not(testing::Contains("fd00_10_244_3__3")));
+}
+
+// NET-36, HNS-09, SVC-29
+TEST(WinBridge, NET36_NeedsAReleaseWhoseHostNetworkServiceHasBoth) {
+    constexpr std::uint32_t First = 19041;
+    for (const emulator::Profile& profile : emulator::profiles()) {
+        if (profile.build < 17763) continue;  // older ones are no nodes
+        SCOPED_TRACE(profile.name);
+        Host host(profile.name.data());
+        const auto made = host.try_make(dual_stack_bridge());
+        EXPECT_EQ(made.has_value(), profile.build >= First);
+        if (!made) EXPECT_THAT(made.error().message, HasSubstr("This release has no IPv6 on networks."));
+    }
 }
 
 // NET-37, LIM-12

@@ -213,6 +213,17 @@ TEST_F(RuntimeSystem, ASandboxWithoutNetworkIsNeverThere) {
     EXPECT_EQ(lab().leftovers(), "");
 }
 
+// PAU-05
+TEST_F(RuntimeSystem, PAU05_ItsStatusSaysOfWhichImageItMakesSandboxes) {
+    lab().stop();
+    lab().sandbox_image = "lab/probe:1";
+    lab().start();
+    const auto status = lab().run(lab().cri().status({.verbose = true}));
+    ASSERT_TRUE(status);
+    EXPECT_EQ(status->info.at("config"), R"({"sandboxImage":"lab/probe:1"})");
+    EXPECT_TRUE(lab().run(lab().cri().status({}))->info.empty());
+}
+
 // PAU-07
 TEST_F(RuntimeSystem, PAU07_ASandboxImageForAnotherBuildIsNamedAsTheCause) {
     lab().registry.add_manifest("pause",
