@@ -18,6 +18,8 @@ namespace asio = boost::asio;
 using asio::ip::udp;
 using boost::system::error_code;
 
+static_assert(DatagramSocket::MostInABatch == MostDatagrams);
+
 udp::endpoint endpoint_of(const IpAddress& address, std::uint16_t port) {
     if (address.is_v4()) return {asio::ip::make_address_v4(address.v4_number()), port};
     return {asio::ip::make_address_v6(address.bytes()), port};

@@ -5,13 +5,12 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <vector>
-
-#include "net/datagram.h"
+#include <string_view>
 
 namespace porthole::net {
 
 constexpr std::size_t LargestDatagram = 4096;
+constexpr std::size_t MostDatagrams = 32;
 
 /// Buffers of a burst. Some 130 KiB, of which the system gives only the pages that are written to.
 struct DatagramBatch {
@@ -20,7 +19,7 @@ struct DatagramBatch {
         std::size_t size = 0;
         boost::asio::ip::udp::endpoint sender;
     };
-    std::array<Place, DatagramSocket::MostInABatch> places;
+    std::array<Place, MostDatagrams> places;
 };
 
 /// Where it goes, and its bytes, borrowed.
@@ -41,7 +40,7 @@ extern const bool WaitsForReadiness;
 /// Fills places from `first` on with what has come already; how many are filled then, `first` included.
 std::size_t receive_present(std::uintptr_t socket, DatagramBatch& batch, std::size_t first);
 
-/// Those that cannot be sent are lost, as datagrams are. At most MostInABatch.
+/// Those that cannot be sent are lost, as datagrams are. At most MostDatagrams.
 void send_batch(std::uintptr_t socket, std::span<const OutgoingDatagram> datagrams);
 
 }  // namespace porthole::net

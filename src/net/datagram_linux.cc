@@ -9,8 +9,8 @@ namespace porthole::net {
 
 namespace {
 
-using Headers = std::array<mmsghdr, DatagramSocket::MostInABatch>;
-using Parts = std::array<iovec, DatagramSocket::MostInABatch>;
+using Headers = std::array<mmsghdr, MostDatagrams>;
+using Parts = std::array<iovec, MostDatagrams>;
 
 }  // namespace
 

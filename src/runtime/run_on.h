@@ -15,9 +15,7 @@ public:
     /// To be awaited to the task's own end, whatever happens to the caller.
     struct ToItsEnd {};
     RemoteOperation(ToItsEnd, EventLoop& remote, Make make)
-        : Operation<T>(typename Operation<T>::Uncancellable{}),
-          remote_(remote),
-          run_(std::make_shared<Run>(remote, std::move(make))) {}
+        : Operation<T>(typename Operation<T>::Uncancellable{}), remote_(remote), run_(std::make_shared<Run>(remote, std::move(make))) {}
 
 private:
     /// Used on the remote loop only, once the operation has begun.
@@ -43,8 +41,8 @@ private:
     std::shared_ptr<Run> run_;
 };
 
-/// Calls `make` on another loop, runs there what it yields, and brings the result back to the caller's loop. Cancelling the caller cancels the
-/// task there; either way the caller waits for its end, so that the task may refer to what the caller owns and leaves alone meanwhile.
+/// Calls `make` on another loop, runs there what it yields, and brings the result back to the caller's loop. Cancelling the caller cancels
+/// the task there; either way the caller waits for its end, so that the task may refer to what the caller owns and leaves alone meanwhile.
 template <class T>
 Task<T> run_on(EventLoop& remote, typename RemoteOperation<T>::Make make) {
     RemoteOperation<T> operation(remote, std::move(make));

@@ -72,8 +72,8 @@ struct SimCluster::Server {
         settings.cluster_cidrs = {"10.244.0.0/16"};
         settings.root_ca_pem = "authority";
         const auto client_of = [this](const std::string& account) -> client::Client& { return manager->of(account); };
-        controllers = must(controllers::ControllerManager::create({cluster.loop_, client_of, cluster.random_, quiet("controllers")},
-                                                                  api->registry(), std::move(settings)));
+        const controllers::ControllerManager::Seams seams{cluster.loop_, client_of, cluster.random_, quiet("controllers")};
+        controllers = must(sim::run(cluster.loop_, controllers::ControllerManager::create(seams, api->registry(), std::move(settings))));
         controllers->start();
         client::Client& client = scheduling->of();
         informers =

@@ -14,7 +14,8 @@ using namespace std::chrono_literals;
 
 namespace porthole::net {
 
-Task<> serve_test_connection(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer, HttpHandler& handler, const HttpLimits& limits) {
+Task<> serve_test_connection(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer, HttpHandler& handler,
+                             const HttpLimits& limits) {
     ForwardedHandler forwarded(loop, loop, handler);
     co_return co_await serve_connection(loop, std::move(stream), std::move(peer), nullptr, forwarded, limits);
 }

@@ -64,7 +64,8 @@ public:
         return run_on<void>(connections_, [this, chunk = std::move(chunk)]() mutable { return responder_.write(std::move(chunk)); });
     }
     Task<> finish(Headers trailers) override {
-        return run_on<void>(connections_, [this, trailers = std::move(trailers)]() mutable { return responder_.finish(std::move(trailers)); });
+        return run_on<void>(connections_,
+                            [this, trailers = std::move(trailers)]() mutable { return responder_.finish(std::move(trailers)); });
     }
     Task<std::unique_ptr<ByteStream>> upgrade(Headers headers) override {
         CO_TRY_VOID(check_not_started());

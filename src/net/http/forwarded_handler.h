@@ -4,8 +4,8 @@
 
 namespace porthole::net {
 
-/// Carries requests from the loop of their connections to that of their handler, and the answers back. A whole answer is sent when its handler
-/// has ended; what is streamed, or read of a body that had not come with the head, waits for the connection at each step.
+/// Carries requests from the loop of their connections to that of their handler, and the answers back. A whole answer is sent when its
+/// handler has ended; what is streamed, or read of a body that had not come with the head, waits for the connection at each step.
 ///
 /// Used on the connections' loop. Both loops and the handler must outlive it.
 class ForwardedHandler final : public HttpHandler {

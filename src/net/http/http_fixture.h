@@ -12,7 +12,8 @@ inline Bytes bytes(std::string text) { return std::make_shared<const std::string
 
 /// serve_connection() without TLS. The tests of servers are linked twice: with a connection that calls `handler` itself, and with one whose
 /// requests go to it as to another loop. Both have the behaviour that the tests describe.
-Task<> serve_test_connection(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer, HttpHandler& handler, const HttpLimits& limits);
+Task<> serve_test_connection(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer, HttpHandler& handler,
+                             const HttpLimits& limits);
 
 /// A handler for tests of servers: counts what befell its tasks, and answers by path. A test overrides answer() for paths of its own.
 class TestHandler : public HttpHandler {
