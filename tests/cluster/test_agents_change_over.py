@@ -208,6 +208,7 @@ class AgentsChangeOver(unittest.TestCase):
         eventually(lambda: all(state.startswith("ready") for state in self.known_servers().values()), 60, "both servers are ready")
         eventually(lambda: self.endpoints_of_the_service() == set(SERVERS), 60, "the service `kubernetes` has both")
         self.assertTrue(self.ask_the_service())
+        eventually(lambda: self.servers["b"].get("--namespace", "kube-node-lease", "lease", "extra"), 60, "the node has its lease")
         used, other = self.change_over(lambda server: server.kill())
         renewed = other.get("--namespace", "kube-node-lease", "lease", "extra")["spec"]["renewTime"]
         eventually(lambda: self.has_heartbeat_since(other, renewed), 60, "the node's lease is renewed through the other server")
