@@ -156,6 +156,50 @@ TEST_F(OldForms, API06_ADeploymentOfTheOldVersionIsStoredAsOneOfAppsWithItsSelec
 }
 
 // API-06
+TEST_F(OldForms, API06_WhatIsLeftOutHasTheDefaultsOfTheOldVersion) {
+    ASSERT_EQ(post(OldDeployments, OldDeployment).code, 201);
+    const Answer now = get(std::string(AppsDeployments) + "/d");
+    EXPECT_EQ(schema::to_json(*now.body.at_path({"spec", "strategy"})),
+              R"({"type":"RollingUpdate","rollingUpdate":{"maxUnavailable":1,"maxSurge":1}})");
+    EXPECT_EQ(now.body.at_path({"spec", "progressDeadlineSeconds"})->as_int(), INT32_MAX);
+    EXPECT_EQ(now.body.at_path({"spec", "revisionHistoryLimit"})->as_int(), INT32_MAX);
+    const Answer changed = merge(std::string(OldDeployments) + "/d", R"({"spec":{"strategy":{"rollingUpdate":{"maxSurge":"50%"}}}})");
+    EXPECT_EQ(schema::to_json(*changed.body.at_path({"spec", "strategy", "rollingUpdate"})), R"({"maxUnavailable":1,"maxSurge":"50%"})");
+
+    const std::string set = R"({"metadata":{"name":"s"},"spec":{"template":{"metadata":{"labels":{"a":"b"}},
+        "spec":{"containers":[{"name":"c","image":"i:1"}]}}}})";
+    ASSERT_EQ(post("/apis/extensions/v1beta1/namespaces/default/daemonsets", set).code, 201);
+    EXPECT_EQ(get("/apis/apps/v1/namespaces/default/daemonsets/s").at({"spec", "updateStrategy", "type"}), "OnDelete");
+}
+
+// API-06
+TEST_F(OldForms, API06_AnObjectOfAnotherShapeIsRefusedAsInApps) {
+    ASSERT_EQ(post(OldDeployments, OldDeployment).code, 201);
+    for (const char* part : {R"({"spec":[]})", R"({"spec":{"strategy":"x"}})", R"({"spec":{"strategy":{"rollingUpdate":1}}})"}) {
+        EXPECT_EQ(post(OldDeployments, std::string(R"({"metadata":{"name":"e"},)") + (part + 1)).code, 400) << part;
+        EXPECT_GE(merge(std::string(OldDeployments) + "/d", part).code, 400) << part;
+        EXPECT_LT(merge(std::string(OldDeployments) + "/d", part).code, 500) << part;
+    }
+    for (const char* nothing : {R"({"spec":null})", R"({"spec":{"strategy":null}})", R"({"spec":{"strategy":{"rollingUpdate":null}}})"})
+        EXPECT_LT(merge(std::string(OldDeployments) + "/d", nothing).code, 500) << nothing;
+}
+
+// API-06
+TEST_F(OldForms, API06_WhatClientsReadOfTheSchemaAsksForNoSelectorAndNoShortNameMeansTheOldVersion) {
+    const schema::Value v3 = *schema::parse_json(get("/openapi/v3/apis/extensions/v1beta1").text);
+    for (const char* kind : {"DaemonSet", "Deployment", "ReplicaSet"}) {
+        const schema::Value* spec = v3.at_path({"components", "schemas", std::string("io.k8s.api.extensions.v1beta1.") + kind + "Spec"});
+        ASSERT_TRUE(spec) << kind;
+        EXPECT_TRUE(spec->at_path({"properties", "selector"}));
+        EXPECT_FALSE(schema::to_json(schema::at(*spec, "required")).contains("selector"));
+    }
+    const Answer resources = get("/apis/extensions/v1beta1");
+    EXPECT_TRUE(resources.text.contains("deployments"));
+    EXPECT_FALSE(resources.text.contains("shortNames"));
+    EXPECT_FALSE(resources.text.contains("categories"));
+}
+
+// API-06
 TEST_F(OldForms, API06_WhatWasMadeByTheOldVersionOutlivesTheSwitch) {
     ASSERT_EQ(post(std::string(OldDeployments) + "?fieldManager=old", OldDeployment).code, 201);
     TearDown();

@@ -116,9 +116,9 @@ class ControlPlane:
             self.process.wait(120)
             self.process.stdout.close()
 
-    def kubectl(self, *words, check=True, **options):
+    def kubectl(self, *words, check=True, client="new", **options):
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "KUBECONFIG": str(self.kubeconfig)}
-        return run(self.network.inside([str(CLIENTS["new"]), *patiently(words)]), env=environment, check=check, **options)
+        return run(self.network.inside([str(CLIENTS[client]), *patiently(words)]), env=environment, check=check, **options)
 
     def raw(self, method, path, *options, body=""):
         """What the server answers a request of the administrator, or with `--token ""` of no one."""

@@ -1,5 +1,6 @@
 """`porthole server` with flags that change what it takes and gives, without any node."""
 
+import itertools
 import json
 import os
 import pathlib
@@ -76,19 +77,27 @@ class ServerFlags(unittest.TestCase):
     # API-06
     def test_manifests_of_an_old_version_become_those_of_apps_and_warn(self):
         self.start("--runtime-config=extensions/v1beta1=true")
-        for kind in ("Deployment", "ReplicaSet", "DaemonSet"):
-            manifest = old_manifest(kind)
-            made = self.server.kubectl("apply", "-f", "-", stdin=manifest)
-            self.assertIn(f"Warning: extensions/v1beta1 {kind} is deprecated in v1.8+, unavailable in v1.16+; use apps/v1 {kind}", made.stderr)
-            found = json.loads(self.server.kubectl("get", kind, "old", "-o", "json").stdout)
-            self.assertEqual((found["apiVersion"], found["spec"]["selector"]), ("apps/v1", {"matchLabels": {"app": "old"}}))
-            self.assertNotIn("deprecated", self.server.kubectl("get", kind).stderr)
-            self.assertIn("unchanged", self.server.kubectl("apply", "-f", "-", stdin=manifest).stdout)
-            changed = self.server.kubectl("apply", "-f", "-", stdin=manifest.replace("web:1", "web:2"))
-            self.assertIn("configured", changed.stdout)
-            found = json.loads(self.server.kubectl("get", kind, "old", "-o", "json").stdout)
-            self.assertEqual(found["spec"]["template"]["spec"]["containers"][0]["image"], "web:2")
-            self.server.kubectl("delete", "-f", "-", stdin=manifest)
+        for client, kind in itertools.product(("new", "1.20"), ("Deployment", "ReplicaSet", "DaemonSet")):
+            with self.subTest(client=client, kind=kind):
+                self.check_old_manifest(client, kind)
+        self.assertEqual(self.server.kubectl("get", "deploy,rs,ds").stderr.strip(), "No resources found in default namespace.")
+
+    def check_old_manifest(self, client, kind):
+        def kubectl(*words, **options):
+            return self.server.kubectl(*words, client=client, **options)
+
+        manifest = old_manifest(kind)
+        made = kubectl("apply", "-f", "-", stdin=manifest)
+        self.assertIn(f"Warning: extensions/v1beta1 {kind} is deprecated in v1.8+, unavailable in v1.16+; use apps/v1 {kind}", made.stderr)
+        found = json.loads(kubectl("get", kind, "old", "-o", "json").stdout)
+        self.assertEqual((found["apiVersion"], found["spec"]["selector"]), ("apps/v1", {"matchLabels": {"app": "old"}}))
+        self.assertNotIn("deprecated", kubectl("get", kind).stderr)
+        self.assertIn("unchanged", kubectl("apply", "-f", "-", stdin=manifest).stdout)
+        changed = kubectl("apply", "-f", "-", stdin=manifest.replace("web:1", "web:2"))
+        self.assertIn("configured", changed.stdout)
+        found = json.loads(kubectl("get", kind, "old", "-o", "json").stdout)
+        self.assertEqual(found["spec"]["template"]["spec"]["containers"][0]["image"], "web:2")
+        kubectl("delete", "-f", "-", stdin=manifest)
 
     # API-05, API-06
     def test_an_old_version_is_not_served_unless_asked_for(self):
