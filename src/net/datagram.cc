@@ -29,67 +29,32 @@ IpAddress address_of(const asio::ip::address& address) {
     return address.is_v4() ? IpAddress::v4(address.to_v4().to_uint()) : IpAddress::v6(address.to_v6().to_bytes());
 }
 
-class Receive final : public Operation<Datagram> {
+/// Ends when a datagram has come, with the bytes of it that are in `buffer`, or, without a buffer, while it is still there, with 0.
+class Arrival final : public Operation<std::size_t> {
 public:
-    explicit Receive(udp::socket& socket) : socket_(socket), buffer_(LargestDatagram, '\0') {}
+    Arrival(udp::socket& socket, asio::mutable_buffer buffer, udp::endpoint& sender) : socket_(socket), buffer_(buffer), sender_(&sender) {}
+    explicit Arrival(udp::socket& socket) : socket_(socket) {}
 
 private:
     void start() override {
-        socket_.async_receive_from(
-            asio::buffer(buffer_), sender_,
-            asio::bind_cancellation_slot(signal_.slot(), [this](const error_code& error, std::size_t count) { done(error, count); }));
+        auto done = asio::bind_cancellation_slot(signal_.slot(), [this](const error_code& error, std::size_t count = 0) {
+            if (cancelled_ && error == asio::error::operation_aborted) return complete(cancelled_error());
+            if (error) return complete(Error(Reason::Unavailable, text_of(error)));
+            complete(count);
+        });
+        if (sender_)
+            socket_.async_receive_from(buffer_, *sender_, std::move(done));
+        else
+            socket_.async_wait(udp::socket::wait_read, std::move(done));
     }
     void cancel() override {
         cancelled_ = true;
         signal_.emit(asio::cancellation_type::terminal);
     }
-    void done(const error_code& error, std::size_t count) {
-        if (cancelled_ && error == asio::error::operation_aborted) return complete(cancelled_error());
-        if (error) return complete(Error(Reason::Unavailable, text_of(error)));
-        buffer_.resize(count);
-        complete(Datagram{std::move(buffer_), address_of(sender_.address()), sender_.port()});
-    }
 
     udp::socket& socket_;
-    std::string buffer_;
-    udp::endpoint sender_;
-    asio::cancellation_signal signal_;
-    bool cancelled_ = false;
-};
-
-/// Ends when a datagram has come. It is still there then, or, where the system waits so (WaitsForReadiness), in the first place of `batch`,
-/// and the result is the number of places filled.
-class WaitForBatch final : public Operation<std::size_t> {
-public:
-    WaitForBatch(udp::socket& socket, DatagramBatch& batch) : socket_(socket), batch_(batch) {}
-
-private:
-    void start() override {
-        DatagramBatch::Place& first = batch_.places[0];
-        if (WaitsForReadiness) {
-            socket_.async_wait(udp::socket::wait_read,
-                               asio::bind_cancellation_slot(signal_.slot(), [this](const error_code& error) { done(error, 0); }));
-        } else {
-            socket_.async_receive_from(
-                asio::buffer(first.bytes), first.sender,
-                asio::bind_cancellation_slot(signal_.slot(), [this, &first](const error_code& error, std::size_t count) {
-                    first.size = count;
-                    done(error, 1);
-                }));
-        }
-    }
-    void cancel() override {
-        cancelled_ = true;
-        signal_.emit(asio::cancellation_type::terminal);
-    }
-    void done(const error_code& error, std::size_t filled) {
-        if (cancelled_ && error == asio::error::operation_aborted) return complete(cancelled_error());
-        if (error) return complete(Error(Reason::Unavailable, text_of(error)));
-        complete(filled);
-    }
-
-    udp::socket& socket_;
-    DatagramBatch& batch_;
+    asio::mutable_buffer buffer_;
+    udp::endpoint* sender_ = nullptr;
     asio::cancellation_signal signal_;
     bool cancelled_ = false;
 };
@@ -121,14 +86,17 @@ public:
         return socket_.local_endpoint(ignored).port();
     }
     Task<Datagram> receive() override {
-        Receive operation(socket_);
-        co_return co_await operation;
+        std::string bytes(LargestDatagram, '\0');
+        udp::endpoint sender;
+        Arrival arrival(socket_, asio::buffer(bytes), sender);
+        CO_TRY(const std::size_t size, co_await arrival);
+        bytes.resize(size);
+        co_return Datagram{std::move(bytes), address_of(sender.address()), sender.port()};
     }
     Task<std::span<const DatagramView>> receive_batch() override {
         if (!batch_) batch_ = std::make_unique<DatagramBatch>();
         do {
-            WaitForBatch arrival(socket_, *batch_);
-            CO_TRY(const std::size_t first, co_await arrival);
+            CO_TRY(const std::size_t first, co_await first_of_batch());
             note(receive_present(handle(), *batch_, first));
         } while (views_.empty());  // what came was damaged, or an error that the look took away
         co_return std::span<const DatagramView>(views_);
@@ -152,6 +120,17 @@ public:
 
 private:
     std::uintptr_t handle() { return static_cast<std::uintptr_t>(socket_.native_handle()); }
+    /// Waits for a datagram; how many places of the batch it has filled.
+    Task<std::size_t> first_of_batch() {
+        if (WaitsForReadiness) {
+            Arrival arrival(socket_);
+            co_return co_await arrival;
+        }
+        DatagramBatch::Place& first = batch_->places[0];
+        Arrival arrival(socket_, asio::buffer(first.bytes), first.sender);
+        CO_TRY(first.size, co_await arrival);
+        co_return std::size_t{1};
+    }
     /// Shows the first `count` places of the batch.
     void note(std::size_t count) {
         views_.clear();
