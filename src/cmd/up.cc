@@ -8,6 +8,7 @@
 #include "cmd/foreground.h"
 #include "cmd/program/flags.h"
 #include "cmd/program/progress.h"
+#include "cmd/server/server_flags.h"
 #include "local_cluster/description.h"
 #include "local_cluster/kubeconfig_entry.h"
 #include "local_cluster/next_steps.h"
@@ -29,6 +30,7 @@ struct UpFlags {
     std::string kubeconfig;
     std::string nodes, file;
     std::optional<int> servers;
+    std::vector<std::string> server_arguments;
     std::size_t machines_elsewhere = 0;  ///< hosts of the file, which `provision` sets up
     bool detach = false, quiet = false;
     ClusterOptions options;
@@ -52,6 +54,7 @@ Result<void> read_options(UpFlags& flags, const DataDir& data) {
         flags.options.linux_nodes = known->options.linux_nodes;
         flags.options.windows_nodes = known->options.windows_nodes;
         flags.options.servers = known->options.servers;
+        flags.options.server_arguments = known->options.server_arguments;
     } else if (const char* nodes = std::getenv("PORTHOLE_NODES")) {
         TRY_VOID(parse_nodes(nodes, flags.options));
     }
@@ -63,7 +66,19 @@ Result<void> read_options(UpFlags& flags, const DataDir& data) {
         flags.machines_elsewhere = machines.size();
         return {};
     }
+    if (!flags.server_arguments.empty()) {
+        std::erase(flags.server_arguments, "");
+        TRY(flags.options.server_arguments, parse_server_arguments(flags.server_arguments));
+        TRY_VOID(check_server_arguments(flags.options.server_arguments));
+    }
     return flags.nodes.empty() ? Result<void>() : parse_nodes(flags.nodes, flags.options);
+}
+
+/// Before anything is made, whether the servers know the options that they will be given.
+Result<void> check_server_options(const ClusterOptions& options) {
+    std::vector<std::string> words;
+    if (options.servers > 1) words = {"--etcd-servers", "https://127.0.0.1"};  // some options need it
+    return check_server_flags(with_server_arguments(std::move(words), options.server_arguments));
 }
 
 /// One `up` at a time starts or changes a cluster.
@@ -98,6 +113,9 @@ std::vector<CLI::Option*> add_cluster_flags(CLI::App& app, UpFlags& flags) {
                        "(default: what the cluster has, or 1)"),
         app.add_flag("--hardened", options.hardened,
                      "set the cluster as the CIS Kubernetes Benchmark wants it (`porthole doctor` checks it); it stays so"),
+        app.add_option("--server-arg", flags.server_arguments,
+                       "NAME=VALUE: an option of `porthole server` for the API servers, can be repeated; it stays so "
+                       "(default: those that the cluster has; '' for none)"),
         app.add_option("--port", options.port, "of the API server")->capture_default_str(),
         app.add_option("--cluster-cidr", options.cluster_cidr, "addresses of pods")->capture_default_str(),
         app.add_option("--service-cidr", options.service_cidr, "addresses of services")->capture_default_str(),
@@ -143,6 +161,8 @@ int run_up(std::vector<std::string> arguments) {
         "                                                  Windows Server 2019 and 2025 next to each other\n"
         "  porthole up -f cluster.yaml -d                  the nodes, networks and settings of a file\n"
         "  porthole up --servers 3 -d                      three API servers on an etcd of three members, of which any one may die\n"
+        "  porthole up --server-arg runtime-config=extensions/v1beta1=true -d\n"
+        "                                                  options of `porthole server`\n"
         "  porthole up --hardened -d                       what `porthole doctor` asks for: audit log, seccomp, limits and more\n"
         "  porthole sample web                             a first workload, on every system that it has\n"
         "  porthole image load app.tar                     an image for its nodes\n"
@@ -154,6 +174,7 @@ int run_up(std::vector<std::string> arguments) {
             return fail("--file and " + option->get_name() + " exclude each other: change the file");
     const DataDir data(flags.data);
     if (const auto read = read_options(flags, data); !read) return fail(read.error().message);
+    if (const auto taken = check_server_options(options); !taken) return fail(taken.error().message);
 
     RealWorld world;
     Progress progress(world.loop, flags.quiet);

@@ -50,7 +50,9 @@ ChildCommand api_server_command(const DataDir& data, const Cluster& cluster, con
     // Of the audit log little, as it shares a person's disk with everything else.
     append(options.hardened ? hardened_server_flags(data)
                             : std::vector<std::string>{"--audit-log-maxsize", "20", "--audit-log-maxbackup", "5"});
-    return {.arguments = std::move(arguments), .log_file = data.logs() / (server.name + ".log"), .network_namespace = {}};
+    return {.arguments = with_server_arguments(std::move(arguments), options.server_arguments),
+            .log_file = data.logs() / (server.name + ".log"),
+            .network_namespace = {}};
 }
 
 Result<void> ensure_server_token(const DataDir& data) {

@@ -206,6 +206,9 @@ Result<Cluster> Cluster::load(const DataDir& data) {
     string("bridge", options.bridge);
     if (const Value* first = value.find("firstHost")) options.first_host = static_cast<int>(first->int_or(options.first_host));
     if (const Value* hardened = value.find("hardened")) options.hardened = hardened->bool_or(false);
+    if (const Value* more = value.find("serverArguments"); more && more->is_object()) {
+        for (const auto& member : more->as_object()) options.server_arguments[member.key] = member.value.string_or("");
+    }
     if (value.find("foreign")) {
         const auto part = [&](const char* key) { return std::string(value.string_at({"foreign", key})); };
         options.foreign = ForeignCluster{.server = part("server"),
@@ -236,6 +239,8 @@ Result<void> Cluster::save(const DataDir& data) const {
     for (const auto& [name, number] : host_numbers) hosts[name] = number;
     Value windows_nodes = Value::array();
     for (const std::string& profile : options.windows_nodes) windows_nodes.as_array().push_back(profile);
+    Value server_arguments = Value::object();
+    for (const auto& [name, argument] : options.server_arguments) server_arguments[name] = argument;
     Value value = Value::object({
         {"servers", options.servers},
         {"linuxNodes", options.linux_nodes},
@@ -251,6 +256,7 @@ Result<void> Cluster::save(const DataDir& data) const {
         {"firstHost", options.first_host},
         {"port", static_cast<int>(options.port)},
         {"hardened", options.hardened},
+        {"serverArguments", std::move(server_arguments)},
         {"networkNamespace", static_cast<std::int64_t>(network_namespace)},
         {"supervisor", encode(supervisor)},
         {"processes", std::move(processes_value)},

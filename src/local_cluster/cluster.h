@@ -8,6 +8,7 @@
 #include "base/values/ip.h"
 #include "local_cluster/child_process.h"
 #include "local_cluster/data_dir.h"
+#include "local_cluster/server_arguments.h"
 #include "node_join/cluster_network.h"
 
 namespace porthole::local_cluster {
@@ -32,6 +33,7 @@ struct ClusterOptions {
     std::string node_cidr = "10.89.0.0/24";  ///< the hosts' own addresses; the first is this machine's
     std::uint16_t port = 6443;               ///< of every API server; of several, each has an address of its own
     bool hardened = false;                   ///< set as the CIS Kubernetes Benchmark wants it, see hardened.h
+    ServerArguments server_arguments;        ///< in place of what the servers would be started with, or beyond it
     std::optional<ForeignCluster> foreign;   ///< then there is no server here, and no Linux node
     std::string host_prefix;                 ///< before the hosts' names, which must be unique in a foreign cluster
     std::string bridge;  ///< an existing one that the hosts are joined to, NAME or NAME@NAMESPACE; "" for one of our own

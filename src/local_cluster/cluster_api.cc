@@ -1,5 +1,8 @@
 #include "local_cluster/cluster_api.h"
 
+#include <algorithm>
+#include <fstream>
+
 #include "base/result.h"
 #include "net/http/http_client.h"
 #include "schema/json/json.h"
@@ -19,6 +22,17 @@ bool is_node_ready(const schema::Value& node) {
         if (condition.string_at({"type"}) == "Ready") return condition.string_at({"status"}) == "True";
     }
     return false;
+}
+
+/// What a program that could not go on wrote last, below the records of its log; "" for one that wrote nothing so.
+std::string why_ended(const std::filesystem::path& log) {
+    constexpr std::streamoff Tail = 4096;
+    std::ifstream file(log, std::ios::ate);
+    file.seekg(std::max<std::streamoff>(file.tellg() - Tail, 0));
+    std::string last;
+    for (std::string line; std::getline(file, line);) last = std::move(line);
+    constexpr std::string_view Program = "porthole: ";
+    return last.starts_with(Program) ? last.substr(Program.size()) : "";
 }
 
 }  // namespace
@@ -79,8 +93,11 @@ Task<> ClusterApi::wait_for_any(std::vector<ApiServerProcess> servers, Duration 
             if (is_cancelled(answer)) co_return answer.error();
             last = answer.error();
         }
-        if (loop_.now() > deadline)
-            co_return Error(Reason::Timeout, last.message + "; see " + (data_.logs() / (servers.back().name + ".log")).string());
+        if (loop_.now() > deadline) {
+            const std::filesystem::path log = data_.logs() / (servers.back().name + ".log");
+            const std::string ended = why_ended(log);
+            co_return Error(Reason::Timeout, (ended.empty() ? last.message : ended) + "; see " + log.string());
+        }
         CO_TRY_VOID(co_await loop_.sleep(20ms));
     }
 }

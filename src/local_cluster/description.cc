@@ -59,13 +59,16 @@ Result<void> read_description(std::string_view yaml, ClusterOptions& options) {
     ClusterOptions read = options;
     const Fields spec = top.inner("spec"), server = spec.inner("apiServer");
     TRY_VOID(spec.check({"apiServer", "hardened", "network", "pools"}));
-    TRY_VOID(server.check({"port", "servers"}));
+    TRY_VOID(server.check({"extraArgs", "port", "servers"}));
     std::int64_t port = read.port, servers = read.servers;
     TRY_VOID(server.read("servers", 1, 5, servers));
     read.servers = static_cast<int>(servers);
     if (!check_servers(read.servers)) return wrong(server.at("servers"), "must be 1, 3 or 5");
     TRY_VOID(server.read("port", 1, 65535, port));
     read.port = static_cast<std::uint16_t>(port);
+    TRY_VOID(server.read("extraArgs", read.server_arguments));
+    if (const auto checked = check_server_arguments(read.server_arguments); !checked)
+        return wrong(server.at("extraArgs"), checked.error().message);
     TRY_VOID(spec.read("hardened", read.hardened));
     TRY_VOID(read_network(spec.inner("network"), read));
     TRY_VOID(read_pools(spec, read));

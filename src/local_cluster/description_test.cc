@@ -14,7 +14,7 @@ TEST(Description, SaysWhatTheFlagsSay) {
     ASSERT_TRUE(read_description(Head + R"(
 metadata: {name: dev}
 spec:
-  apiServer: {port: 7443}
+  apiServer: {port: 7443, extraArgs: {runtime-config: extensions/v1beta1=true}}
   hardened: true
   network: {nodes: 10.88.0.0/24, pods: 10.42.0.0/16, services: 10.43.0.0/16, dns: 10.43.0.10, domain: dev.test, backend: vxlan}
   pools:
@@ -32,7 +32,8 @@ spec:
                                        .cluster_domain = "dev.test",
                                        .node_cidr = "10.88.0.0/24",
                                        .port = 7443,
-                                       .hardened = true}));
+                                       .hardened = true,
+                                       .server_arguments = {{"runtime-config", "extensions/v1beta1=true"}}}));
     EXPECT_EQ(nodes_text(options), "linux=2,windows=1:2019,windows=1:2022,windows=1:2022");
 }
 
@@ -50,6 +51,9 @@ TEST(Description, NamesTheFieldThatIsWrongAndChangesNothing) {
         {"[]", "spec: must be an object"},
         {"{apiServer: {port: 70000}}", "spec.apiServer.port: must be a number from 1 to 65535"},
         {"{apiServer: {servers: 2}}", "spec.apiServer.servers: must be 1, 3 or 5"},
+        {"{apiServer: {extraArgs: {v: 1}}}", "spec.apiServer.extraArgs.v: must be a string"},
+        {"{apiServer: {extraArgs: {port: '1'}}}",
+         "spec.apiServer.extraArgs: `porthole up` itself sets the server's option --port; see `porthole up --help`"},
         {"{hardened: 1}", "spec.hardened: must be true or false"},
         {"{network: {pods: 10}}", "spec.network.pods: must be a string"},
         {"{network: {backend: ipip}}", "spec.network.backend: must be host-gw, vxlan or alloc"},

@@ -26,28 +26,38 @@ inline bool lacks_directory(const CLI::App& app) {
     return std::ranges::any_of(app.get_subcommands(), [](const CLI::App* below) { return lacks_directory(*below); });
 }
 
+/// Parses arguments. Yields one line about what is wrong with them. Throws a CLI::ParseError with exit code 0 where they ask for help.
+inline std::optional<std::string> parse_arguments(CLI::App& app, std::vector<std::string> arguments) {
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+    try {
+        app.parse(arguments);
+        if (lacks_directory(app)) return "--data names no directory";
+        return std::nullopt;
+    } catch (const CLI::ExtrasError&) {
+        return unexpected(app);
+    } catch (const CLI::ParseError& error) {
+        if (error.get_exit_code() == 0) throw;
+        return error.what();
+    }
+}
+
 /// Parses a sub-command's arguments. Yields the exit code when the command must end here: after --help, or with one line
 /// about what is wrong.
 inline std::optional<int> parse_flags(CLI::App& app, std::vector<std::string> arguments) {
-    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
     app.name("porthole " + app.get_name());
-    std::string why;
+    std::optional<std::string> why;
     try {
-        app.parse(arguments);
-        if (!lacks_directory(app)) return std::nullopt;
-        why = "--data names no directory";
-    } catch (const CLI::ExtrasError&) {
-        why = unexpected(app);
-    } catch (const CLI::ParseError& error) {
-        if (error.get_exit_code() == 0) return app.exit(error);
-        why = error.what();
+        why = parse_arguments(app, std::move(arguments));
+    } catch (const CLI::ParseError& help) {
+        return app.exit(help);
     }
+    if (!why) return std::nullopt;
     std::string command = app.get_name();
     for (const CLI::App* below = &app; !below->get_subcommands().empty();) {
         below = below->get_subcommands().front();
         command += " " + below->get_name();
     }
-    std::fprintf(stderr, "%s: %s; `%s --help` shows what it takes\n", command.c_str(), why.c_str(), command.c_str());
+    std::fprintf(stderr, "%s: %s; `%s --help` shows what it takes\n", command.c_str(), why->c_str(), command.c_str());
     return 2;
 }
 

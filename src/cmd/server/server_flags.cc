@@ -81,6 +81,19 @@ void add_server_flags(CLI::App& app, ServerFlags& flags) {
         "  porthole token create --print-join-command         what to type on a node, in another terminal");
 }
 
+Result<void> check_server_flags(std::vector<std::string> words) {
+    ServerFlags flags;
+    CLI::App app("", "server");
+    add_server_flags(app, flags);
+    std::optional<std::string> why;
+    try {
+        why = parse_arguments(app, std::move(words));
+    } catch (const CLI::ParseError&) {
+        why = "--help starts no server";
+    }
+    return why ? Result<void>(Error(Reason::BadRequest, "porthole server: " + *why)) : Result<void>();
+}
+
 std::map<std::string, std::string> shown_flags(const CLI::App& app, const ServerFlags& flags) {
     std::map<std::string, std::string> shown = effective_flags(app);
     const std::filesystem::path pki = local_cluster::DataDir(flags.data).pki();

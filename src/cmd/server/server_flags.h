@@ -50,6 +50,9 @@ struct ServerFlags {
 /// `flags` must outlive `app`.
 void add_server_flags(CLI::App& app, ServerFlags& flags);
 
+/// Whether `porthole server` would take these words. Error: BadRequest, one line.
+Result<void> check_server_flags(std::vector<std::string> words);
+
 /// What /flagz shows: this program's options, and those of Kubernetes' that cannot be chosen here, as they always are.
 std::map<std::string, std::string> shown_flags(const CLI::App& app, const ServerFlags& flags);
 
