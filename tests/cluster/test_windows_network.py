@@ -243,6 +243,9 @@ class Host(NetworkCase):
         gateway = self.nodes()[node]["spec"]["podCIDR"].replace(".0/24", ".2")
         self.assertEqual([(route["DestinationPrefix"], route["NextHop"]) for route in plain["Routes"]], [("0.0.0.0/0", gateway)])
         self.assertIn(gateway, self.exec("plain", "ipconfig"))
+        shown = self.exec("own", "ipconfig", "/all")
+        self.assertRegex(shown, r"DNS Servers \. .* : 192\.0\.2\.53\s")
+        self.assertRegex(shown, r"DNS Suffix Search List\. .* : first\.example\s")
         # No file is mapped into the container for it.
         hosts = self.exec("own", "cmd", "/c", "dir", "C:\\windows\\system32\\drivers\\etc")
         self.assertNotIn("resolv", hosts.lower())

@@ -36,6 +36,12 @@ constexpr const char* DesktopPrograms[] = {"explorer", "iexplore", "notepad",   
                                            "winemine", "winhlp32", "winver",      "wmplayer", "dxdiag",  "hh",       "msinfo32",
                                            "control"};
 
+/// What Wine lacks, or has with less in it than a container needs.
+struct OwnProgram {
+    std::string_view name, Programs::*program;
+};
+constexpr OwnProgram OwnPrograms[] = {{"ipconfig", &Programs::ipconfig}, {"tar", &Programs::tar}};
+
 Error io(const std::string& doing, const std::error_code& code) { return Error(Reason::Io, doing + ": " + code.message()); }
 
 Result<std::string> read(const fs::path& path) {
@@ -99,7 +105,8 @@ Result<void> copy_windows_files(const fs::path& folder, const fs::path& root) {
         const std::string name = entry.path().stem().string();
         const bool program = entry.path().extension() == ".exe";
         const auto is_in = [&](const auto& list) { return std::find(std::begin(list), std::end(list), name) != std::end(list); };
-        if (program && (is_in(Pretenders) || is_in(DesktopPrograms))) continue;
+        const bool own = std::ranges::find(OwnPrograms, name, &OwnProgram::name) != std::end(OwnPrograms);
+        if (program && (own || is_in(Pretenders) || is_in(DesktopPrograms))) continue;
         TRY(std::string image, read(entry.path()));
         TRY(image, strip_debug_sections(std::move(image)));
         if (entry.path().filename() == "kernelbase.dll") {
@@ -160,7 +167,7 @@ Result<void> replace_programs(const fs::path& drive) {
         const fs::path folder = std::string_view(name) == "powershell" ? system / "WindowsPowerShell/v1.0" : system;
         TRY_VOID(write(folder / (std::string(name) + ".exe"), programs().absent, true));
     }
-    TRY_VOID(write(system / "tar.exe", programs().tar, true));
+    for (const OwnProgram& own : OwnPrograms) TRY_VOID(write(system / (std::string(own.name) + ".exe"), programs().*own.program, true));
     return write(system / "bcryptprimitives.dll", programs().bcryptprimitives);
 }
 
@@ -247,7 +254,7 @@ std::string WineInstallation::fingerprint() const {
     }
     const Programs& own = programs();
     for (const std::string_view program :
-         {own.init, own.launch, own.host, own.pipes, own.absent, own.tar, own.bcryptprimitives, own.ws2_32})
+         {own.init, own.launch, own.host, own.pipes, own.absent, own.tar, own.ipconfig, own.bcryptprimitives, own.ws2_32})
         text += content_hash(program);
     return content_hash(text);
 }

@@ -22,6 +22,9 @@ constexpr unsigned char Absent[] = {
 constexpr unsigned char Tar[] = {
 #embed "tar.exe"
 };
+constexpr unsigned char Ipconfig[] = {
+#embed "ipconfig.exe"
+};
 constexpr unsigned char Bcryptprimitives[] = {
 #embed "bcryptprimitives.dll"
 };
@@ -37,8 +40,8 @@ std::string_view view(const unsigned char (&bytes)[Size]) {
 }  // namespace
 
 const Programs& programs() {
-    static const Programs All{view(Init), view(Launch),           view(Pipes), view(Host), view(Absent),
-                              view(Tar),  view(Bcryptprimitives), view(Ws2)};
+    static const Programs All{view(Init),     view(Launch),           view(Pipes), view(Host), view(Absent), view(Tar),
+                              view(Ipconfig), view(Bcryptprimitives), view(Ws2)};
     return All;
 }
 

@@ -11,6 +11,7 @@ struct Programs {
     std::string_view host;              ///< the emulated host's main program
     std::string_view absent;            ///< for what Wine only pretends to have
     std::string_view tar;               ///< which Windows has and Wine has not
+    std::string_view ipconfig;          ///< in place of Wine's, which shows no DNS servers
     std::string_view bcryptprimitives;  ///< a DLL that Wine does not have
     std::string_view ws2_32;            ///< a DLL in front of Wine's
 };
