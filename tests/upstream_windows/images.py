@@ -28,10 +28,11 @@ BUILD = "10.0.20348.1"  # of the hosts that `porthole up` makes
 PATH = "PATH=C:\\dig\\;C:\\bin\\;C:\\curl\\;C:\\Windows\\system32;C:\\Windows;C:\\Program Files\\PowerShell;"
 AGNHOST = sources.GoProgram("agnhost", "conformance/upstream", "k8s.io/kubernetes/test/images/agnhost", "agnhost")
 HOSTNAME = sources.GoProgram("hostname", "conformance/upstream", "k8s.io/kubernetes/test/images/busybox", "bin/hostname.exe")
-PROGRAMS = ("base64 basename cat chmod cmp cp date dd dirname echo false find grep head ln ls md5sum mkdir mktemp mv printenv pwd rm seq shasum "
+OWN_PROGRAMS = "expr mv nc sh".split()
+PROGRAMS = ("base64 basename cat chmod cmp cp date dd dirname echo false find grep head ln ls md5sum mkdir mktemp printenv pwd rm seq shasum "
             "sleep sort strings tail tar tee time touch tr true truncate uniq wc wget which xargs yes").split()
 SHELL = [sources.GoProgram(name, "upstream_windows/shell", package, f"bin/{name}.exe")
-         for name, package in [("sh", "./sh"), ("nc", "./nc"), *((name, f"github.com/u-root/u-root/cmds/core/{name}") for name in PROGRAMS)]]
+         for name, package in [*((name, f"./{name}") for name in OWN_PROGRAMS), *((name, f"github.com/u-root/u-root/cmds/core/{name}") for name in PROGRAMS)]]
 NGINX = dataclasses.replace(test_nginx.Nginx.sources[0], files=((test_nginx.BUILT, "usr/share/nginx/nginx.exe"),))
 NGINX_SETTINGS = "daemon off; error_log stderr; events {}\nhttp { server { listen 80; root html; } }\n"
 PAGE = "<html><body>Welcome to nginx!</body></html>\n"
@@ -104,7 +105,7 @@ def main():
     parser.add_argument("output", type=pathlib.Path)
     parser.add_argument("--files", type=pathlib.Path, required=True)
     words = parser.parse_args()
-    made_of = [path for folder in (HERE, HERE / "shell", HERE / "shell/sh", HERE / "shell/nc") for path in sorted(folder.iterdir()) if path.is_file()]
+    made_of = [path for folder in (HERE, HERE / "shell", *(HERE / "shell" / name for name in OWN_PROGRAMS)) for path in sorted(folder.iterdir()) if path.is_file()]
     made_of += [path for path in sorted(words.files.rglob("*")) if path.is_file()]
     names = " ".join(source.kept.name for source in (AGNHOST, HOSTNAME, *SHELL, CURL, NGINX)).encode()
     stamp, mark = image_archive.sha256(names + b"".join(path.read_bytes() for path in made_of)), words.output.with_suffix(".stamp")

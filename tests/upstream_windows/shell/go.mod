@@ -22,7 +22,6 @@ tool (
 	github.com/u-root/u-root/cmds/core/md5sum
 	github.com/u-root/u-root/cmds/core/mkdir
 	github.com/u-root/u-root/cmds/core/mktemp
-	github.com/u-root/u-root/cmds/core/mv
 	github.com/u-root/u-root/cmds/core/printenv
 	github.com/u-root/u-root/cmds/core/pwd
 	github.com/u-root/u-root/cmds/core/rm

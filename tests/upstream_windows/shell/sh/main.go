@@ -1,5 +1,5 @@
 // sh, a shell for Windows made of the interpreter mvdan.cc/sh: sh [-eux...] [-c COMMANDS [NAME ARGUMENT...] | FILE [ARGUMENT...]]. The library's
-// own program, gosh, knows neither options nor arguments.
+// own program, gosh, knows neither options nor arguments. Scripts may have what busybox' shell takes beyond POSIX, such as [[.
 package main
 
 import (
@@ -56,7 +56,7 @@ func run(words []string) error {
 			source = file
 		}
 	}
-	program, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(source, name)
+	program, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(source, name)
 	if err != nil {
 		return err
 	}
