@@ -3,6 +3,7 @@ module porthole.test/shell
 go 1.26.0
 
 tool (
+	github.com/benhoyt/goawk
 	github.com/u-root/u-root/cmds/core/base64
 	github.com/u-root/u-root/cmds/core/basename
 	github.com/u-root/u-root/cmds/core/cat
@@ -49,6 +50,7 @@ tool (
 require mvdan.cc/sh/v3 v3.14.1
 
 require (
+	github.com/benhoyt/goawk v1.29.1 // indirect
 	github.com/cenkalti/backoff/v4 v4.1.3 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/pierrec/lz4/v4 v4.1.22 // indirect
