@@ -245,6 +245,8 @@ class Host(NetworkCase):
         self.assertIn(gateway, self.exec("plain", "ipconfig"))
         shown = self.exec("own", "ipconfig", "/all")
         self.assertRegex(shown, r"DNS Servers \. .* : 192\.0\.2\.53\s")
+        key = "HKLM\\System\\CurrentControlSet\\Services\\Tcpip\\Parameters"
+        self.assertRegex(self.exec("own", "reg", "query", key, "/v", "SearchList"), r"SearchList\s+REG_SZ\s+first\.example\s")
         self.assertRegex(shown, r"DNS Suffix Search List\. .* : first\.example\s")
         # No file is mapped into the container for it.
         hosts = self.exec("own", "cmd", "/c", "dir", "C:\\windows\\system32\\drivers\\etc")

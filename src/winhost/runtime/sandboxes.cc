@@ -177,7 +177,8 @@ Result<void> Sandboxes::write_network_files(const Sandbox& sandbox, const PodAdd
         dns.servers = addresses.dns_servers;
         dns.searches = addresses.dns_searches;
     }
-    std::string text;
+    // Wine takes an answer that ends with a name, as one of a CNAME or PTR does, for damaged; with EDNS a record comes after it.
+    std::string text = "options edns0\n";
     for (const std::string& server : dns.servers) text += "nameserver " + server + "\n";
     // As on Windows one suffix counts, and a name with a dot never gets it.
     if (!dns.searches.empty()) text += "search " + dns.searches.front() + "\noptions ndots:1\n";

@@ -8,10 +8,11 @@
 #include <windows.h>
 #include <ws2tcpip.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
+
+#include "winhost/tools/resolver_settings_windows.h"
 
 namespace {
 
@@ -102,25 +103,6 @@ void print_adapter(const IP_ADAPTER_ADDRESSES& adapter, bool all) {
     print_value("NetBIOS over Tcpip", "Disabled");
 }
 
-/// Wine has no call that tells it: from the file that its resolver reads, of which one line is enough.
-std::vector<std::string> search_list() {
-    std::vector<std::string> suffixes;
-    std::FILE* file = _wfopen(L"\\\\?\\unix\\etc\\resolv.conf", L"r");
-    if (!file) return suffixes;
-    for (char line[4096]; std::fgets(line, sizeof line, file);) {
-        const std::string text = line;
-        if (!text.starts_with("search ")) continue;
-        suffixes.clear();  // the last one counts
-        for (std::size_t begin = 7; (begin = text.find_first_not_of(" \t\r\n", begin)) != text.npos;) {
-            const std::size_t end = std::min(text.find_first_of(" \t\r\n", begin), text.size());
-            suffixes.push_back(text.substr(begin, end - begin));
-            begin = end;
-        }
-    }
-    std::fclose(file);
-    return suffixes;
-}
-
 void print_host() {
     wchar_t name[256] = L"";
     DWORD size = 256;
@@ -130,7 +112,7 @@ void print_host() {
     print_value("Node Type", "Hybrid");
     print_value("IP Routing Enabled", "No");
     print_value("WINS Proxy Enabled", "No");
-    if (const auto suffixes = search_list(); !suffixes.empty()) print_values("DNS Suffix Search List", suffixes);
+    if (const auto suffixes = porthole::winhost::search_list(); !suffixes.empty()) print_values("DNS Suffix Search List", suffixes);
 }
 
 int show(bool all) {

@@ -14,6 +14,7 @@
 
 #include "winhost/tools/launch_folder_windows.h"
 #include "winhost/tools/missing_dll_windows.h"
+#include "winhost/tools/resolver_settings_windows.h"
 
 namespace {
 
@@ -197,6 +198,7 @@ int wmain(int count, wchar_t** words) {
         own.report("error", GetLastError());
         return 126;
     }
+    porthole::winhost::note_search_list();
     take_environment(spec);
     job = CreateJobObjectW(nullptr, nullptr);
     SetConsoleCtrlHandler(on_control, TRUE);
