@@ -18,6 +18,6 @@ list=$here/busybox.txt
 unpack busybox
 cd "$work/busybox"
 make defconfig
-sed -i 's/.*CONFIG_STATIC is not set/CONFIG_STATIC=y/; s/CONFIG_TC=y/CONFIG_TC=n/' .config # tc needs headers that newer kernels lack
+sed -i 's/.*CONFIG_STATIC is not set/CONFIG_STATIC=y/; s/CONFIG_TC=y/CONFIG_TC=n/; s/.*CONFIG_NC_110_COMPAT is not set/CONFIG_NC_110_COMPAT=y/' .config # tc needs headers that newer kernels lack; nc -vz
 make -j "${PORTHOLE_JOBS:-$(nproc)}"
 install -m 755 busybox "$1"

@@ -144,9 +144,10 @@ class WindowsCluster(LinuxCluster):
         key = ["HKLM\\System\\CurrentControlSet\\Services\\kubelet", "/v", "ImagePath"]
         command = re.search(r"REG_(?:EXPAND_)?SZ\s+(.*)", self.on_host(node, "reg", "query", *key)).group(1).strip()
         self.on_host(node, "reg", "add", *key, "/t", "REG_EXPAND_SZ", "/d", command + " --feature-gates=WindowsSubPath=true", "/f")
-        self.on_host(node, "net", "stop", "kubelet")
-        self.on_host(node, "net", "start", "kubelet")
-        self.on_host(node, "net", "start", "kube-proxy", check=False)  # depends on the kubelet
+        # Wine reads the command lines of services once, when the host starts.
+        harness.run(self.network.inside([harness.PORTHOLE, "winhost", "reboot", "--data", self.data / "nodes" / node]), seconds=240, env=self.environment())
+        gates = lambda: self.kubectl(harness.NEWEST_CLIENT, "get", "--raw", f"/api/v1/nodes/{node}/proxy/configz", check=False).stdout
+        harness.eventually(lambda: '"WindowsSubPath":true' in gates(), 120, f"the kubelet of {node} has its gate")
 
     def on_host(self, node, *command, check=True):
         folder = self.data / "nodes" / node

@@ -28,9 +28,9 @@ BUILD = "10.0.20348.1"  # of the hosts that `porthole up` makes
 PATH = "PATH=C:\\dig\\;C:\\bin\\;C:\\curl\\;C:\\Windows\\system32;C:\\Windows;C:\\Program Files\\PowerShell;"
 AGNHOST = sources.GoProgram("agnhost", "conformance/upstream", "k8s.io/kubernetes/test/images/agnhost", "agnhost")
 HOSTNAME = sources.GoProgram("hostname", "conformance/upstream", "k8s.io/kubernetes/test/images/busybox", "bin/hostname.exe")
-OWN_PROGRAMS = "env expr mv nc sh".split()
+OWN_PROGRAMS = "env expr hexdump mv nc sh wget".split()
 PROGRAMS = ("base64 basename cat chmod cmp cp date dd dirname echo false find grep head ln ls md5sum mkdir mktemp printenv pwd rm seq shasum "
-            "sleep sort strings tail tar tee time touch tr true truncate uniq wc wget which xargs yes").split()
+            "sleep sort strings tail tar tee time touch tr true truncate uniq wc which xargs yes").split()
 PACKAGES = {"awk": "github.com/benhoyt/goawk"} | {name: f"./{name}" for name in OWN_PROGRAMS} | {
     name: f"github.com/u-root/u-root/cmds/core/{name}" for name in PROGRAMS}
 SHELL = [sources.GoProgram(name, "upstream_windows/shell", package, f"bin/{name}.exe") for name, package in PACKAGES.items()]

@@ -329,6 +329,8 @@ struct KubeletServer::Impl {
                                      // What is reserved is kept from pods by the scheduler, from nobody by force.
                                      {"enforceNodeAllocatable", Value::array()},
                                      {"podLogsDir", config.log_root}});
+        Value& gates = shown["featureGates"] = Value::object();
+        for (const auto& gate : config.feature_gates) gates[gate] = true;
         add_access(shown);
         return schema::to_json(Value::object({{"kubeletconfig", std::move(shown)}}));
     }

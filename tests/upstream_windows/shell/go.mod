@@ -41,7 +41,6 @@ tool (
 	github.com/u-root/u-root/cmds/core/truncate
 	github.com/u-root/u-root/cmds/core/uniq
 	github.com/u-root/u-root/cmds/core/wc
-	github.com/u-root/u-root/cmds/core/wget
 	github.com/u-root/u-root/cmds/core/which
 	github.com/u-root/u-root/cmds/core/xargs
 	github.com/u-root/u-root/cmds/core/yes
