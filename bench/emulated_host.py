@@ -26,6 +26,15 @@ def processor_seconds(stat):
     return 0.0
 
 
+def processor_wait_seconds(pid):
+    """How long the threads of a process, those that have not ended, were ready to run and had no processor."""
+    seconds = 0.0
+    for file in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            seconds += int(file.read_text().split()[1]) / 1e9
+    return seconds
+
+
 def processes_below(folder):
     return [int(pid) for file in folder.rglob("cgroup.procs") for pid in file.read_text().split()]
 
