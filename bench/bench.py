@@ -29,6 +29,7 @@ import manifests  # noqa: E402
 import scale  # noqa: E402
 import volumes  # noqa: E402
 import windows_node  # noqa: E402
+import windows_services  # noqa: E402
 
 IN_FLIGHT = 64
 CONNECTIONS = 4
@@ -291,7 +292,7 @@ def run_extension_bench():
 
 def main():
     arguments = argparse.ArgumentParser(description="prints what was measured beside the budgets")
-    arguments.add_argument("names", nargs="*", help="cluster, dns, extension, scale, volumes, windows, instructions, or the name of a benchmark program in build/release/bench")
+    arguments.add_argument("names", nargs="*", help="cluster, dns, extension, scale, volumes, windows, windows-services, instructions, or the name of a benchmark program in build/release/bench")
     options = arguments.parse_args()
     if os.geteuid() != 0:
         sys.exit("bench: starting a cluster on this machine needs root")
@@ -310,12 +311,14 @@ def main():
             volumes.VolumesBench(Table()).run()
         elif name == "windows":
             windows_node.WindowsNodeBench(Table()).run()
+        elif name == "windows-services":
+            windows_services.run(Table())
         elif name == "instructions":
             instructions.run(Table())
         elif name in programs:
             subprocess.run([str(programs[name])], check=True)
         else:
-            sys.exit(f"bench: there is no benchmark '{name}'; there are: {' '.join(['cluster', 'dns', 'extension', 'scale', 'volumes', 'windows', 'instructions', *programs])}")
+            sys.exit(f"bench: there is no benchmark '{name}'; there are: {' '.join(['cluster', 'dns', 'extension', 'scale', 'volumes', 'windows', 'windows-services', 'instructions', *programs])}")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "runtime/task.h"
@@ -33,6 +34,9 @@ public:
     virtual Task<std::string> enumerate(ObjectKind kind, std::string query) = 0;
     /// The new object's id. `parent` is the network's id for endpoints, "" for everything else.
     virtual Task<std::string> create(ObjectKind kind, std::string parent, std::string settings) = 0;
+    /// create() for each of `settings`, one after the other, and what each yields: where a call is costly to begin, cheaper than calls of
+    /// their own. One that fails does not end the others, but a service that does not answer is asked no more: the rest fail as it did.
+    virtual Task<std::vector<Result<std::string>>> create_all(ObjectKind kind, std::string parent, std::vector<std::string> settings);
     /// The object's properties as JSON.
     virtual Task<std::string> query(ObjectKind kind, std::string id, std::string query) = 0;
     virtual Task<> modify(ObjectKind kind, std::string id, std::string settings) = 0;

@@ -50,11 +50,11 @@ class WineTest(unittest.TestCase):
         """A Linux program that runs until the test ends."""
         with open(self.folder / log, "w") as output:
             process = subprocess.Popen(self.inside(command), stdout=output, stderr=output, stdin=subprocess.DEVNULL)
-        self.addCleanup(self._end, process)
+        self.addCleanup(self.end, process)
         return process
 
     @staticmethod
-    def _end(process):
+    def end(process):
         process.terminate()
         try:
             process.wait(20)

@@ -6,6 +6,7 @@
 #include <objbase.h>
 
 #include <cstdlib>
+#include <optional>
 
 #include "base/wide_windows.h"
 #include "hns/documents.h"
@@ -94,29 +95,63 @@ Result<std::string> properties(const dll::ObjectFunctions& functions, dll::Handl
     return found.utf8();
 }
 
-/// Creating answers a handle only; the id stands in the properties.
-Result<std::string> id_of(const dll::ObjectFunctions& functions, dll::Handle object) {
-    TRY(const std::string json, properties(functions, object, ""));
-    TRY(const auto document, parse_document<hcn::NamespaceResourceData>(json));
-    return document.id;
+/// The id in a document's text; "" where it has none.
+std::string id_in(const std::string& document) {
+    const auto parsed = parse_document<hcn::NamespaceResourceData>(document);
+    return parsed ? canonical_guid(parsed->id) : "";
 }
 
-Result<std::string> create(const dll::Exports& exports, ObjectKind kind, const std::string& parent, const std::string& settings) {
-    const dll::ObjectFunctions& functions = exports.objects[static_cast<std::size_t>(kind)];
-    const GUID none{};
-    const std::wstring document = to_wide(settings);
-    Opened made(functions);
-    TakenString record;
-    if (functions.create_in) {
-        TRY(const Opened network, Opened::open(exports.objects[static_cast<std::size_t>(ObjectKind::Network)], parent));
-        TRY_VOID(check(functions.create_in(network.get(), none, document.c_str(), made.out(), record.out()), record));
-    } else if (functions.create) {
-        TRY_VOID(check(functions.create(none, document.c_str(), made.out(), record.out()), record));
-    } else {
-        return missing(std::string("HcnCreate") + functions.word);
+/// Makes objects of one kind.
+class Creator {
+public:
+    /// `keeps_ids`: whether objects of the kind have been seen to get the id of their document; learned here.
+    Creator(const dll::Exports& exports, ObjectKind kind, bool& keeps_ids)
+        : networks_(exports.objects[static_cast<std::size_t>(ObjectKind::Network)]),
+          functions_(exports.objects[static_cast<std::size_t>(kind)]),
+          keeps_ids_(keeps_ids) {}
+
+    /// The new object's id.
+    Result<std::string> create(const std::string& parent, const std::string& settings) {
+        const GUID none{};
+        const std::wstring document = to_wide(settings);
+        Opened made(functions_);
+        TakenString record;
+        if (functions_.create_in) {
+            TRY_VOID(open_network(parent));
+            TRY_VOID(check(functions_.create_in(network_->get(), none, document.c_str(), made.out(), record.out()), record));
+        } else if (functions_.create) {
+            TRY_VOID(check(functions_.create(none, document.c_str(), made.out(), record.out()), record));
+        } else {
+            return missing(std::string("HcnCreate") + functions_.word);
+        }
+        return id_of(made.get(), id_in(settings));
     }
-    return id_of(functions, made.get());
-}
+
+private:
+    /// Once for all objects: each of its calls is one to the service.
+    Result<void> open_network(const std::string& id) {
+        if (network_) return {};
+        TRY(Opened network, Opened::open(networks_, id));
+        network_.emplace(std::move(network));
+        return {};
+    }
+
+    /// Creating answers a handle only; the id stands in the properties. `asked` is the document's: a service that has once given an object
+    /// of the kind the id that was asked for is not asked again.
+    Result<std::string> id_of(dll::Handle object, const std::string& asked) {
+        const bool asks = !asked.empty() && asked != ZeroGuid;
+        if (asks && keeps_ids_) return asked;
+        TRY(const std::string json, properties(functions_, object, ""));
+        TRY(const auto shown, parse_document<hcn::NamespaceResourceData>(json));
+        if (asks) keeps_ids_ = same_guid(shown.id, asked);
+        return shown.id;
+    }
+
+    const dll::ObjectFunctions& networks_;
+    const dll::ObjectFunctions& functions_;
+    bool& keeps_ids_;
+    std::optional<Opened> network_;
+};
 
 Result<std::string> query(const dll::ObjectFunctions& functions, const std::string& id, const std::string& query) {
     TRY(const Opened object, Opened::open(functions, id));
@@ -168,7 +203,21 @@ public:
         return blocking<std::string>([this, kind, query] { return hns::enumerate(object(kind), query); });
     }
     Task<std::string> create(ObjectKind kind, std::string parent, std::string settings) override {
-        return blocking<std::string>([this, kind, parent, settings] { return hns::create(exports_, kind, parent, settings); });
+        return blocking<std::string>(
+            [this, kind, parent, settings] { return Creator(exports_, kind, keeps_ids(kind)).create(parent, settings); });
+    }
+    /// In one turn of the worker.
+    Task<std::vector<Result<std::string>>> create_all(ObjectKind kind, std::string parent, std::vector<std::string> settings) override {
+        using Made = std::vector<Result<std::string>>;
+        return blocking<Made>([this, kind, parent, settings] -> Result<Made> {
+            Creator creator(exports_, kind, keeps_ids(kind));
+            Made made;
+            for (const std::string& document : settings) {
+                const bool over = !made.empty() && !made.back() && is_disconnected(made.back().error());
+                made.push_back(over ? made.back() : creator.create(parent, document));
+            }
+            return made;
+        });
     }
     Task<std::string> query(ObjectKind kind, std::string id, std::string query) override {
         return blocking<std::string>([this, kind, id, query] { return hns::query(object(kind), id, query); });
@@ -215,11 +264,13 @@ private:
         co_return co_await run_blocking<T>(pool_, std::move(work));
     }
     const dll::ObjectFunctions& object(ObjectKind kind) const { return exports_.objects[static_cast<std::size_t>(kind)]; }
+    bool& keeps_ids(ObjectKind kind) { return keeps_ids_[static_cast<std::size_t>(kind)]; }
 
     EventLoop& loop_;
     WorkerPool& pool_;
     dll::Exports exports_;
     Semaphore turn_{1};
+    std::array<bool, 5> keeps_ids_{};  // by ObjectKind; of the call whose turn it is
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace discovery = api::discovery::v1;
 namespace emulator = porthole::hns::emulator;
 using namespace std::chrono_literals;
 
-/// Counts the calls that reach the host network service.
+/// Counts the calls that reach the host network service; several creations may be one turn.
 class CountingHns final : public porthole::hns::Hns {
 public:
     explicit CountingHns(porthole::hns::Hns& inner) : inner_(inner) {}
@@ -26,6 +26,11 @@ public:
     Task<std::string> enumerate(Kind kind, std::string query) override { return ++reads, inner_.enumerate(kind, std::move(query)); }
     Task<std::string> create(Kind kind, std::string parent, std::string settings) override {
         return ++writes, inner_.create(kind, std::move(parent), std::move(settings));
+    }
+    Task<std::vector<Result<std::string>>> create_all(Kind kind, std::string parent, std::vector<std::string> settings) override {
+        writes += static_cast<int>(settings.size());
+        largest_turn = std::max(largest_turn, settings.size());
+        return ++turns, inner_.create_all(kind, std::move(parent), std::move(settings));
     }
     Task<std::string> query(Kind kind, std::string id, std::string query) override {
         return ++reads, inner_.query(kind, std::move(id), std::move(query));
@@ -40,7 +45,8 @@ public:
     Task<> subscribe(std::function<void(const porthole::hns::Notification&)> listener) override {
         return inner_.subscribe(std::move(listener));
     }
-    int reads = 0, writes = 0;
+    int reads = 0, writes = 0, turns = 0;
+    std::size_t largest_turn = 0;
 
 private:
     porthole::hns::Hns& inner_;

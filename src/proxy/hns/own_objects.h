@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,11 @@ namespace hcn = porthole::hns::hcn;
 /// How the proxy recognizes its own among the host's objects, also after a restart and without a file of its own: it chooses their
 /// ids, which follow from what the objects are for. The owner serves people, and versions of the service that keep no ids.
 inline constexpr std::string_view Owner = "porthole-kube-proxy";
+
+/// What the proxy has done to the host; never falls.
+struct ProgrammerCounts {
+    std::uint64_t created = 0, modified = 0, removed = 0, repaired = 0, failures = 0;
+};
 
 std::string load_balancer_id(const FrontendKey& frontend);
 /// Of the endpoint that represents a pod of another node, or a service's own address on an overlay.

@@ -11,7 +11,6 @@ namespace porthole::proxy::hns {
 using porthole::hns::canonical_guid;
 using porthole::hns::Hresult;
 using porthole::hns::hresult_of;
-using porthole::hns::is_disconnected;
 using porthole::hns::is_object_missing;
 using porthole::hns::ObjectKind;
 using porthole::hns::write_document;
@@ -31,19 +30,6 @@ bool too_many_destinations(const Error& error) {
     return hresult_of(error) == Hresult::InvalidParameter && error.message.find("number of destinations") != std::string::npos;
 }
 
-bool is_taken(const Error& error) {
-    const Hresult code = hresult_of(error);
-    return code == Hresult::PortAlreadyExists || code == Hresult::AlreadyExists || code == Hresult::ObjectAlreadyExists;
-}
-
-/// Nothing else can be done now.
-bool ends_work(const Error& error) { return is_cancelled(error) || is_disconnected(error); }
-
-std::string provider_of(const hcn::HostComputeEndpoint& endpoint) {
-    const auto settings = porthole::hns::find_settings<hcn::ProviderAddressSettings>(endpoint.policies, "ProviderAddress");
-    return settings ? settings->provider_address : "";
-}
-
 }  // namespace
 
 bool same_load_balancer(const hcn::HostComputeLoadBalancer& written, const hcn::HostComputeLoadBalancer& shown) {
@@ -52,7 +38,7 @@ bool same_load_balancer(const hcn::HostComputeLoadBalancer& written, const hcn::
 }
 
 Programmer::Programmer(porthole::hns::Client& client, HostView& view, Logger log, Tell tell)
-    : client_(client), view_(view), log_(std::move(log)), tell_(std::move(tell)) {}
+    : client_(client), view_(view), log_(std::move(log)), tell_(std::move(tell)), endpoints_(client, view, counts_) {}
 
 void Programmer::set_host(HostFacts host, bool can_modify) {
     can_modify_ = can_modify;
@@ -81,45 +67,78 @@ void Programmer::start_over() {
 }
 
 Task<> Programmer::sync() {
-    std::optional<Error> first;
-    if (host_.overlay && host_.source_vip) CO_TRY_VOID(co_await ensure_source_endpoint());
-    const std::set<FrontendKey> changed = dirty_;
-    for (const FrontendKey& frontend : changed) {
-        const auto done = co_await program(frontend);
-        if (done) {
-            dirty_.erase(frontend);
-            told_.erase(frontend);
-            continue;
-        }
-        if (ends_work(done.error())) co_return done.error();
-        ++counts_.failures;
-        if (!first) first = done.error();
+    if (host_.overlay && host_.source_vip) CO_TRY_VOID(co_await endpoints_.ensure_source(host_));
+    first_failure_.reset();
+    const std::vector<FrontendKey> changed(dirty_.begin(), dirty_.end());
+    for (std::span<const FrontendKey> rest = changed; !rest.empty();) {
+        const auto some = rest.first(std::min(rest.size(), MadeAtOnce));
+        CO_TRY_VOID(co_await program_some(some));
+        rest = rest.subspan(some.size());
     }
     CO_TRY_VOID(co_await remove_unused());
-    if (first) co_return *std::move(first);
+    if (first_failure_) co_return *std::move(first_failure_);
     co_return {};
 }
 
-Task<> Programmer::program(FrontendKey frontend) {
+/// Yields only an error after which nothing else can be done.
+Task<> Programmer::program_some(std::span<const FrontendKey> frontends) {
+    CO_TRY(const Refused refused, co_await endpoints_.ensure_remote(remote_addresses(frontends), host_.overlay));
+    std::vector<Creation> creations;
+    for (const FrontendKey& frontend : frontends) {
+        auto left = co_await program(frontend, refused);
+        if (left && *left) {
+            creations.push_back(**std::move(left));
+        } else {
+            CO_TRY_VOID(settle(frontend, left ? Result<void>() : Result<void>(left.error())));
+        }
+    }
+    if (creations.empty()) co_return {};
+    co_return co_await make(std::move(creations));
+}
+
+Task<> Programmer::make(std::vector<Creation> creations) {
+    std::vector<std::string> documents;
+    for (const Creation& creation : creations) documents.push_back(write_document(creation.document));
+    CO_TRY(auto made, co_await client_.raw().create_all(ObjectKind::LoadBalancer, "", std::move(documents)));
+    for (std::size_t at = 0; at < creations.size(); ++at) {
+        const FrontendKey frontend = creations[at].frontend;
+        const auto done = co_await take(std::move(creations[at]), std::move(made[at]));
+        CO_TRY_VOID(settle(frontend, done));
+    }
+    co_return {};
+}
+
+/// What has become of a frontend. Yields an error after which nothing else can be done; others wait for the next sync().
+Result<void> Programmer::settle(const FrontendKey& frontend, const Result<void>& done) {
+    if (done) {
+        dirty_.erase(frontend);
+        told_.erase(frontend);
+        return {};
+    }
+    if (ends_work(done.error())) return done.error();
+    ++counts_.failures;
+    if (!first_failure_) first_failure_ = done.error();
+    return {};
+}
+
+/// Yields the load balancer where one is to be made; otherwise all is done.
+Task<std::optional<Programmer::Creation>> Programmer::program(FrontendKey frontend, const Refused& refused) {
     waiting_.erase(frontend);
     const auto found = wanted_.find(frontend);
-    const std::string id = load_balancer_id(frontend);
-    if (found == wanted_.end()) {
-        CO_TRY_VOID(co_await remove_load_balancer(id));
-        release(frontend);
-        co_return {};
+    const LoadBalancer* balancer = found == wanted_.end() ? nullptr : &found->second;
+    std::vector<std::string> endpoints;
+    if (balancer) {
+        CO_TRY(endpoints, backends(*balancer, refused));
+        if (endpoints.size() < balancer->backends.size()) waiting_.insert(frontend);
     }
-    const LoadBalancer balancer = found->second;
-    CO_TRY(std::vector<std::string> endpoints, co_await backends(balancer));
-    if (endpoints.size() < balancer.backends.size()) waiting_.insert(frontend);
     if (endpoints.empty()) {
-        CO_TRY_VOID(co_await remove_load_balancer(id));
+        CO_TRY_VOID(co_await remove_load_balancer(load_balancer_id(frontend)));
         release(frontend);
-        co_return {};
+        co_return std::optional<Creation>();
     }
-    Made made{document(balancer, endpoints), std::move(endpoints)};
-    if (balancer.address_endpoint) {
-        CO_TRY(std::string address, co_await remote_endpoint(frontend.address, host_.node_ip, host_.mac));
+    Made made{document(*balancer, endpoints), std::move(endpoints)};
+    if (balancer->address_endpoint) {
+        CO_TRY(std::string address, endpoint_of(frontend.address, refused));
         made.endpoints.push_back(std::move(address));
     }
     // Held even if it cannot be made now, so that its remote endpoints stay.
@@ -128,74 +147,38 @@ Task<> Programmer::program(FrontendKey frontend) {
     co_return co_await put(frontend, std::move(document));
 }
 
+/// Those that need an endpoint: pods of this node have one, or get one from their CNI plugin.
+std::map<IpAddress, RemoteAddress> Programmer::remote_addresses(std::span<const FrontendKey> frontends) const {
+    std::map<IpAddress, RemoteAddress> addresses;
+    for (const FrontendKey& frontend : frontends) {
+        const auto found = wanted_.find(frontend);
+        if (found == wanted_.end()) continue;
+        const LoadBalancer& balancer = found->second;
+        for (const IpAddress& address : balancer.backends) {
+            if (balancer.local.contains(address) || view_.endpoint_at(address, true)) continue;
+            addresses.try_emplace(address, host_.provider_of(address).value_or(host_.node_ip), conjured_mac(address));
+        }
+        if (balancer.address_endpoint) addresses.try_emplace(frontend.address, host_.node_ip, host_.mac);
+    }
+    return addresses;
+}
+
 /// Ids of the endpoints for all backends; those on this node that have none yet are left out.
-Task<std::vector<std::string>> Programmer::backends(const LoadBalancer& balancer) {
+Result<std::vector<std::string>> Programmer::backends(const LoadBalancer& balancer, const Refused& refused) const {
     std::vector<std::string> ids;
     for (const IpAddress& address : balancer.backends) {
-        const bool local = balancer.local.contains(address);
-        if (const auto* endpoint = view_.endpoint_at(address, true)) {
-            ids.push_back(canonical_guid(endpoint->id));
-        } else if (!local) {
-            CO_TRY(std::string id,
-                   co_await remote_endpoint(address, host_.provider_of(address).value_or(host_.node_ip), conjured_mac(address)));
-            ids.push_back(std::move(id));
-        }
+        if (balancer.local.contains(address) && !view_.endpoint_at(address, true)) continue;
+        TRY(std::string id, endpoint_of(address, refused));
+        ids.push_back(std::move(id));
     }
-    co_return ids;
+    return ids;
 }
 
-Task<std::string> Programmer::remote_endpoint(IpAddress address, IpAddress provider, std::string mac) {
-    if (const auto* present = view_.endpoint_at(address, false)) {
-        const std::string id = canonical_guid(present->id);
-        if (!host_.overlay || !is_own(*present) || provider_of(*present) == provider.to_string()) co_return id;
-        CO_TRY_VOID(co_await remove_endpoint(id));  // its node has another address now
-    }
-    hcn::HostComputeEndpoint endpoint;
-    endpoint.id = remote_endpoint_id(view_.network().id, address);
-    endpoint.owner = Owner;
-    endpoint.host_compute_network = view_.network().id;
-    endpoint.flags = porthole::hns::EndpointFlags::RemoteEndpoint;
-    endpoint.mac_address = mac.empty() ? conjured_mac(address) : std::move(mac);
-    endpoint.ip_configurations.push_back({.ip_address = address.to_string()});
-    if (host_.overlay) {
-        endpoint.policies.push_back(
-            porthole::hns::make_policy("ProviderAddress", hcn::ProviderAddressSettings{.provider_address = provider.to_string()}));
-    }
-    co_return co_await create_remote_endpoint(std::move(endpoint), address);
-}
-
-/// Without a look at what has become of it: of a pod elsewhere nothing is completed that matters, and there may be thousands.
-Task<std::string> Programmer::create_remote_endpoint(hcn::HostComputeEndpoint endpoint, IpAddress address) {
-    endpoint.schema_version = porthole::hns::schema_version();
-    auto created = co_await client_.raw().create(ObjectKind::Endpoint, endpoint.host_compute_network, write_document(endpoint));
-    if (!created && is_taken(created.error())) {
-        // Somebody was faster, or it is there although the service had not shown it.
-        CO_TRY_VOID(co_await view_.read_endpoints(0));
-        if (const auto* present = view_.endpoint_at(address, false)) co_return canonical_guid(present->id);
-    }
-    if (!created) co_return Error(created.error()).with_context("creating endpoint " + write_document(endpoint));
-    if (!created->empty()) endpoint.id = canonical_guid(*created);
-    const std::string id = canonical_guid(endpoint.id);
-    view_.note(std::move(endpoint));
-    ++counts_.created;
-    co_return id;
-}
-
-/// On an overlay, packets that the node itself sends on behalf of clients need an address of the pod network to come back to.
-Task<> Programmer::ensure_source_endpoint() {
-    if (view_.endpoint_at(*host_.source_vip, true)) co_return {};
-    hcn::HostComputeEndpoint endpoint;
-    endpoint.id = source_endpoint_id(view_.network().id);
-    if (view_.find_endpoint(endpoint.id)) CO_TRY_VOID(co_await remove_endpoint(endpoint.id));  // of an earlier address
-    endpoint.owner = Owner;
-    endpoint.name = "porthole-source-vip";
-    endpoint.host_compute_network = view_.network().id;
-    endpoint.mac_address = host_.mac.empty() ? conjured_mac(*host_.source_vip) : host_.mac;
-    endpoint.ip_configurations.push_back({.ip_address = host_.source_vip->to_string()});
-    CO_TRY(auto created, co_await client_.create(std::move(endpoint)));
-    view_.note(std::move(created));
-    ++counts_.created;
-    co_return {};
+Result<std::string> Programmer::endpoint_of(const IpAddress& address, const Refused& refused) const {
+    const auto found = refused.find(address);
+    if (found != refused.end()) return found->second;
+    if (const auto* endpoint = view_.endpoint_at(address, false)) return canonical_guid(endpoint->id);
+    return Error(Reason::Unavailable, "the endpoint of " + address.to_string() + " has been removed meanwhile");
 }
 
 hcn::HostComputeLoadBalancer Programmer::document(const LoadBalancer& balancer, const std::vector<std::string>& endpoints) const {
@@ -216,12 +199,14 @@ hcn::HostComputeLoadBalancer Programmer::document(const LoadBalancer& balancer, 
     return document;
 }
 
-Task<> Programmer::put(FrontendKey frontend, hcn::HostComputeLoadBalancer document) {
+Task<std::optional<Programmer::Creation>> Programmer::put(FrontendKey frontend, hcn::HostComputeLoadBalancer document) {
     const auto* shown = view_.find_load_balancer(document.id);
-    if (!shown) co_return co_await create(frontend, std::move(document));
-    if (same_load_balancer(document, *shown)) co_return {};
+    if (!shown) co_return Creation{frontend, std::move(document)};
+    if (same_load_balancer(document, *shown)) co_return std::optional<Creation>();
     const auto accepted = accepted_.find(document.id);
-    if (accepted != accepted_.end() && accepted->second == write_document(document) + write_document(*shown)) co_return {};
+    if (accepted != accepted_.end() && accepted->second == write_document(document) + write_document(*shown)) {
+        co_return std::optional<Creation>();
+    }
     CO_TRY_VOID(co_await replace(frontend, document));
     // A service that shows it otherwise than it was written would be corrected for ever.
     CO_TRY(auto now, co_await client_.get<hcn::HostComputeLoadBalancer>(document.id));
@@ -230,18 +215,19 @@ Task<> Programmer::put(FrontendKey frontend, hcn::HostComputeLoadBalancer docume
         accepted_[document.id] = write_document(document) + write_document(now);
     }
     view_.note(std::move(now));
-    co_return {};
+    co_return std::optional<Creation>();
 }
 
-Task<> Programmer::create(FrontendKey frontend, hcn::HostComputeLoadBalancer document) {
-    const auto created = co_await client_.raw().create(ObjectKind::LoadBalancer, "", write_document(document));
-    if (!created && is_taken(created.error())) co_return co_await resolve_conflict(frontend, std::move(document), created.error());
-    if (!created) {
-        if (too_many_destinations(created.error()) && document.host_compute_endpoints.size() > SmallLimit) learned_limit_ = SmallLimit;
-        co_return Error(created.error()).with_context("creating load balancer " + write_document(document));
+/// `made`: what the service said to its creation.
+Task<> Programmer::take(Creation creation, Result<std::string> made) {
+    hcn::HostComputeLoadBalancer& document = creation.document;
+    if (!made && is_taken(made.error())) co_return co_await resolve_conflict(creation.frontend, std::move(document), made.error());
+    if (!made) {
+        if (too_many_destinations(made.error()) && document.host_compute_endpoints.size() > SmallLimit) learned_limit_ = SmallLimit;
+        co_return std::move(made).error().with_context("creating load balancer " + write_document(document));
     }
     ++counts_.created;
-    if (!created->empty()) document.id = canonical_guid(*created);
+    if (!made->empty()) document.id = canonical_guid(*made);
     view_.note(std::move(document));
     co_return {};
 }
@@ -259,8 +245,8 @@ Task<> Programmer::replace(FrontendKey frontend, hcn::HostComputeLoadBalancer do
         can_modify_ = can_modify_ && code != Hresult::NotImplemented;
     }
     CO_TRY_VOID(co_await remove_load_balancer(document.id));
-    CO_TRY_VOID(co_await create(frontend, std::move(document)));
-    co_return {};
+    auto made = co_await client_.raw().create(ObjectKind::LoadBalancer, "", write_document(document));
+    co_return co_await take({frontend, std::move(document)}, std::move(made));
 }
 
 /// The frontend's port is held by something: by our own load balancer that came back after a restart of the service, by another
@@ -299,14 +285,6 @@ Task<> Programmer::remove_load_balancer(std::string id) {
     co_return {};
 }
 
-Task<> Programmer::remove_endpoint(std::string id) {
-    const auto removed = co_await client_.remove<hcn::HostComputeEndpoint>(id);
-    if (!removed && !is_object_missing(removed.error())) co_return removed.error();
-    view_.forget_endpoint(id);
-    ++counts_.removed;
-    co_return {};
-}
-
 /// Remote endpoints that no load balancer needs any more, nor has because it could not be changed yet. Those of pods on this node are
 /// the CNI plugin's.
 Task<> Programmer::remove_unused() {
@@ -318,7 +296,7 @@ Task<> Programmer::remove_unused() {
     std::set<std::string> named;
     for (const auto& [id, balancer] : view_.load_balancers()) named.merge(ids_of(balancer.host_compute_endpoints));
     std::erase_if(unused, [&](const std::string& id) { return named.contains(id); });
-    for (const std::string& id : unused) CO_TRY_VOID(co_await remove_endpoint(id));
+    for (const std::string& id : unused) CO_TRY_VOID(co_await endpoints_.remove(id));
     co_return {};
 }
 
@@ -371,7 +349,7 @@ Task<> Programmer::remove_all() {
     for (const auto& [id, endpoint] : view_.endpoints()) {
         if (is_own(endpoint)) own.push_back(id);
     }
-    for (const std::string& id : own) CO_TRY_VOID(co_await remove_endpoint(id));
+    for (const std::string& id : own) CO_TRY_VOID(co_await endpoints_.remove(id));
     start_over();
     co_return {};
 }

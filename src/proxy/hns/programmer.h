@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,19 +11,15 @@
 #include "hns/client.h"
 #include "proxy/hns/host_view.h"
 #include "proxy/hns/load_balancer.h"
+#include "proxy/hns/own_endpoints.h"
 
 namespace porthole::proxy::hns {
 
-/// Counted since the programmer was made; never falls.
-struct ProgrammerCounts {
-    std::uint64_t created = 0, modified = 0, removed = 0, repaired = 0, failures = 0;
-};
-
 /// Makes a host's load balancers, and the remote endpoints that they need, what is wanted.
 ///
-/// sync() works through the frontends whose wanted state has changed; check() reads what the host really has and marks what differs.
-/// One caller at a time, on the proxy's loop; references outlive it. It creates, changes and removes only its own objects; where another's
-/// is in the way it says so.
+/// sync() works through the frontends whose wanted state has changed, and makes what they lack many in one call; check() reads what the
+/// host really has and marks what differs. One caller at a time, on the proxy's loop; references outlive it. It creates, changes and
+/// removes only its own objects; where another's is in the way it says so.
 class Programmer {
 public:
     /// Called once for a failure of a frontend whose cause users must remove.
@@ -56,18 +53,25 @@ private:
         hcn::HostComputeLoadBalancer document;
         std::vector<std::string> endpoints;  // everything it needs, by id
     };
-    Task<> program(FrontendKey frontend);
-    Task<std::vector<std::string>> backends(const LoadBalancer& balancer);
-    Task<std::string> remote_endpoint(IpAddress address, IpAddress provider, std::string mac);
-    Task<std::string> create_remote_endpoint(hcn::HostComputeEndpoint endpoint, IpAddress address);
-    Task<> ensure_source_endpoint();
+    using Refused = OwnEndpoints::Refused;
+    /// A load balancer that is still to be made.
+    struct Creation {
+        FrontendKey frontend;
+        hcn::HostComputeLoadBalancer document;
+    };
+    Task<> program_some(std::span<const FrontendKey> frontends);
+    Task<std::optional<Creation>> program(FrontendKey frontend, const Refused& refused);
+    Task<> make(std::vector<Creation> creations);
+    Result<void> settle(const FrontendKey& frontend, const Result<void>& done);
+    std::map<IpAddress, RemoteAddress> remote_addresses(std::span<const FrontendKey> frontends) const;
+    Result<std::vector<std::string>> backends(const LoadBalancer& balancer, const Refused& refused) const;
+    Result<std::string> endpoint_of(const IpAddress& address, const Refused& refused) const;
     hcn::HostComputeLoadBalancer document(const LoadBalancer& balancer, const std::vector<std::string>& endpoints) const;
-    Task<> put(FrontendKey frontend, hcn::HostComputeLoadBalancer document);
-    Task<> create(FrontendKey frontend, hcn::HostComputeLoadBalancer document);
+    Task<std::optional<Creation>> put(FrontendKey frontend, hcn::HostComputeLoadBalancer document);
+    Task<> take(Creation creation, Result<std::string> made);
     Task<> replace(FrontendKey frontend, hcn::HostComputeLoadBalancer document);
     Task<> resolve_conflict(FrontendKey frontend, hcn::HostComputeLoadBalancer document, Error error);
     Task<> remove_load_balancer(std::string id);
-    Task<> remove_endpoint(std::string id);
     Task<> remove_unused();
     bool backends_gone(const Made& made) const;
     bool intact(const FrontendKey& frontend, const Made& made) const;
@@ -89,7 +93,9 @@ private:
     std::map<std::string, std::string> accepted_;  // load balancers that the service shows otherwise than they were written
     std::map<FrontendKey, Advice> told_;
     std::optional<std::size_t> learned_limit_;
+    std::optional<Error> first_failure_;  // of this sync()
     ProgrammerCounts counts_;
+    OwnEndpoints endpoints_;
 };
 
 /// Whether the host shows what was written.

@@ -124,13 +124,17 @@ public:
         return read_open(file.fd, path, offset, count);
     }
 
+    /// Most files are small, and some are read many times a second: room that is not needed is neither asked for nor filled.
     static Result<std::string> read_open(int fd, const std::string& path, std::uint64_t offset, std::size_t count) {
         std::string text;
         while (text.size() < count) {
-            const std::size_t before = text.size(), step = std::min<std::size_t>(count - before, 256 << 10);
-            text.resize(before + step);
-            const ssize_t got = ::pread(fd, text.data() + before, step, static_cast<off_t>(offset + before));
-            text.resize(before + std::max<ssize_t>(got, 0));
+            const std::size_t before = text.size();
+            const std::size_t step = std::min<std::size_t>(count - before, before == 0 ? 8 << 10 : 256 << 10);
+            ssize_t got = 0;
+            text.resize_and_overwrite(before + step, [&](char* bytes, std::size_t) {
+                got = ::pread(fd, bytes + before, step, static_cast<off_t>(offset + before));
+                return before + static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+            });
             if (got < 0 && errno == EINTR) continue;
             if (got < 0) return file_error("read", path);
             if (got == 0) break;

@@ -46,6 +46,18 @@ TEST_P(FileSystemTest, WritesReadsAndKeepsModes) {
     EXPECT_EQ(files->status(at("a/b/f"))->size, 6u);
 }
 
+TEST_P(FileSystemTest, ReadsFilesOfEverySizeToTheirEndOrTheLimit) {
+    for (const std::size_t size : {0u, 1u, 8191u, 8192u, 8193u, 300'000u}) {
+        SCOPED_TRACE(size);
+        std::string contents(size, '.');
+        for (std::size_t at = 0; at < size; ++at) contents[at] = static_cast<char>('a' + at % 26);
+        ASSERT_TRUE(files->write(at("f"), contents, 0600));
+        EXPECT_TRUE(files->read(at("f")).value() == contents);
+        EXPECT_TRUE(files->read_at(at("f"), 0, 9000).value() == contents.substr(0, 9000));
+        if (size > 100) EXPECT_TRUE(files->read_at(at("f"), 100, size).value() == contents.substr(100));
+    }
+}
+
 TEST_P(FileSystemTest, ReplacesContentsAndMode) {
     ASSERT_TRUE(files->create_directories(at("a"), 0700));
     ASSERT_TRUE(files->write(at("a/f"), "old and longer", 0644));

@@ -148,15 +148,17 @@ Result<std::string> HeldTree::read(const std::string& path, std::size_t limit) c
     struct stat there;
     if (::fstat(file.get(), &there) != 0) return tree_error("looking at " + path);
     if (!S_ISREG(there.st_mode)) return Error(Reason::Forbidden, path + " is not a regular file");
-    std::string text(limit + 1, '\0');
-    std::size_t size = 0;
-    for (ssize_t count = 1; count != 0 && size < text.size();) {
-        count = ::pread(file.get(), text.data() + size, text.size() - size, static_cast<off_t>(size));
+    // In pieces: the limit is often far more than there is, and room for all of it takes longer to fill than the file to read.
+    std::string text;
+    for (ssize_t count = 1; count != 0 && text.size() <= limit;) {
+        const std::size_t before = text.size(), step = std::min<std::size_t>(limit + 1 - before, 16 << 10);
+        text.resize_and_overwrite(before + step, [&](char* bytes, std::size_t) {
+            count = ::pread(file.get(), bytes + before, step, static_cast<off_t>(before));
+            return before + static_cast<std::size_t>(std::max<ssize_t>(count, 0));
+        });
         if (count < 0 && errno != EINTR) return tree_error("reading " + path);
-        if (count > 0) size += static_cast<std::size_t>(count);
     }
-    if (size > limit) return Error(Reason::RequestEntityTooLarge, "file " + path + " is too large");
-    text.resize(size);
+    if (text.size() > limit) return Error(Reason::RequestEntityTooLarge, "file " + path + " is too large");
     return text;
 }
 

@@ -89,6 +89,16 @@ TEST_F(HeldTreeTest, ReadsRegularFilesOnlyAndNeverWaits) {
     EXPECT_EQ(*tree().read("volume/a/file", 100), "the pod's");
 }
 
+TEST_F(HeldTreeTest, ReadsInPiecesAndTakesNoRoomForWhatAFileMightHave) {
+    const std::string contents(40'000, 'x');
+    ASSERT_TRUE(tree().write("large", contents, 0600));
+    const auto read = tree().read("large", 64 << 20);
+    EXPECT_TRUE(*read == contents);
+    EXPECT_LT(read->capacity(), 1u << 20);
+    EXPECT_TRUE(*tree().read("large", 40'000) == contents);
+    EXPECT_EQ(tree().read("large", 39'999).error().reason, Reason::RequestEntityTooLarge);
+}
+
 TEST_F(HeldTreeTest, MakesFoldersWithTheirMode) {
     ASSERT_TRUE(tree().create_directories("x/y", 0700));
     ASSERT_TRUE(tree().create_directories("x/y", 0755));  // it stays as it was
