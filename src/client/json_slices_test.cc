@@ -72,6 +72,7 @@ TEST(JsonSlices, LeavesOutManagedFieldsWhereKubernetesWritesThem) {
         {"after another object", R"({"spec":{},"metadata":{"managedFields":[]}})", R"({"spec":{},"metadata":{"managedFields":[]}})"},
         {"with spaces", R"({"metadata": {"managedFields": []}})", R"({"metadata": {"managedFields": []}})"},
         {"cut off", R"({"metadata":{"managedFields":[)", R"({"metadata":{"managedFields":[)"},
+        {"not in an object", R"("metadata":{"managedFields":[1]})", R"("metadata":{"managedFields":[1]})"},
         {"nothing", "", ""},
     };
     for (const auto& row : rows) {

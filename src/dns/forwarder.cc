@@ -49,14 +49,14 @@ void Forwarder::set_servers(std::vector<IpAddress> servers) {
     failed_.clear();
     cache_.clear();
     order_.clear();
+    cached_bytes_ = 0;
 }
 
 Forwarder::Shared Forwarder::find(const std::string& key) {
     const auto found = cache_.find(key);
     if (found == cache_.end()) return nullptr;
     if (found->second.entry->expires <= loop_.now()) {
-        order_.erase(found->second.used);
-        cache_.erase(found);
+        forget(found);
         return nullptr;
     }
     order_.splice(order_.end(), order_, found->second.used);
@@ -156,12 +156,20 @@ Task<Forwarder::Entry> Forwarder::ask_server(IpAddress server, Query query) {
 
 void Forwarder::remember(const std::string& key, Shared entry) {
     if (entry->expires <= loop_.now()) return;
-    if (cache_.size() >= options_.cache_entries) {
-        cache_.erase(order_.front());
-        order_.pop_front();
-    }
+    const std::size_t reply = entry->message ? entry->message->size() : 0;
+    const std::size_t bytes =
+        sizeof(Entry) + 2 * (sizeof(Cached) + key.size()) + reply + entry->view.ttl_offsets.size() * sizeof(std::size_t);
+    while (!order_.empty() && (cache_.size() >= options_.cache_entries || cached_bytes_ + bytes > options_.cache_bytes))
+        forget(cache_.find(order_.front()));
     order_.push_back(key);
-    cache_[key] = {std::move(entry), std::prev(order_.end())};
+    cache_[key] = {std::move(entry), std::prev(order_.end()), bytes};
+    cached_bytes_ += bytes;
+}
+
+void Forwarder::forget(Cache::iterator cached) {
+    cached_bytes_ -= cached->second.bytes;
+    order_.erase(cached->second.used);
+    cache_.erase(cached);
 }
 
 /// The reply as `query` wants it: its identifier, its spelling of the name, what is left of the TTLs.

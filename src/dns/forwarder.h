@@ -27,6 +27,7 @@ struct ForwarderOptions {
     Duration patience = std::chrono::seconds(2);                ///< with one server
     Duration total_patience = std::chrono::milliseconds(4500);  ///< below the 5 s that resolvers wait
     std::size_t cache_entries = 10000;
+    std::size_t cache_bytes = 16 << 20;    ///< of replies, of which one by TCP has up to 64 KiB, and what is known of them
     std::chrono::seconds longest_ttl{30};  ///< in the cache
     std::chrono::seconds failure_ttl{2};   ///< of the answer that no server could be asked
 };
@@ -50,6 +51,7 @@ public:
     Task<> close() { return scope_.close(); }
 
     std::size_t cache_size() const { return cache_.size(); }
+    std::size_t cached_bytes() const { return cached_bytes_; }
 
 private:
     struct Entry {
@@ -61,7 +63,9 @@ private:
     struct Cached {
         Shared entry;
         std::list<std::string>::iterator used;
+        std::size_t bytes = 0;
     };
+    using Cache = std::unordered_map<std::string, Cached>;
 
     Shared find(const std::string& key);
     Task<Shared> resolve(Query query);
@@ -69,6 +73,7 @@ private:
     Task<Entry> ask_servers(Query query);
     Task<Entry> ask_server(IpAddress server, Query query);
     void remember(const std::string& key, Shared entry);
+    void forget(Cache::iterator cached);
     std::string present(const Entry& entry, const Query& query, std::size_t limit) const;
 
     EventLoop& loop_;
@@ -77,8 +82,9 @@ private:
     ForwarderOptions options_;
     std::vector<IpAddress> servers_;
     std::map<IpAddress, MonotonicTime> failed_;
-    std::unordered_map<std::string, Cached> cache_;
+    Cache cache_;
     std::list<std::string> order_;  // least recently used first
+    std::size_t cached_bytes_ = 0;
     std::unordered_map<std::string, std::shared_ptr<Promise<Shared>>> under_way_;
     Scope scope_;
 };

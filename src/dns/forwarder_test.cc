@@ -77,6 +77,24 @@ TEST(Forwarder, CountsTtlsDownAndForgets) {
     EXPECT_EQ(world.upstream.asked.size(), 2u);
 }
 
+TEST(Forwarder, RemembersNoMoreThanItMayHold) {
+    ForwarderWorld world;
+    world.upstream.answer = [](IpAddress, Query asked, bool) {
+        return write_reply(asked, {.answers = {{asked.name, Type::TXT, 60, Text{std::string(60'000, 'a')}}}}, 65535);
+    };
+    for (int i = 0; i < 600; ++i) world.ask(query(("n" + std::to_string(i)).c_str(), Type::TXT), 65535).value();
+    EXPECT_LE(world.forwarder.cached_bytes(), 16u << 20);
+    EXPECT_LT(world.forwarder.cache_size(), 280u);
+    const std::size_t asked = world.upstream.asked.size();
+    world.ask(query("n599", Type::TXT), 65535).value();
+    EXPECT_EQ(world.upstream.asked.size(), asked) << "the last ones are there";
+    world.loop.advance(31s);
+    world.ask(query("n599", Type::TXT), 65535).value();
+    EXPECT_LE(world.forwarder.cached_bytes(), 16u << 20);
+    world.forwarder.set_servers({ip("10.0.0.3")});
+    EXPECT_EQ(world.forwarder.cached_bytes(), 0u);
+}
+
 TEST(Forwarder, RemembersThatANameIsAbsent) {
     ForwarderWorld world;
     world.upstream.answer = [](IpAddress, Query asked, bool) {

@@ -349,8 +349,10 @@ std::optional<std::string> try_write(const Query& query, const Reply& reply, std
     writer.u16(static_cast<std::uint16_t>(query.type));
     writer.u16(query.class_);
     for (const auto* records : {&reply.answers, &reply.authority}) {
-        for (const Record& record : *records) writer.record(record);
-        if (writer.size() > room) return std::nullopt;
+        for (const Record& record : *records) {
+            writer.record(record);
+            if (writer.size() > room) return std::nullopt;
+        }
     }
     std::uint16_t additional = query.edns ? 1 : 0;
     for (const Record& record : reply.additional) {

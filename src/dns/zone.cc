@@ -8,6 +8,8 @@ namespace porthole::dns {
 namespace {
 
 constexpr int LongestChain = 8;
+/// More of the smallest, of 16 bytes, do not fit a message, which says so: the client hears that it was cut off.
+constexpr std::size_t MostRecords = 4096;
 
 /// The address of a name below in-addr.arpa or ip6.arpa, if it is a whole one.
 std::optional<IpAddress> reverse_address(const Name& name) {
@@ -71,7 +73,7 @@ public:
     void exists() { answer_.reply.rcode = Rcode::NoError; }
     void add(Type type, decltype(Record::data) data, std::optional<std::uint32_t> ttl = {}) {
         exists();
-        if (type_ != type && type_ != Type::ANY) return;
+        if ((type_ != type && type_ != Type::ANY) || is_full()) return;
         answer_.reply.answers.push_back({name_, type, ttl.value_or(zone_.options_.ttl), std::move(data)});
     }
     void add_addresses(std::vector<IpAddress> addresses) {
@@ -83,16 +85,17 @@ public:
     }
     void add_srv(const Srv& srv, std::span<const IpAddress> addresses) {
         exists();
-        if (type_ != Type::SRV && type_ != Type::ANY) return;
+        if ((type_ != Type::SRV && type_ != Type::ANY) || is_full()) return;
+        const std::string target(srv.target.lower().wire());
         for (const IpAddress& address : addresses) {
-            const Record record{srv.target, address_type(address), zone_.options_.ttl, address};
-            if (std::ranges::find(answer_.reply.additional, record) == answer_.reply.additional.end()) {
-                answer_.reply.additional.push_back(record);
-            }
+            if (answer_.reply.additional.size() >= MostRecords) break;
+            if (addresses_.emplace(target, address).second)
+                answer_.reply.additional.push_back({srv.target, address_type(address), zone_.options_.ttl, address});
         }
-        const Record record{name_, Type::SRV, zone_.options_.ttl, srv};
-        if (std::ranges::find(answer_.reply.answers, record) == answer_.reply.answers.end()) answer_.reply.answers.push_back(record);
+        if (ports_.emplace(target, srv.port).second) answer_.reply.answers.push_back({name_, Type::SRV, zone_.options_.ttl, srv});
     }
+    /// Whether further records could not be told to anyone.
+    bool is_full() const { return answer_.reply.answers.size() >= MostRecords; }
     /// The rest of the answer is what `target` has.
     void follow(const Name& target) {
         exists();
@@ -139,6 +142,9 @@ private:
     Type type_;
     std::uint32_t serial_;
     int chain_length_ = 0;
+    // Of the SRV records of the answer, and of what is told of their targets.
+    std::set<std::pair<std::string, std::uint16_t>> ports_;
+    std::set<std::pair<std::string, IpAddress>> addresses_;
     ZoneAnswer answer_;
 };
 
@@ -321,6 +327,7 @@ void Zone::answer_headless(const Service& service, Builder& builder) const {
     }
     if (builder.type() != Type::SRV && builder.type() != Type::ANY) return;
     for (const Target& target : targets(service)) {
+        if (builder.is_full()) break;
         for (const auto& port : target.slice->ports) {
             builder.add_srv({.port = port.port, .target = Name({target.hostname}) + service_name(*service.names)}, target.addresses);
         }
@@ -332,10 +339,10 @@ void Zone::answer_endpoint(const Service& service, std::string_view hostname, Bu
     for (const Target& target : targets(service)) {
         if (target.hostname != hostname) continue;
         builder.exists();
-        for (const IpAddress& address : target.addresses) {
-            if (std::ranges::find(addresses, address) == addresses.end()) addresses.push_back(address);
-        }
+        addresses.insert(addresses.end(), target.addresses.begin(), target.addresses.end());
     }
+    std::ranges::sort(addresses);
+    addresses.erase(std::ranges::unique(addresses).begin(), addresses.end());
     if (!addresses.empty()) builder.add_addresses(std::move(addresses));
 }
 
@@ -348,6 +355,7 @@ void Zone::answer_port(const Service& service, std::string_view port, std::strin
         return;
     }
     for (const Target& target : targets(service)) {
+        if (builder.is_full()) break;
         for (const auto& one : target.slice->ports) {
             if (!is_asked(one)) continue;
             builder.add_srv({.port = one.port, .target = Name({target.hostname}) + service_name(*service.names)}, target.addresses);
@@ -370,6 +378,7 @@ std::optional<ZoneAnswer> Zone::answer_reverse(const Name& name, Type type, std:
     }
     const auto [first, last] = endpoint_of_address_.equal_range(*address);
     for (auto endpoint = first; endpoint != last; ++endpoint) {
+        if (builder.is_full()) break;
         const auto& [key, hostname] = endpoint->second;
         builder.add(Type::PTR, Name({hostname, key.second, key.first, "svc"}) + options_.domain);
     }

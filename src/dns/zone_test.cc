@@ -139,6 +139,34 @@ TEST(Zone, EndsCircularNames) {
     EXPECT_EQ(std::ranges::count(answer, ','), 7);
 }
 
+TEST(Zone, CollectsNoMoreThanAMessageTakes) {
+    ZoneWorld world;
+    SliceNames slice{"default", "many-1", "many", {}, {}};
+    for (std::uint16_t port = 1; port <= 100; ++port) slice.ports.push_back({"p" + std::to_string(port), "tcp", port});
+    for (std::uint32_t at = 0; at < 1000; ++at) {
+        const std::uint32_t first = 0x0af50000 + at * 16;
+        std::vector<IpAddress> addresses;
+        for (std::uint32_t i = 0; i < 16; ++i) addresses.push_back(IpAddress::v4(first + i));
+        slice.endpoints.push_back({std::move(addresses), at % 2 == 0 ? "same" : "", true});
+    }
+    world.zone.set_service({.namespace_ = "default", .name = "many"});
+    world.zone.set_slice(std::move(slice));
+    const std::pair<const char*, Type> rows[] = {
+        {"many.default.svc.cluster.local", Type::SRV},          {"many.default.svc.cluster.local", Type::ANY},
+        {"_p7._tcp.many.default.svc.cluster.local", Type::SRV}, {"many.default.svc.cluster.local", Type::A},
+        {"same.many.default.svc.cluster.local", Type::A},
+    };
+    for (const auto& [name, type] : rows) {
+        SCOPED_TRACE(name);
+        const auto answer = world.zone.answer(Name::parse(name).value(), type, 42);
+        ASSERT_TRUE(answer);
+        EXPECT_EQ(answer->reply.answers.size(), 4096u);
+        EXPECT_LE(answer->reply.additional.size(), 4096u);
+        const Query asked{.name = Name::parse(name).value(), .type = type};
+        EXPECT_TRUE(read_reply(write_reply(asked, answer->reply, 65535))->truncated);
+    }
+}
+
 TEST(Zone, ShowsUnreadyEndpointsOnlyWhenPublished) {
     ZoneWorld world;
     world.zone.set_service({.namespace_ = "default", .name = "db", .publish_not_ready = true});

@@ -90,6 +90,13 @@ std::shared_ptr<const core::Service> ServiceFeed::service(const std::string& key
     return services_.find({key.substr(0, slash), key.substr(slash + 1)});
 }
 
+void tell_of_cut_services(const ServiceTable& table, std::set<std::string>& told, const Logger& log) {
+    for (const std::string& service : table.cut())
+        if (!told.contains(service))
+            log.warn("a service has too many addresses, ports and endpoints: not all are served", {{"service", service}});
+    told = table.cut();
+}
+
 std::optional<ServiceInfo> service_info(const core::Service& service, Family family) {
     const core::ServiceSpec& spec = service.spec;
     if (spec.type == "ExternalName" || spec.cluster_ip.empty() || spec.cluster_ip == "None") return std::nullopt;

@@ -1,17 +1,22 @@
 #pragma once
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "api/core_v1.h"
 #include "api/discovery_v1.h"
+#include "base/log.h"
 #include "client/informers/informer.h"
 #include "proxy/service_table.h"
 
 namespace porthole::proxy {
 
 enum class Family : std::uint8_t { V4, V6 };
+
+/// Says in the log which services the table serves in part, where `told` does not have them yet.
+void tell_of_cut_services(const ServiceTable& table, std::set<std::string>& told, const Logger& log);
 
 /// The part of a Service that is of one family; nothing for one that is not proxied: headless, ExternalName, or left to
 /// another proxy.

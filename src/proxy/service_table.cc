@@ -8,6 +8,13 @@ namespace {
 
 using Endpoints = std::vector<const EndpointInfo*>;
 
+/// Of one service: a frontend takes some, and each of its backends and source ranges one.
+constexpr std::size_t MostPlaces = 1'000'000, PlacesOfAFrontend = 32;
+
+std::size_t places_of(const Frontend& frontend) {
+    return PlacesOfAFrontend + frontend.backends.size() + frontend.inside_backends.size() + frontend.source_ranges.size();
+}
+
 /// Ready ones, or while there are none those that end but still serve.
 Endpoints usable(const Endpoints& all) {
     Endpoints ready, ending;
@@ -100,7 +107,11 @@ const ServiceInfo* ServiceTable::service_of(const FrontendKey& frontend) const {
 
 /// Puts the service's frontends in place of its former ones. An address and port that another service holds stay with it.
 void ServiceTable::take_over(const std::string& key, Service& service, std::set<FrontendKey>& changed) {
-    std::map<FrontendKey, Frontend> wanted = frontends_of(service);
+    auto [wanted, is_cut] = frontends_of(service);
+    if (is_cut)
+        cut_.insert(key);
+    else
+        cut_.erase(key);
     std::erase_if(contested_, [&](const auto& entry) { return entry.second == key; });
     for (const FrontendKey& old : std::set<FrontendKey>(service.frontends)) {
         if (wanted.contains(old)) continue;
@@ -157,10 +168,11 @@ void ServiceTable::update_health(const std::string& key, Service& service) {
     health_[service.health_port] = {key, ready.size()};
 }
 
-std::map<FrontendKey, Frontend> ServiceTable::frontends_of(const Service& service) const {
-    std::map<FrontendKey, Frontend> result;
-    if (!service.info) return result;
+ServiceTable::Wanted ServiceTable::frontends_of(const Service& service) const {
+    Wanted wanted;
+    if (!service.info) return wanted;
     const ServiceInfo& info = *service.info;
+    std::size_t left = MostPlaces;
     for (const ServiceInfo::Port& port : info.ports) {
         const Chosen chosen = choose(service, port);
         const auto local_or_cluster = [&](bool local) {
@@ -175,16 +187,25 @@ std::map<FrontendKey, Frontend> ServiceTable::frontends_of(const Service& servic
         external.kind = info.external_local ? Frontend::Kind::ExternalLocal : Frontend::Kind::External;
         if (info.external_local) external.inside_backends = chosen.cluster;
 
-        for (const IpAddress& address : info.cluster_ips) result.emplace(FrontendKey{address, port.protocol, port.port}, internal);
-        for (const IpAddress& address : info.external_ips) result.emplace(FrontendKey{address, port.protocol, port.port}, external);
+        const auto add = [&](const std::vector<IpAddress>& addresses, std::uint16_t number, const Frontend& frontend) {
+            const std::size_t places = places_of(frontend);
+            for (const IpAddress& address : addresses) {
+                const FrontendKey key{address, port.protocol, number};
+                if (wanted.frontends.contains(key)) continue;
+                if (places > left) return void(wanted.is_cut = true);
+                left -= places;
+                wanted.frontends.emplace(key, frontend);
+            }
+        };
+        add(info.cluster_ips, port.port, internal);
+        add(info.external_ips, port.port, external);
         Frontend restricted = external;
         restricted.source_ranges = info.source_ranges;
-        for (const IpAddress& address : info.load_balancer_ips) result.emplace(FrontendKey{address, port.protocol, port.port}, restricted);
-        if (port.node_port == 0) continue;
-        for (const IpAddress& address : node_.node_port_addresses)
-            result.emplace(FrontendKey{address, port.protocol, port.node_port}, external);
+        add(info.load_balancer_ips, port.port, restricted);
+        if (port.node_port != 0) add(node_.node_port_addresses, port.node_port, external);
+        if (wanted.is_cut) break;
     }
-    return result;
+    return wanted;
 }
 
 ServiceTable::Chosen ServiceTable::choose(const Service& service, const ServiceInfo::Port& port) const {

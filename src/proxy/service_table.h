@@ -113,6 +113,9 @@ public:
 
     /// As of the last update().
     const std::map<FrontendKey, Frontend>& frontends() const { return frontends_; }
+    /// Services ("namespace/name") of which only some frontends are served: all of them, with the backends and source ranges of each, would
+    /// take too much of every node. Ports times addresses times endpoints can be anything.
+    const std::set<std::string>& cut() const { return cut_; }
     /// The service that owns a frontend; nullptr if none does.
     const ServiceInfo* service_of(const FrontendKey& frontend) const;
     const NodeView& node() const { return node_; }
@@ -140,7 +143,11 @@ private:
     };
     Chosen choose(const Service& service, const ServiceInfo::Port& port) const;
     std::vector<const EndpointInfo*> near(const ServiceInfo& info, std::vector<const EndpointInfo*> ready) const;
-    std::map<FrontendKey, Frontend> frontends_of(const Service& service) const;
+    struct Wanted {
+        std::map<FrontendKey, Frontend> frontends;
+        bool is_cut = false;
+    };
+    Wanted frontends_of(const Service& service) const;
     void take_over(const std::string& key, Service& service, std::set<FrontendKey>& changed);
     void update_local(const Service* service, const std::string& key);
     void update_health(const std::string& key, Service& service);
@@ -148,7 +155,7 @@ private:
     NodeView node_;
     std::map<std::string, Service> services_;
     std::map<std::string, std::string> service_of_slice_;
-    std::set<std::string> dirty_;
+    std::set<std::string> dirty_, cut_;
     std::map<FrontendKey, Frontend> frontends_;
     std::map<FrontendKey, std::string> owners_;
     std::multimap<FrontendKey, std::string> contested_;  // wanted by services that came second

@@ -50,6 +50,41 @@ TEST(ServiceTable, JoinsServicesWithTheirSlicesByPortName) {
     EXPECT_EQ(table.at(ClusterIp), "nothing");
 }
 
+TEST(ServiceTable, BoundsWhatOneServiceTakes) {
+    Table table;
+    ServiceInfo large = web();
+    large.ports.clear();
+    for (std::uint16_t port = 1; port <= 500; ++port) large.ports.push_back({"http", Protocol::Tcp, port, 0});
+    for (std::uint32_t i = 0; i < 500; ++i) large.external_ips.push_back(IpAddress::v4(0xcb007100 + i));
+    table.set_service(large);
+    ServiceInfo other = web();
+    other.key = "default/other";
+    other.cluster_ips = {ip("10.96.0.11")};
+    other.ports[0].node_port = 0;
+    table.set_service(other);
+    table.update();
+    EXPECT_LE(table.frontends().size(), 1'000'000u / 32 + 2);
+    EXPECT_TRUE(table.frontends().contains({ip("10.96.0.11"), Protocol::Tcp, 80})) << "others are served";
+    EXPECT_EQ(table.cut(), std::set<std::string>{"default/web"});
+    large.external_ips.resize(1);
+    table.set_service(large);
+    table.update();
+    EXPECT_EQ(table.frontends().size(), 500u * 2 + 1);
+    EXPECT_TRUE(table.cut().empty());
+    ServiceInfo restricted = web();
+    restricted.load_balancer_ips = {ip("203.0.113.7"), ip("203.0.113.8")};
+    restricted.source_ranges.resize(600'000);
+    table.set_service(restricted);
+    table.update();
+    EXPECT_EQ(table.cut(), std::set<std::string>{"default/web"});
+    EXPECT_TRUE(table.frontends().contains(ClusterIp));
+    EXPECT_TRUE(table.frontends().contains({ip("203.0.113.7"), Protocol::Tcp, 80}));
+    EXPECT_FALSE(table.frontends().contains({ip("203.0.113.8"), Protocol::Tcp, 80}));
+    table.remove_service("default/web");
+    table.update();
+    EXPECT_TRUE(table.cut().empty());
+}
+
 TEST(ServiceTable, UsesEndingEndpointsOnlyWhileNoneIsReady) {
     Table table;
     table.set_service(web());

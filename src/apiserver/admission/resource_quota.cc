@@ -78,6 +78,7 @@ public:
             for (const auto& [resource, amount] : usage_of(attributes.kind, *attributes.old_object)) wanted[resource] -= amount;
         std::erase_if(wanted, [](const auto& item) { return item.second.sign() <= 0; });
         const ResourceAmounts more = wanted;
+        bool is_limited = false;
         for (const auto& quota : quotas) {
             if (!concerns(*quota, *attributes.object)) continue;
             // An update may bring an object into a quota's scopes.
@@ -87,9 +88,13 @@ public:
                 if (const std::string missing = unstated(*quota, attributes.object->view<Pod>()); !missing.empty())
                     co_return admission_forbidden(attributes, "failed quota: " + quota->metadata.name + ": must specify " + missing);
             }
-            CO_TRY_VOID(check(*quota, attributes, enters ? whole : more));
+            const ResourceAmounts& counted = enters ? whole : more;
+            if (!limits(*quota, counted)) continue;
+            is_limited = true;
+            CO_TRY_VOID(check(*quota, attributes, counted));
         }
-        if (!attributes.dry_run && !wanted.empty()) reserve(attributes, std::move(wanted));
+        // What no quota limits would be kept for nothing, and nothing would let it go.
+        if (!attributes.dry_run && is_limited) reserve(attributes, std::move(wanted));
         co_return {};
     }
 
@@ -129,15 +134,16 @@ private:
         return !objects::has_scopes(quota.spec);
     }
 
+    static bool limits(const ResourceQuota& quota, const ResourceAmounts& wanted) {
+        return std::ranges::any_of(quota.spec.hard, [&](const auto& hard) { return wanted.contains(hard.first); });
+    }
+
     Result<void> check(const ResourceQuota& quota, const AdmissionAttributes& attributes, const ResourceAmounts& wanted) {
-        std::vector<std::string> limited, exceeded;
-        for (const auto& [resource, hard] : quota.spec.hard)
-            if (wanted.contains(resource)) limited.push_back(resource);
-        if (limited.empty()) return {};
+        std::vector<std::string> exceeded;
         TRY(ResourceAmounts used, stored_usage(quota, attributes));
         used += reserved_usage(quota, attributes);
-        for (const std::string& resource : limited)
-            if (used[resource] + wanted.at(resource) > quota.spec.hard.at(resource)) exceeded.push_back(resource);
+        for (const auto& [resource, hard] : quota.spec.hard)
+            if (wanted.contains(resource) && used[resource] + wanted.at(resource) > hard) exceeded.push_back(resource);
         if (exceeded.empty()) return {};
         return admission_forbidden(attributes, "exceeded quota: " + quota.metadata.name + ", requested: " + text_of(wanted, exceeded) +
                                                    ", used: " + text_of(used, exceeded) +

@@ -1,3 +1,5 @@
+#include <malloc.h>
+
 #include "api/core_v1.h"
 #include "apiserver/admission/admission_fixture.h"
 
@@ -100,6 +102,18 @@ TEST_F(ResourceQuotaTest, AWriteThatWasNeverStoredIsForgotten) {
     EXPECT_NE(create(*plugin_, pod("b")), "");
     loop_.advance(std::chrono::seconds(3));
     EXPECT_EQ(create(*plugin_, pod("b")), "");
+}
+
+TEST_F(ResourceQuotaTest, WhatNoQuotaLimitsIsNotKept) {
+    quota({{"pods", "1"}});
+    ConfigMap large = map("");
+    large.data["a"] = std::string(10'000, 'a');
+    const std::size_t before = mallinfo2().uordblks;
+    for (int i = 0; i < 1000; ++i) {
+        large.metadata.name = "m" + std::to_string(i);
+        EXPECT_EQ(create(*plugin_, large), "");
+    }
+    EXPECT_LT(mallinfo2().uordblks, before + 5'000'000);
 }
 
 TEST_F(ResourceQuotaTest, ScopesLeaveOtherPodsAlone) {

@@ -241,6 +241,7 @@ void KernelspaceProxy::take_changes() {
     for (ServiceTable* table : {&table_v4_, &table_v6_}) {
         if (table == &table_v6_ && host_.overlay) continue;
         for (const FrontendKey& frontend : table->update()) plan(*table, frontend);
+        tell_of_cut_services(*table, cut_[table], context_.log);
     }
     if (context_.health) context_.health->set_health(health());
 }

@@ -1,7 +1,9 @@
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/log.h"
@@ -96,6 +98,7 @@ private:
     Programmer programmer_;
     HostFacts host_;
     ServiceTable table_v4_, table_v6_;
+    std::map<const ServiceTable*, std::set<std::string>> cut_;  // services of which the log has told that they are served in part
     ServiceFeed feed_;
     std::map<FrontendKey, FrontendKey> health_checks_;  // by the ingress address's frontend
     std::map<std::string, std::set<Advice>> told_;      // to services

@@ -76,6 +76,7 @@ void NftablesProxy::set_timeouts() {
 
 Task<> NftablesProxy::sync() {
     const std::set<FrontendKey> changed = table_.update();
+    tell_of_cut_services(table_, cut_, context_.log);
     if (context_.health) context_.health->set_health(table_.health());
     const auto pending = std::exchange(pending_since_, std::nullopt);
     const bool whole = !synced_;

@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/log.h"
@@ -72,6 +73,7 @@ private:
     NftablesContext context_;
     NftablesOptions options_;
     ServiceTable table_;
+    std::set<std::string> cut_;  // services of which the log has told that they are served in part
     ServiceFeed feed_;
     RuleSet rules_;
     Event wake_;

@@ -1,6 +1,7 @@
 #include "proxy/nftables/rules.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "proxy/nftables/layout.h"
 
@@ -18,22 +19,30 @@ std::vector<Backend> assign_slots(std::vector<Backend> slots, const std::vector<
             slots.pop_back();
         }
     }
+    const std::set<Backend> present(slots.begin(), slots.end());
     for (const Backend& backend : wanted) {
-        if (std::ranges::find(slots, backend) == slots.end()) slots.push_back(backend);
+        if (!present.contains(backend)) slots.push_back(backend);
     }
     return slots;
 }
 
-/// Without the ranges that lie inside of others: the kernel refuses overlapping intervals, and with them the whole transaction.
-std::vector<IpPrefix> disjoint(const std::vector<IpPrefix>& ranges) {
+/// Without the ranges that lie inside of others: the kernel refuses overlapping intervals, and with them the whole transaction. By address.
+std::vector<IpPrefix> disjoint(std::vector<IpPrefix> ranges) {
+    std::ranges::sort(ranges);  // a range comes before those that lie inside of it, and nothing else in between
     std::vector<IpPrefix> result;
-    for (const IpPrefix& range : ranges) {
-        const auto covers = [&](const IpPrefix& other) { return other.length() <= range.length() && other.contains(range.base()); };
-        if (std::ranges::any_of(result, covers)) continue;
-        std::erase_if(result, [&](const IpPrefix& other) { return range.length() <= other.length() && range.contains(other.base()); });
-        result.push_back(range);
-    }
+    for (const IpPrefix& range : ranges)
+        if (result.empty() || !result.back().contains(range.base())) result.push_back(range);
     return result;
+}
+
+/// Those of `some` that are not among `others`, in their order.
+void append_missing(const std::vector<Element>& some, const std::vector<Element>& others, std::vector<Element>& into) {
+    using Parts = std::tuple<std::string_view, std::string_view, std::string_view>;
+    const auto parts_of = [](const Element& element) { return Parts(element.set, element.key, element.data); };
+    std::set<Parts> known;
+    for (const Element& element : others) known.insert(parts_of(element));
+    for (const Element& element : some)
+        if (!known.contains(parts_of(element))) into.push_back(element);
 }
 
 std::string command(const char* verb, std::string_view set, const std::string& elements) {
@@ -157,12 +166,8 @@ void RuleSet::program(const FrontendKey& key, const Frontend* frontend, Changes&
     } else {
         programmed_.erase(entry);
     }
-    for (const Element& element : before) {
-        if (std::ranges::find(after, element) == after.end()) batch.removed.push_back(element);
-    }
-    for (const Element& element : after) {
-        if (std::ranges::find(before, element) == before.end()) batch.added.push_back(element);
-    }
+    append_missing(before, after, batch.removed);
+    append_missing(after, before, batch.added);
 
     const bool is_cluster_ip = frontend && frontend->kind == Frontend::Kind::ClusterIp;
     if (is_cluster_ip && !was_cluster_ip && ++cluster_ips_[key.address] == 1) batch.added.push_back(cluster_ip(key.address));

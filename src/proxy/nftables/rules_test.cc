@@ -124,6 +124,26 @@ TEST(RuleSet, LeavesOutSourceRangesInsideOfOthers) {
     EXPECT_EQ(sources, (std::set<std::string>{"203.0.113.7 . tcp . 80 . 10.0.0.0/8", "203.0.113.7 . tcp . 80 . 192.0.2.1"}));
 }
 
+TEST(RuleSet, ManyEndpointsAndSourceRangesTakeLinearTime) {
+    constexpr std::uint32_t Endpoints = 20'000, Ranges = 20'000;
+    Proxied proxied;
+    ServiceInfo service = web();
+    service.load_balancer_ips = {ip("203.0.113.7")};
+    for (std::uint32_t i = 0; i < Ranges; ++i) service.source_ranges.push_back(IpPrefix(IpAddress::v4(0xc0000000 + i * 4), 31));
+    SliceInfo many = slice({});
+    for (std::uint32_t i = 0; i < Endpoints; ++i)
+        many.endpoints.push_back({.address = IpAddress::v4(0x0af40000 + i), .node_name = "there"});
+    proxied.table.set_service(service);
+    proxied.table.set_slice(many);
+    proxied.table.update();
+    proxied.rules.full(proxied.table, true);
+    many.endpoints.pop_back();
+    proxied.table.set_slice(many);
+    const Changes changes = proxied.rules.change(proxied.table, proxied.table.update());
+    EXPECT_EQ(changes.removed.size(), 4u) << "an endpoint and a way to the chain of their number, of two addresses";
+    EXPECT_EQ(changes.added.size(), 2u);
+}
+
 TEST(RuleSet, TellsWhichBackendsAFrontendLost) {
     Proxied proxied;
     proxied.rules.full(proxied.table, true);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 
 #include "objects/csi_translation.h"
 #include "objects/csi_volume.h"
@@ -231,6 +232,13 @@ void read_disks(const core::Volume& volume, PodInfo& info) {
             info.disks.push_back({"rbd " + monitor + " " + disk->pool + " " + disk->image, disk->read_only});
 }
 
+/// By id, each once; to be written where any of the same id is.
+void put_in_order(std::vector<PodDisk>& disks) {
+    std::ranges::sort(disks, {}, [](const PodDisk& disk) { return std::tie(disk.id, disk.read_only); });
+    const auto rest = std::ranges::unique(disks, {}, &PodDisk::id);
+    disks.erase(rest.begin(), rest.end());
+}
+
 void read_volume(const core::Pod& pod, const core::Volume& volume, PodInfo& info) {
     if (volume.persistent_volume_claim) info.claims.push_back(volume.persistent_volume_claim->claim_name);
     if (volume.ephemeral) info.claims.push_back(pod.metadata.name + "-" + volume.name);
@@ -286,6 +294,7 @@ PodInfo pod_info(const core::Pod& pod) {
     for (const auto& one : pod.spec.topology_spread_constraints) info.spread_constraints.push_back(spread_constraint(one, info.labels));
     info.owned_by_set = owned_by_set(pod);
     for (const core::Volume& volume : pod.spec.volumes) read_volume(pod, volume, info);
+    put_in_order(info.disks);
     info.device_claims = device_claims(pod);
     return info;
 }

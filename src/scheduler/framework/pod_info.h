@@ -122,7 +122,7 @@ struct PodInfo {
     std::vector<SpreadConstraint> spread_constraints;
     bool owned_by_set = false;        ///< by a ReplicaSet, StatefulSet or ReplicationController
     std::vector<std::string> claims;  ///< PersistentVolumeClaims it mounts
-    std::vector<PodDisk> disks;
+    std::vector<PodDisk> disks;       // by id, each once
     std::vector<MigratedVolume> migrated_volumes;
     std::vector<PodDeviceClaim> device_claims;
     std::string affinity_text;  ///< equal texts: equal affinity terms; "" for none

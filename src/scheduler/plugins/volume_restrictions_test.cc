@@ -92,6 +92,35 @@ TEST(VolumeRestrictions, ADiskThatPodsNameIsWrittenByOneOfANode) {
     EXPECT_EQ(world.choice(with_volume("p", aws)), "b") << "not even to be read";
 }
 
+PodInfo with_disks(const std::string& name, int first, int count, int every, bool read_only = true) {
+    return with_volume(name, [&](core::Volume& volume) {
+        auto& disk = volume.rbd.emplace();
+        disk.read_only = read_only;
+        for (int i = 0; i < count; ++i) disk.monitors.push_back(std::to_string(first + i * every));
+    });
+}
+
+TEST(VolumeRestrictions, FindsTheSameDiskInListsOfAnyLength) {
+    for (const int common : {100, 103, 397, 399}) {
+        for (const int count : {1, 3, 50}) {
+            RestrictionsWorld world;
+            world.cluster.set_pod(placed(with_disks("other", 100, 300, 1), "a"));
+            world.cluster.set_pod(placed(with_disks("more", 100, 300, 1), "b"));
+            SCOPED_TRACE(std::to_string(common) + " among " + std::to_string(count));
+            EXPECT_EQ(world.cycle.decide(with_disks("p", common, count, 500, false)).node, nullptr);
+            EXPECT_NE(world.cycle.decide(with_disks("p", common, count, 500)).node, nullptr) << "both are read";
+            EXPECT_NE(world.cycle.decide(with_disks("p", common + 300, count, 500, false)).node, nullptr);
+        }
+    }
+}
+
+TEST(VolumeRestrictions, ManyDisksTakeLinearTime) {
+    RestrictionsWorld world;
+    world.cluster.set_pod(placed(with_disks("other", 0, 100'000, 2), "a"));
+    world.cluster.set_pod(placed(with_disks("more", 0, 100'000, 2), "b"));
+    EXPECT_NE(world.cycle.decide(with_disks("p", 1, 100'000, 2, false)).node, nullptr);
+}
+
 TEST(VolumeRestrictions, WaitsForTheUserToGo) {
     RestrictionsWorld world;
     const PodInfo waiting = user_of("p", {"one"});

@@ -7,7 +7,9 @@ namespace porthole::schema {
 std::optional<ManagedFieldsSlice> find_managed_fields(std::string_view object) {
     constexpr std::string_view Metadata = "\"metadata\":", Key = "\"managedFields\":";
     const std::size_t brace = object.find('{', 1);
-    if (brace == object.npos || !object.substr(0, brace).ends_with(Metadata) || object[brace - Metadata.size() - 1] == '\\') return {};
+    if (brace == object.npos || brace == Metadata.size() || !object.substr(0, brace).ends_with(Metadata) ||
+        object[brace - Metadata.size() - 1] == '\\')
+        return {};
     const auto fields = JsonSlicer(object.substr(brace)).member("managedFields");
     if (!fields || fields->empty()) return {};
     const auto value = static_cast<std::size_t>(fields->data() - object.data());

@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::ptrdiff_t MaxUpdates = MaxUpdateEntries;
 
+/// What tells entries apart: manager, operation, version and subresource.
+using Identity = std::tuple<std::string_view, std::string_view, std::string_view, std::string_view>;
+
 /// One entry of the list: parts of its text, or of other texts that outlive it.
 struct Entry {
     std::string_view manager, operation, api_version, time, fields_type, subresource;
@@ -25,9 +28,9 @@ struct Entry {
     std::string_view fields() const { return changed_fields.empty() ? read_fields : std::string_view(changed_fields); }
 
     auto order() const { return std::tuple(operation, time, manager, api_version, subresource); }
-    auto identity() const {
+    Identity identity() const {
         const bool applies = operation == "Apply";  // an applier keeps its entry when it moves on to another version
-        return std::tuple(manager, operation, applies ? std::string_view() : api_version, subresource);
+        return {manager, operation, applies ? std::string_view() : api_version, subresource};
     }
 };
 
@@ -78,11 +81,14 @@ Result<std::vector<Entry>> read_entries(std::string_view record) {
     JsonSlicer slicer(record);
     TRY_VOID(slicer.each([&]() -> Result<void> {
         TRY(Entry entry, read_entry(slicer));
-        if (std::ranges::find(entries, entry.identity(), &Entry::identity) != entries.end())
-            return Error(Reason::BadRequest, "a manager twice in managedFields");
         entries.push_back(std::move(entry));
         return {};
     }));
+    // Sorted, as users may name thousands of managers.
+    std::vector<Identity> identities;
+    for (const Entry& entry : entries) identities.push_back(entry.identity());
+    std::ranges::sort(identities);
+    if (std::ranges::adjacent_find(identities) != identities.end()) return Error(Reason::BadRequest, "a manager twice in managedFields");
     return entries;
 }
 

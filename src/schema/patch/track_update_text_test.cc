@@ -123,6 +123,18 @@ TEST(TrackUpdateText, LeavesOthersListsToTrackUpdate) {
     EXPECT_TRUE(track_update_text(pod(), before, after, "[" + entry + "]", manager("new", 3)));
 }
 
+TEST(TrackUpdateText, ManyAppliersTakeLinearTime) {
+    constexpr int Appliers = 30'000;
+    std::string record;
+    for (int i = 0; i < Appliers; ++i)
+        record += std::string(i ? "," : "[") + R"({"manager":"m)" + std::to_string(i) +
+                  R"(","operation":"Apply","apiVersion":"v1","fieldsV1":{"f:a":{}}})";
+    const Value before = json(R"({"metadata":{"name":"a"}})"), after = json(R"({"metadata":{"name":"a","labels":{"b":"c"}}})");
+    const auto updated = track_update_text(pod(), before, after, record + "]", manager("new", 3));
+    ASSERT_TRUE(updated);
+    EXPECT_EQ(json(*updated).as_array().size(), Appliers + 1u);
+}
+
 Value random_object(const Kind& kind, std::uint32_t seed) {
     Value object = to_value(kind, RandomObject(seed).make(*kind.type).get());
     taken_out(object);
