@@ -53,6 +53,9 @@ COMMAND_LINE = "root=/dev/vda rw console=ttyS0 systemd.show_status=false panic=5
 # the time from the HPET, which is a device of QEMU behind one lock: every question for the time left the translated code, and a node was not
 # Ready within minutes. Mitigations of processors cost three times the kernel's time for a new process and protect nobody here.
 TRANSLATED = "tsc=reliable mitigations=off"
+# Page tables of four levels, which are walked faster than five. QEMU 7.2 reads the stack of an IRET as the kernel would, which SMAP forbids:
+# Wine returns from its system calls by IRET, and the kernel ended every Windows program.
+PROCESSOR = "max,-la57,-smap"
 
 
 class Image:
@@ -151,7 +154,7 @@ class Machine:
         # It ends with this process, also where that is killed.
         return ["setpriv", "--pdeathsig", "KILL",
                 "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-sandbox", "on", "-display", "none", "-machine", "q35",
-                *(["-accel", "kvm", "-cpu", "host"] if KVM else ["-accel", "tcg,thread=multi,tb-size=512", "-cpu", "max,-la57"]),  # page tables of four levels, not five
+                *(["-accel", "kvm", "-cpu", "host"] if KVM else ["-accel", "tcg,thread=multi,tb-size=512", "-cpu", PROCESSOR]),
                 "-smp", "2", "-m", "2048",
                 "-kernel", self.image.folder / "vmlinuz", "-initrd", self.image.folder / "initrd.img", "-append", COMMAND_LINE if KVM else f"{COMMAND_LINE} {TRANSLATED}",
                 # A flush reaches the kernel of this machine, which outlives the process that is killed, and not its disk.
