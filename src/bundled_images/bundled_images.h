@@ -1,4 +1,6 @@
 #pragma once
+#include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -20,6 +22,11 @@ inline constexpr const char* WebImage = "registry.porthole.internal/web:1";
 
 /// nullptr where the program carries no image of this name.
 const BundledImage* find_bundled_image(std::string_view name);
+
+/// How long the import of an archive of so many bytes may take before it counts as stuck: ten minutes, and a second for each MiB. The
+/// runtime unpacks it and writes it to the disk.
+Duration import_limit(std::uintmax_t bytes);
+Duration import_limit(const std::filesystem::path& archive);
 
 /// Imports the image into the containerd behind `endpoint` (a path, also with unix://) by containerd's own program ctr: CRI has no call for
 /// it. Errors: NotFound without ctr; Io, with what ctr printed. `processes` outlives the task.

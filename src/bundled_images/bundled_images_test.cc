@@ -77,6 +77,13 @@ private:
     std::optional<int> exit_code_;
 };
 
+TEST(ImportLimit, GrowsWithTheArchive) {
+    using namespace std::chrono_literals;
+    EXPECT_EQ(import_limit(0), 10min);
+    EXPECT_EQ(import_limit(std::uintmax_t{6} << 30), 10min + 6144s);
+    EXPECT_EQ(import_limit(std::filesystem::path("/nowhere")), 10min);
+}
+
 TEST(ContainerdImport, GivesTheArchiveToCtrAndSaysWhatCtrSaid) {
     sim::SimLoop loop;
     const BundledImage& image = *find_bundled_image(WebImage);
@@ -84,6 +91,7 @@ TEST(ContainerdImport, GivesTheArchiveToCtrAndSaysWhatCtrSaid) {
     EXPECT_TRUE(sim::run(loop, import_into_containerd(ctr, "unix:///run/containerd/containerd.sock", image)));
     EXPECT_THAT(ctr.given.arguments, testing::Contains("/run/containerd/containerd.sock"));
     EXPECT_EQ(ctr.given.input, image.archive);
+    EXPECT_EQ(ctr.given.limit, import_limit(image.archive.size()));
     const auto said = [&](ProcessRunner& program) {
         return sim::run(loop, import_into_containerd(program, "/c.sock", image)).error().message;
     };

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "base/result.h"
+#include "local_cluster/node_progress.h"
 #include "net/http/http_client.h"
 #include "schema/json/json.h"
 #include "schema/value.h"
@@ -13,16 +14,10 @@ namespace porthole::local_cluster {
 using namespace std::chrono_literals;
 namespace {
 
-constexpr Duration AnswerLimit = 2s;
+constexpr Duration AnswerLimit = 2s, NodeLimit = 10min;
 
-bool is_node_ready(const schema::Value& node) {
-    const schema::Value* conditions = node.at_path({"status", "conditions"});
-    if (!conditions || !conditions->is_array()) return false;
-    for (const schema::Value& condition : conditions->as_array()) {
-        if (condition.string_at({"type"}) == "Ready") return condition.string_at({"status"}) == "True";
-    }
-    return false;
-}
+/// Between two questions of which the last took `took`. Each is a TLS handshake: on a slow machine they must not be what keeps it busy.
+Duration pause_after(Duration took) { return std::max<Duration>(50ms, 4 * took); }
 
 /// What a program that could not go on wrote last, below the records of its log; "" for one that wrote nothing so.
 std::string why_ended(const std::filesystem::path& log) {
@@ -104,20 +99,24 @@ Task<> ClusterApi::wait_for_any(std::vector<ApiServerProcess> servers, Duration 
 
 Task<> ClusterApi::wait_for(ApiServerProcess server, Duration limit) { return wait_for_any({std::move(server)}, limit); }
 
-Task<> ClusterApi::wait_for_node(std::string name, Duration limit, std::filesystem::path log) {
-    const MonotonicTime deadline = loop_.now() + limit;
+Task<> ClusterApi::wait_for_node(std::string name, Duration still, std::filesystem::path log) {
+    ProgressLimit limit(loop_.now(), still, NodeLimit);
+    NodeProgress progress{.waits_for = "it has not registered"};
     for (;;) {
+        const MonotonicTime asked = loop_.now();
         const auto answer = co_await call("GET", "/api/v1/nodes/" + name);
+        if (is_cancelled(answer)) co_return answer.error();
         if (answer) {
-            const auto node = schema::parse_json(*answer);
-            if (node && is_node_ready(*node)) co_return {};
-        } else if (is_cancelled(answer)) {
-            co_return answer.error();
+            CO_TRY(const schema::Value node, schema::parse_json(*answer));
+            progress = progress_of(node);
+        } else if (answer.error().reason != Reason::NotFound) {
+            progress.waits_for = answer.error().message;
         }
-        if (loop_.now() > deadline) {
-            co_return Error(Reason::Timeout, "the node did not become Ready in time; see " + log.string());
-        }
-        CO_TRY_VOID(co_await loop_.sleep(50ms));
+        if (progress.ready) co_return {};
+        const MonotonicTime answered = loop_.now();
+        if (limit.is_passed(answered, progress.state))
+            co_return Error(Reason::Timeout, "the node does not become Ready: " + progress.waits_for + "; see " + log.string());
+        CO_TRY_VOID(co_await loop_.sleep(pause_after(answered - asked)));
     }
 }
 

@@ -33,8 +33,9 @@ public:
     /// Until one of `servers` is ready. Error: Timeout, which names its log.
     Task<> wait_for_any(std::vector<ApiServerProcess> servers, Duration limit);
     Task<> wait_for(ApiServerProcess server, Duration limit);
-    /// `log` is named when the node is not Ready within `limit`.
-    Task<> wait_for_node(std::string name, Duration limit, std::filesystem::path log);
+    /// Until the node is Ready. Error: Timeout, when what its object says has not changed for `still`, or after ten minutes. It says what
+    /// the node waits for and names `log`.
+    Task<> wait_for_node(std::string name, Duration still, std::filesystem::path log);
     /// The node's range of pods. Error: NotFound where it has none.
     Task<std::string> pod_range(std::string name);
     /// DELETE of the Node object; success where it is not there.

@@ -11,6 +11,10 @@ namespace porthole::local_cluster {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
+namespace {
+constexpr Duration ContainerdLimit = 2min;  ///< for its start, and for an answer
+}
+
 std::string NodeContainerd::configuration() const {
     // Paths are ours and hold neither quotes nor backslashes (see prepare).
     const std::string run = state().string(), store = root().string();
@@ -71,17 +75,18 @@ ChildCommand NodeContainerd::command() const {
     return command;
 }
 
-Task<CommandOutput> NodeContainerd::ctr(std::vector<std::string> arguments) {
-    Command command{.arguments = {"ctr", "--address", data_.containerd_socket(node_.name).string(), "--namespace", "k8s.io"}};
+Task<CommandOutput> NodeContainerd::ctr(std::vector<std::string> arguments, Duration limit) {
+    Command command{.arguments = {"ctr", "--address", data_.containerd_socket(node_.name).string(), "--namespace", "k8s.io"},
+                    .limit = limit};
     command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
     return processes_.run(std::move(command));
 }
 
 Task<> NodeContainerd::ensure_ready(EventLoop& loop) {
-    const MonotonicTime deadline = loop.now() + 30s;
+    const MonotonicTime deadline = loop.now() + ContainerdLimit;
     std::string last;
     for (;;) {
-        CO_TRY(const CommandOutput listed, co_await ctr({"images", "list", "--quiet"}));
+        CO_TRY(const CommandOutput listed, co_await ctr({"images", "list", "--quiet"}, ContainerdLimit));
         if (listed.exit_code == 0) {
             if (listed.output.contains(bundled_images::PauseImage)) co_return {};
             break;
@@ -97,7 +102,7 @@ Task<> NodeContainerd::ensure_ready(EventLoop& loop) {
 }
 
 Task<std::vector<std::string>> NodeContainerd::import(fs::path archive) {
-    CO_TRY(const CommandOutput result, co_await ctr({"images", "import", archive.string()}));
+    CO_TRY(const CommandOutput result, co_await ctr({"images", "import", archive.string()}, bundled_images::import_limit(archive)));
     std::vector<std::string> names;  // lines such as "unpacking docker.io/library/x:1 (sha256:…)...done"
     std::istringstream lines(result.output);
     for (std::string line; std::getline(lines, line);) {
@@ -112,7 +117,7 @@ Task<std::vector<std::string>> NodeContainerd::import(fs::path archive) {
     }
     // Images for Windows only: what containerd has noted down of the one that it cannot unpack goes again.
     if (!names.empty()) {
-        CO_TRY(const CommandOutput removed, co_await ctr({"images", "rm", names.back()}));
+        CO_TRY(const CommandOutput removed, co_await ctr({"images", "rm", names.back()}, ContainerdLimit));
         names.pop_back();
     }
     co_return names;

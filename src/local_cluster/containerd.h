@@ -26,7 +26,7 @@ private:
     std::filesystem::path state() const { return data_.runtime(node_.name); }
     std::filesystem::path root() const { return data_.node(node_.name) / "containerd"; }
     std::string configuration() const;
-    Task<CommandOutput> ctr(std::vector<std::string> arguments);
+    Task<CommandOutput> ctr(std::vector<std::string> arguments, Duration limit);
 
     ProcessRunner& processes_;
     const DataDir& data_;

@@ -1,5 +1,6 @@
 #include "local_cluster/emulated_host.h"
 #include "base/strings.h"
+#include "bundled_images/bundled_images.h"
 #include "runtime/files/durable_file.h"
 
 #include <sstream>
@@ -85,7 +86,9 @@ Task<> EmulatedHost::join(ForeignCluster target, std::string backend) {
 
 Task<std::vector<std::string>> EmulatedHost::import(fs::path archive) {
     std::error_code ignored;  // of a working directory that has gone
-    CO_TRY(const CommandOutput loaded, co_await processes_.run(winhost("load", {fs::absolute(archive, ignored).string()})));
+    Command load = winhost("load", {fs::absolute(archive, ignored).string()});
+    load.limit = bundled_images::import_limit(archive);
+    CO_TRY(const CommandOutput loaded, co_await processes_.run(std::move(load)));
     if (loaded.exit_code != 0) co_return Error(Reason::BadRequest, node_.name + ": " + last_line(loaded));
     std::vector<std::string> names;
     std::istringstream lines(loaded.output);

@@ -169,7 +169,7 @@ Task<> Supervisor::bring_up_linux(NodeHost node) {
     NodeContainerd waiting(processes_, data_, node);
     CO_TRY_VOID(co_await waiting.ensure_ready(loop_));
     scope_of(node.name).spawn(keep_running(node.name + "/agent", agent_command(node)));
-    CO_TRY_VOID(co_await api_.wait_for_node(node.name, 1min, data_.logs() / (node.name + "-agent.log")));
+    CO_TRY_VOID(co_await api_.wait_for_node(node.name, 2min, data_.logs() / (node.name + "-agent.log")));
     co_return co_await route_to(node);
 }
 

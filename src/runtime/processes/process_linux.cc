@@ -1,3 +1,4 @@
+#include "base/time/time.h"
 #include "runtime/processes/process.h"
 #include "runtime/worker_pool.h"
 
@@ -196,7 +197,8 @@ private:
             const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
             if (left.count() <= 0) {
                 if (!running) return {};
-                return Error(Reason::Timeout, command_.arguments[0] + " did not end in time and was killed");
+                return Error(Reason::Timeout,
+                             command_.arguments[0] + " did not end within " + format_duration(command_.limit) + " and was killed");
             }
             pollfd watched[] = {{stop_, POLLIN, 0},
                                 {running ? exited_.get() : -1, POLLIN, 0},

@@ -44,6 +44,7 @@ TEST_F(ProcessTest, KillsTheWholeGroupWhenTimeIsUp) {
     auto result = run({.arguments = {"sh", "-c", "sleep 1000 & wait"}, .limit = 100ms});
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().reason, Reason::Timeout);
+    EXPECT_EQ(result.error().message, "sh did not end within 100ms and was killed");
 }
 
 TEST_F(ProcessTest, CancellationKills) {

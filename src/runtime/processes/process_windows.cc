@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 
+#include "base/time/time.h"
 #include "base/wide_windows.h"
 #include "runtime/handle_windows.h"
 #include "runtime/processes/process.h"
@@ -236,7 +237,8 @@ private:
             const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
             if (left.count() <= 0) {
                 if (!running) return {};
-                return Error(Reason::Timeout, command_.arguments[0] + " did not end in time and was killed");
+                return Error(Reason::Timeout,
+                             command_.arguments[0] + " did not end within " + format_duration(command_.limit) + " and was killed");
             }
             HANDLE watched[5] = {stop_};
             DWORD count = 1;
