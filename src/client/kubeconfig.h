@@ -57,8 +57,8 @@ public:
     std::string current_context() const;
     std::vector<std::string> contexts() const;
 
-    /// Adds what `other` has and this one has not; of things with one name this one's stay. Relative paths in `other`
-    /// become relative to `folder`, where its file is.
+    /// Adds the entries of `other` whose names are not in this kubeconfig; entries with the same name are not changed. Relative paths in
+    /// `other` are resolved against `folder`, the directory of its file.
     void merge(const Kubeconfig& other, const std::string& folder);
     /// Adds or replaces the cluster, the user and the context of that name and makes the context the current one.
     void set_entry(const KubeconfigEntry& entry);

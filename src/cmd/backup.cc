@@ -32,15 +32,18 @@ int run_backup(std::vector<std::string> arguments) {
     bool quiet = false;
     EtcdSideFlags etcd;
     CLI::App app("Write the cluster's objects and keys into two files, and check that they can be restored.", "backup");
-    app.add_option("FILE", file, "the new file for the objects; FILE.keys gets the keys")->required();
+    app.add_option("FILE", file, "new file for the objects; the keys are written to FILE.keys")->required();
     app.add_option("--data", path, "data directory of the cluster")->capture_default_str();
     add_etcd_side_flags(app, etcd);
     app.add_flag("--quiet,-q", quiet, "print failures only");
     app.footer(
-        "It can be done while the cluster runs: all objects are as of one moment. FILE.keys has the authorities, the keys and the\n"
-        "configuration, and opens the cluster and its encrypted secrets: keep it apart from FILE, and as safe as the machine itself.\n"
-        "Contents of volumes and images are not part of a backup. Where the objects are in an etcd, give the --etcd flags of the "
-        "server;\nthat of `up --servers 3` is found by itself.\n\n"
+        "You can back up while the cluster runs: all objects are as of one moment. FILE.keys contains the authorities, the keys and the\n"
+        "configuration. It gives access to the cluster and its encrypted secrets: keep it apart from FILE, and as safe as the machine "
+        "itself.\n"
+        "A backup does not contain volumes and images. If the objects are in an etcd, give the --etcd flags of the server; the etcd of\n"
+        "`up --servers 3` is found without flags.\n"
+        "\n"
+        ""
         "Examples:\n"
         "  porthole backup before-upgrade.backup\n"
         "  porthole restore before-upgrade.backup          on the same machine after `porthole down --purge`, or on another\n"

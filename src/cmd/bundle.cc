@@ -109,19 +109,24 @@ Result<void> write(const BundleFlags& flags) {
 
 int run_bundle(std::vector<std::string> arguments) {
     BundleFlags flags{.file = "porthole-bundle.tar.gz"};
-    CLI::App app("Write what the cluster is and did into one archive for a bug report, without secrets.", "bundle");
-    app.add_option("FILE", flags.file, "the new archive")->capture_default_str();
+    CLI::App app("Collect the cluster's state in one archive for a bug report, without secrets.", "bundle");
+    app.add_option("FILE", flags.file, "new archive")->capture_default_str();
     app.add_option("--data", flags.data, "the data directory of this machine's cluster or node")->capture_default_str();
-    app.add_option("--kubeconfig", flags.kubeconfig, "an administrator's; usually of the cluster on this machine, else kubectl's");
-    app.add_flag("--machine", flags.only_machine, "this machine only, for a node whose cluster is not asked");
+    app.add_option("--kubeconfig", flags.kubeconfig,
+                   "kubeconfig of an administrator (default: the cluster on this machine, otherwise kubectl's)");
+    app.add_flag("--machine", flags.only_machine, "collect from this machine only, without asking its cluster");
     app.add_flag("--quiet,-q", flags.quiet, "print failures only");
     app.footer(
-        "Contents of Secrets and ConfigMaps, values of environment variables, and what has the form of a key, token or password are taken\n"
-        "out; names, images, addresses and arguments of programs are not. What cannot be had is named in errors.txt.\n"
-        "On a Windows node: porthole.exe bundle.\n\n"
+        "The archive contains names, images, addresses and arguments of programs. It does not contain the contents of Secrets and "
+        "ConfigMaps,\n"
+        "the values of environment variables, or text that looks like a key, token or password. errors.txt lists what could not be "
+        "collected.\n"
+        "On a Windows node, use porthole.exe bundle.\n"
+        "\n"
+        ""
         "Examples:\n"
-        "  sudo porthole bundle                          the cluster of this machine\n"
-        "  porthole bundle --kubeconfig other b.tar.gz   another one, as far as its API tells\n"
+        "  sudo porthole bundle                          the cluster on this machine\n"
+        "  porthole bundle --kubeconfig other b.tar.gz   another cluster, as far as its API shows it\n"
         "  sudo porthole bundle --machine node.tar.gz    a node of a cluster elsewhere");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 

@@ -179,17 +179,20 @@ int run_certs(std::vector<std::string> arguments) {
     app.fallthrough();
     app.add_option("--data", flags.data, "data directory of the cluster")->capture_default_str();
     app.footer(
-        "The server renews its certificates by itself in the last third of their life, and nodes renew theirs; nothing has to be done for\n"
-        "that. Certificates and keys are files in the directory pki below the data directory. A running server takes up what changes "
-        "there.\n"
-        "Servers that share them (`porthole server --server-token-file`) take up from each other what changes: run this on one machine.\n\n"
+        "You need not renew anything yourself: the server renews its certificates in the last third of their life, and nodes renew "
+        "theirs.\n"
+        "Certificates and keys are files in the directory pki in the data directory. A running server loads changes to these files. "
+        "Servers\n"
+        "that share them (`porthole server --server-token-file`) also load each other's changes: run this command on one machine only.\n"
+        "\n"
+        ""
         "Examples:\n"
         "  porthole certs list\n"
-        "  porthole certs renew admin                          then hand out: porthole kubeconfig\n"
+        "  porthole certs renew admin                          then hand out what porthole kubeconfig prints\n"
         "  porthole certs rotate ca --start                    two steps, see its --help\n"
         "  porthole certs rotate service-account-key --start   likewise");
     CLI::App* list_command = app.add_subcommand("list", "show names, subjects, authorities and expiry, and rotations in progress");
-    CLI::App* renew_command = app.add_subcommand("renew", "replace certificates by new ones, of new keys");
+    CLI::App* renew_command = app.add_subcommand("renew", "replace certificates with new ones that have new keys");
     renew_command->add_option("names", flags.names, "names from `porthole certs list`, or all")->required();
     renew_command->footer(
         "Renewing does not revoke: the old certificate stays valid until it expires. Authorities cannot be renewed.\n"
@@ -198,23 +201,26 @@ int run_certs(std::vector<std::string> arguments) {
     rotate_command->add_option("key", flags.key, "service-account-key, which signs the tokens of pods, or ca, which signs certificates")
         ->required()
         ->check(CLI::IsMember({"service-account-key", "ca"}));
-    CLI::Option* start = rotate_command->add_flag("--start", flags.start, "make a new one that signs; what either signed is valid");
-    CLI::Option* status = rotate_command->add_flag("--status", flags.status, "show who still needs the previous one (ca)");
-    CLI::Option* finish = rotate_command->add_flag("--finish", flags.finish, "remove the previous one: what it signed is no longer valid");
+    CLI::Option* start = rotate_command->add_flag("--start", flags.start, "make a new key, which signs from now on; both keys are valid");
+    CLI::Option* status =
+        rotate_command->add_flag("--status", flags.status, "show which clients still need the previous authority (ca only)");
+    CLI::Option* finish = rotate_command->add_flag("--finish", flags.finish, "remove the previous key; anything it signed becomes invalid");
     start->excludes(finish);
     status->excludes(start, finish);
-    rotate_command->add_flag("--force", flags.force, "finish although what the previous one signed may be in use")->needs(finish);
+    rotate_command->add_flag("--force", flags.force, "finish although something that the previous key signed may be in use")->needs(finish);
     rotate_command->footer(
         "States and steps of ca:\n"
-        "  one authority    --start    a second authority is made. Both are trusted; the server serves and signs with the new one, whose\n"
-        "                              certificate by the old one goes with it, so that those who know only the old one verify it.\n"
+        "  one authority    --start    a second authority is made. Both are trusted; the server serves and signs with the new one. It "
+        "also\n"
+        "                              presents the new authority's certificate signed by the old one, for clients that know only the old "
+        "one.\n"
         "  two authorities  wait       nodes take over both and renew their certificates; pods get both in kube-root-ca.crt; kubeconfigs\n"
-        "                              are handed out again. --status shows who came with a certificate of which authority last.\n"
+        "                              have to be handed out again. --status shows the authority of each client's newest certificate.\n"
         "  two authorities  --finish   the old authority is removed. Refused while something still depends on it, unless --force is "
         "given.\n"
         "States and steps of service-account-key:\n"
         "  one key          --start    a second key is made and signs from now on. Tokens of both are valid, and /openid/v1/jwks has\n"
-        "                              both, for those who verify tokens elsewhere.\n"
+        "                              both, for services that verify tokens themselves.\n"
         "  two keys         wait       kubelets renew the tokens of running pods within a day. Tokens in Secrets of the type\n"
         "                              kubernetes.io/service-account-token do not change: delete the key `token` of their data\n"
         "                              and a new one is written.\n"

@@ -151,30 +151,34 @@ Task<> play(RealWorld& world, fleet::Fleet& fleet, const FleetFlags& flags, Prog
 }
 
 void add_flags(CLI::App& app, FleetFlags& flags) {
-    app.add_option("--kubeconfig", flags.kubeconfig, "of an administrator; otherwise the cluster in --data, or what kubectl would use");
+    app.add_option("--kubeconfig", flags.kubeconfig,
+                   "kubeconfig of an administrator (default: the cluster in --data, otherwise kubectl's)");
     app.add_option("--data", flags.data, "data directory of the cluster on this machine")->capture_default_str();
-    app.add_option("--nodes", flags.nodes, "how many: 1000, or linux=700,windows=300")->capture_default_str();
-    app.add_option("--name-prefix", flags.plan.name_prefix, "the nodes are PREFIX0, PREFIX1, …; the label porthole.dev/fleet has it, too")
+    app.add_option("--nodes", flags.nodes, "number of nodes: 1000, or linux=700,windows=300")->capture_default_str();
+    app.add_option("--name-prefix", flags.plan.name_prefix,
+                   "the nodes are PREFIX0, PREFIX1, …; their label porthole.dev/fleet contains the prefix, too")
         ->capture_default_str();
-    app.add_option("--node-cidr", flags.node_cidr, "addresses that the nodes state; no one answers there")->capture_default_str();
-    app.add_option("--cpu", flags.cpu, "of each node")->capture_default_str();
-    app.add_option("--memory", flags.memory, "of each node")->capture_default_str();
-    app.add_option("--pods", flags.pods, "how many a node takes")->capture_default_str();
-    app.add_option("--ephemeral-storage", flags.storage, "of each node")->capture_default_str();
+    app.add_option("--node-cidr", flags.node_cidr, "range from which the nodes report addresses; nothing listens there")
+        ->capture_default_str();
+    app.add_option("--cpu", flags.cpu, "cpu of each node")->capture_default_str();
+    app.add_option("--memory", flags.memory, "memory of each node")->capture_default_str();
+    app.add_option("--pods", flags.pods, "maximum number of pods per node")->capture_default_str();
+    app.add_option("--ephemeral-storage", flags.storage, "ephemeral storage of each node")->capture_default_str();
     app.add_option("--node-labels", flags.labels, "KEY=VALUE, in addition to a kubelet's own")->delimiter(',');
     app.add_option("--register-with-taints", flags.taints, "KEY=VALUE:EFFECT")->delimiter(',');
-    app.add_option("--pods-start-after", flags.start_after, "from a pod's assignment until it is ready")->capture_default_str();
-    app.add_option("--pods-stop-after", flags.stop_after, "from a pod's deletion until its containers have ended; at most its grace period")
+    app.add_option("--pods-start-after", flags.start_after, "time from a pod's assignment until it is ready")->capture_default_str();
+    app.add_option("--pods-stop-after", flags.stop_after,
+                   "time from a pod's deletion until its containers have ended; at most its grace period")
         ->capture_default_str();
-    app.add_option("--jobs-complete-after", flags.complete_after, "how long pods of Jobs run before they succeed")->capture_default_str();
+    app.add_option("--jobs-complete-after", flags.complete_after, "time that pods of Jobs run before they succeed")->capture_default_str();
     app.add_option("--stages", flags.stages, "a file of KWOK's Stage objects for pods, instead of the three times above");
-    app.add_option("--heartbeat", flags.lease_period, "between two renewals of a node's lease")->capture_default_str();
-    app.add_option("--report-status", flags.status_period, "between two reports of a node's unchanged status")->capture_default_str();
-    app.add_option("--in-flight", flags.heartbeat.in_flight, "requests at a time: as many for nodes and as many for pods")
+    app.add_option("--heartbeat", flags.lease_period, "time between two renewals of a node's lease")->capture_default_str();
+    app.add_option("--report-status", flags.status_period, "time between two reports of a node's unchanged status")->capture_default_str();
+    app.add_option("--in-flight", flags.heartbeat.in_flight, "limit of concurrent requests for nodes, and the same again for pods")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
     app.add_flag("--delete-nodes", flags.delete_nodes, "delete the nodes at the end");
-    app.add_flag("-v,--verbose", flags.verbose, "log what is tried again");
+    app.add_flag("-v,--verbose", flags.verbose, "also log retries");
     flags.output.add_flags(app);
     app.footer(
         "Examples:\n"
@@ -187,9 +191,8 @@ void add_flags(CLI::App& app, FleetFlags& flags) {
 
 int run_fleet(std::vector<std::string> arguments) {
     FleetFlags flags;
-    CLI::App app(
-        "Play many nodes against an API server: register them, send their heartbeats, run their pods by a model. No container runs.",
-        "fleet");
+    CLI::App app("Simulate many nodes against an API server: register them, send their heartbeats, simulate their pods. No container runs.",
+                 "fleet");
     add_flags(app, flags);
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
     auto plan = make_plan(flags);

@@ -63,8 +63,8 @@ int run_image(std::vector<std::string> arguments) {
     std::string path = default_data_dir();
     std::vector<std::string> files;
     CLI::App app("Load container images into the nodes on this machine.", "image");
-    CLI::App* load_command =
-        app.add_subcommand("load", "from docker or OCI archives (FILE), or a directory of them or an OCI layout (DIR)");
+    CLI::App* load_command = app.add_subcommand(
+        "load", "load images from docker or OCI archives (FILE), or from a directory of archives or an OCI layout (DIR)");
     load_command->add_option("files", files, "FILE|DIR")->required();
     load_command->add_option("--data", path, "the cluster's data directory")->capture_default_str();
     app.require_subcommand(1);

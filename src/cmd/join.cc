@@ -94,10 +94,11 @@ int run_join(std::vector<std::string> arguments) {
     CLI::App app("Join this machine to a cluster as a node.", "join");
     add_api_server_flags(app, flags.target.servers, flags.balancer_port);
     flags.token.add_flags(app);
-    app.add_option("--ca-cert-hash,--discovery-token-ca-cert-hash", flags.target.ca_hashes, "sha256 of the cluster's public key")
+    app.add_option("--ca-cert-hash,--discovery-token-ca-cert-hash", flags.target.ca_hashes,
+                   "sha256 hash of the public key of the cluster's certificate authority")
         ->required();
     app.add_option("--data", flags.data, "the node's data directory")->capture_default_str();
-    app.add_flag("--foreground", flags.foreground, "run the agent here instead of as a service");
+    app.add_flag("--foreground", flags.foreground, "run the agent in the foreground instead of as a service");
     flags.progress.add_flags(app);
     add_node_flags(app, flags.agent);
     app.get_option("--backend")->default_str("the cluster's");

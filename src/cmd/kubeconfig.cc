@@ -13,8 +13,8 @@ int run_kubeconfig(std::vector<std::string> arguments) {
     bool merge = false;
     CLI::App app("Print the administrator's kubeconfig of the cluster on this machine, or merge it into a file.", "kubeconfig");
     app.add_option("--data", path, "the cluster's data directory")->capture_default_str();
-    app.add_flag("--merge", merge, "make it the current context of kubectl's own file instead of printing it");
-    app.add_option("--kubeconfig", into, "the file for --merge (default: KUBECONFIG or ~/.kube/config)")->needs("--merge");
+    app.add_flag("--merge", merge, "merge it into kubectl's own file as the current context, instead of printing it");
+    app.add_option("--kubeconfig", into, "file to merge into (default: KUBECONFIG or ~/.kube/config)")->needs("--merge");
     app.footer(
         "Examples:\n"
         "  porthole kubeconfig > cluster.kubeconfig     for another user, or another machine that reaches this one\n"

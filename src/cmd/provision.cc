@@ -116,31 +116,37 @@ Task<> provision_machines(RealWorld& world, Progress& progress, const ProvisionF
 
 int run_provision(std::vector<std::string> arguments) {
     ProvisionFlags flags;
-    CLI::App app("Join, upgrade and remove the machines of a description, which are reached by SSH.", "provision");
-    app.add_option("--file,-f", flags.file, "the description: its pools that name hosts")->required();
-    app.add_flag("--dry-run", flags.dry_run, "ask the machines and say what would be done, without changing anything");
-    app.add_flag("--drain", flags.drain, "drain each node before its agent is upgraded (otherwise it is cordoned; containers stay)");
-    app.add_option("--parallel", flags.parallel, "machines that are worked on at a time, 1 to 64; upgrades go one by one")
+    CLI::App app("Join, upgrade and remove the machines in a description, over SSH.", "provision");
+    app.add_option("--file,-f", flags.file, "the description; pools that name hosts are used")->required();
+    app.add_flag("--dry-run", flags.dry_run, "query the machines and print what would be done, without changing anything");
+    app.add_flag("--drain", flags.drain,
+                 "drain each node before its agent is upgraded; without it, nodes are only cordoned and containers keep running");
+    app.add_option("--parallel", flags.parallel, "number of machines to work on at the same time, 1 to 64; upgrades run one by one")
         ->capture_default_str();
-    app.add_option("--ready-timeout", flags.ready_timeout, "how long a node may take to be Ready; an upgrade is then rolled back")
+    app.add_option("--ready-timeout", flags.ready_timeout,
+                   "how long a node may take to become Ready; after that, an upgrade is rolled back")
         ->capture_default_str();
-    app.add_option("--server", flags.server, "the API server as the machines reach it (default: the kubeconfig's)");
-    app.add_option("--windows-zip", flags.windows_zip, "porthole-…-windows-amd64.zip, for Windows machines");
+    app.add_option("--server", flags.server, "address at which the machines reach the API server (default: the kubeconfig's)");
+    app.add_option("--windows-zip", flags.windows_zip, "the file porthole-…-windows-amd64.zip, required for Windows machines");
     app.add_option("--data", flags.data, "data directory of the cluster on this machine")->capture_default_str();
-    app.add_option("--kubeconfig", flags.kubeconfig, "of another cluster's administrator");
+    app.add_option("--kubeconfig", flags.kubeconfig, "kubeconfig of another cluster's administrator");
     flags.progress.add_flags(app);
     app.footer(
-        "The control plane runs already (`porthole server`). Each machine needs this machine's key in its user's authorized_keys, and its\n"
-        "host key must be in the known hosts file: none is trusted silently. A Linux machine needs containerd and systemd, and a user "
+        "Start the control plane first (`porthole server`). Each machine needs this machine's public key in its user's authorized_keys, "
+        "and its\n"
+        "host key must be in the known hosts file: no host key is trusted silently. A Linux machine needs containerd and systemd; a user "
         "other\n"
-        "than root sudo without a password.\n\n"
-        "It can be repeated, and changes what differs: new hosts join; hosts with another program than this one are upgraded, one by one,\n"
-        "and get their old program back when they do not become Ready; hosts that the file names no more are drained, reset and "
-        "deleted.\n\n"
+        "than root needs sudo without a password.\n"
+        "\n"
+        "You can run the command again to apply changes: new hosts join; hosts with a different version of the program are upgraded one by "
+        "one,\n"
+        "and get their old program back if they do not become Ready; hosts that are no longer in the file are drained, reset and deleted.\n"
+        "\n"
+        ""
         "Examples:\n"
-        "  porthole provision -f cluster.yaml --dry-run    what would be done\n"
+        "  porthole provision -f cluster.yaml --dry-run    print what would be done\n"
         "  porthole provision -f cluster.yaml\n"
-        "  porthole provision -f cluster.yaml -o json      each step as an object of JSON, for programs\n"
+        "  porthole provision -f cluster.yaml -o json      print each step as a JSON object, for programs\n"
         "  with this cluster.yaml:\n"
         "    apiVersion: porthole.dev/v1alpha1\n"
         "    kind: Cluster\n"

@@ -50,7 +50,7 @@ int run_reset(std::vector<std::string> arguments) {
     app.add_option("--data", agent.data, "the node's data directory")->capture_default_str();
     app.add_option("--container-runtime-endpoint", agent.runtime_endpoint, "containerd's socket")->capture_default_str();
     app.add_option("--cni-conf-dir", agent.cni_config_folder, "where containerd reads network configurations")->capture_default_str();
-    app.add_option("--cgroup-root", agent.cgroup_root, "pods' cgroups are below it")->capture_default_str();
+    app.add_option("--cgroup-root", agent.cgroup_root, "parent of the pods' cgroups")->capture_default_str();
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
     if (::geteuid() != 0) return fail("`reset` removes links, rules and services: run it as root, for example with sudo");
     if (!path_exists(agent.data)) return fail("no node found in " + agent.data + "; --data is the directory given to `join`");

@@ -53,16 +53,21 @@ int run_restore(std::vector<std::string> arguments) {
     EtcdSideFlags etcd;
     CLI::App app("Make a data directory from a backup.", "restore");
     app.add_option("FILE", file, "what `porthole backup` wrote")->required();
-    app.add_option("--keys", keys, "its file of keys (default: FILE.keys)");
-    app.add_option("--data", path, "the directory to make; it must not exist, or be empty")->capture_default_str();
+    app.add_option("--keys", keys, "file of the backup's keys (default: FILE.keys)");
+    app.add_option("--data", path, "directory to create; it must not exist, or must be empty")->capture_default_str();
     CLI::Option* servers = add_etcd_side_flags(app, etcd);
     add_lower_revisions_flag(app, may_be_lower, servers);
     app.add_flag("--quiet,-q", quiet, "print failures only");
     app.footer(
-        "Nothing is started. The objects are those of the backup's moment, at a revision far ahead of it, so that clients of the\n"
-        "former cluster list again. Nodes of other machines come back by themselves where they reach the server at its old address.\n"
-        "With --etcd-servers the objects go into that etcd, below a prefix where nothing is, and the rest into the data directory. Etcd's\n"
-        "revision is raised to the backup's, and not far beyond it: start clients of the former cluster again.\n\n"
+        "This command starts nothing. The objects are as in the backup, at a much higher revision, so that clients of the old cluster "
+        "list\n"
+        "again. Nodes on other machines reconnect if the server has its old address. With --etcd-servers the objects go into that etcd, "
+        "under\n"
+        "an empty prefix, and the rest into the data directory. Etcd's revision is then raised to the backup's but not far beyond it: "
+        "restart\n"
+        "the clients of the old cluster.\n"
+        "\n"
+        ""
         "Example:\n"
         "  porthole restore before-upgrade.backup && porthole up --detach");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;

@@ -95,15 +95,15 @@ Task<> rotate(EventLoop& loop, AdminClient& admin, const LocalKeyFile& file) {
 
 int run_secrets(std::vector<std::string> arguments) {
     std::string data = default_data_dir();
-    CLI::App app("Care for the encryption of secrets on the disk of the cluster whose control plane is on this machine.", "secrets");
+    CLI::App app("Manage the encryption of secrets on disk, for the cluster whose control plane is on this machine.", "secrets");
     app.require_subcommand(1);
     app.fallthrough();
     app.add_option("--data", data, "data directory of the cluster")->capture_default_str();
     CLI::App* rotate_command = app.add_subcommand("rotate", "encrypt all secrets with a new key, and remove the old one");
     rotate_command->footer(
-        "The cluster must be running. The key is in encryption.yaml of the data directory. A rotation that was interrupted goes on when\n"
-        "the command is run again; until it has ended, both keys are in the file, and secrets can be read.\n"
-        "Secrets that were stored before there was a key are encrypted by it, too.");
+        "The cluster must be running. The key is in encryption.yaml in the data directory. To continue an interrupted rotation, run the\n"
+        "command again; until it has ended, the file has both keys, and secrets can be read. Secrets that were stored before there was a\n"
+        "key are encrypted, too.");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 
     const LocalKeyFile file(DataDir(data).encryption_file());

@@ -93,10 +93,10 @@ int run_token(std::vector<std::string> arguments) {
     app.require_subcommand(1);
     app.fallthrough();
     app.add_option("--data", flags.data, "data directory of the cluster on this machine")->capture_default_str();
-    app.add_option("--kubeconfig", flags.kubeconfig, "of another cluster's administrator");
+    app.add_option("--kubeconfig", flags.kubeconfig, "kubeconfig of another cluster's administrator");
     CLI::App* create_command = app.add_subcommand("create", "create a token and print it");
-    create_command->add_option("--ttl", flags.ttl, "lifetime of the token, for example 2h; 0 for no expiry")->capture_default_str();
-    create_command->add_option("--description", flags.description, "for people");
+    create_command->add_option("--ttl", flags.ttl, "lifetime of the token, for example 2h; 0: it does not expire")->capture_default_str();
+    create_command->add_option("--description", flags.description, "description for people who list the tokens");
     create_command->add_flag("--print-join-command", flags.print_join_command, "print the command that joins a node with it");
     create_command->footer(
         "Examples:\n"

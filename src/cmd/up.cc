@@ -83,7 +83,7 @@ Result<void> check_server_options(const ClusterOptions& options) {
 
 /// One `up` at a time starts or changes a cluster.
 Result<std::optional<FileLock>> lock_cluster(const DataDir& data) {
-    if (::geteuid() != 0) return Error(Reason::Forbidden, "`up` makes namespaces and links: run it as root, for example with sudo");
+    if (::geteuid() != 0) return Error(Reason::Forbidden, "`up` creates namespaces and links: run it as root, for example with sudo");
     std::error_code error;
     std::filesystem::create_directories(data.root(), error);
     if (error) return Error(Reason::Io, "cannot make " + data.root().string() + ": " + error.message());
@@ -103,20 +103,21 @@ Result<void> change_nodes(RealWorld& world, const DataDir& data, const Cluster& 
 /// Yields the flags that a description takes the place of.
 std::vector<CLI::Option*> add_cluster_flags(CLI::App& app, UpFlags& flags) {
     ClusterOptions& options = flags.options;
-    app.add_option("--file,-f", flags.file, "a description of the cluster, in place of the flags below");
+    app.add_option("--file,-f", flags.file, "a file that describes the cluster, instead of the flags below");
     return {
         app.add_option("--nodes", flags.nodes,
-                       "SYSTEM=COUNT[:RELEASE] by comma, for example linux=2 or linux=1,windows=2 or linux=1,windows=1:2019,windows=1:2025 "
-                       "(default: what the cluster has; of a new one PORTHOLE_NODES, or linux=1)"),
+                       "SYSTEM=COUNT[:RELEASE], separated by commas, for example linux=2 or linux=1,windows=2 or "
+                       "linux=1,windows=1:2019,windows=1:2025 "
+                       "(default: what the cluster has; for a new cluster PORTHOLE_NODES, or linux=1)"),
         app.add_option("--servers", flags.servers,
-                       "API servers: 1 with the embedded store, or 3 or 5 on an etcd of as many members; it stays so "
+                       "number of API servers: 1 with the embedded store, or 3 or 5 on an etcd with as many members; later starts keep it "
                        "(default: what the cluster has, or 1)"),
         app.add_flag("--hardened", options.hardened,
-                     "set the cluster as the CIS Kubernetes Benchmark wants it (`porthole doctor` checks it); it stays so"),
+                     "configure the cluster as the CIS Kubernetes Benchmark requires (`porthole doctor` checks it); later starts keep it"),
         app.add_option("--server-arg", flags.server_arguments,
-                       "NAME=VALUE: an option of `porthole server` for the API servers, can be repeated; it stays so "
+                       "NAME=VALUE: an option of `porthole server` for the API servers; can be repeated, and later starts keep it "
                        "(default: those that the cluster has; '' for none)"),
-        app.add_option("--port", options.port, "of the API server")->capture_default_str(),
+        app.add_option("--port", options.port, "port of the API server")->capture_default_str(),
         app.add_option("--cluster-cidr", options.cluster_cidr, "addresses of pods")->capture_default_str(),
         app.add_option("--service-cidr", options.service_cidr, "addresses of services")->capture_default_str(),
         app.add_option("--backend", options.backend,
@@ -147,12 +148,12 @@ int run_up(std::vector<std::string> arguments) {
     CLI::App app("Bring up a whole cluster on this machine and point kubectl at it.", "up");
     const std::vector<CLI::Option*> described = add_cluster_flags(app, flags);
     app.add_option("--data", flags.data, "the cluster's data directory")->capture_default_str();
-    app.add_option("--kubeconfig", flags.kubeconfig, "merged into this file (default: KUBECONFIG or ~/.kube/config)");
+    app.add_option("--kubeconfig", flags.kubeconfig, "file to merge the cluster's context into (default: KUBECONFIG or ~/.kube/config)");
     app.add_flag("--detach,-d", flags.detach, "return once the cluster is ready and leave it running");
     app.add_flag("--quiet,-q", flags.quiet, "print failures only");
     app.footer(
-        "Without --detach it stays in the foreground and Ctrl-C ends the cluster. It can be repeated: it starts what is missing, and with "
-        "other\n"
+        "Without --detach it stays in the foreground and Ctrl-C ends the cluster. You can run it again: it starts what is missing, and "
+        "with other\n"
         "--nodes it adds nodes to the running cluster or drains and removes the last of each system.\n\n"
         "Examples:\n"
         "  porthole up --detach                            one Linux node; then: kubectl get nodes\n"
@@ -160,11 +161,12 @@ int run_up(std::vector<std::string> arguments) {
         "  porthole up --nodes linux=1,windows=1:2019,windows=1:2025 -d\n"
         "                                                  Windows Server 2019 and 2025 next to each other\n"
         "  porthole up -f cluster.yaml -d                  the nodes, networks and settings of a file\n"
-        "  porthole up --servers 3 -d                      three API servers on an etcd of three members, of which any one may die\n"
+        "  porthole up --servers 3 -d                      three API servers on a three-member etcd; any one of them may fail\n"
         "  porthole up --server-arg runtime-config=extensions/v1beta1=true -d\n"
-        "                                                  options of `porthole server`\n"
-        "  porthole up --hardened -d                       what `porthole doctor` asks for: audit log, seccomp, limits and more\n"
-        "  porthole sample web                             a first workload, on every system that it has\n"
+        "                                                  with options of `porthole server`\n"
+        "  porthole up --hardened -d                       with the settings that `porthole doctor` checks: audit log, seccomp, limits and "
+        "more\n"
+        "  porthole sample web                             a first workload, on each operating system of the cluster\n"
         "  porthole image load app.tar                     an image for its nodes\n"
         "  porthole down                                   ends it; --purge deletes its data too");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;

@@ -35,7 +35,7 @@ std::string machine_name() {
 }
 
 Result<void> preflight_hosts(const ClusterOptions& options) {
-    if (::geteuid() != 0) return Error(Reason::Forbidden, "`winnode` makes namespaces and links: run it as root, for example with sudo");
+    if (::geteuid() != 0) return Error(Reason::Forbidden, "`winnode` creates namespaces and links: run it as root, for example with sudo");
     return check_machine(Cluster{.options = options});
 }
 
@@ -86,35 +86,43 @@ int run_winnode(std::vector<std::string> arguments) {
     options.node_cidr = "10.88.0.0/24";
     options.backend.clear();
     options.host_prefix = machine_name() + "-";
-    CLI::App app("Emulated Windows nodes on this machine for a cluster that is not ours: kubeadm, k3s, kind, or a Porthole elsewhere.",
-                 "winnode");
+    CLI::App app(
+        "Emulated Windows nodes on this machine for another cluster, such as one made by kubeadm or kind, or a Porthole elsewhere.",
+        "winnode");
     app.require_subcommand(1);
     CLI::App* join_command = app.add_subcommand("join", "start emulated Windows hosts and join them, as kubeadm join would on real ones");
     join_command->add_option("server", flags.server, "the API server, for example https://10.0.0.5:6443")->required();
     flags.token.add_flags(*join_command);
-    join_command->add_option("--discovery-token-ca-cert-hash,--ca-cert-hash", flags.target.ca_hashes, "sha256 of its public key")
+    join_command
+        ->add_option("--discovery-token-ca-cert-hash,--ca-cert-hash", flags.target.ca_hashes,
+                     "sha256 hash of the public key of the cluster's certificate authority")
         ->required();
     join_command->add_option("--profile", flags.profile, "Windows Server release to emulate")
         ->check(CLI::IsMember(winhost::profiles_of_nodes()))
         ->capture_default_str();
     join_command->add_option("--count", flags.count, "how many")->check(CLI::Range(1, 20))->capture_default_str();
-    join_command->add_option("--prefix", options.host_prefix, "prefix of the nodes' names windows-1, windows-2, …")->capture_default_str();
-    join_command->add_option("--node-cidr", options.node_cidr, "addresses of the hosts; the first is this machine's, or the bridge's")
+    join_command->add_option("--prefix", options.host_prefix, "prefix of the nodes' names; windows-1, windows-2, … follows it")
+        ->capture_default_str();
+    join_command
+        ->add_option("--node-cidr", options.node_cidr, "address range of the hosts; the first address is this machine's or the bridge's")
         ->capture_default_str();
     join_command
         ->add_option("--backend", options.backend,
-                     "the cluster's pod network: host-gw, vxlan or alloc; usually what the cluster says, else host-gw")
+                     "the cluster's pod network: host-gw, vxlan or alloc (default: what the cluster says, otherwise host-gw)")
         ->check(CLI::IsMember({"host-gw", "vxlan", "alloc"}));
-    join_command->add_option("--cluster-cidr", flags.wishes.cluster_cidr, "of all pods; usually what kubeadm has written down");
-    join_command->add_option("--service-cidr", flags.wishes.service_cidr, "of services, likewise");
-    join_command->add_option("--cluster-dns", flags.wishes.cluster_dns, "the DNS service's address; the tenth of the services otherwise");
-    join_command->add_option("--cluster-domain", flags.wishes.cluster_domain, "of services, where the cluster does not say it");
+    join_command->add_option("--cluster-cidr", flags.wishes.cluster_cidr,
+                             "addresses of pods (default: kubeadm's configuration in the cluster)");
+    join_command->add_option("--service-cidr", flags.wishes.service_cidr,
+                             "addresses of services (default: kubeadm's configuration in the cluster)");
+    join_command->add_option("--cluster-dns", flags.wishes.cluster_dns,
+                             "address of the cluster's DNS (default: the tenth address of the services)");
+    join_command->add_option("--cluster-domain", flags.wishes.cluster_domain, "domain of services, if the cluster does not say it");
     join_command->add_option(
         "--bridge", options.bridge,
         "an existing bridge to join the hosts to, for example that of kind's network; NAME@NAMESPACE for one in another network namespace");
     join_command->add_option("--first-host", options.first_host, "number of the first host in --node-cidr")->capture_default_str();
     join_command->add_flag("--detach,-d", flags.detach, "return once they have joined and leave them running");
-    CLI::App* leave_command = app.add_subcommand("leave", "end the hosts and delete their data on this machine");
+    CLI::App* leave_command = app.add_subcommand("leave", "stop the hosts and delete their data on this machine");
     CLI::App* status_command = app.add_subcommand("status", "show the hosts");
     for (CLI::App* command : {join_command, leave_command, status_command}) add_data_flag(*command, flags);
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;

@@ -7,7 +7,7 @@
 
 namespace porthole::fleet {
 
-/// How many pods the fleet has, by what they do.
+/// The number of the fleet's pods, by state.
 struct PodCounts {
     std::size_t assigned = 0, running = 0;
     std::uint64_t steps = 0;  ///< that were performed since the start

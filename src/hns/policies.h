@@ -18,8 +18,8 @@ struct PolicyKind {
 /// By name in any case; nullptr for unknown ones.
 const PolicyKind* find_policy_kind(PolicyOwner owner, std::string_view name);
 
-/// The policy as the service would show it: its type in the service's case, its settings without what is empty or unknown.
-/// Errors: Hresult::InvalidPolicyType for a type that such an owner has not, InvalidPolicy for settings of the wrong shape.
+/// The policy as the service would show it: its type in the service's spelling, its settings without empty or unknown members.
+/// Errors: Hresult::InvalidPolicyType for a type that this owner cannot have, InvalidPolicy for settings of the wrong form.
 Result<hcn::Policy> canonical_policy(PolicyOwner owner, hcn::Policy policy);
 
 /// Both in canonical form, and equal.

@@ -36,7 +36,7 @@ struct KubeletConfig {
     bool seccomp_default = false;           ///< RuntimeDefault for containers that name no profile
     static constexpr Duration NeverIdle = std::chrono::hours(24 * 365 * 100);
     Duration streaming_idle = std::chrono::hours(4);  ///< of exec, attach and port-forward
-    std::int64_t event_qps = 50, event_burst = 100;   ///< events written a second; 0 for no limit
+    std::int64_t event_qps = 50, event_burst = 100;   ///< events per second; 0 for no limit
     windows::Gates feature_gates;                     ///< those that are on
     bool identify_pod_os = true;                      ///< pods whose spec.os is another system are refused
     bool protect_kernel_defaults = false;             ///< run only where the kernel is set as Kubernetes wants it

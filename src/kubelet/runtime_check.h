@@ -22,7 +22,7 @@ public:
     const std::string& problem() const { return problem_; }
     /// "containerd://1.6.20"; "" until it is known.
     const std::string& version() const { return version_; }
-    /// Of which the runtime makes sandboxes, where it says so as containerd does; "" where it does not.
+    /// The image that the runtime uses for sandboxes, if it reports one, as containerd does; otherwise "".
     const std::string& sandbox_image() const { return sandbox_image_; }
     bool is_well() const { return problem_.empty() && node_.network_problem.empty(); }
 

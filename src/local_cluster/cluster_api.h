@@ -21,11 +21,11 @@ class ClusterApi {
 public:
     ClusterApi(AsioLoop& loop, const DataDir& data, const Cluster& cluster) : loop_(loop), data_(data), cluster_(cluster) {}
 
-    /// Error: NotFound where no server has made them yet.
+    /// Loads the cluster's keys. Error: NotFound if no server has created them yet.
     Result<void> use_keys();
     /// Requires: use_keys().
     const node_join::Pki& pki() const { return pki_; }
-    /// What the API knows the supervisor by: it waits for nodes, removes them and makes bootstrap tokens, no more.
+    /// The supervisor's identity towards the API. It may only wait for nodes, remove them, and create bootstrap tokens.
     const node_join::KeyPair& identity() const { return identity_; }
 
     /// The first server that is ready. Error: the last one's.

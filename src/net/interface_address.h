@@ -7,7 +7,7 @@
 
 namespace porthole::net {
 
-/// What is known of the interface of this machine that has an address.
+/// An interface of this machine, found by its address.
 struct InterfaceFacts {
     std::string name;  ///< "eth0", "vEthernet (Ethernet)"
     std::string mac;   ///< "00-15-5d-01-02-03"; "" where it has none

@@ -12,7 +12,7 @@
 ///
 /// Between start and finish ca.crt holds the new authority, which signs, and then the old one. The new one is certified by the old one as
 /// well (ca-cross.crt), and that certificate is part of the server's chain, so that peers that know only the old authority verify it.
-/// Each step is told by one file that is written first: what a crash cuts short is completed by the next program that reads the folder.
+/// Each step is recorded in one file that is written first: if a crash interrupts it, the next program that reads the folder completes it.
 namespace porthole::node_join {
 
 /// A rotation that is in progress. A plain value.

@@ -18,13 +18,13 @@ struct ClusterNetwork {
     std::string backend;  ///< between nodes: "host-gw", "vxlan" or "alloc"; "" where the cluster does not say
     bool known = false;   ///< the cluster has said what its ranges are
 };
-/// What is never reached through a proxy, for NO_PROXY: the machine itself, pods, services and their names.
+/// Entries for NO_PROXY: the machine itself, pods, services and their names, which are never reached through a proxy.
 std::vector<std::string> proxy_exceptions(const std::string& cluster_cidr, const std::string& service_cidr,
                                           const std::string& cluster_domain);
 ClusterNetwork cluster_network(const std::map<std::string, std::string>& data);
 
-/// What kubeadm's ClusterConfiguration (YAML) says of the network. Its DNS service has the tenth address of the services. What it does
-/// not name stays as it was. Error: BadRequest for what is not such a configuration.
+/// Takes the network settings from kubeadm's ClusterConfiguration (YAML). The DNS service gets the tenth address of the services. Settings
+/// that the configuration does not have are not changed. Error: BadRequest if the text is not a ClusterConfiguration.
 Result<void> learn_from_kubeadm(const std::string& cluster_configuration, ClusterNetwork& network);
 /// The same from the ConfigMap kube-system/kubeadm-config, which kubeadm lets nodes read. Yields `network` unchanged where there is none:
 /// the cluster was not made by kubeadm. `client` must be a node's.

@@ -192,8 +192,8 @@ TEST(Scheduler, SaysWhatTheWindowsTableKnowsOfAPodAfterItsOwnReasons) {
          {{"kubernetes.io/os", "Windows"}},
          {},
          Selector,
-         "spec.nodeSelector[kubernetes.io/os]: has capital letters, and no node has such a label: values of labels are compared with their "
-         "case; write windows or linux (see docs/guide/windows_support.md#win603)."},
+         "spec.nodeSelector[kubernetes.io/os]: has capital letters, and label values are case-sensitive: no node has such a label; "
+         "write windows or linux (see docs/guide/windows_support.md#win603)."},
         {"no Windows node",
          {{"kubernetes.io/os", "windows"}},
          [](core::Pod&, core::Node& node) { node.metadata.labels["kubernetes.io/os"] = "linux"; },

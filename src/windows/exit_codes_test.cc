@@ -17,10 +17,10 @@ TEST(ExitCodes, ThoseOfWindowsAreExplained) {
         const char* begins;
     } const rows[] = {
         {0xC0000005, "0xC0000005 (STATUS_ACCESS_VIOLATION): the program read or wrote memory"},
-        {0xC000007B, "0xC000007B (STATUS_INVALID_IMAGE_FORMAT): the program or a DLL of it is not for this processor"},
+        {0xC000007B, "0xC000007B (STATUS_INVALID_IMAGE_FORMAT): the program or one of its DLLs is not for this processor"},
         {0xC00000FD, "0xC00000FD (STATUS_STACK_OVERFLOW): the program used up its stack"},
         {0xC0000135, "0xC0000135 (STATUS_DLL_NOT_FOUND): a DLL that the program needs was not found; put it next to"},
-        {0xC0000142, "0xC0000142 (STATUS_DLL_INIT_FAILED): a DLL of the program failed to initialise"},
+        {0xC0000142, "0xC0000142 (STATUS_DLL_INIT_FAILED): a DLL of the program failed to initialize"},
     };
     for (const auto& row : rows) EXPECT_THAT(explained(row.code), StartsWith(row.begins));
     for (const std::uint32_t own : {0u, 1u, 55u, 137u, 0xFFFFFFFFu}) EXPECT_EQ(explained(own), "") << own;

@@ -177,13 +177,12 @@ constexpr ManifestRule Rules[] = {
     {{"WIN702", "spec", Refused, "", "has no selector, which apps/v1 does not derive from the labels of the template",
       "add selector.matchLabels with the labels of the template", "1.16"},
      find_missing_selector},
-    {{"WIN703", "spec.nodeSelector[beta.kubernetes.io/os]", Advised, "", "is the old name of a label of nodes", "write kubernetes.io/os"},
+    {{"WIN703", "spec.nodeSelector[beta.kubernetes.io/os]", Advised, "", "is the old name of a node label", "write kubernetes.io/os"},
      find_old_os_label},
-    {{"WIN704", "spec.nodeSelector[beta.kubernetes.io/arch]", Advised, "", "is the old name of a label of nodes",
-      "write kubernetes.io/arch"},
+    {{"WIN704", "spec.nodeSelector[beta.kubernetes.io/arch]", Advised, "", "is the old name of a node label", "write kubernetes.io/arch"},
      find_old_arch_label},
     {{"WIN705", "metadata.annotations[scheduler.alpha.kubernetes.io/*]", Ignored, "",
-      "is a field of the spec since Kubernetes 1.8, and the annotation has no effect",
+      "has been a field of the spec since Kubernetes 1.8, and the annotation has no effect",
       "write spec.tolerations, spec.affinity, spec.priorityClassName or spec.initContainers", "1.8"},
      find_field_annotations},
     {{"WIN706", "spec.containers[*].image", Advised, "", "is in a repository of Docker Hub that Microsoft no longer maintains",
@@ -199,7 +198,7 @@ constexpr ManifestRule Rules[] = {
 };
 
 constexpr Rule Unreadable = {
-    "WIN901", "spec", Refused, "", "cannot be read as what its kind has", "write the fields as kubectl explain shows them"};
+    "WIN901", "spec", Refused, "", "does not have the form that its kind requires", "write the fields as kubectl explain shows them"};
 
 }  // namespace
 

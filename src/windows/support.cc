@@ -286,22 +286,22 @@ Verdict Verdict::of(const core::PodSpec& spec, const Annotations& annotations, c
 std::string support_table() {
     std::string text =
         "# Windows support of manifest fields\n\n"
-        "This page is generated from the table in `src/windows`, which the API server uses for warnings, the scheduler for\n"
-        "its reasons, the kubelet and the proxy on Windows follow, and [`porthole lint`](lint.md) finds in files. If `spec.os.name` is "
-        "`windows`, the API server rejects, as\n"
-        "Kubernetes does, `hostPID`, `hostIPC`, `hostUsers`, `shareProcessNamespace`, `privileged`, and every ignored field under\n"
-        "`securityContext`. If the pod only selects Windows nodes, it warns. `containers[*]` includes init and ephemeral containers.\n\n"
+        "This page is generated from the table in `src/windows`. The API server warns by this table, the scheduler takes its reasons from\n"
+        "it, the kubelet and the proxy on Windows enforce it, and [`porthole lint`](lint.md) checks files against it. If `spec.os.name` "
+        "is\n"
+        "`windows`, the API server rejects, as Kubernetes does, `hostPID`, `hostIPC`, `hostUsers`, `shareProcessNamespace`, `privileged`,\n"
+        "and every ignored field under `securityContext`. If the pod selects Windows nodes without naming its system, the API server only\n"
+        "warns. `containers[*]` includes init and ephemeral containers.\n\n"
         "## Features\n\n"
-        "\"Since\" is the first version of Kubernetes with that maturity, \"build\" the first of Windows.\n\n"
+        "\"Since\" is the first version of Kubernetes with that maturity, and \"Build\" the first build of Windows with the feature.\n\n"
         "| Feature | Maturity | Since | Build | Note |\n|---|---|---|---|---|\n";
     for (const FeatureSupport& one : features())
         text += "| " + std::string(one.feature) + " | " + std::string(text_of(one.maturity)) + " | " + std::string(one.since) + " | " +
                 std::to_string(one.build) + " | " + std::string(one.note) + " |\n";
     text +=
         "\n## Fields\n\n"
-        "A code never changes its meaning. \"Since\" is the version of Kubernetes from which on Windows nodes are like that; a name next "
-        "to\n"
-        "it is the kubelet's feature gate that lifts the rule.\n\n"
+        "A code never changes its meaning. \"Since\" is the first version of Kubernetes whose Windows nodes behave like this. If a name\n"
+        "follows it, the kubelet's feature gate of that name removes the restriction.\n\n"
         "| Code | Field | On Windows | Event | Why | Remedy | Since |\n|---|---|---|---|---|---|---|\n";
     std::vector<Rule> sorted(rules().begin(), rules().end());
     std::ranges::sort(sorted, {}, &Rule::code);
@@ -313,9 +313,9 @@ std::string support_table() {
     }
     text +=
         "\n## Exit codes\n\n"
-        "With these exit codes Windows itself says why a process ended. The message of an ended container has the explanation, unless the\n"
-        "container wrote a message of its own; with `FallbackToLogsOnError` it stands before the log. The DLL that is missing is named\n"
-        "where the log names it, as it always does on emulated nodes.\n\n"
+        "With these exit codes, Windows itself reports why a process ended. The message of the ended container contains the explanation,\n"
+        "unless the container wrote its own message; with `FallbackToLogsOnError`, the explanation comes before the log. The explanation\n"
+        "names a missing DLL if the log names it, which it always does on emulated nodes.\n\n"
         "| Exit code | Name | Meaning | Remedy |\n|---|---|---|---|\n";
     for (const ExitCode& one : exit_codes())
         text += "| " + hexadecimal(one.code) + " | " + code_text(one.name) + " | " + std::string(one.words) + " | " +

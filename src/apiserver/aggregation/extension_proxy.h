@@ -7,9 +7,9 @@
 
 namespace porthole::apiserver {
 
-/// Passes an authorized request on to the server that the APIService names, and its answer back: as it comes, or, after an upgrade, as
-/// bytes both ways. Path and query are made again of what was authorized, so that both servers read the same in them. `pseudonym` is
-/// this server's in the header Via: what has come back to it goes no further.
+/// Forwards an authorized request to the server that the APIService names, and its answer to the client: as it arrives, or, after an
+/// upgrade, as bytes in both directions. Path and query are built again from what was authorized, so that both servers interpret them in
+/// the same way. `pseudonym` is this server's name in the header Via: a request that comes back to this server is not forwarded again.
 Task<> pass_to_extension_server(RequestContext& context, ExtensionServers& servers, std::shared_ptr<const APIService> service,
                                 std::string pseudonym, EventLoop& loop);
 /// The same for a document of OpenAPI, as it is now: without a query.

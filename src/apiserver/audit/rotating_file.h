@@ -22,8 +22,8 @@ public:
     ~RotatingFile();
     RotatingFile(const RotatingFile&) = delete;
 
-    /// Blocks. Requires: `lines` ends with a line break. Error: Io; then some of the lines may have been
-    /// written, but none in part: what was begun is cut off, or ended by the next call where the file cannot be cut.
+    /// Blocks. Requires: `lines` ends with a line break. Error: Io; then some of the lines may have been written, but none partially:
+    /// an incomplete line is cut off, or ended by the next call if the file cannot be truncated.
     Result<void> append(std::string_view lines, Time now);
 
 private:

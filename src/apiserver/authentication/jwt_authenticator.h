@@ -29,10 +29,10 @@ class JwtAuthenticators final : public Authenticator {
 public:
     JwtAuthenticators(OutgoingClients* clients, EventLoop& loop, Logger log) : clients_(clients), loop_(loop), log_(std::move(log)) {}
 
-    /// These issuers from now on, whether they can be reached or not. Error: BadRequest where there is no way to them.
+    /// Uses these issuers from now on, whether or not they can be reached. Error: BadRequest if this server cannot connect to issuers.
     Result<void> start(const std::vector<JwtIssuer>& issuers);
-    /// The same instead of those before, once each new one has told its keys: what is unchanged goes on with the keys that it has.
-    /// Error: Timeout, with those before still in use, when one has not told them within a minute.
+    /// Replaces the issuers once each new one has served its keys; unchanged issuers keep theirs. Error: Timeout if an issuer has not
+    /// served its keys within a minute; the previous issuers then stay in use.
     Task<> replace(std::vector<JwtIssuer> issuers);
     /// Ends the work in the background.
     Task<> close();

@@ -5,7 +5,7 @@
 
 namespace porthole::apiserver {
 
-/// Who a request acts as: the user itself, or the one that its Impersonate- headers name, if `user` may impersonate each part of it.
+/// The user that a request acts as: `user`, or the one in its Impersonate- headers, if `user` may impersonate each part of that identity.
 /// Errors: Forbidden; BadRequest for groups, a uid or extra values without a user.
 Task<User> impersonated(Authorizer& authorizer, const net::HttpRequest& request, User user);
 

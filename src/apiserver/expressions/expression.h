@@ -76,8 +76,8 @@ struct ExpressionResult {
 /// Evaluates the only expression of an object, at expression_costs::Call.
 ExpressionResult evaluate(const Expression& expression, const cel::Activation& activation);
 
-/// Evaluates and pays. What is yielded can be walked over within the budget's work. nullopt: the budget is spent. Requires: it was not
-/// spent before.
+/// Evaluates the expression and charges the budget. The result can be traversed within the budget's work. nullopt: the budget is used up.
+/// Requires: it was not used up before.
 std::optional<ExpressionResult> evaluate(const Expression& expression, const cel::Activation& activation, CostBudget& budget);
 
 }  // namespace porthole::apiserver

@@ -4,8 +4,8 @@
 
 namespace porthole::apiserver {
 
-/// The type that expressions see of a kind's objects, with all that it consists of declared in `types`; nothing of it points into the kind.
-/// What the tables do not look into is dyn.
+/// The type of a kind's objects in expressions. It and the types of its fields are declared in `types`, and do not point into the kind.
+/// Parts that the tables do not describe are dyn.
 cel::TypeRef declare_kind(cel::ObjectTypes& types, const schema::Kind& kind);
 
 }  // namespace porthole::apiserver

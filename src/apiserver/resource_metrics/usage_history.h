@@ -28,10 +28,10 @@ struct PodUsage {
     Duration window{};
 };
 
-/// The last two samples of everything, and the use that follows from them, by the rules of metrics-server's storage.
+/// The last two samples of all nodes and pods, and the usage computed from them, by the rules of metrics-server's storage.
 ///
-/// A round of samples replaces the one before: what is missing in it is forgotten, so that nothing outdated is told. A container that was
-/// started again begins again; one that is younger than a round but older than ten seconds is measured from its start.
+/// A round of samples replaces the previous one: nodes and pods that are missing in it are forgotten, so that outdated values are not
+/// shown. A restarted container starts from zero; one that is younger than a round but older than ten seconds is measured from its start.
 class UsageHistory {
 public:
     /// All that was collected in one round, by the node's name; `resolution` is the time between two rounds.

@@ -15,9 +15,9 @@ inline constexpr std::int64_t LargestRequest = 3 * 1024 * 1024;
 /// derives them (k8s.io/apiserver: pkg/cel/common/schemas.go). Owns the types: it outlives every use of them.
 class SchemaTypes {
 public:
-    /// nullptr where expressions do not see it: x-kubernetes-preserve-unknown-fields without a type, and lists and maps of that. An
-    /// object's field without a type is left out. Of a resource apiVersion, kind, metadata.name and metadata.generateName are seen whatever
-    /// the schema says of them. Requires a schema that is structural.
+    /// nullptr for parts that expressions do not see: x-kubernetes-preserve-unknown-fields without a type, and lists and maps of these. An
+    /// object's field without a type is left out. A resource always has apiVersion, kind, metadata.name and metadata.generateName, even if
+    /// the schema does not describe them. Requires: `schema` is structural.
     cel::TypeRef declare(const schema::Value& schema, bool is_resource);
 
     /// How many bytes of JSON the smallest value of a declared type takes.

@@ -6,9 +6,9 @@
 
 namespace porthole::cmd::bundle {
 
-/// Runs the programs of `facts` and adds what they print below `folder`. One that fails, or takes longer than 20 s, is noted.
-/// `network_namespace` as in Command; with `only_network` the facts that are not of a network are left out. What is passed by reference
-/// outlives the task. Error: Cancelled, Io of the archive.
+/// Runs the programs of `facts` and adds their output below `folder`. A program that fails, or takes longer than 20 s, is noted.
+/// `network_namespace` as in Command; with `only_network`, only facts about networks are added. Arguments passed by reference outlive the
+/// task. Errors: Cancelled; Io of the archive.
 Task<> add_machine(ProcessRunner& processes, Writer& writer, std::vector<MachineFact> facts, std::string folder,
                    std::string network_namespace = "", bool only_network = false);
 

@@ -120,18 +120,19 @@ int examine_this_node(RealWorld& world, const DoctorFlags& flags) {
 int run_doctor(std::vector<std::string> arguments) {
     DoctorFlags flags;
     CLI::App app("Check a running cluster against the CIS Kubernetes Benchmark 1.12. Changes nothing.", "doctor");
-    app.add_option("--kubeconfig", flags.kubeconfig, "an administrator's; usually of the cluster on this machine, else kubectl's");
+    app.add_option("--kubeconfig", flags.kubeconfig,
+                   "kubeconfig of an administrator (default: the cluster on this machine, otherwise kubectl's)");
     app.add_option("--data", flags.data, "the server's data directory, whose files are checked as well")->capture_default_str();
     flags.output.add_flags(app);
     app.add_flag("--node", flags.node, "check this machine as a node instead: programs, adapters, proxies, clock, ports");
-    app.add_flag("-q,--quiet", flags.only_problems, "leave out what passes and what does not apply");
+    app.add_flag("-q,--quiet", flags.only_problems, "print warnings and failures only");
     app.footer(
         "Each finding is a pass, a warning, a failure or not applicable, with the benchmark's number and what to do.\n"
-        "The exit code is 0 without failures, 1 with any, 2 where the cluster cannot be asked.\n\n"
+        "The exit code is 0 without failures, 1 with a failure, 2 if the cluster cannot be reached.\n\n"
         "Examples:\n"
         "  sudo porthole doctor                      the cluster on this machine, its files too\n"
         "  sudo porthole doctor --node               this machine, as a node of it\n"
-        "  porthole doctor -q --kubeconfig other     what is not well in another\n"
+        "  porthole doctor -q --kubeconfig other     warnings and failures in another cluster\n"
         "  porthole doctor -o json | jq '.findings[] | select(.verdict == \"fail\")'");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 

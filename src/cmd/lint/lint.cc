@@ -131,26 +131,27 @@ private:
 
 int run_lint(std::vector<std::string> arguments) {
     LintFlags flags;
-    CLI::App app("Find what Windows nodes refuse, ignore or do otherwise in manifests. Needs no cluster.", "lint");
+    CLI::App app("Find what Windows nodes refuse, ignore or do differently in manifests. Needs no cluster.", "lint");
     app.add_option("paths", flags.paths, "files, directories (their *.yaml, *.yml and *.json), or - for standard input");
-    app.add_option("--os", flags.system, "the system of pods that name none")->check(CLI::IsMember({"windows", "linux"}));
-    app.add_option("--build", flags.build, "of the Windows nodes: 2019, 2022, 2025, or a number such as 20348")
+    app.add_option("--os", flags.system, "the operating system of pods that do not name one")->check(CLI::IsMember({"windows", "linux"}));
+    app.add_option("--build", flags.build, "build of the Windows nodes: 2019, 2022, 2025, or a number such as 20348")
         ->check(CLI::IsMember({"2019", "2022", "2025"}) | CLI::Range(10000, 99999));
-    app.add_option("--network", flags.network, "between the pods of Windows nodes")->check(CLI::IsMember({"l2bridge", "overlay"}));
-    app.add_flag("--strict", flags.strict, "let what is ignored, and advice, fail the command too");
-    app.add_flag("--fix", flags.fix, "change the files where that is certain; comments and order stay. Of -, print the changed text");
+    app.add_option("--network", flags.network, "pod network of the Windows nodes")->check(CLI::IsMember({"l2bridge", "overlay"}));
+    app.add_flag("--strict", flags.strict, "fail also if something is ignored or gets advice");
+    app.add_flag("--fix", flags.fix,
+                 "correct the files where only one correction is possible; comments and order stay. With -, print the corrected text");
     app.add_option("-o,--output", flags.output, "text, json, yaml, sarif, or github for annotations of pull requests")
         ->check(CLI::IsMember({"text", "json", "yaml", "sarif", "github"}))
         ->capture_default_str();
     app.add_option("--explain", flags.code, "describe a rule: WIN305");
     app.add_flag("--rules", flags.rules, "list the rules");
     app.footer(
-        "The exit code is 0 where nothing is refused, 1 where something is, 2 where a file cannot be read.\n\n"
+        "The exit code is 0 if nothing is refused, 1 if something is, 2 if a file cannot be read.\n\n"
         "Examples:\n"
         "  porthole lint deploy/                           what is in a directory\n"
-        "  helm template chart | porthole lint -           what a chart makes\n"
+        "  helm template chart | porthole lint -           the output of a chart\n"
         "  kubectl kustomize overlay | porthole lint --os windows --build 2022 -\n"
-        "  porthole lint --fix old.yaml                    mend a manifest of an older version");
+        "  porthole lint --fix old.yaml                    correct a manifest for an older version");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
     if (!flags.code.empty()) return explain_code(flags.code);
     if (flags.rules) return std::fputs(list_of_rules().c_str(), stdout) < 0 ? 2 : 0;

@@ -9,7 +9,7 @@ namespace porthole::cmd {
 
 void JoinToken::add_flags(CLI::App& app) {
     CLI::Option* named = app.add_option("--token-file", file, "a file that holds a token of `token create`; - for standard input");
-    app.add_option("--token", token, "the token itself, which others can read while the program starts: prefer --token-file")
+    app.add_option("--token", token, "the token itself; other users can read it while the program starts, so prefer --token-file")
         ->excludes(named);
 }
 
@@ -27,11 +27,12 @@ Result<std::string> JoinToken::read() const {
 }
 
 void add_api_server_flags(CLI::App& app, std::vector<std::string>& servers, std::uint16_t& balancer_port) {
-    app.add_option("server,--server", servers, "the API servers, by comma, for example https://10.0.0.5:6443; each is tried")
+    app.add_option("server,--server", servers,
+                   "API servers, separated by commas, for example https://10.0.0.5:6443; they are tried until one answers")
         ->delimiter(',')
         ->required();
     app.add_option("--balancer-port", balancer_port,
-                   "of 127.0.0.1, where the node reaches the API servers that live; 0 to use the first one directly")
+                   "port of 127.0.0.1 that forwards to a live API server; 0: the node uses the first server directly")
         ->capture_default_str();
 }
 

@@ -13,8 +13,7 @@ struct ProgressFlags {
 
     /// Must outlive `app`.
     void add_flags(CLI::App& app) {
-        app.add_option("-o,--output", output,
-                       "for programs, each step as json, an object on a line of its own, or as yaml, a document of its own")
+        app.add_option("-o,--output", output, "text, or for programs each step as json (an object per line) or yaml (a document)")
             ->check(CLI::IsMember({"text", "json", "yaml"}))
             ->capture_default_str();
         app.add_flag("--non-interactive", non_interactive, "accepted; there is never a prompt");

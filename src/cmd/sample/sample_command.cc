@@ -47,14 +47,15 @@ int run_web(const SampleFlags& flags) {
 
 int run_sample(std::vector<std::string> arguments) {
     SampleFlags flags;
-    CLI::App app("Make a sample workload, to see that a cluster works. Its image is part of porthole; nothing is downloaded.", "sample");
+    CLI::App app("Create a sample workload, to see that a cluster works. Its image is part of porthole; nothing is downloaded.", "sample");
     app.require_subcommand(1);
     CLI::App* web = app.add_subcommand("web", "a web server on Linux and one on Windows, with a service in front of both");
     web->add_flag("--print", flags.print, "print the manifest and do nothing");
-    web->add_flag("--delete", flags.remove, "remove what the command has made");
-    web->add_option("-n,--namespace", flags.namespace_, "where it is made")->capture_default_str();
-    web->add_option("--timeout", flags.seconds, "seconds for its pods to become ready")->capture_default_str();
-    web->add_option("--kubeconfig", flags.kubeconfig, "how to reach the API server; usually the cluster on this machine, else kubectl's");
+    web->add_flag("--delete", flags.remove, "delete what the command has created");
+    web->add_option("-n,--namespace", flags.namespace_, "namespace to create it in")->capture_default_str();
+    web->add_option("--timeout", flags.seconds, "seconds to wait for its pods to become ready")->capture_default_str();
+    web->add_option("--kubeconfig", flags.kubeconfig,
+                    "kubeconfig for the API server (default: the cluster on this machine, otherwise kubectl's)");
     web->add_option("--data", flags.data, "the data directory of a cluster on this machine")->capture_default_str();
     web->footer(
         "Examples:\n"

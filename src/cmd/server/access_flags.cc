@@ -13,67 +13,70 @@ void add_list(CLI::App& app, const char* name, std::vector<std::string>& target,
 void add_admission_flags(CLI::App& app, apiserver::AccessFlags& flags) {
     add_list(app, "--enable-admission-plugins", flags.enable_admission_plugins,
              "admission plugins to run in addition, by comma; " + apiserver::admission_plugin_help());
-    add_list(app, "--disable-admission-plugins", flags.disable_admission_plugins, "admission plugins not to run, by comma");
+    add_list(app, "--disable-admission-plugins", flags.disable_admission_plugins, "admission plugins to turn off, separated by commas");
     app.add_option("--admission-control-config-file", flags.admission_control_config_file,
-                   "file of the plugins' configurations (AdmissionConfiguration of apiserver.config.k8s.io/v1)");
+                   "file with the plugins' configurations (AdmissionConfiguration of apiserver.config.k8s.io/v1)");
     app.add_flag("--windows-strict-admission", flags.windows_strict_admission,
-                 "refuse pods for Windows, and workloads of them, with fields that Windows nodes refuse or ignore, instead of warning");
+                 "refuse pods for Windows, and their workloads, if Windows nodes would refuse or ignore a field, instead of warning");
 }
 
 void add_issuer_flags(CLI::App& app, apiserver::AccessFlags& flags) {
-    app.add_option("--anonymous-auth", flags.anonymous_auth, "whether requests without a credential are let in as system:anonymous")
+    app.add_option("--anonymous-auth", flags.anonymous_auth, "whether to accept requests without a credential, as system:anonymous")
         ->default_str("true");
-    app.add_option(
-        "--authentication-config", flags.authentication_config,
-        "file of issuers of tokens and of the rules for anonymous requests (AuthenticationConfiguration of apiserver.config.k8s.io/v1)");
+    app.add_option("--authentication-config", flags.authentication_config,
+                   "file with token issuers and rules for anonymous requests (AuthenticationConfiguration of apiserver.config.k8s.io/v1)");
     app.add_option("--oidc-issuer-url", flags.oidc_issuer_url, "https URL of an OpenID Connect issuer whose tokens are accepted");
     app.add_option("--oidc-client-id", flags.oidc_client_id, "audience that its tokens must have");
-    app.add_option("--oidc-ca-file", flags.oidc_ca_file, "file of the authority of its certificate (default: the system's)");
+    app.add_option("--oidc-ca-file", flags.oidc_ca_file,
+                   "file of the authority that signed its certificate (default: the system's authorities)");
     app.add_option("--oidc-username-claim", flags.oidc_username_claim, "claim that is the user's name")->capture_default_str();
     app.add_option("--oidc-username-prefix", flags.oidc_username_prefix,
-                   "put before the name; \"-\" for nothing (default: the issuer's URL and \"#\", nothing for the claim email)");
+                   "prefix of the name; \"-\" for none (default: the issuer's URL and \"#\", nothing for the claim email)");
     app.add_option("--oidc-groups-claim", flags.oidc_groups_claim, "claim that is the user's groups");
-    app.add_option("--oidc-groups-prefix", flags.oidc_groups_prefix, "put before each group");
-    add_list(app, "--oidc-signing-algs", flags.oidc_signing_algs, "algorithms that tokens may be signed with, by comma");
+    app.add_option("--oidc-groups-prefix", flags.oidc_groups_prefix, "prefix of each group");
+    add_list(app, "--oidc-signing-algs", flags.oidc_signing_algs, "algorithms that tokens may be signed with, separated by commas");
     app.add_option("--oidc-required-claim", flags.oidc_required_claim, "key=value that a token must have; may be repeated");
 }
 
 void add_authentication_flags(CLI::App& app, apiserver::AccessFlags& flags) {
     app.add_option("--authentication-token-webhook-config-file", flags.token_webhook_config_file,
-                   "kubeconfig of a server that is asked about bearer tokens, by TokenReview");
+                   "kubeconfig for a server that checks bearer tokens, by TokenReview");
     app.add_option("--authentication-token-webhook-version", flags.token_webhook_version, "version of the TokenReview: v1 or v1beta1")
         ->capture_default_str();
-    app.add_option("--authentication-token-webhook-cache-ttl", flags.token_webhook_cache_ttl, "how long its answers are remembered")
+    app.add_option("--authentication-token-webhook-cache-ttl", flags.token_webhook_cache_ttl, "how long its answers are cached")
         ->capture_default_str();
     app.add_option("--requestheader-client-ca-file", flags.requestheader_client_ca_file,
-                   "file of the authority of proxies that name the user in headers");
+                   "file of the authority that signs the certificates of authenticating proxies");
     add_list(app, "--requestheader-allowed-names", flags.requestheader_allowed_names,
-             "common names of such proxies' certificates, by comma (default: all of the authority)");
-    add_list(app, "--requestheader-username-headers", flags.requestheader_username_headers, "headers with the user's name, by comma");
-    add_list(app, "--requestheader-uid-headers", flags.requestheader_uid_headers, "headers with the user's uid, by comma");
-    add_list(app, "--requestheader-group-headers", flags.requestheader_group_headers, "headers with the user's groups, by comma");
+             "common names of the proxies' certificates, separated by commas (default: any)");
+    add_list(app, "--requestheader-username-headers", flags.requestheader_username_headers,
+             "headers with the user's name, separated by commas");
+    add_list(app, "--requestheader-uid-headers", flags.requestheader_uid_headers, "headers with the user's uid, separated by commas");
+    add_list(app, "--requestheader-group-headers", flags.requestheader_group_headers,
+             "headers with the user's groups, separated by commas");
     add_list(app, "--requestheader-extra-headers-prefix", flags.requestheader_extra_headers_prefix,
-             "beginnings of headers with more about the user, by comma");
+             "prefixes of headers with extra data about the user, separated by commas");
     app.add_option("--proxy-client-cert-file", flags.proxy_client_cert_file,
-                   "file of the certificate that extension API servers are shown (default: the cluster's own of the front proxy)");
-    app.add_option("--proxy-client-key-file", flags.proxy_client_key_file, "file of its key");
+                   "file of the client certificate for extension API servers (default: the cluster's front proxy certificate)");
+    app.add_option("--proxy-client-key-file", flags.proxy_client_key_file, "file of that certificate's key");
 }
 
 void add_authorization_flags(CLI::App& app, apiserver::AccessFlags& flags) {
     add_list(app, "--authorization-mode", flags.authorization_mode,
-             "authorizers in order, by comma: AlwaysAllow, AlwaysDeny, Node, RBAC, Webhook (default Node,RBAC)");
-    app.add_option("--authorization-config", flags.authorization_config,
-                   "file of the authorizers instead (AuthorizationConfiguration of apiserver.config.k8s.io/v1)");
+             "authorizers in order, separated by commas: AlwaysAllow, AlwaysDeny, Node, RBAC, Webhook (default Node,RBAC)");
+    app.add_option(
+        "--authorization-config", flags.authorization_config,
+        "file with the authorizers, instead of the other --authorization flags (AuthorizationConfiguration of apiserver.config.k8s.io/v1)");
     app.add_option("--authorization-webhook-config-file", flags.authorization_webhook_config_file,
-                   "kubeconfig of the server that the mode Webhook asks, by SubjectAccessReview");
+                   "kubeconfig for the server that the mode Webhook asks, by SubjectAccessReview");
     app.add_option("--authorization-webhook-version", flags.authorization_webhook_version,
                    "version of the SubjectAccessReview: v1 or v1beta1")
         ->capture_default_str();
     app.add_option("--authorization-webhook-cache-authorized-ttl", flags.authorization_webhook_cache_authorized_ttl,
-                   "how long its answers that allow are remembered")
+                   "how long its answers that allow a request are cached")
         ->capture_default_str();
     app.add_option("--authorization-webhook-cache-unauthorized-ttl", flags.authorization_webhook_cache_unauthorized_ttl,
-                   "how long its other answers are remembered")
+                   "how long its other answers are cached")
         ->capture_default_str();
 }
 

@@ -23,30 +23,31 @@ Result<apiserver::AuditPolicy> read_policy(const std::string& path, Logger& log)
 
 void add_audit_flags(CLI::App& app, AuditFlags& flags) {
     app.add_option("--audit-policy-file", flags.policy_file,
-                   "audit.k8s.io/v1 Policy: what is recorded. Without it: writes, refusals, and reads of secrets, at the level Metadata");
+                   "file with an audit.k8s.io/v1 Policy (default: record writes, refusals, and reads of secrets, at the level Metadata)");
     // Differs from Kubernetes: backups are few and do not get old unless one asks for it with 0, so that a disk does not fill up.
-    app.add_option("--audit-log-path,--audit-log", flags.log.path, "file for events, a line each");
+    app.add_option("--audit-log-path,--audit-log", flags.log.path, "file for the audit log, with one event per line");
     app.add_option_function<std::uintmax_t>(
            "--audit-log-maxsize", [&flags](std::uintmax_t size) { flags.log.most_bytes = (size ? size : 100) * Megabyte; },
-           "megabytes of one file, after which it is renamed")
+           "size in megabytes at which the file is renamed")
         ->check(CLI::Range(0, 1'000'000))
         ->default_str(std::to_string(flags.log.most_bytes / Megabyte));
-    app.add_option("--audit-log-maxbackup", flags.log.most_backups, "renamed files that are kept; 0: all")->capture_default_str();
+    app.add_option("--audit-log-maxbackup", flags.log.most_backups, "number of renamed files to keep; 0: all")->capture_default_str();
     app.add_option_function<unsigned>(
            "--audit-log-maxage", [&flags](unsigned age) { flags.log.oldest = std::chrono::days(age); },
-           "days for which they are kept; 0: for ever")
+           "number of days to keep renamed files; 0: forever")
         ->check(CLI::Range(0, 100'000))
         ->default_str(std::to_string(flags.log.oldest.count()));
     app.add_option("--audit-webhook-config-file", flags.webhook_config_file,
-                   "kubeconfig of a service that events are sent to; its server is a URL with a path");
-    app.add_option("--audit-webhook-batch-buffer-size", flags.webhook.buffer_size, "events that wait to be sent; further ones are lost")
+                   "kubeconfig for a service that receives the events; its server is a URL with a path");
+    app.add_option("--audit-webhook-batch-buffer-size", flags.webhook.buffer_size,
+                   "maximum number of events that wait to be sent; further events are lost")
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();
-    app.add_option("--audit-webhook-batch-max-size", flags.webhook.batch_max_size, "events of one request to the webhook")
+    app.add_option("--audit-webhook-batch-max-size", flags.webhook.batch_max_size, "maximum number of events in one request to the webhook")
         ->check(CLI::Range(1, 100'000))
         ->capture_default_str();
-    add_duration(app, "--audit-webhook-batch-max-wait", flags.webhook.batch_max_wait, "after which fewer are sent, too");
-    add_duration(app, "--audit-webhook-initial-backoff", flags.webhook.initial_backoff, "before a request that failed is sent again");
+    add_duration(app, "--audit-webhook-batch-max-wait", flags.webhook.batch_max_wait, "time after which a smaller number is sent");
+    add_duration(app, "--audit-webhook-initial-backoff", flags.webhook.initial_backoff, "time before a failed request is sent again");
 }
 
 Result<void> ServerAudit::open(const AuditFlags& flags) {

@@ -15,17 +15,17 @@ constexpr double LongestRetry = 1.2;
 
 void add_election_flags(CLI::App& app, ElectionFlags& flags, CLI::Option* etcd) {
     app.add_flag("--leader-elect", flags.leader_elect,
-                 "run the controllers and the scheduler on one of the servers of an etcd at a time; false: on this one in any case")
+                 "run the controllers and the scheduler on one server of an etcd at a time; false: always run them on this server")
         ->needs(etcd)
         ->default_str("true");
     add_duration(app, "--leader-elect-lease-duration", flags.timing.lease,
-                 "after which a leader that does not renew its lease is followed by another server")
+                 "time after which another server takes over from a leader that has not renewed its lease")
         ->needs(etcd);
-    add_duration(app, "--leader-elect-renew-deadline", flags.timing.renew, "after which a leader that cannot renew its lease stops")
+    add_duration(app, "--leader-elect-renew-deadline", flags.timing.renew, "time after which a leader that cannot renew its lease stops")
         ->needs(etcd);
-    add_duration(app, "--leader-elect-retry-period", flags.timing.retry, "between two attempts to get or renew a lease")->needs(etcd);
+    add_duration(app, "--leader-elect-retry-period", flags.timing.retry, "time between two attempts to get or renew a lease")->needs(etcd);
     app.add_option("--endpoint-reconciler-type", flags.endpoint_reconciler_type,
-                   "lease: the service \"kubernetes\" leads to the servers that live; none: its endpoints are left alone")
+                   "lease: the endpoints of the service \"kubernetes\" are the live servers; none: its endpoints are left alone")
         ->check(CLI::IsMember({"lease", "none"}))
         ->capture_default_str();
 }

@@ -32,11 +32,10 @@ void append_metric(std::string& out, const std::string& name, const char* type, 
 }  // namespace
 
 void add_encryption_flags(CLI::App& app, EncryptionFlags& flags) {
-    app.add_option(
-        "--encryption-provider-config", flags.configuration_file,
-        "apiserver.config.k8s.io/v1 EncryptionConfiguration: what is encrypted on disk, and how. Without it: secrets, with the key in "
-        "encryption.yaml of the data directory");
-    app.add_flag("--encryption-provider-config-automatic-reload", flags.automatic_reload, "take up changes of that file without a restart");
+    app.add_option("--encryption-provider-config", flags.configuration_file,
+                   "file with an apiserver.config.k8s.io/v1 EncryptionConfiguration (default: encrypt secrets, with the key in "
+                   "encryption.yaml in the data directory)");
+    app.add_flag("--encryption-provider-config-automatic-reload", flags.automatic_reload, "load changes to that file without a restart");
 }
 
 Result<void> ServerEncryption::open(const EncryptionFlags& flags, const std::string& local_key_file) {

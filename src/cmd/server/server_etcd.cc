@@ -110,22 +110,26 @@ Error explain_etcd_error(Error error) {
 }
 
 CLI::Option* add_etcd_access_flags(CLI::App& app, EtcdFlags& flags) {
-    CLI::Option* servers = app.add_option("--etcd-servers", flags.servers,
-                                          "URLs of an etcd that keeps the cluster's state, by comma; without them, the data directory does")
-                               ->delimiter(',');
-    app.add_option("--etcd-cafile", flags.ca_file, "file of the authority of etcd's certificates (default: the system's)")->needs(servers);
+    CLI::Option* servers =
+        app.add_option("--etcd-servers", flags.servers,
+                       "URLs of the etcd that stores the cluster's state, separated by commas (default: the data directory stores it)")
+            ->delimiter(',');
+    app.add_option("--etcd-cafile", flags.ca_file,
+                   "file of the authority that signed etcd's certificates (default: the system's authorities)")
+        ->needs(servers);
     CLI::Option* certificate =
-        app.add_option("--etcd-certfile", flags.certificate_file, "file of the certificate to show to etcd")->needs(servers);
-    CLI::Option* key = app.add_option("--etcd-keyfile", flags.key_file, "file of its key")->needs(servers)->needs(certificate);
+        app.add_option("--etcd-certfile", flags.certificate_file, "file of the client certificate for etcd")->needs(servers);
+    CLI::Option* key =
+        app.add_option("--etcd-keyfile", flags.key_file, "file of that certificate's key")->needs(servers)->needs(certificate);
     certificate->needs(key);
-    app.add_option("--etcd-prefix", flags.prefix, "what all keys in etcd begin with")->needs(servers)->capture_default_str();
+    app.add_option("--etcd-prefix", flags.prefix, "prefix of all keys in etcd")->needs(servers)->capture_default_str();
     return servers;
 }
 
 CLI::Option* add_etcd_flags(CLI::App& app, EtcdFlags& flags) {
     CLI::Option* servers = add_etcd_access_flags(app, flags);
     app.add_option("--etcd-compaction-interval", flags.compaction_interval,
-                   "how often etcd's history is compacted, up to what is as old; 0: never")
+                   "how often etcd's history is compacted; entries younger than this are kept; 0: never")
         ->needs(servers)
         ->capture_default_str();
     return servers;

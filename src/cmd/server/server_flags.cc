@@ -9,14 +9,14 @@ namespace {
 using namespace std::chrono_literals;
 
 void add_flow_control_options(CLI::App& app, ServerFlags& flags) {
-    app.add_option("--max-requests-inflight", flags.limits.reading, "requests that read, at most at a time")
+    app.add_option("--max-requests-inflight", flags.limits.reading, "maximum number of read requests in progress")
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();
-    app.add_option("--max-mutating-requests-inflight", flags.limits.mutating, "requests that write, at most at a time")
+    app.add_option("--max-mutating-requests-inflight", flags.limits.mutating, "maximum number of write requests in progress")
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();
     app.add_flag("--enable-priority-and-fairness", flags.priority_and_fairness,
-                 "divide the sum of both among priority levels, and queue requests fairly; false: only count")
+                 "divide the sum of both limits among priority levels, and queue requests fairly; false: only enforce the limits")
         ->default_str("true");
 }
 
@@ -26,7 +26,8 @@ void add_server_flags(CLI::App& app, ServerFlags& flags) {
     app.add_option("--data", flags.data, "the cluster's data directory")->capture_default_str();
     app.add_option("--bind-address", flags.bind_address, "address to listen on")->capture_default_str();
     app.add_option("--port", flags.port, "port to listen on")->capture_default_str();
-    app.add_option("--advertise-address", flags.advertise_address, "at which nodes and pods reach this server")->capture_default_str();
+    app.add_option("--advertise-address", flags.advertise_address, "address at which nodes and pods reach this server")
+        ->capture_default_str();
     app.add_option("--service-cidr,--service-cluster-ip-range", flags.service_cidr, "addresses of services")->capture_default_str();
     app.add_option("--cluster-cidr", flags.cluster_cidr, "addresses of pods")->capture_default_str();
     app.add_option("--node-cidr-mask-size,--node-cidr-mask-size-ipv4", flags.node_cidr_mask_size,
@@ -34,10 +35,11 @@ void add_server_flags(CLI::App& app, ServerFlags& flags) {
         ->check(CLI::Range(8, 30))
         ->capture_default_str();
     app.add_option("--feature-gates", flags.feature_gates,
-                   "NAME=true or NAME=false, by comma: IdentifyPodOS=false drops spec.os of new pods")
+                   "NAME=true or NAME=false, separated by commas: IdentifyPodOS=false drops spec.os of new pods")
         ->delimiter(',');
-    app.add_option("--runtime-config", flags.runtime_config,
-                   "versions of the API to serve that are off, by comma: extensions/v1beta1=true takes manifests of its time as apps/v1")
+    app.add_option(
+           "--runtime-config", flags.runtime_config,
+           "API versions to enable that are off by default, separated by commas: extensions/v1beta1=true accepts its manifests as apps/v1")
         ->delimiter(',');
     app.add_option("--backend", flags.backend,
                    "pod network between nodes, which joining nodes adopt: host-gw, vxlan, or alloc (a router has the routes)")
@@ -48,16 +50,18 @@ void add_server_flags(CLI::App& app, ServerFlags& flags) {
     add_audit_flags(app, flags.audit);
     add_encryption_flags(app, flags.encryption);
     CLI::Option* etcd = add_etcd_flags(app, flags.etcd);
-    app.add_option("--server-token-file", flags.server_token_file,
-                   "file of a token that is the same on every server of that etcd: they share their authorities and keys, sealed with it")
+    app.add_option(
+           "--server-token-file", flags.server_token_file,
+           "file with a token that is the same on every server of that etcd; the servers share their authorities and keys, sealed with it")
         ->needs(etcd);
     add_election_flags(app, flags.election, etcd);
     add_access_flags(app, flags.access);
     add_flow_control_options(app, flags);
     app.add_option("--kubelet-certificate-authority", flags.kubelet_certificate_authority,
-                   "file of the authority that kubelets' serving certificates must be of; without it, pki/kubelet-serving-ca.crt");
-    app.add_option("--store-quota-bytes", flags.store_quota_bytes,
-                   "size of all objects with their history, beyond which creates and updates are refused; 0: no limit. An etcd has its own")
+                   "file of the authority that signs kubelets' serving certificates (default: pki/kubelet-serving-ca.crt)");
+    app.add_option(
+           "--store-quota-bytes", flags.store_quota_bytes,
+           "size of all objects with their history above which creates and updates are refused; 0: no limit. An etcd has its own limit")
         ->excludes(etcd)
         ->capture_default_str();
     app.add_option("--service-account-extend-token-expiration", flags.extend_service_account_tokens,
@@ -65,20 +69,20 @@ void add_server_flags(CLI::App& app, ServerFlags& flags) {
         ->default_str("true");
     app.add_option("--tls-min-version", flags.tls_min_version, "VersionTLS12 (default) or VersionTLS13");
     app.add_option("--tls-cipher-suites", flags.tls_cipher_suites,
-                   "ciphers of TLS 1.2 that are accepted, by comma; those of TLS 1.3 are always")
+                   "TLS 1.2 ciphers to accept, separated by commas; TLS 1.3 ciphers are always accepted")
         ->delimiter(',');
     app.add_option("--connection-thread", flags.connection_thread,
-                   "serve connections on another thread than the API; by default where there are four processors or more (true or false)")
+                   "serve connections on a separate thread (true or false; default: true with four processors or more)")
         ->default_str(flags.connection_thread ? "true" : "false");
-    app.add_flag("--revive-supervisor", flags.revive_supervisor, "start another supervisor when ours dies");
+    app.add_flag("--revive-supervisor", flags.revive_supervisor, "restart the supervisor when it dies");
     app.add_flag("--verbose,-v", flags.verbose, "log at debug level");
     app.footer(
         "When it serves, it prints where its administrator's kubeconfig is and how nodes join.\n\n"
         "Examples:\n"
-        "  porthole server --advertise-address 10.0.0.5       for nodes that reach this machine at 10.0.0.5\n"
+        "  porthole server --advertise-address 10.0.0.5       nodes reach this machine at 10.0.0.5\n"
         "  porthole server --backend vxlan --advertise-address 10.0.0.5\n"
-        "                                                     where the nodes are not on one link\n"
-        "  porthole token create --print-join-command         what to type on a node, in another terminal");
+        "                                                     if the nodes are not on one link\n"
+        "  porthole token create --print-join-command         in another terminal: the command to run on a node");
 }
 
 Result<void> check_server_flags(std::vector<std::string> words) {

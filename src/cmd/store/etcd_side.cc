@@ -19,9 +19,9 @@ Result<T> explained(Result<T> result) {
 }  // namespace
 
 CLI::Option* add_etcd_side_flags(CLI::App& app, EtcdSideFlags& flags) {
-    CLI::Option* servers = add_etcd_access_flags(app, flags.etcd)->description("URLs of the etcd, by comma");
+    CLI::Option* servers = add_etcd_access_flags(app, flags.etcd)->description("URLs of the etcd, separated by commas");
     app.add_option("--encryption-provider-config", flags.encryption_configuration,
-                   "what the server was given, if it was; else the key in encryption.yaml of the data directory is used");
+                   "the server's --encryption-provider-config, if it has one (default: encryption.yaml in the data directory)");
     return servers;
 }
 
@@ -42,8 +42,7 @@ Result<void> use_own_etcd(EtcdSideFlags& flags, const local_cluster::DataDir& da
 
 void add_lower_revisions_flag(CLI::App& app, bool& may_be_lower, CLI::Option* needed) {
     app.add_flag("--allow-lower-revisions", may_be_lower,
-                 "do not raise etcd's revision beyond the objects': every client of the cluster must then be started again, or may miss "
-                 "changes")
+                 "do not raise etcd's revision beyond the objects'; restart every client of the cluster afterwards, or it may miss changes")
         ->needs(needed);
 }
 

@@ -88,10 +88,10 @@ Result<void> migrate(RealWorld& world, Progress& progress, const MigrateFlags& f
 
 int run_store(std::vector<std::string> arguments) {
     MigrateFlags flags;
-    CLI::App app("Care for where the control plane of this machine keeps the cluster's objects.", "store");
+    CLI::App app("Manage where the control plane on this machine keeps the cluster's objects.", "store");
     app.require_subcommand(1);
     CLI::App* command = app.add_subcommand("migrate", "copy all objects between the data directory and an etcd, and compare the copies");
-    command->add_option("--to", flags.to, "where they go: etcd, from the data directory; or data-dir, from etcd")
+    command->add_option("--to", flags.to, "destination: etcd (from the data directory) or data-dir (from etcd)")
         ->required()
         ->check(CLI::IsMember({"etcd", "data-dir"}));
     command->add_option("--data", flags.data, "data directory of the control plane")->capture_default_str();
@@ -99,10 +99,11 @@ int run_store(std::vector<std::string> arguments) {
     add_lower_revisions_flag(*command, flags.may_be_lower, servers);
     command->add_flag("--quiet,-q", flags.quiet, "print failures only");
     command->footer(
-        "Every server of the cluster must be stopped. Where objects come from, they stay as they are; where they go, there must be none. "
-        "A\n"
-        "copy that was interrupted is not used by a server, and begun again when the command is run again. Certificates, keys and\n"
-        "encryption.yaml stay in the data directory.\n\n"
+        "Stop every server of the cluster first. The source keeps its objects; the destination must be empty. No server uses an "
+        "interrupted\n"
+        "copy; run the command again to start it over. Certificates, keys and encryption.yaml stay in the data directory.\n"
+        "\n"
+        ""
         "Examples:\n"
         "  porthole store migrate --to etcd --etcd-servers https://10.0.0.5:2379 --etcd-cafile ca.crt\n"
         "  porthole store migrate --to data-dir --etcd-servers https://10.0.0.5:2379 --etcd-cafile ca.crt");

@@ -61,11 +61,11 @@ int print_routes(RealWorld& world, AdminClient& admin, const NetFlags& flags) {
 
 int run_net(std::vector<std::string> arguments) {
     NetFlags flags;
-    CLI::App app("Check the network of a cluster, of ours or any other.", "net");
+    CLI::App app("Check the network of a Porthole cluster or any other.", "net");
     app.require_subcommand(1);
     const auto add_common = [&](CLI::App* command) {
         command->add_option("--kubeconfig", flags.kubeconfig,
-                            "how to reach the API server; usually the cluster on this machine, else kubectl's");
+                            "kubeconfig for the API server (default: the cluster on this machine, otherwise kubectl's)");
         command->add_option("--data", flags.data, "the data directory of a cluster on this machine")->capture_default_str();
     };
     CLI::App* check = app.add_subcommand("verify", "test every path between nodes, pods and services, from pods on each node");
@@ -78,18 +78,18 @@ int run_net(std::vector<std::string> arguments) {
     flags.output.add_flags(*check);
     check
         ->add_option("--linux-image", flags.options.images.linux_image,
-                     "for nodes that are not Porthole's own: one with a shell, wget, ping and httpd, or agnhost")
+                     "image for Linux nodes that are not Porthole's: agnhost, or one with a shell, wget, ping and httpd")
         ->capture_default_str();
     check
         ->add_option("--windows-image", flags.options.images.windows_image,
-                     "for real Windows hosts: agnhost, or the sample's programs on one of Microsoft's base images")
+                     "image for real Windows hosts: agnhost, or the sample's programs on one of Microsoft's base images")
         ->capture_default_str();
-    check->add_option("--outside", flags.options.outside, "also try this URL beyond the cluster (http://host[:port]/)");
-    check->add_option("--host-port", flags.options.host_port, "a port of the nodes that is free; 0: no host ports are checked")
-        ->capture_default_str();
+    check->add_option("--outside", flags.options.outside, "also test this URL outside the cluster (http://host[:port]/)");
+    check->add_option("--host-port", flags.options.host_port, "free port on the nodes; 0: do not check host ports")->capture_default_str();
     check->add_option("--cluster-domain", flags.options.cluster_domain, "domain of services")->capture_default_str();
-    check->add_option("--timeout", flags.seconds, "seconds for pods to start, and again for their attempts")->capture_default_str();
-    check->add_flag("-v,--verbose", flags.everything, "also list what passes");
+    check->add_option("--timeout", flags.seconds, "seconds to wait for pods to start, and the same again for their tests")
+        ->capture_default_str();
+    check->add_flag("-v,--verbose", flags.everything, "also list the tests that pass");
     CLI::App* routes = app.add_subcommand("routes", "print the routes that a router in front of the nodes needs");
     add_common(routes);
     routes->add_option("--format", flags.format, "ip, powershell, csv, json or yaml")->capture_default_str();

@@ -145,7 +145,7 @@ bool Verification::drop_unready(const std::vector<core::Pod>& pods) {
         }
         const std::string flag = node.windows ? "--windows-image" : "--linux-image";
         report_.left_out.push_back("node " + node.name + ": its server did not start (" + (pod == pods.end() ? "gone" : trouble_of(*pod)) +
-                                   "); another image is given with " + flag + ", for example " + flag +
+                                   "); name another image with " + flag + ", for example " + flag +
                                    " registry.k8s.io/e2e-test-images/agnhost:2.53");
     }
     report_.nodes = std::move(usable);
@@ -209,8 +209,8 @@ void Verification::leave_out_untold() {
         const bool by_host_process = place.second && node != report_.nodes.end() && node->windows;
         report_.left_out.push_back(
             std::to_string(count) + " attempts from " + (place.second ? "node " : "pods of node ") + place.first +
-            " came to no end; more time is given with --timeout" +
-            (by_host_process ? ", and the node's containerd has to be 1.6 or later, for HostProcess containers" : ""));
+            " did not finish in time; give them more time with --timeout" +
+            (by_host_process ? ", and check that the node's containerd is 1.6 or later, for HostProcess containers" : ""));
     }
 }
 

@@ -25,7 +25,7 @@ std::vector<core::Service> services(const Service& service);
 /// are those of `checks`. All are from one node, and either from pods or from the node itself.
 core::Pod prober_pod(const Node& node, bool on_host, const Images& images, const std::string& namespace_,
                      const std::vector<std::pair<std::size_t, Check>>& checks);
-/// What a prober has printed, by number; of several answers the first.
+/// The results that a prober has printed, by number; if a number occurs several times, its first result.
 std::map<std::size_t, bool> read_answers(const std::string& log);
 
 }  // namespace porthole::cmd::verify

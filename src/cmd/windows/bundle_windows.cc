@@ -36,8 +36,8 @@ int run_bundle(std::vector<std::string> arguments) {
     const node_join::WindowsNode node;
     std::string file = "porthole-bundle.tar.gz", logs = node.log_folder;
     CLI::App app("Write what this node is and did into one archive for a bug report, without secrets.", "bundle");
-    app.add_option("FILE", file, "the new archive")->capture_default_str();
-    app.add_option("--log-dir", logs, "where the node's logs are")->capture_default_str();
+    app.add_option("FILE", file, "new archive")->capture_default_str();
+    app.add_option("--log-dir", logs, "directory of the node's logs")->capture_default_str();
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 
     const auto written = write(file, to_utf8(node_join::own_program().wstring()), logs);

@@ -170,8 +170,8 @@ int run_doctor(std::vector<std::string> arguments) {
     CLI::App app("Check what this machine needs to be a node, with what to do about what is wrong. Changes nothing.", "doctor");
     add_node_flags(app, node);
     output.add_flags(app);
-    app.add_flag("-q,--quiet", only_problems, "leave out what passes and what does not apply");
-    app.footer("Give the flags that the node was joined with. The exit code is 0 without failures, 1 with any.");
+    app.add_flag("-q,--quiet", only_problems, "print warnings and failures only");
+    app.footer("Give the flags that the node was joined with. The exit code is 0 without failures, 1 with a failure.");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
     RealWorld world;
     // Without a kubeconfig the node's address is not known, which the checks then say.

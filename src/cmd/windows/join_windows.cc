@@ -52,26 +52,27 @@ std::optional<int> parse(std::vector<std::string> arguments, JoinFlags& flags) {
     CLI::App app("Make this machine a node of a cluster. Safe to run again.", "join");
     add_api_server_flags(app, flags.target.servers, flags.balancer_port);
     flags.token.add_flags(app);
-    app.add_option("--discovery-token-ca-cert-hash,--ca-cert-hash", flags.target.ca_hashes, "sha256 of the cluster's public key")
+    app.add_option("--discovery-token-ca-cert-hash,--ca-cert-hash", flags.target.ca_hashes,
+                   "sha256 hash of the public key of the cluster's certificate authority")
         ->required();
-    app.add_option("--node-name", node.name, "the computer's name unless given");
-    app.add_option("--node-ip,--apiserver-advertise-address", node.ip, "the address towards the server unless given");
-    app.add_option("--adapter", node.adapter, "the adapter for the pod network, such as \"Ethernet 2\"; Windows chooses one otherwise");
-    app.add_option("--network-mode", flags.network_mode, "l2bridge or overlay; usually what the cluster says, else l2bridge");
-    app.add_option("--cluster-cidr", flags.wishes.cluster_cidr, "of all pods, where the cluster does not say it");
-    app.add_option("--service-cidr", flags.wishes.service_cidr, "of services, likewise");
-    app.add_option("--cluster-dns", flags.wishes.cluster_dns, "the DNS service's address; the tenth of the services otherwise");
-    app.add_option("--cluster-domain", flags.wishes.cluster_domain, "of services, where the cluster does not say it");
-    app.add_flag("--enable-dsr", node.direct_server_return,
-                 "direct server return for services: for many of them, and to keep clients' addresses");
-    app.add_option("--cri-socket", node.runtime_endpoint, "the container runtime")->capture_default_str();
-    app.add_option("--folder", node.folder, "programs, configuration and credentials")->capture_default_str();
-    app.add_option("--log-dir", node.log_folder, "the programs' logs")->capture_default_str();
-    app.add_option("--windows-priorityclass", node.priority_class, "of the kubelet")->capture_default_str();
-    app.add_option("--system-reserved", node.system_reserved, "kept for Windows itself")->capture_default_str();
+    app.add_option("--node-name", node.name, "name of the node (default: the computer's name)");
+    app.add_option("--node-ip,--apiserver-advertise-address", node.ip,
+                   "address of the node (default: the address from which it reaches the server)");
+    app.add_option("--adapter", node.adapter, "adapter for the pod network, such as \"Ethernet 2\" (default: Windows chooses one)");
+    app.add_option("--network-mode", flags.network_mode, "l2bridge or overlay (default: what the cluster says, otherwise l2bridge)");
+    app.add_option("--cluster-cidr", flags.wishes.cluster_cidr, "addresses of pods, if the cluster does not say it");
+    app.add_option("--service-cidr", flags.wishes.service_cidr, "addresses of services, if the cluster does not say it");
+    app.add_option("--cluster-dns", flags.wishes.cluster_dns, "address of the cluster's DNS (default: the tenth address of the services)");
+    app.add_option("--cluster-domain", flags.wishes.cluster_domain, "domain of services, if the cluster does not say it");
+    app.add_flag("--enable-dsr", node.direct_server_return, "direct server return: needed for many services, and keeps clients' addresses");
+    app.add_option("--cri-socket", node.runtime_endpoint, "endpoint of the container runtime")->capture_default_str();
+    app.add_option("--folder", node.folder, "directory of programs, configuration and credentials")->capture_default_str();
+    app.add_option("--log-dir", node.log_folder, "directory of the programs' logs")->capture_default_str();
+    app.add_option("--windows-priorityclass", node.priority_class, "priority class of the kubelet")->capture_default_str();
+    app.add_option("--system-reserved", node.system_reserved, "resources kept for Windows itself")->capture_default_str();
     app.add_flag("--shared-disk", node.shared_disk, "do not collect images or evict pods, however full the disk is");
-    app.add_option("--label", node.labels, "key=value for the node; may be repeated");
-    app.add_option("--taint", node.taints, "key=value:effect for the node; may be repeated");
+    app.add_option("--label", node.labels, "label of the node, as key=value; may be repeated");
+    app.add_option("--taint", node.taints, "taint of the node, as key=value:effect; may be repeated");
     app.add_flag("--ignore-preflight-errors", flags.skip_checks, "continue although a check has failed");
     app.add_flag("--no-wait", flags.no_wait, "do not wait until the cluster shows the node");
     flags.progress.add_flags(app);

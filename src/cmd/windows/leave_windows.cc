@@ -77,8 +77,8 @@ int run_reset(std::vector<std::string> arguments) {
     WindowsNode node;
     bool agreed = false;
     CLI::App app("Undo `join`: services, pods, HNS networks, firewall rules and credentials are removed; the programs stay.", "leave");
-    app.add_option("--cri-socket", node.runtime_endpoint, "the container runtime")->capture_default_str();
-    app.add_option("--folder", node.folder, "the directory that `join` was given")->capture_default_str();
+    app.add_option("--cri-socket", node.runtime_endpoint, "endpoint of the container runtime")->capture_default_str();
+    app.add_option("--folder", node.folder, "the node's directory, as for `join`")->capture_default_str();
     app.add_flag("-f,--force", agreed, "accepted; there is no prompt");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
     RealWorld world;

@@ -12,19 +12,19 @@ namespace porthole::cmd {
 using namespace node_join;
 
 void add_node_flags(CLI::App& app, WindowsNode& node) {
-    app.add_option("--folder", node.folder, "programs, configuration and credentials")->capture_default_str();
-    app.add_option("--network-mode", node.network_mode, "l2bridge or overlay, as the whole cluster")->capture_default_str();
-    app.add_option("--node-name", node.name, "the computer's name unless given");
-    app.add_option("--node-ip,--management-ip", node.ip, "the address towards the server unless given");
-    app.add_option("--adapter", node.adapter, "the adapter for the pod network, such as \"Ethernet 2\"; Windows chooses one otherwise");
-    app.add_option("--cluster-cidr", node.cluster_cidr, "of all pods")->capture_default_str();
-    app.add_option("--service-cidr", node.service_cidr, "of services")->capture_default_str();
-    app.add_option("--cluster-dns", node.cluster_dns, "the DNS service's address")->capture_default_str();
-    app.add_option("--cluster-domain", node.cluster_domain, "of services")->capture_default_str();
-    app.add_flag("--enable-dsr", node.direct_server_return,
-                 "direct server return for services: for many of them, and to keep clients' addresses");
-    app.add_option("--cri-socket", node.runtime_endpoint, "the container runtime")->capture_default_str();
-    app.add_option("--log-dir", node.log_folder, "the programs' logs")->capture_default_str();
+    app.add_option("--folder", node.folder, "directory of programs, configuration and credentials")->capture_default_str();
+    app.add_option("--network-mode", node.network_mode, "l2bridge or overlay; must be the same on all nodes of the cluster")
+        ->capture_default_str();
+    app.add_option("--node-name", node.name, "name of the node (default: the computer's name)");
+    app.add_option("--node-ip,--management-ip", node.ip, "address of the node (default: the address from which it reaches the server)");
+    app.add_option("--adapter", node.adapter, "adapter for the pod network, such as \"Ethernet 2\" (default: Windows chooses one)");
+    app.add_option("--cluster-cidr", node.cluster_cidr, "addresses of pods")->capture_default_str();
+    app.add_option("--service-cidr", node.service_cidr, "addresses of services")->capture_default_str();
+    app.add_option("--cluster-dns", node.cluster_dns, "address of the cluster's DNS")->capture_default_str();
+    app.add_option("--cluster-domain", node.cluster_domain, "domain of services")->capture_default_str();
+    app.add_flag("--enable-dsr", node.direct_server_return, "direct server return: needed for many services, and keeps clients' addresses");
+    app.add_option("--cri-socket", node.runtime_endpoint, "endpoint of the container runtime")->capture_default_str();
+    app.add_option("--log-dir", node.log_folder, "directory of the programs' logs")->capture_default_str();
 }
 
 Result<void> complete_node(WindowsNode& node) {

@@ -58,11 +58,11 @@ int run_register(std::vector<std::string> arguments) {
 int run_install(std::vector<std::string> arguments) {
     WindowsNode node;
     CLI::App app("Put this program into the directory under all of its names: kubelet.exe, kube-proxy.exe, ...", "install");
-    app.add_option("--folder", node.folder, "for the programs")->capture_default_str();
-    app.add_option("--log-dir", node.log_folder, "the programs' logs")->capture_default_str();
+    app.add_option("--folder", node.folder, "directory for the programs")->capture_default_str();
+    app.add_option("--log-dir", node.log_folder, "directory of the programs' logs")->capture_default_str();
     bool add_to_path = false, set_kubeconfig = false;
-    app.add_flag("--add-to-path", add_to_path, "the directory becomes part of the machine's PATH");
-    app.add_flag("--set-kubeconfig", set_kubeconfig, "KUBECONFIG of this user becomes the directory's `config`");
+    app.add_flag("--add-to-path", add_to_path, "add the directory to the machine's PATH");
+    app.add_flag("--set-kubeconfig", set_kubeconfig, "set this user's KUBECONFIG to the file `config` in the directory");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
     const auto done = install_programs(node);
     if (!done) return fail(done.error().message);

@@ -89,12 +89,13 @@ Result<Value> run_tests(RealWorld& world, const std::string& folder) {
 int run_self_check(std::vector<std::string> arguments) {
     std::string file = "porthole-self-check.json", adapter, tests;
     CLI::App app(AboutSelfCheck, "self-check");
-    app.add_option("REPORT", file, "the report, a new file or one to replace")->capture_default_str();
+    app.add_option("REPORT", file, "file for the report; an existing file is replaced")->capture_default_str();
     app.add_option("--adapter", adapter,
-                   "also make L2Bridge and overlay networks on this adapter (\"Ethernet\"): its connections break for some seconds, and no "
-                   "other network may be on it");
-    app.add_option("--tests", tests,
-                   "also run the test programs in this directory, of the zip file of tests; a failure's output is in the report");
+                   "also create L2Bridge and overlay networks on this adapter (\"Ethernet\"); this interrupts its connections for some "
+                   "seconds, and it must have no other network");
+    app.add_option(
+        "--tests", tests,
+        "also run the test programs in this directory, unpacked from the zip file of tests; the report contains the output of failures");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 
     RealWorld world;

@@ -131,7 +131,7 @@ int run_load(const WinhostOptions& options) {
 
 int run_winhost(std::vector<std::string> arguments) {
     WinhostOptions options;
-    CLI::App app("Run an emulated Windows host in this network namespace, or talk to one.", "winhost");
+    CLI::App app("Run an emulated Windows host in this network namespace, or control a running one.", "winhost");
     app.require_subcommand(1);
     const auto add = [&](const char* name, const char* summary) {
         CLI::App* command = app.add_subcommand(name, summary);
@@ -152,18 +152,18 @@ int run_winhost(std::vector<std::string> arguments) {
     CLI::App* clean = add("cleanup", "remove what a killed host has left behind: processes, mounts, cgroups, namespaces");
     clean->add_option("--name", options.name, "the host's computer name")->capture_default_str();
     CLI::App* exec = add("exec", "run a program on the host, with this command's standard streams and its exit code");
-    exec->add_option("--workdir", options.directory, "where it starts; C:\\ otherwise");
-    exec->add_option("--env", options.variables, "NAME=VALUE for its environment");
+    exec->add_option("--workdir", options.directory, "working directory (default: C:\\)");
+    exec->add_option("--env", options.variables, "NAME=VALUE to add to its environment");
     exec->add_option("command", options.command, "COMMAND [ARGUMENT...]")->required();
     exec->prefix_command();
     CLI::App* pods = add("ps", "list the containers of pods: infrastructure and workers");
-    CLI::App* status = add("status", "print what it is as JSON; exit code 0 when it is ready");
-    CLI::App* reboot = add("reboot", "end everything on it and start it again");
+    CLI::App* status = add("status", "print its state as JSON; the exit code is 0 if it is ready");
+    CLI::App* reboot = add("reboot", "stop everything on the host and start it again");
     CLI::App* shutdown = add("shutdown", "power it off");
     CLI::App* load = add("load", "import images from an archive");
     load->add_option("archive", options.archive, "docker or OCI archive")->required();
-    CLI::App* fault = add("fault", "switch faults of its host network service");
-    fault->add_option("document", options.fault, "JSON; {} tells what is on")->required();
+    CLI::App* fault = add("fault", "inject faults into its host network service");
+    fault->add_option("document", options.fault, "JSON; {} prints the active faults")->required();
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 
     if (run->parsed()) return run_host(std::move(options));

@@ -40,7 +40,7 @@ private:
     Task<ControllerRevision> sync_history(const DaemonSet& set);
     Task<> clean_history(const DaemonSet& set, std::string current_hash, const daemon::PodsByNode& pods);
     Task<daemon::PodsByNode> claim_pods(const DaemonSet& set);
-    /// Where pods are missing or too many, whatever their template.
+    /// The pods to create and delete on each node so that it has exactly one, regardless of their template.
     daemon::Changes placement(const DaemonSet& set, const api::core::v1::PodSpec& spec, const daemon::PodsByNode& pods,
                               const std::string& hash);
     void tidy_node(const DaemonSet& set, const std::vector<PodPointer>& pods, const std::string& hash, daemon::Changes& changes);

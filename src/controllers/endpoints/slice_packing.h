@@ -22,10 +22,10 @@ struct PortGroup {
     std::vector<Endpoint> endpoints;
 };
 
-/// Lays the endpoints of `groups` into slices of one address type, changing as few of `existing` as possible: a write of a slice goes
-/// to every node. Slices are never merged or evened out; what is left over fills the fullest slice it fits into, then new ones.
-/// With no endpoints at all one empty slice stays, so that a client sees that there are none. `fresh` is what a new slice looks like;
-/// its labels are what existing ones are to have, too.
+/// Distributes the endpoints of `groups` over slices of one address type, and changes as few of `existing` as possible, because every write
+/// of a slice is sent to every node. Slices are never merged or balanced; remaining endpoints go into the fullest slice that has room, then
+/// into new ones. Without endpoints, one empty slice remains, so that clients see that there are none. `fresh` is the template of a new
+/// slice; existing slices get its labels, too.
 ///
 /// For example, with at most 3 in a slice, a slice of {a,b,c} and one of {d}: without c and with e, f → {a,b,e} and {d,f}, both changed;
 /// with e alone added, only {d,e} is written.

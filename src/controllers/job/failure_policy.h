@@ -6,12 +6,12 @@
 
 namespace porthole::controllers {
 
-/// What a rule of spec.podFailurePolicy says about one failed pod.
+/// The verdict of spec.podFailurePolicy on one failed pod.
 struct FailureVerdict {
     enum class Action { Count, FailJob, FailIndex, Ignore } action = Action::Count;
     std::string message;  ///< why, for FailJob and FailIndex
 };
-/// By the first rule that fits; Count where none does or there is no policy.
+/// Uses the first rule that matches; Count if none does or there is no policy.
 FailureVerdict judge_failure(const api::batch::v1::JobSpec& spec, const api::core::v1::Pod& pod);
 
 }  // namespace porthole::controllers

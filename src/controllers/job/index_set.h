@@ -9,7 +9,7 @@ namespace porthole::controllers {
 /// A set of completion indexes in the form that a job's status carries: "0,2-5,9", ascending, ranges of three or more joined.
 class IndexSet {
 public:
-    /// What is not a number below `limit` is left out: a status that a user has edited must not stop the job.
+    /// Ignores everything that is not a number below `limit`: a status that a user has edited must not stop the job.
     static IndexSet parse(std::string_view text, std::int32_t limit);
 
     void insert(std::int32_t index);

@@ -11,9 +11,9 @@ struct End {
     bool success = false;
     std::string reason, message;
 };
-/// nullopt while the job goes on. What has been decided once (FailureTarget, SuccessCriteriaMet) stays decided.
+/// nullopt while the job continues. A decision that the job's status records (FailureTarget, SuccessCriteriaMet) does not change.
 std::optional<End> decide_end(const Job& job, const Tally& tally, SystemTime now);
-/// Until spec.activeDeadlineSeconds; nullopt where there is none or the job does not run.
+/// Time until spec.activeDeadlineSeconds; nullopt without a deadline, or if the job does not run.
 std::optional<Duration> time_to_deadline(const Job& job, SystemTime now);
 
 }  // namespace porthole::controllers::jobs

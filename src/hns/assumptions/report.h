@@ -13,9 +13,9 @@ struct CheckedAssumption {
     Finding finding;
 };
 
-/// The report of a host: `host` as it is given, and the assumptions that were checked, with what the host answered in place of what was
-/// assumed, so that parse_assumptions() reads it as the assumptions of that host. Ids and the adapter's name are replaced by what the
-/// calls call them; the rest is what the calls themselves sent.
+/// The report of a host: `host` unchanged, and the checked assumptions with the host's real answers in place of the assumed ones, so that
+/// parse_assumptions() can read the report as the assumptions of that host. Ids and the adapter's name are replaced by the names that the
+/// calls use for them; everything else is as the calls sent it.
 schema::Value report_of(schema::Value host, const std::vector<CheckedAssumption>& checked);
 
 }  // namespace porthole::hns

@@ -8,10 +8,10 @@
 
 namespace porthole::kubelet {
 
-/// Adds to a container what the Container Device Interface's specifications of the node, in /etc/cdi and /var/run/cdi, say of the devices
-/// with these ids ("vendor.com/class=name"), as a container runtime that knows CDI does: variables, device nodes, mounts. Of two files that
-/// name a device the one in /var/run/cdi counts. Error: NotFound for a device that no file names; BadRequest for a file that is at fault,
-/// or asks for what only the runtime can do, such as hooks.
+/// Adds the variables, device nodes and mounts of the devices with these ids ("vendor.com/class=name") to a container, as a container
+/// runtime with support for the Container Device Interface does. They come from the node's specifications in /etc/cdi and /var/run/cdi; if
+/// two files name a device, the one in /var/run/cdi is used. Errors: NotFound for a device that no file names; BadRequest for an invalid
+/// file, or one that needs a feature that only the runtime has, such as hooks.
 Result<void> add_cdi_devices(FileSystem& files, const std::vector<std::string>& ids, api::cri::v1::ContainerConfig& config);
 
 /// Whether the runtime ("containerd://1.6.20") does that itself, without being configured to: containerd from 2.0 on, and all others.

@@ -16,63 +16,65 @@ constexpr const char* Removed = "it was removed in newer releases";
 
 void define_flags(FlagSet& flags, KubeletOptions& o) {
     flags.add("address", o.address, "address to serve on");
-    flags.add("cgroup-root", o.cgroup_root, "pods' cgroups are made below it (Linux)");
-    flags.add("cgroups-per-qos", o.cgroups_per_qos, "cgroups for pods (Linux)");
-    flags.add("client-ca-file", o.client_ca_file, "who may ask this kubelet: certificates of this authority");
-    flags.add("cluster-dns", o.cluster_dns, "DNS servers of pods, by comma");
+    flags.add("cgroup-root", o.cgroup_root, "parent of the pods' cgroups (Linux)");
+    flags.add("cgroups-per-qos", o.cgroups_per_qos, "create cgroups for pods (Linux)");
+    flags.add("client-ca-file", o.client_ca_file, "authority whose client certificates may access this kubelet");
+    flags.add("cluster-dns", o.cluster_dns, "DNS servers of pods, separated by commas");
     flags.add("cluster-domain", o.cluster_domain, "domain of services");
-    flags.add("config", o.config_file, "file with a KubeletConfiguration; flags win over it");
-    flags.add("container-log-max-files", o.container_log_max_files, "log files kept of a container");
+    flags.add("config", o.config_file, "file with a KubeletConfiguration; flags override it");
+    flags.add("container-log-max-files", o.container_log_max_files, "maximum number of log files per container");
     flags.add("container-log-max-size", o.container_log_max_size, "size at which a log is rotated");
-    flags.add("container-runtime-endpoint", o.runtime_endpoint, "unix:///… or npipe:////./pipe/…");
+    flags.add("container-runtime-endpoint", o.runtime_endpoint, "endpoint of the container runtime: unix:///… or npipe:////./pipe/…");
     flags.add("enable-debugging-handlers", o.enable_debugging_handlers, "serve logs, exec, attach and port-forward");
-    flags.add("enable-system-log-query", o.system_log_query, "find lines of the node's log files by /logs/?query=SERVICE");
-    flags.add("enforce-node-allocatable", o.enforce_node_allocatable, "what is enforced on pods (Linux)");
-    flags.add("event-burst", o.event_burst, "events at once, above --event-qps");
-    flags.add("event-qps", o.event_qps, "events written a second; 0 for no limit");
-    flags.add("eviction-hard", o.eviction_hard, "thresholds, for example memory.available<500Mi,nodefs.available<10%");
-    flags.add("eviction-soft", o.eviction_soft, "thresholds with a grace period");
-    flags.add("fail-swap-on", o.fail_swap_on, "accepted; swap and page files never keep this kubelet from starting");
+    flags.add("enable-system-log-query", o.system_log_query, "serve queries of the node's log files at /logs/?query=SERVICE");
+    flags.add("enforce-node-allocatable", o.enforce_node_allocatable, "limits to enforce on pods (Linux)");
+    flags.add("event-burst", o.event_burst, "burst of events above --event-qps");
+    flags.add("event-qps", o.event_qps, "events per second; 0 for no limit");
+    flags.add("eviction-hard", o.eviction_hard, "eviction thresholds, for example memory.available<500Mi,nodefs.available<10%");
+    flags.add("eviction-soft", o.eviction_soft, "eviction thresholds with a grace period");
+    flags.add("fail-swap-on", o.fail_swap_on, "accepted and ignored: swap and page files never prevent this kubelet from starting");
     flags.add("feature-gates", o.feature_gates,
               "WindowsSubPath=true mounts sub-paths of volumes on Windows; IdentifyPodOS=false ignores spec.os");
     flags.add("healthz-bind-address", o.healthz_address, "address of /healthz, without TLS");
-    flags.add("healthz-port", o.healthz_port, "port of /healthz; 0: nowhere");
+    flags.add("healthz-port", o.healthz_port, "port of /healthz; 0: do not serve it");
     flags.add("hostname-override", o.hostname_override, "the node's name");
-    flags.add("kube-reserved", o.kube_reserved, "kept for the kubelet: cpu=500m,memory=1Gi");
+    flags.add("kube-reserved", o.kube_reserved, "resources reserved for the kubelet: cpu=500m,memory=1Gi");
     flags.add("kubeconfig", o.kubeconfig, "kubeconfig: address and credentials for the API server");
     flags.add("log-dir", o.log_directory, "directory of log files, with --logtostderr=false");
     flags.add("log-file", o.log_file, "log file, with --logtostderr=false");
     flags.add("logtostderr", o.log_to_stderr, "log to standard error");
-    flags.add("max-parallel-image-pulls", o.max_parallel_image_pulls, "with --serialize-image-pulls=false");
-    flags.add("max-pods", o.max_pods, "pods on this node at most");
-    flags.add("image-gc-high-threshold", o.image_gc_high, "unused images go when the disk is fuller than this percent; 100 for never");
-    flags.add("image-gc-low-threshold", o.image_gc_low, "until it is as full as this");
+    flags.add("max-parallel-image-pulls", o.max_parallel_image_pulls,
+              "maximum number of concurrent image pulls, with --serialize-image-pulls=false");
+    flags.add("max-pods", o.max_pods, "maximum number of pods on this node");
+    flags.add("image-gc-high-threshold", o.image_gc_high, "disk usage in percent above which unused images are deleted; 100: never");
+    flags.add("image-gc-low-threshold", o.image_gc_low, "disk usage in percent at which deleting images stops");
     flags.add("node-ip", o.node_ip, "the node's address");
-    flags.add("node-labels", o.node_labels, "key=value, by comma");
-    flags.add("pod-logs-dir", o.pod_log_directory, "where containers' logs are");
-    flags.add("pod-max-pids", o.pod_max_pids, "processes and threads of one pod at most; -1 for no limit (Linux)");
+    flags.add("node-labels", o.node_labels, "labels of the node, as key=value separated by commas");
+    flags.add("pod-logs-dir", o.pod_log_directory, "directory of containers' logs");
+    flags.add("pod-max-pids", o.pod_max_pids, "maximum number of processes and threads of a pod; -1 for no limit (Linux)");
     flags.add("pod-infra-container-image", o.sandbox_image,
-              "reported where the container runtime, which is configured with it, has another");
+              "checked only: an event reports if the container runtime is configured with another image");
     flags.add("pod-manifest-path", o.pod_manifest_path, "directory of static pods");
     flags.add("port", o.port, "port to serve on");
     flags.add("protect-kernel-defaults", o.protect_kernel_defaults,
-              "refuse to run where the kernel's settings are others than Kubernetes' (Linux)");
+              "refuse to run if the kernel's settings differ from those that Kubernetes requires (Linux)");
     flags.add("provider-id", o.provider_id, "the machine's name at its provider");
-    flags.add("register-with-taints", o.taints, "key=value:effect, by comma");
-    flags.add("resolv-conf", o.resolv_conf, "what pods with dnsPolicy Default get; \"\" for nothing");
+    flags.add("register-with-taints", o.taints, "taints of the node, as key=value:effect separated by commas");
+    flags.add("resolv-conf", o.resolv_conf, "resolver configuration of pods with dnsPolicy Default; \"\" for none");
     flags.add("root-dir", o.root_directory, "the kubelet's data directory");
     flags.add("rotate-certificates", o.rotate_certificates, "renew the client certificate that `join` has written");
     flags.add("seccomp-default", o.seccomp_default, "the runtime's seccomp profile for containers that name none (Linux)");
-    flags.add("serialize-image-pulls", o.serialize_image_pulls, "one pull at a time");
+    flags.add("serialize-image-pulls", o.serialize_image_pulls, "pull one image at a time");
     flags.add("streaming-connection-idle-timeout", o.streaming_idle_timeout,
-              "exec, attach and port-forward without traffic end; 0 for never");
-    flags.add("system-reserved", o.system_reserved, "kept for the system: memory=2Gi");
+              "idle time after which exec, attach and port-forward end; 0: never");
+    flags.add("system-reserved", o.system_reserved, "resources reserved for the system: memory=2Gi");
     flags.add("tls-cert-file", o.tls_cert_file,
-              "serving certificate; without it, one issued by the cluster, and the client certificate until then or where none is issued");
-    flags.add("tls-cipher-suites", o.tls_cipher_suites, "ciphers of TLS 1.2 that are accepted, by comma; those of TLS 1.3 are always");
+              "serving certificate (default: one issued by the cluster; until then, or if none is issued, the client certificate)");
+    flags.add("tls-cipher-suites", o.tls_cipher_suites,
+              "TLS 1.2 ciphers to accept, separated by commas; TLS 1.3 ciphers are always accepted");
     flags.add("tls-min-version", o.tls_min_version, "VersionTLS12 or VersionTLS13; default VersionTLS12");
     flags.add("tls-private-key-file", o.tls_private_key_file, "its key");
-    flags.add("v", o.verbosity, "more log: 4 and above shows each step");
+    flags.add("v", o.verbosity, "log level: 4 and above shows each step");
     flags.add("volume-plugin-dir", o.volume_plugin_directory, "directory of FlexVolume drivers");
     flags.add("windows-priorityclass", o.windows_priority_class, "priority of the kubelet's process (Windows)");
     flags.add("windows-service", o.windows_service, "run under the service manager (Windows)");

@@ -26,12 +26,12 @@ public:
     using Tell = std::function<void(const FrontendKey&, const Advice&)>;
     Programmer(porthole::hns::Client& client, HostView& view, Logger log, Tell tell);
 
-    /// Features of the service and facts of the host; everything is worked through again when they differ.
+    /// Features of the service and facts of the host; if they have changed, all load balancers are processed again.
     void set_host(HostFacts host, bool can_modify);
-    /// Empty: nothing is to be there.
+    /// Sets the desired load balancer of `frontend`; nullopt: none.
     void want(const FrontendKey& frontend, std::optional<LoadBalancer> balancer);
 
-    /// The network is another one: forgets what was made.
+    /// Forgets all load balancers that were created, because the network was replaced.
     void start_over();
 
     /// Yields the first error after having tried everything, but at once when the service cannot be reached.

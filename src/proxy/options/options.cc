@@ -51,24 +51,24 @@ void add_ignored(FlagSet& flags) {
 void add_flags(FlagSet& flags, KubeProxyOptions& options, Raw& raw) {
     auto& kernelspace = options.kernelspace;
     flags.add("kubeconfig", options.kubeconfig, "kubeconfig: address and credentials for the API server");
-    flags.add("master", options.master, "the API server's URL, in place of the kubeconfig's");
-    flags.add("config", options.config_file, "a KubeProxyConfiguration; flags win over it");
+    flags.add("master", options.master, "URL of the API server, instead of the kubeconfig's");
+    flags.add("config", options.config_file, "file with a KubeProxyConfiguration; flags override it");
     flags.add("proxy-mode", raw.mode, "kernelspace on Windows, nftables on Linux");
-    flags.add("hostname-override", raw.hostname, "the node's name in the API; usually the host's name in lower case");
-    flags.add("bind-address", raw.bind_address, "the node's address; usually its InternalIP in the API");
+    flags.add("hostname-override", raw.hostname, "the node's name in the API (default: the host's name in lower case)");
+    flags.add("bind-address", raw.bind_address, "the node's address (default: its InternalIP in the API)");
     flags.add("cluster-cidr", options.cluster_cidr, "addresses of pods");
-    flags.add("network-name", kernelspace.network_name, "the HNS network of pods; usually from KUBE_NETWORK");
+    flags.add("network-name", kernelspace.network_name, "HNS network of pods (default: KUBE_NETWORK)");
     flags.add("source-vip", raw.source_vip,
-              "overlay: the address by which backends see what this node forwards; usually one reserved from the node's range");
+              "source address of forwarded traffic on an overlay (default: an address reserved from the node's range)");
     flags.add("enable-dsr", kernelspace.enable_dsr, "direct server return for cluster addresses");
     flags.add("root-hnsendpoint-name", kernelspace.root_endpoint_name, "the host's own endpoint in the HNS network");
     flags.add("forward-healthcheck-vip", kernelspace.forward_health_check_vip,
-              "hand a cloud's probes of ingress addresses on to the proxy");
-    flags.add("max-backends", raw.backends, "backends of one service port; usually by the version of Windows");
+              "forward a cloud's health probes of ingress addresses to the proxy");
+    flags.add("max-backends", raw.backends, "maximum number of backends per service port (default: depends on the version of Windows)");
     flags.add("feature-gates", raw.gates, "WinDSR, WinOverlay");
-    flags.add("healthz-bind-address", raw.healthz, "where /healthz is; empty: nowhere");
-    flags.add("healthz-port", raw.healthz_port, "the port of /healthz; 0: nowhere");
-    flags.add("cleanup", options.clean_up, "remove what the proxy has made in HNS, and end");
+    flags.add("healthz-bind-address", raw.healthz, "address of /healthz; empty: do not serve it");
+    flags.add("healthz-port", raw.healthz_port, "port of /healthz; 0: do not serve it");
+    flags.add("cleanup", options.clean_up, "remove what the proxy has created in HNS, and exit");
     flags.add("v", options.verbosity, "the level of detail of the log");
     flags.add("log-dir", options.log_directory, "a directory for kube-proxy.log");
     flags.add("log-file", options.log_file, "a file for the log");

@@ -7,13 +7,13 @@
 
 namespace porthole::scheduler {
 
-/// A constraint of a claim while devices are chosen for it: all that it is about have the same value of an attribute, or each its own.
-/// Monotonic: what a set of devices violates, a larger one violates too. Borrows the claim and the devices.
+/// A constraint of a claim while devices are chosen for it: all devices of the constraint have the same value of an attribute, or all have
+/// different values. Monotonic: if a set of devices violates it, so does every larger set. Borrows the claim and the devices.
 class ConstraintState {
 public:
     explicit ConstraintState(const api::resource::v1::DeviceConstraint& constraint) : constraint_(constraint) {}
 
-    /// Adds a device that `request` ("gpu", "gpu/large") is to get. False, and nothing added, where it violates the constraint.
+    /// Adds a device for `request` ("gpu", "gpu/large"). Returns false, and adds nothing, if it violates the constraint.
     bool add(const std::string& request, const DeviceRecord& device);
     /// Takes back the last that was added for `request`.
     void remove(const std::string& request);

@@ -32,7 +32,7 @@ extern const std::span<const CellFunction> general_cells, pod_cells, workload_ce
 // What several areas need.
 std::string age_of(const Value& timestamp, Timestamp now);  ///< "<unknown>" where there is none
 std::string text_of(const Value& scalar);                   ///< strings bare, numbers and bools as JSON; "" for null
-/// The first `shown` of them, then "MORE" with the number of the others put in for "#".
+/// The first `shown` texts, then `more` with "#" replaced by the number of the remaining texts.
 std::string join_some(const std::vector<std::string>& texts, std::size_t shown, std::string_view more);
 const Array& items_of(const Value& list);                  ///< the list, or an empty one
 std::string format_label_map(const Value& labels);         ///< "a=b,c=d", "<none>"

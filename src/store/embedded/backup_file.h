@@ -38,12 +38,12 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Gives `visit` every record of the backup, of which nothing is believed: an error may come after many. Blocks. Errors: NotFound; Io for
-/// what is not a backup, is damaged, or was written by a newer Porthole; those of `visit`.
+/// Calls `visit` for every record of the backup. The file is untrusted: an error may follow after many records. Blocks. Errors: NotFound;
+/// Io for a file that is not a backup, is damaged, or was written by a newer Porthole; those of `visit`.
 Result<BackupInfo> read_backup(const std::string& path, const std::function<Result<void>(Row)>& visit);
 
-/// The revision of a store that is restored at `now`: far ahead of the backup's, and the further the older that is, so that it is beyond
-/// each that clients may have seen since, also in stores restored before. Their watches then end with Expired, and they list again.
+/// The revision of a store that is restored at `now`. It is far higher than the backup's, by more the older the backup is, and so higher
+/// than every revision that clients may have seen since, also in earlier restores. Their watches end with Expired, and they list again.
 Revision restored_revision(const BackupInfo& info, Timestamp now);
 
 /// Fills `engine`, then closes it. Requires: nothing was called on it. Blocks. Errors: Conflict when it holds anything, Io, those of

@@ -9,15 +9,15 @@
 
 namespace porthole::store::etcd {
 
-/// What a read waits for that must not be older than what another server has acknowledged.
+/// Delays a read until it sees everything that any server has acknowledged.
 ///
-/// One linearizable read of one key yields etcd's newest revision, for all who wait when it begins; then the watch has to bring that
-/// revision. It brings those below the prefix only. Where the newest one is of a key elsewhere, nothing comes, so a key below the prefix is
-/// touched, whose revision is newer and does come. An etcd that is full does not let it be touched: then what is there is compared with
-/// what is visible, by all keys and their versions. Lives on the store's loop; the store outlives it.
+/// One linearizable read of one key returns etcd's newest revision, for all reads that wait when it starts; they then wait until the watch
+/// has delivered that revision. The watch delivers only keys below the prefix. If the newest revision belongs to another key, nothing
+/// arrives, so a key below the prefix is written, whose revision is newer and is delivered. A full etcd refuses that write: then all keys
+/// and their versions in etcd are compared with the visible ones. Lives on the store's loop; the store outlives it.
 ///
-/// Example: the watch has brought 7. Another server has written 8, and another prefix's writer 9. Readers ask, and are told 9; 8 arrives,
-/// 9 does not; the touch is 10, and when it has arrived, so has all up to 9.
+/// Example: the watch has delivered 7. Another server has written 8, and a writer with another prefix 9. Readers ask, and etcd answers 9.
+/// 8 arrives, 9 does not; the write gets revision 10, and once 10 has arrived, everything up to 9 has.
 class ReadBarrier {
 public:
     struct Seams {

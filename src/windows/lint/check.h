@@ -11,7 +11,7 @@
 
 namespace porthole::windows::lint {
 
-/// What the user says of the nodes.
+/// The user's information about the nodes.
 struct Options {
     std::string system;  ///< of pods that name none: "windows", "linux"; "" when it is not known
     std::uint32_t build = 0;
@@ -24,7 +24,7 @@ struct Place {
     std::size_t length = 0;            ///< characters
 };
 
-/// What a rule says of one field of one object.
+/// A finding: one rule about one field of one object.
 struct Problem {
     const Rule* rule = nullptr;
     std::string field;          ///< "spec.containers[0].securityContext.privileged"
@@ -37,7 +37,7 @@ struct Problem {
     bool fixable = false;       ///< whether there is an edit for it
 };
 
-/// What is in a text, in its order.
+/// The findings and objects in a text, in order.
 struct Checked {
     std::vector<Problem> problems;
     std::size_t objects = 0;  ///< of Kubernetes

@@ -24,7 +24,7 @@ struct Edit {
     std::string before;
 };
 
-/// What removes the problem that the rule of that code has with the field; empty where only a person can.
+/// The edits that fix the finding of the rule `code` for the field; empty if a person has to decide.
 std::vector<Edit> edits_for(std::string_view code, const std::string& path, const schema::Value& document);
 
 /// False when the edit's place is not there.

@@ -42,8 +42,8 @@ private:
     bool is_directory_;
 };
 
-/// A folder of which containers may change everything below, but not the folder's own place. Paths are relative to it. No operation
-/// follows a link, leaves the folder or waits. Errors: Forbidden where there is a link, or something other than a regular file, in the way;
+/// A folder whose contents containers may change, while the folder itself stays in its place. Paths are relative to it. No operation
+/// follows a link, leaves the folder or waits. Errors: Forbidden if a path leads over a link or to something other than a regular file;
 /// NotFound; Io. Blocking.
 class HeldTree {
 public:
@@ -51,11 +51,11 @@ public:
     static Result<HeldTree> open(const std::string& root);
 
     Result<std::string> read(const std::string& path, std::size_t limit) const;
-    /// A new file takes the name, whatever was there, so that nothing is written through a link or into a file that someone else has
-    /// open. The folder must be there.
+    /// Replaces whatever has the name by a new file, so that nothing is written through a link or into a file that someone else has open.
+    /// Requires: the file's folder exists.
     Result<void> write(const std::string& path, std::string_view contents, std::uint32_t mode) const;
-    /// The same of a file elsewhere that containers do not reach; the copy has its modification time. `same_as`, where not empty: a path
-    /// of this tree that holds the same, to which the new name is linked if the file system can.
+    /// Copies a file from a place that containers cannot reach, with its modification time. `same_as`, if not empty, is a path in this tree
+    /// with the same contents; the new name becomes a hard link to it if the file system supports that.
     Result<void> copy_in(const std::string& source, const std::string& path, const std::string& same_as) const;
     /// Whether a regular file of this size and modification time (nanoseconds since 1970) is there.
     bool holds(const std::string& path, std::uint64_t size, std::int64_t modified) const;

@@ -18,8 +18,8 @@ struct CniNetworkConfig {
     std::string type(std::size_t plugin) const;
 };
 
-/// What one plugin of the chain reads on standard input: the network's name and version, what the pod brings for the capabilities that
-/// the plugin asks for, and the result of the plugins before it (null for the first).
+/// The standard input of one plugin of the chain: the network's name and version, the pod's values for the capabilities that the plugin
+/// declares, and the result of the previous plugins (null for the first).
 std::string make_plugin_input(const CniNetworkConfig& network, std::size_t plugin, const PodAttachment& pod, const schema::Value& previous);
 
 /// The environment of a call: CNI_COMMAND, CNI_CONTAINERID, CNI_NETNS, CNI_IFNAME, CNI_PATH, CNI_ARGS.

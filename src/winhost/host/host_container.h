@@ -82,7 +82,7 @@ private:
     std::unique_ptr<Scope> watching_;
 };
 
-/// What a program on the host is told: the command line and the environment of an administrator's console.
+/// A program on the host, with the command line and the environment of an administrator's console.
 ProgramSpec host_program_spec(const std::string& command_line, const std::string& directory, const std::vector<std::string>& variables);
 
 }  // namespace porthole::winhost

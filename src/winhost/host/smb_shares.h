@@ -10,9 +10,9 @@
 
 namespace porthole::winhost {
 
-/// Where a share is mounted on the host's drive C, as Windows writes it, and below it what else of it `remote` names: for
-/// "\\server\share\a" it is "C:\ProgramData\Porthole Shares\server\share\a". Server and share in small letters. Requires: check_share().
-/// Error: BadRequest for names that cannot be those of folders.
+/// The Windows path at which the share of `remote` is mounted, with the rest of `remote` appended: for "\\server\share\a" it is
+/// "C:\ProgramData\Porthole Shares\server\share\a". Server and share are in lower case. Requires: check_share().
+/// Error: BadRequest for names that are not valid names of folders.
 Result<std::string> place_of_share(const std::string& remote);
 
 /// SMB shares of an emulated host: Linux mounts them in the host's root file system, by the machine's mount.cifs (cifs-utils) and its

@@ -13,8 +13,8 @@ namespace porthole::winhost {
 /// The DLLs of one program, as Windows looks for them. Nothing of them is run.
 class ImportSearch {
 public:
-    /// `path` of a program that ran with our environment and working directory. The first DLL that it, or a DLL of it, needs and that is
-    /// nowhere; "" when all are there.
+    /// The first missing DLL that the program at `path`, or one of its DLLs, needs; "" when none is missing. The program must have run
+    /// with our environment and working directory.
     static std::string missing(const std::wstring& path) { return ImportSearch(path).missing_of(path, 0); }
 
 private:

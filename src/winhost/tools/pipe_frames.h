@@ -32,11 +32,11 @@ struct PipeFrame {
 };
 
 constexpr std::uint32_t LargestPipeFrame = 64 << 10;
-/// What of one channel may be in transit in one direction: a client that does not read must not hold up the others.
+/// Bytes of one channel that may be in transit in one direction: a client that does not read must not block the others.
 constexpr std::uint32_t PipeWindow = 256 << 10;
-/// Of that, for a frame of so many bytes: empty messages take memory, too.
+/// The part of the window that a frame of `bytes` uses: empty messages take memory, too.
 constexpr std::uint32_t pipe_frame_cost(std::size_t bytes) { return static_cast<std::uint32_t>(bytes) + 64; }
-/// A message is written at once, so it is kept until it is whole. One that is longer ends its connection.
+/// A message is written in one piece, so its parts are kept until it is complete. A longer message ends its connection.
 constexpr std::size_t LargestPipeMessage = 16 << 20;
 
 inline std::string encode_pipe_frame(PipeFrameType type, std::uint32_t channel, std::string_view payload) {

@@ -31,7 +31,7 @@ std::vector<BoundPolicy<Policy, Binding>> bound_policies(const ObjectMap<Policy>
     return bound;
 }
 
-/// What of a request's policies is the same for all of them: which kinds it may be seen as, its namespace, its parameters.
+/// The data of a request that all of its policies share: the kinds it can be converted to, its namespace, its parameters.
 class PolicyRequest {
 public:
     using MatchResources = api::admissionregistration::v1::MatchResources;

@@ -19,7 +19,7 @@ void check_admission_plugins(const Evidence& evidence, Findings& findings) {
     require({"1.2.12", "pods have the service account they name"}, "ServiceAccount", Verdict::Fail, "do not disable ServiceAccount");
     require({"1.2.13", "nothing is made in a namespace that ends"}, "NamespaceLifecycle", Verdict::Fail,
             "do not disable NamespaceLifecycle");
-    require({"1.2.14", "a node changes only what is its own"}, "NodeRestriction", Verdict::Fail, "do not disable NodeRestriction");
+    require({"1.2.14", "a node can change only its own objects"}, "NodeRestriction", Verdict::Fail, "do not disable NodeRestriction");
     require({"5.2.1", "a policy decides what pods may do"}, "PodSecurity", Verdict::Fail, "do not disable PodSecurity");
     with_flag(evidence, findings, {"1.2.10", "no plugin admits everything"}, "enable-admission-plugins", [&](const std::string& running) {
         constexpr Item Everything{"1.2.10", "no plugin admits everything"};

@@ -33,7 +33,7 @@ void check_audit_log(const Evidence& evidence, Findings& findings) {
     with_flag(evidence, findings, Policy, "audit-policy-file", [&](const std::string& file) {
         if (!file.empty()) {
             findings.pass(Policy, file);
-            return findings.pass(Covers, "a policy of your own is read; look at it when what runs here changes");
+            return findings.pass(Covers, "your own policy is in use; review it when your workloads change");
         }
         findings.pass(Policy, "the built-in policy");
         findings.pass(Covers, "Metadata of every write, refusal, and read of secrets: who, what, when and the answer, no bodies");

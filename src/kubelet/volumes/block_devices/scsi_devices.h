@@ -8,8 +8,8 @@
 
 namespace porthole::kubelet {
 
-/// The first of `links`, below /dev/disk, that leads to a device: "/dev/sdb". Where a multipath device is made of it, that one:
-/// "/dev/dm-0". "" for none.
+/// The device that the first working link in `links` (below /dev/disk) leads to: "/dev/sdb". If the device is part of a multipath device,
+/// the multipath device: "/dev/dm-0". "" for none.
 std::string find_device(const std::vector<std::string>& links, FileSystem& files);
 
 /// All devices that `links` lead to, and the multipath devices made of them.
@@ -18,7 +18,7 @@ std::vector<std::string> find_devices(const std::vector<std::string>& links, Fil
 /// As find_device(), looking once a second for ten seconds. Error: Timeout, naming what was waited for.
 Task<std::string> wait_for_device(std::vector<std::string> links, std::string what, EventLoop& loop, FileSystem& files);
 
-/// Takes the devices that `links` lead to from the kernel's list, with the multipath device made of them. Success for those that are gone.
+/// Removes the devices that `links` lead to, and their multipath device, from the kernel's list. Succeeds for devices that do not exist.
 Task<> remove_devices(std::vector<std::string> links, FileSystem& files, ProcessRunner& programs);
 
 }  // namespace porthole::kubelet

@@ -17,16 +17,16 @@ std::string flex_folder_name(std::string driver);
 
 /// A FlexVolume driver that an administrator has put on the node: the program <directory>/<vendor>~<driver>/<driver>.
 ///
-/// On Windows it is <driver>.exe or the script <driver>.ps1, which PowerShell runs; ".cmd" at the end of a driver's name is not part of
-/// theirs. A batch file is never run: the options of a volume come from anyone who may create pods, and cmd.exe would take some of their
-/// characters for commands.
+/// On Windows it is <driver>.exe or the script <driver>.ps1, which PowerShell runs; the names of these files do not contain a ".cmd" at the
+/// end of the driver's name. Batch files are never run: anyone who may create pods chooses a volume's options, and cmd.exe would interpret
+/// some of their characters as commands.
 class FlexDriver {
 public:
     /// Error: NotFound, also for what is not a name.
     static Result<FlexDriver> find(const std::string& directory, const std::string& name, bool windows, FileSystem& files);
 
-    /// Runs the driver with these words, the first of which is the command, for ten minutes at most. Errors: those of parse_flex_answer();
-    /// NotFound, Timeout.
+    /// Runs the driver with these arguments, of which the first is the command, for at most ten minutes. Errors: those of
+    /// parse_flex_answer(); NotFound, Timeout.
     Task<FlexAnswer> call(std::vector<std::string> words, ProcessRunner& programs) const;
 
 private:

@@ -26,12 +26,12 @@ std::unique_ptr<ByteSource> make_text_source(std::string_view text);
 /// What gzip or zstd packed, or the bytes themselves if they start like neither.
 std::unique_ptr<ByteSource> make_unpacking_source(std::unique_ptr<ByteSource> packed);
 
-/// Passes bytes on and takes their digest.
+/// Passes bytes on and computes their digest.
 class HashingSource final : public ByteSource {
 public:
     explicit HashingSource(std::unique_ptr<ByteSource> lower) : lower_(std::move(lower)) {}
     Result<std::size_t> read(std::span<char> buffer) override;
-    /// Reads what is left. "sha256:…" of everything.
+    /// Reads the remaining bytes, and returns the digest of all bytes, "sha256:…".
     Result<std::string> finish();
     std::uint64_t count() const { return count_; }
 

@@ -24,10 +24,10 @@ struct LayerOutcome {
     std::size_t left_out = 0;
 };
 
-/// Lays the tar file of a Windows layer out for overlayfs: what is below `Files/` goes below the drive path, names in the spelling of what
-/// is below; a hidden name becomes a character device 0:0, an opaque folder gets overlayfs' attribute; registry hives and the utility
-/// VM's files are passed over. Nothing outside `folder` is ever written, whatever the archive says: names with "..", links and writing
-/// through links included. Blocking; needs the right to make device files only for layers that hide something.
+/// Unpacks the tar file of a Windows layer for overlayfs. Files below `Files/` go below the drive path; a name that a lower layer has is
+/// spelled as there. A hidden name becomes a character device 0:0, and an opaque folder gets overlayfs' attribute. Registry hives and the
+/// utility VM's files are skipped. Nothing outside `folder` is ever written, also for names with "..", links, and paths through links.
+/// Blocking; needs the right to create device files only for layers that hide something.
 /// Errors: Invalid (says which entry), Io.
 Result<LayerOutcome> unpack_layer(ByteSource& tar, const LayerJob& job);
 

@@ -21,12 +21,12 @@ public:
     struct Fetched {
         std::string body, digest;
     };
-    /// By tag or digest, from the first endpoint that has it; a digest is verified. Errors: NotFound, Unauthorized, Forbidden, Invalid,
-    /// Unavailable.
+    /// Fetches a manifest by tag or digest, from the first endpoint that has it; a digest is verified. Errors: NotFound, Unauthorized,
+    /// Forbidden, Invalid, Unavailable.
     Task<Fetched> manifest(std::string wanted);
-    /// A small blob. Error: as above, and RequestEntityTooLarge.
+    /// Fetches a small blob. Errors: as above, and RequestEntityTooLarge.
     Task<std::string> blob(Descriptor descriptor, std::size_t limit);
-    /// Into a file, verified. Goes on where a broken connection ended.
+    /// Downloads a blob into a file and verifies it. If the connection breaks, the download is resumed.
     Task<> download(Descriptor descriptor, std::string path);
 
 private:
@@ -57,7 +57,7 @@ public:
     RegistrySource(RegistryClient& client, EventLoop& loop, Reference reference, Credentials credentials)
         : reference_(reference), session_(client, loop, std::move(reference), std::move(credentials)) {}
 
-    /// What has to be done for `host` to have the image. Errors: as ImageStore::pull.
+    /// The steps that `host` needs to get the image. Errors: as ImageStore::pull.
     Task<ImagePlan> plan(HostPlatform host);
     Task<BlobPlace> fetch(LayerPlan layer, std::string scratch) override;
 
