@@ -1,6 +1,4 @@
 #pragma once
-#include <sys/types.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,7 +7,7 @@
 
 #include "base/result.h"
 
-/// User namespaces: in one of them 0 is root over what belongs to the namespace, and nobody in particular on the machine. Linux only.
+/// User namespaces: in one of them 0 is root over what belongs to the namespace, and a user without rights on the machine. Linux only.
 namespace porthole {
 
 /// `count` users and as many groups, from `inside` of a user namespace, that are those from `outside` on the machine.
@@ -24,7 +22,7 @@ public:
     static constexpr std::uint32_t Ids = 65536;
 
     static Result<UserNamespace> create(const std::vector<IdRange>& ranges);
-    /// The one to which the network namespace at `path` belongs: whoever is root there rules that network. Nothing where it is that of
+    /// The one to which the network namespace at `path` belongs: its root rules that network. Nothing where it is that of
     /// this process.
     static Result<std::optional<UserNamespace>> owner_of(const std::string& path);
 
