@@ -43,8 +43,8 @@ private:
 };
 
 /// A folder of which containers may change everything below, but not the folder's own place. Paths are relative to it. No operation
-/// follows a link, leaves the folder or waits. Errors: Forbidden where there is a link, or something other than a regular file, in the way;
-/// NotFound; Io. Blocking.
+/// follows a link, leaves the folder or waits. What is made belongs to whom the folder belongs: root of the containers. Errors: Forbidden
+/// where there is a link, or something other than a regular file, in the way; NotFound; Io. Blocking.
 class HeldTree {
 public:
     /// `root` is a path that only this process changes.
@@ -80,6 +80,7 @@ public:
 
 private:
     explicit HeldTree(FileHandle root) : root_(std::move(root)) {}
+    Result<void> give(int file) const;
     Result<FileHandle> open_below(const std::string& path, std::uint64_t flags) const;
     /// The folder of `path`, to change names in.
     Result<FileHandle> open_parent(const std::string& path) const;
