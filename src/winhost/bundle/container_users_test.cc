@@ -87,6 +87,14 @@ TEST_F(ContainerUsersTest, AreThoseOfTheUserNamespaceToWhichTheHostsNetworkBelon
     EXPECT_TRUE(fs::exists(found.user_namespace()->path));
 }
 
+TEST_F(ContainerUsersTest, NeedAFileSystemThatShowsOtherOwners) {
+    ASSERT_TRUE(mount(ContainerUsers()));  // an overlay is none
+    const auto usable = try_user_namespace(place("rootfs"), place("lower"));
+    ASSERT_FALSE(usable);
+    EXPECT_NE(usable.error().message.find("with other owners"), std::string::npos) << usable.error().message;
+    EXPECT_FALSE(fs::exists(place("rootfs/user-namespace-test"))) << "nothing is left of the attempt";
+}
+
 TEST_F(ContainerUsersTest, OwnTheirFilesWhoseDiskStaysAsItIs) {
     const ContainerUsers found = users();
     const auto mounted = mount(found);

@@ -13,7 +13,7 @@ struct OverlayFolders {
     std::string upper, work;          ///< side by side; `work` is empty
 };
 
-/// Mounts an overlay at `target`, whose files belong to whom `owners` say, if any, whatever the disk says; then a folder "layers" beside
+/// Mounts an overlay at `target`, whose files belong to whom `owners` say, if any, whatever the disk says; then a folder "layers" next to
 /// `upper` is used, and stays. Blocking. Errors: Invalid when the paths together are longer than the kernel takes (a page); Io.
 Result<void> mount_overlay(const OverlayFolders& folders, const std::string& target, const OwnerMap* owners);
 bool is_mounted(const std::string& target);
