@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <sstream>
 
+#include "local_cluster/host_users.h"
+
 namespace porthole::local_cluster {
 namespace {
 
@@ -80,11 +82,15 @@ Task<> HostLinks::ensure_namespaces() {
     std::string lines = "link set lo up\n";
     if (own_switch_ && !namespace_exists(switch_namespace_)) lines += "netns add " + switch_namespace_ + "\n";
     if (!router_.empty() && !namespace_exists(router_namespace_)) lines += "netns add " + router_namespace_ + "\n";
+    std::vector<NodeHost> emulated;
     for (const NodeHost& node : cluster_.nodes(data_)) {
-        if (!node.network_namespace.empty() && !namespace_exists(node.network_namespace))
-            lines += "netns add " + node.network_namespace + "\n";
+        if (node.network_namespace.empty() || namespace_exists(node.network_namespace)) continue;
+        lines += "netns add " + node.network_namespace + "\n";
+        if (node.is_windows()) emulated.push_back(node);
     }
-    co_return co_await ip_batch("", std::move(lines));
+    CO_TRY_VOID(co_await ip_batch("", std::move(lines)));
+    for (const NodeHost& node : emulated) CO_TRY_VOID(give_network_to_host(node.network_namespace, data_.node(node.name).string()));
+    co_return {};
 }
 
 Task<> HostLinks::ensure_switch() {

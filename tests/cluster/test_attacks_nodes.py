@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import secrets
 import sys
 
@@ -184,4 +185,25 @@ class OnEmulatedHosts(WindowsCase):
             with self.subTest(state):
                 self.assertEqual((said["Seccomp"], said["NoNewPrivs"]), ("2", "1"))
                 self.assertEqual(int(said["CapBnd"], 16) & ~(1 << 10 | 1 << 13), 0, "more than CAP_NET_BIND_SERVICE and CAP_NET_RAW")
+                for kind in ("Uid", "Gid"):
+                    self.assertNotIn(0, map(int, said[kind].split()), "root of the machine")
+                ranges = pathlib.Path(f"/proc/{first}/uid_map").read_text().split()
+                self.assertEqual((ranges[0], ranges[2:], int(ranges[1]) >= 1_900_544_000), ("0", ["65536"], True))
         self.assertGreater(looked_at, 2)
+
+    def test_files_of_the_machines_root_are_not_theirs_even_where_they_are_mounted(self):
+        handed = self.drive() / "handed"
+        handed.mkdir()
+        self.addCleanup(lambda: shutil.rmtree(handed))
+        (handed / "seen").write_text("root's")
+        (handed / "secret").write_text("root's")
+        (handed / "secret").chmod(0o600)
+        self.apply(windows_pod("handed", nodeName=self.node, container_fields={"volumeMounts": [{"name": "v", "mountPath": "C:\\v"}]},
+                               volumes=[{"name": "v", "hostPath": {"path": "C:\\handed"}}]))
+        self.wait_ready("handed")
+        inside = lambda words: self.kubectl_run("exec", "handed", "--", "cmd", "/c", words, check=False).stdout
+        self.assertEqual(inside("type C:\\v\\seen"), "root's")
+        self.assertNotIn("root's", inside("type C:\\v\\secret"))
+        for words in ("echo changed>C:\\v\\seen", "del C:\\v\\seen", "echo new>C:\\v\\new"):
+            inside(words)
+        self.assertEqual((sorted(os.listdir(handed)), (handed / "seen").read_text()), (["secret", "seen"], "root's"))

@@ -202,6 +202,14 @@ TEST(Doctor, ReadsModesOwnersAndCertificates) {
     EXPECT_THAT(problems_after([](Evidence& e) { e.host.reset(); }), ElementsAre()) << "elsewhere there are no files to look at";
 }
 
+TEST(Doctor, TellsEmulatedHostsWhoseProgramsAreRootOfTheMachine) {
+    const auto with = [](unsigned root) {
+        return problems_after([root](Evidence& e) { e.host->emulated_hosts = {{"windows-1", 1'900'544'000}, {"windows-2", root}}; });
+    };
+    EXPECT_THAT(with(1'900'609'536), ElementsAre());
+    EXPECT_THAT(with(0), ElementsAre("warn programs of emulated Windows hosts are not root of this machine windows-2"));
+}
+
 TEST(Doctor, TellsAnonymousRightsByWhatTheServerAnswers) {
     EXPECT_THAT(problems_after([](Evidence& e) { e.anonymous.back().code = 200; }), ElementsAre("fail 1.2.1 /api/v1/secrets"));
     EXPECT_THAT(problems_after([](Evidence& e) { e.anonymous[1].code = 200; }), ElementsAre("warn 1.2.1 /healthz /version"));

@@ -33,7 +33,13 @@ struct FileFact {
     Kind kind;
     std::filesystem::path path;
     unsigned mode = 0;  ///< permission bits only
-    unsigned uid = 0, gid = 0;
+    unsigned uid = 0, gid = 0;  ///< 0 for root of an emulated host, too, where the file is on that one's disk
+};
+
+/// A running emulated Windows host of this machine, and who its root is here.
+struct EmulatedHostFact {
+    std::string node;
+    unsigned root = 0;
 };
 
 /// One certificate of the folder pki. A plain value.
@@ -49,6 +55,7 @@ struct CertificateFact {
 struct HostFacts {
     std::vector<FileFact> files;
     std::vector<CertificateFact> certificates;
+    std::vector<EmulatedHostFact> emulated_hosts;
     bool has_own_etcd = false;  ///< of `up --servers 3`
 };
 

@@ -134,13 +134,15 @@ std::optional<Kind> kind_of(const fs::path& file) {
     return std::nullopt;
 }
 
-Result<void> add_file(HostFacts& facts, Kind kind, const fs::path& path) {
+/// `root`: who root is on the disk that has the file.
+Result<void> add_file(HostFacts& facts, Kind kind, const fs::path& path, unsigned root = 0) {
     struct stat found{};
     if (::lstat(path.c_str(), &found) != 0) {
         if (errno == ENOENT) return {};
         return Error(errno == EACCES ? Reason::Forbidden : Reason::Io, "cannot look at " + path.string() + "; run it as root");
     }
-    facts.files.push_back({kind, path, found.st_mode & 07777, found.st_uid, found.st_gid});
+    facts.files.push_back(
+        {kind, path, found.st_mode & 07777, found.st_uid == root ? 0 : found.st_uid, found.st_gid == root ? 0 : found.st_gid});
     return {};
 }
 
@@ -163,6 +165,13 @@ Result<std::vector<fs::path>> files_of(const fs::path& folder) {
     return files;
 }
 
+/// Who root of the emulated host in this folder is on this machine; nothing where none runs.
+std::optional<unsigned> root_of_emulated_host(const fs::path& node) {
+    struct stat found{};
+    const fs::path drive = node / "h/rootfs/wine/drive_c";
+    return ::lstat(drive.c_str(), &found) == 0 ? std::optional(found.st_uid) : std::nullopt;
+}
+
 Result<void> add_nodes(HostFacts& facts, const fs::path& nodes) {
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(nodes, error)) {
@@ -170,7 +179,9 @@ Result<void> add_nodes(HostFacts& facts, const fs::path& nodes) {
         TRY_VOID(add_file(facts, Kind::Kubeconfig, node / "kubeconfig"));
         // Files of an emulated host's C: have Windows' access lists, which Wine shows as other modes; the folder above them is root's.
         TRY_VOID(add_file(facts, Kind::NodeIdentity, node / "client.pem"));
-        TRY_VOID(add_file(facts, Kind::AuthorityFile, node / "C/k/pki/ca.crt"));
+        const auto root = root_of_emulated_host(node);
+        if (root) facts.emulated_hosts.push_back({node.filename().string(), *root});
+        TRY_VOID(add_file(facts, Kind::AuthorityFile, node / "C/k/pki/ca.crt", root.value_or(0)));
         TRY(const auto networks, files_of(node / "cni/net.d"));
         for (const fs::path& file : networks) TRY_VOID(add_file(facts, Kind::CniConfiguration, file));
     }

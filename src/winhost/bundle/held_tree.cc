@@ -138,6 +138,12 @@ Result<FileHandle> HeldTree::open_below(const std::string& path, std::uint64_t f
     return descriptor;
 }
 
+Result<void> HeldTree::give(int file) const {
+    struct stat root;
+    if (::fstat(root_.get(), &root) == 0 && ::fchown(file, root.st_uid, root.st_gid) == 0) return {};
+    return tree_error("giving a file to the owner of its tree");
+}
+
 Result<FileHandle> HeldTree::open_parent(const std::string& path) const {
     const std::size_t end = path.rfind('/');
     return open_below(end == path.npos ? "" : path.substr(0, end), O_RDONLY | O_DIRECTORY);
@@ -171,6 +177,7 @@ Result<void> HeldTree::replace(const std::string& path, std::uint32_t mode, Fill
     const FileHandle file(::openat(folder.get(), fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file.is_open()) return tree_error("making " + path);
     Result<void> done = fill(file.get());
+    if (done) done = give(file.get());
     if (done && ::fchmod(file.get(), mode) != 0) done = tree_error("changing the mode of " + path);
     if (done && ::renameat(folder.get(), fresh.c_str(), folder.get(), name.c_str()) != 0) done = tree_error("replacing " + path);
     if (!done) (void)::unlinkat(folder.get(), fresh.c_str(), 0);
@@ -220,6 +227,7 @@ Result<void> HeldTree::create_directories(const std::string& path, std::uint32_t
             continue;
         }
         TRY(const FileHandle made, open_below(here, O_RDONLY | O_DIRECTORY));
+        TRY_VOID(give(made.get()));
         if (::fchmod(made.get(), end == path.size() ? mode : 0755) != 0) return tree_error("changing the mode of " + here);
     }
     return {};

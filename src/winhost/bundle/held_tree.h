@@ -43,8 +43,8 @@ private:
 };
 
 /// A folder whose contents containers may change, while the folder itself stays in its place. Paths are relative to it. No operation
-/// follows a link, leaves the folder or waits. Errors: Forbidden if a path leads over a link or to something other than a regular file;
-/// NotFound; Io. Blocking.
+/// follows a link, leaves the folder or waits. New files and folders belong to the owner of the folder: root of the containers. Errors:
+/// Forbidden if a path leads over a link or to something other than a regular file; NotFound; Io. Blocking.
 class HeldTree {
 public:
     /// `root` is a path that only this process changes.
@@ -80,6 +80,7 @@ public:
 
 private:
     explicit HeldTree(FileHandle root) : root_(std::move(root)) {}
+    Result<void> give(int file) const;
     Result<FileHandle> open_below(const std::string& path, std::uint64_t flags) const;
     /// The folder of `path`, to change names in.
     Result<FileHandle> open_parent(const std::string& path) const;

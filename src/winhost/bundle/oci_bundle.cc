@@ -1,5 +1,6 @@
 #include "winhost/bundle/oci_bundle.h"
 
+#include "runtime/processes/user_namespace.h"
 #include "schema/json/json.h"
 #include "winhost/bundle/seccomp_profile.h"
 
@@ -19,11 +20,11 @@ Value mount(const char* destination, const char* type, std::initializer_list<con
     return Value::object({{"destination", destination}, {"type", type}, {"source", type}, {"options", strings(options)}});
 }
 
+/// Root of a user namespace may change no mount to one that allows more than its source does: the host's file systems, where volumes are,
+/// have neither programs with others' rights nor devices.
 Value bind(const OciMount& mount) {
-    return Value::object({{"destination", mount.destination},
-                          {"type", "bind"},
-                          {"source", mount.source},
-                          {"options", strings({"rbind", mount.read_only ? "ro" : "rw", "private"})}});
+    Value options = mount.read_only ? strings({"rbind", "ro", "nosuid", "nodev", "private"}) : strings({"rbind", "rw", "private"});
+    return Value::object({{"destination", mount.destination}, {"type", "bind"}, {"source", mount.source}, {"options", std::move(options)}});
 }
 
 Value mounts_of(const OciBundle& bundle) {
@@ -45,6 +46,22 @@ Value space(const char* type, const std::string& path) {
     Value value = Value::object({{"type", type}});
     if (!path.empty()) value["path"] = path;
     return value;
+}
+
+Value namespaces_of(const OciBundle& bundle) {
+    Array spaces = {space("pid", ""),
+                    space("mount", ""),
+                    space("cgroup", ""),
+                    space("network", bundle.network_namespace_path),
+                    space("ipc", bundle.ipc_namespace_path),
+                    space("uts", bundle.uts_namespace_path)};
+    if (bundle.user_namespace) spaces.push_back(space("user", bundle.user_namespace->path));
+    return spaces;
+}
+
+/// As the user namespace has them already; runc asks for them nonetheless.
+Value ids_of(const OciUserNamespace& users) {
+    return Array{Value::object({{"containerID", 0}, {"hostID", std::int64_t{users.root}}, {"size", std::int64_t{UserNamespace::Ids}}})};
 }
 
 /// Everything belongs to root in a container, so it needs none to read and write. Low ports are for anybody on Windows, and Wine's ping
@@ -85,17 +102,20 @@ std::string make_oci_config(const OciBundle& bundle) {
                                    {"cwd", "/"},
                                    {"noNewPrivileges", true},
                                    {"capabilities", capabilities(bundle)}})},
-        {"root", Value::object({{"path", bundle.rootfs}, {"readonly", bundle.read_only_rootfs}})},
+        {"root", Value::object({{"path", bundle.user_namespace ? ReachableRoot : bundle.rootfs}, {"readonly", bundle.read_only_rootfs}})},
         {"mounts", mounts_of(bundle)},
-        {"linux", Value::object({{"namespaces", Array{space("pid", ""), space("mount", ""), space("cgroup", ""),
-                                                      space("network", bundle.network_namespace_path),
-                                                      space("ipc", bundle.ipc_namespace_path), space("uts", bundle.uts_namespace_path)}},
+        {"linux", Value::object({{"namespaces", namespaces_of(bundle)},
                                  {"cgroupsPath", bundle.cgroup_path},
                                  {"resources", resources(bundle.limits)},
                                  {"seccomp", seccomp_profile()},
                                  {"maskedPaths", masked_paths()},
                                  {"readonlyPaths", strings({"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"})}})},
     });
+    if (bundle.user_namespace) {
+        Value& linux_part = config["linux"];
+        linux_part["uidMappings"] = ids_of(*bundle.user_namespace);
+        linux_part["gidMappings"] = ids_of(*bundle.user_namespace);
+    }
     if (bundle.uts_namespace_path.empty()) config["hostname"] = bundle.hostname;
     return schema::to_json(config);
 }

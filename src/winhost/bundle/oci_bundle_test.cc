@@ -47,6 +47,20 @@ TEST(OciBundle, NamesTheHostOnlyInAUtsNamespaceOfItsOwn) {
     EXPECT_EQ(config->string_at({"hostname"}), "web");
 }
 
+TEST(OciBundle, IsRootOfNothingOnTheMachineInAUserNamespace) {
+    OciBundle bundle = sample();
+    bundle.user_namespace = OciUserNamespace{"/proc/7/fd/9", 1'900'544'000};
+    const auto config = schema::parse_json(make_oci_config(bundle));
+    ASSERT_TRUE(config);
+    EXPECT_EQ(find_named(*config->at_path({"linux", "namespaces"}), "type", "user")->string_at({"path"}), "/proc/7/fd/9");
+    for (const char* ids : {"uidMappings", "gidMappings"})
+        EXPECT_EQ(schema::to_json(*config->at_path({"linux", ids})), R"([{"containerID":0,"hostID":1900544000,"size":65536}])");
+    EXPECT_EQ(config->string_at({"root", "path"}), ReachableRoot);
+    const auto without = schema::parse_json(make_oci_config(sample()));
+    EXPECT_EQ(find_named(*without->at_path({"linux", "namespaces"}), "type", "user"), nullptr);
+    EXPECT_EQ(without->string_at({"root", "path"}), "/data/c/1/rootfs");
+}
+
 TEST(OciBundle, LimitsWhatIsLimited) {
     const auto config = schema::parse_json(make_oci_config(sample()));
     EXPECT_EQ(config->at_path({"linux", "resources", "memory", "limit"})->as_int(), 64 << 20);
@@ -62,7 +76,7 @@ TEST(OciBundle, MountsReadOnlyWhereAsked) {
     const auto config = schema::parse_json(make_oci_config(sample()));
     const schema::Value* mount = find_named(*config->find("mounts"), "destination", "/wine/drive_c/data");
     ASSERT_NE(mount, nullptr);
-    EXPECT_EQ(schema::to_json(*mount->find("options")), R"(["rbind","ro","private"])");
+    EXPECT_EQ(schema::to_json(*mount->find("options")), R"(["rbind","ro","nosuid","nodev","private"])");
 }
 
 TEST(OciBundle, GivesAContainerNoPowerOverTheMachine) {

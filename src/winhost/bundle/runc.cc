@@ -38,10 +38,17 @@ Task<CommandOutput> Runc::run(std::vector<std::string> arguments, std::string in
 Task<> Runc::create(std::string id, std::string folder, OciBundle bundle) {
     CO_TRY_VOID(files_.write(join_path(folder, "config.json"), make_oci_config(bundle), 0600));
     // runc keeps its standard streams for the container's process, and a pipe would keep us waiting: they go to files.
-    const std::string script =
-        "exec runc --root \"$0\" --log \"$2/runc.log\" create --bundle \"$2\" \"$1\" </dev/null >\"$2/init.log\" 2>&1";
+    std::string script = "exec runc --root \"$0\" --log \"$2/runc.log\" create --bundle \"$2\" \"$1\" </dev/null >\"$2/init.log\" 2>&1";
     Command command;
-    command.arguments = {"sh", "-c", script, state_folder_, id, folder};
+    if (bundle.user_namespace) {
+        // Only this runc sees the root file system there, so that many can be made at once; the folder's place is root's. Mounts that come
+        // later to the file system, such as shares, still come to the container's.
+        CO_TRY_VOID(files_.create_directories(ReachableRoot, 0755));
+        command.arguments = {"unshare", "--mount", "--propagation", "slave", "--"};
+        script = "mount --rbind \"$3\" \"$4\" && " + script;
+    }
+    const std::initializer_list<std::string> shell = {"sh", "-c", script, state_folder_, id, folder, bundle.rootfs, ReachableRoot};
+    command.arguments.insert(command.arguments.end(), shell);
     command.limit = std::chrono::seconds(60);
     CO_TRY(CommandOutput output, co_await processes_.run(std::move(command)));
     if (output.exit_code != 0) {

@@ -48,8 +48,9 @@ Result<void> HostContainer::prepare_disk() {
     FileSystem& files = context_.files;
     for (const std::string& path : {folder.upper(), folder.work(), folder.rootfs()}) TRY_VOID(files.create_directories(path, 0755));
     TRY_VOID(files.create_directories(folder.exchange(), 0700));
-    if (!is_mounted(folder.rootfs()))
-        TRY_VOID(mount_overlay(options_.wine.lowers(options_.profile), folder.upper(), folder.work(), folder.rootfs()));
+    TRY_VOID(options_.users.give(folder.exchange()));
+    const OverlayFolders layers{.lowers = options_.wine.lowers(options_.profile), .upper = folder.upper(), .work = folder.work()};
+    if (!is_mounted(folder.rootfs())) TRY_VOID(mount_overlay(layers, folder.rootfs(), options_.users.owners()));
     TRY_VOID(write_host_services(folder.rootfs(), services_.host_file, services_.token));
     const std::string hosts = "127.0.0.1 localhost\n::1 localhost\n" + services_.address + " " + options_.name + "\n";
     TRY_VOID(files.write(folder.hosts(), hosts, 0644));
@@ -68,6 +69,8 @@ Task<HostContainer::Connection> HostContainer::boot() {
     CO_TRY_VOID(prepare_registry(root(), options_.profile));
     const Folder folder{options_.data};
     (void)context_.files.remove(folder.exit_file());
+    // From a boot with other users; what is there was made inside, so that it is nothing else of this machine.
+    if (const std::string log = join_path(folder.exchange(), "log"); context_.files.exists(log)) CO_TRY_VOID(options_.users.give(log));
     std::string pipes = "PIPES=";
     for (const auto& [pipe, server] : services_.pipes) pipes += pipe + "=" + server + ";";
     const ProgramSpec main{"host.exe", "C:\\", {std::move(pipes), TokenFile}};
@@ -80,6 +83,7 @@ Task<HostContainer::Connection> HostContainer::boot() {
     bundle.environment = wine_environment(false);
     bundle.hostname = options_.name;
     bundle.network_namespace_path = "/proc/" + std::to_string(::getpid()) + "/ns/net";
+    bundle.user_namespace = options_.users.user_namespace();
     bundle.cgroup_path = options_.cgroup;
     bundle.mounts = {{folder.exchange(), "/.ph"}, {folder.hosts(), "/etc/hosts"}, {folder.resolv_conf(), "/etc/resolv.conf"}};
     bundle.limits.processes = ProcessLimit;

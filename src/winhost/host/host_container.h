@@ -6,6 +6,7 @@
 #include "runtime/asio_loop.h"
 #include "runtime/scope.h"
 #include "winhost/bundle/cgroup.h"
+#include "winhost/bundle/container_users.h"
 #include "winhost/bundle/runc.h"
 #include "winhost/host/host_programs.h"
 #include "winhost/runtime/init_connection.h"
@@ -29,6 +30,7 @@ struct HostContainerOptions {
     std::string data;      ///< a folder of its own, short
     std::string cgroup;    ///< "/porthole-winhost/..."
     std::string programs;  ///< folder with the .exe and .dll files to place on it; "" for none
+    ContainerUsers users;
     HostProfile profile;
     WineTemplate wine;
 };

@@ -68,6 +68,7 @@ struct WindowsHost::Impl {
     Impl(WindowsHostContext context, WindowsHostOptions options) : context(context), options(std::move(options)) {}
 
     Task<> start();
+    void warn_of_root() const;
     Task<> start_network();
     Task<> start_runtime();
     Task<> import_bundled(const bundled_images::BundledImage& image);
@@ -88,6 +89,7 @@ struct WindowsHost::Impl {
     WindowsHostOptions options;
     std::optional<FileLock> lock;
     WineTemplate wine;
+    ContainerUsers users;
     std::string token, address;
     std::unique_ptr<hns::emulator::DataPlane> data_plane;
     std::unique_ptr<hns::emulator::Emulator> emulator;
@@ -175,6 +177,7 @@ Task<> WindowsHost::Impl::start_runtime() {
                                                                                 .data = host_folder(options.data),
                                                                                 .cgroup = host_cgroup(options.name, options.data),
                                                                                 .programs = options.programs,
+                                                                                .users = users,
                                                                                 .profile = options.profile,
                                                                                 .wine = wine});
     network =
@@ -191,6 +194,7 @@ Task<> WindowsHost::Impl::start_runtime() {
                                                        .data = runtime_folder(options.data),
                                                        .host_root = host->root(),
                                                        .host_socket = host->socket(),
+                                                       .users = users,
                                                        .profile = options.profile,
                                                        .wine = wine,
                                                        .sandbox_image = options.pause_image});
@@ -225,6 +229,7 @@ Value WindowsHost::Impl::status() const {
                           {"osVersion", options.profile.version()},
                           {"address", address},
                           {"network", network->not_ready()},
+                          {"containerRoot", std::int64_t{users.root()}},
                           {"pid", static_cast<int>(::getpid())}});
 }
 
@@ -267,12 +272,22 @@ Result<void> WindowsHost::Impl::listen() {
     return control->listen(control_socket(options.data));
 }
 
+void WindowsHost::Impl::warn_of_root() const {
+    const auto able = try_user_namespace(options.data, options.cache);
+    context.log.warn(
+        "programs on this host and in its pods run as root of the machine, though without its powers",
+        {{"reason", able ? "the host's network was made without a user namespace; it has one after the next start of the cluster"
+                         : able.error().message}});
+}
+
 Task<> WindowsHost::Impl::start() {
     CO_TRY_VOID(context.files.create_directories(options.data, 0700));
     CO_TRY(lock, lock_folder(options.data));
     TemplateContext building{context.loop, context.processes, context.files, context.pool,
                              [log = context.log](const std::string& step) { log.info("building the Wine template", {{"step", step}}); }};
     CO_TRY(wine, co_await ensure_wine_template(std::move(building), options.cache));
+    CO_TRY(users, ContainerUsers::of_this_network());
+    if (users.root() == 0) warn_of_root();
     CO_TRY_VOID(co_await start_network());
     CO_TRY_VOID(co_await start_runtime());
     const std::string drive = join_path(options.data, "C");

@@ -81,7 +81,8 @@ Result<std::vector<OciMount>> prepare_root(FileSystem& files, const RootRequest&
         TRY_VOID(files.create_directories(folder, 0755));
     std::vector<std::string> lowers = request.container.lower_folders;
     lowers.insert(lowers.end(), request.template_lowers.begin(), request.template_lowers.end());
-    TRY_VOID(mount_overlay(lowers, request.folder.upper(), request.folder.work(), request.folder.rootfs()));
+    const OverlayFolders layers{.lowers = std::move(lowers), .upper = request.folder.upper(), .work = request.folder.work()};
+    TRY_VOID(mount_overlay(layers, request.folder.rootfs(), request.users.owners()));
     std::vector<OciMount> mounts = {{request.folder.exchange(), "/.ph"},
                                     {request.sandbox_folder.hosts(), "/etc/hosts"},
                                     {request.sandbox_folder.resolv_conf(), "/etc/resolv.conf"}};

@@ -1,4 +1,5 @@
 #pragma once  // private to this folder
+#include "winhost/bundle/container_users.h"
 #include "winhost/bundle/oci_bundle.h"
 #include "winhost/runtime/context.h"
 #include "winhost/runtime/records.h"
@@ -32,6 +33,7 @@ struct RootRequest {
     Folder folder, sandbox_folder;
     std::vector<std::string> template_lowers;
     std::string host_root;
+    const ContainerUsers& users;
 };
 
 /// Mounts the container's file system, makes the places of its mounts, and says what is to be mounted there; named pipes are not its

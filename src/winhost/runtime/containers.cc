@@ -124,6 +124,8 @@ Task<std::string> Containers::create(cri::CreateContainerRequest request) {
     container->folder = Folder{join_path(join_path(options_.data, "c"), short_id(container->record.id))};
     container->hold = context_.images.hold(container->record.lower_folders);
     CO_TRY_VOID(context_.files.create_directories(join_path(container->folder.exchange(), "log"), 0700));
+    CO_TRY_VOID(options_.users.give(container->folder.exchange()));
+    CO_TRY_VOID(options_.users.give(join_path(container->folder.exchange(), "log")));
     CO_TRY_VOID(save(*container));
     containers_[container->record.id] = container;
     co_return container->record.id;
@@ -163,13 +165,15 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
     auto pipes = plan_pipe_mounts(record.config.mounts);
     if (!pipes) co_return std::move(pipes).error().with_context("hcs::CreateComputeSystem " + id);
     RootRequest request{
-        record, sandbox->record, container->folder, sandbox->folder, options_.wine.lowers(options_.profile), options_.host_root};
+        record,        sandbox->record, container->folder, sandbox->folder, options_.wine.lowers(options_.profile), options_.host_root,
+        options_.users};
     if (record.contained_user) request.template_lowers.insert(request.template_lowers.begin(), options_.wine.contained_user());
     OciBundle bundle;
     CO_TRY(bundle.mounts, prepare_root(context_.files, request));
     CO_TRY(const HeldTree exchange, HeldTree::open(container->folder.exchange()));
     CO_TRY_VOID(exchange.write("main", record.spec, 0600));
     bundle.rootfs = container->folder.rootfs();
+    bundle.user_namespace = options_.users.user_namespace();
     bundle.arguments = {"/porthole/init", "--socket", "/.ph/s", "--main", "/.ph/main", "--exit-file", "/.ph/exit"};
     CO_TRY(const std::string log, mount_log(context_.files, request, bundle.mounts));
     if (!log.empty()) bundle.arguments.insert(bundle.arguments.end(), {"--log", log});

@@ -8,6 +8,7 @@
 #include "runtime/processes/process.h"
 #include "runtime/random.h"
 #include "runtime/worker_pool.h"
+#include "winhost/bundle/container_users.h"
 #include "winhost/images/image_store.h"
 #include "winhost/runtime/container_plan.h"
 #include "winhost/runtime/pod_network.h"
@@ -33,6 +34,7 @@ struct RuntimeOptions {
     std::string data;         ///< a folder of its own; its path must be short (at most 60 bytes)
     std::string host_root;    ///< the host's root file system on Linux, in which its C:\ is: where CRI's host paths are
     std::string host_socket;  ///< of the init of the host's own container: where CRI's named pipes are
+    ContainerUsers users;     ///< as those of the host's own container, whose volumes its pods have
     HostProfile profile;
     WineTemplate wine;
     /// Every sandbox needs it, pulled if need be; "" for none. Nothing of it runs, but one for another build keeps pods from starting.

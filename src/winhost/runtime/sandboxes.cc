@@ -57,6 +57,7 @@ Task<std::string> Sandboxes::run(cri::RunPodSandboxRequest request) {
     sandbox->folder = Folder{join_path(join_path(options_.data, "s"), short_id(record.id))};
     sandbox->changing = true;
     CO_TRY_VOID(context_.files.create_directories(sandbox->folder.exchange(), 0700));
+    CO_TRY_VOID(options_.users.give(sandbox->folder.exchange()));
     CO_TRY_VOID(save(*sandbox));
     sandboxes_[record.id] = sandbox;
     auto up = co_await bring_up(sandbox);
@@ -129,6 +130,7 @@ Task<> Sandboxes::start_process(std::shared_ptr<Sandbox> sandbox) {
     bundle.arguments = {"/porthole/init", "--socket", "/.ph/s"};
     bundle.hostname = hostname(*sandbox);
     bundle.network_namespace_path = network_path(*sandbox);
+    bundle.user_namespace = options_.users.user_namespace();
     bundle.cgroup_path = cgroup(sandbox->record.id) + "/sandbox";
     bundle.mounts = {{sandbox->folder.exchange(), "/.ph"}};
     bundle.limits.processes = 16;

@@ -8,7 +8,8 @@ namespace porthole::hns::emulator {
 
 // Named network namespaces: a file on which one is mounted keeps it, whether processes are in it or not. Blocking; any thread may call.
 
-/// Makes one whose loopback device is up; success if there is one already. Errors: Io.
+/// Makes one whose loopback device is up, of the user namespace to which the caller's own network namespace belongs; success if there is
+/// one already. Errors: Io.
 Result<void> ensure_network_namespace(const std::string& path);
 /// Success if there is none. The namespace itself ends with its last process. Errors: Io.
 Result<void> remove_network_namespace(const std::string& path);

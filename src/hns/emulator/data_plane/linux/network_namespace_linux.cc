@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "hns/emulator/data_plane/linux/network_namespace.h"
+#include "runtime/processes/user_namespace.h"
 
 namespace porthole::hns::emulator {
 
@@ -70,8 +71,12 @@ Result<void> ensure_network_namespace(const std::string& path) {
     const int file = ::open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0600);
     if (file < 0) return failure("creating " + path);
     ::close(file);
+    TRY(const auto users, UserNamespace::owner_of("/proc/thread-self/ns/net"));
     Result<void> made = Error();
-    std::thread([&] { made = make_and_mount(path); }).join();
+    if (users)
+        made = users->make_network_namespace(path);
+    else
+        std::thread([&] { made = make_and_mount(path); }).join();
     if (!made) ::unlink(path.c_str());
     return made;
 }
