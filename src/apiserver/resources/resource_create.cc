@@ -67,6 +67,7 @@ AdmissionAttributes ResourceStore::admission_attributes(const WriteRequest& requ
 void ResourceStore::prepare_create(const WriteRequest& request, ApiObject& object) {
     const Strategy& strategy = *request.resource.strategy;
     object.edit_metadata([&](ObjectMeta& metadata) {
+        if (metadata.name.empty() && !metadata.generate_name.empty()) metadata.name = generated_name(metadata.generate_name, seams_.random);
         metadata.uid = seams_.random.uuid();
         metadata.creation_timestamp = Timestamp(seams_.clock.wall_now());
         metadata.deletion_timestamp.reset();
@@ -88,13 +89,10 @@ Task<Written> ResourceStore::create(WriteRequest request, ApiObject object) {
     attributes.object = &object;
     CO_TRY_VOID(co_await seams_.admission.admit(attributes));
     if (attributes.reinvocation.changed) CO_TRY_VOID(check_namespace(request, object));
-    // Only now: admission may still change what the name is made of.
-    if (object.name().empty() && !object.metadata().generate_name.empty()) {
-        object.edit_metadata([&](ObjectMeta& metadata) { metadata.name = generated_name(metadata.generate_name, seams_.random); });
-    }
+    // Names are generated only now: admission may still change what they are made of.
+    prepare_create(request, object);
     request.name = object.name();
     if (attributes.name.empty()) attributes.name = request.name;
-    prepare_create(request, object);
     set_defaults(resource, object);
 
     FieldErrors errors;
