@@ -40,6 +40,19 @@ TEST(JsonSlices, FindsTheEndOfAStringWhereverItIs) {
     }
 }
 
+TEST(JsonSlices, FindsTheEndOfAnObjectWhereverItIs) {
+    for (const char* object : {"{}", R"({"a":{"b":[{}]}})", R"({"{[":"]}"})", R"({"\"}":"\\"})", R"([["\\\"]"],{"x":{}}])"}) {
+        for (std::size_t before = 0; before < 140; ++before) {
+            const std::string item = "[\"" + std::string(before, '\\') + std::string(before % 2, '"') + "\"," + object + "]";
+            const std::string list = "[" + item + "," + object + "]";
+            const auto elements = json_elements(list);
+            ASSERT_TRUE(elements) << list;
+            EXPECT_EQ(*elements, (std::vector<std::string_view>{item, object}));
+            EXPECT_FALSE(json_elements(list.substr(0, item.size()))) << list;
+        }
+    }
+}
+
 TEST(JsonSlices, CutsAnApiList) {
     const auto list = slice_list(R"({"kind":"PodList","items": [{"a":1},{"b":"]"}],"metadata":{"resourceVersion":"7","continue":"x"}})");
     ASSERT_TRUE(list);

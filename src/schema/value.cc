@@ -102,7 +102,7 @@ Value& Object::operator[](std::string_view key) {
 
 Value& Object::append(std::string key, Value value) {
     if (members_.capacity() == 0) members_.reserve(4);  // few objects have fewer, and growing moves them all
-    members_.push_back({std::move(key), std::move(value)});
+    members_.emplace_back(std::move(key), std::move(value));
     if (index_ && index_->slots.size() >= members_.size() * 2) {
         index_->add(members_.back().key, static_cast<std::uint32_t>(members_.size() - 1));
     } else if (members_.size() >= IndexedSize) {

@@ -5,6 +5,7 @@
 #include "api/scheduling_v1.h"
 #include "api/storage_v1.h"
 #include "apiserver/admission/admission_fixture.h"
+#include "schema/convert.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -430,6 +431,31 @@ TEST_F(AdmissionTest, WebhooksOfOneRequestShareWhatTheAuthorizerSays) {
     const auto plugin = make_validating_admission_webhook(given);
     EXPECT_EQ(create(*plugin, named<api::core::v1::ConfigMap>("a", "m")), "");
     EXPECT_EQ(authorizer.asked, 1);
+}
+
+TEST_F(AdmissionTest, BindingsAndStatusesOfPodsPassWithoutTheirManagedFieldsBeingRead) {
+    constexpr const char* Fields = R"([{"manager":"a","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{}}])";
+    const auto pod = named<api::core::v1::Pod>("a", "p");
+    const ApiObject old(pod.kind(), schema::to_value(pod), Fields);
+    const auto chain = make_admission_chain(given_, {});
+    ASSERT_TRUE(chain);
+    for (const char* subresource : {"binding", "status"}) {
+        ApiObject object(old);
+        AdmissionAttributes attributes{.operation = AdmissionOperation::Update,
+                                       .kind = pod.kind(),
+                                       .subresource = subresource,
+                                       .namespace_ = "a",
+                                       .name = "p",
+                                       .user = user_,
+                                       .object = &object,
+                                       .old_object = &old,
+                                       .warnings = warnings_,
+                                       .audit_annotations = audit_};
+        ASSERT_TRUE(run(chain->admit(attributes)));
+        ASSERT_TRUE(run(chain->validate(attributes)));
+        EXPECT_EQ(object.managed_fields_text(), Fields) << subresource;
+        EXPECT_EQ(old.managed_fields_text(), Fields) << subresource;
+    }
 }
 
 struct RefusingPlugin final : AdmissionPlugin {

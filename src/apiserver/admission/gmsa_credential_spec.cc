@@ -111,21 +111,22 @@ private:
     /// Null where the CustomResourceDefinition is not installed.
     const schema::Kind* kind_of_specs() const { return objects_ ? objects_->find_kind(SpecVersion, SpecKind) : nullptr; }
 
-    /// A mirror pod shows what its node runs already; with contents it would show its node what the node may not read.
-    static bool concerns(const AdmissionAttributes& attributes) {
-        return attributes.is("", "pods") && attributes.object && attributes.object->is<Pod>() &&
-               !attributes.object->view<Pod>().metadata.annotations.contains(MirrorPodAnnotation);
+    static bool creates_pod(const AdmissionAttributes& attributes) {
+        return attributes.operation == AdmissionOperation::Create && attributes.subresource.empty();
     }
     static bool adds_containers(const AdmissionAttributes& attributes) {
         return attributes.operation == AdmissionOperation::Update && attributes.subresource == "ephemeralcontainers" &&
                attributes.old_object;
     }
+    /// A mirror pod shows what its node runs already; with contents it would show its node what the node may not read.
+    static bool is_mirror(const Pod& pod) { return pod.metadata.annotations.contains(MirrorPodAnnotation); }
 
-    /// What comes with this request: all of a new pod, and the containers that are added to one.
+    /// What comes with this request: all of a new pod, and the containers that are added to one. Other requests, such as bindings, are
+    /// known by their attributes: the pod itself is costly to look at.
     static std::vector<Given> new_options(const AdmissionAttributes& attributes) {
-        if (!concerns(attributes)) return {};
         const bool adds = adds_containers(attributes);
-        if (!adds && (attributes.operation != AdmissionOperation::Create || !attributes.subresource.empty())) return {};
+        if (!attributes.is("", "pods") || !(adds || creates_pod(attributes))) return {};
+        if (!attributes.object || !attributes.object->is<Pod>() || is_mirror(attributes.object->view<Pod>())) return {};
         std::vector<Given> found = windows_options_in(attributes.object->view<Pod>().spec);
         if (!adds) return found;
         const auto& before = attributes.old_object->view<Pod>().spec.ephemeral_containers;

@@ -7,6 +7,7 @@
 #include "apiserver/validation/name_generation.h"
 #include "base/result.h"
 #include "schema/fields/fields.h"
+#include "schema/patch/track_update_text.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -30,6 +31,13 @@ schema::Value options_of(const WriteRequest& request, AdmissionOperation operati
     if (request.dry_run) options["dryRun"] = schema::Value::array({"All"});
     if (request.manager) options["fieldManager"] = request.manager->name;
     return options;
+}
+
+/// Makes the managedFields of a new object, as text unless the request brings some: then nobody reads them before they are written.
+void track_create(const Resource& resource, ApiObject& object, const schema::FieldManager& manager) {
+    const bool brings_some = !object.managed_fields_text().empty() || object.bare_tree().at_path({"metadata", "managedFields"});
+    if (brings_some || resource.form != 0) return schema::track_update(*resource.stored, schema::null_value(), object.edit_tree(), manager);
+    object.set_managed_fields_text(schema::track_create_text(*resource.stored, object.edit_bare_tree(), manager));
 }
 
 /// A webhook may change the name of what is created, but not put it where the request has no rights.
@@ -67,6 +75,7 @@ AdmissionAttributes ResourceStore::admission_attributes(const WriteRequest& requ
 void ResourceStore::prepare_create(const WriteRequest& request, ApiObject& object) {
     const Strategy& strategy = *request.resource.strategy;
     object.edit_metadata([&](ObjectMeta& metadata) {
+        if (metadata.name.empty() && !metadata.generate_name.empty()) metadata.name = generated_name(metadata.generate_name, seams_.random);
         metadata.uid = seams_.random.uuid();
         metadata.creation_timestamp = Timestamp(seams_.clock.wall_now());
         metadata.deletion_timestamp.reset();
@@ -88,13 +97,10 @@ Task<Written> ResourceStore::create(WriteRequest request, ApiObject object) {
     attributes.object = &object;
     CO_TRY_VOID(co_await seams_.admission.admit(attributes));
     if (attributes.reinvocation.changed) CO_TRY_VOID(check_namespace(request, object));
-    // Only now: admission may still change what the name is made of.
-    if (object.name().empty() && !object.metadata().generate_name.empty()) {
-        object.edit_metadata([&](ObjectMeta& metadata) { metadata.name = generated_name(metadata.generate_name, seams_.random); });
-    }
+    // Names are generated only now: admission may still change what they are made of.
+    prepare_create(request, object);
     request.name = object.name();
     if (attributes.name.empty()) attributes.name = request.name;
-    prepare_create(request, object);
     set_defaults(resource, object);
 
     FieldErrors errors;
@@ -123,7 +129,7 @@ Task<Written> ResourceStore::create(WriteRequest request, ApiObject object) {
             if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
             object = std::move(prepared);
         }
-        if (request.manager) schema::track_update(*resource.stored, schema::null_value(), object.edit_tree(), *request.manager);
+        if (request.manager) track_create(resource, object, *request.manager);
         if (request.dry_run) co_return Written{bytes_of(object.to_json()), true};
 
         store::Transaction transaction{.guards = std::move(draft.guards), .operations = std::move(draft.operations)};

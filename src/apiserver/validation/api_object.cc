@@ -10,8 +10,22 @@ namespace {
 
 constexpr std::size_t RoomForJson = 4000;  ///< most objects are smaller
 
+/// Whether those of the names that are there come first, in this order.
+bool is_in_order(const schema::Object& given, std::initializer_list<std::string_view> names) {
+    const schema::Member* next = given.begin();
+    for (const std::string_view name : names) {
+        if (next != given.end() && next->key == name)
+            ++next;
+        else if (given.contains(name))
+            return false;
+    }
+    return true;
+}
+
 void bring_forward(schema::Object& given, std::initializer_list<std::string_view> names) {
+    if (is_in_order(given, names)) return;  // as most are: so the struct and the store have them
     schema::Object ordered;
+    ordered.reserve(given.size());
     for (const std::string_view name : names) {
         if (schema::Value* value = given.find(name)) ordered.append(std::string(name), std::move(*value));
     }

@@ -84,9 +84,7 @@ private:
 
     template <class Container>
     bool open(Container container) {
-        Value& place = next_place();
-        place = std::move(container);
-        stack_.push_back({&place, {}});
+        stack_.push_back({&place(std::move(container)), {}});
         return true;
     }
 
@@ -96,21 +94,21 @@ private:
     }
 
     bool add(Value value) {
-        next_place() = std::move(value);
+        place(std::move(value));
         return true;
     }
 
-    Value& next_place() {
-        if (stack_.empty()) return root_;
+    /// Puts the value where it belongs.
+    Value& place(Value value) {
+        if (stack_.empty()) return root_ = std::move(value);
         Level& level = stack_.back();
-        if (level.container->is_array()) return level.container->as_array().emplace_back();
+        if (level.container->is_array()) return level.container->as_array().emplace_back(std::move(value));
         Object& object = level.container->as_object();
         Value* earlier = object.find(level.key);
-        if (!earlier && duplicates_) return object.append(level.key, Value());  // paths need the key
-        if (!earlier) return object.append(std::move(level.key), Value());
+        if (!earlier && duplicates_) return object.append(level.key, std::move(value));  // paths need the key
+        if (!earlier) return object.append(std::move(level.key), std::move(value));
         if (duplicates_) add_finding(*duplicates_, [this] { return path(); });
-        *earlier = Value();
-        return *earlier;
+        return *earlier = std::move(value);
     }
 
     /// "spec.containers[0].name": of the member being added.

@@ -1,21 +1,66 @@
 #include "schema/json/json_slicer.h"
 
-#include <array>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <string>
+#include <utility>
 
 #include "schema/scalar.h"
 
 namespace porthole::schema {
 namespace {
 
-/// What skipping over a value looks at; most characters are none of these.
-constexpr std::array<bool, 256> IsNesting = [] {
-    std::array<bool, 256> table{};
-    for (const unsigned char c : std::string_view("\"{}[]")) table[c] = true;
-    return table;
-}();
+/// A bit for each character of a block, the lowest for the first.
+using Mask = std::uint64_t;
+constexpr std::size_t BlockSize = 64;
+
+/// Where a block has quotes, backslashes, opening and closing brackets of either sort.
+struct Marks {
+    explicit Marks(const char* block) {
+        using Block = char __attribute__((vector_size(BlockSize)));
+        const auto mask = [](const auto& comparison) {
+            using Bits = bool __attribute__((ext_vector_type(BlockSize)));
+            return __builtin_bit_cast(Mask, __builtin_convertvector(comparison, Bits));
+        };
+        Block characters;
+        std::memcpy(&characters, block, sizeof characters);
+        const Block folded = characters | 0x20;  // '[' and ']' become '{' and '}', and nothing else does
+        static_assert(('[' | 0x20) == '{' && (']' | 0x20) == '}');
+        quotes = mask(characters == '"');
+        backslashes = mask(characters == '\\');
+        opening = mask(folded == '{');
+        closing = mask(folded == '}');
+    }
+    Mask quotes, backslashes, opening, closing;
+};
+
+/// Goes through a text in blocks and knows what is in strings. Example, a block of 12:
+///     text      {"a\"}":[1]}
+///     escaped   ....#.......    what a backslash takes its meaning from
+///     inside    .#####......    from the quote that begins a string to the last character in it
+struct StringTracker {
+    /// Of the next block: the characters in strings.
+    Mask inside(const Marks& marks) {
+        Mask within = marks.quotes & ~escaped(marks.backslashes);
+        for (int step = 1; step < 64; step *= 2) within ^= within << step;  // each bit: whether the quotes so far are odd
+        within ^= in_string;
+        in_string = within >> 63 ? ~Mask(0) : 0;
+        return within;
+    }
+    Mask escaped(Mask backslashes) {
+        Mask found = std::exchange(next_is_escaped, 0);
+        for (Mask rest = backslashes & ~found; rest != 0;) {
+            const Mask first = rest & -rest, after = first << 1;
+            found |= after;
+            rest &= ~(first | after);
+            if (after == 0) next_is_escaped = 1;
+        }
+        return found;
+    }
+    Mask in_string = 0;        ///< all bits while the last block ended in a string
+    Mask next_is_escaped = 0;  ///< the next block's first bit
+};
 
 /// Where the first quote or backslash at or after `from` is, or past the end. Looks at eight characters at once: half of a text is in
 /// strings.
@@ -86,23 +131,27 @@ bool JsonSlicer::skip_string() {
 }
 
 Result<void> JsonSlicer::skip_nested() {
-    std::size_t depth = 0;
-    for (;;) {
-        std::size_t position = position_;
-        while (position < text_.size() && !IsNesting[static_cast<unsigned char>(text_[position])]) ++position;
-        position_ = position;
-        if (at_end()) return malformed("unterminated object or array");
-        const char c = text_[position];
-        if (c == '"') {
-            if (!skip_string()) return malformed("unterminated string");
+    StringTracker strings;
+    int depth = 0;
+    for (; !at_end(); position_ += BlockSize) {
+        char room[BlockSize] = {};
+        const bool is_whole = position_ + BlockSize <= text_.size();
+        if (!is_whole) rest().copy(room, BlockSize);
+        const Marks marks(is_whole ? text_.data() + position_ : room);
+        const Mask outside = ~strings.inside(marks), opening = marks.opening & outside, closing = marks.closing & outside;
+        if (std::popcount(closing) < depth) {
+            depth += std::popcount(opening) - std::popcount(closing);
             continue;
         }
-        ++position_;
-        if (c == '{' || c == '[')
-            ++depth;
-        else if (--depth == 0)
+        for (Mask rest = opening | closing; rest != 0; rest &= rest - 1) {
+            const Mask bracket = rest & -rest;
+            depth += opening & bracket ? 1 : -1;
+            if (depth > 0) continue;
+            position_ += static_cast<std::size_t>(std::countr_zero(bracket)) + 1;
             return {};
+        }
     }
+    return malformed(strings.in_string ? "unterminated string" : "unterminated object or array");
 }
 
 }  // namespace porthole::schema

@@ -19,12 +19,6 @@ using Manager = ManagedFields::Manager;
 
 constexpr std::string_view LastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// An object of this kind in which nothing is set: what a new one is compared to. Structs that are always written are there.
-Value blank_object(const Kind& kind) {
-    if (!kind.type->create) return Value::object();
-    return to_value(*kind.type, Instance(*kind.type).get());
-}
-
 Value without_record(const Value& object) {
     Value copy = object;
     if (Value* metadata = copy.find("metadata")) metadata->erase("managedFields");

@@ -1,5 +1,7 @@
 #include "schema/patch/field_set.h"
 
+#include <utility>
+
 #include "schema/json/json.h"
 
 namespace porthole::schema {
@@ -93,6 +95,20 @@ Value FieldSet::to_value(bool with_self) const {
     if (with_self) object.append(".", Value::object());
     for (const auto& [step, child] : children_) object.append(step, child.to_value(child.member_ && !child.children_.empty()));
     return object;
+}
+
+void FieldSet::append_json(std::string& out) const { append_json(out, false); }
+
+void FieldSet::append_json(std::string& out, bool with_self) const {
+    out += with_self ? "{\".\":{}" : "{";
+    bool is_first = !with_self;
+    for (const auto& [step, child] : children_) {
+        if (!std::exchange(is_first, false)) out += ',';
+        append_json_string(step, out);
+        out += ':';
+        child.append_json(out, child.member_ && !child.children_.empty());
+    }
+    out += '}';
 }
 
 Result<FieldSet> FieldSet::from_value(const Value& fields) {

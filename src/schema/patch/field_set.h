@@ -37,12 +37,15 @@ public:
     void visit(const std::function<void(const std::vector<std::string>& steps)>& visitor) const;
 
     Value to_value() const;
+    /// to_value() as JSON.
+    void append_json(std::string& out) const;
     /// Error: BadRequest.
     static Result<FieldSet> from_value(const Value& fields);
     bool operator==(const FieldSet& other) const = default;
 
 private:
     Value to_value(bool with_self) const;
+    void append_json(std::string& out, bool with_self) const;
     /// Calls `visit` for every child of ours that the other has as well, and drops what is then empty.
     template <class Visit>
     void visit_common(const FieldSet& other, Visit visit);

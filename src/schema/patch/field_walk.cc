@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "schema/convert.h"
 #include "schema/json/json.h"
 
 namespace porthole::schema {
@@ -282,6 +283,11 @@ Value strip(const Node& node, const Value& value, const FieldSet& fields) {
 }
 
 }  // namespace
+
+Value blank_object(const Kind& kind) {
+    if (!kind.type->create) return Value::object();
+    return to_value(*kind.type, Instance(*kind.type).get());
+}
 
 Result<FieldSet> fields_of(const Node& node, const Value& object) {
     FieldSet set;

@@ -45,6 +45,9 @@ struct Node {
 // Objects as sets of fields, after structured-merge-diff: what is atomic is one field, granular maps and structs have their
 // members, granular lists their items by key or value. All start at the root of an object.
 
+/// An object of this kind in which nothing is set: what a new one is compared to. Structs that are always written are there.
+Value blank_object(const Kind& kind);
+
 /// The fields an applied configuration names. Errors: BadRequest for a list item without its keys, or a key that comes twice.
 Result<FieldSet> fields_of(const Node& node, const Value& object);
 

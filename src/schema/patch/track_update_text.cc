@@ -150,10 +150,10 @@ Result<bool> move_fields(std::vector<Entry>& entries, Entry writer, const FieldS
         if (after == before) continue;
         moves = true;
         entry.is_gone = after.empty();
-        entry.changed_fields = to_json(after.to_value());
+        after.append_json(entry.changed_fields);
     }
     if (has_writer) return moves;
-    writer.changed_fields = to_json(set.to_value());
+    set.append_json(writer.changed_fields);
     entries.push_back(std::move(writer));
     return true;
 }
@@ -193,6 +193,28 @@ std::string written_list(std::vector<Entry>& entries) {
     return out;
 }
 
+/// The fields that a change sets or removes and that may have an owner.
+struct Taken {
+    FieldSet set, removed;
+};
+Taken fields_taken(const Kind& kind, const Value& before, const Value& after, const FieldManager& manager) {
+    Comparison change = compare_fields(Node::of_struct(*kind.type), before, after);
+    for (FieldSet* set : {&change.added, &change.modified, &change.removed}) leave_unowned(*set, kind, manager.subresource);
+    change.added.add(std::move(change.modified));
+    return {std::move(change.added), std::move(change.removed)};
+}
+
+/// `time` outlives it.
+Entry entry_of(const FieldManager& manager, const std::string& time) {
+    return {.manager = manager.name,
+            .operation = "Update",
+            .api_version = manager.api_version,
+            .time = time,
+            .subresource = manager.subresource};
+}
+
+std::string time_of(const FieldManager& manager) { return manager.now.is_zero() ? std::string() : manager.now.to_string(); }
+
 bool is_update(const Entry& entry) { return entry.operation == "Update" && !entry.is_gone; }
 
 }  // namespace
@@ -201,20 +223,20 @@ std::optional<std::string> track_update_text(const Kind& kind, const Value& befo
                                              const FieldManager& manager) {
     auto entries = read_entries(record);
     if (!entries || entries->empty()) return {};
-    Comparison change = compare_fields(Node::of_struct(*kind.type), before, after);
-    for (FieldSet* set : {&change.added, &change.modified, &change.removed}) leave_unowned(*set, kind, manager.subresource);
-    FieldSet taken = std::move(change.added);
-    taken.add(std::move(change.modified));
-
-    const std::string now = manager.now.is_zero() ? std::string() : manager.now.to_string();
-    Entry writer{.manager = manager.name,
-                 .operation = "Update",
-                 .api_version = manager.api_version,
-                 .time = now,
-                 .subresource = manager.subresource};
-    const auto moves = move_fields(*entries, std::move(writer), taken, change.removed);
+    const Taken taken = fields_taken(kind, before, after, manager);
+    const std::string now = time_of(manager);
+    const auto moves = move_fields(*entries, entry_of(manager, now), taken.set, taken.removed);
     if (!moves || std::ranges::count_if(*entries, is_update) > MaxUpdates) return {};
     return *moves ? written_list(*entries) : std::string(record);
+}
+
+std::string track_create_text(const Kind& kind, const Value& after, const FieldManager& manager) {
+    const Taken taken = fields_taken(kind, blank_object(kind), after, manager);
+    if (taken.set.empty()) return {};
+    const std::string now = time_of(manager);
+    std::vector<Entry> entries = {entry_of(manager, now)};
+    taken.set.append_json(entries.front().changed_fields);
+    return written_list(entries);
 }
 
 }  // namespace porthole::schema

@@ -16,4 +16,7 @@ namespace porthole::schema {
 std::optional<std::string> track_update_text(const Kind& kind, const Value& before, const Value& after, std::string_view record,
                                              const FieldManager& manager);
 
+/// The same for an object that is created, `after`, and has no managedFields yet.
+std::string track_create_text(const Kind& kind, const Value& after, const FieldManager& manager);
+
 }  // namespace porthole::schema

@@ -151,7 +151,10 @@ TEST(TrackUpdateText, WritesTheSameForRandomObjectsOfEveryKind) {
             const FieldManager one{"one", kind->api_version(), "", Timestamp::from_seconds(1)};
             const FieldManager two{"two", kind->api_version(), subresource, Timestamp::from_seconds(2)};
             Value live = random_object(*kind, seed);
+            const std::string created_as_text = track_create_text(*kind, live, one);
             track_update(*kind, Value(), live, one);
+            Value bare_live = live;
+            EXPECT_EQ(created_as_text, taken_out(bare_live));
             Value next = random_object(*kind, seed + 1000);
             track_update(*kind, live, next, two);
             Value bare = next;

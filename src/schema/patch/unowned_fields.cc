@@ -26,13 +26,14 @@ const FieldSet& unowned_fields() {
 }  // namespace
 
 void leave_unowned(FieldSet& fields, const Kind& kind, std::string_view subresource) {
+    static const FieldSet metadata = branch("f:metadata"), spec = branch("f:spec"), status = branch("f:status");
     if (fields.empty()) return;
     fields.remove_recursively(unowned_fields());
     // What this request cannot change.
-    if (subresource.empty() && kind.is(Kind::HasStatus)) fields.remove_recursively(branch("f:status"));
-    if (subresource == "status") fields.remove_recursively(branch("f:spec"));
+    if (subresource.empty() && kind.is(Kind::HasStatus)) fields.remove_recursively(status);
+    if (subresource == "status") fields.remove_recursively(spec);
     // `metadata` itself is nobody's, what is in it may be somebody's.
-    fields.remove(branch("f:metadata"));
+    fields.remove(metadata);
 }
 
 }  // namespace porthole::schema
