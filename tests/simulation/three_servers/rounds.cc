@@ -107,10 +107,11 @@ std::string Rounds::next() {
     Random& random = world_.random();
     std::vector<client::Client*> clients;
     for (std::size_t i = 0; i < world_.servers().size(); ++i) clients.push_back(&world_.client_of(i));
-    Workload workload(world_.loop(), clients, random,
-                      {.writers = 6, .watchers = 3, .pause = 6s, .retry = 1s, .name = "round" + std::to_string(round_)});
+    auto workload = std::make_unique<Workload>(
+        world_.loop(), clients, random,
+        Workload::Options{.writers = 6, .watchers = 3, .pause = 6s, .retry = 1s, .name = "round" + std::to_string(round_)});
     write_ledger();
-    workload.start();
+    workload->start();
     Scope churn(world_.loop());
     churn.spawn(apps_.churn());
     world_.loop().advance(std::chrono::milliseconds(2000 + random.below(8000)));
@@ -124,11 +125,12 @@ std::string Rounds::next() {
     world_.loop().advance(std::chrono::milliseconds(random.below(15'000)));
     CHECK(world_.run(churn.close()).has_value());
     std::string wrong = settle();
-    const auto finished = world_.run(workload.finish(), 1h);
-    operations_ += workload.done();
+    const auto finished = world_.run(workload->finish(), 1h);
+    operations_ += workload->done();
+    if (!finished) (void)workload.release();  // its tasks have not ended
     if (!wrong.empty()) return wrong;
     if (!finished) return "the clients do not end: " + finished.error().message;
-    if (wrong = linearizability::find_violation(workload.history()); !wrong.empty()) return wrong;
+    if (wrong = linearizability::find_violation(workload->history()); !wrong.empty()) return wrong;
     (void)world_.run(world_.client().remove_raw("/api/v1/namespaces/default/configmaps", {},
                                                 "labelSelector=linearizability%3Dround" + std::to_string(round_)));
     world_.loop().advance(1s);
