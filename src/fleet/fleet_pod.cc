@@ -46,6 +46,19 @@ Result<bool> completes(const Members& metadata, std::string_view spec) {
     return false;
 }
 
+Result<bool> is_unready(std::string_view status) {
+    TRY(const std::string_view conditions, client::json_member(status, "conditions"));
+    if (conditions.empty()) return false;
+    TRY(const auto elements, client::json_elements(conditions));
+    for (const std::string_view condition : elements) {
+        TRY(const std::string_view type, client::json_member(condition, "type"));
+        if (json_plain_string(type) != "Ready") continue;
+        TRY(const std::string_view value, client::json_member(condition, "status"));
+        return json_plain_string(value) == "False";
+    }
+    return false;
+}
+
 Result<client::InformerCodec::Decoded> decode(std::string_view json, bool whole) {
     TRY(const Members object, client::json_members(json));
     TRY(const Members metadata, client::json_members(member(object, "metadata")));
@@ -65,6 +78,9 @@ Result<client::InformerCodec::Decoded> decode(std::string_view json, bool whole)
         pod->phase = json_plain_string(phase);
         TRY(const std::string_view address, client::json_member(status, "podIP"));
         pod->address = json_plain_string(address);
+        if (pod->phase == "Running") {
+            TRY(pod->unready, is_unready(status));
+        }
     }
     if (whole || pod->has_step()) pod->text = text_of(object, metadata);
     client::NamespacedName key = pod->key;

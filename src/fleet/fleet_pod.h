@@ -13,12 +13,13 @@ struct FleetPod {
     std::string phase;  ///< "" before the first status
     bool deleting = false;
     bool completes = false;  ///< a Job's: it is to end by itself
+    bool unready = false;    ///< runs, but its condition Ready is False: its node was taken for lost
     /// The object's JSON without managedFields, as long as something is left to do; see needs_text of the two decoders.
     std::string text;
 
     bool is_over() const { return phase == "Succeeded" || phase == "Failed"; }
     /// Whether the timed model still has a step for it.
-    bool has_step() const { return deleting || !(is_over() || (phase == "Running" && !completes)); }
+    bool has_step() const { return deleting || unready || !(is_over() || (phase == "Running" && !completes)); }
 };
 
 /// For an informer of pods whose objects are FleetPods. The text of pods that have_step() is kept, and with `decode_whole` every pod's.

@@ -243,6 +243,16 @@ TEST_F(FleetTest, APodRunsAndIsReadyAfterTheSetTime) {
     EXPECT_EQ(fleet->pods().running, 1u);
 }
 
+TEST_F(FleetTest, APodWhoseNodeWasTakenForLostIsReadyAgain) {
+    start(plan_of(1));
+    add_pod("web", "fleet-0");
+    loop.advance(3s);
+    api.change<core::Pod>({"default", "web"},
+                          [](core::Pod& one) { objects::find_condition(one.status.conditions, "Ready")->status = "False"; });
+    loop.advance(1s);
+    EXPECT_TRUE(objects::is_condition_true(pod("web").status.conditions, "Ready"));
+}
+
 TEST_F(FleetTest, PodsOfOtherNodesAreLeftAlone) {
     start(plan_of(2));
     add_pod("elsewhere", "other-1");

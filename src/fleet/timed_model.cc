@@ -17,6 +17,7 @@ using kubelet::ContainerKind;
 // The names of steps are for people who read logs.
 constexpr const char* Start = "start";
 constexpr const char* Complete = "complete";
+constexpr const char* Recover = "recover";
 constexpr const char* Stop = "stop";
 constexpr const char* Remove = "remove";
 
@@ -80,6 +81,8 @@ std::optional<PodStep> TimedModel::next(const FleetPod& pod) {
             stop = std::min<Duration>(stop, std::chrono::seconds(*read->metadata.deletion_grace_period_seconds));
         return PodStep{Stop, stop};
     }
+    // Nobody but a kubelet makes a pod ready again whose node was taken for lost.
+    if (pod.unready && !pod.completes) return PodStep{Recover, {}};
     return pod.phase == "Running" ? PodStep{Complete, times_.complete_after} : PodStep{Start, times_.start_after};
 }
 

@@ -111,7 +111,7 @@ Task<> Workload::operate(int number, std::map<std::string, std::uint64_t>& known
 /// Requests without an answer make histories that take long to check, so nothing is asked while nobody answers.
 Task<> Workload::wait_for_server(int number) {
     for (;;) {
-        CO_TRY_VOID(co_await loop_.sleep(std::chrono::milliseconds(20)));
+        CO_TRY_VOID(co_await loop_.sleep(options_.retry));
         const auto answer = co_await server_of(number).list<ConfigMap>(ours_);
         if (is_cancelled(answer)) co_return answer.error();
         if (answer && !dying_) co_return {};
@@ -170,7 +170,7 @@ Task<std::string> Workload::follow_once(Watch& watch) {
             CO_TRY(open, co_await take_event(watch, ***event));
             if (!open) co_return "expired";
         }
-        CO_TRY_VOID(co_await loop_.sleep(std::chrono::milliseconds(5)));
+        CO_TRY_VOID(co_await loop_.sleep(options_.retry / 4));
     }
 }
 

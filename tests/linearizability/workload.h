@@ -17,8 +17,9 @@ class Workload {
 public:
     struct Options {
         int writers = 4, watchers = 2, keys = 3;
-        Duration pause = std::chrono::milliseconds(3);  ///< between two requests of a client, at most twice that
-        std::string name = "key";                       ///< what keys begin with: of two workloads on one cluster, different ones
+        Duration pause = std::chrono::milliseconds(3);   ///< between two requests of a client, at most twice that
+        Duration retry = std::chrono::milliseconds(20);  ///< after a request without an answer, and between two watches
+        std::string name = "key";                        ///< what keys begin with: of two workloads on one cluster, different ones
     };
     /// All of them run on `loop`, which with `servers`, a client of each, and `random` must outlive them.
     Workload(EventLoop& loop, std::vector<client::Client*> servers, Random& random, Options options);

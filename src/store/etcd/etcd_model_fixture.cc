@@ -26,6 +26,16 @@ private:
     std::shared_ptr<net::ByteStream> stream_;
 };
 
+/// Counts a watch while it is open.
+class OpenWatch {
+public:
+    explicit OpenWatch(std::size_t& count) : count_(++count) {}
+    ~OpenWatch() { --count_; }
+
+private:
+    std::size_t& count_;
+};
+
 bool in_range(const std::string& key, const std::string& from, const std::string& end) {
     return end.empty() ? key == from : key >= from && key < end;
 }
@@ -46,10 +56,9 @@ struct EtcdModel::Server {
 
 EtcdModel::EtcdModel(EventLoop& loop, std::size_t members, std::int64_t first_revision)
     : loop_(loop), revision_(first_revision), scope_(loop) {
-    states_[revision_];
     for (std::size_t i = 0; i < members; ++i) {
         servers_.push_back(std::make_unique<Server>());
-        add_methods(*servers_.back());
+        add_methods(*servers_.back(), i);
     }
 }
 
@@ -61,19 +70,27 @@ Task<> EtcdModel::close() {
     return scope_.close();
 }
 
-void EtcdModel::add_methods(Server& server) {
+void EtcdModel::add_methods(Server& server, std::size_t member) {
     net::GrpcHandler& handler = server.handler;
-    handler.add("/etcdserverpb.KV/Range", [this, &server](std::string request) { return range(server, std::move(request)); });
-    handler.add("/etcdserverpb.KV/Txn", [this, &server](std::string request) { return txn(server, std::move(request)); });
-    handler.add("/etcdserverpb.KV/Compact", [this](std::string request) { return compact_call(std::move(request)); });
-    handler.add("/etcdserverpb.Maintenance/Status", [this](std::string) { return status(); });
-    handler.add("/etcdserverpb.Lease/LeaseGrant", [this](std::string request) { return grant_lease(std::move(request)); });
-    handler.add("/etcdserverpb.Lease/LeaseRevoke", [this](std::string request) { return revoke_lease(std::move(request)); });
-    handler.add("/etcdserverpb.Lease/LeaseTimeToLive", [this](std::string request) { return time_to_live(std::move(request)); });
+    const auto add = [&](const char* method, std::function<Task<std::string>(std::string)> call) {
+        handler.add(method, [this, member, call](std::string request) { return admit(member, call(std::move(request))); });
+    };
+    add("/etcdserverpb.KV/Range", [this, &server](std::string request) { return range(server, std::move(request)); });
+    add("/etcdserverpb.KV/Txn", [this, &server](std::string request) { return txn(server, std::move(request)); });
+    add("/etcdserverpb.KV/Compact", [this](std::string request) { return compact_call(std::move(request)); });
+    add("/etcdserverpb.Maintenance/Status", [this](std::string) { return status(); });
+    add("/etcdserverpb.Lease/LeaseGrant", [this](std::string request) { return grant_lease(std::move(request)); });
+    add("/etcdserverpb.Lease/LeaseRevoke", [this](std::string request) { return revoke_lease(std::move(request)); });
+    add("/etcdserverpb.Lease/LeaseTimeToLive", [this](std::string request) { return time_to_live(std::move(request)); });
     handler.add_streaming("/etcdserverpb.Lease/LeaseKeepAlive",
                           [this](std::string request, net::GrpcWriter& writer) { return keep_alive(std::move(request), writer); });
     handler.add_streaming("/etcdserverpb.Watch/Watch",
                           [this](std::string request, net::GrpcWriter& writer) { return watch(std::move(request), writer); });
+}
+
+Task<std::string> EtcdModel::admit(std::size_t member, Task<std::string> call) {
+    if (before_call) CO_TRY_VOID(co_await before_call(member));
+    co_return co_await std::move(call);
 }
 
 std::vector<Member> EtcdModel::members() {
@@ -110,7 +127,9 @@ void EtcdModel::change(const std::string& key, const std::string* value, std::in
     } else {
         keys_.erase(key);
     }
+    versions_[key][revision] = value ? keys_.at(key) : nullptr;
     log_.push_back({.type = value ? WatchEvent::Type::Put : WatchEvent::Type::Delete, .kv = std::move(next)});
+    if (observed) observed(log_.back());
 }
 
 std::int64_t EtcdModel::remove_range(const DeleteRangeRequest& request, std::int64_t revision) {
@@ -121,8 +140,17 @@ std::int64_t EtcdModel::remove_range(const DeleteRangeRequest& request, std::int
     return static_cast<std::int64_t>(keys.size());
 }
 
+EtcdModel::Keys EtcdModel::state_at(std::int64_t revision) const {
+    Keys keys;
+    for (const auto& [key, versions] : versions_) {
+        const auto later = versions.upper_bound(revision);
+        if (later != versions.begin() && std::prev(later)->second) keys.emplace_hint(keys.end(), key, std::prev(later)->second);
+    }
+    return keys;
+}
+
 void EtcdModel::finish_revision() {
-    states_[++revision_] = keys_;
+    ++revision_;
     changed_.wake_all({});
 }
 
@@ -143,16 +171,30 @@ std::string EtcdModel::value(const std::string& key) const {
     return found == keys_.end() ? "" : found->second->value;
 }
 
+std::map<std::string, std::int64_t> EtcdModel::revisions(const std::string& prefix) const {
+    std::map<std::string, std::int64_t> found;
+    for (auto at = keys_.lower_bound(prefix); at != keys_.end() && at->first.starts_with(prefix); ++at)
+        found[at->first] = at->second->mod_revision;
+    return found;
+}
+
 void EtcdModel::compact(std::int64_t revision) {
     compacted_ = revision;
-    states_.erase(states_.begin(), states_.lower_bound(revision));
-    std::erase_if(log_, [&](const WatchEvent& event) { return event.kv.mod_revision <= revision; });
+    for (auto key = versions_.begin(); key != versions_.end();) {
+        // What it was at `revision` stays, unless it was not there.
+        Versions& versions = key->second;
+        auto kept = versions.upper_bound(revision);
+        if (kept != versions.begin() && std::prev(kept)->second) --kept;
+        versions.erase(versions.begin(), kept);
+        key = versions.empty() ? versions_.erase(key) : std::next(key);
+    }
+    while (!log_.empty() && log_.front().kv.mod_revision <= revision) log_.pop_front();
 }
 
 void EtcdModel::restore(std::int64_t revision, bool same_cluster) {
     for (const auto& server : servers_) server->cut();
-    keys_ = states_.at(revision);
-    states_.erase(states_.upper_bound(revision), states_.end());
+    keys_ = state_at(revision);
+    for (auto& [key, versions] : versions_) versions.erase(versions.upper_bound(revision), versions.end());
     std::erase_if(log_, [&](const WatchEvent& event) { return event.kv.mod_revision > revision; });
     revision_ = revision;
     if (!same_cluster) ++cluster_id_;
@@ -192,10 +234,12 @@ void EtcdModel::send_progress() {
 Result<RangeResponse> EtcdModel::read(const RangeRequest& request) const {
     const std::int64_t revision = request.revision == 0 ? revision_ : request.revision;
     if (revision < compacted_) return net::error_of_grpc(GrpcStatus::OutOfRange, "etcdserver: mvcc: required revision has been compacted");
-    const Keys& keys = request.revision == 0 ? keys_ : states_.at(revision);
+    Keys past;
+    if (request.revision != 0) past = state_at(revision);
+    const Keys& keys = request.revision == 0 ? keys_ : past;
     RangeResponse response{.header = header()};
-    for (const auto& [key, stored] : keys) {
-        if (!in_range(key, request.key, request.range_end)) continue;
+    for (auto at = keys.lower_bound(request.key); at != keys.end() && in_range(at->first, request.key, request.range_end); ++at) {
+        const KeyValuePtr& stored = at->second;
         ++response.count;
         if (request.limit > 0 && static_cast<std::int64_t>(response.kvs.size()) == request.limit) {
             response.more = true;
@@ -274,7 +318,10 @@ Result<std::string> EtcdModel::carry_out(const std::string& bytes) {
     return encode(response);
 }
 
-void EtcdModel::carry_out_late() { CHECK(carry_out(late_).has_value()); }
+void EtcdModel::carry_out_late() {
+    // Once; etcd may refuse it by now.
+    if (const std::string late = std::exchange(late_, {}); !late.empty()) (void)carry_out(late);
+}
 
 Task<std::string> EtcdModel::txn(const Server& server, std::string bytes) {
     ++txns;
@@ -318,6 +365,11 @@ void EtcdModel::end_lease(std::int64_t id) {
         any = true;
     }
     if (any) finish_revision();
+}
+
+void EtcdModel::end_leases() {
+    const auto leases = leases_;
+    for (const auto& [id, ttl] : leases) end_lease(id);
 }
 
 void EtcdModel::start_lease(std::int64_t id) {
@@ -387,6 +439,7 @@ Task<> EtcdModel::send(const std::vector<WatchEvent>& events, net::GrpcWriter& w
 
 Task<> EtcdModel::watch(std::string bytes, net::GrpcWriter& writer) {
     const std::size_t number = ++watches;
+    const OpenWatch open(open_watches_);
     CO_TRY(const auto request, decode<WatchRequest>(bytes));
     const WatchCreateRequest wanted = request.create_request.value_or(WatchCreateRequest());
     CO_TRY_VOID(co_await writer.write(encode(WatchResponse{.header = header(), .created = true})));
@@ -399,8 +452,9 @@ Task<> EtcdModel::watch(std::string bytes, net::GrpcWriter& writer) {
     for (std::size_t progress = progress_;;) {
         std::vector<WatchEvent> events;
         const bool held = held_ || number <= silent_;
-        for (const WatchEvent& event : log_)
-            if (!held && event.kv.mod_revision >= next && in_range(event.kv.key, wanted.key, wanted.range_end)) events.push_back(event);
+        const auto first = std::ranges::lower_bound(log_, next, {}, [](const WatchEvent& event) { return event.kv.mod_revision; });
+        for (auto event = first; !held && event != log_.end(); ++event)
+            if (in_range(event->kv.key, wanted.key, wanted.range_end)) events.push_back(*event);
         if (!events.empty()) {
             next = events.back().kv.mod_revision + 1;
             CO_TRY_VOID(co_await send(events, writer));

@@ -1,4 +1,5 @@
 #pragma once
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -35,10 +36,14 @@ public:
     std::int64_t compacted() const { return compacted_; }
     /// "" when absent.
     std::string value(const std::string& key) const;
+    /// Revisions of the keys that begin with `prefix`, by key.
+    std::map<std::string, std::int64_t> revisions(const std::string& prefix) const;
     std::size_t key_count() const { return keys_.size(); }
     std::size_t lease_count() const { return leases_.size(); }
     /// With a new lease of so many seconds.
     void put_leased(const std::string& key, std::string value, std::int64_t ttl);
+    /// All leases there are end now, with their keys.
+    void end_leases();
     /// What is granted to the key's lease; 0 where it has none.
     std::int64_t granted_ttl(const std::string& key) const;
 
@@ -64,7 +69,8 @@ public:
     void silence_watches() { silent_ = watches; }
     /// Connections are not made, and not refused.
     void stall_dials(bool stalled);
-    /// Called when one has come; its error is the answer. Empty: nothing is called.
+    /// Called when one has come; its error is the answer. Empty: nothing is called. The first of them is for every call but a watch.
+    std::function<Task<>(std::size_t member)> before_call;
     std::function<Task<>(const RangeRequest&)> before_range;
     std::function<Task<>()> before_txn;
     /// Answers of a Range with more keys are larger than a client takes.
@@ -72,14 +78,20 @@ public:
 
     // What was asked.
     std::size_t ranges = 0, txns = 0, watches = 0, compactions = 0;
+    std::size_t open_watches() const { return open_watches_; }
+    /// Called for each change, in order. Empty: nothing is called.
+    std::function<void(const WatchEvent&)> observed;
 
 private:
     struct Server;
     using KeyValuePtr = std::shared_ptr<const KeyValue>;
     using Keys = std::map<std::string, KeyValuePtr>;
+    /// Of one key, by revision; null where it was deleted.
+    using Versions = std::map<std::int64_t, KeyValuePtr>;
 
     Task<std::unique_ptr<net::ByteStream>> dial(std::size_t member);
-    void add_methods(Server& server);
+    void add_methods(Server& server, std::size_t member);
+    Task<std::string> admit(std::size_t member, Task<std::string> call);
     Task<std::string> range(const Server& server, std::string request);
     Task<std::string> txn(const Server& server, std::string request);
     Task<std::string> compact_call(std::string request);
@@ -96,6 +108,7 @@ private:
     bool holds(const Compare& compare) const;
     Result<void> check_txn(const TxnRequest& request) const;
     Result<std::string> carry_out(const std::string& bytes);
+    Keys state_at(std::int64_t revision) const;
     void change(const std::string& key, const std::string* value, std::int64_t lease, std::int64_t revision);
     std::int64_t remove_range(const DeleteRangeRequest& request, std::int64_t revision);
     void finish_revision();
@@ -107,8 +120,8 @@ private:
     std::uint64_t cluster_id_ = 77;
     std::int64_t revision_, compacted_ = 0;
     Keys keys_;
-    std::map<std::int64_t, Keys> states_;
-    std::vector<WatchEvent> log_;
+    std::map<std::string, Versions> versions_;
+    std::deque<WatchEvent> log_;
     std::map<std::int64_t, std::int64_t> leases_;  // time to live in seconds, by id
     std::map<std::int64_t, TimerId> lease_timers_;
     std::map<std::int64_t, MonotonicTime> lease_ends_;
@@ -116,7 +129,7 @@ private:
     std::size_t progress_ = 0, most_events_ = 1000;
     std::int64_t most_keys_ = 0;
     bool held_ = false, space_exceeded_ = false, stalled_ = false;
-    std::size_t silent_ = 0;
+    std::size_t silent_ = 0, open_watches_ = 0;
     Break break_ = Break::None;
     std::function<void()> after_break_;
     std::string late_;
