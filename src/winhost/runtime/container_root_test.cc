@@ -24,14 +24,15 @@ TEST(ContainerLog, GoesNowhereThroughALinkOnTheHostsDrive) {
     SandboxRecord sandbox;
     sandbox.config.log_directory = "C:\\var\\log\\pods\\p";
     const Folder own{folder.path() + "/own"};
+    const ContainerUsers users;
     std::vector<OciMount> mounts;
-    const auto refused = mount_log(*files, RootRequest{container, sandbox, own, own, {}, host}, mounts);
+    const auto refused = mount_log(*files, RootRequest{container, sandbox, own, own, {}, host, users}, mounts);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().reason, Reason::Forbidden) << refused.error().message;
     EXPECT_TRUE(fs::is_empty(machine));
     fs::remove_all(drive_of(host));
     fs::create_directory_symlink(machine, drive_of(host));  // C:\ itself
-    EXPECT_EQ(mount_log(*files, RootRequest{container, sandbox, own, own, {}, host}, mounts).error().reason, Reason::Forbidden);
+    EXPECT_EQ(mount_log(*files, RootRequest{container, sandbox, own, own, {}, host, users}, mounts).error().reason, Reason::Forbidden);
     EXPECT_TRUE(fs::is_empty(machine));
     EXPECT_TRUE(mounts.empty());
 }
