@@ -32,7 +32,7 @@ struct FileFact {
     };
     Kind kind;
     std::filesystem::path path;
-    unsigned mode = 0;  ///< permission bits only
+    unsigned mode = 0;          ///< permission bits only
     unsigned uid = 0, gid = 0;  ///< 0 for root of an emulated host, too, where the file is on that one's disk
 };
 

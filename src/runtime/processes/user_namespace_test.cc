@@ -13,7 +13,7 @@
 #include <fstream>
 
 #include "runtime/files/mounts.h"
-#include "runtime/files/owner_map.h"
+#include "runtime/processes/owner_map.h"
 
 namespace porthole {
 namespace {

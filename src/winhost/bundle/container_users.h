@@ -1,7 +1,7 @@
 #pragma once
 #include <memory>
 
-#include "runtime/files/owner_map.h"
+#include "runtime/processes/owner_map.h"
 #include "runtime/processes/user_namespace.h"
 #include "winhost/bundle/oci_bundle.h"
 

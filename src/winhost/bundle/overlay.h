@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "runtime/files/owner_map.h"
+#include "runtime/processes/owner_map.h"
 
 namespace porthole::winhost {
 

@@ -15,7 +15,8 @@ public:
     /// For the user namespace whose root is `root` on the machine: not less than UserNamespace::Ids.
     static Result<OwnerMap> create(std::uint32_t root);
 
-    /// The tree of one mount: not what is mounted below `source`. Programs there get no other user's rights by their mode, and devices are none.
+    /// The tree of one mount: not what is mounted below `source`. Programs there get no other user's rights by their mode, and devices are
+    /// none.
     Result<void> mount(const std::string& source, const std::string& target) const;
 
 private:

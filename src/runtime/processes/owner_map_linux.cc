@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "runtime/files/owner_map.h"
+#include "runtime/processes/owner_map.h"
 
 namespace porthole {
 
