@@ -1,13 +1,15 @@
 """Attacks on nodes and by nodes, typed as an attacker would: each is refused, and the next request is served."""
 
+import contextlib
 import json
 import os
 import pathlib
-import shutil
+import re
 import secrets
+import shutil
 import sys
 
-from harness import PORTHOLE, ClusterCase, condition, list_names, run, slow
+from harness import PORTHOLE, ClusterCase, condition, eventually, list_names, run, slow
 from manifests import container, pod
 from test_windows_node import WindowsCase, windows_pod
 
@@ -141,11 +143,16 @@ class OnEmulatedHosts(WindowsCase):
     def test_the_tokens_of_joins_are_gone(self):
         tokens = self.kubectl("get", "secrets", "--namespace", "kube-system", "--field-selector", "type=bootstrap.kubernetes.io/token", "-o", "name", namespaced=False)
         self.assertEqual(tokens, "")
+        # Other clusters of this machine may just be starting: their joins end by themselves.
+        eventually(lambda: not self.joins_with_tokens(), 120, "no process has a token of a join")
+
+    @staticmethod
+    def joins_with_tokens():
+        shown = []
         for process in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                self.assertNotRegex(process.read_bytes().replace(b"\0", b" "), rb"kubeadm.* [a-z0-9]{6}\.[a-z0-9]{16}")
-            except OSError:
-                continue
+            with contextlib.suppress(OSError):
+                shown += re.findall(rb"kubeadm.* [a-z0-9]{6}\.[a-z0-9]{16}", process.read_bytes().replace(b"\0", b" "))
+        return shown
 
     def test_links_on_the_drive_lead_root_nowhere(self):
         machine = self.cluster.folder / "machine"
