@@ -69,7 +69,9 @@ std::string RuntimeLab::missing() {
 }
 
 RuntimeLab::RuntimeLab() {
-    static const bool alone = ::unshare(CLONE_NEWNET) == 0 && std::system("ip link set lo up && ip addr add 10.9.0.1/32 dev lo") == 0;
+    static const bool alone =
+        ::unshare(CLONE_NEWNET) == 0 &&
+        std::system("ip link set lo up && ip link add host type bridge && ip addr add 10.9.0.1/32 dev host && ip link set host up") == 0;
     EXPECT_TRUE(alone);
     char folder[] = "/tmp/phlab.XXXXXX";
     folder_ = ::mkdtemp(folder);
