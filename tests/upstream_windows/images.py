@@ -80,6 +80,7 @@ def images(files):
     base = Layer({"dig/dig.exe": lookup, "dig/nslookup.exe": lookup}, folders=["tmp"])
     for source in (*SHELL, HOSTNAME, CURL):
         base.files |= source.image_files()
+    base.files["dev/null"] = b""  # for `tail -f /dev/null`, which waits
     base.files["bin/bash.exe"] = base.files["bin/sh.exe"]
     program = AGNHOST.image_files()["agnhost"]
     agnhost = [base, Layer({"agnhost": program, "agnhost-2": program, **files_in(files / "porter")}, folders=["uploads"])]

@@ -22,7 +22,7 @@ func main() {
 	seconds := flag.Int("T", 900, "seconds to wait")
 	output := flag.String("O", "", "file to write; - for standard output")
 	body := flag.String("post-data", "", "send this")
-	flag.Parse()
+	flag.CommandLine.Parse(apart(os.Args[1:]))
 	if flag.NArg() != 1 {
 		giveUp("one URL is needed")
 	}
@@ -48,6 +48,19 @@ func main() {
 	if _, err := io.Copy(open(*output, url), answer.Body); err != nil {
 		giveUp(err.Error())
 	}
+}
+
+// With the file of "-OFILE" as a word of its own.
+func apart(words []string) []string {
+	result := []string{}
+	for _, word := range words {
+		if strings.HasPrefix(word, "-O") && len(word) > 2 {
+			result = append(result, "-O", word[2:])
+		} else {
+			result = append(result, word)
+		}
+	}
+	return result
 }
 
 func giveUp(why string) {
