@@ -34,7 +34,7 @@ public:
     Waiting(unsigned long flags, Prepare prepare) {
         if (::pipe2(ends_, O_CLOEXEC) != 0) return;
         const pid_t parent = ::getpid();
-        // Without a signal at its end, which whoever waits for children of this process would take for one of theirs.
+        // Without a signal at its end: other code of this process that waits for any child does not collect it.
         pid_ = static_cast<pid_t>(::syscall(SYS_clone, flags, 0, 0, 0, 0));
         if (pid_ != 0) return;
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
