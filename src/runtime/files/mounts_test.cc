@@ -1,14 +1,9 @@
 #include "runtime/files/mounts.h"
-#include "runtime/files/file_system.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sched.h>
-#include <stdlib.h>
-#include <sys/mount.h>
 
-#include <filesystem>
-#include <future>
+#include "runtime/files/file_system.h"
+#include "runtime/files/own_mounts_fixture.h"
 
 namespace porthole {
 namespace {
@@ -38,56 +33,35 @@ TEST(Mounts, OfThisThreadIncludeTheRoot) {
 
 TEST(Mounts, LinesThatAreTooShortAreNone) { EXPECT_THAT(parse_mount_points("22 1 8:1 /\n\n"), ElementsAre()); }
 
-/// Runs `body` on a thread that has a mount namespace of its own. False where this user may not make one.
-bool in_own_mount_namespace(const std::function<void()>& body) {
-    return std::async(std::launch::async,
-                      [&] {
-                          if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
-                          body();
-                          return true;
-                      })
-        .get();
-}
+using Mounted = OwnMountsTest;
 
-TEST(Mounts, InAFolderWithABlankInItsNameAreUnmounted) {
-    char scratch[] = "/tmp/mounts_test_XXXXXX";
-    ASSERT_TRUE(::mkdtemp(scratch));
-    const std::filesystem::path folder = std::filesystem::path(scratch) / "my cluster", inner = folder / "nodes";
-    const bool ran = in_own_mount_namespace([&] {
-        std::filesystem::create_directory(folder);
-        ASSERT_EQ(::mount("tmpfs", folder.c_str(), "tmpfs", 0, nullptr), 0);
-        std::filesystem::create_directory(inner);
-        ASSERT_EQ(::mount("tmpfs", inner.c_str(), "tmpfs", 0, nullptr), 0);
-        EXPECT_TRUE(unmount_below(folder));
-        EXPECT_FALSE(std::filesystem::exists(inner)) << "the inner folder was in the outer mount";
-    });
-    std::filesystem::remove_all(scratch);
-    if (!ran) GTEST_SKIP() << "needs the right to make a mount namespace";
+TEST_F(Mounted, FoldersWithABlankInTheirNamesAreUnmounted) {
+    const std::string cluster = place("my cluster"), inner = cluster + "/nodes";
+    std::filesystem::create_directory(cluster);
+    ASSERT_EQ(::mount("tmpfs", cluster.c_str(), "tmpfs", 0, nullptr), 0);
+    std::filesystem::create_directory(inner);
+    ASSERT_EQ(::mount("tmpfs", inner.c_str(), "tmpfs", 0, nullptr), 0);
+    EXPECT_TRUE(unmount_below(cluster));
+    EXPECT_FALSE(std::filesystem::exists(inner)) << "the inner folder was in the outer mount";
 }
 
 /// A bind mount of the same file system: the device number does not tell it.
-TEST(Mounts, AreNotRemovedFrom) {
-    char scratch[] = "/tmp/mounts_test_XXXXXX";
-    ASSERT_TRUE(::mkdtemp(scratch));
-    const std::filesystem::path folder(scratch), kept = folder / "kept", tree = folder / "tree", point = tree / "a" / "point";
-    const bool ran = in_own_mount_namespace([&] {
-        const auto files = make_file_system();
-        std::filesystem::create_directories(point);
-        std::filesystem::create_directory(kept);
-        ASSERT_TRUE(files->write(kept / "data", "x", 0644));
-        ASSERT_EQ(::mount(kept.c_str(), point.c_str(), nullptr, MS_BIND, nullptr), 0);
-        EXPECT_THAT(files->remove_all(tree).error().message, testing::HasSubstr("something is mounted there"));
-        EXPECT_FALSE(files->remove_all(point)) << "also when it is asked for by name";
-        EXPECT_TRUE(files->exists(kept / "data"));
-        ASSERT_TRUE(files->create_symlink(tree, folder / "link"));
-        EXPECT_THAT(mounts_below(folder / "link").value(), ElementsAre(point)) << "mounts are found through links";
-        ASSERT_TRUE(unmount_below(folder / "link"));
-        EXPECT_TRUE(files->remove_all(tree));
-        EXPECT_TRUE(files->exists(kept / "data"));
-        EXPECT_TRUE(mounts_below(folder / "none").value().empty());
-    });
-    std::filesystem::remove_all(scratch);
-    if (!ran) GTEST_SKIP() << "needs the right to make a mount namespace";
+TEST_F(Mounted, FoldersAreNotRemovedFrom) {
+    const auto files = make_file_system();
+    const std::filesystem::path kept = place("kept"), tree = place("tree"), point = tree / "a" / "point", link = place("link");
+    std::filesystem::create_directories(point);
+    std::filesystem::create_directory(kept);
+    ASSERT_TRUE(files->write(kept / "data", "x", 0644));
+    ASSERT_EQ(::mount(kept.c_str(), point.c_str(), nullptr, MS_BIND, nullptr), 0);
+    EXPECT_THAT(files->remove_all(tree).error().message, testing::HasSubstr("something is mounted there"));
+    EXPECT_FALSE(files->remove_all(point)) << "also when it is asked for by name";
+    EXPECT_TRUE(files->exists(kept / "data"));
+    ASSERT_TRUE(files->create_symlink(tree, link));
+    EXPECT_THAT(mounts_below(link).value(), ElementsAre(point)) << "mounts are found through links";
+    ASSERT_TRUE(unmount_below(link));
+    EXPECT_TRUE(files->remove_all(tree));
+    EXPECT_TRUE(files->exists(kept / "data"));
+    EXPECT_TRUE(mounts_below(place("none")).value().empty());
 }
 
 }  // namespace

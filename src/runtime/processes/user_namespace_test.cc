@@ -3,16 +3,13 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/files/mounts.h"
+#include "runtime/files/own_mounts_fixture.h"
 #include "runtime/processes/owner_map.h"
 
 namespace porthole {
@@ -22,38 +19,19 @@ namespace fs = std::filesystem;
 
 constexpr std::uint32_t Root = 1'900'544'000;
 
-struct UserNamespaceTest : testing::Test {
-    UserNamespaceTest() {
-        char name[] = "/tmp/porthole-users-XXXXXX";
-        folder = fs::canonical(::mkdtemp(name)).string();
-        // In namespaces of its own: what is mounted here is gone with the test.
-        private_ = ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
-    }
+struct UserNamespaceTest : OwnMountsTest {
     void SetUp() override {
-        if (!private_ || !UserNamespace::create({{0, Root, UserNamespace::Ids}})) GTEST_SKIP() << "needs the right to make namespaces";
-    }
-    ~UserNamespaceTest() override {
-        if (private_) EXPECT_TRUE(unmount_below(folder));
-        fs::remove_all(folder);
+        OwnMountsTest::SetUp();
+        if (!UserNamespace::create({{0, Root, UserNamespace::Ids}})) GTEST_SKIP() << "needs the right to make a user namespace";
     }
 
-    std::string place(const char* name) const { return folder + "/" + name; }
     /// Of a network namespace that belongs to `users`.
     std::string network_of(const UserNamespace& users) const {
         std::ofstream(place("net")).flush();
         EXPECT_TRUE(users.make_network_namespace(place("net")));
         return place("net");
     }
-
-    std::string folder;
-    bool private_ = false;
 };
-
-std::uint32_t owner(const std::string& path) {
-    struct stat there{};
-    EXPECT_EQ(::lstat(path.c_str(), &there), 0) << path;
-    return there.st_uid;
-}
 
 /// What `work` returns in a process that is root of `users`.
 template <typename Work>

@@ -3,17 +3,13 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
-#include "runtime/files/mounts.h"
+#include "runtime/files/own_mounts_fixture.h"
 #include "winhost/bundle/held_tree.h"
 #include "winhost/bundle/overlay.h"
 
@@ -24,24 +20,18 @@ namespace fs = std::filesystem;
 
 constexpr std::uint32_t Root = 1'900'544'000;
 
-struct ContainerUsersTest : testing::Test {
+struct ContainerUsersTest : OwnMountsTest {
     ContainerUsersTest() {
-        char name[] = "/tmp/porthole-users-XXXXXX";
-        folder = fs::canonical(::mkdtemp(name)).string();
         for (const char* part : {"lower/dir", "own/upper", "own/work", "rootfs"}) fs::create_directories(place(part));
         std::ofstream(place("lower/dir/file")) << "of the image";
-        private_ = ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
     }
     void SetUp() override {
-        const auto usable = private_ ? try_user_namespace(folder, place("lower")) : Error(Reason::Io, "needs root");
+        OwnMountsTest::SetUp();
+        if (IsSkipped()) return;
+        const auto usable = try_user_namespace(folder, place("lower"));
         if (!usable) GTEST_SKIP() << usable.error().message;
     }
-    ~ContainerUsersTest() override {
-        if (private_) EXPECT_TRUE(unmount_below(folder));
-        fs::remove_all(folder);
-    }
 
-    std::string place(const char* name) const { return folder + "/" + name; }
     /// As a host finds them that is started in a network of a user namespace.
     ContainerUsers users() const {
         const auto made = UserNamespace::create({{0, Root, UserNamespace::Ids}});
@@ -60,16 +50,7 @@ struct ContainerUsersTest : testing::Test {
         return mount_overlay({.lowers = {place("lower")}, .upper = place("own/upper"), .work = place("own/work")}, place("rootfs"),
                              users.owners());
     }
-
-    std::string folder;
-    bool private_ = false;
 };
-
-std::uint32_t owner(const std::string& path) {
-    struct stat there{};
-    EXPECT_EQ(::lstat(path.c_str(), &there), 0) << path;
-    return there.st_uid;
-}
 
 TEST_F(ContainerUsersTest, AreTheMachinesWhereTheHostsNetworkIs) {
     const auto found = ContainerUsers::of_this_network();

@@ -1,17 +1,13 @@
-#include <gtest/gtest.h>
 #include <linux/magic.h>
-#include <sched.h>
-#include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
 #include <filesystem>
-#include <functional>
-#include <future>
 
 #include "runtime/files/file_system.h"
+#include "runtime/files/own_mounts_fixture.h"
 
 #include "kubelet/volumes/framework/mounter.h"
 
@@ -21,18 +17,13 @@ namespace {
 namespace fs = std::filesystem;
 
 /// A volume beside something that is not the pod's.
-struct MounterTest : testing::Test {
+struct MounterTest : OwnMountsTest {
     MounterTest() {
-        char name[] = "/tmp/porthole-mounter-XXXXXX";
-        root = ::mkdtemp(name);
-        volume = root + "/volume";
-        outside = root + "/outside";
         fs::create_directory(volume);
         fs::create_directory(outside);
         EXPECT_EQ(::chmod(volume.c_str(), 02775), 0);
         EXPECT_EQ(::chmod(outside.c_str(), 0700), 0);
     }
-    ~MounterTest() override { fs::remove_all(root); }
 
     static unsigned mode_of(const std::string& path) {
         struct stat status{};
@@ -41,7 +32,7 @@ struct MounterTest : testing::Test {
     }
 
     std::unique_ptr<Mounter> mounter = make_mounter();
-    std::string root, volume, outside;
+    const std::string volume = place("volume"), outside = place("outside");
 };
 
 TEST_F(MounterTest, MakesMissingDirectoriesWithTheModeOfTheVolume) {
@@ -69,69 +60,49 @@ TEST_F(MounterTest, LinksDoNotLeadOutOfTheVolume) {
     EXPECT_TRUE(fs::is_empty(outside));
 }
 
-/// Runs `body` on a thread that has a mount namespace of its own. False where this user may not make one.
-bool in_own_mount_namespace(const std::function<void()>& body) {
-    return std::async(std::launch::async,
-                      [&] {
-                          if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
-                          body();
-                          return true;
-                      })
-        .get();
-}
-
 TEST_F(MounterTest, MemoryHasItsSizeAndIsMountedOnce) {
-    const bool ran = in_own_mount_namespace([&] {
-        ASSERT_TRUE(mounter->mount_memory(volume, 8 << 20));
-        struct statfs status{};
-        ASSERT_EQ(::statfs(volume.c_str(), &status), 0);
-        EXPECT_EQ(status.f_type, TMPFS_MAGIC);
-        EXPECT_EQ(status.f_blocks * static_cast<std::uint64_t>(status.f_bsize), 8u << 20);
-        EXPECT_EQ(mode_of(volume), 01777u);
-        ASSERT_TRUE(mounter->mount_memory(volume, 8 << 20));
-        EXPECT_EQ(mounter->mounts_below(volume)->size(), 1u);
-        ASSERT_TRUE(mounter->unmount(volume));
-        EXPECT_TRUE(mounter->mounts_below(volume)->empty());
-    });
-    if (!ran) GTEST_SKIP() << "needs the right to make a mount namespace";
+    ASSERT_TRUE(mounter->mount_memory(volume, 8 << 20));
+    struct statfs status{};
+    ASSERT_EQ(::statfs(volume.c_str(), &status), 0);
+    EXPECT_EQ(status.f_type, TMPFS_MAGIC);
+    EXPECT_EQ(status.f_blocks * static_cast<std::uint64_t>(status.f_bsize), 8u << 20);
+    EXPECT_EQ(mode_of(volume), 01777u);
+    ASSERT_TRUE(mounter->mount_memory(volume, 8 << 20));
+    EXPECT_EQ(mounter->mounts_below(volume)->size(), 1u);
+    ASSERT_TRUE(mounter->unmount(volume));
+    EXPECT_TRUE(mounter->mounts_below(volume)->empty());
 }
 
 TEST_F(MounterTest, HugePagesAreMountedWhereTheKernelHasThem) {
-    const bool ran = in_own_mount_namespace([&] {
-        if (!fs::exists("/sys/kernel/mm/hugepages/hugepages-2048kB")) return;
-        ASSERT_TRUE(mounter->mount_huge_pages(volume, 2 << 20));
-        struct statfs status{};
-        ASSERT_EQ(::statfs(volume.c_str(), &status), 0);
-        EXPECT_EQ(status.f_type, HUGETLBFS_MAGIC);
-        EXPECT_EQ(status.f_bsize, 2 << 20);
-        EXPECT_FALSE(mounter->mount_huge_pages(outside, 3 << 20)) << "no such pages";
-        ASSERT_TRUE(mounter->unmount(volume));
-    });
-    if (!ran) GTEST_SKIP() << "needs the right to make a mount namespace";
+    if (!fs::exists("/sys/kernel/mm/hugepages/hugepages-2048kB")) GTEST_SKIP() << "the kernel has no pages of 2 MiB";
+    ASSERT_TRUE(mounter->mount_huge_pages(volume, 2 << 20));
+    struct statfs status{};
+    ASSERT_EQ(::statfs(volume.c_str(), &status), 0);
+    EXPECT_EQ(status.f_type, HUGETLBFS_MAGIC);
+    EXPECT_EQ(status.f_bsize, 2 << 20);
+    EXPECT_FALSE(mounter->mount_huge_pages(outside, 3 << 20)) << "no such pages";
+    ASSERT_TRUE(mounter->unmount(volume));
 }
 
 /// As after a kubelet that was killed while it set a pod up: memory, a sub-path of it, and a bind mount of what is not the pod's.
 TEST_F(MounterTest, WhatWasHalfMountedIsUnmountedAndNothingElseIsDeleted) {
-    const bool ran = in_own_mount_namespace([&] {
-        const auto files = make_file_system();
-        const std::string memory = volume + "/memory", below = volume + "/subpaths/0", kept = outside + "/kept";
-        ASSERT_TRUE(files->create_directories(memory, 0755));
-        ASSERT_TRUE(files->write(kept, "x", 0644));
-        ASSERT_TRUE(mounter->mount_memory(memory, 1 << 20));
-        ASSERT_TRUE(files->write(memory + "/f", "x", 0644));
-        ASSERT_TRUE(mounter->bind_beneath(memory, "f", below));
-        ASSERT_TRUE(files->create_directories(memory + "/host", 0755));
-        ASSERT_EQ(::mount(outside.c_str(), (memory + "/host").c_str(), nullptr, MS_BIND, nullptr), 0);
-        EXPECT_FALSE(files->remove_all(volume)) << "before it is unmounted";
-        EXPECT_TRUE(files->exists(kept));
-        const auto mounts = mounter->mounts_below(volume);
-        ASSERT_TRUE(mounts);
-        EXPECT_EQ(mounts->size(), 3u);
-        for (const std::string& mount : *mounts) ASSERT_TRUE(mounter->unmount(mount)) << mount;
-        ASSERT_TRUE(files->remove_all(volume));
-        EXPECT_TRUE(files->exists(kept));
-    });
-    if (!ran) GTEST_SKIP() << "needs the right to make a mount namespace";
+    const auto files = make_file_system();
+    const std::string memory = volume + "/memory", below = volume + "/subpaths/0", kept = outside + "/kept";
+    ASSERT_TRUE(files->create_directories(memory, 0755));
+    ASSERT_TRUE(files->write(kept, "x", 0644));
+    ASSERT_TRUE(mounter->mount_memory(memory, 1 << 20));
+    ASSERT_TRUE(files->write(memory + "/f", "x", 0644));
+    ASSERT_TRUE(mounter->bind_beneath(memory, "f", below));
+    ASSERT_TRUE(files->create_directories(memory + "/host", 0755));
+    ASSERT_EQ(::mount(outside.c_str(), (memory + "/host").c_str(), nullptr, MS_BIND, nullptr), 0);
+    EXPECT_FALSE(files->remove_all(volume)) << "before it is unmounted";
+    EXPECT_TRUE(files->exists(kept));
+    const auto mounts = mounter->mounts_below(volume);
+    ASSERT_TRUE(mounts);
+    EXPECT_EQ(mounts->size(), 3u);
+    for (const std::string& mount : *mounts) ASSERT_TRUE(mounter->unmount(mount)) << mount;
+    ASSERT_TRUE(files->remove_all(volume));
+    EXPECT_TRUE(files->exists(kept));
 }
 
 }  // namespace

@@ -1,47 +1,23 @@
 #include "hns/emulator/data_plane/linux/network_namespace.h"
 
-#include <gtest/gtest.h>
-#include <sched.h>
-#include <stdlib.h>
-#include <sys/mount.h>
-
-#include <filesystem>
 #include <fstream>
 #include <optional>
 
-#include "runtime/files/mounts.h"
+#include "runtime/files/own_mounts_fixture.h"
 #include "runtime/processes/user_namespace.h"
 
 namespace porthole::hns::emulator {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::uint32_t Root = 1'900'544'000;
 
-struct NetworkNamespaceTest : testing::Test {
-    NetworkNamespaceTest() {
-        char name[] = "/tmp/porthole-net-XXXXXX";
-        folder = fs::canonical(::mkdtemp(name)).string();
-        private_ = ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
-    }
-    void SetUp() override {
-        if (!private_) GTEST_SKIP() << "needs root";
-    }
-    ~NetworkNamespaceTest() override {
-        if (private_) EXPECT_TRUE(unmount_below(folder));
-        fs::remove_all(folder);
-    }
-
+struct NetworkNamespaceTest : OwnMountsTest {
     /// Who rules the network at `path`, as the machine's user; 0 where it is root.
     static std::uint32_t ruler(const std::string& path) {
         const auto users = UserNamespace::owner_of(path);
         EXPECT_TRUE(users);
         return users && *users ? (*users)->root().value_or(1) : 0;
     }
-
-    std::string folder;
-    bool private_ = false;
 };
 
 TEST_F(NetworkNamespaceTest, OfAPodBelongsToTheOwnerOfItsHostsNetwork) {
