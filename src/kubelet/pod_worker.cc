@@ -37,7 +37,7 @@ core::PodStatus previous_status(const core::Pod& pod, const core::PodStatus* own
 }  // namespace
 
 PodWorker::PodWorker(PodServices& services, std::shared_ptr<const core::Pod> pod)
-    : services_(services), pod_(std::move(pod)), resized_(reported_as_given(*pod_)) {
+    : services_(services), pod_(std::move(pod)), resizer_(services, *pod_) {
     if (pod_->metadata.deletion_timestamp || is_terminal_phase(pod_->status.phase)) termination_.emplace();
 }
 
@@ -100,7 +100,7 @@ Task<> PodWorker::refresh() {
         co_return std::move(state).error();
     }
     state_ = std::move(*state);
-    note_resizes();
+    resizer_.apply_to(state_);
     const std::vector<std::string> addresses = pod_addresses();
     services_.probes.observe(pod_, state_, addresses.empty() ? pod_->status.pod_ip : addresses.front());
     report();
@@ -114,28 +114,8 @@ std::vector<std::string> PodWorker::pod_addresses() const {
 }
 
 void PodWorker::report() {
-    tell_of_resize();
+    resizer_.tell_of_end(*pod_, state_, termination_.has_value());
     services_.statuses.set(*pod_, status_now());
-}
-
-void PodWorker::tell_of_resize() {
-    if (has_resize_ahead()) {
-        resizing_ = true;
-        return;
-    }
-    // What has ended was not resized; what takes its place is made with what the pod asks for.
-    if (!resizing_ || termination_ || !state_.has_running_container() || awaits_restart()) return;
-    resizing_ = false;
-    resize_error_.clear();
-    services_.events.normal(reference_to(*pod_), "ResizeCompleted", resize_message("Pod resize completed", *pod_));
-}
-
-/// Whether a container that was there is not now, and comes back.
-bool PodWorker::awaits_restart() const {
-    return std::ranges::any_of(all_containers(*pod_), [this](const ContainerSpec& spec) {
-        return spec.kind != ContainerKind::Ephemeral && state_.find_newest(spec.container.name) &&
-               should_restart(*pod_, spec.container, state_);
-    });
 }
 
 core::PodStatus PodWorker::status_now() const {
@@ -151,46 +131,13 @@ core::PodStatus PodWorker::status_now() const {
                                               .finishing = termination_.has_value(),
                                               .terminated = stopped_,
                                               .now = services_.loop.wall_now()});
-    add_resize_conditions(status);
+    resizer_.add_conditions(*pod_, state_, termination_.has_value(), status);
     if (termination_ && !termination_->reason.empty()) {
         status.phase = core::PodPhase::Failed;
         status.reason = termination_->reason;
         status.message = termination_->message;
     }
     return status;
-}
-
-/// The runtime remembers what a container was made with.
-void PodWorker::note_resizes() {
-    std::erase_if(resized_, [this](const auto& entry) { return !state_.find_by_id(entry.first); });
-    for (cri::ContainerStatus& container : state_.containers)
-        if (const auto found = resized_.find(container.id); found != resized_.end()) set_given_resources(container, found->second);
-}
-
-void PodWorker::add_resize_conditions(core::PodStatus& status) const {
-    const auto show = [&](const char* type, bool holds, std::string reason, std::string message) {
-        if (!holds) {
-            std::erase_if(status.conditions, [&](const core::PodCondition& condition) { return condition.type == type; });
-            return;
-        }
-        core::PodCondition condition{.type = type, .status = "True", .reason = std::move(reason), .message = std::move(message)};
-        condition.observed_generation = pod_->metadata.generation;
-        objects::set_condition(status.conditions, std::move(condition), Timestamp(services_.loop.wall_now()));
-    };
-    show("PodResizePending", resize_pending_.has_value(), resize_pending_ ? resize_pending_->reason : "",
-         resize_pending_ ? resize_pending_->message : "");
-    show("PodResizeInProgress", has_resize_ahead() || (resizing_ && !termination_ && awaits_restart()),
-         resize_error_.empty() ? "" : "Error", resize_error_);
-}
-
-bool PodWorker::has_resize_ahead() const {
-    if (termination_ || services_.node.windows) return false;
-    return std::ranges::any_of(all_containers(*pod_), [this](const ContainerSpec& spec) {
-        const cri::ContainerStatus* status = state_.find_newest(spec.container.name);
-        const auto given = status && is_running(*status) ? given_resources(*status) : std::nullopt;
-        return given && (resize_step(spec.container, pod_->spec.resources, *given) != ResizeStep::None ||
-                         differ_at_pod_level(given->pod, pod_->spec.resources));
-    });
 }
 
 std::optional<Duration> PodWorker::deadline_left() const {
@@ -247,8 +194,9 @@ Task<bool> PodWorker::take_step(const PodActions& actions) {
             CO_TRY_VOID(co_await refresh());  // what has ended does not use what it was given
         }
         // A resize that is not possible now is tried again, and keeps nothing from starting.
-        resized = co_await resize(pod, actions);
+        resized = co_await resizer_.resize(pod, actions, state_);
         if (is_cancelled(resized)) co_return std::move(resized).error();
+        if (!resized) report();
     }
     if (!actions.create_sandbox && actions.containers_to_start.empty()) {
         if (!resized) co_return std::move(resized).error();
@@ -382,86 +330,6 @@ Task<> PodWorker::kill_containers(const PodActions& actions) {
         CO_TRY_VOID(co_await services_.containers.killer.kill(pod_, *container, kill.message, grace));
     }
     co_return {};
-}
-
-/// The pod's own limits hold for all of its containers together: they are widened before and narrowed after. `pod` is the form that the
-/// actions are of: what is given is noted, and a newer form is a resize of its own.
-Task<> PodWorker::resize(std::shared_ptr<const core::Pod> pod, const PodActions& actions) {
-    if (actions.containers_to_resize.empty() && !actions.resize_pod) co_return {};
-    const core::Pod before = with_given_resources(*pod, state_);
-    CO_TRY(const std::string problem, co_await memory_limit_problem(before, pod, actions));
-    Result<void> resized;
-    if (problem.empty())
-        resized = services_.footprint.ensure_cgroup_for_both(before, *pod);
-    else
-        resized = Error(Reason::Conflict, problem);
-    for (const ContainerToResize& change : actions.containers_to_resize) {
-        if (!resized) break;
-        const core::ResourceRequirements& wanted = change.container.resources;
-        cri::UpdateContainerResourcesRequest request;
-        request.container_id = change.id;
-        request.linux = linux_resources(wanted.requests, limits_in_force(wanted, pod->spec.resources));
-        auto updated = co_await services_.containers.runtime.update_container_resources(std::move(request));
-        const cri::ContainerStatus* status = state_.find_by_id(change.id);
-        if (!updated)
-            resized = std::move(updated).error();
-        else if (const auto given = status ? given_resources(*status) : std::nullopt)
-            resized_[change.id] = {wanted, given->pod};
-    }
-    note_resizes();
-    if (resized) resized = services_.footprint.ensure_cgroup(*pod);
-    if (is_cancelled(resized)) co_return std::move(resized).error();
-    if (!resized) {
-        if (resize_error_ != resized.error().message) {
-            resize_error_ = resized.error().message;
-            services_.events.warning(reference_to(*pod), "ResizeError", resize_message("Pod resize error", *pod, resize_error_));
-        }
-        report();
-        co_return std::move(resized).error();
-    }
-    for (const cri::ContainerStatus& container : state_.containers)
-        if (const auto given = given_resources(container)) resized_[container.id] = {given->container, pod->spec.resources};
-    resize_error_.clear();
-    note_resizes();
-    co_return {};
-}
-
-/// Which memory limit would be below what is in use now: the kernel would end what it limits. "" for none.
-Task<std::string> PodWorker::memory_limit_problem(const core::Pod& before, std::shared_ptr<const core::Pod> after,
-                                                  const PodActions& actions) {
-    const auto shrinks = [](std::int64_t from, std::int64_t to) { return to != 0 && (from == 0 || to < from); };
-    const auto limit_of = [](const core::ResourceRequirements& own, const core::Pod& pod) {
-        return amount_of(limits_in_force(own, pod.spec.resources), "memory").value();
-    };
-    const std::int64_t pod_limit = PodFootprint::memory_limit(*after);
-    const bool pod_shrinks = shrinks(PodFootprint::memory_limit(before), pod_limit);
-    std::map<std::string, std::int64_t> shrinking;
-    for (const ContainerToResize& change : actions.containers_to_resize) {
-        const auto spec = find_container(before, change.container.name);
-        const std::int64_t limit = limit_of(change.container.resources, *after);
-        if (spec && shrinks(limit_of(spec->container.resources, before), limit)) shrinking[change.container.name] = limit;
-    }
-    if (!pod_shrinks && shrinking.empty()) co_return "";
-    cri::ListContainerStatsRequest request;
-    request.filter.emplace().label_selector[PodUidLabel] = after->metadata.uid;
-    CO_TRY(const auto listed, co_await services_.containers.runtime.list_container_stats(std::move(request)));
-    std::int64_t used_by_pod = 0;
-    std::vector<std::string> problems;
-    const auto check = [&](const std::string& whose, std::int64_t limit, std::int64_t used) {
-        if (used < limit) return;
-        problems.push_back("attempting to set " + whose + " memory limit (" + std::to_string(limit) + ") below current usage (" +
-                           std::to_string(used) + ")");
-    };
-    for (const cri::ContainerStats& stats : listed.stats) {
-        if (!stats.attributes || !stats.attributes->metadata || !stats.memory || !stats.memory->usage_bytes) continue;
-        const std::int64_t used = static_cast<std::int64_t>(stats.memory->usage_bytes->value);
-        used_by_pod += used;
-        if (const auto limit = shrinking.find(stats.attributes->metadata->name); limit != shrinking.end())
-            check("container \"" + limit->first + "\"", limit->second, used);
-    }
-    if (pod_shrinks) check("pod", pod_limit, used_by_pod);
-    if (problems.empty()) co_return "";
-    co_return "cannot decrease memory limits: " + (problems.size() == 1 ? problems.front() : "[" + join(problems, ", ") + "]");
 }
 
 PodStartContext PodWorker::start_context() const {

@@ -1,15 +1,8 @@
 #pragma once
 #include <optional>
 
-#include "kubelet/admission.h"
-#include "kubelet/devices/claim_preparer.h"
-#include "kubelet/lifecycle/pod_containers.h"
-#include "kubelet/pod/resize.h"
-#include "kubelet/pod_footprint.h"
-#include "kubelet/pod_references.h"
-#include "kubelet/probes/probe_manager.h"
-#include "kubelet/status_manager.h"
-#include "runtime/task.h"
+#include "kubelet/pod_resizer.h"
+#include "kubelet/pod_services.h"
 
 namespace porthole::kubelet {
 
@@ -52,21 +45,6 @@ private:
     TaskContext* current_ = nullptr;
 };
 
-/// What pod workers share. All outlive them.
-struct PodServices {
-    EventLoop& loop;
-    Random& random;
-    Logger log;
-    const NodeFacts& node;
-    PodContainers& containers;
-    PodFootprint& footprint;
-    PodReferences& references;
-    ProbeManager& probes;
-    StatusManager& statuses;
-    client::EventRecorder& events;
-    ClaimPreparer* devices = nullptr;  ///< null where pods with claims are refused
-};
-
 /// Why and how a pod ends.
 struct Termination {
     std::optional<Duration> grace;  ///< shorter than the pod's own
@@ -83,8 +61,8 @@ public:
     const std::shared_ptr<const core::Pod>& shared_pod() const { return pod_; }
     void update(std::shared_ptr<const core::Pod> pod);
     /// Why the pod has less than it asks for, with the reason of its condition PodResizePending; nullopt when it has that. Before update().
-    void set_resize_pending(std::optional<Rejection> why) { resize_pending_ = std::move(why); }
-    const std::optional<Rejection>& resize_pending() const { return resize_pending_; }
+    void set_resize_pending(std::optional<Rejection> why) { resizer_.set_pending(std::move(why)); }
+    const std::optional<Rejection>& resize_pending() const { return resizer_.pending(); }
     /// Something about the pod's containers may have changed.
     void wake() { wake_.set(); }
     /// Asked again, a shorter grace period cuts a running one.
@@ -105,19 +83,12 @@ private:
     Task<> make_sandbox(const PodActions& actions);
     Task<> reset_containers(const PodActions& actions);
     Task<> kill_containers(const PodActions& actions);
-    Task<> resize(std::shared_ptr<const core::Pod> pod, const PodActions& actions);
-    Task<std::string> memory_limit_problem(const core::Pod& before, std::shared_ptr<const core::Pod> after, const PodActions& actions);
     Task<> start_containers(const PodActions& actions);
     Task<> stop_everything();
     Task<> clean_up();
 
     Task<> refresh();
-    void note_resizes();
-    void add_resize_conditions(core::PodStatus& status) const;
-    bool has_resize_ahead() const;
-    bool awaits_restart() const;
     void report();
-    void tell_of_resize();
     core::PodStatus status_now() const;
     std::vector<std::string> pod_addresses() const;
     PodStartContext start_context() const;
@@ -130,10 +101,7 @@ private:
     std::shared_ptr<const core::Pod> pod_;
     PodRuntimeState state_;
     std::map<std::string, WaitingReason> waiting_;
-    std::map<std::string, GivenResources> resized_;  ///< by container: what it was given after its start, by this kubelet or one before
-    std::optional<Rejection> resize_pending_;
-    std::string resize_error_;
-    bool resizing_ = false;  ///< a resize has begun and is not completed
+    PodResizer resizer_;
     std::optional<Termination> termination_;
     bool stopped_ = false, finished_ = false;
     int failures_ = 0;  ///< syncs in a row

@@ -1,0 +1,27 @@
+#pragma once
+#include "kubelet/devices/claim_preparer.h"
+#include "kubelet/lifecycle/pod_containers.h"
+#include "kubelet/pod_footprint.h"
+#include "kubelet/pod_references.h"
+#include "kubelet/probes/probe_manager.h"
+#include "kubelet/status_manager.h"
+#include "runtime/task.h"
+
+namespace porthole::kubelet {
+
+/// What pod workers share. All outlive them.
+struct PodServices {
+    EventLoop& loop;
+    Random& random;
+    Logger log;
+    const NodeFacts& node;
+    PodContainers& containers;
+    PodFootprint& footprint;
+    PodReferences& references;
+    ProbeManager& probes;
+    StatusManager& statuses;
+    client::EventRecorder& events;
+    ClaimPreparer* devices = nullptr;  ///< null where pods with claims are refused
+};
+
+}  // namespace porthole::kubelet
