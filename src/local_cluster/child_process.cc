@@ -113,7 +113,7 @@ void send_signal(const ProcessId& process, int signal) {
     if (is_running(process)) ::kill(process.pid, signal);
 }
 
-Task<> wait_for_exit(AsioLoop& loop, ProcessId process) {
+Task<std::string> wait_for_exit(AsioLoop& loop, ProcessId process) {
     const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0));
     if (pidfd >= 0 && is_running(process)) {
         ExitWait wait(loop, pidfd);  // owns the descriptor
@@ -121,16 +121,19 @@ Task<> wait_for_exit(AsioLoop& loop, ProcessId process) {
     } else if (pidfd >= 0) {
         ::close(pidfd);
     }
-    ::waitpid(process.pid, nullptr, WNOHANG);
-    co_return {};
+    int status = 0;
+    if (::waitpid(process.pid, &status, WNOHANG) != process.pid) co_return "";
+    co_return WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status)) : "exit code " + std::to_string(WEXITSTATUS(status));
 }
 
 Task<> stop_process(AsioLoop& loop, ProcessId process, Duration grace) {
     send_signal(process, SIGTERM);
     const auto ended = co_await with_timeout(wait_for_exit(loop, process), grace, "waiting for a process to end");
-    if (ended || ended.error().reason != Reason::Timeout) co_return ended;
+    if (ended) co_return {};
+    if (ended.error().reason != Reason::Timeout) co_return ended.error();
     send_signal(process, SIGKILL);
-    co_return co_await wait_for_exit(loop, process);
+    CO_TRY_VOID(co_await wait_for_exit(loop, process));
+    co_return {};
 }
 
 }  // namespace porthole::local_cluster

@@ -33,8 +33,9 @@ ProcessId identify(int pid);
 bool is_running(const ProcessId& process);
 /// Sends `signal` unless the process has ended.
 void send_signal(const ProcessId& process, int signal);
-/// Waits until `process` has ended, be it a child of ours or not; reaps it if it is.
-Task<> wait_for_exit(AsioLoop& loop, ProcessId process);
+/// Waits until `process` has ended, be it a child of ours or not. A child is reaped, and the result says how it ended: "exit code 1" or
+/// "signal 9"; of another process it is "".
+Task<std::string> wait_for_exit(AsioLoop& loop, ProcessId process);
 /// SIGTERM, then SIGKILL after `grace`; returns when it has ended.
 Task<> stop_process(AsioLoop& loop, ProcessId process, Duration grace);
 

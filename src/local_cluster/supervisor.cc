@@ -105,8 +105,8 @@ Task<> Supervisor::keep_running(std::string name, ChildCommand command) {
                 log_.error("process cannot start", {{"process", name}, {"error", begun.error().message}});
             }
         }
-        CO_TRY_VOID(co_await wait_for_exit(loop_, process));
-        log_.warn("process ended", {{"process", name}, {"pid", process.pid}});
+        CO_TRY(const std::string how, co_await wait_for_exit(loop_, process));
+        log_.warn("process ended", {{"process", name}, {"pid", process.pid}, {"how", how.empty() ? "not known" : how}});
         delay = loop_.now() - started > 30s ? Duration(100ms) : std::min<Duration>(delay * 2, 10s);
         CO_TRY_VOID(co_await loop_.sleep(delay));
     }
@@ -305,7 +305,7 @@ Task<> end_cluster(AsioLoop& loop, ProcessRunner& processes, DataDir data, Clust
     if (is_running(cluster.supervisor)) {
         send_signal(cluster.supervisor, SIGTERM);
         const auto ended = co_await with_timeout(wait_for_exit(loop, cluster.supervisor), 2min, "the supervisor's end");
-        if (!ended) co_return ended;
+        if (!ended) co_return ended.error();
         CO_TRY(cluster, Cluster::load(data));
         if (cluster.processes.empty()) co_return {};
     }
