@@ -1,9 +1,9 @@
 #include "local_cluster/cluster_api.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include "base/result.h"
+#include "local_cluster/failing_start.h"
 #include "local_cluster/node_progress.h"
 #include "net/http/http_client.h"
 #include "schema/json/json.h"
@@ -18,17 +18,6 @@ constexpr Duration AnswerLimit = 2s, NodeLimit = 10min;
 
 /// Between two questions of which the last took `took`. Each is a TLS handshake: on a slow machine they must not be what keeps it busy.
 Duration pause_after(Duration took) { return std::max<Duration>(50ms, 4 * took); }
-
-/// What a program that could not go on wrote last, below the records of its log; "" for one that wrote nothing so.
-std::string why_ended(const std::filesystem::path& log) {
-    constexpr std::streamoff Tail = 4096;
-    std::ifstream file(log, std::ios::ate);
-    file.seekg(std::max<std::streamoff>(file.tellg() - Tail, 0));
-    std::string last;
-    for (std::string line; std::getline(file, line);) last = std::move(line);
-    constexpr std::string_view Program = "porthole: ";
-    return last.starts_with(Program) ? last.substr(Program.size()) : "";
-}
 
 }  // namespace
 
@@ -80,6 +69,9 @@ Task<ApiServerProcess> ClusterApi::find_server() {
 
 Task<> ClusterApi::wait_for_any(std::vector<ApiServerProcess> servers, Duration limit) {
     const MonotonicTime deadline = loop_.now() + limit;
+    std::vector<FailingStart> starts;
+    const auto log_of = [this](const ApiServerProcess& server) { return data_.logs() / (server.name + ".log"); };
+    for (const ApiServerProcess& server : servers) starts.emplace_back(log_of(server), loop_.now());
     for (;;) {
         Error last(Reason::Unavailable, "there is no API server");
         for (const ApiServerProcess& server : servers) {
@@ -88,10 +80,11 @@ Task<> ClusterApi::wait_for_any(std::vector<ApiServerProcess> servers, Duration 
             if (is_cancelled(answer)) co_return answer.error();
             last = answer.error();
         }
-        if (loop_.now() > deadline) {
-            const std::filesystem::path log = data_.logs() / (servers.back().name + ".log");
-            const std::string ended = why_ended(log);
-            co_return Error(Reason::Timeout, (ended.empty() ? last.message : ended) + "; see " + log.string());
+        const MonotonicTime now = loop_.now();
+        const auto hopeless = std::ranges::count_if(starts, [&](FailingStart& start) { return start.is_hopeless(now); });
+        if (now > deadline || static_cast<std::size_t>(hopeless) == starts.size()) {
+            const std::string& ended = starts.back().last_words();
+            co_return Error(Reason::Timeout, (ended.empty() ? last.message : ended) + "; see " + log_of(servers.back()).string());
         }
         CO_TRY_VOID(co_await loop_.sleep(20ms));
     }
@@ -101,6 +94,7 @@ Task<> ClusterApi::wait_for(ApiServerProcess server, Duration limit) { return wa
 
 Task<> ClusterApi::wait_for_node(std::string name, Duration still, std::filesystem::path log) {
     ProgressLimit limit(loop_.now(), still, NodeLimit);
+    FailingStart start(log, loop_.now());
     NodeProgress progress{.waits_for = "it has not registered"};
     for (;;) {
         const MonotonicTime asked = loop_.now();
@@ -114,8 +108,10 @@ Task<> ClusterApi::wait_for_node(std::string name, Duration still, std::filesyst
         }
         if (progress.ready) co_return {};
         const MonotonicTime answered = loop_.now();
-        if (limit.is_passed(answered, progress.state))
-            co_return Error(Reason::Timeout, "the node does not become Ready: " + progress.waits_for + "; see " + log.string());
+        if (start.is_hopeless(answered) || limit.is_passed(answered, progress.state))
+            co_return Error(Reason::Timeout,
+                            "the node does not become Ready: " + (start.last_words().empty() ? progress.waits_for : start.last_words()) +
+                                "; see " + log.string());
         CO_TRY_VOID(co_await loop_.sleep(pause_after(answered - asked)));
     }
 }

@@ -30,11 +30,11 @@ public:
 
     /// The first server that is ready. Error: the last one's.
     Task<ApiServerProcess> find_server();
-    /// Until one of `servers` is ready. Error: Timeout, which names its log.
+    /// Until one of `servers` is ready. Error: Timeout, which names the log of the last one; also as soon as all end at each start.
     Task<> wait_for_any(std::vector<ApiServerProcess> servers, Duration limit);
     Task<> wait_for(ApiServerProcess server, Duration limit);
-    /// Until the node is Ready. Error: Timeout, when what its object says has not changed for `still`, or after ten minutes. It says what
-    /// the node waits for and names `log`.
+    /// Until the node is Ready. Error: Timeout, when what its object says has not changed for `still`, when its program, which writes to
+    /// `log`, ends at each start, or after ten minutes. It says what the node waits for and names `log`.
     Task<> wait_for_node(std::string name, Duration still, std::filesystem::path log);
     /// The node's range of pods. Error: NotFound where it has none.
     Task<std::string> pod_range(std::string name);
