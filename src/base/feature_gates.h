@@ -9,17 +9,17 @@
 
 namespace porthole {
 
-/// What a component's --feature-gates says.
+/// The result of reading a component's --feature-gates.
 struct FeatureGates {
-    std::map<std::string, bool> set;    ///< of those that the component acts on
-    std::vector<std::string> warnings;  ///< one for each other: what it stands for is always on, gone, or nothing of this component
+    std::map<std::string, bool> set;    ///< gates that the component acts on
+    std::vector<std::string> warnings;  ///< one per other gate: always on, removed, or not of this component
 
-    /// `usual` where it was not set.
+    /// The value of a gate; `usual` if it was not set.
     bool on(const std::string& name, bool usual) const;
 };
 
-/// `given` are the names and values as they were typed; `used` the gates that the component acts on, all of feature_gates.def. Error:
-/// BadRequest in Kubernetes' words for a name that is not known and for a value that is neither true nor false.
+/// `given` has the names and values as the user typed them; `used` names the gates that the component acts on, all of them from
+/// feature_gates.def. Error: BadRequest with Kubernetes' message for an unknown name or a value that is neither true nor false.
 Result<FeatureGates> read_feature_gates(const std::map<std::string, std::string>& given, std::initializer_list<std::string_view> used);
 
 }  // namespace porthole

@@ -11,11 +11,11 @@
 
 namespace porthole {
 
-/// A command line as Kubernetes' own node programs take it: `--name=value` or `--name value`, `--switch` or `--switch=false`,
-/// underscores equal to dashes, the last one of several winning. The error about an unknown name suggests a similar one.
+/// A command line in the syntax of Kubernetes' node programs: `--name=value` or `--name value`, `--switch` or `--switch=false`. Underscores
+/// are equal to dashes, and the last of several values wins. The error for an unknown name suggests a similar one.
 ///
-/// Borrows: every `target` given to add() must outlive the last parse(), and the FlagSet must not be moved after add(). What a
-/// target holds before parse() is its default. Each name is added once.
+/// Every `target` given to add() is borrowed and must outlive the last parse(). The FlagSet must not be moved after add(). A target's value
+/// before parse() is its default. Each name is added once.
 class FlagSet {
 public:
     using Take = std::function<Result<void>(const std::string& value)>;
@@ -23,24 +23,24 @@ public:
     void add(const std::string& name, std::string& target, std::string help);
     void add(const std::string& name, bool& target, std::string help);
     void add(const std::string& name, std::int64_t& target, std::string help);
-    /// Values separated by commas. The flag's first use replaces the default, a further use adds to it.
+    /// Values separated by commas. The flag's first occurrence replaces the default, further ones append.
     void add(const std::string& name, std::vector<std::string>& target, std::string help);
-    /// `key=value` separated by commas; "key" alone has an empty value. Repeated as above.
+    /// `key=value` separated by commas; "key" alone has an empty value. Repeated flags as above.
     void add(const std::string& name, std::map<std::string, std::string>& target, std::string help);
-    /// `take` gets each value in turn; its error is put after the flag's name.
+    /// `take` is called with each value in order; its error is appended to the flag's name.
     void add(const std::string& name, Take take, std::string help);
-    /// Taken and without effect; `why` becomes a warning.
+    /// Accepted without effect; `why` becomes a warning.
     void add_ignored(const std::string& name, std::string why);
     void add_ignored_switch(const std::string& name, std::string why);
     /// Another spelling of `name`.
     void add_alias(const std::string& alias, const std::string& name);
 
-    /// Without the program's name. Stops at the first error: what came before is then already in the targets.
-    /// Error: BadRequest, one line with the flag and what helps.
+    /// `arguments` are without the program's name. Stops at the first error; targets of earlier flags are already set then. Error:
+    /// BadRequest, one line with the flag and what helps.
     Result<void> parse(const std::vector<std::string>& arguments);
     bool given(const std::string& name) const { return given_.contains(name); }
     const std::vector<std::string>& warnings() const { return warnings_; }
-    /// One line a flag, in order of names.
+    /// One line per flag, in order of names.
     std::string help() const;
 
 private:

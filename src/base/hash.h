@@ -5,8 +5,8 @@
 
 namespace porthole {
 
-// Fowler, Noll and Vo's hashes: fast, the same on every machine and in every release, but no protection against someone who chooses the
-// content. A hash passed as `hash` is continued, so that parts can be hashed one after another.
+// The Fowler-Noll-Vo hashes: fast, and the same on every machine and in every release, but no protection against chosen content. Pass an
+// earlier hash as `hash` to continue it with the next part.
 
 constexpr std::uint32_t fnv1_32(std::string_view bytes, std::uint32_t hash = 2166136261u) {
     for (const char c : bytes) hash = (hash * 16777619u) ^ static_cast<unsigned char>(c);
@@ -23,7 +23,7 @@ constexpr std::uint64_t fnv1a_64(std::string_view bytes, std::uint64_t hash = 0x
     return hash;
 }
 
-/// FNV-1a of 128 bits in 32 hexadecimal digits, A to F in upper case: for ETags, uids and cache keys.
+/// FNV-1a of 128 bits as 32 hexadecimal digits in upper case: for ETags, uids and cache keys.
 std::string content_hash(std::string_view content);
 
 }  // namespace porthole

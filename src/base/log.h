@@ -30,14 +30,14 @@ public:
     virtual void write(LogLevel level, std::string_view component, std::string_view message, std::initializer_list<LogField> fields) = 0;
 };
 
-/// Lines on standard error.
+/// Writes to standard error.
 std::shared_ptr<LogSink> make_stderr_sink(LogLevel lowest);
-/// Lines in `path`, kept below `limit` bytes, with up to three old files next to it.
+/// Writes to `path`, which stays below `limit` bytes; up to three old files are kept next to it.
 std::shared_ptr<LogSink> make_file_sink(const std::string& path, LogLevel lowest, std::size_t limit = 10 << 20);
-/// Nothing: for tests.
+/// Discards everything: for tests.
 std::shared_ptr<LogSink> make_null_sink();
 
-/// A component's logger: a constant message plus key-values. Copies share the sink, which lives as long as the last of them. Any thread.
+/// A component's logger: a constant message plus key-value pairs. Copies share the sink and keep it alive. Any thread.
 class Logger {
 public:
     Logger(std::shared_ptr<LogSink> sink, std::string component) : sink_(std::move(sink)), component_(std::move(component)) {}

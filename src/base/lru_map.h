@@ -8,7 +8,7 @@
 
 namespace porthole {
 
-/// At most `most` values by name; the one that was not asked for for longest makes room. Not thread-safe.
+/// At most `most` values by name; a new one replaces the least recently used. Not thread-safe.
 template <class V>
 class LruMap {
 public:
@@ -24,7 +24,7 @@ public:
         entries_.splice(entries_.begin(), entries_, found->second);
         return &found->second->second;
     }
-    /// Adds or replaces. Valid as of find().
+    /// Adds or replaces. The reference is valid until the next put() or erase().
     V& put(std::string key, V value) {
         if (V* present = find(key)) return *present = std::move(value);
         if (entries_.size() == most_) {
@@ -49,7 +49,7 @@ public:
     std::size_t size() const { return entries_.size(); }
 
 private:
-    using Entries = std::list<std::pair<std::string, V>>;  // the one used last comes first
+    using Entries = std::list<std::pair<std::string, V>>;  // most recently used first
     std::size_t most_;
     Entries entries_;
     std::unordered_map<std::string_view, typename Entries::iterator> index_;  // by the entries' own keys

@@ -19,7 +19,7 @@ public:
     MetricFamily(std::string& out, std::string name, std::string_view type, std::string_view help);
 
     void add(std::string_view labels, std::string_view value) const { add_part("", labels, value); }
-    /// With nine digits.
+    /// Nine digits.
     void add(std::string_view labels, double value) const;
     template <std::integral T>
     void add(std::string_view labels, T value) const {

@@ -3,8 +3,8 @@
 
 namespace porthole {
 
-/// The steps of a longer piece of work, for the person who waits for it. Steps may run at the same time; each is named by its text, and
-/// gets one done() or failed() after its begin(). Called on one thread.
+/// Reports the steps of a longer operation to the user who waits for it. Steps may overlap; each is identified by its text, and gets one
+/// done() or failed() after its begin(). Called on one thread.
 class ProgressReport {
 public:
     virtual ~ProgressReport() = default;

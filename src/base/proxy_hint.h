@@ -3,8 +3,8 @@
 
 namespace porthole {
 
-/// `why`, what is known of a failure, with a remark where no connection could be made and the environment names no proxy: on a machine
-/// that reaches others through one that is the usual cause. `variable` reads the environment; null where a variable is not set.
+/// `why`, the text of a failure. If no connection could be made and the environment names no proxy, a remark about proxies is added: on a
+/// machine that reaches others through a proxy, that is the usual cause. `variable` reads an environment variable; null if it is not set.
 std::string with_proxy_hint(std::string why, const char* (*variable)(const char* name) = nullptr);
 
 }  // namespace porthole

@@ -12,22 +12,22 @@ class RE2;
 
 namespace porthole {
 
-/// A regular expression in RE2's syntax, matched in time linear in the text: patterns and texts come from users. Both are UTF-8.
-/// Copies share the compiled program. Thread-safe.
+/// A regular expression in RE2's syntax. Matching takes time linear in the text, because patterns and texts come from users. Both are
+/// UTF-8. Copies share the compiled program. Thread-safe.
 class Regex {
 public:
-    /// A program of more than MostInstructions is too large. Error: BadRequest, in the words of Go's package regexp: `error parsing regexp:
-    /// missing closing ): ...`.
+    /// Error: BadRequest with the message of Go's package regexp (`error parsing regexp: missing closing ): ...`), also for a program of
+    /// more than MostInstructions.
     static Result<Regex> compile(std::string_view pattern);
     static constexpr std::size_t MostInstructions = 131'072;
 
-    /// Instructions of the program: memory and time of compiling it are in proportion.
+    /// Instructions of the compiled program; its memory and compile time are proportional to this.
     std::size_t size() const;
-    /// Whether some part of `text` matches.
+    /// Whether any part of `text` matches.
     bool search(std::string_view text) const;
-    /// The leftmost part of `text` that matches; nullopt where none does.
+    /// The leftmost match in `text`; nullopt if there is none.
     std::optional<std::string_view> find(std::string_view text) const;
-    /// Calls `found` with each part that matches, from left to right and without overlap, as long as it yields true.
+    /// Calls `found` with each match, from left to right and without overlap, until it returns false.
     void find_all(std::string_view text, const std::function<bool(std::string_view part)>& found) const;
 
 private:

@@ -10,7 +10,7 @@ namespace porthole {
 
 /// Why something failed: Kubernetes' own status reasons (apimachinery `StatusReason`) and a few that never leave the process.
 enum class Reason {
-    // On the wire.
+    // Sent on the wire.
     Unknown,
     BadRequest,
     Unauthorized,
@@ -30,13 +30,13 @@ enum class Reason {
     ServiceUnavailable,
     ServerTimeout,
     Timeout,
-    // Inside only.
+    // Internal only.
     Cancelled,    ///< the task's scope is closing
     Unavailable,  ///< a peer cannot be reached; trying again may help
-    Io,           ///< the operating system refused
+    Io,           ///< the operating system reports a failure
 };
 
-/// The reason's wire name, for example "NotFound"; "" for Unknown and for those that never leave the process.
+/// The reason's wire name, for example "NotFound"; "" for Unknown and for internal reasons.
 const char* to_string(Reason reason);
 /// The HTTP status code that carries `reason`.
 int http_code(Reason reason);
@@ -50,15 +50,15 @@ struct Cause {
     std::string field;    ///< path, for example "spec.containers[0].name"; may be empty
 };
 
-/// What a failure was about, as in `Status.details`. All fields may be empty; `retry_after_seconds` 0 is none.
+/// What a failure was about, as in `Status.details`. All fields may be empty; `retry_after_seconds` 0 means not set.
 struct ErrorDetails {
     std::string name, group, kind, uid;
     std::vector<Cause> causes;
     int retry_after_seconds = 0;
-    int code = 0;  ///< HTTP status code where it is not the one of the reason; 0: it is
+    int code = 0;  ///< HTTP status code if it is not that of the reason; 0: it is
 };
 
-/// ErrorDetails that take one pointer while nothing is in them, as in most errors. Copies are deep.
+/// ErrorDetails behind one pointer, which is null while they are empty, as in most errors. Copies are deep.
 class ErrorDetailsBox {
 public:
     ErrorDetailsBox() = default;
@@ -78,7 +78,7 @@ private:
 
 /// A failure as data: it becomes a Kubernetes `Status`, and callers branch on the reason.
 ///
-/// Small and with its special members out of line: every frame holds a Result.
+/// Small, with its special members out of line, because every coroutine frame holds a Result.
 struct Error {
     Reason reason = Reason::Unknown;
     std::string message;
@@ -91,11 +91,11 @@ struct Error {
     Error& operator=(const Error& other);
     Error& operator=(Error&& other) noexcept;
     ~Error();
-    /// The same error with `context` and ": " before the message.
+    /// The same error with `context` and ": " in front of the message.
     Error with_context(const std::string& context) &&;
 };
 
-/// A T or the Error why there is none.
+/// A T, or the Error that explains why there is none.
 template <class T>
 class [[nodiscard]] Result : public std::expected<T, Error> {
 public:
@@ -108,26 +108,26 @@ public:
 /// The HTTP status code that carries the error.
 int http_code(const Error& error);
 
-/// Ends the process with `message`: an invariant of the program itself is broken.
+/// Ends the process with `message`: an invariant of the program is broken.
 [[noreturn]] void check_failed(const char* condition, const char* file, int line);
 
-// Questions that callers ask about failures everywhere, and the answer to the most frequent one.
+// Common questions about failures.
 
 inline bool is_cancelled(const Error& error) { return error.reason == Reason::Cancelled; }
 
-/// Whether it failed because the task's scope is closing: then the task returns the error, and neither logs it nor tries again.
+/// Whether it failed because the task's scope is closing. The task then returns the error without logging it or retrying.
 template <class T>
 bool is_cancelled(const Result<T>& result) {
     return !result && is_cancelled(result.error());
 }
 
-/// Whether it failed because the object, or the file, is not there.
+/// Whether it failed because the object, or the file, does not exist.
 template <class T>
 bool is_not_found(const Result<T>& result) {
     return !result && result.error().reason == Reason::NotFound;
 }
 
-/// Success where the object is not there: for removing what may be gone already, and for writing about what may have been removed.
+/// Success if the object does not exist: to delete or update an object that may already be deleted.
 /// CO_TRY_VOID(ignore_not_found(co_await client.remove<Pod>(key)));
 template <class T>
 Result<void> ignore_not_found(Result<T> result) {
@@ -137,7 +137,7 @@ Result<void> ignore_not_found(Result<T> result) {
 
 }  // namespace porthole
 
-/// For what the program guarantees itself; never for input from a user, a peer, a disk or the operating system.
+/// For guarantees of the program itself; never for input from a user, a peer, a disk or the operating system.
 #define CHECK(condition) ((condition) ? static_cast<void>(0) : ::porthole::check_failed(#condition, __FILE__, __LINE__))
 
 #define PORTHOLE_CAT_(a, b) a##b
@@ -153,7 +153,7 @@ Result<void> ignore_not_found(Result<T> result) {
 #define TRY(decl, ...) PORTHOLE_TRY_(PORTHOLE_CAT(try_, __LINE__), decl, return, __VA_ARGS__)
 /// In a coroutine: `CO_TRY(auto pods, co_await client.list_pods(ns));`
 #define CO_TRY(decl, ...) PORTHOLE_TRY_(PORTHOLE_CAT(try_, __LINE__), decl, co_return, __VA_ARGS__)
-/// In a function, where no value is wanted.
+/// In a function, if the value is not needed.
 #define TRY_VOID(...) PORTHOLE_CHECK_(PORTHOLE_CAT(try_, __LINE__), return, __VA_ARGS__)
-/// In a coroutine, where no value is wanted.
+/// In a coroutine, if the value is not needed.
 #define CO_TRY_VOID(...) PORTHOLE_CHECK_(PORTHOLE_CAT(try_, __LINE__), co_return, __VA_ARGS__)

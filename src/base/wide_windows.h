@@ -4,14 +4,14 @@
 
 #include "base/result.h"
 
-/// Windows' own text and errors. Windows only; needs no Windows header.
+/// Conversions of Windows' text and errors. Windows only; needs no Windows header.
 namespace porthole {
 
-/// UTF-8 to UTF-16 and back. What is not valid becomes U+FFFD.
+/// UTF-8 to UTF-16 and back. Invalid sequences become U+FFFD.
 std::wstring to_wide(std::string_view text);
 std::string to_utf8(std::wstring_view text);
 
-/// "access is denied (error 5)", as the middle of a sentence, in English where Windows has it.
+/// "access is denied (error 5)", for the middle of a sentence; in English if Windows has it.
 std::string system_error_text(unsigned long code);
 
 /// An error from a Win32 code: `what` and the system's text. Reason: NotFound, AlreadyExists, Forbidden, or `otherwise`.

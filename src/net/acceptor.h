@@ -8,8 +8,8 @@
 
 namespace porthole::net {
 
-/// Serves the connections of listeners, each as a task of its own. Further connections than `most` are closed at once. While the system has
-/// no descriptors left, it waits for some. Used on its loop; close() it before destroying it.
+/// Serves the connections of listeners, each in a task of its own. Connections beyond `most` are closed at once. While the system has no
+/// free descriptors, it waits and tries again. Used on its loop; close() it before destroying it.
 class Acceptor {
 public:
     using Serve = std::function<Task<>(Accepted)>;

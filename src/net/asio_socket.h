@@ -23,8 +23,8 @@ Error to_error(const error_code& error);
 /// AlreadyExists for an address in use, Io otherwise.
 Error listen_error(const error_code& error, const std::string& where);
 
-/// One asynchronous operation of Asio. The operation keeps its socket, so that a stream may be destroyed while a task
-/// still waits in it: closing the socket ends the wait.
+/// One asynchronous Asio operation. The operation keeps its socket alive, so a stream may be destroyed while a task still waits in it:
+/// closing the socket ends the wait.
 template <class T>
 class SocketOperation : public Operation<T> {
 protected:
@@ -47,7 +47,7 @@ private:
     bool cancelled_ = false;
 };
 
-/// A stream over a connected socket. TCP: small messages are sent at once (TCP_NODELAY), and keep-alive finds dead peers.
+/// A stream over a connected socket. TCP: small messages are sent without delay (TCP_NODELAY), and keep-alive detects dead peers.
 std::unique_ptr<ByteStream> stream_of(Socket socket, bool is_tcp);
 
 /// Connects one socket. Error: Unavailable, Cancelled.
@@ -56,7 +56,7 @@ Task<std::unique_ptr<ByteStream>> connect_one(asio::io_context& context, Socket:
 /// A connection within the machine: a Unix socket, on Windows a named pipe. Error: Unavailable, without the path.
 Task<std::unique_ptr<ByteStream>> connect_local(AsioLoop& loop, std::string path);
 
-/// Accepts one connection. Keeps the acceptor, so that a Listener may be destroyed while a task waits in it. Errors: Io, Cancelled.
+/// Accepts one connection. Keeps the acceptor alive, so a Listener may be destroyed while a task waits in it. Errors: Io, Cancelled.
 template <class Protocol>
 class Accept final : public SocketOperation<Accepted> {
 public:

@@ -3,14 +3,14 @@
 
 namespace porthole::net {
 
-/// One task that runs next to its owner under its own cancellation. The owner joins it before destroying it.
+/// One task that runs next to its owner with its own cancellation. The owner joins it before destroying it.
 class ChildTask {
 public:
     explicit ChildTask(EventLoop& loop) : loop_(loop) {}
     ChildTask(const ChildTask&) = delete;
     ~ChildTask() { CHECK(!running()); }
 
-    /// Starts at once. `ended` is called as the very last thing and may destroy this object. Requires: !running().
+    /// Starts immediately. `ended` is called as the very last action and may destroy this object. Requires: !running().
     void start(Task<> task, Callback ended = {}) {
         CHECK(!running());
         context_.emplace(loop_);
@@ -58,8 +58,7 @@ private:
     Join* join_ = nullptr;
 };
 
-/// A point in time by which something must have happened: `passed` is called on the loop once it has passed. Moving it later costs
-/// nothing. Destroying it disarms it.
+/// A time limit: `passed` is called on the loop once the time is reached. Moving it to a later time is cheap. Destroying it disarms it.
 class Deadline {
 public:
     Deadline(EventLoop& loop, Callback passed) : loop_(loop), passed_(std::move(passed)) {}

@@ -21,7 +21,7 @@ struct Datagram {
     std::uint16_t port = 0;
 };
 
-/// One of a batch: its bytes are the socket's.
+/// One of a batch; its bytes belong to the socket.
 struct DatagramView {
     std::string_view bytes;
     IpAddress address;  ///< of the sender
@@ -47,16 +47,16 @@ public:
 
     virtual ~DatagramSocket() = default;
     virtual std::uint16_t port() const = 0;  ///< our own
-    /// The next datagram, cut at 4096 bytes. Error: Unavailable (the peer's host refused the last one), Cancelled.
+    /// The next datagram, cut at 4096 bytes. Error: Unavailable (the peer's host rejected the last one), Cancelled.
     virtual Task<Datagram> receive() = 0;
-    /// All that have come, at least one and at most MostInABatch, with as few system calls as the system allows; cut and with errors as
-    /// above. Lets others on the loop run before it looks. Valid until the next call.
+    /// All datagrams that have arrived, at least one and at most MostInABatch, with as few system calls as possible. Cut, and with errors,
+    /// as in receive(). Other tasks of the loop run before it reads. Valid until the next call.
     virtual Task<std::span<const DatagramView>> receive_batch() = 0;
-    /// Of a bound socket. Lost without an error when the kernel's buffer is full, as datagrams are. Error: Unavailable.
+    /// For a bound socket. As usual for datagrams, it is lost without an error if the kernel's buffer is full. Error: Unavailable.
     virtual Result<void> send_to(std::string_view bytes, const IpAddress& address, std::uint16_t port) = 0;
-    /// At most MostInABatch, likewise. One that cannot be sent is lost alone, without an error.
+    /// At most MostInABatch, as send_to(). One that cannot be sent is dropped without an error; the others are sent.
     virtual void send_batch(std::span<const DatagramReply> replies) = 0;
-    /// Of a connected one; as send_to().
+    /// For a connected socket; as send_to().
     virtual Result<void> send(std::string_view bytes) = 0;
 };
 

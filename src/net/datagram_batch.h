@@ -12,7 +12,7 @@ namespace porthole::net {
 constexpr std::size_t LargestDatagram = 4096;
 constexpr std::size_t MostDatagrams = 32;
 
-/// Buffers of a burst. Some 130 KiB, of which the system gives only the pages that are written to.
+/// Buffers of a burst: some 130 KiB, of which the system allocates only the pages that are written.
 struct DatagramBatch {
     struct Place {
         std::array<char, LargestDatagram> bytes;
@@ -22,25 +22,25 @@ struct DatagramBatch {
     std::array<Place, MostDatagrams> places;
 };
 
-/// Where it goes, and its bytes, borrowed.
+/// Bytes, borrowed, and their destination.
 struct OutgoingDatagram {
     std::string_view bytes;
     boost::asio::ip::udp::endpoint receiver;
 };
 
-// The system's part, in datagram_linux.cc and datagram_windows.cc. `socket` is the system's own handle, of a socket that does not block.
+// The operating system's part, in datagram_linux.cc and datagram_windows.cc. `socket` is the native handle of a non-blocking socket.
 
-/// Makes a connected datagram socket fail at once when its peer cannot be reached (ICMP "unreachable"), where the system
-/// does not report that by default.
+/// Makes a connected datagram socket fail immediately if its peer cannot be reached (ICMP "unreachable"), on systems that do not report
+/// this by default.
 void report_unreachable(std::uintptr_t socket, bool ipv4);
 
-/// Whether one waits for something to come and then takes all of it; otherwise one waits by receiving the first.
+/// True: wait until something has arrived, then receive all of it. False: wait by receiving the first datagram.
 extern const bool WaitsForReadiness;
 
-/// Fills places from `first` on with what has come already; how many are filled then, `first` included.
+/// Receives what has already arrived into places from `first` on. Returns the number of filled places, including those before `first`.
 std::size_t receive_present(std::uintptr_t socket, DatagramBatch& batch, std::size_t first);
 
-/// Those that cannot be sent are lost, as datagrams are. At most MostDatagrams.
+/// At most MostDatagrams. Those that cannot be sent are dropped.
 void send_batch(std::uintptr_t socket, std::span<const OutgoingDatagram> datagrams);
 
 }  // namespace porthole::net

@@ -10,14 +10,14 @@ namespace porthole::net {
 /// An interface of this machine, found by its address.
 struct InterfaceFacts {
     std::string name;  ///< "eth0", "vEthernet (Ethernet)"
-    std::string mac;   ///< "00-15-5d-01-02-03"; "" where it has none
+    std::string mac;   ///< "00-15-5d-01-02-03"; "" if it has none
     int prefix_length = 0;
     int mtu = 1500;
 };
 
-/// Nothing where no interface has the address.
+/// Nullopt if no interface has the address.
 std::optional<InterfaceFacts> interface_with(const IpAddress& address);
-/// "" where there is none.
+/// "" if there is none.
 std::string mac_of_interface_with(const IpAddress& address);
 
 /// An interface of this machine and its addresses, in the system's order; loopback interfaces are left out.
@@ -26,11 +26,11 @@ struct Interface {
     std::vector<IpAddress> addresses;
 };
 std::vector<Interface> interfaces();
-/// "Ethernet (192.0.2.13), vEthernet (cbr0_ep)" of interfaces(), for messages; "none" where there are none.
+/// interfaces() as "Ethernet (192.0.2.13), vEthernet (cbr0_ep)", for messages; "none" if there are none.
 std::string list_of_interfaces();
 
-/// This machine's own address on the way to `server` ("https://host:port" with an IP address as host); nothing is sent.
-/// Error: BadRequest when the host is not an IP address, Io when there is no route.
+/// This machine's own address on the route to `server` ("https://host:port" with an IP address as host); no packet is sent. Error:
+/// BadRequest if the host is not an IP address, Io if there is no route.
 Result<IpAddress> source_address_towards(const std::string& server);
 
 }  // namespace porthole::net

@@ -11,12 +11,12 @@ class AsioLoop;
 
 namespace porthole::net {
 
-/// Where a server is: host and port, or a Unix socket's path. On Windows that path may be a named pipe's ("\\\\.\\pipe\\name").
+/// The address of a server: host and port, or the path of a Unix socket, on Windows also of a named pipe ("\\\\.\\pipe\\name").
 struct Endpoint {
     std::string host;
     std::uint16_t port = 0;
     std::string unix_path;
-    bool global_only = false;  ///< whatever the host resolves to, not to addresses that only this machine or its link has
+    bool global_only = false;  ///< refuse addresses that only this machine or its link has, whatever the host resolves to
 };
 
 /// "127.0.0.1:6443", "[::1]:6443".
@@ -26,17 +26,16 @@ std::string host_and_port(const std::string& host, std::uint16_t port);
 /// accept() at a time.
 class Listener {
 public:
-    /// Error: AlreadyExists when the port is taken, BadRequest for a bad address, Io otherwise.
+    /// Error: AlreadyExists if the port is in use, BadRequest for an invalid address, Io otherwise.
     static Result<std::unique_ptr<Listener>> tcp(AsioLoop& loop, const std::string& address, std::uint16_t port);
-    /// Linux: a Unix socket. Its file has mode 0600 and is removed with the listener; one left behind by a dead program is
-    /// replaced. Windows: a named pipe (`\\.\pipe\name`) for the system, administrators and this user, on this machine only; with any
-    /// other path a Unix socket too, for those who may write into its folder.
-    /// Error: AlreadyExists when a living program listens there, Io otherwise.
+    /// Linux: a Unix socket. Its file has mode 0600 and is removed with the listener; the file of a dead program is replaced. Windows: a
+    /// named pipe (`\\.\pipe\name`) for the system, administrators and this user, on this machine only; with any other path a Unix socket,
+    /// for anyone who may write to its directory. Error: AlreadyExists if a running program listens there, Io otherwise.
     static Result<std::unique_ptr<Listener>> local(AsioLoop& loop, const std::string& path);
 
     virtual ~Listener() = default;
-    virtual std::uint16_t port() const = 0;  ///< 0 where there is none
-    /// Error: Cancelled, Io (for example no free descriptors; trying again later may help).
+    virtual std::uint16_t port() const = 0;  ///< 0 if there is none
+    /// Error: Cancelled, Io (for example no free descriptors; a later retry may succeed).
     virtual Task<Accepted> accept() = 0;
 };
 

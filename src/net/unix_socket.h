@@ -12,11 +12,11 @@ Result<std::unique_ptr<Listener>> listen_unix(AsioLoop& loop, const std::string&
 /// As connect_local().
 Task<std::unique_ptr<ByteStream>> connect_unix(AsioLoop& loop, std::string path);
 
-// What differs between the systems.
+// The parts that differ between the systems.
 
-/// Before it is bound: its file is then for this user alone. Windows: who may connect follows from the folder.
+/// Called before bind(): the file is then accessible to this user only. On Windows, the directory decides who may connect.
 void restrict_to_owner(std::intptr_t socket);
-/// Whether a socket's file is there, as far as that can be told.
+/// Whether a socket's file exists, as far as the system can tell.
 bool has_socket_file(const std::string& path);
 void remove_socket_file(const std::string& path);
 

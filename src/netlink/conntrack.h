@@ -11,8 +11,7 @@
 
 namespace porthole::net {
 
-/// Which tracked connections to forget: those to this address and port, and if a backend is named only those that were
-/// translated to it.
+/// Which tracked connections to delete: those to this address and port. If a backend is named, only those translated to it.
 struct ConntrackFilter {
     std::uint8_t protocol = 0;  ///< IPPROTO_UDP, IPPROTO_SCTP
     IpAddress destination;
@@ -25,14 +24,14 @@ struct ConntrackFilter {
 class Conntrack {
 public:
     virtual ~Conntrack() = default;
-    /// Forgets the connections that match any filter. Yields how many.
+    /// Deletes the connections that match any filter. Returns how many.
     virtual Task<std::size_t> forget(std::vector<ConntrackFilter> filters) = 0;
-    /// How long a TCP connection in that state ("established", "close_wait") is tracked without a packet. NotFound where the kernel does
+    /// How long a TCP connection in that state ("established", "close_wait") is tracked without a packet. NotFound while the kernel does
     /// not track connections yet.
     virtual Result<void> set_tcp_timeout(const std::string& state, std::chrono::seconds timeout) = 0;
 };
 
-/// Of the network namespace that this process is in; IPv4. Works on `pool`, which must outlive it. Error: Io.
+/// For the network namespace of this process; IPv4. Works on `pool`, which must outlive it. Error: Io.
 std::unique_ptr<Conntrack> make_conntrack(WorkerPool& pool);
 
 }  // namespace porthole::net

@@ -13,8 +13,8 @@
 
 namespace porthole::net {
 
-// The part of the netlink protocol (RFC 3549) that routes, links and connection tracking need. Numbers are in the byte order
-// of the attribute's definition: the machine's for routes and links, the network's for netfilter.
+// The part of the netlink protocol (RFC 3549) for routes, links and connection tracking. Numbers are in the byte order of the attribute's
+// definition: the machine's for routes and links, the network's for netfilter.
 
 /// One attribute of a received message. A view: valid as long as the message.
 class NetlinkAttribute {
@@ -23,14 +23,14 @@ public:
 
     std::uint16_t type() const { return type_; }
     std::string_view payload() const { return payload_; }
-    /// 0 where the payload is shorter than a `T`.
+    /// 0 if the payload is shorter than a `T`.
     template <class T>
     T number() const {
         T value{};
         if (payload_.size() >= sizeof value) std::memcpy(&value, payload_.data(), sizeof value);
         return value;
     }
-    /// A text of the kernel ends with a zero.
+    /// The kernel's texts end with a zero byte, which is removed.
     std::string text() const { return std::string(payload_.substr(0, payload_.find('\0'))); }
 
 private:
@@ -38,7 +38,7 @@ private:
     std::string_view payload_;
 };
 
-/// Calls `visit` with each attribute in `bytes`; ends at the first that is not whole.
+/// Calls `visit` with each attribute in `bytes`; stops at the first incomplete one.
 template <class F>
 void for_each_attribute(std::string_view bytes, F visit) {
     nlattr header;
@@ -66,7 +66,7 @@ private:
     std::string_view attributes_;
 };
 
-/// A request: the message's header, the family's own, then the attributes in the order in which they are put.
+/// A request: the message header, the family's own header, then the attributes in the order in which they are added.
 class NetlinkRequest {
 public:
     template <class Header>
@@ -87,11 +87,11 @@ public:
     void put(std::uint16_t type, T number) {
         put(type, &number, sizeof number);
     }
-    /// With the zero at its end.
+    /// Adds the zero byte at the end.
     void put(std::uint16_t type, const std::string& text) { put(type, text.c_str(), text.size() + 1); }
-    /// Asks for an answer, which is otherwise sent for errors only.
+    /// Requests an answer even on success; otherwise only errors are answered.
     void acknowledge();
-    /// An attribute that holds those that `fill` puts.
+    /// An attribute that contains those added by `fill`.
     template <class F>
     void put_nested(std::uint16_t type, F fill) {
         const std::size_t start = bytes_.size();
@@ -108,9 +108,10 @@ private:
     std::string bytes_;
 };
 
-/// A netlink socket of the network namespace of the thread that makes it. Blocks; one thread at a time.
+/// A netlink socket of the network namespace of the thread that creates it. Blocks; one thread at a time.
 ///
-/// To close one of netfilter's waits until the kernel has destroyed what the last transactions removed, some 15 ms: keep it for the next.
+/// Closing a netfilter socket waits until the kernel has destroyed what its last transactions removed, some 15 ms: keep it open for further
+/// requests.
 class NetlinkSocket {
 public:
     using Visit = std::function<void(std::string_view payload)>;
@@ -119,10 +120,11 @@ public:
     ~NetlinkSocket();
     NetlinkSocket(const NetlinkSocket&) = delete;
 
-    /// Sends a request with NLM_F_ACK or NLM_F_DUMP, and hands the payload of each message of the answer to `visit`. False with
-    /// errno set: what the kernel answers, or why it could not be asked.
+    /// Sends a request with NLM_F_ACK or NLM_F_DUMP, and passes the payload of each answer message to `visit`. False with errno set: the
+    /// kernel's answer, or why the request could not be sent.
     bool exchange(NetlinkRequest request, const Visit& visit = {});
-    /// Sends requests of which the kernel makes one transaction. One of them is to be acknowledged, the last that can fail. False as above.
+    /// Sends requests that the kernel executes as one transaction. One of them must be acknowledged: the last that can fail. False as
+    /// above.
     bool exchange_batch(std::vector<NetlinkRequest> requests);
 
 private:
@@ -133,7 +135,7 @@ private:
 
     int socket_;
     std::uint32_t port_ = 0;      // the kernel's name for this socket
-    std::uint32_t sequence_ = 0;  // of the request in progress; after a failure, answers to former ones may still come
+    std::uint32_t sequence_ = 0;  // of the current request; answers to failed ones may still arrive
 };
 
 }  // namespace porthole::net

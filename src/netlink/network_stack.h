@@ -18,9 +18,9 @@ struct Route {
     IpPrefix destination;
     Kind kind = Kind::Unicast;
     std::optional<IpAddress> gateway;
-    std::string device;               ///< may be empty where the gateway determines it
+    std::string device;               ///< may be empty if the gateway determines it
     std::optional<IpAddress> source;  ///< of packets that the node itself sends there
-    bool onlink = false;              ///< the gateway is reached through `device` although no address tells so
+    bool onlink = false;              ///< the gateway is reached through `device` although no address implies it
 
     auto operator<=>(const Route&) const = default;
 };
@@ -36,27 +36,27 @@ struct InterfaceAddress {
 class NetworkStack {
 public:
     virtual ~NetworkStack() = default;
-    /// The routes that this program has made and that are still there.
+    /// The routes created by this program that still exist.
     virtual Result<std::vector<Route>> own_routes() = 0;
     /// Replaces a route to the same destination.
     virtual Result<void> set_route(const Route& route) = 0;
     /// Success if there is none.
     virtual Result<void> remove_route(const Route& route) = 0;
     virtual Result<std::vector<InterfaceAddress>> addresses() = 0;
-    /// Of the device that the default route uses; 1500 if there is none.
+    /// The MTU of the device of the default route; 1500 if there is none.
     virtual int uplink_mtu() = 0;
     /// Success if there is none.
     virtual Result<void> remove_device(const std::string& name) = 0;
 
-    /// A kernel setting by its path below /proc/sys, such as "net/ipv4/ip_forward". Error: NotFound if the kernel has none such.
+    /// A kernel setting by its path below /proc/sys, such as "net/ipv4/ip_forward". Error: NotFound if the kernel does not have it.
     virtual Result<std::string> setting(const std::string& name) = 0;
     virtual Result<void> set_setting(const std::string& name, const std::string& value) = 0;
 };
 
-/// The routing protocol that marks our own routes among those of the machine.
+/// The routing protocol number that marks our own routes.
 inline constexpr std::uint8_t OwnRouteProtocol = 80;
 
-/// Of the network namespace that this process is in. Own routes carry OwnRouteProtocol.
+/// For the network namespace of this process. Own routes carry OwnRouteProtocol.
 std::unique_ptr<NetworkStack> make_network_stack();
 
 }  // namespace porthole::net

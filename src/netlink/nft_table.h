@@ -10,8 +10,8 @@ namespace porthole::net {
 
 class NetlinkSocket;
 
-/// An element of a set or map as the kernel has it: numbers in the network's byte order, each part of a concatenation filled up to a
-/// multiple of four bytes.
+/// An element of a set or map in the kernel's form: numbers in network byte order, each part of a concatenation padded to a multiple of
+/// four bytes.
 struct NftElement {
     std::string key;
     std::string key_end;  ///< of an interval in a concatenation: its last key; else empty
@@ -19,28 +19,28 @@ struct NftElement {
     std::string verdict;  ///< of a map of verdicts: "drop", "goto x"; else empty
 };
 
-/// What the kernel has of a table.
+/// The kernel's content of a table.
 struct NftTable {
     std::map<std::string, std::vector<NftElement>> elements;  ///< by set or map
     std::map<std::string, std::size_t> rules;                 ///< by chain; 0 for empty chains
 };
 
-/// Reads a table of the family ip, with the elements of those sets and maps, through a socket of netfilter. Without the program
-/// nft, whose listing of 100,000 elements takes seconds. Blocks. Errors: NotFound for a set that is not there, Io.
+/// Reads a table of the family ip, with the elements of the named sets and maps, through a netfilter socket instead of the program nft,
+/// whose listing of 100,000 elements takes seconds. Blocks. Errors: NotFound for a set that does not exist, Io.
 Result<NftTable> read_nft_table(NetlinkSocket& socket, const std::string& table, const std::vector<std::string>& sets);
 
-/// Elements of a set or map that go and come.
+/// Elements to remove from and to add to a set or map.
 struct NftChange {
     std::string set;
     std::vector<NftElement> removed;  ///< without data
     std::vector<NftElement> added;
 };
 
-/// Makes the changes of elements in that table, the removals first, in one transaction: all or none. Sets and chains must be there. For
-/// some thousand elements at most, which the socket's buffer holds. Blocks. Error: Io.
+/// Applies the changes to the table, removals first, in one transaction: all or none. The sets and chains must exist. For some thousand
+/// elements at most, which fit the socket's buffer. Blocks. Error: Io.
 Result<void> change_nft_table(NetlinkSocket& socket, const std::string& table, const std::vector<NftChange>& changes);
 
-/// Reads one message of a dump of elements. What is malformed is left out.
+/// Reads one message of a dump of elements. Malformed elements are left out.
 void read_nft_elements(std::string_view payload, std::vector<NftElement>& into);
 
 }  // namespace porthole::net

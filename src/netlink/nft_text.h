@@ -9,19 +9,19 @@
 
 namespace porthole::net {
 
-/// How the elements of a set or map are written: between the text that the program nft has for them and the bytes of the kernel.
+/// Converts elements of a set or map between the text form of the program nft and the kernel's bytes.
 ///
-/// Addresses of IPv4 and their ranges, protocols, ports and numbers ("numgen") are known, side by side in concatenations, and an address
-/// also alone. A value; the text of one without types is "".
+/// Supported are IPv4 addresses and their ranges, protocols, ports and numbers ("numgen"), concatenated or (addresses only) alone. A value;
+/// the text of one without types is "".
 class NftTypes {
 public:
     /// From a declaration: "type ipv4_addr . inet_proto . inet_service : verdict", "typeof ip daddr . tcp dport . numgen random mod 2 : ip
-    /// daddr . tcp dport". Nothing if some part is of a type that is not known here.
+    /// daddr . tcp dport". Nullopt if any part has an unsupported type.
     static std::optional<NftTypes> parse(std::string_view declaration, bool interval = false);
 
-    /// "10.96.0.20 . tcp . 80 : goto x"; "" where the bytes are of another size.
+    /// "10.96.0.20 . tcp . 80 : goto x"; "" if the bytes have the wrong size.
     std::string text(const NftElement& element) const;
-    /// `data` is empty for sets and for elements to be removed. Nothing for a text of another form.
+    /// `data` is empty for sets and for elements to be removed. Nullopt for a text of another form.
     std::optional<NftElement> element(std::string_view key, std::string_view data) const;
 
 private:

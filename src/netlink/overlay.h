@@ -13,8 +13,8 @@ struct OverlayDevice {
     std::uint32_t vni = 4096;
     std::uint16_t port = 4789;
     IpAddress node;     ///< this node's address, from which packets leave
-    std::string mac;    ///< "5e:00:c0:00:02:0b", by which other nodes address this end
-    IpAddress address;  ///< of the device, alone: what the node itself sends into the overlay comes from it
+    std::string mac;    ///< "5e:00:c0:00:02:0b", the address of this end for other nodes
+    IpAddress address;  ///< of the device, alone: the source of what the node itself sends into the overlay
     int mtu = 1450;
 };
 
@@ -26,18 +26,18 @@ struct OverlayPeer {
     auto operator<=>(const OverlayPeer&) const = default;
 };
 
-/// The seam to a node's overlay device. Calls are short and synchronous. Errors: Io, BadRequest for a MAC that is not valid.
+/// The seam to a node's overlay device. Calls are short and synchronous. Errors: Io, BadRequest for an invalid MAC address.
 class Overlay {
 public:
     virtual ~Overlay() = default;
-    /// Makes the device; one of that name with another VNI, port, address or MAC is replaced.
+    /// Creates the device, and replaces one of the same name with another VNI, port, address or MAC.
     virtual Result<void> ensure(const OverlayDevice& device) = 0;
     virtual Result<void> set_peer(const std::string& device, const OverlayPeer& peer) = 0;
     /// Success if there is none.
     virtual Result<void> remove_peer(const std::string& device, const OverlayPeer& peer) = 0;
 };
 
-/// Of the network namespace that this process is in.
+/// For the network namespace of this process.
 std::unique_ptr<Overlay> make_overlay();
 
 }  // namespace porthole::net

@@ -10,7 +10,7 @@
 
 namespace porthole {
 
-/// When clocks change in a place: the content of a TZif file (RFC 8536), as /usr/share/zoneinfo holds them.
+/// The clock changes of a time zone: the content of a TZif file (RFC 8536), as in /usr/share/zoneinfo.
 class TimeZone {
 public:
     using Seconds = std::chrono::sys_seconds;
@@ -18,17 +18,17 @@ public:
     /// Error: BadRequest.
     static Result<TimeZone> parse(std::string_view file);
 
-    /// How far local clocks are ahead of UTC at that moment.
+    /// The offset of local time from UTC at that moment.
     std::chrono::seconds offset_at(Seconds time) const;
 
 private:
-    /// "M3.5.0/2": a day of a month by week and weekday (5 is the last week), and the local time of it.
+    /// "M3.5.0/2": a day of a month by week and weekday (5 is the last week), and the local time of the change.
     struct ChangeRule {
         unsigned month = 0, week = 0, weekday = 0;
         std::chrono::seconds at{};
         Seconds in(std::chrono::year year, std::chrono::seconds offset) const;
     };
-    /// "CET-1CEST,M3.5.0,M10.5.0/3": what holds after the last change that the file lists.
+    /// "CET-1CEST,M3.5.0,M10.5.0/3": the rule after the last change that the file lists.
     struct Rule {
         std::chrono::seconds standard{}, summer{};
         std::optional<ChangeRule> begins, ends;  ///< of summer time; both or none

@@ -8,7 +8,7 @@
 
 namespace porthole {
 
-/// A number or a text, such as a port by number or name, or an amount such as 1 or "25%".
+/// A number or a text: a port by number or name, or an amount such as 1 or "25%".
 class IntOrString {
 public:
     IntOrString() = default;
@@ -24,7 +24,7 @@ public:
     bool is_zero() const { return !is_string_ && number_ == 0; }
     std::string to_string() const;
 
-    /// The number, or that per cent of `total`. Error: BadRequest for a text that is not a percentage.
+    /// The number, or that percentage of `total`. Error: BadRequest for a text that is not a percentage.
     Result<std::int32_t> scaled(std::int32_t total, bool round_up) const;
 
     bool operator==(const IntOrString&) const = default;

@@ -25,7 +25,7 @@ public:
         address.bytes_ = bytes;
         return address;
     }
-    /// As Go's netip does: no leading zeros in IPv4, no zone. Error: BadRequest.
+    /// Accepts what Go's netip does: no leading zeros in IPv4, no zone. Error: BadRequest.
     static Result<IpAddress> parse(std::string_view text);
 
     bool is_v4() const { return !is_v6_; }
@@ -36,12 +36,12 @@ public:
     const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }
     int bits() const { return is_v6_ ? 128 : 32; }
     bool is_loopback() const;
-    /// Of one host that others can reach: not unspecified, loopback, link-local, multicast or broadcast. An IPv4 address in IPv6
-    /// ("::ffff:127.0.0.1") counts as what it stands for.
+    /// Whether other hosts can reach it: not unspecified, loopback, link-local, multicast or broadcast. An IPv4-mapped address
+    /// ("::ffff:127.0.0.1") counts as its IPv4 address.
     bool is_global_unicast() const;
     /// Canonical (RFC 5952).
     std::string to_string() const;
-    /// The address `distance` further; wraps.
+    /// The address `distance` further on; wraps around.
     IpAddress plus(std::uint64_t distance) const;
 
     auto operator<=>(const IpAddress&) const = default;
@@ -51,7 +51,7 @@ private:
     std::array<std::uint8_t, 16> bytes_{};
 };
 
-/// A range of addresses: base and length of the prefix. The base has no bits beyond the prefix.
+/// A range of addresses: base address and prefix length. The base has no bits beyond the prefix.
 class IpPrefix {
 public:
     IpPrefix() = default;

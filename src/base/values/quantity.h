@@ -10,14 +10,14 @@ namespace porthole {
 
 /// An exact amount as Kubernetes writes it: "100m", "1Gi", "1e3".
 ///
-/// Held in units of 10⁻⁹, which is Kubernetes' own precision (finer text rounds away from zero); amounts beyond ±(2⁶³-1) are cut
-/// to that. Compares by amount, whatever the suffix. See apimachinery's api/resource.
+/// Held in units of 10⁻⁹, which is Kubernetes' own precision (finer text rounds away from zero). Amounts beyond ±(2⁶³-1) are clamped.
+/// Compares by amount, whatever the suffix. See apimachinery's api/resource.
 class Quantity {
 public:
     enum class Format : std::uint8_t { DecimalSi, BinarySi, DecimalExponent };
 
     Quantity() = default;
-    /// Error: BadRequest, in upstream's words.
+    /// Error: BadRequest with upstream's message.
     static Result<Quantity> parse(std::string_view text);
     static Quantity from_value(std::int64_t whole, Format format = Format::DecimalSi);
     /// "100m" is from_milli(100): CPU amounts in millicores.
@@ -31,19 +31,19 @@ public:
     int sign() const { return nanos_ < 0 ? -1 : nanos_ > 0; }
     Format format() const { return format_; }
 
-    /// Rounded up (away from zero) to whole units, thousandths, billionths; cut to the range of int64.
+    /// Rounded up (away from zero) to whole units, thousandths, billionths; clamped to the range of int64.
     std::int64_t value() const;
     std::int64_t milli_value() const;
     std::int64_t nano_value() const;
     double as_double() const;
     bool is_whole() const;
 
-    /// The canonical text: no fraction, the largest suffix that needs none.
+    /// The canonical text: no fraction, and the largest suffix that allows this.
     std::string to_string() const;
     /// Rounded up (away from zero) to thousandths, as the server does with resource lists.
     Quantity rounded_up_to_milli() const;
 
-    // The left side's format stays, unless it is zero.
+    // Keeps the left side's format, unless it is zero.
     Quantity& operator+=(const Quantity& other);
     Quantity& operator-=(const Quantity& other);
     friend Quantity operator+(Quantity left, const Quantity& right) { return left += right; }

@@ -15,44 +15,44 @@
 namespace porthole::net {
 
 enum class ServerHealth {
-    Unknown,   ///< not asked yet
-    Ready,     ///< takes connections
-    NotReady,  ///< answers, but asks for no further connections: it starts, or is about to end
+    Unknown,   ///< not probed yet
+    Ready,     ///< accepts connections
+    NotReady,  ///< answers, but asks for no further connections: it is starting or shutting down
     Dead,      ///< does not answer
 };
 
 /// "ready", "not ready", "dead", "unknown".
 const char* to_text(ServerHealth health);
 
-/// What a balancer knows of a server. A plain value.
+/// What a balancer knows about a server. A plain value.
 struct BalancedServer {
     std::string name;
     ServerHealth health = ServerHealth::Unknown;
-    bool listed = true;    ///< false: no longer in the list; drained, or kept as a reserve
-    bool reserve = false;  ///< never forgotten: tried when no listed server lives
+    bool listed = true;    ///< false: removed from the list, and being drained or kept as a reserve
+    bool reserve = false;  ///< never removed; used if no listed server is alive
     bool in_use = false;   ///< the next connection goes there first
     bool operator==(const BalancedServer&) const = default;
 };
 
-/// Carries connections to one of several servers.
+/// Distributes client connections over several servers.
 ///
-/// All connections go to the server in use, for as long as it is ready: a client that has several connections has them with one server.
-/// Each server is probed. One that is refused, or says nothing for `answer` while it is asked, is dead: the others are asked at once, and
-/// its connections are cut as soon as one of them answers. Where none does they are left alone, as the failure may be this machine's. With
-/// the times below a server that falls silent is given up within 4.7 s, and one whose system refuses connections at once.
+/// All connections go to the server in use as long as it is ready, so a client with several connections has them all with one server. Each
+/// server is probed. A server that refuses a connection, or sends nothing for `answer` during a probe, is dead: the others are probed at
+/// once, and as soon as one of them answers, the dead server's connections are cut. If none answers, they are kept, because the failure may
+/// be this machine's. With the default times, a silent server is given up within 4.7 s, and one that refuses connections at once.
 ///
-/// A server that is not in the list any more gets no new connections, and those that it has are cut after `drain`; but only once a listed
-/// server lives, so that a wrong list cuts no one off. An empty list is not believed.
+/// A server that is removed from the list gets no new connections, and its existing ones are cut after `drain`, but only once a listed
+/// server is alive, so that a wrong list cuts no one off. An empty list is ignored.
 ///
 /// Lives on one loop. close() it before destroying it, after all tasks of serve() have ended.
 class TcpBalancer {
 public:
     struct Seams {
         EventLoop& loop;
-        Random& random;  ///< where to begin: clients that know the same list do not all choose the same server
-        /// Connects to a server. Its time is limited here.
+        Random& random;  ///< chooses where to begin, so that clients with the same list do not all choose the same server
+        /// Connects to a server. The balancer limits the time.
         std::function<Task<std::unique_ptr<ByteStream>>(std::string name)> dial;
-        /// Whether the server is ready. Any error means that it does not answer.
+        /// Whether the server is ready. Any error means that the server does not answer.
         std::function<Task<bool>(std::string name)> probe;
         Logger log;
     };
@@ -60,23 +60,23 @@ public:
         Duration connect = std::chrono::milliseconds(1500);
         Duration answer = std::chrono::milliseconds(2500);
         Duration period_in_use = std::chrono::seconds(2);  ///< between two probes of a server with connections
-        Duration period_idle = std::chrono::seconds(10);   ///< of another
+        Duration period_idle = std::chrono::seconds(10);   ///< between two probes of any other server
         Duration drain = std::chrono::seconds(10);
     };
 
     explicit TcpBalancer(Seams seams) : TcpBalancer(std::move(seams), Times()) {}
     TcpBalancer(Seams seams, Times times) : seams_(std::move(seams)), times_(times), probes_(seams_.loop) {}
 
-    /// The servers, from now on. Those of `reserve` are tried when no listed one lives. Ignored when `listed` is empty, and there were
-    /// some.
+    /// Replaces the servers. Those of `reserve` are used if no listed one is alive. An empty `listed` is ignored, unless there were none
+    /// before.
     void set_servers(const std::vector<std::string>& listed, const std::vector<std::string>& reserve);
-    /// Called on the loop after servers() has changed.
+    /// `told` is called on the loop whenever servers() changes.
     void on_change(std::function<void()> told) { told_ = std::move(told); }
     std::vector<BalancedServer> servers() const;
 
-    /// Carries one connection until both sides have ended it, or until it is cut. Error: Unavailable when no server takes it.
+    /// Carries one connection until both sides have ended it or it is cut. Error: Unavailable if no server accepts it.
     Task<> serve(std::unique_ptr<ByteStream> client);
-    /// Ends the probes. Connections end with the tasks of serve().
+    /// Ends the probes. Connections end when the tasks of serve() do.
     Task<> close() { return probes_.close(); }
 
 private:
@@ -89,8 +89,8 @@ private:
         bool refused = false;  ///< a connection failed since the last probe
         bool forgotten = false;
         MonotonicTime unlisted_at{};
-        MonotonicTime heard{};     ///< the last byte of any connection
-        MonotonicTime answered{};  ///< the last answer to a probe
+        MonotonicTime heard{};     ///< when a byte last arrived on any connection
+        MonotonicTime answered{};  ///< when a probe was last answered
         MonotonicTime died{};      ///< when it was found dead
         std::list<Connection> connections;
         Event wake;  ///< probe now
@@ -104,14 +104,14 @@ private:
     Task<ServerPtr> dial_any(std::unique_ptr<ByteStream>& stream);
     Task<> watch(ServerPtr server);
     Task<> probe(ServerPtr server);
-    /// Chooses the server in use, cuts what is to be cut, and forgets servers.
+    /// Chooses the server in use, cuts connections, and forgets servers, as described above.
     void settle();
     void cut(Server& server, const char* why);
     void found_dead(Server& server);
 
     Seams seams_;
     const Times times_;
-    std::vector<ServerPtr> servers_;  ///< in the order in which they are tried where nothing else decides
+    std::vector<ServerPtr> servers_;  ///< in the order in which they are tried if nothing else decides
     std::vector<BalancedServer> told_of_;
     std::function<void()> told_;
     Scope probes_;

@@ -32,36 +32,36 @@ enum class GrpcStatus {
     Unauthenticated = 16,
 };
 
-/// Both directions of the mapping; e.g. NotFound, AlreadyExists, Unavailable keep their names, DeadlineExceeded is
-/// Timeout, Unimplemented is MethodNotAllowed. The error's first cause is {"GrpcStatus", "<number>"} when it came from
-/// a peer.
+/// Both directions of the mapping between gRPC statuses and reasons. NotFound, AlreadyExists, Unavailable and others keep their names;
+/// DeadlineExceeded is Timeout, Unimplemented is MethodNotAllowed. If the error came from a peer, its first cause is {"GrpcStatus",
+/// "<number>"}.
 Error error_of_grpc(GrpcStatus status, std::string message);
 GrpcStatus grpc_of_reason(Reason reason);
-/// The status of an error that came from a peer; what grpc_of_reason() says for others.
+/// The status of an error from a peer; for other errors that of grpc_of_reason().
 GrpcStatus grpc_status_of(const Error& error);
-/// Whether the call that failed so did certainly nothing: there was no connection for it, or the server refused to begin it. After any
-/// other failure without an answer, the server may have done what it was asked.
+/// Whether the failed call certainly had no effect: there was no connection, or the server refused to begin. After any other failure
+/// without an answer, the server may have executed it.
 bool grpc_was_not_begun(const Error& error);
-/// The same error, of a call that was not begun.
+/// The same error, marked as that of a call that was not begun.
 Error grpc_not_begun(Error error);
 
 /// A call with several messages in one or both directions. Destroying it cancels the call.
 class GrpcStream {
 public:
     virtual ~GrpcStream() = default;
-    /// The next message, or nullopt when the call has ended with status OK. Error: what the server's status means.
+    /// The next message, or nullopt if the call has ended with status OK. Error: the reason of the server's status.
     virtual Task<std::optional<std::string>> next() = 0;
-    /// Waits while the server's window is closed. Error: Unavailable.
+    /// Waits while the server's flow-control window is closed. Error: Unavailable.
     virtual Task<> send(std::string message) = 0;
     virtual void end_sending() = 0;
 };
 
-/// Makes a connection to one server.
+/// Opens a connection to one server.
 using GrpcDial = std::function<Task<std::unique_ptr<ByteStream>>()>;
-/// Plain text unless `tls` is given, and then HTTP/2 by ALPN.
+/// Plain text if `tls` is null; otherwise TLS, with HTTP/2 chosen by ALPN.
 GrpcDial grpc_dial(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls);
 
-/// What every call of a channel says.
+/// Options of every call of a channel.
 struct GrpcChannelOptions {
     std::string scheme = "http", authority = "localhost";
     Headers metadata;
@@ -69,23 +69,23 @@ struct GrpcChannelOptions {
     Duration connect_time = std::chrono::seconds(10);
 };
 
-/// Calls of one gRPC server over one HTTP/2 connection, made when needed and remade when lost. Messages are the encoded
-/// bytes; `method` is the path, "/runtime.v1.RuntimeService/Version". Used on `loop`, which must outlive it.
+/// Calls to one gRPC server over one HTTP/2 connection, which is opened when needed and reopened when lost. Messages are encoded bytes;
+/// `method` is the path, "/runtime.v1.RuntimeService/Version". Used on `loop`, which must outlive it.
 class GrpcChannel {
 public:
     static constexpr std::size_t LargestMessage = 64 << 20;
 
-    /// Plain text (for Unix sockets and loopback) unless `tls` is given. A longer answer than `largest` bytes is an error.
+    /// Plain text (for Unix sockets and loopback) unless `tls` is given. An answer longer than `largest` bytes is an error.
     GrpcChannel(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls = nullptr,
                 std::size_t largest = LargestMessage);
-    /// Over connections that `dial` makes, each to speak HTTP/2 at once.
+    /// Uses connections from `dial`, on which HTTP/2 begins immediately.
     GrpcChannel(EventLoop& loop, GrpcDial dial, GrpcChannelOptions options);
     ~GrpcChannel();
 
-    /// One message each way. Error: Timeout after `deadline`, Unavailable when the server cannot be reached, or what
-    /// the server's status means.
+    /// One message in each direction. Error: Timeout after `deadline`, Unavailable if the server cannot be reached, or the reason of the
+    /// server's status.
     Task<std::string> call(std::string method, std::string request, Duration deadline = std::chrono::minutes(2));
-    /// One message there, any number back; without a deadline.
+    /// Sends one message and receives any number; without a deadline.
     Task<std::unique_ptr<GrpcStream>> open(std::string method, std::string request);
     /// As HttpClient::close().
     Task<> close();
@@ -95,24 +95,25 @@ private:
     std::shared_ptr<Impl> impl_;
 };
 
-/// Where a server's streaming method puts its messages. Valid until the method's task ends.
+/// Sends the messages of a server's streaming method. Valid until the method's task ends.
 class GrpcWriter {
 public:
     virtual ~GrpcWriter() = default;
-    /// Waits while the client's window is closed. Error: Unavailable when the client has ended the call.
+    /// Waits while the client's flow-control window is closed. Error: Unavailable if the client has ended the call.
     virtual Task<> write(std::string message) = 0;
 };
 
-/// The methods of a gRPC server, as the handler of an HttpServer (whose body limit is then that of a request message).
+/// The methods of a gRPC server, as the handler of an HttpServer, whose body limit is the limit of a request message.
 class GrpcHandler final : public HttpHandler {
 public:
     using Unary = std::function<Task<std::string>(std::string request)>;
     using Streaming = std::function<Task<>(std::string request, GrpcWriter& writer)>;
 
-    /// A method's errors become its status. Tasks are cancelled when the client leaves or its deadline passes. Add all before serving.
+    /// A method's error becomes its status. Tasks are cancelled when the client disconnects or its deadline passes. Add all methods before
+    /// serving.
     void add(std::string method, Unary unary);
     void add_streaming(std::string method, Streaming streaming);
-    /// The method as it was added, to be called without a connection; null where there is none.
+    /// The method as added, to call it without a connection; null if there is none.
     const Unary* find(const std::string& method) const;
 
     Task<> handle(HttpRequest request, HttpResponder& responder) override;
@@ -124,15 +125,15 @@ private:
     std::map<std::string, Streaming> streaming_;
 };
 
-/// A message behind its five bytes of prefix.
+/// A message with its five-byte prefix.
 std::string grpc_frame(std::string_view message);
 
-/// Puts messages together from pieces cut anywhere.
+/// Reassembles messages from pieces of any size.
 class GrpcReassembler {
 public:
     explicit GrpcReassembler(std::size_t limit) : limit_(limit) {}
     void add(std::string_view bytes) { buffer_.append(bytes); }
-    /// The next whole message, if there is one. Error: TooManyRequests over the limit in bytes, BadRequest if compressed.
+    /// The next complete message, if any. Error: TooManyRequests beyond the limit in bytes, BadRequest if compressed.
     Result<std::optional<std::string>> take();
     bool empty() const { return buffer_.size() == taken_; }
 

@@ -6,13 +6,13 @@
 
 namespace porthole::net {
 
-/// Memory for answers that peers of one server have not taken yet. Outlives its shares.
+/// Memory for answers that the peers of one server have not read yet. Outlives its shares.
 class AnswerBudget {
 public:
-    /// One connection's part of it.
+    /// One connection's share.
     class Share {
     public:
-        /// `end` drops the connection; it is called at most once, from within an add() of any connection. Null budget: no limit.
+        /// `end` drops the connection; it is called at most once, from within add() of any connection. Null budget: no limit.
         Share(AnswerBudget* budget, Callback end);
         ~Share() { leave(); }
         Share(const Share&) = delete;
@@ -34,12 +34,13 @@ public:
     explicit AnswerBudget(std::size_t limit) : limit_(limit) {}
 
 private:
-    /// Ends the connection that holds most, of equal ones that which has held something for longest: so that those pay who do not read.
+    /// Ends the connection that holds most; among equal ones, the one that has held something for longest. So peers that do not read are
+    /// the ones that lose their connection.
     void end_largest();
 
     const std::size_t limit_;
     std::size_t held_ = 0;
-    std::list<Share*> shares_;  ///< those that hold something last, in the order in which they began to
+    std::list<Share*> shares_;  ///< in the order in which they began to hold something
 };
 
 }  // namespace porthole::net

@@ -4,8 +4,8 @@
 
 namespace porthole::net {
 
-/// Moves requests from the loop of their connections to the loop of their handler, and the answers back. A complete answer is sent when the
-/// handler has ended. Each step of a streamed answer, or of reading a body that did not arrive with the head, waits for the connection.
+/// Hands requests from the loop of their connections to the loop of their handler, and the answers back. A complete answer is sent when the
+/// handler has ended. Each step of a streamed answer, and of reading a body that did not arrive with the head, waits for the connection.
 ///
 /// Used on the connections' loop. Both loops and the handler must outlive it.
 class ForwardedHandler final : public HttpHandler {

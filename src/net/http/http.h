@@ -24,13 +24,13 @@ private:
     std::vector<std::pair<std::string, std::string>> fields_;
 };
 
-/// A request, either as a server received it or as a client is to send it.
+/// A request, as a server received it or as a client will send it.
 struct HttpRequest {
     std::string method;
     std::string path;   ///< as sent (still percent-encoded), without the query
     std::string query;  ///< as sent, without "?"
     Headers headers;
-    std::string body;  ///< in a server: "", until the handler has asked for it with HttpResponder::read_body()
+    std::string body;  ///< in a server: "", until the handler has called HttpResponder::read_body()
     Peer peer;
     bool http2 = false;
 };
@@ -42,41 +42,41 @@ struct HttpResponse {
     std::string body;
 };
 
-/// Where a handler reads the body of its request and writes its one answer: respond(), or start() write()… finish(), or upgrade(). Valid
-/// until the handler's task ends. Every task may fail with Unavailable when the peer has left.
+/// Lets a handler read the body of its request and write its one answer: respond(), or start() write()… finish(), or upgrade(). Valid until
+/// the handler's task ends. Every task may fail with Unavailable if the peer has disconnected.
 class HttpResponder {
 public:
     virtual ~HttpResponder() = default;
-    /// The whole body, once, before the answer. Until it is asked for, no more than a small part is taken from the peer: so a handler
-    /// decides by the head whether the sender may take memory. A request that is answered without it costs its connection (HTTP/1)
-    /// or stream. Errors: RequestEntityTooLarge, TooManyRequests (HttpLimits), BadRequest, Unavailable.
+    /// The whole body; called once, before the answer. Until then only a small part is read from the peer, so a handler can decide by the
+    /// head whether the sender may use memory. Answering without reading it closes the connection (HTTP/1) or resets the stream. Errors:
+    /// RequestEntityTooLarge, TooManyRequests (HttpLimits), BadRequest, Unavailable.
     virtual Task<std::string> read_body() { co_return std::string(); }
-    /// The whole body if it has come with the head; read_body() then has nothing more to give. Its memory stays the connection's until the
+    /// The whole body if it has arrived with the head; read_body() then returns nothing more. The connection keeps its memory until the
     /// answer begins.
     virtual std::optional<std::string> received_body() { return std::nullopt; }
-    /// The whole answer; content-length is added. The parts are sent in order without being joined first.
+    /// The whole answer; content-length is added. The parts are sent in order, without being joined first.
     virtual Task<> respond(int code, Headers headers, std::vector<Bytes> body) = 0;
     /// The head of a streamed answer; it reaches the peer before the first write.
     virtual Task<> start(int code, Headers headers) = 0;
-    /// Sends and flushes; waits while the peer's window is closed.
+    /// Sends and flushes; waits while the peer's flow-control window is closed.
     virtual Task<> write(Bytes chunk) = 0;
     virtual Task<> finish(Headers trailers = {}) = 0;
-    /// Answers 101 with `headers` (HTTP/1.1 only, else BadRequest) and yields the connection, which the caller then owns.
+    /// Answers 101 with `headers` (HTTP/1.1 only, otherwise BadRequest) and returns the connection, which the caller then owns.
     virtual Task<std::unique_ptr<ByteStream>> upgrade(Headers headers) = 0;
-    /// True once an answer has begun: an error can then only end the stream.
+    /// True once an answer has begun: an error can then only abort the stream.
     virtual bool started() const = 0;
 };
 
-/// What a server does with requests; must outlive the server.
+/// Answers the requests of a server; must outlive the server.
 class HttpHandler {
 public:
     virtual ~HttpHandler() = default;
-    /// Answers one request, whose head has arrived, on the server's loop; many run at a time. The task is cancelled when the peer leaves or
-    /// the server closes. An error before the answer has begun becomes a Status; after that it ends the stream.
+    /// Answers one request, whose head has arrived, on the server's loop; many run concurrently. The task is cancelled when the peer
+    /// disconnects or the server closes. An error before the answer has begun becomes a Status; after that it aborts the stream.
     virtual Task<> handle(HttpRequest request, HttpResponder& responder) = 0;
 };
 
-/// What is not a valid escape stays as it is.
+/// Invalid escapes are not changed.
 std::string percent_decode(std::string_view text, bool plus_is_space = false);
 /// The segments of a path, decoded: "/api//a%2Fb/" is "api" and "a/b".
 std::vector<std::string> split_path(std::string_view path);

@@ -7,23 +7,23 @@
 
 namespace porthole::net {
 
-/// A connection of an HTTP/1.1 client, which it owns. Between two requests it is watched, so that one which the server
-/// has ended is not used again.
+/// A connection of an HTTP/1.1 client, which it owns. Between two requests it is watched, so that a connection closed by the server is not
+/// used again.
 class Http1ClientConnection {
 public:
     Http1ClientConnection(EventLoop& loop, std::unique_ptr<ByteStream> stream) : stream_(std::move(stream)), watching_(loop) {}
 
     /// Begins to watch; `lost` is called when the server ends the connection, and also by take().
     void watch(Callback lost);
-    /// Ends the watch. Yields whether the connection may be used. Waits even if the caller is cancelled.
+    /// Ends the watch. Returns whether the connection may be used. Waits even if the caller is cancelled.
     Task<bool> take();
     void close() { stream_->close(); }
 
-    /// Sends a request and reads the head of its answer. `answered` is set with the first byte of it.
+    /// Sends a request and reads the head of its answer. `answered` is set when the first byte of the answer arrives.
     Task<std::unique_ptr<Http1Parser>> exchange(std::string head, Bytes body, bool no_body, bool& answered);
-    /// Feeds the parser once more.
+    /// Reads once and feeds the parser.
     Task<> read_into(Http1Parser& parser);
-    /// After an upgrade: what follows the head.
+    /// After an upgrade: the bytes after the head.
     std::unique_ptr<ByteStream> into_stream() &&;
 
 private:

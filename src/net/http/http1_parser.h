@@ -15,13 +15,13 @@ struct Http1Head {
     bool wants_continue = false;  ///< the client waits for "100 Continue" before it sends the body
 };
 
-/// What one message may have.
+/// Limits of one message.
 struct Http1Limits {
     std::uint32_t header_limit = 64 << 10;  ///< bytes
     std::uint64_t body_limit = 3 << 20;     ///< bytes
 };
 
-/// Takes one message apart as its bytes arrive. Wraps Beast's parser.
+/// Parses one message as its bytes arrive. Wraps Beast's parser.
 class Http1Parser {
 public:
     static std::unique_ptr<Http1Parser> for_request(const Http1Limits& limits);
@@ -29,17 +29,17 @@ public:
     static std::unique_ptr<Http1Parser> for_response(const Http1Limits& limits, bool no_body);
 
     virtual ~Http1Parser() = default;
-    /// Takes what it can and yields how many bytes that was; stops once behind the head. What is left over must be
-    /// presented again with more bytes behind it. Error: BadRequest; failure_code() has the HTTP code.
+    /// Parses a prefix of `bytes` and returns its length; stops once after the head. The rest must be passed again, followed by further
+    /// bytes. Error: BadRequest; failure_code() has the HTTP code.
     virtual Result<std::size_t> feed(std::string_view bytes) = 0;
-    /// The connection has ended. Error: BadRequest when the message is not complete.
+    /// Called when the connection has ended. Error: BadRequest if the message is not complete.
     virtual Result<void> feed_end() = 0;
     virtual bool head_done() const = 0;
     virtual bool done() const = 0;
     virtual int failure_code() const = 0;  ///< 400, 413, 431, 501, 505
 
     Http1Head head;
-    std::string body;  ///< what has arrived; the owner may take it piece by piece
+    std::string body;  ///< what has arrived; the owner may move it out piece by piece
 };
 
 /// "HTTP/1.1 200 OK" and the fields, with the empty line. Line breaks in values become spaces.

@@ -5,25 +5,25 @@ namespace porthole::net {
 
 class Http2Client;
 
-/// A request of ours and its answer as it comes. Keeps its connection alive; destroying it resets the stream.
+/// An outgoing request and its answer as it arrives. Keeps its connection alive; destroying it resets the stream.
 class Http2Request final : public Http2Stream {
 public:
     explicit Http2Request(Http2Client& client);
     ~Http2Request() override;
 
-    /// Waits for the head of the answer. Error: Unavailable when there will be none.
+    /// Waits for the head of the answer. Error: Unavailable if there will be none.
     Task<> wait_for_head();
     int code() const { return code_; }
     const Headers& headers() const { return headers_; }
     const Headers& trailers() const { return trailers_; }
-    /// The next piece of the body, or nullopt at its end. Error: Unavailable when it is cut off.
+    /// The next piece of the body, or nullopt at its end. Error: Unavailable if the body is cut off.
     Task<std::optional<std::string>> next();
 
     using Http2Stream::end_sending;
     using Http2Stream::queue;
     using Http2Stream::reset;
     using Http2Stream::send;
-    /// True when the server certainly did nothing with the request: it may be sent again.
+    /// True if the server certainly did not process the request: it may be sent again.
     bool was_refused() const { return refused_; }
     bool head_received() const { return head_done_; }
 
@@ -38,7 +38,7 @@ private:
     std::shared_ptr<Http2Client> client_;
     int code_ = 0;
     Headers headers_, trailers_;
-    std::size_t header_bytes_ = 0;  ///< of both
+    std::size_t header_bytes_ = 0;  ///< of both heads
     bool head_done_ = false, ended_ = false, gone_ = false, refused_ = false;
     Http2Error close_error_ = Http2Error::None;
     std::deque<std::string> pieces_;
@@ -46,10 +46,10 @@ private:
     Event changed_;
 };
 
-/// The client's side of a connection. Lives as long as its tasks or requests; shut_down() ends the tasks.
+/// The client's side of a connection. It lives as long as its tasks or requests do; shut_down() ends the tasks.
 class Http2Client final : public Http2Session, public std::enable_shared_from_this<Http2Client> {
 public:
-    /// Takes a connection and begins to speak HTTP/2 on it.
+    /// Takes ownership of a connection and starts HTTP/2 on it.
     static std::shared_ptr<Http2Client> start(EventLoop& loop, std::unique_ptr<ByteStream> stream);
     Http2Client(EventLoop& loop, std::unique_ptr<ByteStream> stream);
 
@@ -58,7 +58,7 @@ public:
     bool usable() const { return running_ && !draining_; }
     bool running() const { return running_; }
     const std::string& why_ended() const { return why_ended_; }
-    /// `headers` with the pseudo fields first. The body is what the caller queues; `has_body` false: none.
+    /// `headers` with the pseudo fields first. The caller queues the body; `has_body` false: there is none.
     Result<std::shared_ptr<Http2Request>> open(const Headers& headers, bool has_body);
     /// Drops the connection; its tasks end at later turns of the loop.
     void shut_down();

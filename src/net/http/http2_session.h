@@ -25,8 +25,8 @@ enum class Http2Error : std::uint32_t {
 struct Http2Callbacks;
 class Http2Session;
 
-/// One request and its answer on a connection, seen from either side. What goes out is queued here and taken by the
-/// connection's writer as the peer's windows allow; what comes in is handed to the derived class.
+/// One request and its answer on a connection, seen from either side. Outgoing data are queued here, and the connection's writer sends them
+/// as the peer's windows allow; incoming data are passed to the derived class.
 class Http2Stream {
 public:
     explicit Http2Stream(Http2Session& session);
@@ -40,17 +40,17 @@ protected:
     friend Http2Session;
     friend Http2Callbacks;
 
-    // What comes in. Called while nghttp2 works: these never suspend, and start no handler.
+    // Incoming data. Called from within nghttp2: these functions never suspend, and start no handler.
     virtual void on_header(std::string name, std::string value) = 0;
     virtual void on_headers_end() = 0;
     virtual void on_data(std::string_view bytes) = 0;
     virtual void on_end() = 0;
-    /// The last of what was queued, or a head without a body, has been handed to the connection.
+    /// The last queued piece, or a head without a body, has been passed to the connection.
     virtual void on_sent() {}
     /// The stream has been removed from the connection; may destroy this object.
     virtual void on_close(Http2Error error) = 0;
 
-    /// Queues a piece and waits while too much is queued. Error: Unavailable when the stream is closed.
+    /// Queues a piece and waits while too much is queued. Error: Unavailable if the stream is closed.
     Task<> send(Bytes chunk);
     void queue(Bytes chunk);
     /// Nothing more will be queued.
@@ -61,12 +61,12 @@ protected:
 
 private:
     void resume();
-    /// Drops what is queued, and lets those go who wait to queue more.
+    /// Drops what is queued, and wakes tasks that wait to queue more.
     void mark_closed();
 
     std::int32_t id_ = 0;
     std::deque<Bytes> outgoing_;
-    std::size_t front_offset_ = 0;  ///< bytes of the front that have gone
+    std::size_t front_offset_ = 0;  ///< bytes of the front that are sent
     std::size_t queued_ = 0;        ///< bytes
     Headers trailers_;
     bool send_ended_ = false;
@@ -76,8 +76,8 @@ private:
     Deadline stalled_;
 };
 
-/// An HTTP/2 connection of either side, whose byte stream it owns: one task reads and feeds nghttp2, one takes what nghttp2 wants
-/// sent. Streams are borrowed: each is owned by the derived class or by its request.
+/// An HTTP/2 connection of either side, whose byte stream it owns: one task reads and feeds nghttp2, one sends nghttp2's output. Streams
+/// are borrowed: the derived class or the request owns each.
 class Http2Session {
 public:
     enum class Role { Server, Client };
@@ -88,7 +88,7 @@ public:
     EventLoop& loop() const { return loop_; }
     const HttpLimits& limits() const { return limits_; }
     std::size_t open_streams() const { return streams_.size(); }
-    /// Bytes of all streams that the peer has not taken.
+    /// Bytes of all streams that the peer has not read.
     std::size_t queued() const { return queued_.bytes(); }
 
 protected:
@@ -97,16 +97,16 @@ protected:
 
     /// A peer has begun a request; null refuses it.
     virtual Http2Stream* on_begin(std::int32_t id) = 0;
-    /// The peer will take no new requests.
+    /// The peer will accept no new requests.
     virtual void on_goaway() {}
-    /// After a batch of input: the place to start what the input asked for.
+    /// Called after a batch of input, to start the handlers of the requests in it.
     virtual void on_received() {}
-    /// After a batch of output: something that was queued may have gone.
+    /// Called after a batch of output: the queues may have become shorter.
     virtual void on_written() {}
 
-    /// Reads until the connection ends; yields why. The writer runs at the same time.
+    /// Reads until the connection ends; returns the reason. The writer runs concurrently.
     Task<> communicate(std::string initial);
-    /// After communicate(): lets the writer send what is left for at most `patience`, and ends it.
+    /// After communicate(): lets the writer send the rest for at most `patience`, then ends it.
     Task<> stop_writing(Duration patience);
     void close_connection() { stream_->close(); }
     /// Ends every open stream, as if the peer had.
@@ -114,13 +114,13 @@ protected:
     void announce_end();
 
     void submit_response(Http2Stream& stream, int code, const Headers& headers, bool has_body);
-    /// Error: Unavailable when the connection takes no new streams.
+    /// Error: Unavailable if the connection accepts no new streams.
     Result<void> submit_request(Http2Stream& stream, const Headers& headers, bool has_body);
-    /// Bytes that have come are no longer held: the peer may send as many again on the stream, and on others.
+    /// Received bytes have been processed: the peer may send as many again, on this stream and on others.
     void consume(const Http2Stream& stream, std::size_t bytes);
-    /// The same for other streams only.
+    /// The same, but for other streams only.
     void consume_connection(std::size_t bytes);
-    /// From now on the peer may send a whole window on the stream.
+    /// From now on the peer may send a full window on the stream.
     void open_window(const Http2Stream& stream);
     std::uint32_t peer_stream_limit() const;
     void poke() { poked_.set(); }
@@ -142,7 +142,7 @@ private:
     AnswerBudget::Share queued_;
     std::string output_;
     std::array<char, 16 << 10> input_;
-    bool stopping_ = false;  ///< the writer ends when nothing is left
+    bool stopping_ = false;  ///< the writer ends once nothing is left to send
     bool pinged_ = false;
     ChildTask writing_{loop_};
     Event poked_;

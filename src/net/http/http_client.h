@@ -23,33 +23,33 @@ public:
     virtual Task<std::optional<std::string>> next() = 0;
 };
 
-/// What an upgrade was answered: a stream if and only if the code is 101.
+/// The answer to an upgrade request; it has a stream if and only if the code is 101.
 struct Upgraded {
     HttpResponse response;
     std::unique_ptr<ByteStream> stream;
 };
 
-/// A client of one server. Requests share one HTTP/2 connection where the server offers it, else a small pool of
-/// HTTP/1.1 connections; upgrades get a connection of their own. Connections are made when needed and remade when lost.
-/// Used on `loop`, which must outlive it and its last tasks. Without `tls` it speaks plain HTTP/1.1. The server is reached through
-/// `proxy`, if there is one.
+/// A client of one server. Requests share one HTTP/2 connection if the server offers it, otherwise a small pool of HTTP/1.1 connections;
+/// each upgrade has a connection of its own. Connections are opened when needed and reopened when lost. Used on `loop`, which must outlive
+/// it and its last tasks. Without `tls` it uses plain HTTP/1.1. Connects through `proxy`, if there is one.
 class HttpClient {
 public:
     HttpClient(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls, std::optional<Proxy> proxy = {});
     ~HttpClient();
 
-    /// `path`, `query`, `headers` and `body` are taken from the request; host and content-length are added if missing.
-    /// A request without effects (GET, HEAD, OPTIONS) that met a dead connection is sent once more, and so is any that the server has
-    /// certainly not looked at. Errors: Unavailable when the server cannot be reached or the body breaks off (the message says why), Io
-    /// when the head of its answer does, Cancelled. Never one for a status code: codes are data. Connecting has a time limit (10 s), and
-    /// so has the answer to an upgrade (60 s; of a refusal, 64 KiB of its body are read).
+    /// Uses `path`, `query`, `headers` and `body` of the request; host and content-length are added if missing. A request is sent once more
+    /// if it met a dead connection and has no effects (GET, HEAD, OPTIONS), or if the server certainly did not process it.
+    ///
+    /// Errors: Unavailable if the server cannot be reached or the body is cut off (the message says why), Io if the head of the answer is,
+    /// Cancelled. A status code is never an error. Connecting is limited to 10 s, and the answer to an upgrade to 60 s; 64 KiB of a
+    /// refusal's body are read.
     Task<HttpResponse> send(HttpRequest request);
     Task<std::unique_ptr<HttpBody>> open(HttpRequest request);
     Task<Upgraded> upgrade(HttpRequest request);
-    /// Whether a request is in progress, or the body of its answer still there to be read.
+    /// Whether a request is in progress, or the body of its answer has not been read to the end.
     bool busy() const;
-    /// Drops idle connections and those of HTTP/2 with their requests, and waits for their tasks. A request in progress over HTTP/1.1
-    /// ends by itself, and later requests fail. Without close(), the destructor drops the same, and tasks end at later turns of the loop.
+    /// Drops idle connections, and HTTP/2 connections with their requests, and waits for their tasks. A request in progress over HTTP/1.1
+    /// runs to its end; later requests fail. Without close(), the destructor drops the same, and tasks end in later turns of the loop.
     Task<> close();
 
 private:

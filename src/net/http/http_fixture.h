@@ -10,12 +10,12 @@ namespace porthole::net {
 
 inline Bytes bytes(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
 
-/// serve_connection() without TLS. The tests of servers are linked twice: with a connection that calls `handler` itself, and with one whose
-/// requests go to it as to another loop. Both have the behaviour that the tests describe.
+/// serve_connection() without TLS. The tests of servers are linked twice: with a connection that calls `handler` directly, and with one
+/// that forwards requests to it as to another loop. The tests describe the behavior of both.
 Task<> serve_test_connection(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer, HttpHandler& handler,
                              const HttpLimits& limits);
 
-/// A handler for tests of servers: counts what befell its tasks, and answers by path. A test overrides answer() for paths of its own.
+/// A handler for tests of servers: counts how its tasks ended, and answers by path. A test overrides answer() for its own paths.
 class TestHandler : public HttpHandler {
 public:
     explicit TestHandler(EventLoop& loop) : loop_(loop) {}

@@ -12,12 +12,12 @@ class AsioLoop;
 
 namespace porthole::net {
 
-/// How a server serves.
+/// Options of a server.
 struct HttpServerOptions {
     std::shared_ptr<const TlsServerContext> tls;  ///< null: plain text (loopback and Unix sockets only)
     std::size_t body_limit = 3 << 20;             ///< bytes; 413 beyond
     std::size_t most_connections = 8192;          ///< at a time; more are closed at once
-    bool own_thread = false;                      ///< accepts, decrypts and frames on a thread of its own, not on the handler's loop
+    bool own_thread = false;                      ///< accept, decrypt and frame on a separate thread instead of the handler's loop
 };
 
 /// HTTP/1.1 and HTTP/2 on one port, chosen by ALPN (or by the HTTP/2 preface on plain text). Calls `handler` on `loop`; both must outlive
@@ -27,7 +27,7 @@ public:
     HttpServer(AsioLoop& loop, HttpHandler& handler, HttpServerOptions options, Logger log);
     ~HttpServer();
 
-    /// Yields the port. Port 0 picks one; may be called several times. Errors: as Listener::tcp().
+    /// Returns the port. Port 0 picks a free one; may be called several times. Errors: as Listener::tcp().
     Result<std::uint16_t> listen(const std::string& address, std::uint16_t port);
     /// Errors: as Listener::local().
     Result<void> listen_unix(const std::string& path);

@@ -5,7 +5,7 @@
 
 namespace porthole::net {
 
-/// The words of a status code, "Not Found"; "" if unknown.
+/// The reason phrase of a status code, "Not Found"; "" if unknown.
 std::string_view reason_phrase(int code);
 /// `Status` of Kubernetes as JSON, for failures below the API.
 std::string status_json(int code, Reason reason, std::string_view message);
@@ -13,7 +13,7 @@ std::string status_json(int code, Reason reason, std::string_view message);
 Task<> respond_status(HttpResponder& responder, int code, Reason reason, std::string message);
 /// "Sun, 06 Nov 1994 08:49:37 GMT"
 std::string http_date(SystemTime time);
-/// Of that form alone, which servers have to send; nullopt for another text.
+/// Reads exactly that form, which servers have to send; nullopt for any other text.
 std::optional<SystemTime> parse_http_date(std::string_view text);
 
 }  // namespace porthole::net

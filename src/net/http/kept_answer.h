@@ -7,7 +7,7 @@
 
 namespace porthole::net {
 
-/// Keeps an answer, whole or streamed, in place of a connection: for tests. No connection is ever taken over.
+/// A responder for tests that stores the answer, whole or streamed. It has no connection to upgrade.
 struct KeptAnswer : HttpResponder {
     Task<> respond(int with, Headers of, std::vector<Bytes> parts) override {
         code = with;

@@ -12,9 +12,9 @@
 
 namespace porthole::net {
 
-/// An HTTP proxy, through which servers are reached by CONNECT.
+/// An HTTP proxy that connects to servers by CONNECT.
 struct Proxy {
-    std::string scheme;  ///< "http" or "https"; others can be named, but not used
+    std::string scheme;  ///< "http" or "https"; others can be named, but are not used
     std::string host;
     std::uint16_t port = 0;
     std::string authorization;  ///< of the header Proxy-Authorization: "Basic …"; "" for none
@@ -24,31 +24,31 @@ struct Proxy {
     bool operator==(const Proxy&) const = default;
 };
 
-/// Which servers are reached through which proxy: the meaning that Go's net/http gives to HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
+/// Which servers are reached through which proxy, by the rules that Go's net/http applies to HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
 ///
-/// A proxy is a URL or host[:port]. Exceptions are separated by commas: an address, a range ("10.96.0.0/12"), a name with its
-/// subdomains ("example.com"), subdomains alone (".svc", "*.svc"), each but a range with an optional port, or "*" for every server.
-/// localhost and loopback addresses are always reached directly. What cannot be understood is left out, as Go does.
+/// A proxy is a URL or host[:port]. Exceptions are separated by commas: an address, a range ("10.96.0.0/12"), a name with its subdomains
+/// ("example.com"), subdomains alone (".svc", "*.svc"), each except a range with an optional port, or "*" for every server. localhost and
+/// loopback addresses are always reached directly. Invalid entries are ignored, as in Go.
 class ProxySettings {
 public:
     /// Every server is reached directly.
     ProxySettings() = default;
     ProxySettings(std::string_view http_proxy, std::string_view https_proxy, std::string_view no_proxy);
-    /// Of this process: the variables in upper case, or in lower case where those are not set or empty.
+    /// The settings of this process: the variables in upper case, or in lower case if the former are unset or empty.
     static ProxySettings of_environment();
 
-    /// For a server that is asked with (https) or without TLS; nullopt for one that is reached directly. `host` without brackets.
+    /// The proxy for a server that is reached with (https) or without TLS; nullopt if it is reached directly. `host` has no brackets.
     std::optional<Proxy> find(bool tls, const std::string& host, std::uint16_t port) const;
-    /// Whether the exceptions, or the rule of loopback addresses, keep the server from any proxy.
+    /// Whether the exceptions, or the rule for loopback addresses, forbid any proxy for the server.
     bool is_exempt(const std::string& host, std::uint16_t port) const;
-    /// Whether some proxy is named.
+    /// Whether no proxy is named.
     bool empty() const { return !http_ && !https_; }
 
 private:
     struct Name {
         std::string suffix;  ///< ".example.com"
         std::uint16_t port = 0;
-        bool with_itself = false;  ///< "example.com" matches, too
+        bool with_itself = false;  ///< "example.com" matches too
     };
     struct Address {
         IpPrefix range;
@@ -62,15 +62,15 @@ private:
     std::vector<Address> addresses_;
 };
 
-/// A list for NO_PROXY: `no_proxy` and what of `more` it does not have.
+/// A list for NO_PROXY: `no_proxy`, and the entries of `more` that it lacks.
 std::string add_exceptions(std::string_view no_proxy, const std::vector<std::string>& more);
 
-/// The variables with which a program reaches servers as this process does, but `exceptions` directly; none where no proxy is named.
+/// Environment variables that make a program use the same proxies as this process, except for `exceptions`; empty if no proxy is named.
 std::map<std::string, std::string> proxy_environment(const std::vector<std::string>& exceptions);
 
-/// A connection to `server` through the proxy. Error: Unavailable, which names the proxy and says what it answered.
+/// A connection to `server` through the proxy. Error: Unavailable, with the proxy's name and its answer.
 Task<std::unique_ptr<ByteStream>> connect_through(AsioLoop& loop, Proxy proxy, Endpoint server);
-/// The part of it behind the connection to the proxy: asks for `server` ("host:port") and yields the stream to it.
+/// The part after connecting to the proxy: asks it for `server` ("host:port") and returns the stream to it.
 Task<std::unique_ptr<ByteStream>> open_tunnel(EventLoop& loop, std::unique_ptr<ByteStream> to_proxy, Proxy proxy, std::string server);
 
 }  // namespace porthole::net

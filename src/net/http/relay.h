@@ -4,8 +4,8 @@
 
 namespace porthole::net {
 
-/// Carries bytes both ways between two connections; an end is passed on as an end. Ends when both directions have, or
-/// when one fails, and closes both streams then. They must outlive the task.
+/// Copies bytes both ways between two connections, including the end of a direction. Ends when both directions have ended or one fails, and
+/// then closes both streams. The streams must outlive the task.
 Task<> relay(EventLoop& loop, ByteStream& a, ByteStream& b);
 
 /// One direction: until `from` ends, then ends `to`.

@@ -6,10 +6,10 @@
 
 namespace porthole::net {
 
-/// A connection that carries frames of some protocol: one task reads and hands the bytes on, one writes what was added.
+/// A connection that carries frames of some protocol: one task reads and passes the bytes on, one writes the queued output.
 ///
-/// Owns the stream. Its tasks keep it alive until both have ended, so that its user may be destroyed at any time: shut_down() ends
-/// them at later turns of the loop. Since only its own task writes, a cancelled user never cuts a frame.
+/// Owns the stream. Its tasks keep it alive until both have ended, so its user may be destroyed at any time: shut_down() ends them in later
+/// turns of the loop. Only its own task writes, so a cancelled user never truncates a frame.
 class FramedConnection : public std::enable_shared_from_this<FramedConnection> {
 public:
     virtual ~FramedConnection() = default;
@@ -23,7 +23,7 @@ public:
 protected:
     FramedConnection(EventLoop& loop, std::unique_ptr<ByteStream> stream) : loop_(loop), stream_(std::move(stream)) {}
 
-    /// Error: ends the connection, after what was added is sent.
+    /// An error ends the connection, after the queued output is sent.
     virtual Result<void> on_bytes(std::string_view bytes) = 0;
     /// Called once, when the connection has ended.
     virtual void on_over(const Error& why) = 0;
@@ -35,12 +35,11 @@ protected:
         output_.append(bytes);
         output_added_.set();
     }
-    /// Bytes added and not yet given to the writer.
+    /// Bytes queued and not yet passed to the writer.
     std::size_t backlog() const { return output_.size(); }
-    /// Waits while much is waiting to be written. Error: Unavailable when the connection is over.
+    /// Waits while too much is queued. Error: Unavailable if the connection has ended.
     Task<> wait_for_room();
-    /// Ends our direction once everything added is sent, and the connection when the peer does the same or after a
-    /// while.
+    /// Ends our direction once all queued output is sent, and the connection when the peer does the same or after a while.
     void end_after_output();
 
 private:

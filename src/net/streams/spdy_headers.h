@@ -3,13 +3,13 @@
 
 namespace porthole::net {
 
-/// The header blocks of one direction of a SPDY/3 session: one zlib stream for its whole life.
+/// Writes the header blocks of one direction of a SPDY/3 session, which are one zlib stream for the whole session.
 class SpdyHeaderWriter {
 public:
     SpdyHeaderWriter();
     ~SpdyHeaderWriter();
     SpdyHeaderWriter(const SpdyHeaderWriter&) = delete;
-    /// One block, packed. Blocks must be sent in the order in which they were written.
+    /// One compressed block. Blocks must be sent in the order in which they were written.
     std::string write(const Headers& headers);
 
 private:
@@ -17,7 +17,7 @@ private:
     std::unique_ptr<Zlib> zlib_;
 };
 
-/// The reader of the other side's blocks, in the order in which they were written.
+/// Reads the other side's blocks, in the order in which they were written.
 class SpdyHeaderReader {
 public:
     static constexpr std::size_t LargestBlock = 64 << 10;  ///< bytes, unpacked
@@ -25,8 +25,8 @@ public:
     SpdyHeaderReader();
     ~SpdyHeaderReader();
     SpdyHeaderReader(const SpdyHeaderReader&) = delete;
-    /// Names in lower case; several values of a name become several fields. Error: BadRequest, and the reader is of no
-    /// more use.
+    /// Names in lower case; several values of a name become several fields. After an error the reader cannot be used any longer. Error:
+    /// BadRequest.
     Result<Headers> read(std::string_view block);
 
 private:

@@ -3,12 +3,11 @@
 
 namespace porthole::net {
 
-/// Answers an upgrade to SPDY/3.1 with the first of `protocols` that the client offers. Yields the connection; `chosen`
-/// is
-/// "" for clients that offer none, if `protocols` has "". Error: BadRequest, Forbidden, with nothing sent yet.
+/// Answers an upgrade to SPDY/3.1 with the first of `protocols` that the client offers. Returns the connection. For clients that offer
+/// none, `chosen` is "" if `protocols` contains "". Error: BadRequest, Forbidden, with nothing sent.
 Task<std::unique_ptr<ByteStream>> accept_spdy(const HttpRequest& request, HttpResponder& responder, std::vector<std::string> protocols,
                                               std::string& chosen);
-/// Asks for an upgrade to SPDY/3.1. Error: what the server answered instead.
+/// Requests an upgrade to SPDY/3.1. Error: the server's answer other than 101.
 Task<std::unique_ptr<ByteStream>> connect_spdy(HttpClient& client, std::string target, std::vector<std::string> protocols,
                                                std::string& chosen);
 /// A refused upgrade as an error: the reason of the code, and the text of the body.

@@ -8,32 +8,32 @@
 
 namespace porthole::net {
 
-// Byte strings throughout; OpenSSL does the work. Any thread.
+// Keys, texts and signatures are byte strings. Any thread.
 
 std::string hmac_sha256(std::string_view key, std::string_view bytes);
 /// Compares in time that does not depend on where they differ.
 bool equal_in_constant_time(std::string_view a, std::string_view b);
 
-/// AES-GCM with a key of 16, 24 or 32 bytes: a fresh nonce of 12 bytes, the ciphertext, a tag of 16 bytes. `context` is not
-/// encrypted but must be the same when opened.
+/// AES-GCM with a key of 16, 24 or 32 bytes. Returns a fresh nonce of 12 bytes, the ciphertext, and a tag of 16 bytes. `context` is
+/// authenticated but not encrypted; the same one must be given to open it.
 std::string seal_aes_gcm(std::string_view key, std::string_view plaintext, std::string_view context);
-/// Error: Forbidden when the key, the context or any bit is not the same.
+/// Error: Forbidden if the key, the context or any bit differs.
 Result<std::string> open_aes_gcm(std::string_view key, std::string_view sealed, std::string_view context);
 
-/// AES-CBC with a key of 16, 24 or 32 bytes: a fresh vector of 16 bytes, then whole blocks, padded by PKCS #7. Nothing tells whether it
-/// was changed.
+/// AES-CBC with a key of 16, 24 or 32 bytes. Returns a fresh vector of 16 bytes, then whole blocks, padded by PKCS #7. Changes are not
+/// detected.
 std::string seal_aes_cbc(std::string_view key, std::string_view plaintext);
-/// Error: Forbidden when the padding is not right.
+/// Error: Forbidden if the padding is wrong.
 Result<std::string> open_aes_cbc(std::string_view key, std::string_view sealed);
 
-/// The second half of HKDF (RFC 5869 §2.3) with SHA-256, of a key that is random already: as many bytes as asked for.
+/// HKDF-Expand (RFC 5869 §2.3) with SHA-256, from a key that is already random: as many bytes as requested.
 std::string hkdf_sha256_expand(std::string_view key, std::string_view info, std::size_t size);
 
-/// Random bytes, fit for keys.
+/// Random bytes, suitable for keys.
 std::string random_bytes(std::size_t size);
 
-/// A key of JSON Web Signatures, EC P-256 (ES256) or RSA (RS256): a private one, or a public one that can only verify.
-/// Keys of other issuers are JwsVerifiers.
+/// A key of JSON Web Signatures, EC P-256 (ES256) or RSA (RS256): a private key, or a public key that can only verify. For keys of other
+/// issuers, see JwsVerifier.
 class JwsKey {
 public:
     enum class Kind { EcP256, Rsa };
@@ -57,7 +57,7 @@ public:
     /// "ES256" or "RS256".
     const char* algorithm() const { return kind() == Kind::EcP256 ? "ES256" : "RS256"; }
 
-    /// A JWS signature: for ES256 the two numbers of 32 bytes, for RS256 PKCS #1 v1.5. Requires: is_private()
+    /// A JWS signature: for ES256 two numbers of 32 bytes each, for RS256 PKCS #1 v1.5. Requires: is_private()
     std::string sign(std::string_view bytes) const;
     bool verify(std::string_view bytes, std::string_view signature) const;
 
@@ -67,13 +67,13 @@ private:
     bool is_private_;
 };
 
-/// A JSON Web Signature over `payload` that does not carry it ("header..signature", RFC 7515 appendix F), by HS256 with a secret
-/// that both sides know. `key_id` tells the reader which.
+/// A detached JSON Web Signature of `payload` ("header..signature", RFC 7515 appendix F), by HS256 with a shared secret. `key_id` tells the
+/// reader which secret.
 std::string sign_detached_jws(std::string_view payload, std::string_view key_id, std::string_view secret);
-/// Whether `signature` is one over `payload` by this key. The time it takes does not depend on where they differ.
+/// Whether `signature` is a signature of `payload` by this key. Takes time that does not depend on where they differ.
 bool verify_detached_jws(std::string_view signature, std::string_view payload, std::string_view key_id, std::string_view secret);
 
-/// SHA-256 over bytes that come in pieces.
+/// SHA-256 of bytes that arrive in pieces.
 class Sha256 {
 public:
     Sha256();
@@ -82,7 +82,7 @@ public:
     ~Sha256();
 
     void update(std::string_view bytes);
-    /// 64 lower-case hexadecimal digits. Afterwards the object is as new.
+    /// 64 lower-case hexadecimal digits. Afterwards the object can be used for other bytes.
     std::string finish_hex();
 
 private:

@@ -7,7 +7,7 @@
 
 namespace porthole::net {
 
-/// A public key that others sign their JSON Web Signatures with. It verifies and nothing else. Copies share the key; any thread.
+/// A public key of another issuer of JSON Web Signatures. It can only verify. Copies share the key; any thread.
 class JwsVerifier {
 public:
     /// RSA of 2048 to 8192 bits, from the numbers' bytes. Error: BadRequest.
@@ -15,8 +15,8 @@ public:
     /// A point of "P-256", "P-384" or "P-521", from its coordinates' bytes. Error: BadRequest.
     static Result<JwsVerifier> from_ec(std::string_view curve, std::string_view x, std::string_view y);
 
-    /// Whether `signature` is one over `bytes` by this key and `algorithm` ("RS256" and the like). False, too, for an algorithm that does
-    /// not belong to the key.
+    /// Whether `signature` is a signature of `bytes` by this key with `algorithm` ("RS256" and the like). False also for an algorithm that
+    /// does not match the key.
     bool verify(std::string_view algorithm, std::string_view bytes, std::string_view signature) const;
 
 private:

@@ -12,7 +12,7 @@
 
 namespace porthole::net {
 
-/// Lets a unique_ptr free an object of OpenSSL by its own function.
+/// Makes a unique_ptr free an OpenSSL object by its own function.
 template <auto Free>
 struct OpensslDeleter {
     template <class T>
@@ -31,7 +31,7 @@ using X509Pointer = OpensslPointer<X509, X509_free>;
 using SslPointer = OpensslPointer<SSL, SSL_free>;
 using SslContextPointer = std::shared_ptr<SSL_CTX>;
 
-/// OpenSSL's newest error of this thread; its queue is empty afterwards. "" if there is none.
+/// OpenSSL's newest error of this thread, whose error queue is then empty. "" if there is none.
 std::string take_openssl_error();
 
 /// A BIO that reads `text`, which must outlive it.

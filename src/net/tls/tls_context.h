@@ -6,16 +6,16 @@
 
 namespace porthole::net {
 
-/// Handshakes take the current context and keep it; a reload replaces it for those that follow.
+/// A handshake keeps the context that is current when it begins; a reload replaces it for later ones.
 class OpensslServerContext final : public TlsServerContext {
 public:
     explicit OpensslServerContext(TlsServerOptions options) : options_(std::move(options)) {}
-    /// Builds the context from the options; the old one stays if that fails.
+    /// Creates the context from the options; the old one stays if that fails.
     Result<void> apply(TlsServerOptions options);
     Result<void> reload(const std::string& certificate_pem, const std::string& key_pem) override;
     Result<void> reload_client_ca(const std::string& client_ca_pem) override;
-    /// The context, and whose certificates count as those of clients and of proxies. The two are null when no proxy's authority was
-    /// given: then whatever the context verifies is a client's.
+    /// The context, and the authorities of clients and of proxies. Both authorities are null if no proxy authority was given: every
+    /// certificate that the context verifies is then a client's.
     struct Current {
         SslContextPointer context;
         std::shared_ptr<X509_STORE> clients, proxies;
@@ -26,7 +26,7 @@ private:
     TlsServerOptions options() const;
 
     mutable std::mutex mutex_;
-    // Guarded by mutex_; connections on other loops read while one loop reloads.
+    // Guarded by mutex_: connections on other loops read while one loop reloads.
     TlsServerOptions options_;
     Current current_;
 };

@@ -11,7 +11,7 @@ namespace porthole::net {
 
 using CertificateTime = std::chrono::sys_time<std::chrono::nanoseconds>;
 
-/// A private key on the curve P-256 (or one of another kind that was read from PEM). Copies share the key. Any thread.
+/// A private key on the curve P-256, or of another kind if read from PEM. Copies share the key. Any thread.
 class PrivateKey {
 public:
     static PrivateKey generate();
@@ -29,7 +29,7 @@ private:
     std::shared_ptr<const Impl> impl_;
 };
 
-/// Who a certificate is about.
+/// The subject of a certificate.
 struct CertificateSubject {
     std::string common_name;
     std::vector<std::string> organizations;
@@ -37,13 +37,13 @@ struct CertificateSubject {
     bool operator==(const CertificateSubject&) const = default;
 };
 
-/// How long a certificate is valid, and for what.
+/// Validity and usage of a new certificate.
 struct CertificateOptions {
     CertificateTime not_before, not_after;
     bool is_ca = false, for_server = false, for_client = false;
 };
 
-/// What a certificate says; nothing of it is verified.
+/// The contents of a certificate, none of them verified.
 struct CertificateInfo {
     CertificateSubject subject;
     std::string issuer_common_name;
@@ -53,21 +53,21 @@ struct CertificateInfo {
     bool is_ca = false;
     std::string key_kind;  ///< "EC", "RSA", "ED25519" or another name of OpenSSL's
     int key_bits = 0;
-    std::string subject_key_id, authority_key_id;  ///< lower-case hex; "" where the certificate does not say it
+    std::string subject_key_id, authority_key_id;  ///< lower-case hex; "" if the certificate has none
 };
 
-/// Signs certificates with its own. Copies share the key.
+/// Issues certificates, signed with its own. Copies share the key.
 class CertificateAuthority {
 public:
-    /// A new key and a certificate signed by itself.
+    /// A new key and a self-signed certificate.
     static CertificateAuthority create(const std::string& common_name, CertificateTime not_before, CertificateTime not_after);
-    /// Error: BadRequest when the two are broken or do not belong together.
+    /// Error: BadRequest if either is invalid or the two do not match.
     static Result<CertificateAuthority> load(const std::string& certificate_pem, const std::string& key_pem);
 
     const std::string& certificate_pem() const { return certificate_pem_; }
     std::string key_pem() const { return key_.pem(); }
 
-    /// A certificate for `public_der`. Error: BadRequest for a broken key or address.
+    /// A certificate for `public_der`. Error: BadRequest for an invalid key or address.
     Result<std::string> issue(const std::string& public_der, const CertificateSubject& subject, const CertificateOptions& options) const;
     Result<std::string> issue(const PrivateKey& key, const CertificateSubject& subject, const CertificateOptions& options) const {
         return issue(key.public_der(), subject, options);
@@ -83,13 +83,13 @@ private:
 /// The first certificate of a PEM text. Error: BadRequest.
 Result<CertificateInfo> parse_certificate(const std::string& pem);
 
-/// What a certificate signing request (PKCS #10) says.
+/// The contents of a certificate signing request (PKCS #10).
 struct CertificateRequest {
     CertificateSubject subject;
     std::string public_der;
 };
 std::string create_certificate_request(const PrivateKey& key, const CertificateSubject& subject);
-/// Error: BadRequest, also when the request is not signed by its own key.
+/// Error: BadRequest, also if the request is not signed with its own key.
 Result<CertificateRequest> parse_certificate_request(const std::string& pem);
 
 std::string sha256(std::string_view bytes);
