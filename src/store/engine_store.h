@@ -10,8 +10,8 @@
 
 namespace porthole::store {
 
-/// A store of one server: it numbers revisions itself. Writes are checked on the loop, made durable in groups by one worker, then shown
-/// to readers and watchers in order, then acknowledged. Owns the engine. Leases are records of its own (LeaseTable).
+/// A store of one server, which assigns revisions itself. Writes are checked on the loop, made durable in groups by one worker, then shown
+/// to readers and watchers in order, then acknowledged. Owns the engine. Leases are records of the store (LeaseTable).
 class EngineStore final : public Store {
 public:
     EngineStore(Seams seams, std::unique_ptr<Engine> engine, AttributesOf attributes_of, Options options);
@@ -27,7 +27,7 @@ public:
     Task<> keep_alive(LeaseId lease) override;
     Task<> revoke_lease(LeaseId lease) override;
     Task<> compact(Revision revision) override;
-    /// And closes the engine.
+    /// Also closes the engine.
     Task<> close() override;
 
 private:
@@ -70,7 +70,7 @@ private:
     bool write_failed_ = false, quota_exceeded_ = false, quota_enforced_ = true;
     bool checkpointing_ = false;
 
-    std::deque<Row> superseded_;  // rows that the engine may forget, oldest first
+    std::deque<Row> superseded_;  // rows that the engine may delete, oldest first
     porthole::Event history_full_;
 
     LeaseTable leases_;

@@ -30,20 +30,19 @@ class History {
 public:
     explicit History(AttributesOf attributes_of) : attributes_of_(std::move(attributes_of)) {}
 
-    /// Starts over from rows in order; `compacted` as the engine remembers it. Superseded rows that a compaction left
-    /// behind are added to `superseded`, oldest first.
+    /// Restarts with rows in order; `compacted` is the engine's. Superseded rows that a compaction left behind are added to `superseded`,
+    /// oldest first.
     void begin_load(std::vector<Row> rows, Revision compacted, std::deque<Row>& superseded);
 
-    /// Makes the row's change visible. Requires: rows come in order of (revision, index). Yields null for the deletion
-    /// of an absent key.
+    /// Makes the row's change visible. Requires: rows come in order of (revision, index). Returns null for the deletion of an absent key.
     EventPtr apply(Row row, std::shared_ptr<const Attributes> attributes);
 
-    /// Nothing more is at or below `revision`. Requires: that is not less than revision().
+    /// No further rows are at or below `revision`. Requires: `revision` is not less than revision().
     void advance(Revision revision) {
         CHECK(revision >= revision_);
         revision_ = revision;
     }
-    /// Becomes what `rows` hold, of one revision, which may be any: what was before can no longer be read or watched from.
+    /// Replaces the content with `rows`, all of one revision, which may be any. Earlier revisions can no longer be read, or watched from.
     void restart(std::vector<Row> rows, Revision revision);
 
     Revision revision() const { return revision_; }
@@ -65,9 +64,9 @@ public:
     /// Bytes of values held only for history.
     std::size_t superseded_bytes() const { return superseded_bytes_; }
 
-    /// Forgets at most `events` events up to `target`; adds the rows that are no longer needed to `superseded`. Of one key
-    /// they come oldest first, a deletion after all that it deletes: deleted in this order, none can come back.
-    /// True when compacted() has reached min(target, revision()).
+    /// Drops at most `events` events up to `target`, and adds the rows that are no longer needed to `superseded`. The rows of one key are
+    /// oldest first, a deletion after all that it deletes: deleting them in this order never makes an old version current again. True when
+    /// compacted() has reached min(target, revision()).
     bool compact_some(Revision target, std::size_t events, std::deque<Row>& superseded);
 
 private:

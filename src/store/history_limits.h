@@ -6,23 +6,23 @@
 
 namespace porthole::store {
 
-/// How much of the history is kept in memory: by age, by number and by bytes.
+/// Decides how much of the history is kept in memory: by age, by number and by bytes.
 class HistoryLimits {
 public:
     explicit HistoryLimits(const Store::Options& options) : options_(options) {}
 
-    /// `revision` is current now. Call first with what has been loaded.
+    /// Records that `revision` is current now. Called first after loading.
     void mark(MonotonicTime now, Revision revision) { marks_.emplace_back(now, revision); }
-    /// How often to ask for a target while there is not too much.
+    /// How often to call target() while the limits are not exceeded.
     Duration period() const;
-    /// Whether there is too much already.
+    /// Whether a limit is exceeded.
     bool exceeded(const History& history) const;
-    /// What to forget now, and that `history` is at its present revision now. `all`: as much as there is.
+    /// The revision to compact to now; records the present revision of `history`. `all`: compact as much as possible.
     Revision target(MonotonicTime now, const History& history, bool all);
 
 private:
     const Store::Options options_;
-    std::deque<std::pair<MonotonicTime, Revision>> marks_;  // when which revision was current
+    std::deque<std::pair<MonotonicTime, Revision>> marks_;  // which revision was current when
 };
 
 }  // namespace porthole::store

@@ -10,20 +10,21 @@
 
 namespace porthole::store {
 
-/// Entries of a map of strings in the order of their keys, for ranges; single keys are looked up in the map.
+/// Keeps the entries of a map of strings in the order of their keys, for ranges; single keys are looked up in the map.
 ///
-/// A tree of keys that begin alike fetches memory from distant places at each step down. Here entries are in sorted runs, each with a
-/// mark: the eight bytes of its key after the beginning that all keys of the run share. Marks tell nearly all keys apart.
-/// Borrows the entries; an entry must not move, nor its key change, until it is erased. Not thread-safe.
+/// A tree of keys with equal prefixes fetches memory from distant places at each level. Here, entries are in sorted runs, and each has a
+/// mark: the eight bytes of its key after the prefix that all keys of the run share. Marks distinguish nearly all keys. Borrows the
+/// entries; an entry must not move, nor its key change, until it is erased. Not thread-safe.
 ///
-/// Example: the run   /pods/a/web-1    /pods/a/web-2    /pods/b/db
-///          begins with "/pods/" and has the marks "a/web-1" "a/web-2" "b/db", with zeros after their ends.
+/// Example: the run
+///   /pods/a/web-1    /pods/a/web-2    /pods/b/db
+/// has the prefix "/pods/" and the marks "a/web-1" "a/web-2" "b/db", padded with zeros.
 template <class T>
 class KeyOrder {
 public:
     using Entry = std::pair<const std::string, T>;
 
-    /// `entry` stays where it is until it is erased. Requires: its key is new.
+    /// `entry` must not move until it is erased. Requires: its key is new.
     void insert(const Entry& entry) {
         if (runs_.empty()) runs_.push_back({.least = "", .common = entry.first.size(), .slots = {}});
         const std::size_t number = run_of(entry.first);
@@ -34,7 +35,7 @@ public:
         if (run.slots.size() > LongestRun) split(number);
     }
 
-    /// Requires: the key is here.
+    /// Requires: the key is present.
     void erase(std::string_view key) {
         const std::size_t number = run_of(key);
         Run& run = runs_[number];
@@ -48,7 +49,7 @@ public:
         }
     }
 
-    /// From the first key that is not less than `start`, until `visit` yields false. `visit` must not insert or erase.
+    /// Visits from the first key that is not less than `start`, until `visit` returns false. `visit` must not insert or erase.
     template <class Visit>
     void visit_from(std::string_view start, Visit visit) const {
         if (runs_.empty()) return;
@@ -69,8 +70,8 @@ private:
         const Entry* entry;
     };
     struct Run {
-        std::string least;       ///< no key of this run is less, nor is one of the runs before as great; except in the first
-        std::size_t common = 0;  ///< bytes that all keys begin with
+        std::string least;       ///< no key of this run is less, and all keys of earlier runs are
+        std::size_t common = 0;  ///< length of the common prefix
         std::vector<Slot> slots;
 
         const std::string& front() const { return slots.front().entry->first; }

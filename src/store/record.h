@@ -9,11 +9,11 @@
 
 namespace porthole::store {
 
-/// Bytes shared by everyone who sends them; the same type as net::Bytes.
+/// Bytes shared by all senders; the same type as net::Bytes.
 using Bytes = std::shared_ptr<const std::string>;
 
-/// A point in the store's single line of history: every transaction that changes something gets the next one. 0 is before
-/// the first. As text it is an object's `resourceVersion`.
+/// A point in the store's linear history: every transaction that changes something gets the next one. 0 is before the first. As text it is
+/// an object's `resourceVersion`.
 struct Revision {
     std::uint64_t value = 0;
 
@@ -26,7 +26,7 @@ struct Revision {
 };
 inline std::string to_string(Revision revision) { return std::to_string(revision.value); }
 
-/// Names a lease; 0 is none.
+/// Identifies a lease; 0 means none.
 struct LeaseId {
     std::uint64_t value = 0;
 
@@ -36,24 +36,24 @@ struct LeaseId {
     constexpr explicit operator bool() const { return value != 0; }
 };
 
-/// What the store's user wants to know of a record without decoding its bytes (labels, selector fields, owners). Made
-/// from key and bytes by an AttributesOf, so that reopening rebuilds it. Immutable, shared.
+/// What the store's user needs to know about a record without decoding its bytes (labels, selector fields, owners). Computed from key and
+/// bytes by an AttributesOf, so that it can be rebuilt when a store is opened. Immutable, shared.
 class Attributes {
 public:
     virtual ~Attributes() = default;
-    /// Lets watchers ask for a small part of a prefix by index instead of by filter: for a pod, its node's name. The
-    /// view lives as long as the object. "" is in no part.
+    /// Lets watchers select a small part of a prefix by index instead of by filter: for a pod, its node's name. The view lives as long as
+    /// the object. "" is in no part.
     virtual std::string_view topic() const { return {}; }
 };
-/// May yield null. Called on the store's loop (and on the opening thread), never concurrently.
+/// May return null. Called on the store's loop (and on the opening thread), never concurrently.
 using AttributesOf = std::function<std::shared_ptr<const Attributes>(std::string_view key, std::string_view value)>;
 
 /// One version of one key. Immutable, shared by readers, watchers and history.
 struct Record {
     std::string key;
-    Bytes value;  ///< never null; holds its own revision when the writer asked for that
+    Bytes value;  ///< never null; contains its own revision if the writer requested that
     std::shared_ptr<const Attributes> attributes;
-    Revision created;   ///< of the first version since the key was last absent
+    Revision created;   ///< revision of the first version since the key was last absent
     Revision modified;  ///< of this version
     LeaseId lease;
     std::optional<std::uint32_t> revision_at;  ///< byte offset of the digits of `modified` in `value`
@@ -67,7 +67,7 @@ struct Event {
     Revision revision;
     /// The new version; for Delete the last version, its bytes stamped with the deletion's revision. Never null.
     RecordPtr record;
-    RecordPtr previous;  ///< the version before; null when the key was absent
+    RecordPtr previous;  ///< the version before; null if the key was absent
     bool is_create() const { return type == Type::Put && !previous; }
 };
 using EventPtr = std::shared_ptr<const Event>;

@@ -3,13 +3,13 @@
 
 namespace porthole::store {
 
-/// A store that other servers write to at the same time. What it shows may be older than what another one has acknowledged, until
-/// catch_up(). A store of one server alone is none, so that its readers have nothing to ask.
+/// A store that other servers write to at the same time. Until catch_up(), it may show an older state than another server has acknowledged.
+/// A store used by one server only is not a SharedStore, so its readers need not catch up.
 class SharedStore : public Store {
 public:
-    /// Ends when all is visible that any server had acknowledged when this was called. Those who wait at the same time share the cost.
-    /// Errors: ServiceUnavailable when the newest revision cannot be asked for, and when closing; Timeout ("Too large resource version: 9,
-    /// current: 5") when it does not arrive.
+    /// Ends once everything is visible that any server had acknowledged when this was called. Concurrent calls share the cost. Errors:
+    /// ServiceUnavailable if the newest revision cannot be read, and when closing; Timeout ("Too large resource version: 9, current: 5") if
+    /// it does not arrive.
     virtual Task<> catch_up() = 0;
 
 protected:

@@ -17,19 +17,19 @@ struct TestAttributes final : Attributes {
     std::string first;
 };
 
-/// Where the store under test keeps its state, and what can go wrong there. A test program links one of *_backing_fixture.cc.
+/// The storage of the store under test, and its faults. A test program links one of *_backing_fixture.cc.
 class StoreBacking {
 public:
     virtual ~StoreBacking() = default;
     virtual Result<std::unique_ptr<Store>> open(Store::Seams seams, AttributesOf attributes_of, const Store::Options& options) = 0;
-    /// Something that no more than some writes notice.
+    /// A disturbance that a few writes may notice, at most.
     virtual void disturb(Random& random) = 0;
-    /// While no store is open.
+    /// Called while no store is open.
     virtual void crash(Random& random) = 0;
 };
 std::unique_ptr<StoreBacking> make_store_backing(sim::SimLoop& loop, MemoryDisk& disk);
 
-/// A store on a simulated loop, for tests. `disk_` is its disk where the backing is one.
+/// A store on a simulated loop, for tests. `disk_` is its disk if the backing is one.
 class StoreTest : public testing::Test {
 protected:
     void SetUp() override { open(); }
@@ -79,7 +79,7 @@ protected:
         const RecordPtr record = store_->get(key);
         return record ? *record->value : "(absent)";
     }
-    /// "+a=1@1 a=2@2 -a=2@3": what the watch yields now, + for created.
+    /// "+a=1@1 a=2@2 -a=2@3": the events that the watch has now, + for created.
     static std::string text(const std::vector<EventPtr>& events) {
         std::string text;
         for (const EventPtr& event : events) {

@@ -11,7 +11,7 @@ struct Guard {
     enum class Kind : std::uint8_t { Absent, Present, Unchanged };
     std::string key;
     Kind kind = Kind::Absent;
-    Revision modified;  ///< Unchanged: what the key's record must still say
+    Revision modified;  ///< Unchanged: the expected revision of the key's record
 
     static Guard absent(std::string key) { return {std::move(key), Kind::Absent, {}}; }
     static Guard present(std::string key) { return {std::move(key), Kind::Present, {}}; }
@@ -25,7 +25,7 @@ struct Put {
     /// The byte offset in `value` at which the decimal digits of the revision, known only at commit, are inserted.
     std::optional<std::uint32_t> revision_at;
     LeaseId lease;
-    /// What AttributesOf would yield for the finished bytes, if the caller has it at hand; else it is asked.
+    /// The result of AttributesOf for the finished bytes, if the caller has it; otherwise it is computed.
     std::shared_ptr<const Attributes> attributes;
 };
 
@@ -36,22 +36,22 @@ struct Delete {
 
 using Operation = std::variant<Put, Delete>;
 
-/// Operations that happen together, at one revision, if every guard holds; else not at all.
-/// Requires: no key twice among the operations, and at most MaxOperations of them.
+/// Operations that are applied together, at one revision, if every guard holds; otherwise none is. Requires: no key appears twice among the
+/// operations, and there are at most MaxOperations of them.
 struct Transaction {
     static constexpr std::size_t MaxOperations = 4096;
-    static constexpr std::size_t UsualOperations = 128;  ///< what an etcd takes unless it is told otherwise
+    static constexpr std::size_t UsualOperations = 128;  ///< etcd's default limit
     std::vector<Guard> guards;
     std::vector<Operation> operations;
-    /// Leads to a deletion, as the write that tells a pod's node to end it does: may go a little beyond the store's quota.
+    /// Leads to a deletion, such as the write that sets a deletionTimestamp: may exceed the store's quota a little.
     bool frees = false;
 };
 
-/// What a transaction did.
+/// The result of a transaction.
 struct Committed {
-    /// Of the transaction; the store's current one when nothing changed.
+    /// The transaction's revision; the store's current one if nothing changed.
     Revision revision;
-    /// One for each operation, in order; null where a Delete found nothing.
+    /// One for each operation, in order; null if a Delete found no key.
     std::vector<EventPtr> events;
 };
 

@@ -5,29 +5,29 @@
 
 namespace porthole::store {
 
-/// What readers of a store see, and who waits for more of it. The store that owns it applies committed rows to it.
+/// What readers of a store see, and the tasks that wait for changes. The store that owns it applies committed rows to it.
 struct VisibleState {
-    // A watcher's queue: what is not taken at once by a reader.
+    // A watcher's queue, for events that its reader has not taken yet.
     static constexpr std::size_t WatcherQueue = 1024, WatcherQueueBytes = 8u << 20;
 
     explicit VisibleState(AttributesOf attributes_of) : history(std::move(attributes_of)), hub(history, WatcherQueue, WatcherQueueBytes) {}
 
-    /// Makes one change visible, and has it delivered. Yields null for the deletion of an absent key.
+    /// Makes one change visible and delivers it to watchers. Returns null for the deletion of an absent key.
     EventPtr apply(Row row, std::shared_ptr<const Attributes> attributes) {
         const std::uint64_t index = history.log_end();
         EventPtr event = history.apply(std::move(row), std::move(attributes));
         if (event) hub.publish(index, event);
         return event;
     }
-    /// After the last change of some revisions.
+    /// Called after the last change of one or more revisions.
     void announce() { revision_waiters.wake_all({}); }
-    /// Shows what `rows` hold instead of all before; watches expire.
+    /// Replaces the state with `rows`; watches expire.
     void restart(std::vector<Row> rows, Revision revision) {
         hub.expire_all();
         history.restart(std::move(rows), revision);
         announce();
     }
-    /// Ends watches and waits: from now on the store is closing.
+    /// Ends watches and waits, because the store is closing.
     void close() {
         closing = true;
         hub.close();

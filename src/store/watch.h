@@ -13,7 +13,7 @@ struct Watcher;
 
 /// Which events to deliver, and from where.
 struct WatchRequest {
-    /// Ends with "/", or is one whole key.
+    /// Ends with "/", or is one complete key.
     std::string prefix;
     /// Events with a greater revision are delivered. May lie in the future.
     Revision after;
@@ -23,8 +23,8 @@ struct WatchRequest {
 
 /// A subscription: every event under a prefix, once, in order of revision, without gaps. Ends when it is destroyed.
 ///
-/// A reader may be slow: what it has not taken stays in the store's shared history, at no cost to others, until
-/// compaction passes it; then next() fails with Expired. Lives on the store's loop and must not outlive the store.
+/// A reader may be slow: what it has not taken stays in the store's shared history, at no cost to others, until compaction passes it; then
+/// next() fails with Expired. Lives on the store's loop and must not outlive the store.
 class Watch {
 public:
     Watch(Watch&&) noexcept;
@@ -34,7 +34,7 @@ public:
     /// Waits for the next events; never empty, at most `limit`. One caller at a time.
     /// Errors: Expired ("too old resource version: 5 (9)"), ServiceUnavailable when the store closes, Cancelled.
     Task<std::vector<EventPtr>> next(std::size_t limit = 512);
-    /// Everything that matches up to here has been delivered: what a bookmark says.
+    /// Everything that matches has been delivered up to this revision; used for bookmarks.
     Revision revision() const;
 
 private:

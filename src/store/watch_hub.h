@@ -8,8 +8,8 @@
 
 namespace porthole::store {
 
-/// One subscription's state: either live, with what it has not taken in a short queue, or behind, with a place in the
-/// history's log from which it reads until it has caught up.
+/// The state of one subscription: either live, with undelivered events in a short queue, or behind, reading from a position in the
+/// history's log until it has caught up.
 struct Watcher {
     struct Queued {
         std::uint64_t index;
@@ -21,17 +21,17 @@ struct Watcher {
     std::deque<Queued> queue;  ///< live
     std::size_t queued_bytes = 0;
     bool behind = true;
-    std::uint64_t cursor = 0;  ///< behind: the next event of the log to look at
+    std::uint64_t cursor = 0;  ///< behind: the next event of the log to examine
     Revision delivered;        ///< everything up to here has been taken, as far as known
 };
 
-/// Fans committed events out to watchers, in revision order. Lives on the store's loop. `history` must outlive it; watches may outlive
-/// it and then fail with ServiceUnavailable.
+/// Fans committed events out to watchers, in revision order. Lives on the store's loop. `history` must outlive it; watches may outlive it
+/// and then fail with ServiceUnavailable.
 ///
 /// A live watcher's queue holds at most `queue_limit` events; a watcher that does not keep up falls behind, at no cost to others.
 class WatchHub {
 public:
-    /// A queue has at most so many events, and so many bytes of their values.
+    /// A queue has at most that many events, and that many bytes of their values.
     WatchHub(const History& history, std::size_t queue_limit, std::size_t queue_bytes)
         : history_(history), queue_limit_(queue_limit), queue_bytes_(queue_bytes) {}
     ~WatchHub() { close(); }
@@ -40,7 +40,7 @@ public:
     Result<Watch> subscribe(WatchRequest request);
     /// Requires: the history's log holds `event` at `index`, and all before it have been published.
     void publish(std::uint64_t index, const EventPtr& event);
-    /// The history is about to start again: every watch fails with Expired.
+    /// Called before the history restarts: every watch fails with Expired.
     void expire_all();
     /// Ends every watch.
     void close();

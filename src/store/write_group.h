@@ -6,26 +6,26 @@
 
 namespace porthole::store {
 
-/// Transactions that go to disk together, each checked against the visible state and what those before it will do. Owns the commits
-/// until they are written; `history` must not change while the group is formed.
+/// Transactions that are written to disk together. Each is checked against the visible state and the effect of the earlier ones. Owns the
+/// commits until they are written; `history` must not change while the group is formed.
 class WriteGroup {
 public:
     explicit WriteGroup(const History& history) : history_(history), revision_(history.revision()) {}
 
     enum class Admission {
         Joined,
-        Deferred,  ///< only this group's own changes are against it: ask again once they are visible
+        Deferred,  ///< only changes of this group conflict: try again once they are visible
     };
-    /// Takes the transaction in unless a guard refuses it; else leaves it as it is. Errors: AlreadyExists, NotFound,
-    /// Conflict, each because of what readers can already see.
+    /// Adds the transaction unless a guard refuses it; otherwise leaves it unchanged. Errors: AlreadyExists, NotFound, Conflict, each
+    /// because of state that readers can already see.
     Result<Admission> admit(Transaction& transaction);
 
-    static constexpr std::size_t NoRow = SIZE_MAX;  ///< in place of an index where there is nothing to point at
+    static constexpr std::size_t NoRow = SIZE_MAX;  ///< index of an operation without a row
     /// Where the changes of one admitted transaction are; members() holds one per transaction, in the order of admission.
     struct Member {
-        std::size_t commit = NoRow;                                 ///< index into commits(); NoRow when nothing changes
+        std::size_t commit = NoRow;                                 ///< index into commits(); NoRow if nothing changes
         std::vector<std::size_t> rows;                              ///< per operation: index into that commit's rows, or NoRow
-        std::vector<std::shared_ptr<const Attributes>> attributes;  ///< per operation, as the caller gave them
+        std::vector<std::shared_ptr<const Attributes>> attributes;  ///< per operation, as given by the caller
     };
     std::vector<Member>& members() { return members_; }
     std::vector<Commit>& commits() { return commits_; }
@@ -35,10 +35,10 @@ private:
     struct State {
         bool exists = false;
         Revision created, modified;
-        bool visible = true;  ///< false: so only because of this group
+        bool visible = true;  ///< false: it is in this state only because of this group
     };
     State state_of(const std::string& key) const;
-    /// True if it holds, false if only this group's changes are against it.
+    /// True if it holds, false if only changes of this group conflict.
     Result<bool> check(const Guard& guard) const;
     void add_row(Commit& commit, Operation& operation, Member& member);
 

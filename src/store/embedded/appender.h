@@ -8,7 +8,7 @@ namespace porthole::store {
 /// Appends many rows to an engine in groups. Rows of one revision are one commit.
 class Appender {
 public:
-    /// `engine` must outlive it, and has been loaded.
+    /// `engine` must be loaded, and outlive this object.
     explicit Appender(Engine& engine) : engine_(engine) {}
 
     /// Requires: ascending revision and index. Blocks. Errors: those of Engine::append().

@@ -11,11 +11,11 @@
 
 namespace porthole::store {
 
-/// A file's bytes. Copies share what they have in common.
+/// A file's bytes. Copies share equal pages.
 class FileContent {
 public:
     std::int64_t size() const { return size_; }
-    /// Zeros beyond the end.
+    /// Yields zeros beyond the end.
     void read(std::int64_t offset, char* into, std::size_t count) const;
     void write(std::int64_t offset, std::string_view bytes);
     void truncate(std::int64_t size);
@@ -26,20 +26,20 @@ private:
     std::int64_t size_ = 0;
 };
 
-/// Files in memory that tell what a program has written from what a sync has made durable. Copies are the same disk.
+/// Files in memory that distinguish what a program has written from what a sync has made durable. Copies are independent disks.
 struct CrashDisk {
     struct File;
     using Names = std::map<std::string, std::shared_ptr<File>>;
     Names names;          ///< as programs see them
-    Names durable_names;  ///< as they were at the last sync of their folder
+    Names durable_names;  ///< as they were at the last sync of their directory
 
-    /// What a machine finds that has lost its power now: everything that was synced and, drawn by `random`, none, all, a beginning, an
-    /// end, or any sectors of the rest, with the last write torn. The result is a disk of its own, all of it durable.
+    /// The disk after a power failure now: everything that was synced and, chosen by `random`, none, all, a prefix, a suffix, or any
+    /// sectors of the rest, with the last write torn. The result is a separate disk on which everything is durable.
     CrashDisk after_power_failure(Random& random) const;
 };
 
-/// SQLite's operating system for tests: everything that is opened from now on is on disk(), one process at a time. SQLite's default while
-/// it lives; no database may be open when it ends. One thread.
+/// SQLite's operating system for tests: all files opened from now on are on disk(), for one process at a time. It is SQLite's default while
+/// it exists; no database may be open when it is destroyed. One thread.
 class CrashFileSystem {
 public:
     enum class Call { Open, Delete, Read, Size, Write, Truncate, Sync, Map };
@@ -51,13 +51,13 @@ public:
     /// Requires: no database is open.
     void insert(CrashDisk disk) { disk_ = std::move(disk); }
 
-    /// Whether the next call fails. A failed write may have written some of it; after a failed sync, what was not written stays readable
-    /// and is never written, as on Linux. Empty: none fails.
+    /// Whether the next call fails. A failed write may have written a part; after a failed sync, unwritten data stay readable but are never
+    /// written, as on Linux. Empty: no call fails.
     std::function<bool(Call)> fails;
-    /// Called in the middle of every call that changes the disk: what was to be written may or may not be there.
+    /// Called in the middle of every call that changes the disk: the data may or may not have been written.
     std::function<void()> changing;
 
-    /// What SQLite's functions do; not for tests.
+    /// Used by the SQLite functions; not for tests.
     bool failing(Call call) { return fails && fails(call); }
     void change() {
         if (changing) changing();

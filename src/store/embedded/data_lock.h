@@ -5,8 +5,8 @@
 
 namespace porthole::store {
 
-/// Takes a data directory for this process alone, by its file `lock`. Makes the directory (mode 0700) if it is missing. Errors: Conflict,
-/// with the other process's id in the message; Io.
+/// Locks a data directory for this process by its file `lock`. Creates the directory (mode 0700) if it is missing. Errors: Conflict, with
+/// the other process's id in the message; Io.
 Result<FileLock> lock_data_directory(const std::string& directory);
 
 }  // namespace porthole::store

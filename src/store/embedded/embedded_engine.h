@@ -8,11 +8,11 @@
 
 namespace porthole::store {
 
-/// Lengths of SQLite's own log, in bytes.
+/// Lengths of SQLite's write-ahead log, in bytes.
 struct EmbeddedOptions {
-    std::int64_t checkpoint_length = 8 << 20;  ///< time to copy it into the database, while the writer goes on
-    std::int64_t restart_length = 64 << 20;    ///< time to stop and do it, or the log would grow without end
-    std::int64_t reserved_ahead = 1 << 20;     ///< what there is of its file beyond what is written
+    std::int64_t checkpoint_length = 8 << 20;  ///< copy it into the database while the writer continues
+    std::int64_t restart_length = 64 << 20;    ///< stop the writer to copy it, so that the log does not grow without bound
+    std::int64_t reserved_ahead = 1 << 20;     ///< space kept allocated in its file beyond what is written
 };
 
 /// The engine of a single server: an append-only log of revisions in SQLite (WAL, synchronous=FULL) under `directory`,
@@ -22,9 +22,9 @@ struct EmbeddedOptions {
 /// written by a newer Porthole.
 Result<std::unique_ptr<Engine>> open_embedded_engine(const std::string& directory, EmbeddedOptions options = {});
 
-/// Gives `visit` the current records of the store under `directory`, in order of revision and index and all as of one moment, whether a
-/// process uses the store or not. Yields that moment's revision. Blocks; the store is not changed, and its log is not emptied meanwhile.
-/// Errors: NotFound, Io, those of `visit`.
+/// Calls `visit` with the current records of the store under `directory`, in order of revision and index, all as of one moment, whether or
+/// not a process uses the store. Returns that moment's revision. Blocks; the store is not changed, and its log is not emptied during the
+/// call. Errors: NotFound, Io, those of `visit`.
 Result<Revision> read_embedded_store(const std::string& directory, const std::function<Result<void>(Row)>& visit);
 
 }  // namespace porthole::store

@@ -22,9 +22,9 @@ public:
     Statement& bind(int parameter, std::string_view text);  ///< must stay valid until reset
     Statement& bind_blob(int parameter, std::string_view bytes);
     Statement& bind_null(int parameter);
-    /// True when there is a row; false at the end, after which the statement is ready for new parameters.
+    /// True if there is a row; false at the end, after which the statement can be bound again.
     Result<bool> step();
-    /// For statements that yield no rows.
+    /// For statements that return no rows.
     Result<void> run();
 
     std::int64_t integer(int column) const;
@@ -38,25 +38,25 @@ private:
     std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
-/// A connection to a database file, closed when it and all its statements are destroyed. One thread at a time: opened without SQLite's
-/// mutex. Waits up to 5 s for another connection's lock. Errors are Io, in SQLite's words.
+/// A connection to a database file; it is closed when the object and all its statements are destroyed. One thread at a time: opened without
+/// SQLite's mutex. Waits up to 5 s for another connection's lock. Errors are Io with SQLite's message.
 class Database {
 public:
     static Result<Database> open(const std::string& path);
-    /// Changes nothing in a file that is there. SQL in it, such as a view's, is not trusted.
+    /// Changes nothing in an existing file. SQL in it, such as a view's, is not trusted.
     static Result<Database> open_for_reading(const std::string& path);
     Result<void> execute(const char* sql);
     Result<Statement> prepare(const char* sql);
-    /// True outside transactions.
+    /// True outside of transactions.
     bool autocommit() const;
-    /// Copies the log into the database as far as no reader or writer is in the way. Neither this nor the next two report failures.
+    /// Copies the log into the database as far as no reader or writer prevents it. Neither this nor the next two report failures.
     void checkpoint();
-    /// The same, and then starts the log at its beginning again unless someone reads it: without waiting.
+    /// The same, and then restarts the log at its beginning unless it is being read; does not wait.
     void restart_log();
-    /// Makes the log's file at least `length` bytes long as far as the disk allows. A sync of what is then written there has
-    /// only bytes to write, and no new length of the file: half of its time.
+    /// Makes the log's file at least `length` bytes long if the disk has space. A later sync then writes only data, not a new file length,
+    /// which takes half the time.
     void reserve_log(std::int64_t length);
-    /// Keeps the log's length in `pages`, which must outlive the connection, and stops SQLite from checkpointing on its own.
+    /// Stores the log's length in `pages`, which must outlive the connection, and stops SQLite from checkpointing by itself.
     void track_log_pages(std::atomic<int>& pages);
 
 private:

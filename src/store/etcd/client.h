@@ -9,7 +9,7 @@
 
 namespace porthole::store::etcd {
 
-/// One member of an etcd, by one of its client addresses.
+/// One member of an etcd cluster, by one of its client addresses.
 struct Member {
     std::string name;  ///< "https://10.0.0.1:2379", for people
     net::GrpcDial dial;
@@ -20,51 +20,50 @@ struct Member {
 class WatchStream {
 public:
     explicit WatchStream(std::unique_ptr<net::GrpcStream> stream) : stream_(std::move(stream)) {}
-    /// Errors: Unavailable when it breaks off, InternalError for bytes that are not an answer.
+    /// Errors: Unavailable if the stream breaks off, InternalError for bytes that are not an answer.
     Task<WatchResponse> next();
 
 private:
     std::unique_ptr<net::GrpcStream> stream_;
 };
 
-/// Calls of one etcd, at whichever member answers: one at a time is asked, and when it does not answer the next. Lives on one loop.
+/// A client of one etcd cluster. Each call goes to one member; if it does not answer, to the next one. Lives on one loop.
 ///
-/// What may be repeated is, for PatienceTime: a call that did certainly nothing, and one that may be done twice. Members without a leader
-/// refuse at once ("hasleader").
-/// Errors of all calls: ServiceUnavailable when nothing was done and no member takes the call; Timeout when it is unknown whether
-/// something was done, and when a read was not answered in its time; Unknown in etcd's words when its space is exceeded; NotFound for a
-/// lease; Expired for a compacted revision; RequestEntityTooLarge; else as etcd says.
+/// A call that certainly had no effect, and a call that may be executed twice, is repeated for up to PatienceTime. Members without a leader
+/// refuse immediately ("hasleader"). Errors of all calls: ServiceUnavailable if nothing was done and no member accepts the call; Timeout if
+/// it is unknown whether something was done, or if a read was not answered in time; Unknown with etcd's message if its space is exceeded;
+/// NotFound for a lease; Expired for a compacted revision; RequestEntityTooLarge; otherwise as etcd reports.
 class Client {
 public:
     static constexpr Duration PatienceTime = std::chrono::seconds(5);  ///< an election takes one to two
-    static constexpr Duration AttemptTime = std::chrono::seconds(4);   ///< of what can be repeated at another member
+    static constexpr Duration AttemptTime = std::chrono::seconds(4);   ///< of a call that can be repeated at another member
 
     static constexpr Duration PageTime = std::chrono::seconds(30);  ///< of a page of many objects
 
     /// `loop` must outlive it. Requires: at least one member.
     Client(EventLoop& loop, std::vector<Member> members);
 
-    /// At one revision, and at least as new as all that was acknowledged before.
+    /// At one revision, at least as new as everything acknowledged before.
     Task<RangeResponse> range(RangeRequest request, Duration limit = AttemptTime);
-    /// May be carried out twice.
+    /// May be executed twice.
     Task<TxnResponse> txn(TxnRequest request);
-    /// Not repeated after a failure that leaves open whether it was carried out, or will be; `limit` is for one attempt.
+    /// Not repeated after a failure that leaves open whether it was or will be executed; `limit` is for one attempt.
     Task<TxnResponse> txn_once(TxnRequest request, Duration limit);
     Task<CompactionResponse> compact(CompactionRequest request);
-    /// Repeated, it leaves leases behind that end by themselves.
+    /// If it is repeated, earlier leases remain until they expire.
     Task<LeaseGrantResponse> grant_lease(LeaseGrantRequest request);
     Task<LeaseRevokeResponse> revoke_lease(LeaseRevokeRequest request);
     Task<LeaseKeepAliveResponse> keep_lease_alive(LeaseKeepAliveRequest request);
     Task<LeaseTimeToLiveResponse> lease_time_to_live(LeaseTimeToLiveRequest request);
-    /// Of the member that is asked at present.
+    /// Of the current member.
     Task<StatusResponse> status();
-    /// At the member that is asked at present; not repeated.
+    /// At the current member; not repeated.
     Task<std::unique_ptr<WatchStream>> watch(WatchCreateRequest request);
 
-    /// Asks the next member from now on.
+    /// Uses the next member from now on.
     void move_on();
     const std::string& member_name() const { return connections_[current_].name; }
-    /// Ends connections; calls in progress fail.
+    /// Closes connections; calls in progress fail.
     Task<> close();
 
 private:

@@ -13,8 +13,8 @@
 
 namespace porthole::store::etcd {
 
-/// An etcd of several members in one process, over our own gRPC server and connections in memory, for tests in simulated time: one state,
-/// since what raft does is not the subject, with the faults that a client of a real one meets. Close it before its loop ends.
+/// An etcd cluster of several members in one process, over our own gRPC server and connections in memory, for tests in simulated time. All
+/// members share one state, since raft is not the subject, but a client meets the faults of a real cluster. Close it before its loop ends.
 class EtcdModel {
 public:
     EtcdModel(EventLoop& loop, std::size_t members, std::int64_t first_revision);
@@ -22,33 +22,33 @@ public:
     std::vector<Member> members();
     Task<> close();
 
-    // Other writers and operators.
+    // Changes by other writers and operators.
     void put(const std::string& key, std::string value);
     void remove(const std::string& key);
     /// All of them at one revision.
     void put_all(const std::map<std::string, std::string>& values);
     void compact(std::int64_t revision);
-    /// As if restored from a backup of the state at `revision`, on another cluster unless its members are called the same.
+    /// As if restored from a backup of the state at `revision`, as another cluster unless `same_cluster`.
     void restore(std::int64_t revision, bool same_cluster = false);
     void send_progress();
 
     std::int64_t revision() const { return revision_; }
     std::int64_t compacted() const { return compacted_; }
-    /// "" when absent.
+    /// "" if absent.
     std::string value(const std::string& key) const;
     /// Revisions of the keys that begin with `prefix`, by key.
     std::map<std::string, std::int64_t> revisions(const std::string& prefix) const;
     std::size_t key_count() const { return keys_.size(); }
     std::size_t lease_count() const { return leases_.size(); }
-    /// With a new lease of so many seconds.
+    /// With a new lease of that many seconds.
     void put_leased(const std::string& key, std::string value, std::int64_t ttl);
-    /// All leases there are end now, with their keys.
+    /// Ends all existing leases and deletes their keys.
     void end_leases();
-    /// What is granted to the key's lease; 0 where it has none.
+    /// The time granted to the key's lease; 0 if it has none.
     std::int64_t granted_ttl(const std::string& key) const;
 
     // Faults.
-    /// As kill -9: connections break, and none can be made.
+    /// Like kill -9: connections break, and no new ones can be made.
     void stop(std::size_t member);
     void start(std::size_t member);
     /// Connections break; new ones can be made.
@@ -56,37 +56,38 @@ public:
     /// The member has lost its leader.
     void lose_leader(std::size_t member, bool lost = true);
     void exceed_space(bool exceeded) { space_exceeded_ = exceeded; }
-    /// The connection breaks when the next Txn has come: before it is carried out, or after. Late: it is carried out when the test says so.
+    /// Where the connection breaks at the next Txn: before it is executed, or after. Late: the test decides when it is executed.
     enum class Break { None, Before, After, Late };
     void carry_out_late();
-    /// `then` is called before anyone knows.
+    /// `then` is called before any client is told.
     void break_next_txn(Break when, std::function<void()> then = {}) { break_ = when, after_break_ = std::move(then); }
-    /// Nothing is sent to watches meanwhile.
+    /// While held, nothing is sent to watches.
     void hold_watches(bool held);
-    /// Messages of watches have at most so many events.
+    /// Messages of watches have at most that many events.
     void fragment_at(std::size_t events) { most_events_ = events; }
-    /// Watches that there are now say nothing any more.
+    /// Existing watches send nothing from now on.
     void silence_watches() { silent_ = watches; }
-    /// Connections are not made, and not refused.
+    /// Connections are neither made nor refused.
     void stall_dials(bool stalled);
-    /// Called when one has come; its error is the answer. Empty: nothing is called. The first of them is for every call but a watch.
+    /// Called for each incoming call; its error becomes the answer. If empty, nothing is called. The first one is for every call except
+    /// watches.
     std::function<Task<>(std::size_t member)> before_call;
     std::function<Task<>(const RangeRequest&)> before_range;
     std::function<Task<>()> before_txn;
-    /// Answers of a Range with more keys are larger than a client takes.
+    /// Answers of a Range with more keys are larger than a client accepts.
     void limit_pages(std::int64_t keys) { most_keys_ = keys; }
 
-    // What was asked.
+    // Numbers of calls.
     std::size_t ranges = 0, txns = 0, watches = 0, compactions = 0;
     std::size_t open_watches() const { return open_watches_; }
-    /// Called for each change, in order. Empty: nothing is called.
+    /// Called for each change, in order. If empty, nothing is called.
     std::function<void(const WatchEvent&)> observed;
 
 private:
     struct Server;
     using KeyValuePtr = std::shared_ptr<const KeyValue>;
     using Keys = std::map<std::string, KeyValuePtr>;
-    /// Of one key, by revision; null where it was deleted.
+    /// Versions of one key, by revision; null for a deletion.
     using Versions = std::map<std::int64_t, KeyValuePtr>;
 
     Task<std::unique_ptr<net::ByteStream>> dial(std::size_t member);

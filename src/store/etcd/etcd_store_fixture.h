@@ -41,7 +41,7 @@ struct EtcdStoreTest : testing::Test {
         which.reset();
     }
 
-    /// Another writer's.
+    /// A write by another writer.
     void put_there(const std::string& key, const std::string& value) {
         etcd.put("/registry" + key, ";" + value);
         loop.run_ready();
@@ -66,7 +66,7 @@ struct EtcdStoreTest : testing::Test {
         transaction.operations.push_back(Delete{std::move(key)});
         return commit(std::move(transaction));
     }
-    /// A commit that goes on while the test does something else.
+    /// A commit in progress while the test does something else.
     struct Pending {
         Pending(sim::SimLoop& loop, Task<Committed> task) : context(loop) {
             start_task(std::move(task), context, [this](Result<Committed> value) { result.emplace(std::move(value)); });

@@ -7,11 +7,11 @@
 
 #include "base/result.h"
 
-/// Messages of etcd's v3 API, as far as they are used: the fields of `etcdserverpb` and `mvccpb` under their own names, by which their
-/// documentation can be found. What is not here is skipped when it comes, and never sent.
+/// The parts of etcd's v3 API that are used: fields of `etcdserverpb` and `mvccpb` under their own names, so that their documentation can
+/// be found. Other fields are skipped when received, and never sent.
 namespace porthole::store::etcd {
 
-/// Of every answer: who has answered, at which revision.
+/// Part of every answer: who has answered, and at which revision.
 struct ResponseHeader {
     std::uint64_t cluster_id = 0, member_id = 0;
     std::int64_t revision = 0;
@@ -25,13 +25,13 @@ struct KeyValue {
     std::int64_t lease = 0;
 };
 
-/// Keys from `key` to before `range_end`; only `key` where that is "".
+/// Keys from `key` up to, but not including, `range_end`; only `key` if that is "".
 struct RangeRequest {
     std::string key, range_end;
     std::int64_t limit = 0, revision = 0;
     bool keys_only = false, count_only = false;
 };
-/// Keys in order; `more` where the limit has cut them off.
+/// Keys in order; `more` if the limit has cut them off.
 struct RangeResponse {
     ResponseHeader header;
     std::vector<KeyValue> kvs;
@@ -39,64 +39,64 @@ struct RangeResponse {
     std::int64_t count = 0;
 };
 
-/// Writes a key; lease 0 is none.
+/// Writes a key; lease 0 means none.
 struct PutRequest {
     std::string key, value;
     std::int64_t lease = 0;
 };
-/// Deletes keys, as RangeRequest names them.
+/// Deletes keys, named as in RangeRequest.
 struct DeleteRangeRequest {
     std::string key, range_end;
 };
-/// How many there were.
+/// The number of deleted keys.
 struct DeleteRangeResponse {
     std::int64_t deleted = 0;
 };
 
-/// One of them.
+/// One operation of a transaction; exactly one field is set.
 struct RequestOp {
     std::optional<RangeRequest> request_range;
     std::optional<PutRequest> request_put;
     std::optional<DeleteRangeRequest> request_delete_range;
 };
-/// The answer to one of them.
+/// The answer to one operation.
 struct ResponseOp {
     std::optional<RangeResponse> response_range;
     std::optional<DeleteRangeResponse> response_delete_range;
 };
 
-/// A condition on one key, which has 0 everywhere while it is absent.
+/// A condition on one key; an absent key has 0 in all fields.
 struct Compare {
     enum class Result { Equal = 0, Greater = 1, Less = 2, NotEqual = 3 };
     enum class Target { Version = 0, Create = 1, Mod = 2 };
     Result result = Result::Equal;
     Target target = Target::Version;
     std::string key;
-    std::optional<std::int64_t> version, create_revision, mod_revision;  ///< that of the target
+    std::optional<std::int64_t> version, create_revision, mod_revision;  ///< only that of the target is set
 };
 
-/// `success` is carried out if all comparisons hold, else `failure`.
+/// `success` is executed if all comparisons hold, otherwise `failure`.
 struct TxnRequest {
     std::vector<Compare> compare;
     std::vector<RequestOp> success, failure;
 };
-/// Which of them was carried out, and its answers in order.
+/// Which of them was executed, and its answers in order.
 struct TxnResponse {
     ResponseHeader header;
     bool succeeded = false;
     std::vector<ResponseOp> responses;
 };
 
-/// Gives up what is older than a revision.
+/// Compacts everything older than a revision.
 struct CompactionRequest {
     std::int64_t revision = 0;
 };
-/// That this was done.
+/// Empty but for the header.
 struct CompactionResponse {
     ResponseHeader header;
 };
 
-/// A watch of keys, as RangeRequest names them, from a revision on.
+/// A watch from a revision on, of keys named as in RangeRequest.
 struct WatchCreateRequest {
     std::string key, range_end;
     std::int64_t start_revision = 0;
@@ -112,7 +112,7 @@ struct WatchEvent {
     Type type = Type::Put;
     KeyValue kv;
 };
-/// Events in order of revision; none where only the header tells of progress. `fragment`: goes on in the next one.
+/// Events in order of revision; none if the header only reports progress. `fragment`: continued in the next message.
 struct WatchResponse {
     ResponseHeader header;
     bool created = false, canceled = false;
@@ -122,11 +122,11 @@ struct WatchResponse {
     std::vector<WatchEvent> events;
 };
 
-/// Asks for a lease.
+/// Requests a lease.
 struct LeaseGrantRequest {
     std::int64_t ttl = 0, id = 0;  ///< seconds; 0: etcd chooses
 };
-/// The lease.
+/// The granted lease.
 struct LeaseGrantResponse {
     std::int64_t id = 0, ttl = 0;
     std::string error;
@@ -135,24 +135,24 @@ struct LeaseGrantResponse {
 struct LeaseRevokeRequest {
     std::int64_t id = 0;
 };
-/// That this was done.
+/// Empty but for the header.
 struct LeaseRevokeResponse {
     ResponseHeader header;
 };
-/// Starts the time of a lease again.
+/// Restarts the time of a lease.
 struct LeaseKeepAliveRequest {
     std::int64_t id = 0;
 };
-/// How long it lasts now.
+/// The lease's new time to live.
 struct LeaseKeepAliveResponse {
-    std::int64_t id = 0, ttl = 0;  ///< ttl 0: there is no such lease
+    std::int64_t id = 0, ttl = 0;  ///< ttl 0: no such lease
 };
 
-/// Asks how long a lease still lasts.
+/// Asks for the remaining time of a lease.
 struct LeaseTimeToLiveRequest {
     std::int64_t id = 0;
 };
-/// In seconds; -1: there is no such lease.
+/// In seconds; -1: no such lease.
 struct LeaseTimeToLiveResponse {
     std::int64_t id = 0, ttl = 0, granted_ttl = 0;
 };
@@ -165,7 +165,7 @@ struct StatusResponse {
     std::string version;
     std::int64_t db_size = 0;
     std::uint64_t leader = 0;
-    std::vector<std::string> errors;  ///< alarms, in words
+    std::vector<std::string> errors;  ///< alarms, as text
 };
 
 /// Bytes of a message. Instantiated for the messages above.

@@ -9,14 +9,15 @@
 namespace porthole::store::etcd {
 
 bool has_puts(const Transaction& transaction);
-/// Of a transaction that was sent more than once, or cannot be sent again.
+/// For a transaction that was sent more than once, or cannot be sent again.
 Error unknown_outcome(const Error& error);
 
-/// What comes of a transaction, from etcd's answer to its Txn and from what the watch brings. The answer is given when readers see what it
-/// is about; where the watch does not bring that, it is begun again. Lives on the store's loop; what it refers to outlives it.
+/// Determines the outcome of a transaction from etcd's answer to its Txn and from the watch. The result is returned once readers see the
+/// state that it refers to; if the watch does not deliver that state, it is restarted. Lives on the store's loop; everything referred to
+/// outlives it.
 class Outcomes {
 public:
-    /// How long a revision that etcd has acknowledged may take to arrive in all.
+    /// How long an acknowledged revision may take to arrive, in total.
     static constexpr Duration LongestArrival = std::chrono::seconds(15);
 
     struct Seams {
@@ -27,17 +28,17 @@ public:
     };
     explicit Outcomes(Seams seams) : seams_(seams) {}
 
-    /// Of a Txn that was carried out. Error: Timeout where its revision does not become visible.
+    /// For an executed Txn. Error: Timeout if its revision does not become visible.
     Task<Committed> of_success(const Transaction& transaction, const TxnResponse& response) const;
-    /// Of one that was refused for a guard, whose answer begins with that to the fence's question. `sent_after`: what was visible when it
-    /// was sent first; `tried_before`: an attempt before this one may have been carried out. Always an error.
+    /// For a Txn that was refused because of a guard, whose answer begins with the answer to the fence's question. `sent_after`: the
+    /// visible revision when it was first sent; `tried_before`: an earlier attempt may have been executed. Always an error.
     Task<Committed> of_refusal(const Transaction& transaction, const TxnResponse& response, Revision sent_after, bool tried_before) const;
-    /// Of earlier attempts, which the fence has ended: nothing. `loads`: the reflector's when the first was sent. Error: Timeout where one
-    /// of them may have been carried out.
+    /// For earlier attempts, which the fence has ended: success if none of them had an effect. `loads`: the reflector's count when the
+    /// first was sent. Error: Timeout if one of them may have been executed.
     Task<> of_ended_attempts(const Transaction& transaction, Revision sent_after, std::size_t loads) const;
 
 private:
-    /// Waits for what etcd has. Error: Timeout.
+    /// Waits for etcd's newest state. Error: Timeout.
     template <class Wait>
     Task<> until_delivered(Wait wait, Revision revision) const;
     Task<> until_visible(std::string key, KeyState state, Revision asked) const;

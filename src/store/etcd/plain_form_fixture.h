@@ -3,7 +3,7 @@
 
 namespace porthole::store::etcd {
 
-/// Keys as they are; a value behind the place of its revision: "7;{\"rv\":\"\"}", ";v" where it has none.
+/// Keys are unchanged; a value is prefixed with the offset of its revision: "7;{\"rv\":\"\"}", ";v" if it has none.
 class PlainForm : public StoredForm {
 public:
     std::string stored_key(std::string_view key) const override { return std::string(key); }

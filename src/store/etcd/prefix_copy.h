@@ -7,28 +7,29 @@
 
 namespace porthole::store::etcd {
 
-/// Fills an empty prefix of an etcd with a copy of a store, so that a part of one is never taken for a whole: while a copy is being made,
-/// a mark lies below the prefix, at which servers refuse to start. It says what is copied, so that a copy of the same that has stopped
-/// half-way is recognised, and begun again. Each Txn compares the mark's mod revision: of two copies at the same time the first one fails.
+/// Fills an empty prefix of an etcd with a copy of a store. A partial copy is never taken for a complete one: while a copy is made, a mark
+/// exists below the prefix, and servers refuse to start while they find it. The mark names the source, so that an unfinished copy of the
+/// same source is recognized and started again. Each Txn compares the mark's mod revision: of two concurrent copies the first one fails.
 ///
-/// Lives on the client's loop. Errors, next to those of Client: Conflict where another copy has begun meanwhile.
+/// Lives on the client's loop. Errors, in addition to those of Client: Conflict if another copy has begun since.
 class PrefixCopy {
 public:
-    /// Of one Txn: what an etcd takes unless it is told otherwise, with room for the rest of the request.
+    /// Of one Txn: etcd's defaults, with room for the rest of the request.
     static constexpr std::size_t MostKeys = 120, MostBytes = 1 << 20;
 
-    /// `client` must outlive it. `prefix` is without a slash at its end; `mark_key` is a key below it; `source` is what is copied.
+    /// `client` must outlive it. `prefix` has no trailing slash; `mark_key` is a key below it; `source` names the source.
     PrefixCopy(Client& client, std::string prefix, std::string mark_key, std::string source);
 
-    /// Lays the mark; keys of an unfinished copy of the same source are deleted. Error: AlreadyExists where there are others.
+    /// Writes the mark and deletes the keys of an unfinished copy of the same source. Error: AlreadyExists if there are other keys.
     Task<> begin();
-    /// Of etcd, as far as seen.
+    /// Etcd's revision, as last seen.
     std::int64_t revision() const { return revision_; }
-    /// Until revision() is at least `target`: etcd has no other way than one write for each. `progress` is called now and then.
+    /// Writes until revision() is at least `target`: etcd has no way other than one write per revision. `progress` is called from time to
+    /// time.
     Task<> raise_revision(std::int64_t target, std::function<void()> progress);
-    /// Writes `puts` at one revision. Requires: at most MostKeys, and MostBytes unless it is one key.
+    /// Writes `puts` at one revision. Requires: at most MostKeys, and at most MostBytes unless it is a single key.
     Task<> put(std::vector<PutRequest> puts);
-    /// Removes the mark: the copy is whole.
+    /// Removes the mark: the copy is complete.
     Task<> finish();
 
 private:

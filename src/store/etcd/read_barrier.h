@@ -26,30 +26,30 @@ public:
         Store& store;
         std::function<Task<Revision>()> compare;  ///< Reflector::compare()
     };
-    /// `asked_key` is any; `touched_key` is below the prefix. Both as they are in etcd.
+    /// `asked_key` is any key; `touched_key` is below the prefix. Both in the form stored in etcd.
     ReadBarrier(Seams seams, std::string asked_key, std::string touched_key)
         : seams_(seams), asked_key_(std::move(asked_key)), touched_key_(std::move(touched_key)), scope_(seams.loop) {}
 
     /// As SharedStore::catch_up().
     Task<> pass();
-    /// Ends what pass() waits for.
+    /// Ends all waits of pass().
     Task<> close() { return scope_.close(); }
 
 private:
-    using Round = Promise<void>;  // of those who came before the same read began
+    using Round = Promise<void>;  // of the callers that came before the same read began
     Task<> run(std::shared_ptr<Round> round);
     Task<> pass_once(std::shared_ptr<Round> round);
     Task<> reach(Revision newest);
     Task<> touch(Revision newest);
     Task<> compare(Revision newest);
-    /// Up to which everything is visible.
+    /// The revision up to which everything is visible.
     Revision seen() const;
 
     const Seams seams_;
     const std::string asked_key_, touched_key_;
-    std::shared_ptr<Round> next_;  ///< whose read has not begun; null: no one waits for it
+    std::shared_ptr<Round> next_;  ///< its read has not begun; null: no caller waits for it
     Semaphore asking_{1}, touching_{1};
-    Revision compared_, compared_at_;  ///< what the last comparison has said, and what was visible: it holds while that is
+    Revision compared_, compared_at_;  ///< the last comparison, and the visible revision then: valid while that is unchanged
     Scope scope_;
 };
 

@@ -12,11 +12,11 @@
 
 namespace porthole::store::etcd {
 
-/// Keeps what readers see like what is below a prefix in etcd: loads all of it at one revision, then follows one watch from there. When
-/// the watch breaks off, another goes on after the last revision that has arrived. Where etcd does not have that any more (it has been
-/// compacted, or restored from an older state, or is another one), everything is loaded again and readers' watches expire.
+/// Keeps the visible state equal to what is below a prefix in etcd: loads everything at one revision, then follows one watch from there. If
+/// the watch breaks off, a new one continues after the last revision that has arrived. If etcd no longer has that revision (compacted,
+/// restored from an older state, or replaced by another cluster), everything is loaded again and readers' watches expire.
 ///
-/// Revisions arrive whole and in order; what is not, is not believed. Lives on the store's loop; what it refers to outlives it.
+/// Only complete revisions in order are applied. Lives on the store's loop; everything referred to outlives it.
 class Reflector {
 public:
     struct Seams {
@@ -27,26 +27,26 @@ public:
         StoredForm& form;
         VisibleState& visible;
     };
-    /// `prefix` without a slash at its end. `arrived` is called when something may have become visible.
+    /// `prefix` has no trailing slash. `arrived` is called when something may have become visible.
     Reflector(Seams seams, std::string prefix, Callback arrived);
 
     /// The first load. Errors: those of Client.
     Task<> load();
-    /// Follows, until cancelled or closed. Requires: load() has succeeded.
+    /// Follows the watch until cancelled or closed. Requires: load() has succeeded.
     Task<> run();
-    /// Begins the watch again where it is silent while etcd goes on, or cannot be asked, until cancelled.
+    /// Until cancelled, restarts the watch if it is silent although etcd's revision advances, or if etcd cannot be asked.
     Task<> notice_silence();
-    /// Ends run(): call it before the task is cancelled.
+    /// Ends run(); must be called before the task is cancelled.
     void close();
 
-    /// Begins the watch again at another member: this one does not deliver what has happened. `why` is for the log.
+    /// Restarts the watch at another member, because this one does not deliver past changes. `why` is for the log.
     void reconnect(std::string why);
-    /// Up to which revision readers see everything, though no watch has said so: etcd's newest, where all keys below the prefix are there
-    /// in the versions that readers see; else the one that is visible. Reads all keys, without their values. Errors: those of Client.
+    /// The revision up to which readers see everything, even if no watch has delivered it: etcd's newest, if the visible versions of all
+    /// keys below the prefix are the newest; otherwise the visible revision. Reads all keys, without their values. Errors: those of Client.
     Task<Revision> compare();
-    /// "" while the watch runs; else why it does not.
+    /// "" while the watch runs; otherwise why it does not.
     const std::string& why_behind() const { return why_behind_; }
-    /// How often everything was loaded: what is known of revisions from before is not about this etcd.
+    /// How often everything was loaded. Revisions from before a load may belong to another etcd.
     std::size_t loads() const { return loads_; }
     /// The key in etcd.
     std::string etcd_key(std::string_view key) const { return prefix_ + seams_.form.stored_key(key); }
@@ -70,17 +70,17 @@ private:
     const std::string prefix_, range_end_;
     Callback arrived_;
     std::uint64_t cluster_id_ = 0;
-    std::size_t loads_ = 0, heard_ = 0;  ///< heard: messages of watches
+    std::size_t loads_ = 0, heard_ = 0;  ///< heard: number of watch messages
     bool must_load_ = false, closing_ = false;
     std::string why_behind_, why_reconnect_;
     net::ChildTask watching_;
     std::size_t held_bytes_ = 0;
-    /// The last change that was seen: a key, and its mod revision at history's revision, 0 for a deleted one. No key: none was seen.
+    /// The last change that was seen: a key, and its mod revision at history's revision, 0 for a deleted key. No key: no change was seen.
     struct Marker {
         std::string key;
         std::int64_t mod_revision = 0;
     } marker_;
-    std::vector<WatchEvent> held_;  ///< of the last revision of a message that goes on in the next one
+    std::vector<WatchEvent> held_;  ///< of the last revision of a message that the next one continues
 };
 
 }  // namespace porthole::store::etcd

@@ -7,21 +7,21 @@
 
 namespace porthole::store {
 
-/// What survives a MemoryEngine: the disk of a simulated server, with its faults.
+/// The disk of a simulated server, with its faults. It survives the MemoryEngine.
 class MemoryDisk {
 public:
     enum class Fault {
         None,
         Full,       ///< nothing is written
-        SyncFails,  ///< written, but whether it will be there after a crash is unknown
+        SyncFails,  ///< written, but it is unknown whether it survives a crash
     };
-    /// The next `appends` appends fail so (and compactions, while appends are left to fail).
+    /// The next `appends` appends fail with `fault`, and so do compactions until then.
     void fail_next(Fault fault, std::size_t appends = 1) {
         fault_ = fault;
         faults_left_ = appends;
     }
-    /// Simulates a power failure: of what was never synced, an arbitrary beginning stays (whole transactions, as with a checksummed
-    /// log). The engine that was open must not be used again.
+    /// Simulates a power failure: of the data never synced, an arbitrary prefix remains (whole transactions, as with a checksummed log).
+    /// The engine that was open must not be used again.
     void crash(Random& random);
     std::size_t row_count() const { return rows_.size(); }
     std::size_t append_count() const { return appends_; }
@@ -40,7 +40,7 @@ private:
     std::size_t appends_ = 0;
 };
 
-/// An engine for simulation: as durable as `disk`, which outlives it and is opened again after a crash.
+/// An engine for simulation, as durable as `disk`, which outlives it and is opened again after a crash.
 class MemoryEngine final : public Engine {
 public:
     explicit MemoryEngine(MemoryDisk& disk) : disk_(disk) {}
