@@ -8,8 +8,8 @@ namespace porthole::bundled_images {
 
 namespace cri = kubelet::cri;
 
-/// The images of a runtime, where a pull of one that the program carries imports it. Such an image needs no registry, takes no room on
-/// nodes that do not use it, and comes back after someone, or the image garbage collection, has removed it.
+/// The images of a runtime. Pulling an image that the program contains imports it instead. Such an image needs no registry, uses no space
+/// on nodes that do not use it, and is imported again after it was removed, by an administrator or by image garbage collection.
 class BundledImageService final : public kubelet::ImageService {
 public:
     /// Brings the image into the runtime, under its name.

@@ -23,13 +23,13 @@ inline constexpr const char* WebImage = "registry.porthole.internal/web:1";
 /// nullptr where the program carries no image of this name.
 const BundledImage* find_bundled_image(std::string_view name);
 
-/// How long the import of an archive of so many bytes may take before it counts as stuck: ten minutes, and a second for each MiB. The
+/// How long the import of an archive of that many bytes may take before it counts as stuck: ten minutes, and a second for each MiB. The
 /// runtime unpacks it and writes it to the disk.
 Duration import_limit(std::uintmax_t bytes);
 Duration import_limit(const std::filesystem::path& archive);
 
-/// Imports the image into the containerd behind `endpoint` (a path, also with unix://) by containerd's own program ctr: CRI has no call for
-/// it. Errors: NotFound without ctr; Io, with what ctr printed. `processes` outlives the task.
+/// Imports the image into the containerd at `endpoint` (a path, also with unix://) by containerd's own program ctr: CRI has no call for it.
+/// Errors: NotFound without ctr; Io, with ctr's output. `processes` outlives the task.
 Task<> import_into_containerd(ProcessRunner& processes, std::string endpoint, BundledImage image);
 
 }  // namespace porthole::bundled_images

@@ -6,8 +6,8 @@
 
 namespace porthole::client {
 
-/// Waits that double from `first` to `limit`, each stretched by up to `jitter` of itself so that many clients do not return at once.
-/// `random` must outlive it.
+/// Delays that double from `first` to `limit`, each extended by a random part of up to `jitter` so that many clients do not return at the
+/// same time. `random` must outlive it.
 class Backoff {
 public:
     Backoff(Random& random, Duration first, Duration limit, double jitter = 0.5)

@@ -22,7 +22,7 @@ NamespacedName key_of(const T& object) {
     return {object.metadata.namespace_, object.metadata.name};
 }
 
-/// What to list, or to watch: watches use the selection and `resource_version`.
+/// Options of a list. A watch uses the selection and `resource_version`.
 struct ListOptions {
     std::string namespace_;  ///< "" for all namespaces
     std::string label_selector, field_selector;
@@ -40,14 +40,14 @@ struct DeleteOptions {
 
 enum class PatchType { Json, Merge, StrategicMerge, Apply };
 
-/// What a watch asks for in addition to its selection.
+/// Options of a watch in addition to its selection.
 struct WatchOptions {
     bool bookmarks = true;
     Duration timeout{};          ///< the server ends the watch after it; 0 leaves that to the server
     bool metadata_only = false;  ///< PartialObjectMetadata instead of whole objects, where the server can
 };
 
-/// A list, or one page of it: then `continue_` is the token for the next.
+/// A list, or one page of it: then `continue_` is the token for the next page.
 template <class T>
 struct ObjectList {
     std::vector<T> items;
@@ -74,7 +74,7 @@ public:
         std::string body = schema::encode_json(object);
         return decoded<T>(call("POST", collection_path(T::kind(), object.metadata.namespace_), "", std::move(body)));
     }
-    /// Guarded by metadata.resourceVersion where it is set: Conflict when another write came between.
+    /// If metadata.resourceVersion is set: Conflict when another write has happened since.
     template <class T>
     Task<T> update(T object) {
         return put<T>(std::move(object), "");
@@ -132,7 +132,7 @@ private:
 inline constexpr const char* MetadataObject = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 inline constexpr const char* MetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
-/// The Error that a reply of 400 or more stands for: a Status, or whatever a proxy in between has said.
+/// The Error of a reply of 400 or more: from its Status, or from the text of a proxy in between.
 Error error_of_status(int code, std::string_view body);
 
 /// A list reply cut into its items.

@@ -22,14 +22,14 @@ struct DiscoveredResource {
 };
 using DiscoveredResourcePtr = std::shared_ptr<const DiscoveredResource>;
 
-/// What a server serves.
+/// The resources that a server serves.
 struct Discovery {
     std::vector<DiscoveredResourcePtr> resources;  ///< each in its preferred version, without subresources
     std::vector<std::string> failures;             ///< groups and versions that did not answer, with the reason
 };
 
-/// Asks the server what it serves. Groups that do not answer are failures in the result. Error: as Client::get_raw(), when the list of
-/// groups itself is not available.
+/// Asks the server for its resources. Groups that do not answer are failures in the result. Error: as Client::get_raw(), if the list of
+/// groups is not available.
 Task<Discovery> discover(Client& client);
 
 }  // namespace porthole::client

@@ -12,15 +12,15 @@
 
 namespace porthole::client {
 
-/// Reports what happens to objects as core/v1 Events, in the background and without ever failing its caller. Lives on `loop`; it and
-/// `client` must outlive run().
+/// Reports what happens to objects as core/v1 Events, in the background; the caller never sees a failure. Lives on `loop`; it and `client`
+/// must outlive run().
 ///
-/// A repeated event raises the count of the first one. Like upstream, an object gets at most 25 events in a burst from one
-/// component and then one in five minutes, and from the tenth message for one reason in ten minutes on they are combined into
-/// one event. What cannot be written in 12 attempts within two minutes, or comes while a thousand others wait, is dropped.
+/// A repeated event increases the count of the first one. As upstream, an object gets at most 25 events in a burst from one component and
+/// then one in five minutes. From the tenth message for one reason in ten minutes on, they are combined into one event. Events that cannot
+/// be written in 12 attempts within two minutes, or that arrive while a thousand others wait, are dropped.
 class EventRecorder {
 public:
-    /// `host` is where the component runs; "" for those of the control plane.
+    /// `host` is the component's node; "" for those of the control plane.
     EventRecorder(EventLoop& loop, Client& client, Logger log, std::string component, std::string host = "");
 
     void normal(const api::core::v1::ObjectReference& object, std::string reason, std::string message) {
@@ -43,13 +43,13 @@ public:
     void record(const api::core::v1::ObjectReference& object, std::string type, std::string reason, std::string message,
                 std::map<std::string, std::string> annotations = {});
 
-    /// From then on no more is written than `per_second`, after a burst; 0 for no limit, which is the default.
+    /// From now on, at most `per_second` events are written, after a burst; 0 means no limit, which is the default.
     void limit_rate(double per_second, double burst) { rate_ = per_second, burst_ = tokens_ = burst; }
-    /// Writes what is recorded, until cancelled.
+    /// Writes recorded events until cancelled.
     Task<> run();
 
 private:
-    /// What is known of events by text key; the one not used for longest is forgotten first.
+    /// Cached facts about events by text key; the least recently used is dropped first.
     template <class T>
     struct Recent {
         T& at(const std::string& key);
@@ -87,7 +87,7 @@ private:
     Recent<Written> written_;
     double rate_ = 0, burst_ = 0, tokens_ = 0;
     MonotonicTime refilled_{};
-    std::int64_t last_stamp_ = 0;  ///< makes names unique when the clock stands still
+    std::int64_t last_stamp_ = 0;  ///< makes names unique if the clock does not advance
 };
 
 }  // namespace porthole::client

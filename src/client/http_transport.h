@@ -18,9 +18,8 @@ public:
         std::string host;    ///< for the header Host (":authority" of HTTP/2)
         std::string prefix;  ///< of every path; "" or "/something"
         std::string user_agent = "porthole";
-        std::function<std::string()> bearer_token;  ///< asked for every request, so that it may be renewed; may be empty
-        /// The server might be one that only a proxy reaches, and the environment names none: as long as it has never answered, errors say
-        /// so.
+        std::function<std::string()> bearer_token;  ///< called for every request, so that it may be renewed; may be empty
+        /// The server may be reachable only through a proxy, and the environment names none: until it first answers, errors mention this.
         bool proxy_might_be_missing = false;
     };
 
@@ -40,9 +39,8 @@ private:
     bool has_answered_ = false;
 };
 
-/// A transport for what a kubeconfig says, through the proxy that the environment names for the server. `read_token` reads
-/// `config.token_file`, and may be empty where that is. Error: BadRequest for a server that is not a URL, and for certificates or keys that
-/// are not valid.
+/// A transport for the server of a kubeconfig, through the proxy that the environment names for it. `read_token` reads `config.token_file`,
+/// and may be empty if that is. Error: BadRequest for an invalid URL, certificate or key.
 Result<std::unique_ptr<Transport>> make_http_transport(AsioLoop& loop, const ClientConfig& config, std::string user_agent,
                                                        std::function<std::string()> read_token = {});
 

@@ -9,7 +9,7 @@
 
 namespace porthole::client {
 
-/// How to reach a server and as whom, ready to use: files that the configuration names have been read.
+/// A server's address and the credentials for it, ready to use: the files that the configuration names have been read.
 struct ClientConfig {
     std::string server;       ///< "https://host:port[/prefix]"
     std::string ca_pem;       ///< "" means the system's roots
@@ -17,14 +17,14 @@ struct ClientConfig {
     bool insecure_skip_verify = false;
     std::string certificate_pem, key_pem;  ///< client certificate, or ""
     std::string token;
-    std::string token_file;    ///< read again from time to time; wins over `token`
+    std::string token_file;    ///< read again from time to time; takes precedence over `token`
     std::string namespace_;    ///< "default" unless the context says otherwise
-    bool global_only = false;  ///< the host was named by a user, who must not reach what only this machine or its link has
+    bool global_only = false;  ///< a user named the host, so loopback and link-local addresses are refused
     bool direct = false;       ///< never through a proxy that the environment names: a server of this machine
     bool operator==(const ClientConfig&) const = default;
 };
 
-/// What ClientConfig::server says.
+/// The parts of ClientConfig::server.
 struct ServerUrl {
     bool tls = true;
     std::string host;
@@ -45,12 +45,12 @@ struct KubeconfigEntry {
     std::string ca_pem, certificate_pem, key_pem, token;
 };
 
-/// A kubeconfig document. What it does not know is kept as it was.
+/// A kubeconfig document. Unknown fields are preserved.
 class Kubeconfig {
 public:
     /// An empty one.
     Kubeconfig();
-    /// Error: BadRequest, naming what is wrong; `text` may be empty. YAML or JSON.
+    /// Error: BadRequest with what is wrong; `text` may be empty. YAML or JSON.
     static Result<Kubeconfig> parse(std::string_view text);
     std::string text() const;
 
@@ -58,7 +58,7 @@ public:
     std::vector<std::string> contexts() const;
 
     /// Adds the entries of `other` whose names are not in this kubeconfig; entries with the same name are not changed. Relative paths in
-    /// `other` are resolved against `folder`, the directory of its file.
+    /// `other` are relative to `folder`, the directory of its file.
     void merge(const Kubeconfig& other, const std::string& folder);
     /// Adds or replaces the cluster, the user and the context of that name and makes the context the current one.
     void set_entry(const KubeconfigEntry& entry);
@@ -67,7 +67,7 @@ public:
     /// Error: NotFound.
     Result<void> set_current_context(const std::string& name);
 
-    /// What `context` ("" for the current one) says. Error: NotFound, BadRequest; Io for files that cannot be read.
+    /// The configuration of `context` ("" for the current one). Error: NotFound, BadRequest; Io for files that cannot be read.
     Result<ClientConfig> resolve(FileSystem& files, const std::string& context = "") const;
 
 private:
@@ -75,17 +75,17 @@ private:
     schema::Value document_;
 };
 
-/// The files that kubectl would read: those of `kubeconfig_variable` (as in KUBECONFIG, separated by ":"), else ~/.kube/config.
+/// The files that kubectl would read: those in `kubeconfig_variable` (the value of KUBECONFIG, separated by ":"), otherwise ~/.kube/config.
 std::vector<std::string> kubeconfig_paths(const std::string& kubeconfig_variable, const std::string& home);
-/// All of them merged; files that are missing count as empty. Error: BadRequest or Io, naming the file.
+/// All of them merged; missing files count as empty. Error: BadRequest or Io, with the file's name.
 Result<Kubeconfig> load_kubeconfig(FileSystem& files, const std::vector<std::string>& paths);
 /// One that must be there, as --kubeconfig names it. Errors: NotFound, BadRequest or Io, naming the file.
 Result<Kubeconfig> read_kubeconfig(FileSystem& files, const std::string& path);
 
-/// Changes one file as a whole, with mode 0600, so that no reader ever sees half of it, and under kubectl's own lock
-/// ("<path>.lock"). Errors: AlreadyExists at once when another program holds the lock, BadRequest for a file that cannot be parsed, Io.
+/// Replaces one file atomically, with mode 0600, under kubectl's own lock ("<path>.lock"). Errors: AlreadyExists immediately if another
+/// program holds the lock, BadRequest for a file that cannot be parsed, Io.
 Result<void> add_to_kubeconfig(FileSystem& files, const std::string& path, const KubeconfigEntry& entry);
-/// If the current context was this one, `fallback` becomes current where there is such a context.
+/// If this was the current context, `fallback` becomes current, provided that it exists.
 Result<void> remove_from_kubeconfig(FileSystem& files, const std::string& path, const std::string& name, const std::string& fallback = "");
 
 }  // namespace porthole::client

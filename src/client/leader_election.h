@@ -11,8 +11,8 @@ namespace porthole::client {
 
 /// Lets one of several processes do the work: the holder of the Lease `key` leads until it stops renewing it.
 ///
-/// Times are measured by the local clock from when a change of the lease was seen, so that clocks may differ between machines.
-/// `identity` is this process's own and unique among the candidates. References must outlive run().
+/// Times are measured with the local clock from when a change of the lease was observed, so clocks may differ between machines. `identity`
+/// is this process's own and unique among the candidates. References must outlive run().
 class LeaderElector {
 public:
     struct Timing {
@@ -25,12 +25,12 @@ public:
         : LeaderElector(loop, client, random, std::move(log), std::move(key), std::move(identity), Timing()) {}
     LeaderElector(EventLoop& loop, Client& client, Random& random, Logger log, NamespacedName key, std::string identity, Timing timing);
 
-    /// Waits for leadership, then runs `lead()` and renews at the same time. Ends when `lead` does, with its result; cancels it and
-    /// ends with Conflict when leadership is lost. When `lead` ends the lease is released, so that another can follow at once;
-    /// when the caller is cancelled it expires.
+    /// Waits for leadership, then runs `lead()` and renews the lease at the same time. Ends when `lead` does, with its result; if
+    /// leadership is lost, cancels `lead` and ends with Conflict. When `lead` ends, the lease is released, so that another process can lead
+    /// immediately; when the caller is cancelled, the lease expires.
     Task<> run(std::function<Task<>()> lead);
-    /// As run(), but does not wait for a holder that is seen to renew the lease: ends with AlreadyExists, whose message is its identity.
-    /// One that has died is waited for until its lease expires. Also ends with the API's errors.
+    /// As run(), but does not wait for a holder that renews the lease: ends with AlreadyExists, with the holder's identity as message. If
+    /// the holder has died, waits until its lease expires. Also ends with the API's errors.
     Task<> run_alone(std::function<Task<>()> lead);
     bool leading() const { return leading_; }
 

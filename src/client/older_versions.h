@@ -3,9 +3,9 @@
 
 namespace porthole::client {
 
-/// Lets a program that uses today's API versions talk to an API server of 1.20: where the server does not have one, the version
-/// before it is asked, and its answer is converted. Of all that a node's programs ask for this concerns EndpointSlices alone
-/// (discovery.k8s.io/v1 since 1.21, v1beta1 until 1.25), so only reading is converted. Owns the transport to the server.
+/// Lets a program that uses current API versions talk to an API server of 1.20: if the server does not have a version, the older version is
+/// requested, and its answer is converted. Of all that a node's programs use, this concerns only EndpointSlices (discovery.k8s.io/v1 since
+/// 1.21, v1beta1 until 1.25), so only reading is converted. Owns the transport to the server.
 class OlderVersions final : public Transport {
 public:
     explicit OlderVersions(std::unique_ptr<Transport> server) : server_(std::move(server)) {}
@@ -15,7 +15,7 @@ public:
 
 private:
     std::unique_ptr<Transport> server_;
-    bool older_ = false;  ///< what the server had when it was last asked; one that is upgraded changes it
+    bool older_ = false;  ///< whether the server needed the older version last time; an upgrade changes it
 };
 
 }  // namespace porthole::client

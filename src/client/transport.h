@@ -18,7 +18,7 @@ struct ApiRequest {
     std::string accept;  ///< "" means application/json
 };
 
-/// What the server answered.
+/// A server's answer.
 struct ApiResponse {
     int code = 0;
     net::Bytes body;  ///< JSON; a Status when the code is 400 or more
@@ -32,8 +32,8 @@ public:
     virtual Task<std::optional<net::Bytes>> next() = 0;
 };
 
-/// How a Client reaches its server: over TLS, or in the server's own process directly to the handlers. Used on one loop; must outlive
-/// the tasks and streams that come from it.
+/// How a Client reaches its server: over TLS, or in the server's own process directly to the handlers. Used on one loop; must outlive its
+/// tasks and streams.
 class Transport {
 public:
     virtual ~Transport() = default;

@@ -13,7 +13,7 @@
 
 namespace porthole::dns {
 
-/// What cluster DNS runs on. All outlive it and live on `loop`.
+/// The collaborators of cluster DNS. All outlive it and live on `loop`.
 struct ClusterDnsContext {
     EventLoop& loop;
     client::Informers& informers;  ///< of all Services, EndpointSlices, Namespaces and Nodes
@@ -23,26 +23,26 @@ struct ClusterDnsContext {
     Logger log;
 };
 
-/// What an administrator chooses for cluster DNS.
+/// Options of cluster DNS.
 struct ClusterDnsOptions {
     ZoneOptions zone;
-    std::string resolv_conf = "/etc/resolv.conf";  ///< names the servers for everything else; read again every 30 s
+    std::string resolv_conf = "/etc/resolv.conf";  ///< names the servers for all other domains; read again every 30 s
 };
 
-/// Cluster DNS as a component: keeps the zone in line with the API and answers through resolver(). Owns zone, forwarder and resolver; the
-/// informers must have stopped before it is destroyed.
+/// Cluster DNS as a component: keeps the zone up to date with the API and answers through resolver(). Owns zone, forwarder and resolver;
+/// the informers must have stopped before it is destroyed.
 class ClusterDns {
 public:
     ClusterDns(ClusterDnsContext context, ClusterDnsOptions options);
     ClusterDns(const ClusterDns&) = delete;
 
     Resolver& resolver() { return resolver_; }
-    /// Whether `client` is of this cluster: a pod, a service, a node, this machine itself. Names of the cluster and recursion are not for
-    /// anyone who can reach a node's port. Differs from Kubernetes: CoreDNS answers everyone who reaches its service.
+    /// Whether `client` belongs to this cluster: a pod, a service, a node, this machine itself. Other clients that can reach a node's port
+    /// get neither cluster names nor recursion. Differs from Kubernetes: CoreDNS answers every client that reaches its service.
     bool knows(const IpAddress& client) const;
     /// The first lists of services, slices and namespaces are in the zone.
     bool complete() const;
-    /// Reads resolv.conf again and again, until cancelled; lets the forwarder's tasks end then.
+    /// Reads resolv.conf periodically until cancelled; then ends the forwarder's tasks.
     Task<> run();
 
 private:
@@ -57,18 +57,18 @@ private:
     client::Informer<api::core::v1::Namespace>& namespaces_;
     client::Informer<api::core::v1::Node>& nodes_;
     std::map<std::string, std::vector<IpAddress>> addresses_of_node_;  ///< by name
-    std::multiset<IpAddress> node_addresses_;                          ///< of all: asked for each query
+    std::multiset<IpAddress> node_addresses_;                          ///< of all nodes; looked up for each query
     Zone zone_;
     Forwarder forwarder_;
     Resolver resolver_;
 };
 
 ServiceNames service_names(const api::core::v1::Service& service);
-/// Nothing for a slice that belongs to no service.
+/// Nullopt for a slice without a service.
 std::optional<SliceNames> slice_names(const api::discovery::v1::EndpointSlice& slice);
 
-/// Creates the Service kube-system/kube-dns, by which clients find the address; the nodes themselves serve it, so it has no selector
-/// and no endpoints. For the server's side. Success if it is there.
+/// Creates the Service kube-system/kube-dns, which publishes the address. The nodes themselves serve it, so it has no selector and no
+/// endpoints. Called by the server. Success if it exists.
 Task<> ensure_dns_service(client::Client& client, std::string cluster_ip);
 
 }  // namespace porthole::dns

@@ -17,26 +17,26 @@ namespace porthole::dns {
 class Upstream {
 public:
     virtual ~Upstream() = default;
-    /// Sends `query` and yields one reply, whatever it says; by UDP the first with the query's id. Errors: Unavailable, Cancelled.
+    /// Sends `query` and returns one reply, whatever its content; by UDP the first with the query's id. Errors: Unavailable, Cancelled.
     virtual Task<std::string> exchange(IpAddress server, std::string query, bool tcp) = 0;
 };
 
 /// Bounds of a forwarder.
 struct ForwarderOptions {
-    std::size_t concurrency = 256;                              ///< questions in progress; more are refused at once
+    std::size_t concurrency = 256;                              ///< queries in progress; more are refused immediately
     Duration patience = std::chrono::seconds(2);                ///< with one server
     Duration total_patience = std::chrono::milliseconds(4500);  ///< below the 5 s that resolvers wait
     std::size_t cache_entries = 10000;
-    std::size_t cache_bytes = 16 << 20;    ///< of replies, of which one by TCP has up to 64 KiB, and what is known of them
+    std::size_t cache_bytes = 16 << 20;    ///< of replies, each up to 64 KiB if by TCP, including overhead
     std::chrono::seconds longest_ttl{30};  ///< in the cache
-    std::chrono::seconds failure_ttl{2};   ///< of the answer that no server could be asked
+    std::chrono::seconds failure_ttl{2};   ///< of the answer after no server could be reached
 };
 
-/// Asks the node's own name servers and remembers what they said. Lives on `loop`; references must outlive it. close() it before
+/// Forwards queries to the node's own name servers and caches their replies. Lives on `loop`; references must outlive it. close() it before
 /// destroying it.
 ///
-/// Clients with the same question share one exchange; that is also what ends a loop of servers that ask each other. Servers are
-/// tried in order, those that failed lately last.
+/// Clients with the same question share one exchange, which also ends a loop of servers that ask each other. Servers are tried in order;
+/// those that failed recently come last.
 class Forwarder {
 public:
     Forwarder(EventLoop& loop, Upstream& upstream, Random& random, ForwarderOptions options = {});

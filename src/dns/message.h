@@ -10,12 +10,12 @@
 
 namespace porthole::dns {
 
-/// A domain name: labels from left to right, any bytes, keeping their case; compares without case. Held as in a message, so that reading,
-/// comparing and writing one needs no other form.
+/// A domain name: labels from left to right, any bytes, preserving their case; compares without case. Stored as in a message, so that
+/// reading, comparing and writing need no conversion.
 class Name {
 public:
     Name() = default;
-    /// Of what the API has checked; longer labels than DNS has are cut.
+    /// From labels that the API has validated; a label longer than DNS allows is cut.
     explicit Name(const std::vector<std::string>& labels);
     /// "a.b.c" or "a.b.c."; dots cannot be escaped. Error: BadRequest for empty or too long labels, or more than 255 bytes.
     static Result<Name> parse(std::string_view text);
@@ -90,7 +90,7 @@ struct Record {
     bool operator==(const Record&) const = default;
 };
 
-/// What a client asks.
+/// A client's query.
 struct Query {
     std::uint16_t id = 0;
     std::uint8_t opcode = 0;
@@ -100,9 +100,9 @@ struct Query {
     std::uint16_t class_ = ClassIn;
     bool edns = false, dnssec_ok = false;
     std::uint8_t edns_version = 0;
-    std::uint16_t payload_size = 512;  ///< that the client takes by UDP; at least 512
+    std::uint16_t payload_size = 512;  ///< that the client accepts by UDP; at least 512
 
-    /// The question as it is in a message; replies repeat it, with its case.
+    /// The question as in a message, with its case; replies repeat it.
     std::string question_wire() const;
 };
 
@@ -112,7 +112,7 @@ Result<Query> read_query(std::string_view message);
 /// Of a message that has at least a header.
 std::uint16_t message_id(std::string_view message);
 
-/// What we answer, before it is written.
+/// An answer before it is written.
 struct Reply {
     Rcode rcode = Rcode::NoError;
     bool authoritative = false;
@@ -122,7 +122,7 @@ struct Reply {
 /// Writes the reply with compressed names. Beyond `limit` bytes additional records go first; if the answers do not fit either, the
 /// reply is empty and marked truncated.
 std::string write_reply(const Query& query, const Reply& reply, std::size_t limit);
-/// An empty reply that asks the client to come back by TCP.
+/// An empty reply that makes the client retry by TCP.
 std::string write_truncated(const Query& query, Rcode rcode);
 /// For a query that could not be read.
 std::string write_format_error(std::string_view message);
@@ -130,13 +130,13 @@ std::string write_format_error(std::string_view message);
 /// A query of our own, with EDNS (payload 1232).
 std::string write_query(std::uint16_t id, const Query& question);
 
-/// A reply from a name server, kept as bytes: what we need to pass it on.
+/// A name server's reply as bytes, and the parts of it that are needed to pass it on.
 struct ReplyView {
     std::uint16_t id = 0;
     Rcode rcode = Rcode::NoError;
     bool truncated = false;
     std::size_t question_end = 0;          ///< offset
-    std::string question;                  ///< as it is in the message
+    std::string question;                  ///< as in the message
     std::vector<std::size_t> ttl_offsets;  ///< of all records but OPT
     std::uint32_t least_ttl = 0;           ///< of the answers; of a negative reply, from the SOA; 0 if there is none
     bool has_answers = false;

@@ -11,18 +11,18 @@ namespace porthole::dns {
 
 enum class DnsTransport : std::uint8_t { Udp, Tcp };
 
-/// Turns a query into a reply: from the zone, or from other servers. Lives on the zone's loop; references must outlive it.
+/// Answers a query from the zone or from other servers. Lives on the zone's loop; references must outlive it.
 class Resolver {
 public:
-    /// `zone_complete` is asked before each answer from the zone: until it holds, clients get SERVFAIL instead of a wrong NXDOMAIN.
+    /// `zone_complete` is called before each answer from the zone: until it is true, clients get SERVFAIL instead of a wrong NXDOMAIN.
     Resolver(const Clock& clock, const Zone& zone, Forwarder& forwarder, std::function<bool()> zone_complete)
         : clock_(clock), zone_(zone), forwarder_(forwarder), zone_complete_(std::move(zone_complete)) {}
 
     struct Immediate {
         std::optional<std::string> reply;  ///< "" for a message that deserves none
-        std::optional<Query> later;        ///< otherwise: what to ask answer_later() about
+        std::optional<Query> later;        ///< otherwise: the query to pass to answer_later()
     };
-    /// What needs no other server, without suspending.
+    /// Answers without suspending if no other server is needed.
     Immediate answer_now(std::string_view message, DnsTransport transport);
     /// Error: Cancelled only.
     Task<std::string> answer_later(Query query, DnsTransport transport);

@@ -13,15 +13,15 @@ class AsioLoop;
 
 namespace porthole::dns {
 
-/// Serves DNS by UDP and TCP, on `loop`, which with the resolver must outlive it. Queries beyond 1024 that wait for other servers, and
+/// Serves DNS by UDP and TCP, on `loop`, which like the resolver must outlive it. Queries beyond 1024 that wait for other servers, and
 /// connections beyond 128, are dropped. close() it before destroying it.
 class DnsServer {
 public:
-    /// `knows` says of an address whether its queries are answered; others hear REFUSED, which is no longer than the query.
+    /// `knows` decides by address whether a client's queries are answered; others get REFUSED, which is no longer than the query.
     DnsServer(AsioLoop& loop, Resolver& resolver, std::function<bool(const IpAddress&)> knows, Logger log);
     ~DnsServer();
 
-    /// On both transports. Port 0 picks one. Error: AlreadyExists when the port is taken, Io otherwise.
+    /// On both transports. Port 0 picks a free one. Error: AlreadyExists if the port is in use, Io otherwise.
     Result<std::uint16_t> listen(const IpAddress& address, std::uint16_t port = 53);
     Task<> close();
 

@@ -38,18 +38,18 @@ struct SliceNames {
     std::vector<Endpoint> endpoints;
 };
 
-/// What the zone is about.
+/// Options of the zone.
 struct ZoneOptions {
     Name domain = Name({"cluster", "local"});
     std::uint32_t ttl = 5;                    ///< seconds
     std::optional<IpAddress> server_address;  ///< of ns.dns.<domain>
-    std::vector<IpPrefix> own_prefixes;       ///< of pods and services: their reverse names are never asked elsewhere
+    std::vector<IpPrefix> own_prefixes;       ///< of pods and services: their reverse names are never forwarded
 };
 
-/// What the zone says to a question.
+/// The zone's answer to a question.
 struct ZoneAnswer {
     Reply reply;
-    /// The question that is left: the target of a CNAME outside the zone. Its addresses belong behind the answers.
+    /// The question that remains: the target of a CNAME outside the zone. Its addresses belong after the answers.
     std::optional<Name> elsewhere;
 };
 
@@ -109,9 +109,9 @@ private:
     std::multimap<IpAddress, std::pair<Key, std::string>> endpoint_of_address_;  // service and hostname
 };
 
-/// The label that stands for an endpoint without a hostname: "10-244-0-2".
+/// The label of an endpoint without a hostname: "10-244-0-2".
 std::string address_label(const IpAddress& address);
-/// The address that a label such as "10-244-0-2" stands for.
+/// The reverse of address_label().
 std::optional<IpAddress> address_of_label(std::string_view label);
 
 }  // namespace porthole::dns

@@ -30,8 +30,8 @@ bool is_condition_true(const std::vector<Condition>& conditions, std::string_vie
     return found && found->status == "True";
 }
 
-/// Puts `wanted` in the place of the condition of its type, or at the end. Its transition time is that of the replaced condition where the
-/// status is the same, and else `now`. Where nothing but times would change, the list stays as it is and the answer is false.
+/// Replaces the condition of the same type with `wanted`, or appends it. Its transition time is that of the replaced condition if the
+/// status is the same, otherwise `now`. If nothing but times would change, the list is not changed and the result is false.
 template <class Condition>
 bool set_condition(std::vector<Condition>& conditions, Condition wanted, Timestamp now) {
     wanted.last_transition_time = now;

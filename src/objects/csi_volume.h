@@ -5,7 +5,7 @@
 
 #include "api/core_v1.h"
 
-/// How the control plane and the kubelets name the volumes of CSI drivers to each other.
+/// Names of CSI volumes that the control plane and the kubelets share.
 namespace porthole::objects {
 
 /// "kubernetes.io/csi/<driver>^<handle>", as in volumesAttached and volumesInUse of a node's status.
@@ -14,11 +14,11 @@ inline std::string unique_volume_name(const api::core::v1::CSIPersistentVolumeSo
     return unique_volume_name(source.driver, source.volume_handle);
 }
 
-/// What a unique volume name says.
+/// The parts of a unique volume name.
 struct CsiVolumeName {
     std::string driver, handle;
 };
-/// Nothing for the name of another kind of volume.
+/// Nullopt for the name of another kind of volume.
 std::optional<CsiVolumeName> parse_unique_volume_name(std::string_view name);
 
 /// "csi-<SHA-256 of handle, driver and node>": the VolumeAttachment of a volume and a node.

@@ -1,17 +1,17 @@
 #pragma once
 #include "api/core_v1.h"
 
-/// What the provisioner of local volumes, the API server and the kubelets have to agree on.
+/// Names and rules of local volumes that the provisioner, the API server and the kubelets share.
 namespace porthole::objects::local_volume {
 
 /// The provisioner that classes name, and the driver of its volumes.
 inline constexpr const char* Driver = "local.porthole.io";
 /// Of a volume: the name of the node that its data are on.
 inline constexpr const char* NodeLabel = "local.porthole.io/node";
-/// Of a volume: taken away by its node, when the data have been dealt with as the volume's reclaim policy says.
+/// Of a volume: removed by its node once the data have been handled as the volume's reclaim policy requires.
 inline constexpr const char* Finalizer = "local.porthole.io/node-data";
-/// A parameter of classes and an attribute of volumes: whether a volume may be made whose size nothing enforces. Without it, that may be on
-/// nodes whose system has no means, which is Windows, and not on others.
+/// A parameter of classes and an attribute of volumes: whether a volume may be created whose size is not enforced. Without it, this is
+/// allowed on nodes whose system cannot enforce sizes, which is Windows, and refused on others.
 inline constexpr const char* SizeEnforcement = "sizeEnforcement";
 inline constexpr const char *Required = "Required", *BestEffort = "BestEffort";
 

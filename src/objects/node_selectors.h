@@ -6,14 +6,14 @@
 
 namespace porthole::objects {
 
-/// Whether the term holds for the node of these labels and this name. One without requirements holds for none.
+/// Whether the term matches a node with these labels and this name. A term without requirements matches no node.
 bool matches(const api::core::v1::NodeSelectorTerm& term, const Labels& labels, const std::string& name);
 bool matches(const api::core::v1::NodeSelectorTerm& term, const api::core::v1::Node& node);
-/// Whether any of its terms does.
+/// Whether any of its terms matches.
 bool matches(const api::core::v1::NodeSelector& selector, const Labels& labels, const std::string& name);
 bool matches(const api::core::v1::NodeSelector& selector, const api::core::v1::Node& node);
 
-/// Whether spec.nodeSelector and the required node affinity let the pod run on the node of these labels and this name.
+/// Whether spec.nodeSelector and the required node affinity allow the pod on a node with these labels and this name.
 bool accepts_node(const api::core::v1::PodSpec& spec, const Labels& labels, const std::string& name);
 
 }  // namespace porthole::objects

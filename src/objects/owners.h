@@ -11,7 +11,7 @@ namespace porthole::objects {
 const api::meta::v1::OwnerReference* find_controller(const api::meta::v1::ObjectMeta& metadata);
 bool is_controlled_by(const api::meta::v1::ObjectMeta& metadata, const std::string& owner_uid);
 
-/// The reference that a controller writes into what it makes: controller and blockOwnerDeletion are true.
+/// The owner reference of an object that a controller creates: controller and blockOwnerDeletion are true.
 api::meta::v1::OwnerReference controller_reference(const schema::Kind& kind, const api::meta::v1::ObjectMeta& owner);
 template <class T>
 api::meta::v1::OwnerReference controller_reference(const T& owner) {

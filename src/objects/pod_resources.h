@@ -7,12 +7,12 @@
 #include "api/core_v1.h"
 #include "base/values/quantity.h"
 
-/// What a pod as a whole asks for (KEP-753, KEP-2837), as upstream's component-helpers/resource counts it, from the spec alone.
+/// The resources of a pod as a whole (KEP-753, KEP-2837), as upstream's component-helpers/resource computes them, from the spec alone.
 namespace porthole::objects {
 
 using ResourceList = std::map<std::string, Quantity>;
 
-/// Whether the init container keeps running while the containers do (KEP-753).
+/// Whether the init container keeps running together with the containers (KEP-753).
 inline bool is_sidecar(const api::core::v1::Container& container) {
     return container.restart_policy == api::core::v1::ContainerRestartPolicy::Always;
 }
@@ -22,9 +22,8 @@ ResourceList& operator+=(ResourceList& sum, const ResourceList& more);
 /// For each resource the larger amount.
 void raise_to(ResourceList& highest, const ResourceList& other);
 
-/// KEP-753's rule over any kind of amounts: what all containers and sidecars need together, or an init container together with the
-/// sidecars that were started before it, where that is more. `amounts_of(container, is_init)` yields what one needs; Amounts has += and
-/// raise_to().
+/// KEP-753's rule for any kind of amounts: the sum for all containers and sidecars, or that for an init container and the sidecars started
+/// before it, whichever is more. `amounts_of(container, is_init)` returns the amounts of one; Amounts has += and raise_to().
 template <class Amounts, class AmountsOf>
 Amounts most_in_use(const api::core::v1::PodSpec& spec, AmountsOf amounts_of) {
     Amounts running, sidecars, initializing;
@@ -42,19 +41,19 @@ Amounts most_in_use(const api::core::v1::PodSpec& spec, AmountsOf amounts_of) {
 
 enum class Overhead : bool { Excluded, Included };
 
-/// The most that is in use at a time: all containers and sidecars together, or one init container with the sidecars that were started
-/// before it. What the pod itself states of cpu, memory and huge pages takes the place of these sums; spec.overhead is added.
+/// The largest amounts in use at a time: all containers and sidecars, or one init container with the sidecars started before it. The pod's
+/// own cpu, memory and huge pages, if specified, replace these sums; spec.overhead is added.
 ResourceList pod_requests(const api::core::v1::PodSpec& spec, Overhead overhead = Overhead::Included);
-/// As pod_requests(); overhead is added only to what has a limit.
+/// As pod_requests(); overhead is only added to resources that have a limit.
 ResourceList pod_limits(const api::core::v1::PodSpec& spec, Overhead overhead = Overhead::Included);
 
 /// Whether the resource may be stated for the pod as a whole: cpu, memory and huge pages.
 bool is_pod_level_resource(std::string_view name);
-/// Whether the pod states such a request or limit.
+/// Whether the pod itself specifies such a request or limit.
 bool has_pod_level_resources(const api::core::v1::PodSpec& spec);
 
-/// core::PodQOSClass: Guaranteed, Burstable or BestEffort, from cpu and memory of the pod itself, where it states any, or else of its
-/// containers. A request that is missing counts as equal to the limit.
+/// core::PodQOSClass: Guaranteed, Burstable or BestEffort, from the pod's own cpu and memory if it specifies any, otherwise from its
+/// containers'. A missing request counts as equal to the limit.
 std::string qos_class(const api::core::v1::PodSpec& spec);
 
 }  // namespace porthole::objects

@@ -8,7 +8,7 @@ namespace porthole::objects {
 bool is_ready(const api::core::v1::Pod& pod);
 /// Ready for at least `min_ready` by now.
 bool is_available(const api::core::v1::Pod& pod, std::chrono::seconds min_ready, SystemTime now);
-/// Succeeded or Failed: it will never run again.
+/// Succeeded or Failed: it will not run again.
 bool is_terminal(const api::core::v1::Pod& pod);
 inline bool is_terminating(const api::core::v1::Pod& pod) { return pod.metadata.deletion_timestamp.has_value(); }
 /// Neither terminal nor being deleted.

@@ -8,7 +8,7 @@
 /// Pods and their ResourceClaims.
 namespace porthole::objects {
 
-/// The name of the claim behind an entry of the pod's spec.resourceClaims: "" where none is needed, nothing while it is still to be made.
+/// The name of the claim for an entry of the pod's spec.resourceClaims: "" if none is needed, nullopt if it has not been created yet.
 std::optional<std::string> resource_claim_name(const api::core::v1::Pod& pod, const api::core::v1::PodResourceClaim& entry);
 
 /// Whether status.reservedFor has the pod.

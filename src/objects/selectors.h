@@ -9,15 +9,15 @@ namespace porthole::objects {
 
 using Labels = std::map<std::string, std::string>;
 
-/// Every pair of `wanted` is in `labels`; nothing wanted is always there. This is how a Service selects.
+/// Whether every pair of `wanted` is in `labels`; true if `wanted` is empty. Services select by this.
 bool contains_all(const Labels& labels, const Labels& wanted);
 
-/// Whether `labels` fulfill the selector. An empty one selects everything; one with an unknown operator nothing.
+/// Whether `labels` match the selector. An empty one selects everything; one with an unknown operator nothing.
 bool matches(const api::meta::v1::LabelSelector& selector, const Labels& labels);
-/// A selector that is not there selects nothing.
+/// An absent selector selects nothing.
 bool matches(const schema::Box<api::meta::v1::LabelSelector>& selector, const Labels& labels);
 
-/// Nothing is asked for, so everything is selected.
+/// True if the selector has no requirements.
 bool selects_everything(const api::meta::v1::LabelSelector& selector);
 
 /// The form for a query: "a=b,c in (d,e),!f".

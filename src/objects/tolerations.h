@@ -9,7 +9,7 @@ namespace porthole::objects {
 /// Whether the toleration covers the taint. An empty effect or key covers every one. As upstream's ToleratesTaint() without the comparison
 /// operators Lt and Gt, which are behind a gate that is off.
 bool tolerates(const api::core::v1::Toleration& toleration, const api::core::v1::Taint& taint);
-/// Whether any of them does.
+/// Whether any of them tolerates it.
 bool tolerates(const std::vector<api::core::v1::Toleration>& tolerations, const api::core::v1::Taint& taint);
 
 }  // namespace porthole::objects

@@ -5,16 +5,16 @@
 
 #include "api/core_v1.h"
 
-/// Which volume a claim may have: the binder decides by it, and the scheduler foresees what the binder will do.
+/// Which volumes a claim may be bound to. Used by the binder, and by the scheduler to predict the binder's choice.
 namespace porthole::objects {
 
 /// The claim's class; "" for none, which only volumes without a class fit.
 const std::string& class_of(const api::core::v1::PersistentVolumeClaim& claim);
-/// Whether the volume is meant for this very claim and no other: by uid, or by name where its maker did not know the uid.
+/// Whether the volume is reserved for exactly this claim: by uid, or by name if its creator did not know the uid.
 bool is_reserved_for(const api::core::v1::PersistentVolume& volume, const api::core::v1::PersistentVolumeClaim& claim);
-/// Why the volume cannot be the one that the claim asks for by name, in upstream's words; "" where it can.
+/// Upstream's message why the claim cannot have the volume that it names; "" if it can.
 std::string mismatch(const api::core::v1::PersistentVolume& volume, const api::core::v1::PersistentVolumeClaim& claim);
-/// Block devices and file systems do not stand for each other.
+/// Whether volume and claim have the same volumeMode, Block or Filesystem.
 bool has_same_mode(const api::core::v1::PersistentVolume& volume, const api::core::v1::PersistentVolumeClaim& claim);
 /// Whether the volume suits the claim, bound to another or not: class, modes, labels, size, and the node that was chosen (null: none was).
 bool fits(const api::core::v1::PersistentVolume& volume, const api::core::v1::PersistentVolumeClaim& claim,

@@ -11,19 +11,19 @@
 
 namespace porthole::scheduler {
 
-/// What a cycle came to.
+/// The result of a cycle.
 struct Decision {
     const NodeInfo* node = nullptr;  ///< nullptr: see diagnosis
     std::size_t evaluated = 0, feasible = 0;
     Diagnosis diagnosis;
 };
 
-/// The choice of a node for one pod: filters over as many nodes as are worth it, then scores.
+/// The choice of a node for one pod: filters over a sufficient number of nodes, then scores.
 ///
-/// Synchronous and without side effects on the cluster. In clusters of 100 nodes or more it stops looking once it has found a
-/// share of them (50 % falling to 5 %, at least 100), starting each time where the last cycle stopped. What plugins say of a node alone is
-/// remembered for alike pods until the node changes, which changes no decision. Runs on the scheduler's loop; references outlive it, and a
-/// Decision's pointers are valid until the cluster changes.
+/// Synchronous and without side effects on the cluster. In clusters of 100 nodes or more it stops filtering once it has found a share of
+/// them (50 % falling to 5 %, at least 100), starting each time where the last cycle stopped. Results of plugins that depend on one node
+/// alone are cached for identical pods until the node changes, which changes no decision. Runs on the scheduler's loop; references outlive
+/// it, and a Decision's pointers are valid until the cluster changes.
 class Cycle final : public FilterRunner {
 public:
     Cycle(const Cluster& cluster, const PluginList& plugins, Random& random);
@@ -54,7 +54,7 @@ private:
     const PluginList& plugins_;
     Random& random_;
 
-    // Of the present cycle; kept to reuse their memory.
+    // State of the current cycle; members, to reuse their memory.
     const PodInfo* pod_ = nullptr;
     struct Filter {
         std::uint32_t position;
@@ -62,15 +62,15 @@ private:
         bool by_node_alone;
     };
     std::vector<Filter> filters_;
-    std::uint32_t rejecting_ = 0;  // position of the plugin that said no last
+    std::uint32_t rejecting_ = 0;  // index of the plugin that rejected last
     std::optional<std::set<std::string>> only_nodes_;
     std::vector<std::string> limiting_plugins_;
     std::vector<const NodeInfo*> feasible_;
     std::vector<std::uint32_t> feasible_slots_;
-    std::vector<Plugin*> by_node_alone_;  // those that score so
+    std::vector<Plugin*> by_node_alone_;  // those whose score depends on one node alone
     std::vector<std::int64_t> totals_, scores_;
     NodeVerdicts remembered_;
-    std::span<NodeVerdicts::Verdict> verdicts_;  // by slot; empty when nodes are asked for one by one
+    std::span<NodeVerdicts::Verdict> verdicts_;  // by slot; empty if nodes are evaluated one by one
 
     FilterStatus status_;
     std::vector<std::pair<std::string_view, std::size_t>> counted_;

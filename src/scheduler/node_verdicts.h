@@ -9,16 +9,16 @@
 
 namespace porthole::scheduler {
 
-/// What plugins that look at one node alone have said of each node, for the pods decided last: the thousand pods of a Deployment are
-/// filtered and scored once for each node, and again for a node only when it has changed.
+/// Caches the results of plugins that depend on one node alone, for the most recent pods: the thousand pods of a Deployment are filtered
+/// and scored once for each node, and again for a node only when it has changed.
 ///
-/// Knows nodes by their slots in a Cluster. For each of a few pods, those used last, it holds 16 bytes for a node.
+/// Identifies nodes by their slots in a Cluster. For each of a few pods, the most recently used, it holds 16 bytes per node.
 class NodeVerdicts {
 public:
     static constexpr std::int64_t Unscored = std::numeric_limits<std::int64_t>::min();
-    /// That the pod passes those filters. Example: {.generation = 7, .score = 120} holds while Cluster::generation() of the slot is 7.
+    /// The pod passes those filters. Example: {.generation = 7, .score = 120} is valid while Cluster::generation() of the slot is 7.
     struct Verdict {
-        std::uint64_t generation = 0;   ///< of the node when it was asked; 0, which no node has: not known
+        std::uint64_t generation = 0;   ///< of the node at that time; 0, which no node has: unknown
         std::int64_t score = Unscored;  ///< weighted sum of the scores that depend on the node alone
     };
 

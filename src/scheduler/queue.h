@@ -12,10 +12,10 @@ namespace porthole::scheduler {
 
 /// Pods that wait for a node. Lives on the scheduler's loop; `clock` and `plugins` must outlive it.
 ///
-/// A pod is *active* (to be tried, highest priority first, then oldest), *in back-off* after a failed attempt (1 s, doubling
-/// to 10 s), *unschedulable* until an event that one of the plugins that rejected it finds helpful (or 5 minutes pass), *gated*
-/// while it has scheduling gates or ResourceClaims that are still to be made, or *in flight* between pop() and done() or retry. When
-/// nothing is active, pods in back-off after a rejection are handed out early.
+/// A pod is *active* (to be tried, highest priority first, then oldest), *in back-off* after a failed attempt (1 s, doubling to 10 s),
+/// *unschedulable* until an event that one of the plugins that rejected it finds helpful (or 5 minutes pass), *gated* while it has
+/// scheduling gates or ResourceClaims that do not exist yet, or *in flight* between pop() and done() or retry. When nothing is active, pods
+/// in back-off after a rejection are returned early.
 class SchedulingQueue {
 public:
     SchedulingQueue(const Clock& clock, const PluginList& plugins) : clock_(clock), plugins_(plugins) {}
@@ -29,13 +29,13 @@ public:
 
     /// The next pod to try, now in flight; nullptr if there is none at this time.
     PodRef pop();
-    /// No node fits: waits for an event that helps. Ignored if the pod was removed meanwhile.
+    /// No node fits: waits for an event that helps. Ignored if the pod has been removed.
     void retry_after_rejection(const std::string& uid, PluginSet rejected_by);
-    /// The attempt failed for a reason of our own (such as a failed bind): back-off, then again.
+    /// The attempt failed for an internal reason (such as a failed bind): back-off, then retry.
     void retry_after_error(const std::string& uid);
 
     void on_event(const ClusterEvent& event);
-    /// Moves what has waited long enough. Returns when to call it again; nothing if no time matters.
+    /// Moves pods that have waited long enough. Returns when to call it again; nullopt if no pod waits for a time.
     std::optional<MonotonicTime> flush();
 
     struct Sizes {

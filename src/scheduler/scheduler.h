@@ -16,8 +16,8 @@ struct SchedulerCounts {
 
 /// The scheduler as a component: feeds queue and cluster from watches, decides one pod after the other, binds in the background.
 ///
-/// A decision is counted in the cluster at once (assumed), so the next one need not wait for its binding to be written. A failed
-/// binding undoes the assumption and the pod is tried again after a back-off. Its handlers stay subscribed: the informers must have
+/// A decision is counted in the cluster immediately (assumed), so the next one need not wait for its binding to be written. A failed
+/// binding reverts the assumption and the pod is tried again after a back-off. Its handlers stay subscribed: the informers must have
 /// stopped before it is destroyed.
 class Scheduler {
 public:

@@ -44,7 +44,7 @@ inline AffinityTerm term(Labels labels, std::string topology_key, std::int32_t w
     return {.selector = Selector::of(labels), .namespaces = {"default"}, .topology_key = std::move(topology_key), .weight = weight};
 }
 
-/// A cluster and the default plugins. Those that watch the API see what is put into `api` once the informers are started.
+/// A cluster and the default plugins. Those that watch the API see the content of `api` once the informers are started.
 struct World {
     sim::SimLoop loop;
     client::FakeApi api{loop};
@@ -55,8 +55,8 @@ struct World {
     client::EventRecorder events{loop, client, log, "default-scheduler"};
     Scope scope{loop};
     Cluster cluster;
-    std::vector<ClusterEvent::Kind> happened;  // what the plugins told
-    int devices_for_everybody = 0;             // of that, what may help any pod
+    std::vector<ClusterEvent::Kind> happened;  // events reported by plugins
+    int devices_for_everybody = 0;             // of these, how many may help any pod
     PluginList plugins = make_plugins({.context = {loop, client, informers, events, random, log},
                                        .scheduler_name = "default-scheduler",
                                        .cluster = cluster,

@@ -8,9 +8,9 @@
 
 namespace porthole::scheduler {
 
-/// What the table of `windows/` knows of a pod that none of the cluster's nodes takes, as it follows the other reasons in the event:
-/// fields, why and what to write instead. "" where it knows nothing. `pod` and `object` are of the same pod, as is `diagnosis`, which says
-/// why the nodes did not take it.
+/// Reasons from the table of `windows/` why no node of the cluster accepts a pod, to append to the other reasons in the event: fields, why,
+/// and what to write instead. "" if the table has none. `pod`, `object` and `diagnosis` are of the same pod; `diagnosis` has the reasons of
+/// the nodes.
 std::string windows_reasons(const PodInfo& pod, const api::core::v1::Pod& object, const Cluster& cluster, const Diagnosis& diagnosis);
 
 }  // namespace porthole::scheduler

@@ -14,10 +14,10 @@
 
 namespace porthole::client {
 
-/// An API in memory for tests of what talks to one: objects with resourceVersions, generations, finalizers, deletion and watches
-/// of every built-in kind, with faults to order.
+/// An API in memory for tests of API clients: objects with resourceVersions, generations, finalizers, deletion and watches of every
+/// built-in kind, and faults that a test requests.
 ///
-/// It knows no defaults, no validation and no admission, and no server-side apply. What it does, it does as the real server.
+/// It has no defaults, validation, admission or server-side apply. What it supports behaves as in the real server.
 class FakeApi final : public Transport {
 public:
     explicit FakeApi(EventLoop& loop, const schema::Registry& registry = api::registry());
@@ -26,8 +26,8 @@ public:
     Task<ApiResponse> call(ApiRequest request) override;
     Task<std::unique_ptr<ApiStream>> watch(ApiRequest request) override;
 
-    // What a test does behind the component's back; nothing here fails or takes time.
-    /// Creates, or replaces with spec and status; yields the object as stored.
+    // Changes by a test, unseen by the component; none of them fails or takes time.
+    /// Creates, or replaces including status; returns the object as stored.
     template <class T>
     T put(const T& object) {
         return *schema::from_value<T>(put_value(T::kind(), schema::to_value(object)));
@@ -51,7 +51,7 @@ public:
         change(object);
         return put(object);
     }
-    /// Removes it at once, finalizers or not.
+    /// Removes it immediately, with or without finalizers.
     template <class T>
     void erase(const NamespacedName& key) {
         erase_value(T::kind(), key);
@@ -63,13 +63,13 @@ public:
     }
 
     // Faults.
-    /// Asked before every request; what it yields is the answer.
+    /// Called before every request; its result is the answer.
     void set_fault(std::function<std::optional<Error>(const ApiRequest&)> fault) { fault_ = std::move(fault); }
-    /// Asked before every request that no fault answers, for what this API does not know, such as other servers' groups.
+    /// Called before every request that no fault answers, for resources that this API does not have, such as other servers' groups.
     void set_answer(std::function<std::optional<schema::Value>(const ApiRequest&)> answer) { other_ = std::move(answer); }
     /// Every open watch breaks off.
     void drop_watches();
-    /// Forgets the past: a watch from before now gets 410, and so do those open.
+    /// Drops the history: open watches, and watches from an earlier revision, get 410.
     void expire_watches();
     /// Every call takes this long.
     void set_latency(Duration latency) { latency_ = latency; }
@@ -103,7 +103,7 @@ private:
     Result<schema::Value> scale_object(const Target& target, const ApiRequest& request);
     Result<schema::Value> patch_object(const Target& target, const ApiRequest& request);
     Result<schema::Value> delete_object(const schema::Kind& kind, const NamespacedName& key, const DeleteOptions& options);
-    /// Puts the object into the store and tells the watches, or takes it out if it is deleted and nothing holds it.
+    /// Stores the object and notifies the watches, or removes it if it is deleted and has no finalizers.
     void commit(const schema::Kind& kind, const NamespacedName& key, schema::Value object);
     void publish(const schema::Kind& kind, const char* type, const schema::Value& object);
 

@@ -9,7 +9,7 @@
 
 namespace porthole::client {
 
-/// When a key should be reconciled again even if nothing changes.
+/// When a key is reconciled again even if nothing changes.
 class Requeue {
 public:
     static Requeue never() { return Requeue(std::nullopt); }
@@ -21,13 +21,13 @@ private:
     std::optional<Duration> delay_;
 };
 
-/// A control loop: informers deliver keys, and `reconcile` brings the object of a key one step closer to the desired state.
+/// A control loop: informers deliver keys, and `reconcile` moves the object of a key one step towards the desired state.
 ///
-/// A derived class registers its sources in its constructor (depends_on, reconcile_each, or handlers that call queue().add) and
-/// implements reconcile(). An error is logged and its key is retried with back-off; after `max_retries`, only when the object changes
-/// again. Conflict and similar races are expected and logged at debug level. Reconciles of one key never overlap; those of different
-/// keys do, up to `workers`. Everything runs on the loop. The informers outlive the controller; its handlers stay subscribed, so the
-/// informers must have stopped before the controller is destroyed.
+/// A derived class registers its sources in its constructor (depends_on, reconcile_each, or handlers that call queue().add) and implements
+/// reconcile(). An error is logged and its key is retried with back-off; after `max_retries`, only when the object changes again. Conflict
+/// and similar races are expected and logged at debug level. Reconciles of one key never overlap; those of different keys do, up to
+/// `workers`. Everything runs on the loop. The informers outlive the controller; its handlers stay subscribed, so the informers must have
+/// stopped before the controller is destroyed.
 class Controller {
 public:
     struct Settings {
@@ -47,10 +47,10 @@ public:
     Task<> run();
 
 protected:
-    /// One step for one object, which may no longer exist: then clean up or do nothing. Reads informers' caches, which may lag behind
-    /// the API: guard deletions with the UID, and expect Conflict. Must be safe to repeat at any time.
+    /// One step for one object. If it no longer exists, clean up or do nothing. Reads informers' caches, which may lag behind the API:
+    /// guard deletions with the UID, and expect Conflict. Must be safe to repeat at any time.
     virtual Task<Requeue> reconcile(NamespacedName key) = 0;
-    /// Work that does not come from the queue, such as a periodic sweep. Starts when all informers have synced, ends when cancelled.
+    /// Work that does not come from the queue, such as a periodic check. Starts when all informers have synced, ends when cancelled.
     virtual Task<> background();
 
     /// The controller's caches: run() waits for each.

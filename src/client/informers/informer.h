@@ -14,8 +14,8 @@ namespace porthole::client {
 
 /// A cache of all objects of a kind (or of a selection), kept up to date by a watch, with handlers for every change.
 ///
-/// Cached objects are immutable and may be kept; a change puts a new object in place. Lists are in order of namespace and name.
-/// metadata.managedFields is left out. See InformerCore for how it follows the server. Lives on one loop. Handlers cannot be
+/// Cached objects are immutable and may be kept; a change puts a new object in the old one's place. Lists are in order of namespace and
+/// name. metadata.managedFields is left out. See InformerCore for how it follows the server. Lives on one loop. Handlers cannot be
 /// unsubscribed: what they refer to must outlive run().
 template <class T>
 class Informer {
@@ -48,7 +48,7 @@ public:
         if (handlers.deleted) erased.deleted = [f = std::move(handlers.deleted)](const InformerCore::Object& last) { f(typed(last)); };
         core_.subscribe(std::move(erased));
     }
-    /// One handler for every kind of change, given the newest known state.
+    /// One handler for all kinds of changes, called with the newest known state.
     void on_change(std::function<void(const T&)> handler) {
         subscribe({.added = [handler](const Object& now) { handler(*now); },
                    .updated = [handler](const Object&, const Object& now) { handler(*now); },
@@ -70,7 +70,7 @@ public:
         return objects;
     }
 
-    /// A second way to find objects: by the values that a function derives from each.
+    /// Finds objects by values that a function computes from each.
     class Index {
     public:
         std::vector<Object> find(const std::string& value) const {
@@ -95,7 +95,7 @@ private:
     static Object typed(const InformerCore::Object& object) { return std::static_pointer_cast<const T>(object); }
     static Result<InformerCore::Codec::Decoded> decode(std::string_view json) {
         TRY(T value, schema::decode_json<T>(json));
-        // No component asks who has set which field, and it is half of an object. A write without it leaves the stored one alone.
+        // No component reads managedFields, which are half of an object. A write without them does not change the stored ones.
         value.metadata.managed_fields = decltype(value.metadata.managed_fields)();  // not `= {}`, which would keep the memory
         auto object = std::make_shared<const T>(std::move(value));
         NamespacedName key = key_of(*object);
@@ -106,8 +106,8 @@ private:
     InformerCore core_;
 };
 
-/// Owns the informers of one component or of several on the same loop: those that ask for the same selection share one. close() it
-/// before destroying it, and before what its informers' handlers refer to.
+/// Owns the informers of one or more components on the same loop; requests for the same selection share one informer. close() it before
+/// destroying it, and before destroying what the handlers refer to.
 class Informers {
 public:
     explicit Informers(InformerContext context) : context_(context), scope_(context.loop) {}
@@ -127,7 +127,7 @@ public:
         }
         return static_cast<Holder<T>&>(*slot).informer;
     }
-    /// Runs all informers, and those asked for later from then on.
+    /// Runs all informers, and those that are requested later.
     void start() {
         started_ = true;
         for (auto& [key, holder] : informers_) scope_.spawn(holder->core().run());

@@ -24,21 +24,21 @@ struct InformerOptions {
 
 class SharedObjects;
 
-/// What an informer runs on. All outlive it.
+/// The collaborators of an informer. All outlive it.
 struct InformerContext {
     EventLoop& loop;
     Client& client;
     Random& random;
     Logger log;
-    SharedObjects* shared = nullptr;  ///< with the other components of the process; null to share nothing
+    SharedObjects* shared = nullptr;  ///< shared with the other components of the process; null: nothing is shared
 };
 
 /// The part of an informer that does not depend on the kind: list, watch, resume, relist, cache and notification.
 ///
-/// After the first list every change arrives by watch, which is resumed from the last resourceVersion seen (bookmarks included).
-/// Only an Expired or Gone answer leads to a new list; what it shows is compared with the cache, so that handlers hear of every
-/// difference exactly once. An object that cannot be read is logged and left out. Handlers run on the loop and see the cache and all
-/// indexes already changed.
+/// After the first list every change arrives by watch, which is resumed from the last resourceVersion seen (bookmarks included). Only an
+/// Expired or Gone answer leads to a new list; its objects are compared with the cache, so that handlers are called for every difference
+/// exactly once. An object that cannot be decoded is logged and left out. Handlers run on the loop and see the cache and all indexes
+/// already changed.
 class InformerCore {
 public:
     using Object = InformerCodec::Object;
@@ -60,9 +60,9 @@ public:
     Task<> wait_for_sync();
     const schema::Kind& kind() const { return codec_.kind; }
 
-    /// Handlers are called at once, before this returns, for what is in the cache already.
+    /// For objects already in the cache, handlers are called before this returns.
     void subscribe(Handlers handlers);
-    /// Covers what is in the cache already, too. Yields the index's number.
+    /// Includes objects already in the cache. Returns the index's number.
     std::size_t add_index(IndexFunction function);
 
     Object find(const NamespacedName& key) const;
@@ -85,7 +85,7 @@ private:
     Task<> watch_once();
     Result<void> apply_event(std::string_view event);
     Result<Codec::Decoded> decode(std::string_view json) const;
-    /// One bad object must not keep all others from being followed.
+    /// One invalid object must not prevent the others from being followed.
     void skip(const Error& error) const;
     void store(Codec::Decoded decoded);
     void erase(const NamespacedName& key, const Object& last);
@@ -94,10 +94,10 @@ private:
     InformerContext context_;
     Codec codec_;
     InformerOptions options_;
-    std::string resource_version_;  ///< "" until listed, and again when it has expired
+    std::string resource_version_;  ///< "" until listed, and after it has expired
     std::map<NamespacedName, Entry> cache_;
     std::vector<Index> indexes_;
-    std::deque<Handlers> handlers_;  ///< stays in place while a handler subscribes another
+    std::deque<Handlers> handlers_;  ///< a deque: elements do not move when a handler subscribes another
     Event synced_;
 };
 

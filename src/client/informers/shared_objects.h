@@ -7,7 +7,7 @@
 
 namespace porthole::client {
 
-/// How an informer reads one object of its kind.
+/// How an informer decodes an object of its kind.
 struct InformerCodec {
     using Object = std::shared_ptr<const void>;
     struct Decoded {
@@ -22,8 +22,8 @@ struct InformerCodec {
     Decode decode;
 };
 
-/// What the informers of one process hold in common: each version of an object is decoded once and kept once, however many
-/// components follow its kind, on whatever loops. Thread-safe; keeps no object alive by itself.
+/// Objects shared by the informers of one process: each version of an object is decoded and stored once, no matter how many components
+/// follow its kind, and on which loops. Thread-safe; does not keep objects alive.
 class SharedObjects {
 public:
     SharedObjects();
@@ -31,12 +31,12 @@ public:
 
     /// As `decode(json)`; the object may be one that another informer has decoded.
     Result<InformerCodec::Decoded> decode(InformerCodec::Decode decode, std::string_view json);
-    /// Objects that are held somewhere.
+    /// Number of objects that are alive.
     std::size_t size() const;
 
 private:
     struct Table;
-    std::shared_ptr<Table> table_;  ///< outlives this as long as one of its objects does
+    std::shared_ptr<Table> table_;  ///< lives as long as this or one of its objects
 };
 
 }  // namespace porthole::client

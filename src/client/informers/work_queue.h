@@ -10,9 +10,9 @@ namespace porthole::client {
 
 /// Keys that wait to be reconciled: each at most once, and never with two workers on the same key. Lives on one loop; not thread-safe.
 ///
-/// A key that is added while a worker has it is queued again when the worker calls done(). A key that failed n times in a row returns
-/// after 5 ms · 2ⁿ (at most 1000 s), and all retries together are limited to 10 per second after a burst of 100.
-/// Invariant: a key is in at most one of "queued" and "with a worker".
+/// A key that is added while a worker has it is queued again when the worker calls done(). A key that failed n times in a row returns after
+/// 5 ms · 2ⁿ (at most 1000 s), and all retries together are limited to 10 per second after a burst of 100. Invariant: a key is in at most
+/// one of "queued" and "with a worker".
 class WorkQueue {
 public:
     struct RateLimit {
@@ -27,18 +27,18 @@ public:
     WorkQueue(const WorkQueue&) = delete;
     ~WorkQueue();
 
-    /// Queues the key at once, even if it is also waiting for a later time.
+    /// Queues the key immediately, even if it also waits for a later time.
     void add(const NamespacedName& key);
     /// If the key is already waiting, the earlier time counts.
     void add_after(const NamespacedName& key, Duration delay);
     /// After a failure: returns the key after the delay above.
     void add_rate_limited(const NamespacedName& key);
-    /// Call after a success: the next failure of the key starts again at the shortest delay.
+    /// Call after a success: the key's next failure starts with the shortest delay.
     void forget(const NamespacedName& key);
     /// How often the key has been added rate-limited since it was last forgotten.
     int retries(const NamespacedName& key) const;
 
-    /// Waits for a key and hands it to the caller, who must call done() with it, also after a failure. Error: Cancelled.
+    /// Waits for a key and passes it to the caller, who must call done() with it, also after a failure. Error: Cancelled.
     Task<NamespacedName> next();
     void done(const NamespacedName& key);
 

@@ -13,7 +13,7 @@
 
 namespace porthole::cni::flannel {
 
-/// What the network manager runs on. All outlive it and live on `loop`.
+/// The collaborators of the network manager. All outlive it and live on `loop`.
 struct DaemonContext {
     EventLoop& loop;
     client::Informers& informers;  ///< of all Nodes
@@ -22,14 +22,14 @@ struct DaemonContext {
     HostRoutes& routes;
     FileSystem& files;
     Logger log;
-    std::function<std::string()> adapters = {};  ///< those of the machine, for the log
+    std::function<std::string()> adapters = {};  ///< of the machine, for the log
 };
 
-/// What an administrator chooses for the network manager.
+/// Options of the network manager.
 struct DaemonOptions {
     std::string node_name;
     NetworkConfig network;
-    IpAddress address;         ///< by which other nodes reach this one
+    IpAddress address;         ///< at which other nodes reach this one
     IpPrefix address_network;  ///< in which it is
     std::string adapter;       ///< "" leaves the choice to the host network service
     int mtu = 1500;            ///< of the adapter
@@ -38,22 +38,22 @@ struct DaemonOptions {
     std::string cni_config_file;  ///< "": not written by this program
     std::vector<IpPrefix> service_prefixes;
     std::string cluster_dns = "10.96.0.10", cluster_domain = "cluster.local";
-    Duration check_interval = std::chrono::seconds(10);   ///< between looks at what the host really has
-    Duration network_patience = std::chrono::minutes(2);  ///< of attempts to make a network that was not there yet
+    Duration check_interval = std::chrono::seconds(10);   ///< between checks of the host's actual state
+    Duration network_patience = std::chrono::minutes(2);  ///< for attempts to create a network that did not exist
 };
 
 /// The network manager of a Windows node as a component.
 ///
-/// It waits for the node's pod range, creates the HNS network, publishes the node's lease in annotations, writes subnet.env and last
-/// the CNI configuration, and then keeps the routes to other nodes' pods in line with the API. Everything stays when it ends. The
+/// It waits for the node's pod range, creates the HNS network, publishes the node's lease in annotations, writes subnet.env and last the
+/// CNI configuration, and then keeps the routes to other nodes' pods up to date with the API. Everything remains when it ends. The
 /// informers must have stopped before it is destroyed.
 class Daemon {
 public:
     Daemon(DaemonContext context, DaemonOptions options);
     Daemon(const Daemon&) = delete;
 
-    /// Works until cancelled; what fails is logged and tried again. Error: Timeout, when the host network service makes no network for
-    /// `network_patience`: one that is started again may find it in order.
+    /// Works until cancelled; failures are logged and retried. Error: Timeout, if HNS does not create the network within
+    /// `network_patience`: a restart of the program may succeed.
     Task<> run();
     /// The network is there and pods may start.
     bool ready() const { return ready_; }
@@ -76,11 +76,11 @@ private:
     std::map<std::string, Lease> leases_;
     std::unique_ptr<WindowsNetwork> network_;
     std::optional<IpPrefix> subnet_;  // that network_ is for
-    std::string trouble_;             // told last
+    std::string trouble_;             // the last one logged
     Event wake_;
     bool ready_ = false;
     std::optional<MonotonicTime> making_since_;  ///< of a network that is not there
-    bool was_making_ = false;                    ///< the last attempt came as far as that
+    bool was_making_ = false;                    ///< whether the last attempt reached the creation
 };
 
 }  // namespace porthole::cni::flannel

@@ -13,7 +13,7 @@ struct Lease {
     std::string node;
     IpPrefix subnet;
     IpAddress public_ip;
-    std::optional<Backend> backend;  ///< absent: the node publishes nothing, as nodes without a daemon of Flannel's kind
+    std::optional<Backend> backend;  ///< absent: the node publishes none, as nodes without a Flannel daemon
     std::uint32_t vni = 0;
     std::string vtep_mac;  ///< "00:15:5d:…"; VXLAN
     bool operator==(const Lease&) const = default;
@@ -21,11 +21,11 @@ struct Lease {
 
 /// The node's first IPv4 range of pods.
 std::optional<IpPrefix> pod_range_of(const api::core::v1::Node& node);
-/// Nothing for a node without an IPv4 pod range or address.
+/// Nullopt for a node without an IPv4 pod range or address.
 std::optional<Lease> lease_of(const api::core::v1::Node& node);
 /// The annotations `flannel.alpha.coreos.com/…` by which a node publishes its lease.
 std::map<std::string, std::string> annotations_of(const Lease& lease);
-/// The node whose published back end differs from `backend`; nothing if all agree.
+/// The node whose published back end differs from `backend`; nullopt if all are the same.
 std::optional<Lease> find_other_backend(const std::map<std::string, Lease>& leases, const std::string& self, Backend backend);
 
 }  // namespace porthole::cni::flannel

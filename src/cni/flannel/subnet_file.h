@@ -7,7 +7,7 @@
 
 namespace porthole::cni::flannel {
 
-/// The file subnet.env: what the daemon tells the CNI meta plugin.
+/// The file subnet.env, which passes the daemon's settings to the CNI meta plugin.
 struct SubnetFile {
     IpPrefix network;                               ///< of all pods
     IpPrefix subnet;                                ///< of this node's

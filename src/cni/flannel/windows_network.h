@@ -13,7 +13,7 @@ namespace porthole::cni::flannel {
 
 namespace hcn = porthole::hns::hcn;
 
-/// What the pod network of a Windows host runs on. All outlive it.
+/// The collaborators of the pod network of a Windows host. All outlive it.
 struct WindowsNetworkContext {
     EventLoop& loop;
     porthole::hns::Hns& hns;
@@ -21,19 +21,19 @@ struct WindowsNetworkContext {
     Logger log;
 };
 
-/// What the pod network is to be like.
+/// Options of the pod network.
 struct WindowsNetworkOptions {
     NetworkConfig config;
     IpPrefix subnet;               ///< of this host's pods
-    IpAddress management_address;  ///< by which other nodes reach this host
+    IpAddress management_address;  ///< at which other nodes reach this host
     std::string adapter;           ///< "Ethernet"; "" leaves the choice to the host network service
 };
 
-/// The pod network of a Windows host: with a host gateway an L2Bridge network, the host's own endpoint in it (the second address of
-/// the subnet, the gateway of the pods) and routes; with VXLAN an overlay network and a policy for each other host.
+/// The pod network of a Windows host: with a host gateway an L2Bridge network, the host's own endpoint in it (the second address of the
+/// subnet, the gateway of the pods) and routes; with VXLAN an overlay network and a policy for each other host.
 ///
-/// Level-triggered: ensure() and follow() look at what is there and change what differs, so both may be repeated at any time, but not at
-/// the same time.
+/// Level-triggered: ensure() and follow() compare with the actual state and change what differs, so both may be repeated at any time, but
+/// not concurrently.
 class WindowsNetwork {
 public:
     WindowsNetwork(WindowsNetworkContext context, WindowsNetworkOptions options);
@@ -41,10 +41,10 @@ public:
     /// A network of this name that is of another type or range is replaced, which removes its endpoints.
     /// Errors: Timeout while the host is not back on its new switch; BadRequest for a service without overlay networks.
     Task<> ensure();
-    /// Sets the routes to the pods of all `others`. VXLAN: leases of another VNI are left out.
+    /// Sets the routes to the pods of all `others`. VXLAN: leases of another VNI are ignored.
     Task<> follow(std::vector<Lease> others);
 
-    /// VXLAN: the MAC by which other hosts address this one's router, "00:15:5d:…"; known after ensure().
+    /// VXLAN: the MAC at which other hosts reach this one's router, "00:15:5d:…"; known after ensure().
     const std::string& router_mac() const { return router_mac_; }
 
 private:

@@ -9,8 +9,8 @@
 
 namespace porthole::cni {
 
-/// Calls other plugins by their type: those of this program directly, others as programs found in CNI_PATH. `program_suffix` is ".exe"
-/// on Windows.
+/// Calls other plugins by their type: those of this program directly, others as programs in CNI_PATH. `program_suffix` is ".exe" on
+/// Windows.
 class Delegates {
 public:
     /// Both outlive it; without `processes` there are only plugins of this program.
@@ -20,8 +20,8 @@ public:
     /// `plugin` outlives it.
     void add(std::string type, Plugin& plugin) { own_[std::move(type)] = &plugin; }
 
-    /// The same command with another configuration. Errors are the other plugin's own; "failed to find plugin ..." where there is
-    /// none of that type.
+    /// The same command with another configuration. Errors are the other plugin's own, or "failed to find plugin ..." if there is none of
+    /// that type.
     Task<CniResult> add_by(std::string type, CniRequest request, schema::Value config);
     /// DEL, CHECK, STATUS, GC; or DEL instead of the request's own command.
     Task<> call(std::string type, std::string command, CniRequest request, schema::Value config);

@@ -14,16 +14,16 @@ class Plugin {
 public:
     virtual ~Plugin() = default;
     virtual Task<CniResult> add(CniRequest request) = 0;
-    /// Success when there is nothing left.
+    /// Success if nothing exists.
     virtual Task<> remove(CniRequest request) = 0;
     virtual Task<> check(CniRequest request) = 0;
     /// Ready for ADD. Errors with the codes 50 and 51.
     virtual Task<> status(CniRequest request) = 0;
-    /// Removes what belongs to no attachment that the configuration lists.
+    /// Removes everything that belongs to none of the attachments that the configuration lists.
     virtual Task<> collect(CniRequest request) = 0;
 };
 
-/// What the program prints and how it ends.
+/// The program's output and exit code.
 struct CniOutput {
     std::string text;
     int exit_code = 0;

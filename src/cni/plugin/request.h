@@ -14,7 +14,7 @@ struct CniRequest {
     std::string command;  ///< "ADD", "DEL", "CHECK", "STATUS", "GC"
     std::string container_id, netns, interface;
     std::map<std::string, std::string> arguments;    ///< CNI_ARGS
-    std::vector<std::string> path;                   ///< folders of plugins
+    std::vector<std::string> path;                   ///< directories of plugins
     std::map<std::string, std::string> environment;  ///< all CNI_* variables, for plugins that this one calls
     schema::Value config;
     std::string network, version;  ///< its `name` and `cniVersion`
@@ -22,7 +22,7 @@ struct CniRequest {
     bool version_at_least(std::string_view other) const;
 };
 
-/// What every plugin here understands, oldest first.
+/// The versions that every plugin here supports, oldest first.
 const std::vector<std::string>& supported_versions();
 
 /// Errors: the specification's codes for a missing or malformed variable (4), JSON that cannot be read, with its line and column

@@ -21,7 +21,7 @@ struct Dns {
 Dns read_dns(const schema::Value& value);
 schema::Value to_value(const Dns& dns);
 
-/// What an ADD has made, whatever the version of the protocol.
+/// The result of an ADD, independent of the protocol's version.
 struct CniResult {
     struct Interface {
         std::string name, mac, sandbox;

@@ -9,16 +9,16 @@
 
 namespace porthole::objects {
 
-/// What an evaluation of a selector may cost, in the units of cel/checker/cost.h: upstream's limit.
+/// Cost limit of one evaluation of a selector, in the units of cel/checker/cost.h: upstream's limit.
 inline constexpr std::uint64_t DeviceSelectorCost = 1'000'000;
 
-/// What selectors see of a device: `device` with its driver, attributes and capacities by domain and name. Immutable.
+/// A device as selectors see it: `device` with its driver, attributes and capacities by domain and name. Immutable.
 class DeviceView {
 public:
-    /// Keeps copies.
+    /// Copies its arguments.
     DeviceView(const std::string& driver, const api::resource::v1::Device& device);
 
-    /// An error where an attribute has no value that selectors know.
+    /// An error if an attribute has a value of an unsupported type.
     const cel::Value& value() const { return value_; }
 
 private:
@@ -29,17 +29,17 @@ private:
 class DeviceSelector {
 public:
     explicit DeviceSelector(const std::string& expression);
-    /// Compiles within what is left of `work`, which is that of all selectors of an object.
+    /// Compiles within the remaining `work`, which all selectors of an object share.
     DeviceSelector(const std::string& expression, cel::Work& work);
 
     bool compiles() const { return program_.has_value(); }
-    /// In upstream's words; "" where it compiles.
+    /// Upstream's message; "" if it compiles.
     const std::string& problem() const { return problem_; }
     /// By the bounds of a ResourceSlice, the most that an evaluation costs. Requires: compiles().
     std::uint64_t most_cost() const { return program_->estimate_cost().max; }
 
-    /// Whether it chooses the device; adds to `cost` what that has cost, at most DeviceSelectorCost. Error: BadRequest, in upstream's
-    /// words. Requires: compiles().
+    /// Whether it selects the device; adds the cost of the evaluation to `cost`, at most DeviceSelectorCost. Error: BadRequest with
+    /// upstream's message. Requires: compiles().
     Result<bool> matches(const DeviceView& device, std::uint64_t& cost) const;
 
 private:

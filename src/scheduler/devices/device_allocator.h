@@ -21,7 +21,7 @@ namespace porthole::scheduler {
 /// Selectors by their text, compiled once.
 using DeviceSelectors = LruMap<objects::DeviceSelector>;
 
-/// What an allocator looks at. All outlives it.
+/// The input of an allocator. All of it outlives the allocator.
 struct DeviceWorld {
     const DeviceInventory& inventory;
     std::function<bool(const std::string& device_key)> is_in_use;
@@ -31,26 +31,26 @@ struct DeviceWorld {
 
 /// Chooses devices for all claims of a pod, node by node.
 ///
-/// An exhaustive search, in the order of requests and of the pools' devices, that ends at the first solution. Anyone who may write claims
-/// chooses what it costs, so that steps and evaluations have a limit, which all nodes together share. For one cycle, on one thread.
+/// An exhaustive search, in the order of requests and of the pools' devices, that ends at the first solution. Its cost depends on claims
+/// that users write, so steps and evaluations have a limit, which is shared by all nodes. For one cycle, on one thread.
 class DeviceAllocator {
 public:
     using Claims = std::vector<std::shared_ptr<const api::resource::v1::ResourceClaim>>;
     using Results = std::vector<api::resource::v1::AllocationResult>;
     struct Limits {
-        std::uint64_t steps = 1'000'000;           ///< devices looked at for a request, and their constraints and counters
+        std::uint64_t steps = 1'000'000;           ///< devices tried for a request, and checks of their constraints and counters
         std::uint64_t selector_cost = 20'000'000;  ///< a second or so
     };
 
     DeviceAllocator(DeviceWorld world, Claims claims) : DeviceAllocator(std::move(world), std::move(claims), Limits()) {}
     DeviceAllocator(DeviceWorld world, Claims claims, Limits limits);
 
-    /// What each claim gets if the pod runs on `node`; nothing where that has not enough. Error: a claim or class is at fault, or the
-    /// limits were reached: no node will do.
+    /// The devices of each claim if the pod runs on `node`; nullopt if the node does not have enough. Error: a claim or class is invalid,
+    /// or a limit was reached, so that no node is possible.
     Result<std::optional<Results>> allocate(const NodeSpec& node);
 
 private:
-    /// A request, or one of its alternatives, in the form in which it is searched for.
+    /// A request, or one of its alternatives, prepared for the search.
     struct Wish {
         std::string name;  ///< "gpu" or "gpu/large"
         std::shared_ptr<const api::resource::v1::DeviceClass> device_class;
@@ -59,7 +59,7 @@ private:
         const api::resource::v1::CapacityRequirements* capacity = nullptr;
         bool all = false, admin_access = false;
         std::size_t count = 0;
-        std::unordered_map<const DeviceRecord*, bool> chosen_by_selectors;  ///< on every node the same; no more than steps
+        std::unordered_map<const DeviceRecord*, bool> chosen_by_selectors;  ///< the same on every node, so that each is evaluated once
         std::vector<const DeviceRecord*> all_devices;                       ///< on this node, where `all`
     };
     struct Request {
@@ -103,7 +103,7 @@ private:
     DeviceWorld world_;
     Limits limits_;
     std::vector<ClaimState> claims_;
-    Result<void> problem_;  ///< wherever the pod is to run
+    Result<void> problem_;  ///< an error independent of the node
     std::uint64_t steps_ = 0, cost_ = 0;
     std::optional<Error> error_;
 
@@ -113,7 +113,7 @@ private:
     const DevicePool* invalid_ = nullptr;
     std::unordered_map<const DeviceRecord*, std::set<const ClaimState*>> taken_;
     std::size_t taken_in_all_ = 0;
-    std::map<const DevicePool*, std::unordered_map<std::string, Quantity>> counters_;  ///< what is left, by "set/counter"
+    std::map<const DevicePool*, std::unordered_map<std::string, Quantity>> counters_;  ///< remaining amounts, by "set/counter"
 };
 
 }  // namespace porthole::scheduler

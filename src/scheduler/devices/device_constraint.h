@@ -15,7 +15,7 @@ public:
 
     /// Adds a device for `request` ("gpu", "gpu/large"). Returns false, and adds nothing, if it violates the constraint.
     bool add(const std::string& request, const DeviceRecord& device);
-    /// Takes back the last that was added for `request`.
+    /// Removes the device that was last added for `request`.
     void remove(const std::string& request);
 
 private:

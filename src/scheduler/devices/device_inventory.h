@@ -14,7 +14,7 @@ namespace porthole::scheduler {
 /// "driver/pool/device": identifies a device in the cluster.
 std::string device_key(const std::string& driver, const std::string& pool, const std::string& device);
 
-/// The nodes from which something can be used: one by its name, all, or those that a selector chooses.
+/// The nodes that can use something: one by name, all, or those that a selector matches.
 struct NodeChoice {
     std::string node_name;
     bool all_nodes = false;
@@ -33,7 +33,7 @@ struct DeviceRecord {
     const api::resource::v1::Device* device = nullptr;
     NodeChoice nodes;
 
-    /// Made when first asked for: most devices are never looked at by a selector.
+    /// Created on first use: most devices are never evaluated by a selector.
     const objects::DeviceView& view() const;
 
 private:
@@ -47,14 +47,14 @@ struct DevicePool {
     std::vector<std::shared_ptr<const api::resource::v1::ResourceSlice>> slices;
     std::vector<DeviceRecord> devices;
     bool is_complete = false;  ///< every slice that the driver announces is there
-    bool is_invalid = false;   ///< two devices of one name, or counters that nothing has
+    bool is_invalid = false;   ///< two devices have the same name, or a counter does not exist
     /// Shared counters by "set/counter".
     std::unordered_map<std::string, Quantity> counters;
 
     std::string text() const { return driver + "/" + name; }
 };
 
-/// The pools of all ResourceSlices. Immutable; keeps the slices.
+/// The pools of all ResourceSlices. Immutable; keeps the slices alive.
 class DeviceInventory {
 public:
     DeviceInventory() = default;

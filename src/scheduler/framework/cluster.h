@@ -11,13 +11,13 @@
 
 namespace porthole::scheduler {
 
-/// Pods alike in all that the placement of other pods looks at: namespace, labels, whether terminating, affinity terms.
+/// Pods that are equal in everything that matters to the placement of other pods: namespace, labels, whether terminating, affinity terms.
 ///
-/// A Deployment's thousands of pods are one class, so a selector is matched once for all of them and their spread over the
-/// nodes is one table.
+/// A Deployment's thousands of pods are one class, so a selector is evaluated once for all of them, and their distribution over the nodes
+/// is one table.
 struct PodClass {
     std::uint32_t id = 0;                                    ///< dense: the index of per-class tables
-    PodRef example;                                          ///< whose labels and affinity terms stand for all
+    PodRef example;                                          ///< its labels and affinity terms are those of all pods of the class
     std::unordered_map<std::uint32_t, std::uint32_t> nodes;  ///< node slot → pods there
 };
 
@@ -35,10 +35,11 @@ struct ImageInfo {
     std::unordered_map<std::uint32_t, std::int64_t> size_on_slot;
 };
 
-/// The cluster as the scheduler sees it: what watches reported, plus the pods it has placed and not yet seen confirmed.
+/// The cluster as the scheduler sees it: the state from its watches, plus the pods that it has placed and whose bindings have not been
+/// observed yet.
 ///
-/// Everything is updated in place on one thread and a scheduling cycle never suspends, so a cycle needs no snapshot. Nodes keep
-/// their address and slot while they exist.
+/// Everything is updated in place on one thread and a scheduling cycle never suspends, so a cycle needs no snapshot. Nodes keep their
+/// address and slot while they exist.
 class Cluster {
 public:
     Cluster() = default;
@@ -60,7 +61,7 @@ public:
     const NodeInfo& node_at(std::uint32_t slot) const { return *slots_[slot]; }
     std::uint32_t slot_count() const { return static_cast<std::uint32_t>(slots_.size()); }
 
-    /// A pod seen on its node: new, changed, or the confirmation of an assumption. Requires: node_name is set.
+    /// A pod observed on its node: new, changed, or confirming an assumption. Requires: node_name is set.
     void set_pod(PodRef pod);
     /// Harmless for an unknown pod.
     void remove_pod(const std::string& uid);
@@ -74,7 +75,7 @@ public:
     /// How often pods that are counted on nodes name the claim "namespace/name".
     std::uint32_t claim_uses(const std::string& claim) const;
 
-    /// A preemptor waits for room on `node`; pods of lower priority may not take it meanwhile.
+    /// A preemptor waits for room on `node`; until then, pods of lower priority may not take it.
     void nominate(PodRef pod, const std::string& node);
     void clear_nomination(const std::string& uid);
     /// Pods nominated to run on `node`; empty for most.
@@ -129,7 +130,7 @@ private:
     std::vector<bool> class_ids_;  // in use
     std::vector<std::uint32_t> free_class_ids_;
 
-    // Made when asked for and forgotten when a node comes, goes or is relabeled.
+    // Created on demand, and dropped when a node is added, removed or relabeled.
     mutable std::unordered_map<std::string, Topology> topologies_;
     mutable std::vector<const NodeInfo*> order_;
     mutable std::vector<std::uint32_t> order_slots_;

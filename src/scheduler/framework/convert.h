@@ -5,7 +5,7 @@
 
 namespace porthole::scheduler {
 
-/// What placement needs of a pod. Malformed parts, which the API refuses, count as absent.
+/// The properties of a pod that matter to placement. Malformed parts, which the API refuses, count as absent.
 PodInfo pod_info(const api::core::v1::Pod& pod);
 NodeSpec node_spec(const api::core::v1::Node& node);
 NodeSelectorTerm node_term(const api::core::v1::NodeSelectorTerm& term);

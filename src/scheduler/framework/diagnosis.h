@@ -15,7 +15,7 @@ using PluginSet = std::uint32_t;
 struct Diagnosis {
     std::size_t node_count = 0;
     std::string error;                                         ///< of a filter that found the pod itself at fault; "" for none
-    std::string pre_filter_message;                            ///< set when the nodes were not even looked at
+    std::string pre_filter_message;                            ///< set if the cycle ended before filtering nodes
     std::vector<std::pair<std::string, std::size_t>> reasons;  ///< reason and number of nodes
     PluginSet rejected_by = 0;
     std::vector<const NodeInfo*> resolvable_nodes;  ///< where preemption may help, in the order of looking

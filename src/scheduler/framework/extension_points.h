@@ -3,8 +3,7 @@
 
 #include "scheduler/framework/plugin.h"
 
-/// What is asked of all plugins once a cycle is over, in the order of the list. The errors name extension point and plugin, in
-/// upstream's words.
+/// Calls to all plugins after a cycle, in the order of the list. Errors name extension point and plugin, with upstream's message.
 namespace porthole::scheduler {
 
 /// The first plugin that nominates a node ends it. Otherwise the messages of all, separated by a space.
@@ -12,7 +11,7 @@ PostFilter run_post_filters(const PluginList& plugins, const PodRef& pod, const 
 
 /// On the first failure it calls run_unreserve() and returns the error.
 Result<void> run_reserve(const PluginList& plugins, const PodInfo& pod, const std::string& node);
-/// In reverse order, and of every plugin: also of those whose reserve() failed or was not called.
+/// In reverse order, and for every plugin, including those whose reserve() failed or was not called.
 void run_unreserve(const PluginList& plugins, const PodInfo& pod, const std::string& node);
 
 /// Ends at the first failure; it is for the caller to unreserve.

@@ -10,7 +10,7 @@ namespace porthole::scheduler {
 
 struct PodClass;
 
-/// What the API says of a node, reduced to placement.
+/// The properties of a node that matter to placement.
 struct NodeSpec {
     std::string name;
     Labels labels;
@@ -25,7 +25,7 @@ struct NodeSpec {
     std::string zone() const;
 };
 
-/// A node and the pods on it, with running sums, so that a filter costs a few comparisons. Owned by Cluster, which owns the classes too.
+/// A node and its pods, with running sums, so that a filter costs a few comparisons. Owned by Cluster, which also owns the classes.
 class NodeInfo {
 public:
     struct Entry {

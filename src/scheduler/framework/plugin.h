@@ -20,7 +20,7 @@ namespace porthole::scheduler {
 class Cluster;
 struct ClusterEvent;
 
-/// What a scheduler runs on. All outlive it and live on `loop`.
+/// The collaborators of a scheduler. All outlive it and live on `loop`.
 struct SchedulerContext {
     EventLoop& loop;
     client::Client& client;
@@ -30,25 +30,25 @@ struct SchedulerContext {
     Logger log;
 };
 
-/// What plugins are made with (upstream's framework.Handle). What it refers to outlives the plugins.
+/// The collaborators of plugins (upstream's framework.Handle). All references outlive the plugins.
 struct Handle {
     SchedulerContext context;
     std::string scheduler_name;
     const Cluster& cluster;
     Scope& scope;                                       ///< for work that outlasts a call; the scheduler closes it
-    std::function<void(const ClusterEvent&)> happened;  ///< for what a plugin watches itself: pods that wait for it are tried again
+    std::function<void(const ClusterEvent&)> happened;  ///< for events that a plugin watches itself: waiting pods are tried again
 };
 
-/// Something that happened in the cluster and may let a waiting pod run.
+/// A change of the cluster that may allow a waiting pod to run.
 struct ClusterEvent {
     enum class Kind : std::uint8_t {
         NodeAdded,       ///< node
         NodeChanged,     ///< node, old_node
         PodPlaced,       ///< pod, now counted on its node
         PodChanged,      ///< pod (labels or requests of a placed pod)
-        PodRemoved,      ///< pod, gone from its node
+        PodRemoved,      ///< a pod was removed from its node
         VolumesChanged,  ///< a claim, volume, storage class, CSIDriver or CSIStorageCapacity
-        VolumeRoomGrew,  ///< a CSINode allows more volumes, or a VolumeAttachment is gone
+        VolumeRoomGrew,  ///< a CSINode allows more volumes, or a VolumeAttachment was deleted
         DevicesChanged,  ///< a ResourceSlice or DeviceClass, or device_claim
         NamespaceChanged,
     };
@@ -65,7 +65,7 @@ struct ClusterEvent {
 struct FilterStatus {
     std::vector<std::string_view> reasons;
     bool resolvable = true;  ///< preemption may help: upstream's Unschedulable, not its UnschedulableAndUnresolvable
-    std::string error{};     ///< the pod itself is at fault: it goes nowhere, even where other nodes passed
+    std::string error{};     ///< the pod itself is invalid: it is not placed, even if other nodes passed
 
     void reject(std::string_view reason, bool may_resolve) {
         reasons.push_back(reason);
@@ -79,7 +79,7 @@ struct PreFilter {
     enum class Outcome : std::uint8_t { Run, Skip, Reject };
     Outcome outcome = Outcome::Run;
     std::string message;                         ///< of Reject
-    std::optional<std::set<std::string>> nodes;  ///< of Run: no other node can do
+    std::optional<std::set<std::string>> nodes;  ///< of Run: only these nodes are possible
 
     static PreFilter run() { return {}; }
     static PreFilter skip() { return {.outcome = Outcome::Skip}; }
@@ -89,9 +89,9 @@ struct PreFilter {
 /// The filters of a cycle that found no node, for a plugin that tries a node in another state.
 class FilterRunner {
 public:
-    /// Whether the cycle's pod fits on `node` as given, counting pods nominated there of at least its priority.
+    /// Whether the cycle's pod fits on `node` in its present state, counting pods of at least its priority that are nominated there.
     virtual bool fits(const NodeInfo& node, FilterStatus& status) = 0;
-    /// Tells the plugins that `node` is tried with, or without, a pod.
+    /// Tells the plugins that `node` is evaluated with, or without, a pod.
     virtual void pod_added(const PodInfo& pod, const NodeInfo& node) = 0;
     virtual void pod_removed(const PodInfo& pod, const NodeInfo& node) = 0;
 
@@ -102,20 +102,20 @@ protected:
 /// A plugin's answer once no node passed: a node where the pod will fit soon, or why it cannot help.
 struct PostFilter {
     std::string nominated_node;  ///< "" for none
-    std::string message;         ///< without a node; completes the diagnosis. "" for nothing to say
+    std::string message;         ///< without a node; completes the diagnosis. May be ""
 };
 
 inline constexpr std::int64_t MaxScore = 100;
 
 /// One aspect of placement, such as taints or ports. Implement it in plugins/<name>.cc and list it in plugins/plugins.def.
 ///
-/// One instance serves all cycles of a scheduler, on the scheduler's loop. A cycle handles one pod from start to end without
-/// suspending, so a plugin keeps the state of the current cycle in its own members: pre_filter() and pre_score() set it, the other
-/// functions read it. It may keep pointers to the pod and the cluster until the cycle ends, and no longer. Order of calls in a cycle:
+/// One instance serves all cycles of a scheduler, on the scheduler's loop. A cycle handles one pod from start to end without suspending, so
+/// a plugin keeps the state of the current cycle in its own members: pre_filter() and pre_score() set it, the other functions read it. It
+/// may keep pointers to the pod and the cluster until the cycle ends, and no longer. Order of calls in a cycle:
 ///     pre_filter -> filter for each node -> pre_score -> score for each feasible node -> normalize -> reserve
-/// or, where no node passed,
+/// or, if no node passed,
 ///     pre_filter -> filter for each node -> post_filter
-/// with pod_removed / filter / pod_added in between when preemption tries a node without some of its pods. After reserve() the pod is
+/// with pod_removed / filter / pod_added in between when preemption evaluates a node without some of its pods. After reserve() the pod is
 /// bound, which suspends while other pods have their cycles: pre_bind -> the Binding is posted. If either fails: unreserve.
 class Plugin {
 public:
@@ -126,13 +126,13 @@ public:
     virtual std::int64_t weight() const { return 0; }
 
     virtual PreFilter pre_filter(const PodInfo& pod, const Cluster& cluster) { return PreFilter::skip(); }
-    /// Whether the pod of the cycle fits on `node`; if not, says why in `status`, in upstream's words. Called only after
-    /// pre_filter() returned Run.
+    /// Whether the pod of the cycle fits on `node`; if not, sets upstream's message in `status`. Called only after pre_filter() returned
+    /// Run.
     virtual bool filter(const NodeInfo& node, FilterStatus& status) { return true; }
-    /// Whether what filter() says depends only on `node`, with its pods, and on those parts of the pod that alike_on_any_node() compares.
-    /// The cycle does not ask again for an alike pod until the node changes.
+    /// Whether the result of filter() depends only on `node`, with its pods, and on those parts of the pod that alike_on_any_node()
+    /// compares. The cycle then reuses it for such pods until the node changes.
     virtual bool filters_by_node_alone() const { return false; }
-    /// Preemption tries a node without some of its pods: adjust the state of this cycle.
+    /// Preemption evaluates a node with changed pods: adjust the state of this cycle.
     virtual void pod_added(const PodInfo& pod, const NodeInfo& node) {}
     virtual void pod_removed(const PodInfo& pod, const NodeInfo& node) {}
 
@@ -140,7 +140,7 @@ public:
     virtual bool pre_score(const PodInfo& pod, const Cluster& cluster, std::span<const NodeInfo* const> nodes) { return weight() > 0; }
     /// Higher is better, in any unit that normalize() understands.
     virtual std::int64_t score(const NodeInfo& node) { return 0; }
-    /// The same for score(), and for whether pre_score() holds; the scores are 0 … MaxScore as they are, so that normalize() is not called.
+    /// The same for score(), and for whether pre_score() holds. The scores are already 0 … MaxScore; normalize() is not called.
     virtual bool scores_by_node_alone() const { return false; }
     /// Maps the scores of all nodes of the cycle to 0 … MaxScore, in place.
     virtual void normalize(std::span<std::int64_t> scores) {}
@@ -148,16 +148,16 @@ public:
     /// No node passed. Called only if there are nodes.
     virtual PostFilter post_filter(const PodRef& pod, const Diagnosis& diagnosis, FilterRunner& filters) { return {}; }
 
-    /// `pod` is counted on `node`: keeps for it what else it will use there. An error takes the decision back.
+    /// `pod` is counted on `node`: reserves what else it will use there. An error cancels the decision.
     virtual Result<void> reserve(const PodInfo& pod, const std::string& node) { return {}; }
     /// The pod will not be bound to `node` after all. Must do no harm where reserve() failed or was not called.
     virtual void unreserve(const PodInfo& pod, const std::string& node) {}
-    /// Prepares what the pod needs before it is bound, by the API if need be. An error takes the decision back.
+    /// Prepares what the pod needs before it is bound, if necessary through the API. An error cancels the decision.
     virtual Task<> pre_bind(PodRef pod, std::string node) { co_return {}; }
 
-    /// Ends when the plugin knows what it watches. The first cycle begins after that.
+    /// Ends when the plugin's own watches have synced. The first cycle begins after that.
     virtual Task<> wait_for_sync() { co_return {}; }
-    /// Whether `event` may make `waiting` schedulable, which this plugin rejected earlier. False leaves the pod in the unschedulable
+    /// Whether `event` may make `waiting`, which this plugin rejected earlier, schedulable. False leaves the pod in the unschedulable
     /// queue.
     virtual bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const { return false; }
 };
@@ -166,7 +166,7 @@ using PluginList = std::vector<std::unique_ptr<Plugin>>;
 
 /// 100·x/max, or 100 less that.
 void normalize_to_largest(std::span<std::int64_t> scores, bool reverse);
-/// Whether `pod` is one of those that `term` means: by labels and by namespace.
+/// Whether `term` selects `pod`, by labels and by namespace.
 bool names_pod(const AffinityTerm& term, const PodInfo& pod, const Cluster& cluster);
 
 }  // namespace porthole::scheduler

@@ -11,7 +11,7 @@
 
 namespace porthole::scheduler {
 
-/// Amounts of what a node offers and pods request: thousandths of a CPU, bytes, and whole units of extended resources.
+/// Amounts that a node offers or a pod requests: thousandths of a CPU, bytes, and whole units of extended resources.
 struct Resources {
     std::int64_t milli_cpu = 0, memory = 0, ephemeral_storage = 0;
     std::vector<std::pair<std::string, std::int64_t>> extended;  ///< sorted by name
@@ -36,18 +36,18 @@ struct Taint {
     bool operator==(const Taint&) const = default;
 };
 
-/// The rule is that of objects::tolerates(), over effects that are compared as numbers.
+/// As objects::tolerates(), with effects compared as numbers.
 struct Toleration {
     std::string key, value;
     bool exists = false;                ///< operator Exists; an empty key then tolerates every taint
-    std::optional<TaintEffect> effect;  ///< nothing: all effects
+    std::optional<TaintEffect> effect;  ///< nullopt: all effects
     bool tolerates(const Taint& taint) const;
     bool operator==(const Toleration&) const = default;
 };
 
 bool tolerated(const Taint& taint, const std::vector<Toleration>& tolerations);
 
-/// A port of the node that a container takes.
+/// A host port that a container uses.
 struct HostPort {
     std::string ip;        ///< "0.0.0.0" for all addresses
     std::string protocol;  ///< "TCP", "UDP", "SCTP"
@@ -90,12 +90,12 @@ struct PreferredNodeTerm {
 /// An entry of spec.resourceClaims for which a ResourceClaim is needed.
 struct PodDeviceClaim {
     std::string name;           ///< of the entry
-    std::string claim;          ///< the ResourceClaim's name; "" while it is still to be made
-    bool is_generated = false;  ///< of a template: the claim has to be the pod's own
+    std::string claim;          ///< the ResourceClaim's name; "" while it does not exist yet
+    bool is_generated = false;  ///< from a template: the pod must own the claim
     bool operator==(const PodDeviceClaim&) const = default;
 };
 
-/// What placement needs to know of a pod. Immutable once made and shared by queue, cluster and bindings.
+/// The properties of a pod that matter to placement. Immutable; shared by queue, cluster and bindings.
 struct PodInfo {
     std::string namespace_, name, uid, resource_version;
     Labels labels;
@@ -108,7 +108,7 @@ struct PodInfo {
     std::vector<std::string> scheduling_gates;
 
     Resources requests;
-    std::int64_t scored_milli_cpu = 0, scored_memory = 0;  ///< requests with a stand-in for containers that name none
+    std::int64_t scored_milli_cpu = 0, scored_memory = 0;  ///< requests, with a default for containers that have none
     std::vector<HostPort> host_ports;
     std::vector<std::string> images;  ///< with tag; init containers first
     std::size_t container_count = 0;  ///< containers and init containers
@@ -128,13 +128,13 @@ struct PodInfo {
     std::string affinity_text;  ///< equal texts: equal affinity terms; "" for none
 
     std::string key() const { return namespace_ + "/" + name; }
-    /// Whether the node selector and the required node affinity let it run there.
+    /// Whether the node selector and the required node affinity allow it there.
     bool accepts_node(const Labels& node_labels, const std::string& node) const;
 };
 
 using PodRef = std::shared_ptr<const PodInfo>;
 
-/// Whether a plugin that looks at nothing but the pod and one node tells them apart; see Plugin::filters_by_node_alone().
+/// Whether plugins whose result depends only on the pod and one node give the same result for both; see Plugin::filters_by_node_alone().
 bool alike_on_any_node(const PodInfo& one, const PodInfo& other);
 
 }  // namespace porthole::scheduler

@@ -22,7 +22,7 @@ struct Requirement {
     bool operator==(const Requirement&) const = default;
 };
 
-/// All requirements at once. Empty matches everything; `nothing()` is what an absent label selector stands for.
+/// A conjunction of requirements. Empty matches everything; an absent label selector is `nothing()`.
 class Selector {
 public:
     Selector() = default;
@@ -49,7 +49,7 @@ struct NodeSelectorTerm {
     bool operator==(const NodeSelectorTerm&) const = default;
 };
 
-/// A label selector over pods, in some namespaces, seen from a topology: one term of pod (anti-)affinity.
+/// A label selector over pods of some namespaces, within a topology: one term of pod (anti-)affinity.
 struct AffinityTerm {
     Selector selector;
     std::set<std::string> namespaces;                   ///< by name

@@ -14,10 +14,10 @@
 
 namespace porthole::scheduler {
 
-/// ResourceClaims, slices and classes as the watches show them, and which devices are in use. On the scheduler's loop.
+/// ResourceClaims, slices and classes as observed by watches, and which devices are in use. On the scheduler's loop.
 ///
-/// A device is in use from reserve() on, before the allocation is written and seen: no two pods get it. Tells the scheduler of every
-/// change that may let a pod run. Pointers that it returns are good until the caller suspends.
+/// A device is in use from reserve() on, before the allocation is written and observed, so that no two pods get it. Notifies the scheduler
+/// of every change that may allow a pod to run. Returned pointers are valid until the caller suspends.
 class DeviceClaims {
 public:
     using Claim = std::shared_ptr<const api::resource::v1::ResourceClaim>;
@@ -29,18 +29,18 @@ public:
     /// Null for none.
     Claim find(const client::NamespacedName& key) const { return claims_.find(key); }
     bool has_class(const std::string& name) const { return classes_.find({"", name}) != nullptr; }
-    /// Chosen for the claim and not yet seen in its status.
+    /// Whether devices are chosen for the claim and not yet observed in its status.
     bool is_being_allocated(const std::string& claim_uid) const { return pending_.contains(claim_uid); }
     DeviceWorld world();
 
-    /// What `claim` gets with the pod, from now on in use.
+    /// Marks the devices of `claim` for the pod as in use.
     void reserve(const PodInfo& pod, const api::resource::v1::ResourceClaim& claim, api::resource::v1::AllocationResult allocation);
-    /// Frees what was reserved for the pod and not written, and takes the pod off the claims' status.reservedFor.
+    /// Frees devices that were reserved for the pod and not written, and removes the pod from the claims' status.reservedFor.
     void unreserve(const PodInfo& pod);
-    /// Writes what was reserved for the pod, and the pod into status.reservedFor of all of its claims. Error: Conflict when a claim is no
-    /// longer as it was when the pod was placed.
+    /// Writes what was reserved for the pod, and adds the pod to status.reservedFor of all of its claims. Error: Conflict if a claim has
+    /// changed since the pod was placed.
     Task<> bind(PodRef pod);
-    /// Clears the allocation of a claim that only the pod holds, or no one.
+    /// Clears the allocation of a claim that is reserved for the pod alone, or for no pod.
     void deallocate(const Claim& claim);
 
 private:
@@ -48,20 +48,20 @@ private:
     struct Pending {
         Allocation allocation;
         std::string pod_uid;
-        /// Written: the API has it, or may have it while no one can tell. Kept until the watch shows it, or that it is gone.
+        /// The API has it, or may have it. Kept until the watch shows it, or shows that the claim was deleted.
         bool is_written = false;
-        std::uint64_t version = 0;  ///< of the claim as it was written; 0 while that is not known
+        std::uint64_t version = 0;  ///< of the claim as written; 0 while unknown
     };
 
     void claim_changed(const Claim& before, const Claim& now);
     void count(const Allocation& allocation, int change);
-    /// The API has what was reserved for the claim, as of this version of it.
+    /// The API has the claim's reservation, as of this version of the claim.
     void written(const std::string& claim_uid, const std::string& version);
-    /// The claim is gone, or has an allocation `instead`. Whether devices may be free by that.
+    /// The claim was deleted, or has the allocation `instead`. Returns whether devices may have become free.
     bool forget_pending(const std::string& claim_uid, const Allocation* instead = nullptr);
     void devices_changed(const std::string* claim = nullptr);
     Task<> bind_one(PodRef pod, client::NamespacedName key, std::string claim_uid);
-    /// After a write that may or may not have happened: asks until the API answers.
+    /// After a write with unknown outcome: asks until the API answers.
     Task<> settle(client::NamespacedName key, std::string claim_uid);
     Task<> take_off(PodRef pod, client::NamespacedName key);
 
@@ -69,9 +69,9 @@ private:
     client::Informer<api::resource::v1::ResourceClaim>& claims_;
     client::Informer<api::resource::v1::ResourceSlice>& slices_;
     client::Informer<api::resource::v1::DeviceClass>& classes_;
-    std::optional<DeviceInventory> inventory_;  ///< made when first asked for after a change
+    std::optional<DeviceInventory> inventory_;  ///< created on first use after a change
     DeviceSelectors selectors_;
-    std::unordered_map<std::string, int> in_use_;       ///< by device_key(): how many claims hold it
+    std::unordered_map<std::string, int> in_use_;       ///< by device_key(): number of claims that use it
     std::unordered_map<std::string, Pending> pending_;  ///< by the claim's uid
 };
 

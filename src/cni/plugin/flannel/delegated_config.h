@@ -7,14 +7,14 @@ namespace porthole::cni {
 
 enum class DelegateStyle : std::uint8_t { Linux, Windows };
 
-/// The configuration of the plugin that does the work: the member `delegate` of the request's, and for this node what `subnet` says.
+/// The configuration of the plugin that does the work: the request's member `delegate`, completed for this node from `subnet`.
 ///
 /// Windows, from `{"name":"cbr0","type":"flannel","delegate":{"type":"win-bridge","apiVersion":2}}` with FLANNEL_SUBNET=10.244.3.1/24:
 ///   `{"type":"win-bridge","apiVersion":2,"name":"cbr0","cniVersion":…,"ipMasq":…,"ipMasqNetwork":"10.244.0.0/16",
 ///     "ipam":{"type":"host-local","subnet":"10.244.3.0/24"}}`
-/// Linux: type bridge unless said, a gateway on the bridge, the MTU, translation unless the daemon does it, and a route to all pods.
-/// What the request's own `ipam` says is kept, but for the range; so is what the delegate says of mtu, ipMasq and isGateway.
-/// Error: InvalidConfig for a delegate that is not an object or has a member that this plugin sets.
+/// Linux: type bridge by default, a gateway on the bridge, the MTU, translation unless the daemon does it, and a route to all pods. The
+/// request's own `ipam` is kept except for the range; so are the delegate's mtu, ipMasq and isGateway. Error: InvalidConfig for a delegate
+/// that is not an object or has a member that this plugin sets.
 Result<schema::Value> delegated_config(const CniRequest& request, const flannel::SubnetFile& subnet, DelegateStyle style);
 
 }  // namespace porthole::cni

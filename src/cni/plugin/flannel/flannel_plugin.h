@@ -6,19 +6,20 @@
 
 namespace porthole::cni {
 
-/// What the system decides for the plugin.
+/// Options that depend on the system.
 struct FlannelPluginOptions {
     DelegateStyle style = DelegateStyle::Linux;
-    std::string subnet_file;  ///< unless the configuration says `subnetFile`
-    std::string data_dir;     ///< unless the configuration says `dataDir`
+    std::string subnet_file;  ///< default of `subnetFile` in the configuration
+    std::string data_dir;     ///< default of `dataDir` in the configuration
 };
 /// The reference plugin's: /run/flannel/subnet.env and /var/lib/cni/flannel, on Windows of drive C.
 FlannelPluginOptions default_flannel_plugin_options();
 
 /// The plugin of type "flannel".
 ///
-/// What an ADD delegated is kept in a file of the container's name, in the reference plugin's form, so that a DEL undoes that very ADD
-/// whatever configuration and subnet are by then. The file goes when the delegate has nothing left; until then a DEL may be repeated.
+/// The configuration that an ADD delegated is kept in a file named after the container, in the reference plugin's form, so that a DEL
+/// reverts that ADD even if configuration or subnet have changed. The file is removed when the delegate has nothing left; until then a DEL
+/// may be repeated.
 class FlannelPlugin final : public Plugin {
 public:
     FlannelPlugin(FileSystem& files, Delegates& delegates, FlannelPluginOptions options)

@@ -11,7 +11,7 @@ namespace porthole::cni {
 enum class NetworkStyle : std::uint8_t {
     Bridge,   ///< L2Bridge and L2Tunnel: pods use the host's endpoint, the subnet's second address, as their gateway
     Overlay,  ///< pods use the network's gateway; MAC addresses follow from IP addresses
-    Any,      ///< whatever network HNS has; HNS knows its gateway
+    Any,      ///< any HNS network; HNS knows its gateway
 };
 
 /// Error: InvalidConfig when the network is not of the style.
@@ -22,10 +22,10 @@ Result<hcn::HostComputeEndpoint> plan_endpoint(NetworkStyle style, const std::st
                                                const hcn::HostComputeNetwork& network, const std::vector<CniResult::Ip>& ips,
                                                const porthole::hns::Features& features);
 
-/// What the runtime is told about an endpoint.
+/// The result for the runtime, from an endpoint.
 CniResult endpoint_result(const hcn::HostComputeEndpoint& endpoint, const hcn::HostComputeNetwork& network, const Dns& dns);
 
-/// The address by which other nodes reach an overlay's pods; "" while HNS has not said it.
+/// The address at which other nodes reach an overlay's pods; "" until HNS reports it.
 std::string management_address(const hcn::HostComputeNetwork& network);
 
 }  // namespace porthole::cni

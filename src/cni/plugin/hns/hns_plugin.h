@@ -10,7 +10,7 @@
 
 namespace porthole::cni {
 
-/// What the Windows plugins run on. All outlive them.
+/// The collaborators of the Windows plugins. All outlive them.
 struct WindowsPluginContext {
     EventLoop& loop;
     porthole::hns::Hns& hns;
@@ -19,12 +19,11 @@ struct WindowsPluginContext {
 
 /// win-bridge and win-overlay: one HNS endpoint for each pod, in the pod's namespace.
 ///
-/// An ADD that comes again returns the endpoint that is there. What passes by itself (a switch port that is coming, the service
-/// restarting) is tried again for some seconds. A failed ADD leaves neither endpoint nor lease; CHECK looks, unlike upstream's.
-/// The network must exist.
+/// A repeated ADD returns the existing endpoint. Transient failures (a switch port that is not ready yet, the service restarting) are
+/// retried for some seconds. A failed ADD leaves neither endpoint nor lease; unlike upstream's, CHECK checks. The network must exist.
 ///
-/// Differs from upstream: a configuration without apiVersion works with containerd, too: the form of CNI_NETNS decides ("none"
-/// and "container:<id>" of Docker, else the GUID of an HCN namespace), because upstream's meaning fails every ADD there.
+/// Differs from upstream: a configuration without apiVersion also works with containerd. The form of CNI_NETNS decides ("none" and
+/// "container:<id>" of Docker, otherwise the GUID of an HCN namespace), because with upstream's meaning every ADD there fails.
 class HnsPlugin : public Plugin {
 public:
     HnsPlugin(WindowsPluginContext context, NetworkStyle style) : context_(context), client_(context.hns), style_(style) {}

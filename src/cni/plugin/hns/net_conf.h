@@ -19,7 +19,7 @@ struct PortMapping {
     std::string host_ip;  ///< "" for every address
 };
 
-/// What a configuration of win-bridge, win-overlay or wincni says; runtimeConfig already taken into account.
+/// The configuration of win-bridge, win-overlay or wincni, with runtimeConfig applied.
 struct WindowsNetConf {
     std::vector<hcn::Policy> policies;  ///< of endpoints, in the form of version 2
     Dns dns;
@@ -39,8 +39,8 @@ Result<WindowsNetConf> read_windows_net_conf(const CniRequest& request);
 /// Of either version. Error: InvalidConfig.
 Result<hcn::Policy> read_endpoint_policy(const schema::Value& value);
 
-/// A configuration for the host-local IPAM behind a bridge network, in which no address below the third usable one is given out:
-/// the first is HNS' gateway, the second the host's own endpoint and the pods' gateway.
+/// A configuration for the host-local IPAM of a bridge network that assigns no address below the third usable one: the first is HNS'
+/// gateway, the second the host's own endpoint and the pods' gateway.
 schema::Value with_reserved_gateways(schema::Value config);
 
 }  // namespace porthole::cni

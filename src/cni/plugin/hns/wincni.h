@@ -3,8 +3,8 @@
 
 namespace porthole::cni {
 
-/// The plugin of the old published configurations (`"type": "wincni.exe"`, cniVersion 0.2.0): the network's name is also its type in
-/// HNS, the plugin makes it if it is not there, and HNS itself chooses addresses. The DNS suffix is that of the pod's namespace.
+/// The plugin of older published configurations (`"type": "wincni.exe"`, cniVersion 0.2.0): the network's name is also its type in HNS, the
+/// plugin creates it if it does not exist, and HNS chooses addresses. The DNS suffix is that of the pod's namespace.
 class WinCni final : public HnsPlugin {
 public:
     explicit WinCni(WindowsPluginContext context) : HnsPlugin(context, NetworkStyle::Any) {}

@@ -8,7 +8,7 @@
 
 namespace porthole::cni {
 
-/// Held until destroyed, or until the process ends in whatever way.
+/// Held until destroyed, or until the process ends, even if killed.
 class FileLock {
 public:
     virtual ~FileLock() = default;
@@ -18,16 +18,16 @@ public:
 class FileLocks {
 public:
     virtual ~FileLocks() = default;
-    /// Waits until no one else holds the file, which is created if it is not there. Blocks the thread. Error: Io.
+    /// Waits until no one else holds the lock; creates the file if needed. Blocks the thread. Error: Io.
     virtual Result<std::unique_ptr<FileLock>> lock(const std::string& path) = 0;
 };
 
 /// The machine's own.
 std::unique_ptr<FileLocks> make_file_locks();
 
-/// What the system decides for host-local.
+/// Options that depend on the system.
 struct HostLocalOptions {
-    std::string data_dir;  ///< unless the configuration says `dataDir`
+    std::string data_dir;  ///< default of `dataDir` in the configuration
     bool colons = true;    ///< are allowed in file names
 };
 /// The reference plugin's: /var/lib/cni/networks, on Windows of drive C.
@@ -35,9 +35,8 @@ HostLocalOptions default_host_local_options();
 
 /// IPAM from ranges in the configuration, one address from each range set.
 ///
-/// An ADD that comes again for the same container and interface gets the same addresses. A failed ADD leaves no lease.
-/// The node's own address belongs to no attachment and survives a GC. Blocks the thread for its files and their lock; both references
-/// must outlive it.
+/// A repeated ADD for the same container and interface returns the same addresses. A failed ADD leaves no lease. The node's own address
+/// belongs to no attachment and survives a GC. Blocks the thread for its files and their lock; both references must outlive it.
 class HostLocal final : public Plugin {
 public:
     HostLocal(FileSystem& files, FileLocks& locks, HostLocalOptions options) : files_(files), locks_(locks), options_(std::move(options)) {}

@@ -8,19 +8,19 @@
 
 namespace porthole::cni {
 
-/// Who has an address.
+/// The attachment that has an address.
 struct Holder {
     std::string container_id, interface;
     bool operator==(const Holder&) const = default;
 };
 
-/// The leases of one network: a folder with a file for each address, named for it, that holds "container id CR LF interface";
-/// "last_reserved_ip.<n>" holds the address that set n gave out last. The caller holds the folder's lock.
+/// The leases of one network: a directory with one file per address, named after it, that contains "container id CR LF interface";
+/// "last_reserved_ip.<n>" contains the last address that set n assigned. The caller holds the directory's lock.
 ///
-/// A lease appears whole or not at all, whenever the process or the machine dies. Short blocking calls. Errors: those of FileSystem.
+/// A lease appears completely or not at all, even if the process or the machine fails. Short blocking calls. Errors: those of FileSystem.
 class Leases {
 public:
-    /// `colons`: the file system takes them in names (not on Windows: '_' stands for ':').
+    /// `colons`: whether the file system allows them in names (not on Windows: '_' replaces ':').
     Leases(FileSystem& files, std::string folder, bool colons) : files_(files), folder_(std::move(folder)), colons_(colons) {}
 
     struct Lease {
