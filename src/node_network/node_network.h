@@ -11,40 +11,40 @@
 
 namespace porthole::cni {
 
-/// What the node network runs on. All outlive it and live on `loop`.
+/// The collaborators of the node network. All outlive it and live on `loop`.
 struct NodeNetworkContext {
     EventLoop& loop;
     client::Informers& informers;  ///< of all Nodes
     net::NetworkStack& stack;
     net::NftExecutor& nft;
     FileSystem& files;
-    client::Client& client;  ///< for what the node publishes of itself
+    client::Client& client;  ///< to publish the node's own annotations
     net::Overlay& overlay;
     Logger log;
 };
 
 /// The network of a node as a component.
 ///
-/// Looks at all Node objects after each change and once a minute, compares with what the kernel has and corrects what differs.
-/// Everything stays when it ends, so that pods keep their network while the agent restarts; remove() is for when the node is removed.
-/// The informers must have stopped before it is destroyed.
+/// After each change and once a minute, compares all Node objects with the kernel's state and corrects what differs. Everything remains
+/// when it ends, so that pods keep their network while the agent restarts; remove() is for when the node is removed. The informers must
+/// have stopped before it is destroyed.
 class NodeNetwork {
 public:
     NodeNetwork(NodeNetworkContext context, NodeNetworkOptions options);
     NodeNetwork(const NodeNetwork&) = delete;
 
-    /// Settings and routes that need nothing from the API; call before run() and before anything binds the cluster DNS address.
-    /// Error: Io when the kernel refuses (no rights, for example).
+    /// Sets settings and routes that do not depend on the API; call before run(), and before anything binds the cluster DNS address. Error:
+    /// Io if the kernel refuses (missing rights, for example).
     Result<void> prepare();
-    /// Whether the bridge shows replies between pods to connection tracking; known after prepare(). If not, the proxy must
-    /// masquerade between neighbors.
+    /// Whether connection tracking sees replies between pods on the bridge; known after prepare(). If not, the proxy must masquerade
+    /// between neighbors.
     bool bridge_netfilter() const { return bridge_netfilter_; }
 
-    /// Works until cancelled; what fails is logged and tried again. Requires: prepare().
+    /// Works until cancelled; failures are logged and retried. Requires: prepare().
     Task<> run();
-    /// The pod range is known and the CNI configuration is in place.
+    /// Whether the pod range is known and the CNI configuration is written.
     bool ready() const { return !configured_.empty(); }
-    /// Removes the routes, devices, rules and CNI configuration that it has made. Error: Io.
+    /// Removes the routes, devices, rules and CNI configuration that it created. Error: Io.
     Task<> remove();
 
 private:
@@ -65,7 +65,7 @@ private:
     Event wake_;
     std::vector<IpPrefix> configured_;  // the pod range that CNI configuration and rules are for
     std::set<net::OverlayPeer> peers_;  // that the kernel has
-    std::set<IpPrefix> refused_;        // routes that could not be set, told once
+    std::set<IpPrefix> refused_;        // routes that could not be set, logged once
     bool bridge_netfilter_ = false;
 };
 

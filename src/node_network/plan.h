@@ -12,33 +12,33 @@
 
 namespace porthole::cni {
 
-/// What a Node object says that matters to routing; IPv4.
+/// The parts of a Node object that matter to routing; IPv4.
 struct NodeRanges {
     std::optional<IpAddress> address;  ///< InternalIP
     std::vector<IpPrefix> pod_prefixes;
-    std::optional<flannel::Lease> lease;  ///< what the node publishes as Flannel's daemon does
+    std::optional<flannel::Lease> lease;  ///< the lease that the node publishes in the form of Flannel's daemon
     bool operator==(const NodeRanges&) const = default;
 };
 
-/// What an administrator chooses for a Linux node's pod network, and what is known of the node.
+/// Options of a Linux node's pod network, and facts about the node.
 struct NodeNetworkOptions {
     std::string node_name;
-    IpAddress node_address;                  ///< by which other nodes reach this one
+    IpAddress node_address;                  ///< at which other nodes reach this one
     std::vector<IpPrefix> cluster_prefixes;  ///< of all pods
     std::vector<IpPrefix> service_prefixes;
-    std::string cni_conf_dir;  ///< where containerd looks, for example "/etc/cni/net.d"
+    std::string cni_conf_dir;  ///< where containerd looks for configurations, for example "/etc/cni/net.d"
     std::string ipam_dir;      ///< where host-local keeps its leases
     std::string bridge = "cni0";
     int mtu = 0;             ///< 0: the uplink's
-    bool masquerade = true;  ///< what pods send out of the cluster
+    bool masquerade = true;  ///< traffic from pods to destinations outside the cluster
     std::string nft_table = "porthole-network";
     flannel::Backend backend = flannel::Backend::HostGateway;
-    std::uint32_t vni = 4096;  ///< of VXLAN; this and UDP port 4789 are what Windows nodes can
+    std::uint32_t vni = 4096;  ///< of VXLAN; Windows nodes support only this and UDP port 4789
 };
 
-/// All routes that the node must have. Services are the node's own addresses: a packet of the node itself then gets as far as the
-/// proxy's rules, the cluster DNS address can be bound, and what no rule takes is answered on the node. Pod ranges that no node
-/// has are unreachable instead of leaving by the default route. With the back end alloc they do leave: to the router that has the routes.
+/// All routes that the node must have. Service addresses are the node's own: so a packet of the node itself reaches the proxy's rules, the
+/// cluster DNS address can be bound, and packets that no rule handles are answered on the node. Pod ranges without a node are unreachable
+/// instead of leaving by the default route; with the back end alloc they do leave, to the router that has the routes.
 std::vector<net::Route> wanted_routes(const NodeNetworkOptions& options, const std::map<std::string, NodeRanges>& nodes);
 
 /// VXLAN: this node's device for its range of pods, and the far ends that the routes lead to.

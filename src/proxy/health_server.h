@@ -15,18 +15,18 @@ class AsioLoop;
 
 namespace porthole::proxy {
 
-/// Is told what the health-check node ports are to answer. On the proxy's loop.
+/// Receives the answers for the health-check node ports. On the proxy's loop.
 class HealthListener {
 public:
     virtual ~HealthListener() = default;
     virtual void set_health(const std::map<std::uint16_t, ServiceTable::Health>& health) = 0;
 };
 
-/// How far a proxy has got, whatever it programs.
+/// The progress of a proxy, on either system.
 class ProxyStatus {
 public:
     virtual ~ProxyStatus() = default;
-    /// When what is programmed last agreed with the API.
+    /// When the programmed state last agreed with the API.
     virtual MonotonicTime last_synced() const = 0;
     /// Since when a change waits; nullopt when all is done.
     virtual std::optional<MonotonicTime> pending_since() const = 0;

@@ -15,17 +15,16 @@ namespace porthole::proxy {
 
 enum class Family : std::uint8_t { V4, V6 };
 
-/// Says in the log which services the table serves in part, where `told` does not have them yet.
+/// Logs which services the table serves in part, unless `told` contains them already.
 void tell_of_cut_services(const ServiceTable& table, std::set<std::string>& told, const Logger& log);
 
-/// The part of a Service that is of one family; nothing for one that is not proxied: headless, ExternalName, or left to
-/// another proxy.
+/// The part of a Service that is of one family; nullopt if it is not proxied: headless, ExternalName, or handled by another proxy.
 std::optional<ServiceInfo> service_info(const api::core::v1::Service& service, Family family = Family::V4);
-/// Nothing for a slice that belongs to no service.
+/// Nullopt for a slice without a service.
 std::optional<SliceInfo> slice_info(const api::discovery::v1::EndpointSlice& slice, Family family = Family::V4);
 NodeView node_view(const api::core::v1::Node& node, Family family = Family::V4);
 
-/// Keeps service tables in line with the API: one for each address family that the proxy serves.
+/// Keeps service tables up to date with the API: one for each address family that the proxy serves.
 ///
 /// Lives on the loop of the informers, which outlive it; the tables given to fill() must outlive the informers' tasks.
 class ServiceFeed {
@@ -34,7 +33,8 @@ public:
     ServiceFeed(client::Informers& informers, std::string node_name, std::function<void()> changed);
     ServiceFeed(const ServiceFeed&) = delete;
 
-    /// Functions that rewrite what a platform cannot do, or does differently, before it goes into the table; empty ones change nothing.
+    /// Functions that change objects for a platform that does not support something, or does it differently, before they enter the table;
+    /// empty ones change nothing.
     struct Adapt {
         std::function<void(ServiceInfo&)> service;
         std::function<void(NodeView&)> node;

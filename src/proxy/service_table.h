@@ -18,7 +18,7 @@ const char* to_string(Protocol protocol);
 /// As the API writes it; TCP when empty or unknown.
 Protocol protocol_of(const std::string& name);
 
-/// A Service as far as traffic is concerned. Only addresses of the proxy's family are kept.
+/// The properties of a Service that matter to traffic. Only addresses of the proxy's family are kept.
 struct ServiceInfo {
     struct Port {
         std::string name;
@@ -31,12 +31,12 @@ struct ServiceInfo {
     std::vector<IpPrefix> source_ranges;           ///< of load balancer addresses; empty: everyone
     std::optional<std::chrono::seconds> affinity;  ///< ClientIP
     bool external_local = false, internal_local = false;
-    bool ignore_hints = false;                 ///< neither topology-mode nor trafficDistribution asks for them
+    bool ignore_hints = false;                 ///< neither topology-mode nor trafficDistribution is set
     bool preserve_destination = false;         ///< Windows: backends get packets with the service's address
     std::uint16_t health_check_node_port = 0;  ///< only with externalTrafficPolicy Local
 };
 
-/// One endpoint of a slice, as the API says it.
+/// One endpoint of a slice, as in the API.
 struct EndpointInfo {
     IpAddress address;
     bool ready = true, serving = true, terminating = false;
@@ -56,7 +56,7 @@ struct SliceInfo {
     std::vector<EndpointInfo> endpoints;
 };
 
-/// Whose point of view the table takes.
+/// The node for which the table is computed.
 struct NodeView {
     std::string name, zone;
     std::vector<IpAddress> node_port_addresses;
@@ -64,14 +64,14 @@ struct NodeView {
     bool operator==(const NodeView&) const = default;
 };
 
-/// Where a frontend's traffic goes.
+/// A destination of a frontend's traffic.
 struct Backend {
     IpAddress address;
     std::uint16_t port = 0;
     auto operator<=>(const Backend&) const = default;
 };
 
-/// Where traffic for a service comes in.
+/// Address, protocol and port at which a service receives traffic.
 struct FrontendKey {
     IpAddress address;
     Protocol protocol = Protocol::Tcp;
@@ -79,24 +79,24 @@ struct FrontendKey {
     auto operator<=>(const FrontendKey&) const = default;
 };
 
-/// Who answers at a frontend.
+/// The destinations of a frontend.
 struct Frontend {
     enum class Kind : std::uint8_t {
         ClusterIp,
         External,       ///< node port, external or load-balancer address: the client's address is replaced by the node's
-        ExternalLocal,  ///< the same with externalTrafficPolicy Local: the client's address is kept
+        ExternalLocal,  ///< the same with externalTrafficPolicy Local: keeps the client's address
     };
     Kind kind = Kind::ClusterIp;
     std::vector<Backend> backends;         ///< sorted, without duplicates
     std::vector<Backend> inside_backends;  ///< ExternalLocal: for pods and processes of this node; elsewhere empty
-    bool drop_unanswered = false;          ///< without backends: silently, since other nodes have some; else rejected
+    bool drop_unanswered = false;          ///< without backends: drop, since other nodes have some; false: reject
     std::optional<std::chrono::seconds> affinity;
     std::vector<IpPrefix> source_ranges;  ///< empty: everyone
     bool operator==(const Frontend&) const = default;
 };
 
-/// Services and endpoints as one node must forward them. Changes are worked out service by service, by update(). Pure logic, not
-/// thread-safe; pointers and references are valid until the next change.
+/// Services and endpoints as one node must forward them. update() computes changes service by service. Pure logic, not thread-safe;
+/// pointers and references are valid until the next change.
 class ServiceTable {
 public:
     explicit ServiceTable(NodeView node) : node_(std::move(node)) {}
@@ -108,13 +108,13 @@ public:
     void remove_slice(const std::string& key);
 
     bool changed() const { return !dirty_.empty(); }
-    /// Works through what has changed. Yields the frontends that differ from before.
+    /// Processes pending changes. Returns the frontends that differ from before.
     std::set<FrontendKey> update();
 
     /// As of the last update().
     const std::map<FrontendKey, Frontend>& frontends() const { return frontends_; }
-    /// Services ("namespace/name") of which only some frontends are served: all of them, with the backends and source ranges of each, would
-    /// take too much of every node. Ports times addresses times endpoints can be anything.
+    /// Services ("namespace/name") of which only some frontends are served, because all frontends, with their backends and source ranges,
+    /// would use too much memory on every node: nothing limits ports × addresses × endpoints.
     const std::set<std::string>& cut() const { return cut_; }
     /// The service that owns a frontend; nullptr if none does.
     const ServiceInfo* service_of(const FrontendKey& frontend) const;
@@ -126,7 +126,7 @@ public:
         std::size_t local_endpoints = 0;
         bool operator==(const Health&) const = default;
     };
-    /// Health-check node ports and what they are to answer.
+    /// Health-check node ports and their answers.
     const std::map<std::uint16_t, Health>& health() const { return health_; }
 
 private:
@@ -135,7 +135,7 @@ private:
         std::map<std::string, SliceInfo> slices;
         std::set<FrontendKey> frontends;  // that it owns
         std::set<IpAddress> local_addresses;
-        std::uint16_t health_port = 0;  // in health_, unless another service holds it
+        std::uint16_t health_port = 0;  // entered in health_, unless another service has it
     };
     struct Chosen {
         std::vector<Backend> cluster, local;  // for all nodes' and for this node's endpoints
@@ -158,7 +158,7 @@ private:
     std::set<std::string> dirty_, cut_;
     std::map<FrontendKey, Frontend> frontends_;
     std::map<FrontendKey, std::string> owners_;
-    std::multimap<FrontendKey, std::string> contested_;  // wanted by services that came second
+    std::multimap<FrontendKey, std::string> contested_;  // also requested by other services, which came later
     std::map<IpAddress, int> local_references_;
     std::set<IpAddress> local_addresses_;
     std::map<std::uint16_t, Health> health_;

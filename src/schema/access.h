@@ -9,13 +9,13 @@
 
 namespace porthole::schema {
 
-/// How generic code reaches into a container member of a struct. Made once per container type; which functions are set follows
-/// from the member: an optional has `get` and `emplace`, a vector `size`, `get_at`, `append`, a map `size`, `visit`, `insert`.
+/// Lets generic code work on a container member of a struct. One per container type. The member's type decides which functions are set: an
+/// optional has `get` and `emplace`, a vector `size`, `get_at`, `append`, a map `size`, `visit`, `insert`.
 struct Access {
     using Visitor = bool (*)(void* context, const std::string& key, const void* value);
 
     const void* (*get)(const void* member) = nullptr;  ///< nullptr when empty
-    void* (*emplace)(void* member) = nullptr;          ///< a fresh value in place of an old one
+    void* (*emplace)(void* member) = nullptr;          ///< replaces any old value
     std::size_t (*size)(const void* member) = nullptr;
     const void* (*get_at)(const void* member, std::size_t index) = nullptr;
     void* (*append)(void* member) = nullptr;

@@ -4,11 +4,10 @@
 
 namespace porthole::schema {
 
-/// An optional T on the heap: one pointer while there is none, and T may be incomplete. Copies deeply; otherwise used like
-/// std::optional.
+/// An optional T on the heap: one pointer while absent, and T may be incomplete. Copies deeply; otherwise used like std::optional.
 ///
-/// Every optional struct of the API is one, so it is kept cheap to compile: what touches a T is not inline, and the sources
-/// made from the schema text instantiate it once for each T.
+/// Every optional struct of the API is a Box, so it is kept cheap to compile: functions that need the complete T are not inline, and the
+/// sources generated from the schema text instantiate them once for each T.
 template <class T>
 class Box {
 public:

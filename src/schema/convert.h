@@ -16,8 +16,8 @@ Value to_value(const Type& type, const void* object);
 Value to_value(const Kind& kind, const void* object);
 /// Adds the members of a struct to an object.
 void append_value(const Type& type, const void* object, Object& members);
-/// Fills a struct from a tree. Unknown members are ignored and null counts as absent.
-/// Errors: BadRequest in Go's words (`json: cannot unmarshal string into Go struct field ...`).
+/// Fills a struct from a tree. Unknown members are ignored and null counts as absent. Errors: BadRequest with Go's message (`json: cannot
+/// unmarshal string into Go struct field ...`).
 Result<void> from_value(const Type& type, void* object, const Value& value);
 
 template <class T>
@@ -34,8 +34,8 @@ Result<T> from_value(const Value& value) {
     return object;
 }
 
-/// The tree as Kubernetes would send it back: through the struct and out again. Drops unknown and empty members, adds those always
-/// written, brings quantities and times into canonical form; `apiVersion` and `kind` stay. Requires a built-in type.
+/// The tree as Kubernetes would return it: converted to the struct and back. Drops unknown and empty members, adds those always written,
+/// brings quantities and times into canonical form; keeps `apiVersion` and `kind`. Requires a built-in type.
 Result<Value> canonical(const Type& type, const Value& value);
 
 }  // namespace porthole::schema

@@ -5,8 +5,8 @@
 
 namespace porthole::schema {
 
-/// Adds what `make` yields, the path of a repeated or unknown member, to `findings`, unless 100 are there already: a short body can have many of
-/// them, each below a long path. Kubernetes keeps as many. A path of more than 4 KiB is cut.
+/// Adds the result of `make`, the path of a duplicate or unknown member, to `findings`, unless there are 100 already, which is also
+/// Kubernetes' limit: a short body can have many of them, each with a long path. A path of more than 4 KiB is cut.
 template <class Make>
 void add_finding(std::vector<std::string>& findings, Make make) {
     constexpr std::size_t Most = 100, Longest = 4096;

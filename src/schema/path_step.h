@@ -5,8 +5,8 @@
 
 namespace porthole::schema {
 
-/// The way from an object's root to where a walk is, as a chain on the stack: its text is made only when there is something to report.
-/// Borrows its parent and names: a step must not outlive the call that made it.
+/// The path from an object's root to the current position of a walk, as a chain on the stack: its text is only built for a report. Borrows
+/// its parent and names: a step must not outlive the call that created it.
 struct PathStep {
     enum class Kind { Root, Name, Index, Key };
 
@@ -18,7 +18,7 @@ struct PathStep {
     PathStep child(std::string_view field) const { return {this, Kind::Name, field, 0}; }
     PathStep index(std::size_t at) const { return {this, Kind::Index, {}, at}; }
     PathStep key(std::string_view key) const { return {this, Kind::Key, key, 0}; }
-    /// A root whose text comes before every other: `prefix` must outlive it.
+    /// A root with a text in front of all others: `prefix` must outlive it.
     static PathStep root(std::string_view prefix) { return {nullptr, Kind::Root, prefix, 0}; }
 
     /// "spec.containers[0].env[KEY]": as Kubernetes' field errors have it.

@@ -5,8 +5,8 @@
 
 namespace porthole::schema {
 
-/// Fills structs with random content from their tables, for tests: every form and shape comes, containers stay small, and what
-/// JSON cannot tell from absence (an element that is an empty value of an opaque form) does not come.
+/// Fills structs with random content from their tables, for tests. Every form and shape occurs, and containers stay small. Content that
+/// JSON cannot distinguish from absence (an empty element of an opaque form) does not occur.
 class RandomObject {
 public:
     explicit RandomObject(std::uint32_t seed) : random_(seed) {}

@@ -31,7 +31,7 @@ public:
     std::vector<const Kind*> resources(std::string_view group, std::string_view version) const;
     std::span<const Kind* const> kinds() const { return kinds_; }
 
-    /// Adds a kind, or replaces the one of the same name; a new group or version comes last.
+    /// Adds a kind, or replaces the one of the same name; a new group or version is added at the end.
     void add(const Kind& kind);
     void remove(const Kind& kind);
 

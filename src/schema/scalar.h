@@ -4,7 +4,7 @@
 
 namespace porthole::schema {
 
-/// The scalar at `memory`, whatever its declared type (an enum, or a byte that stands for a bool).
+/// The scalar at `memory`, whatever its declared type (an enum, or a byte used as a bool).
 template <class T>
 T load(const void* memory) {
     T value;

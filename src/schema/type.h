@@ -17,7 +17,7 @@ struct Access;
 /// How many values a field holds. Map keys are strings.
 enum class Shape : std::uint8_t { Single, List, Map };
 
-/// What one value of a field is.
+/// The type of one value of a field.
 enum class Form : std::uint8_t {
     Bool,
     Int32,
@@ -36,33 +36,33 @@ enum class Form : std::uint8_t {
     Raw,       ///< RawExtension: any object
     Json,      ///< any JSON value
     FieldsV1,  ///< the field set of server-side apply, an object
-    Struct,    ///< `Field::type` says which
-    Nested,    ///< a list or map again, described by `Field::element`
+    Struct,    ///< of the type `Field::type`
+    Nested,    ///< a list or map, described by `Field::element`
 };
-/// Raw, Json and FieldsV1: a tree that the schema does not look into.
+/// Raw, Json and FieldsV1: a tree without a schema.
 constexpr bool is_opaque(Form form) { return form == Form::Raw || form == Form::Json || form == Form::FieldsV1; }
 
 /// How server-side apply merges a list.
 enum class ListType : std::uint8_t { Atomic, Set, Map };
 
-/// A named set of strings; `closed` means that other values are refused.
+/// A named set of strings; if `closed`, other values are refused.
 struct Enumeration {
     std::string_view name;
     std::span<const std::string_view> values;
     bool closed = false;
 };
 
-/// Bounds of a value. Those that are not set are at their default.
+/// Bounds of a value. Unset ones have their default.
 struct Limits {
     const double* minimum = nullptr;
     const double* maximum = nullptr;
     std::uint32_t min_length = 0, max_length = UINT32_MAX;  ///< bytes or characters of a string
     std::uint32_t min_items = 0, max_items = UINT32_MAX;    ///< of a list, or members of a map
     std::string_view pattern;                               ///< ECMA 262; "" for none
-    std::string_view format;                                ///< OpenAPI's word, for example "int32"; "" for the form's own
+    std::string_view format;                                ///< OpenAPI's format, for example "int32"; "" for that of the form
 };
 
-/// The facts that few fields have, kept apart so that a Field stays small.
+/// Properties that few fields have, stored separately so that a Field stays small.
 struct FieldNotes {
     std::string_view description;
     std::string_view default_json;  ///< JSON text; "" for none
@@ -86,10 +86,10 @@ struct Field {
         PatchMerge = 1 << 6,        ///< strategic merge patch merges the list (by `merge_key`, or as a set)
         PatchRetainKeys = 1 << 7,   ///< strategic merge patch drops members that the patch does not name
         AtomicMap = 1 << 8,         ///< server-side apply owns the map or struct as a whole
-        Inlined = 1 << 9,           ///< comes from an inlined struct: its protobuf number counts inside that struct's message
+        Inlined = 1 << 9,           ///< from an inlined struct: its protobuf number is one of that struct's message
         WrappedList = 1 << 10,      ///< protobuf wraps the list into a message {repeated items = 1}
         Nullable = 1 << 11,         ///< custom resources: null is a value
-        Secret = 1 << 12,           ///< never to be logged
+        Secret = 1 << 12,           ///< must never be logged
         Packed = 1 << 13,           ///< proto3 repeated scalars
         PreserveUnknown = 1 << 14,  ///< custom resources: nothing below is pruned
         MayBeEmpty = 1 << 15        ///< required, and yet may be empty
@@ -141,7 +141,7 @@ struct Type {
         Atomic = 1 << 0,            ///< server-side apply owns it as a whole
         PreserveUnknown = 1 << 1,   ///< custom resources: unknown members are kept
         EmbeddedResource = 1 << 2,  ///< custom resources: carries apiVersion, kind and metadata
-        Union = 1 << 3,             ///< at most one of its fields is meant to be set
+        Union = 1 << 3,             ///< at most one of its fields should be set
         Proto3 = 1 << 4,
         Alternatives = 1 << 5,  ///< JSON shows the bare value of whichever field is set: a struct, a list or a bool
     };
@@ -169,7 +169,7 @@ struct Lifecycle {
     std::string_view replacement;  ///< "storage.k8s.io/v1/VolumeAttributesClass"
 };
 
-/// A subresource with a kind of its own.
+/// A subresource with its own kind.
 struct Subresource {
     std::string_view name;                  ///< "scale"
     std::string_view group, version, kind;  ///< of the body: autoscaling, v1, Scale
@@ -181,12 +181,12 @@ struct Column {
     std::string_view name, type, format;  ///< type: string, integer, number, boolean or date; format "name" or ""
     std::string_view description;
     bool wide = false;  ///< only with `-o wide` (priority 1)
-    /// What the cell shows: a path ".spec.replicas", after "| " the text shown for nothing; or the name of a function
-    /// of the printer with its paths, "age(.metadata.creationTimestamp)".
+    /// The content: a path ".spec.replicas", with the text for an empty cell after "| "; or a function of the printer with its paths,
+    /// "age(.metadata.creationTimestamp)".
     std::string_view cell;
 };
 
-/// A kind: a type that stands alone, with what the API server knows about it.
+/// A kind: a top-level type, with the properties that the API server needs.
 struct Kind {
     enum Flag : std::uint32_t {
         Namespaced = 1 << 0,

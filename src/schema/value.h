@@ -17,7 +17,7 @@ using Array = std::vector<Value>;
 
 /// The members of a JSON object, in the order of insertion, with unique keys.
 ///
-/// Beyond 32 members an index keeps `find` and `erase` constant: `erase` then moves the last one. Not thread-safe while changed.
+/// Beyond 32 members an index keeps `find` and `erase` constant; `erase` then moves the last member. Not thread-safe while changed.
 class Object {
 public:
     Object();
@@ -37,12 +37,12 @@ public:
     Value* find(std::string_view key);
     const Value* find(std::string_view key) const;
     bool contains(std::string_view key) const { return find(key) != nullptr; }
-    /// The member's value; a new one is null and comes last.
+    /// The member's value; a new member is null and added at the end.
     Value& operator[](std::string_view key);
-    /// Adds a member that is known to be absent: for decoders that have checked.
+    /// Adds a member that must be absent: for decoders that have checked.
     Value& append(std::string key, Value value);
     bool erase(std::string_view key);
-    /// Removes every member for which `unwanted(member)` holds, in one pass.
+    /// Removes every member for which `unwanted(member)` is true, in one pass.
     template <class Predicate>
     std::size_t erase_if(Predicate unwanted);
     void clear();
@@ -80,7 +80,7 @@ public:
     Value(Array value) : data_(std::move(value)) {}
     Value(Object value) : data_(std::move(value)) {}
     static Value array(std::initializer_list<Value> items = {});
-    /// `Value::object({{"a", 1}, {"b", "x"}})`; a key that comes twice keeps its last value.
+    /// `Value::object({{"a", 1}, {"b", "x"}})`; of a duplicate key the last value is kept.
     static Value object(std::initializer_list<Member> members = {});
 
     bool is_null() const { return data_.index() == 0; }
@@ -91,7 +91,7 @@ public:
     bool is_string() const { return std::holds_alternative<std::string>(data_); }
     bool is_array() const { return std::holds_alternative<Array>(data_); }
     bool is_object() const { return std::holds_alternative<Object>(data_); }
-    /// "null", "bool", "number", "string", "array" or "object": the words of Kubernetes' decoding errors.
+    /// "null", "bool", "number", "string", "array" or "object", as in Kubernetes' decoding errors.
     const char* type_name() const;
 
     // Require the matching kind.
@@ -120,7 +120,7 @@ public:
     /// The value below: `object.at_path({"spec", "replicas"})`; nullptr where a step is missing.
     const Value* at_path(std::initializer_list<std::string_view> path) const;
     Value* at_path(std::initializer_list<std::string_view> path);
-    /// The same, creating objects on the way. Requires that what is there is null or an object.
+    /// The same, creating missing objects. Requires that existing values on the path are null or objects.
     Value& ensure_path(std::initializer_list<std::string_view> path);
     /// The string below, or "".
     std::string_view string_at(std::initializer_list<std::string_view> path) const;
@@ -143,7 +143,7 @@ void append_integer(std::int64_t number, std::string& out);
 /// A number as JSON writes it. Requires: number.is_number().
 void append_number(const Value& number, std::string& out);
 
-/// Shared null, for lookups that want a reference.
+/// A shared null, for lookups that return a reference.
 const Value& null_value();
 /// `value.find(key)` or the shared null.
 inline const Value& at(const Value& value, std::string_view key) {
@@ -159,11 +159,11 @@ std::size_t Object::erase_if(Predicate unwanted) {
     return before - members_.size();
 }
 
-/// How deep lists and objects may be nested in what is read (JsonLimits, YamlLimits), and in what a patch makes of it: trees are
-/// copied, printed and destroyed recursively, and what is deeper could not be read again.
+/// The maximum nesting of lists and objects that are read (JsonLimits, YamlLimits) or created by a patch: trees are copied, printed and
+/// destroyed recursively, and a deeper one could not be read again.
 inline constexpr std::size_t MaxTreeDepth = 512;
 
-/// How deep lists and objects are nested: 0 for a scalar, 1 for an empty list. Adds the number of values to `*visited` where given.
+/// The nesting of lists and objects: 0 for a scalar, 1 for an empty list. If given, `*visited` is increased by the number of values.
 std::size_t depth_of(const Value& value, std::size_t* visited = nullptr);
 
 }  // namespace porthole::schema

@@ -10,16 +10,16 @@
 
 namespace porthole::proxy::hns {
 
-/// What is known of the objects of a host that concern the proxy, by id in canonical form.
+/// The objects of a host that concern the proxy, by id in canonical form.
 ///
-/// The service answers one object at a time and slowly, so a repeated read asks for all ids but only for the documents of those
-/// that are new, and for a batch of `documents` others in turn. Lives on the proxy's loop; one read at a time. Errors: the service's.
+/// The service answers one object at a time and slowly. A repeated read therefore lists all ids, but reads only the documents of new
+/// objects, and those of `documents` others in turn. Lives on the proxy's loop; one read at a time. Errors: the service's.
 class HostView {
 public:
     explicit HostView(porthole::hns::Client& client) : client_(client) {}
 
-    /// Looks for the network. Yields whether it differs from the one before (or is the first); then everything else is forgotten.
-    /// Error: NotFound when there is none.
+    /// Finds the network. Returns whether it is another one than before (or the first); then everything else is dropped. Error: NotFound if
+    /// there is none.
     Task<bool> read_network(std::string name);
     Task<> read_endpoints(std::size_t documents);
     /// Yields the ids of load balancers that were removed or found changed.
@@ -32,9 +32,9 @@ public:
     const std::map<std::string, hcn::HostComputeLoadBalancer>& load_balancers() const { return balancers_; }
     const hcn::HostComputeEndpoint* find_endpoint(const std::string& id) const;
     const hcn::HostComputeLoadBalancer* find_load_balancer(const std::string& id) const;
-    /// One that pods of this host have is preferred; with `local_only` no other counts.
+    /// Prefers an endpoint of a pod of this host; with `local_only` only such an endpoint is returned.
     const hcn::HostComputeEndpoint* endpoint_at(const IpAddress& address, bool local_only) const;
-    /// Another's load balancer that takes the same traffic.
+    /// Another program's load balancer for the same traffic.
     const hcn::HostComputeLoadBalancer* foreign_holder(const FrontendKey& frontend) const;
 
     void note(hcn::HostComputeEndpoint endpoint);
@@ -50,7 +50,7 @@ private:
     std::map<std::string, hcn::HostComputeEndpoint> endpoints_;
     std::multimap<IpAddress, std::string> by_address_;
     std::map<std::string, hcn::HostComputeLoadBalancer> balancers_;
-    std::string next_endpoint_, next_balancer_;  // where the turn goes on
+    std::string next_endpoint_, next_balancer_;  // where the next read continues
 };
 
 }  // namespace porthole::proxy::hns

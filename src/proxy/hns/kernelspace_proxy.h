@@ -16,7 +16,7 @@
 
 namespace porthole::proxy::hns {
 
-/// What an administrator chooses for the kernelspace proxy.
+/// Options of the kernelspace proxy.
 struct KernelspaceOptions {
     std::string node_name;
     std::string network_name;
@@ -27,10 +27,10 @@ struct KernelspaceOptions {
     bool forward_health_check_vip = false;
     std::string root_endpoint_name = "cbr0";
     std::optional<std::size_t> backend_limit;            ///< absent: by the version of the host network service
-    Duration check_interval = std::chrono::seconds(10);  ///< between looks at what the host really has
+    Duration check_interval = std::chrono::seconds(10);  ///< between checks of the host's actual state
 };
 
-/// What the proxy runs on. All outlive it and live on `loop`; `health` may be null.
+/// The collaborators of the proxy. All outlive it and live on `loop`; `health` may be null.
 struct KernelspaceContext {
     EventLoop& loop;
     client::Informers& informers;  ///< of all Services, EndpointSlices and Nodes
@@ -44,14 +44,14 @@ struct KernelspaceContext {
     std::function<Result<IpAddress>(const std::string& network, const IpPrefix& range)> reserve_source_vip;
 };
 
-/// Destinations that one load balancer takes on a host of that version, where nothing else is known.
+/// Destinations of one load balancer that a host of that version supports, unless the host has refused fewer.
 std::size_t usual_backend_limit(porthole::hns::HnsVersion version);
 
 /// The service proxy of a Windows node as a component: HNS load balancers for the services of the API.
 ///
-/// It waits for the HNS network, watches the API, programs only what differs, and looks at the host every `check_interval` and at
-/// every notification. Load balancers stay when it ends; the next one recognizes and adopts them. The informers must have stopped before
-/// it is destroyed.
+/// It waits for the HNS network, watches the API, programs only differences, and checks the host every `check_interval` and at every
+/// notification. Load balancers remain when it ends; the next proxy recognizes and adopts them. The informers must have stopped before it
+/// is destroyed.
 class KernelspaceProxy final : public ProxyStatus {
 public:
     KernelspaceProxy(KernelspaceContext context, KernelspaceOptions options);
@@ -59,9 +59,9 @@ public:
 
     /// Works until cancelled. Errors that end it: BadRequest, MethodNotAllowed for options that this host does not support.
     Task<> run();
-    /// Looks at the host whenever the service says that something has changed, until cancelled: at the same time as run().
+    /// Checks the host whenever HNS reports a change, until cancelled; runs concurrently with run().
     Task<> listen();
-    /// Removes everything that the proxy made.
+    /// Removes everything that the proxy created.
     Task<> clean_up();
 
     const ProgrammerCounts& counts() const { return programmer_.counts(); }
@@ -98,12 +98,12 @@ private:
     Programmer programmer_;
     HostFacts host_;
     ServiceTable table_v4_, table_v6_;
-    std::map<const ServiceTable*, std::set<std::string>> cut_;  // services of which the log has told that they are served in part
+    std::map<const ServiceTable*, std::set<std::string>> cut_;  // services that are served in part, logged once
     ServiceFeed feed_;
     std::map<FrontendKey, FrontendKey> health_checks_;  // by the ingress address's frontend
     std::map<std::string, std::set<Advice>> told_;      // to services
     Event wake_;
-    bool connected_ = false;  // the network is known
+    bool connected_ = false;  // the network was found
     bool look_ = true;        // at the host, before anything else
     MonotonicTime last_synced_{}, last_checked_{};
     std::optional<MonotonicTime> pending_since_;

@@ -15,30 +15,30 @@ struct RemoteSubnet {
     bool operator==(const RemoteSubnet&) const = default;
 };
 
-/// What the host network service can do, and how the host is connected.
+/// The features of HNS, and how the host is connected.
 struct HostFacts {
-    bool dsr_supported = false, dsr_enabled = false;  ///< enabled: asked for by the administrator, for cluster addresses
+    bool dsr_supported = false, dsr_enabled = false;  ///< enabled: the administrator requested it, for cluster addresses
     bool session_affinity = false;
     std::size_t backend_limit = 1024;  ///< destinations of one load balancer
     bool overlay = false;
     IpAddress node_ip;
     std::string mac;                        ///< of the interface with node_ip
     std::optional<IpAddress> source_vip;    ///< overlay: the source address that backends see
-    std::optional<IpAddress> root_address;  ///< of the host's own endpoint, to which health checks are forwarded; absent: not asked for
+    std::optional<IpAddress> root_address;  ///< of the host's own endpoint, to which health checks are forwarded; absent: not requested
     std::vector<IpPrefix> own_subnets;      ///< of the HNS network
     std::vector<RemoteSubnet> remote_subnets;
     bool operator==(const HostFacts&) const = default;
 
-    /// Of the node that carries `address` on an overlay; nothing if none is known to.
+    /// The node that carries `address` on an overlay; nullopt if unknown.
     std::optional<IpAddress> provider_of(const IpAddress& address) const;
 };
 
-/// A load balancer as it is wanted. Backends are named by address; how HNS calls them is not known here.
+/// The wanted state of a load balancer. Backends are identified by address; their HNS ids are not known here.
 struct LoadBalancer {
     FrontendKey frontend;  ///< the address 0.0.0.0 or :: means every address of the host
     std::uint16_t internal_port = 0;
     std::vector<IpAddress> backends;  ///< sorted; at most the limit
-    std::set<IpAddress> local;        ///< those of them on this node
+    std::set<IpAddress> local;        ///< backends on this node
     bool address_endpoint = false;    ///< overlay: an endpoint has to represent the frontend's address
     std::optional<IpAddress> source_vip;
     std::uint32_t flags = 0, mapping_flags = 0, distribution = 0;
@@ -47,22 +47,22 @@ struct LoadBalancer {
     bool any_host_address() const;
 };
 
-/// Something that users should know about a service: reason and text of a Warning event.
+/// A remark for users of a service: reason and text of a Warning event.
 struct Advice {
     std::string reason, message;
     auto operator<=>(const Advice&) const = default;
 };
 
-/// What one frontend needs.
+/// The plan for one frontend.
 struct Planned {
     std::optional<LoadBalancer> load_balancer;  ///< none without usable backends
     std::vector<Advice> advice;
 };
 
-/// The load balancer for one frontend of `service`. Never fails: what Windows cannot do is left out and said in the advice.
+/// The load balancer for one frontend of `service`. Never fails: what Windows does not support is left out and described in the advice.
 ///
-/// All backends of a load balancer share one port: of several, the one that most have counts. Of more backends than the host
-/// takes, those on the node (`local`) come first and the others by a ranking of their own, so that a change of one does not
+/// All backends of a load balancer share one port: if they have several, the most frequent one is used. If there are more backends than the
+/// host supports, those on the node (`local`) are used first and the others by a ranking of the frontend's own, so that one change does not
 /// move the rest, and nodes do not all choose the same.
 Planned plan_load_balancer(const FrontendKey& key, const Frontend& frontend, const ServiceInfo& service, const std::set<IpAddress>& local,
                            const HostFacts& host);
@@ -72,9 +72,9 @@ Planned plan_load_balancer(const FrontendKey& key, const Frontend& frontend, con
 std::optional<LoadBalancer> plan_health_check(const FrontendKey& key, const Frontend& frontend, const ServiceInfo& service,
                                               const HostFacts& host);
 
-/// Removes from a service what the host cannot do, before the table chooses endpoints.
+/// Removes features that the host does not support from a service, before the table chooses endpoints.
 void adapt_service(ServiceInfo& service, const HostFacts& host);
-/// What is to be said about a service as a whole, as the API has it (before adapt_service).
+/// Advice about a service as a whole, in the API's form (before adapt_service).
 std::vector<Advice> service_advice(const ServiceInfo& service, const HostFacts& host);
 
 }  // namespace porthole::proxy::hns

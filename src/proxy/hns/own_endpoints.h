@@ -8,22 +8,22 @@
 
 namespace porthole::proxy::hns {
 
-/// Of an address that an endpoint is to represent on this host: the node that carries it, on an overlay, and its MAC.
+/// For an address that an endpoint represents on this host: on an overlay, the node that carries it and its MAC.
 struct RemoteAddress {
     IpAddress provider;
     std::string mac;
 };
 
-/// The endpoints that the proxy makes on a host: one for each address of another node that a load balancer needs, and the one that holds
-/// the source address of an overlay. On the proxy's loop, one caller at a time; the references outlive it. Errors: the service's.
+/// The endpoints that the proxy creates on a host: one for each address of another node that a load balancer needs, and the one with the
+/// source address of an overlay. On the proxy's loop, one caller at a time; the references outlive it. Errors: the service's.
 class OwnEndpoints {
 public:
     OwnEndpoints(porthole::hns::Client& client, HostView& view, ProgrammerCounts& counts) : client_(client), view_(view), counts_(counts) {}
 
-    /// What the service said to the endpoints that it refused.
+    /// The service's errors for endpoints that it refused.
     using Refused = std::map<IpAddress, Error>;
-    /// Makes those that the host lacks, many in one call; afterwards `view` knows them. Error: only one after which nothing else can be
-    /// done.
+    /// Creates the endpoints that the host lacks, many in one call; afterwards `view` contains them. Error: only one after which no other
+    /// work is possible.
     Task<Refused> ensure_remote(std::map<IpAddress, RemoteAddress> wanted, bool overlay);
     /// Requires: the host is on an overlay and has a source address.
     Task<> ensure_source(const HostFacts& host);
@@ -40,12 +40,12 @@ private:
     ProgrammerCounts& counts_;
 };
 
-/// Objects that are made in one call: not so many that the proxy's end, which waits for it, takes long on a slow host.
+/// Objects that are created in one call: few enough that a shutdown, which waits for it, is not delayed much on a slow host.
 inline constexpr std::size_t MadeAtOnce = 64;
 
 /// The port, address or id is another's.
 bool is_taken(const Error& error);
-/// Nothing else can be done now.
+/// Whether no other work is possible after this error.
 bool ends_work(const Error& error);
 
 }  // namespace porthole::proxy::hns

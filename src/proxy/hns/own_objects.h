@@ -10,11 +10,11 @@ namespace porthole::proxy::hns {
 
 namespace hcn = porthole::hns::hcn;
 
-/// How the proxy recognizes its own among the host's objects, also after a restart and without a file of its own: it chooses their
-/// ids, which follow from what the objects are for. The owner serves people, and versions of the service that keep no ids.
+/// How the proxy recognizes its own objects on the host, even after a restart and without a file: it chooses their ids, which are computed
+/// from their purpose. The owner is for administrators, and for versions of the service that do not keep ids.
 inline constexpr std::string_view Owner = "porthole-kube-proxy";
 
-/// What the proxy has done to the host; never falls.
+/// Counts of the proxy's changes to the host; they never decrease.
 struct ProgrammerCounts {
     std::uint64_t created = 0, modified = 0, removed = 0, repaired = 0, failures = 0;
 };
@@ -22,10 +22,10 @@ struct ProgrammerCounts {
 std::string load_balancer_id(const FrontendKey& frontend);
 /// Of the endpoint that represents a pod of another node, or a service's own address on an overlay.
 std::string remote_endpoint_id(const std::string& network_id, const IpAddress& address);
-/// Of the local endpoint that holds the source address of an overlay.
+/// Of the local endpoint with the source address of an overlay.
 std::string source_endpoint_id(const std::string& network_id);
 
-/// Where traffic comes in at a load balancer; nothing for one that no proxy would make (several ports or addresses).
+/// The frontend of a load balancer; nullopt for one that the proxy would not create (several ports or addresses).
 std::optional<FrontendKey> frontend_of(const hcn::HostComputeLoadBalancer& balancer);
 bool is_own(const hcn::HostComputeLoadBalancer& balancer);
 bool is_own(const hcn::HostComputeEndpoint& endpoint);

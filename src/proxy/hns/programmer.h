@@ -15,14 +15,14 @@
 
 namespace porthole::proxy::hns {
 
-/// Makes a host's load balancers, and the remote endpoints that they need, what is wanted.
+/// Brings a host's load balancers, and the remote endpoints that they need, to the wanted state.
 ///
-/// sync() works through the frontends whose wanted state has changed, and makes what they lack many in one call; check() reads what the
-/// host really has and marks what differs. One caller at a time, on the proxy's loop; references outlive it. It creates, changes and
-/// removes only its own objects; where another's is in the way it says so.
+/// sync() processes the frontends whose wanted state has changed, and creates what they lack, many in one call; check() reads the host's
+/// actual state and marks differences. One caller at a time, on the proxy's loop; references outlive it. It creates, changes and removes
+/// only its own objects, and reports conflicts with others.
 class Programmer {
 public:
-    /// Called once for a failure of a frontend whose cause users must remove.
+    /// Called once for a failure of a frontend whose cause the user has to remove.
     using Tell = std::function<void(const FrontendKey&, const Advice&)>;
     Programmer(porthole::hns::Client& client, HostView& view, Logger log, Tell tell);
 
@@ -34,17 +34,18 @@ public:
     /// Forgets all load balancers that were created, because the network was replaced.
     void start_over();
 
-    /// Yields the first error after having tried everything, but at once when the service cannot be reached.
+    /// Returns the first error after trying everything, or immediately if the service cannot be reached.
     Task<> sync();
-    /// Reads the host, up to `documents` known objects of each kind in full, and marks what is not as it was made.
+    /// Reads the host, including the documents of up to `documents` known objects of each kind, and marks objects that differ from what was
+    /// written.
     Task<> check(std::size_t documents);
     /// Removes everything that is its own.
     Task<> remove_all();
 
     bool pending() const { return !dirty_.empty(); }
-    /// Some backend on this node has no endpoint yet: the CNI plugin has not finished.
+    /// Whether some backend on this node has no endpoint yet, because the CNI plugin has not finished.
     bool waits_for_endpoints() const { return !waiting_.empty(); }
-    /// The host refused a load balancer for its many destinations: the limit that holds.
+    /// The maximum number of destinations, learned from a load balancer that the host refused.
     std::optional<std::size_t> learned_limit() const { return learned_limit_; }
     const ProgrammerCounts& counts() const { return counts_; }
 
@@ -54,7 +55,7 @@ private:
         std::vector<std::string> endpoints;  // everything it needs, by id
     };
     using Refused = OwnEndpoints::Refused;
-    /// A load balancer that is still to be made.
+    /// A load balancer that has not been created yet.
     struct Creation {
         FrontendKey frontend;
         hcn::HostComputeLoadBalancer document;
@@ -98,7 +99,7 @@ private:
     OwnEndpoints endpoints_;
 };
 
-/// Whether the host shows what was written.
+/// Whether the host has what was written.
 bool same_load_balancer(const hcn::HostComputeLoadBalancer& written, const hcn::HostComputeLoadBalancer& shown);
 
 }  // namespace porthole::proxy::hns

@@ -5,7 +5,7 @@
 
 #include "proxy/service_table.h"
 
-// The text of elements in sets and maps, as it is written to the kernel and as listing.h has it.
+// The text form of elements in sets and maps, for writing to the kernel and for comparison in listing.h.
 
 namespace porthole::proxy::nftables {
 
@@ -41,13 +41,13 @@ struct Element {
     std::string text() const { return data.empty() ? key : key + " : " + data; }
 };
 
-// Elements that one service makes.
+// The elements of one service.
 Element service_ip(const FrontendKey& service, const std::string& chain);
 Element internal_service_ip(const FrontendKey& service, const std::string& chain);
 /// Packets are dropped when `drop`, else rejected.
 Element no_endpoint_service(const FrontendKey& service, bool drop);
 Element affinity_service(const FrontendKey& service, const std::string& chain);
-/// The backend that a chain's random number stands for.
+/// The backend at one slot, which a chain's random number selects.
 Element endpoint(const FrontendKey& service, std::size_t slot, const Backend& backend);
 Element firewall_ip(const FrontendKey& service);
 Element firewall_allowed_source(const FrontendKey& service, const IpPrefix& source);
@@ -55,14 +55,14 @@ Element cluster_ip(const IpAddress& address);
 Element hairpin_connection(const IpAddress& pod);
 Element local_pod_cidr(const IpPrefix& prefix);
 
-/// What the kernel remembers of a client, read from a listing: "10.244.0.9 . 10.96.0.20 . tcp . 80 : 10.244.0.2 . 8080".
+/// A client that the kernel has recorded for session affinity, from a listing: "10.244.0.9 . 10.96.0.20 . tcp . 80 : 10.244.0.2 . 8080".
 struct AffinityEntry {
     std::string key;       ///< by which the element is deleted
     std::string endpoint;  ///< as affinity_endpoint()
 };
-/// Nothing for a text of another form.
+/// Nullopt for a text of another form.
 std::optional<AffinityEntry> read_affinity(std::string_view element);
-/// A service and one of its backends, as AffinityEntry has them.
+/// A service and one of its backends, as in AffinityEntry.
 std::string affinity_endpoint(const FrontendKey& service, const Backend& backend);
 
 }  // namespace porthole::proxy::nftables

@@ -10,14 +10,14 @@ namespace porthole::proxy::nftables {
 
 inline constexpr std::string_view TableName = "porthole-proxy";
 
-/// One set, map or chain of the table that is there whatever services there are.
+/// A set, map or chain of the table that exists whatever services there are.
 struct TableObject {
     enum class Kind : std::uint8_t { Set, Map, Chain };
-    /// Who fills a set or map.
+    /// What fills a set or map.
     enum class Filled : std::uint8_t {
         AtStart,     ///< by the options of the proxy
-        ByServices,  ///< by RuleSet: the kernel must have these elements and no others
-        ByTraffic,   ///< by rules, as packets pass: kept when the table is written again
+        ByServices,  ///< by RuleSet: the kernel must have exactly these elements
+        ByTraffic,   ///< by rules, as packets pass: kept when the table is rewritten
     };
     std::string_view name;
     Kind kind;
@@ -25,15 +25,15 @@ struct TableObject {
     std::string_view flags;  ///< the other lines of its declaration; "" for none
     Filled filled = Filled::AtStart;
 };
-/// In the order of declaration: what a chain refers to comes before it.
+/// In the order of declaration: a chain comes after those that it refers to.
 std::span<const TableObject> table_objects();
 
-/// The transaction's text that makes the objects that are missing, and empties those that traffic does not fill.
+/// The transaction's text that creates missing objects, and empties those that traffic does not fill.
 std::string declare_and_flush();
-/// base_rules.nft: the rules of the chains above. `masquerade_mark` is the bit of the packet mark that asks for masquerading.
+/// base_rules.nft: the rules of these chains. `masquerade_mark` is the bit of the packet mark that requests masquerading.
 std::string base_rules(std::uint32_t masquerade_mark);
 
-/// What the kernel must have once declared, before any service: the empty sets and maps that services fill, and the number of rules by
+/// The kernel's state after the declaration, before any service: the empty sets and maps that services fill, and the number of rules by
 /// chain.
 std::map<std::string, std::set<std::string>> declared_elements();
 std::map<std::string, std::size_t> base_rule_counts();

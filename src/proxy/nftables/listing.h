@@ -7,11 +7,11 @@
 #include "netlink/nft_table.h"
 #include "proxy/nftables/elements.h"
 
-// Between the text form of elements.h and what the kernel has.
+// Converts between the text form of elements.h and the kernel's.
 
 namespace porthole::proxy::nftables {
 
-/// What the kernel has of the proxy's table, as text that compares with RuleSet::expected_elements(). A value.
+/// The kernel's content of the proxy's table, as text that compares with RuleSet::expected_elements(). A value.
 struct Listing {
     std::map<std::string, std::set<std::string>> elements;  ///< by map or set: "key : data" or "key"
     std::map<std::string, std::size_t> rules;               ///< by chain; 0 for empty chains
@@ -20,7 +20,7 @@ struct Listing {
 /// Of elements that the layout's types do not fit, the text fits no element either. Sets that are not in the layout are left out.
 Listing read_listing(const net::NftTable& table);
 
-/// The same changes as the kernel takes them. Requires: sets of the layout, and elements as elements.h makes them.
+/// The same changes in the kernel's form. Requires: sets of the layout, and elements created by elements.h.
 std::vector<net::NftChange> kernel_changes(const std::vector<Element>& removed, const std::vector<Element>& added);
 
 /// The names of the sets and maps that services fill.

@@ -15,7 +15,7 @@ namespace porthole::proxy::nftables {
 
 struct Listing;
 
-/// What the proxy runs on. All outlive it and live on `loop`; `health` may be null.
+/// The collaborators of the proxy. All outlive it and live on `loop`; `health` may be null.
 struct NftablesContext {
     EventLoop& loop;
     client::Informers& informers;  ///< of all Services, EndpointSlices and Nodes
@@ -25,11 +25,11 @@ struct NftablesContext {
     Logger log;
 };
 
-/// What an administrator chooses for the nftables proxy.
+/// Options of the nftables proxy.
 struct NftablesOptions {
     std::string node_name;
     RuleOptions rules;
-    Duration check_interval = std::chrono::seconds(30);  ///< between looks at what the kernel really has
+    Duration check_interval = std::chrono::seconds(30);  ///< between checks of the kernel's actual state
 };
 
 /// Counted since the proxy was made; never falls.
@@ -39,10 +39,9 @@ struct SyncCounts {
 
 /// The service proxy of a node as a component.
 ///
-/// Writes the whole table once, then only differences, as one transaction for all that has changed meanwhile. After a failure,
-/// or when another program has changed the table, it is written whole again. The rules stay when it ends, so that traffic
-/// flows on while the agent restarts; remove_rules() is for when the node is removed. The informers must have stopped before it is
-/// destroyed.
+/// Writes the whole table once, then only differences, with all pending changes in one transaction. After a failure, or when another
+/// program has changed the table, the whole table is written again. The rules remain when it ends, so that traffic continues while the
+/// agent restarts; remove_rules() is for when the node is removed. The informers must have stopped before it is destroyed.
 class NftablesProxy final : public ProxyStatus {
 public:
     NftablesProxy(NftablesContext context, NftablesOptions options);
@@ -52,9 +51,9 @@ public:
     Task<> run();
 
     const SyncCounts& counts() const { return counts_; }
-    /// Everything known has been programmed.
+    /// Whether everything known has been programmed.
     bool in_step() const { return synced_ && !wake_.is_set() && !table_.changed(); }
-    /// When the kernel last had what the API wants, and since when a change waits: for health answers.
+    /// When the kernel last had the state that the API wants, and since when a change has been pending: for health checks.
     MonotonicTime last_synced() const override { return last_synced_; }
     std::optional<MonotonicTime> pending_since() const override { return pending_since_; }
 
@@ -73,11 +72,11 @@ private:
     NftablesContext context_;
     NftablesOptions options_;
     ServiceTable table_;
-    std::set<std::string> cut_;  // services of which the log has told that they are served in part
+    std::set<std::string> cut_;  // services that are served in part, logged once
     ServiceFeed feed_;
     RuleSet rules_;
     Event wake_;
-    bool synced_ = false;                      // the kernel has what rules_ believes
+    bool synced_ = false;                      // the kernel has the state of rules_
     bool timeouts_set_ = false;                // of tracked connections
     bool from_scratch_ = false;                // the table's layout is not ours
     std::optional<std::uint32_t> generation_;  // of the kernel's rules after our last transaction
@@ -86,7 +85,7 @@ private:
     SyncCounts counts_;
 };
 
-/// Removes everything that a NftablesProxy has programmed, whether there is something or not. Error: Io, with nftables' own words.
+/// Removes everything that a NftablesProxy has programmed, if anything. Error: Io with nftables' message.
 Task<> remove_rules(net::NftExecutor& nft);
 
 }  // namespace porthole::proxy::nftables

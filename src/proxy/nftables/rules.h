@@ -14,10 +14,10 @@ namespace porthole::proxy::nftables {
 /// The number that the random choice among a service's endpoints for pods and processes of the node starts with.
 inline constexpr std::size_t FirstInternalSlot = 65536;
 
-/// A chain that services of one shape share: it is made when the first of them comes.
+/// A chain shared by services with the same properties; created for the first of them.
 struct ChainSpec {
     enum class Purpose : std::uint8_t {
-        ClusterIp,       ///< to an endpoint; masquerades what comes from outside the cluster
+        ClusterIp,       ///< to an endpoint; masquerades traffic from outside the cluster
         External,        ///< to an endpoint; masquerades everything
         Local,           ///< to an endpoint; keeps the client's address
         Internal,        ///< to an endpoint of FirstInternalSlot and following, as ClusterIp
@@ -25,7 +25,7 @@ struct ChainSpec {
     };
     Purpose purpose;
     std::size_t endpoints = 0;              ///< to choose from
-    bool has_affinity = false;              ///< goes to the endpoint that was noted, if any
+    bool has_affinity = false;              ///< prefers the endpoint recorded for the client, if any
     std::chrono::seconds affinity_time{0};  ///< UpdateAffinity: how long the note lasts
 
     /// "cluster-ip-3", "local-2-sticky", "remember-600"
@@ -40,51 +40,51 @@ ChainSpec internal_chain(const Frontend& frontend, std::size_t endpoints);
 /// Requires: frontend.affinity.
 ChainSpec update_affinity_chain(const Frontend& frontend);
 
-/// What the rules depend on other than services; fixed while the proxy runs.
+/// Inputs of the rules other than services; fixed while the proxy runs.
 struct RuleOptions {
     std::vector<IpPrefix> pod_prefixes;  ///< of the whole cluster
     std::vector<IpPrefix> service_prefixes;
     std::vector<IpAddress> served_here;  ///< service addresses that processes of the node itself answer (cluster DNS)
-    /// The bridge hides replies between pods of this node from connection tracking (no br_netfilter): then a pod that reaches a
-    /// neighbor through a service is masqueraded, so that the answer comes back through the node.
+    /// The bridge hides replies between pods of this node from connection tracking (no br_netfilter): then a pod that reaches a neighbor
+    /// through a service is masqueraded, so that the reply passes through the node.
     bool masquerade_neighbors = false;
     std::uint32_t masquerade_mark = 0x4000;
 };
 
-/// One transaction: chains first, then what goes, then what comes.
+/// One transaction: chains first, then removals, then additions.
 struct Changes {
-    std::string chains;  ///< nftables text that makes chains; most changes need none
+    std::string chains;  ///< nftables text that creates chains; most changes need none
     std::vector<Element> removed, added;
 
     bool empty() const { return chains.empty() && removed.empty() && added.empty(); }
-    /// All of it as nftables text, each set in one command; "" for nothing.
+    /// The transaction as nftables text, one command per set; "" if empty.
     std::string text() const;
-    /// Notes a chain that is to be there.
+    /// Adds a chain to create.
     void chain(const std::string& name, const std::vector<std::string>& rules);
 };
 
-/// Says what the kernel's table needs, and remembers it.
+/// Computes the content of the kernel's table, and remembers it.
 ///
-/// One named map from frontend to a chain, one from frontend and slot to backend. The chains are shared by all frontends with as
-/// many backends: "cluster-ip-3" picks a random slot of three. So the cost of a change does not depend on how many services
-/// there are. Adding a third backend to 10.96.0.10:80 is:
+/// One named map leads from frontend to chain, one from frontend and slot to backend. All frontends with the same number of backends share
+/// a chain: "cluster-ip-3" picks a random slot of three. So the cost of a change does not depend on the number of services. Adding a third
+/// backend to 10.96.0.10:80 is:
 ///
 ///     delete element ip porthole-proxy frontends { 10.96.0.10 . tcp . 80 }
 ///     add element ip porthole-proxy frontends { 10.96.0.10 . tcp . 80 : goto cluster-ip-3 }
 ///     add element ip porthole-proxy endpoints-tcp { 10.96.0.10 . 80 . 2 : 10.244.0.9 . 8080 }
 ///
-/// When a backend is removed, the last one takes its slot. Changes must be made in the order in which they were yielded; if one
-/// fails, the next must be full(). Runs nothing itself; not thread-safe.
+/// When a backend is removed, the last one takes its slot. Changes must be executed in the order in which they were returned; if one fails,
+/// the next must be full(). Runs nothing itself; not thread-safe.
 class RuleSet {
 public:
     explicit RuleSet(RuleOptions options) : options_(std::move(options)) {}
 
-    /// The whole table. `from_scratch` also drops remembered clients, for a table whose layout may differ.
+    /// The whole table. `from_scratch` also drops recorded clients, for a table whose layout may differ.
     std::string full(const ServiceTable& table, bool from_scratch);
-    /// What turns the programmed state into `table`'s for the frontends in `changed`.
+    /// The changes from the programmed state to `table`'s, for the frontends in `changed`.
     Changes change(const ServiceTable& table, const std::set<FrontendKey>& changed);
 
-    /// Backends that a frontend had and lost by the last text, and whether it had none before.
+    /// Backends that a frontend lost with the last changes, and whether it had none before.
     struct Loss {
         FrontendKey frontend;
         std::vector<Backend> lost;
@@ -93,8 +93,8 @@ public:
     };
     std::vector<Loss> take_losses() { return std::move(losses_); }
 
-    /// What the kernel must have: elements by map or set ("key : data", or "key") of those that services fill, and the number of rules
-    /// by chain.
+    /// The state that the kernel must have: elements by map or set ("key : data", or "key") of those that services fill, and the number of
+    /// rules by chain.
     std::map<std::string, std::set<std::string>> expected_elements() const;
     const std::map<std::string, std::size_t>& expected_rules() const { return rule_counts_; }
 

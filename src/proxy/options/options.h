@@ -14,7 +14,7 @@ enum class System : std::uint8_t { Linux, Windows };
 /// The command line of a stand-alone kube-proxy.
 struct KubeProxyOptions {
     std::string kubeconfig, master, config_file;
-    hns::KernelspaceOptions kernelspace;  ///< node_name is "" unless given
+    hns::KernelspaceOptions kernelspace;  ///< node_name is "" by default
     std::string healthz_address = "0.0.0.0", cluster_cidr;
     std::uint16_t healthz_port = 10256;  ///< 0: not served
     bool clean_up = false, windows_service = false;

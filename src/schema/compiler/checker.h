@@ -6,11 +6,11 @@
 
 namespace porthole::schemac {
 
-/// Resolves references between packages, finds which structs are boxed, and reports dangling references, numbers and names used
-/// twice, and types that contain themselves by value. Fields then point into `packages`, whose types must stay where they are.
+/// Resolves references between packages, decides which structs are boxed, and reports dangling references, duplicate numbers and names, and
+/// types that contain themselves by value. Fields then point into `packages`, whose types must not move.
 void check(std::vector<std::unique_ptr<Package>>& packages, Diagnostics& diagnostics);
 
-/// The fields as JSON sees them, with inlined structs flattened, in writing order.
+/// The fields as in JSON, with inlined structs flattened, in writing order.
 struct FlatField {
     const Field* field;
     const TypeDef* owner;  ///< the struct that declares it

@@ -5,7 +5,7 @@
 
 namespace porthole::schemac {
 
-/// What a field is in C++ and in the tables.
+/// A field's form in C++ and in the tables.
 struct CppField {
     std::string member_type;  ///< "std::optional<std::int32_t>"
     std::string initializer;  ///< " = 0" or ""
@@ -13,7 +13,7 @@ struct CppField {
     std::string access;       ///< "optional_access", "list_access", "map_access", or "" for a plain member
     bool element = false;     ///< a map of string lists: Form::Nested
     bool wrapped_list = false;
-    bool list_shape = false;  ///< written as one value, but a list: a field of a `list` type
+    bool list_shape = false;  ///< a field of a `list` type: one value in the schema text, a list in JSON
 };
 /// Requires: the field was checked (its `target` and `enumeration` are set).
 CppField cpp_field(const Field& field);

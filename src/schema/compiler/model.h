@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-/// What the schema text says, before C++ is made of it. Strings are the text's own words.
+/// The parsed schema text. Strings are words of the text.
 namespace porthole::schemac {
 
-/// Where something was said, for messages.
+/// A position in the text, for messages.
 struct Place {
     std::string file;
     int line = 0;
@@ -45,7 +45,7 @@ struct Field {
     const Enum* enumeration = nullptr;
 
     bool has(const std::string& attribute) const { return attributes.contains(attribute); }
-    /// A struct that may be absent: a schema::Box of it.
+    /// A struct that may be absent: its member is a schema::Box.
     bool is_boxed() const { return target && pointer && shape == Shape::Single; }
 };
 
@@ -75,7 +75,7 @@ struct TypeDef {
     std::optional<std::vector<std::string>> verbs;
     std::vector<Subresource> subresources;
     std::vector<Column> columns;
-    bool boxed = false;  ///< some field of some package is a box of it; found by the checker
+    bool boxed = false;  ///< some field of some package boxes it; set by the checker
 
     bool has(const std::string& attribute) const { return attributes.contains(attribute); }
     std::string attribute(const std::string& name) const {
@@ -119,7 +119,7 @@ struct Package {
     }
 };
 
-/// The words of the language that are types of their own.
+/// Whether the word is a built-in scalar type of the language.
 bool is_scalar(const std::string& type);
 
 }  // namespace porthole::schemac

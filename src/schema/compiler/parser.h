@@ -6,7 +6,7 @@
 
 namespace porthole::schemac {
 
-/// "file:line: what is wrong", in the order found.
+/// Messages "file:line: what is wrong", in the order found.
 class Diagnostics {
 public:
     void add(const Place& place, const std::string& what);

@@ -13,17 +13,17 @@ namespace porthole::schema {
 /// A version of a group, as discovery lists it.
 struct DiscoveredVersion {
     std::string version;
-    /// What another server serves, in the aggregated form; null: what the registry has.
+    /// The resources of another server, in the aggregated form; null: those of the registry.
     std::shared_ptr<const Array> resources = nullptr;
-    bool stale = false;  ///< the server whose resources these are cannot be asked now
+    bool stale = false;  ///< the other server cannot be asked now
     bool remote = false;
 };
-/// A group with at least one version, preferred first. The core group has no name.
+/// A group with at least one version, preferred version first. The core group's name is empty.
 struct DiscoveredGroup {
     std::string name;
     std::vector<DiscoveredVersion> versions;
 };
-/// What the registry serves, in its order. Groups and versions without resources are left out.
+/// The groups of the registry, in its order. Groups and versions without resources are left out.
 std::vector<DiscoveredGroup> served_groups(const Registry& registry);
 
 /// The legacy documents of discovery.
@@ -37,7 +37,8 @@ std::optional<Value> discover_resources(const Registry& registry, std::string_vi
 enum class AggregatedVersion { V2, V2Beta1 };
 enum class AggregatedRoot { Core, Groups };  ///< /api, /apis
 
-/// The aggregated document (KEP-3352). Its Content-Type must be exactly aggregated_content_type(), or kubectl takes it for the legacy form.
+/// The aggregated document (KEP-3352). Its Content-Type must be exactly aggregated_content_type(), otherwise kubectl reads it as the legacy
+/// form.
 Value discover_all(const Registry& registry, const std::vector<DiscoveredGroup>& groups, AggregatedRoot root, AggregatedVersion version);
 std::string_view aggregated_content_type(AggregatedVersion version);
 

@@ -12,7 +12,7 @@
 
 namespace porthole::schema {
 
-/// Where in an object: "spec.containers[0].name", "metadata.labels[a/b]". Made by appending; a value.
+/// A path in an object: "spec.containers[0].name", "metadata.labels[a/b]". Built by appending; a value.
 class FieldPath {
 public:
     FieldPath() = default;
@@ -29,11 +29,10 @@ private:
     std::string text_;
 };
 
-/// What is wrong with an object, cause by cause, in the order found and in Kubernetes' words. See apimachinery:
-/// pkg/util/validation/field/errors.go. Each function adds one cause of the type that it is named for.
+/// The errors of an object, cause by cause, in the order found and with Kubernetes' messages. See apimachinery:
+/// pkg/util/validation/field/errors.go. Each function adds one cause of the type in its name.
 ///
-/// A body of 3 MiB can be wrong in 300,000 places, and below paths of megabytes: what comes after 1,000 causes, or after 1 MiB of them, is
-/// only counted.
+/// A body of 3 MiB can have 300,000 errors, with paths of megabytes. After 1,000 causes, or 1 MiB of them, further ones are only counted.
 class FieldErrors {
 public:
     static constexpr std::size_t MostCauses = 1'000, MostBytes = 1 << 20;
@@ -57,7 +56,7 @@ public:
     void too_few(const FieldPath& path, std::size_t actual, std::size_t min_items);
     void internal(const FieldPath& path, std::string_view detail);
 
-    /// A text for the client that does not make the object invalid.
+    /// A warning for the client; the object stays valid.
     void warn(std::string text) { warnings_.push_back(std::move(text)); }
 
     bool empty() const { return causes_.empty(); }

@@ -10,36 +10,36 @@
 
 namespace porthole::schema {
 
-/// What happens to members that a kind does not have, and to those that come twice (the query parameter fieldValidation).
+/// How unknown and duplicate fields are handled (the query parameter fieldValidation).
 enum class FieldValidation {
     Ignore,  ///< dropped
     Warn,    ///< dropped, with a warning
     Strict,  ///< refused
 };
 
-/// An object that has the shape of its kind.
+/// An object that conforms to the structure of its kind.
 struct DecodedObject {
     Value value;
     std::vector<std::string> warnings;  ///< `unknown field "spec.x"`, with FieldValidation::Warn only
 };
 
-/// Reads a JSON body as `kind`: members that the kind does not have are dropped, null counts as absent, and what is left is written
-/// as Kubernetes writes it (`canonical`); custom resources keep their own form. Errors: BadRequest in Kubernetes' words
-/// (`Pod in version "v1" cannot be handled as a Pod: strict decoding error: unknown field "spec.x"`).
+/// Reads a JSON body as `kind`: unknown members are dropped, null counts as absent, and the rest is in the form that Kubernetes writes
+/// (`canonical`); custom resources keep their own form. Errors: BadRequest with Kubernetes' message (`Pod in version "v1" cannot be handled
+/// as a Pod: strict decoding error: unknown field "spec.x"`).
 Result<DecodedObject> decode_object(const Kind& kind, std::string_view json, FieldValidation validation);
 /// The same for a tree that has been read already (from YAML, protobuf or a patch), with the duplicates its parser found.
 Result<DecodedObject> conform_object(const Kind& kind, Value value, const std::vector<std::string>& duplicates, FieldValidation validation);
 
-/// Drops unknown members; returns their paths ("spec.containers[0].x") in order. `apiVersion` and `kind` are known at the top, and
-/// wherever a type says that it embeds a resource.
+/// Drops unknown members and returns their paths ("spec.containers[0].x") in order. `apiVersion` and `kind` are known at the top, and in
+/// types that embed a resource.
 std::vector<std::string> prune(Value& value, const Type& type, bool top_level);
 
-/// Fills what is not set and has a default in the table. Rules that look at other fields are code of the kind.
+/// Sets unset fields to their default in the table. Defaults that depend on other fields are in the kind's strategy.
 void apply_table_defaults(Value& value, const Type& type);
 
-/// What the tables can tell: required, enumerations, bounds, lengths, duplicates in sets and maps. Only for built-in kinds: custom
-/// resources are checked by their schemas (structural/schema_validator.h). Skips `metadata` and `status` at the top, which have rules of
-/// their own.
+/// Validates what the tables express: required fields, enumerations, bounds, lengths, duplicates in sets and maps. Only for built-in kinds:
+/// custom resources are validated against their schemas (structural/schema_validator.h). Skips `metadata` and `status` at the top, which
+/// have rules of their own.
 void validate_structure(const Value& value, const Kind& kind, FieldErrors& errors);
 /// The same for a part, with `path` leading to it.
 void validate_structure(const Value& value, const Type& type, const FieldPath& path, FieldErrors& errors);

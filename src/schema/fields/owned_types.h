@@ -10,23 +10,23 @@
 
 namespace porthole::schema {
 
-/// How deep a schema may be nested: what it describes must fit into what is read.
+/// The deepest nesting of a schema: objects that it describes must fit into the limit of what is read.
 inline constexpr int DeepestSchema = 200;
 
-/// Owns tables made at run time, for custom resources, and everything they point to. Rows stay where they are until this is destroyed;
-/// whatever holds a pointer to one, a Registry too, must let go of it before. Not thread-safe while adding.
+/// Owns tables made at run time, for custom resources, and everything that they point to. Rows do not move until this is destroyed; a
+/// Registry that points to them must drop them before. Not thread-safe while adding.
 class OwnedTypes {
 public:
     OwnedTypes() = default;
     OwnedTypes(const OwnedTypes&) = delete;
     OwnedTypes& operator=(const OwnedTypes&) = delete;
 
-    /// The type of an object from its structural OpenAPI v3 schema (`openAPIV3Schema` of a definition's version). `metadata` is
-    /// `object_meta` whatever the schema says, in embedded resources too. Rows say what an object consists of; which values it may have is
-    /// said by SchemaValidator. Error: Invalid, for a schema that is not structural.
+    /// The type of an object from its structural OpenAPI v3 schema (`openAPIV3Schema` of a definition's version). `metadata` is always
+    /// `object_meta`, whatever the schema contains, also in embedded resources. Rows describe the structure; SchemaValidator checks the
+    /// values. Error: Invalid, for a schema that is not structural.
     Result<const Type*> add_resource(std::string_view name, const Value& schema, const Type& object_meta);
 
-    /// Keeps texts for a Kind or a Column.
+    /// Stores a text for a Kind or a Column.
     std::string_view keep(std::string_view text);
     std::span<const std::string_view> keep_list(const std::vector<std::string>& texts);
     template <class Row>

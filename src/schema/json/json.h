@@ -10,17 +10,17 @@
 
 namespace porthole::schema {
 
-/// What a JSON text may cost its reader.
+/// Limits for reading JSON text.
 struct JsonLimits {
     std::size_t depth = 512;  ///< of nested objects and lists
 };
 
-/// Error: BadRequest. Of a member that comes twice the last one counts.
+/// Error: BadRequest. If a member occurs twice, the last one counts.
 Result<Value> parse_json(std::string_view text, JsonLimits limits = {});
-/// The same; the paths of members that come twice ("spec.replicas") are added to `duplicates`.
+/// The same; the paths of duplicate members ("spec.replicas") are added to `duplicates`.
 Result<Value> parse_json(std::string_view text, std::vector<std::string>& duplicates, JsonLimits limits = {});
 
-/// Compact. Bytes that are not valid UTF-8 become U+FFFD, so that the result is always JSON.
+/// Compact. Invalid UTF-8 becomes U+FFFD, so that the result is always valid JSON.
 std::string to_json(const Value& value);
 void append_json(const Value& value, std::string& out);
 /// With line breaks, `indent` blanks a level (kubectl's `-o json` has four).
@@ -41,7 +41,7 @@ std::string encode_json(const T& object) {
     return out;
 }
 
-/// Errors: BadRequest. Unknown members are ignored; so are `apiVersion` and `kind`, which the caller knows.
+/// Errors: BadRequest. Unknown members are ignored, and so are `apiVersion` and `kind`, which the caller knows.
 Result<void> decode_json(const Type& type, void* object, std::string_view text);
 template <class T>
 Result<T> decode_json(std::string_view text) {

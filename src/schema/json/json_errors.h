@@ -7,9 +7,9 @@
 
 namespace porthole::schema {
 
-/// What Boost.JSON's parser complained about after reading `at` bytes, as far as possible in Go's words.
+/// The error of Boost.JSON's parser after reading `at` bytes, with Go's message as far as possible.
 Error json_syntax_error(std::string_view text, std::size_t at, boost::json::error_code code);
-/// Error: BadRequest when something other than whitespace follows the value that ends at byte `used`.
+/// Error: BadRequest if anything but whitespace follows the value that ends at byte `used`.
 Result<void> check_nothing_follows(std::string_view text, std::size_t used);
 
 }  // namespace porthole::schema

@@ -7,8 +7,8 @@
 
 namespace porthole::schema {
 
-/// Goes through JSON text from one value to the next without reading what is in them: only the nesting is looked at. What it yields are
-/// parts of the text, which has to outlive them. Errors: BadRequest.
+/// Iterates over JSON text, value by value, without parsing their content: only the nesting is examined. Results are parts of the text,
+/// which must outlive them. Errors: BadRequest.
 class JsonSlicer {
 public:
     explicit JsonSlicer(std::string_view text) : text_(text) {}
@@ -25,7 +25,7 @@ public:
         skip_space();
         return rest().starts_with(word);
     }
-    /// What has not been passed yet.
+    /// The text that has not been passed yet.
     std::string_view rest() const { return text_.substr(std::min(position_, text_.size())); }
 
     /// Passes any value; a string has its quotes.
@@ -57,7 +57,7 @@ public:
         if (!take('}')) return malformed("unterminated object");
         return {};
     }
-    /// The value of an object's member, or "" where there is none. The key is written without escapes. What comes after it is not passed.
+    /// The value of an object's member, or "" if there is none. The key has no escapes. The text after the value is not passed.
     Result<std::string_view> member(std::string_view key);
 
 private:

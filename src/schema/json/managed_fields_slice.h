@@ -7,7 +7,7 @@ namespace porthole::schema {
 
 /// Where the text of an API object has metadata.managedFields.
 struct ManagedFieldsSlice {
-    std::size_t begin, end;  ///< the member with the comma before or after it: what is to be cut out
+    std::size_t begin, end;  ///< the member with the comma before or after it: the part to cut out
     std::string_view value;  ///< its list
     bool is_last;            ///< of metadata's members
 };

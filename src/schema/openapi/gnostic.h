@@ -6,8 +6,8 @@
 
 namespace porthole::schema {
 
-// The protobuf form of OpenAPI v2 (package openapi.v2 of gnostic), made of the same trees as the JSON form. Each function
-// adds one entry of a message to `out`, the encoded inside of that message.
+// The protobuf form of OpenAPI v2 (package openapi.v2 of gnostic), made from the same trees as the JSON form. Each function adds one entry
+// of a message to `out`, the encoded content of that message.
 
 void append_gnostic_path(const std::string& path, const Value& item, std::string& out);          ///< to Paths
 void append_gnostic_definition(const std::string& name, const Value& schema, std::string& out);  ///< to Definitions

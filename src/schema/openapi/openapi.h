@@ -11,17 +11,17 @@
 
 namespace porthole::schema {
 
-/// A finished document, shared by everyone who sends it.
+/// A finished document, shared by all answers that send it.
 struct OpenApiDocument {
     std::shared_ptr<const std::string> body;
     std::string hash;  ///< for ETag and ?hash=
 };
 
-/// The OpenAPI documents of a registry and of what other servers serve in addition to it, each built when first asked for and then kept until it is
-/// told that something of it has changed. Not thread-safe; a document's body may outlive this.
+/// The OpenAPI documents of a registry and of other servers' resources. Each is built on first use and cached until a change is reported.
+/// Not thread-safe; a document's body may outlive this.
 class OpenApi {
 public:
-    /// What other servers have, by the path of a group version ("apis/wardle.example.com/v1"). It takes the place of ours.
+    /// The documents of other servers, by the path of a group version ("apis/wardle.example.com/v1"). They replace ours.
     struct Others {
         std::map<std::string, std::string> v3_hashes;
         std::map<std::string, std::shared_ptr<const OpenApiPart>> v2_parts;
@@ -36,13 +36,13 @@ public:
     void forget(std::string_view group, std::string_view version);
     void set_others(Others others);
 
-    /// One document of all servers. A definition of another server whose name has another meaning here is called NAME_v2 (_v3, …).
+    /// One document for all servers. A definition of another server whose name has another meaning here is renamed NAME_v2 (_v3, …).
     const OpenApiDocument& v2_json();
     /// The gnostic protobuf form, which kubectl before 1.27 must have.
     const OpenApiDocument& v2_protobuf();
-    /// /openapi/v3: the index of the documents below and of others, with their hashes.
+    /// /openapi/v3: the index of our documents and those of others, with their hashes.
     const OpenApiDocument& v3_index();
-    /// /openapi/v3/{path}, such as "api/v1" or "apis/apps/v1": ours, or made of another server's part of version 2; nullptr: 404.
+    /// /openapi/v3/{path}, such as "api/v1" or "apis/apps/v1": ours, or converted from another server's part of version 2; nullptr: 404.
     const OpenApiDocument* v3(std::string_view path);
 
 private:

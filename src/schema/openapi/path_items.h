@@ -6,8 +6,8 @@
 
 namespace porthole::schema {
 
-/// Makes the path items of resources: for each path, what each method takes and answers. Borrows both references; the definitions that
-/// the items refer to are remembered in `schemas`.
+/// Builds the path items of resources: for each path, the input and output of each method. Borrows both references; `schemas` records the
+/// definitions that the items refer to.
 class PathItems {
 public:
     PathItems(Dialect dialect, const Registry& registry, SchemaObjects& schemas)

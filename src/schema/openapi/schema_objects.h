@@ -14,31 +14,31 @@ namespace porthole::schema {
 /// The two versions of OpenAPI differ in where definitions are, and in what may be next to a reference.
 enum class Dialect { V2, V3 };
 
-/// The OpenAPI schema that a type made at run time comes from; nullopt for one that has none.
+/// The OpenAPI schema of a type made at run time; nullopt if it has none.
 using RunTimeSchemas = std::function<std::optional<Value>(const Type&)>;
 
-/// Makes schema objects of types, and remembers which definitions they refer to until all have been written. `registry` and its kinds
-/// must outlive it.
+/// Builds schema objects of types, and records which definitions they refer to until all have been written. `registry` and its kinds must
+/// outlive it.
 class SchemaObjects {
 public:
-    /// Types that `run_time` has a schema of are published as that says; it may be empty.
+    /// Types for which `run_time` returns a schema are published with that schema; it may be empty.
     SchemaObjects(Dialect dialect, const Registry& registry, RunTimeSchemas run_time = {});
 
     /// A reference to the definition of a struct, or of a resource's own type.
     Value reference(const Type& type);
     Value reference(const Kind& kind);
-    /// The list type of a kind; one is made up where the registry has none.
+    /// The list type of a kind; generated if the registry has none.
     Value list_reference(const Kind& kind);
     Value patch_reference();
 
-    /// Each definition that was referred to, those that definitions refer to included. The group of a custom resource can be such that
-    /// two have one name; the one that was referred to later is then NAME_v2 (_v3, …), as those of other servers are.
+    /// Visits each definition that was referred to, including those that definitions refer to. The group of a custom resource can be such
+    /// that two definitions have the same name; the later one is then renamed NAME_v2 (_v3, …), as those of other servers are.
     void visit_definitions(const std::function<void(const std::string& name, const Value& schema)>& visit);
 
 private:
     struct Definition {
         const Type* type = nullptr;
-        const Kind* list_of = nullptr;  ///< the made-up list of a custom kind
+        const Kind* list_of = nullptr;  ///< the generated list of a custom kind
         Value literal;                  ///< a named scalar
     };
     using Meaning = std::pair<const Type*, const Kind*>;  ///< neither: a scalar, which has one meaning by its name
@@ -61,7 +61,7 @@ private:
     std::map<std::string, Meaning> known_;
 };
 
-/// "com.example.v1.Thing" for the kind Thing of v1.example.com: how definitions of custom resources are called.
+/// The name of a custom resource's definition: "com.example.v1.Thing" for the kind Thing of v1.example.com.
 std::string custom_definition_name(const Kind& kind);
 /// The entry of `x-kubernetes-group-version-kind`.
 Value group_version_kind(std::string_view group, std::string_view version, std::string_view kind);

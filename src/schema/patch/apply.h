@@ -10,15 +10,15 @@
 
 namespace porthole::schema {
 
-/// Who writes, as metadata.managedFields is to show.
+/// The writer, as recorded in metadata.managedFields.
 struct FieldManager {
-    std::string name;         ///< the query parameter fieldManager, else what precedes "/" in User-Agent; at most 128 characters
+    std::string name;         ///< the query parameter fieldManager, otherwise the part of User-Agent before "/"; at most 128 characters
     std::string api_version;  ///< of the request, "apps/v1"
     std::string subresource;  ///< "status", "scale" or ""
     Timestamp now;
 };
 
-/// What objects of a kind are in its other versions, where these differ in more than apiVersion.
+/// Objects of a kind in its other versions, if these differ in more than apiVersion.
 class OtherVersions {
 public:
     virtual ~OtherVersions() = default;
@@ -26,17 +26,16 @@ public:
         const Kind& kind;
         const Value& object;  ///< lives as long as this
     };
-    /// The object, which is of any version, in `api_version`; nullopt where the kind has no such version any more. Error: it is not known.
+    /// The object, which is of any version, in `api_version`; nullopt if the kind no longer has that version. Error: the conversion failed.
     virtual Result<std::optional<Shown>> show(const Value& object, std::string_view api_version) = 0;
 };
 
-/// Server-side apply (KEP-555): `live` (null when it is to be created) brought to what `applied` says, with what the manager
-/// applied before and now leaves out removed, and metadata.managedFields brought up to date. Defaults and admission come after.
+/// Server-side apply (KEP-555): `live` (null if it is created) updated to `applied`. Fields that the manager applied before and now omits
+/// are removed, and metadata.managedFields is updated. Defaults and admission come after.
 ///
-/// Errors: Conflict with one FieldManagerConflict cause for each field that another manager owns with another value, unless
-/// `force`; BadRequest for an object that is not a valid configuration (managedFields set, a list item without its key, a key
-/// twice); those of `versions`, by which owners of fields of other versions are asked in theirs. Without it they are taken by the same
-/// names of fields.
+/// Errors: Conflict with one FieldManagerConflict cause for each field that another manager owns with another value, unless `force`;
+/// BadRequest for an invalid configuration (managedFields set, a list item without its key, a duplicate key); those of `versions`, which
+/// converts the object to compare fields owned in other versions. Without it, such fields are compared by name.
 Result<Value> server_side_apply(const Kind& kind, const Value& live, const Value& applied, const FieldManager& manager, bool force,
                                 OtherVersions* versions = nullptr);
 

@@ -10,30 +10,30 @@
 
 namespace porthole::schema {
 
-/// A set of places in an object, as FieldsV1 writes it. A step is "f:name" (a member), `k:{"name":"x"}` (an item of a list
-/// by its keys), `v:"x"` (an item of a set) or "i:0".
+/// A set of paths in an object, in the form of FieldsV1. A step is "f:name" (a member), `k:{"name":"x"}` (an item of a list by its keys),
+/// `v:"x"` (an item of a set) or "i:0".
 ///
-/// Example: {"f:spec":{"f:replicas":{}},"f:labels":{".":{},"f:a":{}}} holds .spec.replicas, .labels and .labels.a.
+/// Example: {"f:spec":{"f:replicas":{}},"f:labels":{".":{},"f:a":{}}} contains .spec.replicas, .labels and .labels.a.
 class FieldSet {
 public:
     bool empty() const { return !member_ && children_.empty(); }
-    /// Whether the place at this (sub)set's root is itself in the set.
+    /// Whether the path of this (sub)set's root is itself in the set.
     bool is_member() const { return member_; }
     const std::map<std::string, FieldSet>& children() const { return children_; }
     const FieldSet* find(std::string_view step) const;
 
     void insert() { member_ = true; }
-    /// The subset below `step`, made where it is missing; what stays empty is dropped by trim().
+    /// The subset below `step`, created if missing; trim() drops those that stay empty.
     FieldSet& below(const std::string& step) { return children_[step]; }
-    /// Forgets branches that hold nothing.
+    /// Drops empty branches.
     void trim();
 
     void add(FieldSet other);                        ///< union
-    void remove(const FieldSet& other);              ///< difference, place by place
-    void remove_recursively(const FieldSet& other);  ///< and everything below the other's places
+    void remove(const FieldSet& other);              ///< difference, path by path
+    void remove_recursively(const FieldSet& other);  ///< and everything below the other's paths
     void keep_common(const FieldSet& other);         ///< intersection
 
-    /// Every place as its steps, in order.
+    /// Visits every path as its steps, in order.
     void visit(const std::function<void(const std::vector<std::string>& steps)>& visitor) const;
 
     Value to_value() const;
@@ -46,7 +46,7 @@ public:
 private:
     Value to_value(bool with_self) const;
     void append_json(std::string& out, bool with_self) const;
-    /// Calls `visit` for every child of ours that the other has as well, and drops what is then empty.
+    /// Calls `visit` for every child that the other has as well, and drops children that are then empty.
     template <class Visit>
     void visit_common(const FieldSet& other, Visit visit);
 

@@ -9,13 +9,13 @@
 
 namespace porthole::schema {
 
-/// What the schema knows of one value of a tree: that it is a struct, a map, a list, a scalar, or that it does not know.
+/// The schema of one value of a tree: a struct, a map, a list, a scalar, or unknown.
 ///
-/// A Field describes a member; a Node describes a value, so that list items, map values and nested lists are walked alike.
+/// A Field describes a member; a Node describes a value, so that list items, map values and nested lists are handled alike.
 struct Node {
     const Type* type = nullptr;    ///< a struct
     const Field* field = nullptr;  ///< the member that the value is, or is one item or value of; null at the root
-    Shape shape = Shape::Single;   ///< what the value itself is: an item of a list field is Single
+    Shape shape = Shape::Single;   ///< of the value itself: an item of a list field is Single
 
     static Node of_struct(const Type& type) { return {&type, nullptr, Shape::Single}; }
     static Node of_member(const Field& field) {
@@ -25,7 +25,7 @@ struct Node {
     bool is_struct() const { return type != nullptr; }
     bool is_map() const { return shape == Shape::Map; }
     bool is_list() const { return shape == Shape::List; }
-    /// Nothing is known below: an opaque value, or a member that the schema does not have.
+    /// The schema ends here: an opaque value, or an unknown member.
     bool is_unknown() const { return !type && (!field || (shape == Shape::Single && is_opaque(field->form))); }
 
     /// An item of a list or a value of a map.
@@ -42,13 +42,13 @@ struct Node {
     }
 };
 
-// Objects as sets of fields, after structured-merge-diff: what is atomic is one field, granular maps and structs have their
-// members, granular lists their items by key or value. All start at the root of an object.
+// Objects as sets of fields, after structured-merge-diff: an atomic value is one field, granular maps and structs have their members,
+// granular lists their items by key or value. All functions start at the root of an object.
 
-/// An object of this kind in which nothing is set: what a new one is compared to. Structs that are always written are there.
+/// An object of this kind in which nothing is set, to compare a new one with. It contains the structs that are always written.
 Value blank_object(const Kind& kind);
 
-/// The fields an applied configuration names. Errors: BadRequest for a list item without its keys, or a key that comes twice.
+/// The fields that an applied configuration names. Errors: BadRequest for a list item without its keys, or a duplicate key.
 Result<FieldSet> fields_of(const Node& node, const Value& object);
 
 /// The fields in which two objects differ.
@@ -58,17 +58,16 @@ struct Comparison {
 /// Never fails: an item that cannot be identified by its key is left out.
 Comparison compare_fields(const Node& node, const Value& before, const Value& after);
 
-/// Where an object holds lists, maps or structs that are atomic, as paths: ".spec.containers[0].args".
+/// The atomic lists, maps and structs of an object, as paths: ".spec.containers[0].args".
 std::vector<std::string> atomic_fields(const Node& node, const Value& object);
 
-/// `live` with everything that `applied` says; items of granular lists come in the order of `applied`.
+/// `live` with everything in `applied`; items of granular lists are in the order of `applied`.
 Value merge_fields(const Node& node, const Value& live, const Value& applied);
 
-/// `object` without the places of `fields` and all that is below them.
+/// `object` without the paths of `fields` and everything below them.
 Value without_fields(const Node& node, const Value& object, const FieldSet& fields);
 
-/// The set with every struct member on the way to its places added as a place, so that a struct is removed when no manager owns any
-/// part of it.
+/// The set plus every struct member above its paths, so that a struct is removed if no manager owns any part of it.
 FieldSet with_named_parents(const Node& node, const FieldSet& fields);
 
 }  // namespace porthole::schema

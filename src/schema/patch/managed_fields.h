@@ -9,10 +9,10 @@
 
 namespace porthole::schema {
 
-/// Who owns which fields: metadata.managedFields, decoded.
+/// The owners of fields: metadata.managedFields, decoded.
 class ManagedFields {
 public:
-    /// What tells entries apart. An applier keeps its entry when it moves on to another version.
+    /// Identifies an entry. An applier keeps its entry when it changes to another version.
     struct Manager {
         std::string name, operation, api_version, subresource;
         auto operator<=>(const Manager&) const = default;
@@ -30,14 +30,14 @@ public:
     static Result<ManagedFields> decode(const Value& list);
     /// Ordered as Kubernetes does; null when there are none.
     Value encode() const;
-    /// The same owners of the same fields, at whatever times.
+    /// Whether the same managers own the same fields, at whatever times.
     bool same_but_for_time(const ManagedFields& other) const;
 
     bool empty() const { return entries_.empty(); }
     Entries& entries() { return entries_; }
     const Entries& entries() const { return entries_; }
     void drop_empty();
-    /// Merges the oldest updates into one of "ancient-changes", so that no more than `limit` are left.
+    /// Merges the oldest updates into one of "ancient-changes", so that at most `limit` remain.
     void cap_updates(std::size_t limit);
 
 private:

@@ -11,10 +11,10 @@ namespace porthole::schema {
 enum class PatchType {
     Json,       ///< application/json-patch+json, RFC 6902
     Merge,      ///< application/merge-patch+json, RFC 7386
-    Strategic,  ///< application/strategic-merge-patch+json: merges lists by key and knows $patch directives
+    Strategic,  ///< application/strategic-merge-patch+json: merges lists by key and supports $patch directives
     Apply,      ///< application/apply-patch+yaml: see apply.h
 };
-/// By media type, without parameters; nullopt for others.
+/// By media type, without parameters; nullopt for any other.
 std::optional<PatchType> parse_patch_type(std::string_view media_type);
 
 /// `current` with `patch` applied; neither is checked against the schema. Json, Merge and Strategic only.

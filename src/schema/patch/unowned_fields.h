@@ -7,11 +7,11 @@
 
 namespace porthole::schema {
 
-/// Entries of metadata.managedFields for other writes than an apply; the oldest beyond them become one.
+/// Maximum number of metadata.managedFields entries for writes other than applies; the oldest beyond it are merged.
 inline constexpr std::size_t MaxUpdateEntries = 10;
 
-/// Removes from what a request has changed, or names, the places that no manager owns: the object's identity, what the server alone sets,
-/// and what a request to this subresource cannot change.
+/// Removes from the fields that a request has changed, or names, those that no manager owns: the object's identity, fields that only the
+/// server sets, and fields that a request to this subresource cannot change.
 void leave_unowned(FieldSet& fields, const Kind& kind, std::string_view subresource);
 
 }  // namespace porthole::schema

@@ -10,7 +10,7 @@
 
 namespace porthole::schema {
 
-/// What the function of a cell works from: the object, its arguments (mostly paths), and the time it is.
+/// The input of a cell's function: the object, its arguments (mostly paths), and the current time.
 struct Cell {
     const Value& object;
     std::span<const std::string_view> arguments;
@@ -20,16 +20,16 @@ struct Cell {
     const Value& argument() const { return arguments.empty() ? null_value() : first_at(object, arguments[0]); }
 };
 
-/// A function that the schema names in a column. Yields null or "" for "nothing there".
+/// A function that the schema names in a column. Returns null or "" for an empty cell.
 struct CellFunction {
     std::string_view name;
     Value (*compute)(const Cell& cell);
 };
 
-// One list for each area; the names are distinct across all of them.
+// One list for each area; names are unique across all lists.
 extern const std::span<const CellFunction> general_cells, pod_cells, workload_cells, network_cells, storage_cells, cluster_cells;
 
-// What several areas need.
+// Used by several areas.
 std::string age_of(const Value& timestamp, Timestamp now);  ///< "<unknown>" where there is none
 std::string text_of(const Value& scalar);                   ///< strings bare, numbers and bools as JSON; "" for null
 /// The first `shown` texts, then `more` with "#" replaced by the number of the remaining texts.

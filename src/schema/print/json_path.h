@@ -6,8 +6,8 @@
 
 namespace porthole::schema {
 
-/// What `path` selects below `root`: ".spec.ports[0].name", "['a.b']", "[*]", ".conditions[?(@.type=="Ready")].status", with
-/// dots escaped by a backslash, and braces around it all or not. A path that is malformed selects nothing. Pointers into `root`.
+/// The values that `path` selects below `root`: ".spec.ports[0].name", "['a.b']", "[*]", ".conditions[?(@.type=="Ready")].status", with
+/// dots escaped by a backslash, with or without braces around it. A malformed path selects nothing. Pointers into `root`.
 std::vector<const Value*> select_path(const Value& root, std::string_view path);
 /// The first of these, or null.
 const Value& first_at(const Value& root, std::string_view path);

@@ -11,7 +11,7 @@ Value column_definitions(const Kind& kind);
 /// The `cells` of a row, one for each column definition. Ages are as of `now`.
 Array table_cells(const Kind& kind, const Value& object, Timestamp now);
 
-/// The `conditions` of a row: a finished pod's row says so; empty for all others.
+/// The `conditions` of a row: set for a finished pod, empty for all other objects.
 Array row_conditions(const Kind& kind, const Value& object);
 
 }  // namespace porthole::schema

@@ -10,10 +10,9 @@
 
 namespace porthole::schema {
 
-/// A struct as a bare protobuf message: what gRPC carries, and what an envelope wraps.
+/// A struct as a bare protobuf message, as in gRPC, or inside an envelope.
 std::string encode_protobuf(const Type& type, const void* object);
-/// Unknown fields are skipped. A RawExtension may hold an enveloped object: then `registry` must know its kind.
-/// Errors: BadRequest.
+/// Unknown fields are skipped. A RawExtension may contain an enveloped object: `registry` must then know its kind. Errors: BadRequest.
 Result<void> decode_protobuf(const Type& type, void* object, std::string_view bytes, const Registry* registry = nullptr);
 
 template <class T>
@@ -27,7 +26,7 @@ Result<T> decode_protobuf(std::string_view bytes, const Registry* registry = nul
     return object;
 }
 
-/// What Kubernetes puts around a message: "k8s\0" and a runtime.Unknown.
+/// Kubernetes' envelope of a message: "k8s\0" and a runtime.Unknown.
 struct Envelope {
     std::string api_version, kind;
     std::string raw;  ///< the message
@@ -39,8 +38,8 @@ std::string seal_envelope(std::string_view api_version, std::string_view kind, s
 /// Error: BadRequest.
 Result<Envelope> open_envelope(std::string_view bytes);
 
-/// An object in its envelope, from a struct or a tree of a built-in kind, and the way back to a tree with apiVersion and kind.
-/// Errors: BadRequest, also for a kind that `registry` does not have.
+/// An object in its envelope, from a struct or a tree of a built-in kind, and the reverse to a tree with apiVersion and kind. Errors:
+/// BadRequest, also for a kind that `registry` does not have.
 std::string encode_enveloped(const Kind& kind, const void* object);
 Result<std::string> encode_enveloped(const Kind& kind, const Value& value);
 Result<Value> decode_enveloped(const Registry& registry, std::string_view bytes);

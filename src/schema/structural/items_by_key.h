@@ -7,7 +7,7 @@
 
 namespace porthole::schema {
 
-/// The items of an old list by their keys: what an item of the new one is compared with. Borrows both.
+/// The items of the old list by their keys, to compare items of the new one with. Borrows both.
 class ItemsByKey {
 public:
     /// Without items where `node` is not a list that is a map, and where `old` is not a list. nullptr: no old value.

@@ -15,7 +15,7 @@
 
 namespace porthole::schema {
 
-/// A schema with everything looked up once: one node of the tree that SchemaValidator walks.
+/// A compiled schema: one node of the tree that SchemaValidator walks.
 struct SchemaNode {
     using Ptr = std::unique_ptr<const SchemaNode>;
     struct Property {
@@ -23,7 +23,7 @@ struct SchemaNode {
         Ptr schema;
     };
 
-    /// What few nodes have: definitions have ten thousands of nodes.
+    /// Rules that few nodes have, stored separately: definitions have tens of thousands of nodes.
     struct ValueRules {
         std::string format;
         StringFormat string_format = nullptr;
@@ -46,8 +46,8 @@ struct SchemaNode {
     std::unique_ptr<const ValueRules> rules;  ///< nullptr where there are none
 
     const SchemaNode* find_property(std::string_view name) const;
-    /// Error: Invalid for a schema that is nested too deeply, or whose patterns are too complex; BadRequest for a pattern that is not a
-    /// regular expression.
+    /// Error: Invalid for a schema that is nested too deeply, or whose patterns are too complex; BadRequest for an invalid regular
+    /// expression.
     static Result<Ptr> compile(const Value& schema, SchemaPatterns& patterns);
 };
 

@@ -10,13 +10,13 @@
 namespace porthole::schema {
 
 /// The regular expressions of a definition's schemas, each compiled once: definitions repeat a few patterns many times. A short pattern can
-/// become a long program, so what all of them become together is bounded.
+/// become a long program, so their total size is limited.
 class SchemaPatterns {
 public:
     /// Instructions of 16 bytes.
     static constexpr std::size_t MostInstructions = 1'000'000;
 
-    /// Errors: BadRequest for what is not a regular expression; Invalid, at once, when all together have become too large.
+    /// Errors: BadRequest for an invalid regular expression; Invalid, immediately, once their total has become too large.
     Result<Regex> compile(std::string_view pattern);
 
 private:

@@ -3,7 +3,7 @@
 
 namespace porthole::schema {
 
-/// The formats of strings that a structural schema may ask for, as upstream checks them. A format that is not among them is ignored.
+/// The string formats that a structural schema may name, checked as upstream does. Other formats are ignored.
 using StringFormat = bool (*)(std::string_view);
 /// nullptr for an unknown format.
 StringFormat find_string_format(std::string_view name);

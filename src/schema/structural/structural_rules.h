@@ -5,9 +5,9 @@
 
 namespace porthole::schema {
 
-/// Whether `schema`, the openAPIV3Schema of a custom resource's version, is structural: it describes every field outside of what it
-/// combines, and uses nothing that upstream does not allow. Also its defaults must be valid by it. `path` leads to it,
-/// and `patterns` are those of the whole definition.
+/// Checks that `schema`, the openAPIV3Schema of a custom resource's version, is structural: it describes every field outside of the schemas
+/// that it combines, uses only what upstream allows, and its defaults are valid. `path` is its path; `patterns` are those of the whole
+/// definition.
 void validate_structural_schema(const Value& schema, const FieldPath& path, SchemaPatterns& patterns, FieldErrors& errors);
 
 /// Whether rules in CEL are anywhere in it.

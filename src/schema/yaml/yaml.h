@@ -9,7 +9,7 @@
 
 namespace porthole::schema {
 
-/// What a YAML text may cost its reader.
+/// Limits for reading YAML text.
 struct YamlLimits {
     std::size_t depth = 512;
     std::size_t nodes = 1'000'000;         ///< with aliases expanded, over all documents
@@ -26,7 +26,7 @@ struct DuplicateKey {
     std::string key;
     std::size_t line = 0;  ///< from 1
 };
-/// The first document; null when there is none. Keys that come twice are added to `duplicates` where it is given; the later value counts.
+/// The first document; null if there is none. Duplicate keys are added to `duplicates` if given; the last value counts.
 Result<Value> parse_yaml(std::string_view text, std::vector<DuplicateKey>* duplicates = nullptr, YamlLimits limits = {});
 
 /// Block style, members in their order, strings quoted only where they would read as something else.

@@ -1,5 +1,5 @@
 #pragma once
-// What the two readers share. No other file sees libyaml.
+// Shared by the two readers. No other file includes libyaml.
 #include <yaml.h>
 
 #include <string>

@@ -21,13 +21,13 @@ struct YamlNode {
 
     Kind kind = Kind::Scalar;
     bool flow = false;      ///< `{…}` or `[…]`
-    bool anchored = false;  ///< others may mean this value too
+    bool anchored = false;  ///< an alias may refer to this value
     YamlSpan span;          ///< a block ends with its last value
     std::string name;       ///< of a member of a mapping; a merge key is "<<"
     YamlSpan key;           ///< the same
     std::vector<YamlNode> children;
 
-    /// The member or item; of a key that comes twice the last one, as in the tree. nullptr where there is none: an alias has no children.
+    /// The member or item; of a duplicate key the last one, as in the tree. nullptr if there is none: an alias has no children.
     const YamlNode* find(std::string_view step) const;
 };
 

@@ -5,7 +5,7 @@
 
 namespace porthole::schema {
 
-/// What a plain (unquoted) scalar means.
+/// The value of a plain (unquoted) scalar.
 Value resolve_yaml_scalar(std::string_view text);
 
 }  // namespace porthole::schema
