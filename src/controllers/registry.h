@@ -15,12 +15,12 @@ class ControllerManager {
 public:
     struct Seams {
         EventLoop& loop;
-        /// The API as an account of kube-system, or for "" as system:kube-controller-manager. Asked once for each; the client outlives the
+        /// The API as an account of kube-system, or for "" as system:kube-controller-manager. Called once for each; the client outlives the
         /// manager.
         std::function<client::Client&(const std::string& account)> client_of;
         Random& random;
         Logger log;
-        client::SharedObjects* shared = nullptr;  ///< with the other components of the process
+        client::SharedObjects* shared = nullptr;  ///< shared with the other components of the process
     };
     /// Error: BadRequest, naming the controller.
     static Task<std::unique_ptr<ControllerManager>> create(Seams seams, const schema::Registry& kinds, Settings settings);
@@ -31,7 +31,7 @@ public:
     Task<> close();
 
 private:
-    /// What acts as one account.
+    /// The clients and controllers of one account.
     struct Account {
         Account(ControllerManager& manager, client::Client& client);
         EventRecorders events;
@@ -40,7 +40,7 @@ private:
     ControllerManager(Seams seams, const schema::Registry& kinds, Settings settings);
     Result<void> make_controllers();
     Context& context_of(const std::string& account);
-    /// The accounts are objects as well, for those who look at them; nothing depends on them.
+    /// Creates the accounts as objects, for display only; nothing depends on them.
     Task<> ensure_accounts();
     Task<> ensure_account(std::string name);
 

@@ -11,12 +11,12 @@
 
 namespace porthole::controllers {
 
-/// Attaches volumes to the nodes of the pods that want them, and detaches them from others, by making and deleting VolumeAttachments.
+/// Attaches volumes to the nodes of the pods that use them, and detaches them from other nodes, by creating and deleting VolumeAttachments.
 ///
-/// Its keys are the unique names of volumes, without a namespace. All that has to survive a restart is in the API: what is attached, or on
-/// the way, is a VolumeAttachment; what a kubelet may mount, or has mounted, is in the node's status. A volume is detached in this order:
-/// the node no longer lists it as in use; the node's status no longer shows it as attached; the node is asked once more; the
-/// VolumeAttachment is deleted.
+/// Its keys are the unique names of volumes, without a namespace. All state that has to survive a restart is in the API: an attachment,
+/// done or in progress, is a VolumeAttachment; the volumes that a kubelet may mount, or has mounted, are in the node's status. A volume is
+/// detached in this order: the node no longer lists it as in use; the node's status no longer shows it as attached; the node is read once
+/// more; the VolumeAttachment is deleted.
 class AttachDetachController final : public client::Controller, public MetricSource {
 public:
     static constexpr const char* Account = "attachdetach-controller";
@@ -30,9 +30,9 @@ private:
     using Attachment = api::storage::v1::VolumeAttachment;
     using AttachmentRef = std::shared_ptr<const Attachment>;
 
-    /// What is remembered of a volume on a node.
+    /// The state of a volume on a node.
     struct Progress {
-        std::optional<MonotonicTime> created;    ///< when this process made the VolumeAttachment, until the cache shows it
+        std::optional<MonotonicTime> created;    ///< when this process created the VolumeAttachment, until the cache shows it
         std::optional<MonotonicTime> attaching;  ///< since when the attacher has been waited for
         std::optional<MonotonicTime> unwanted;   ///< since when it has been attached without need
         std::string reported_error;              ///< of the attacher, with its time
@@ -56,14 +56,14 @@ private:
 
     Task<> detach(std::string volume, AttachmentRef attachment);
     Task<> attach(std::string volume, std::string node, const WantedVolume& wanted);
-    /// The attachment is wanted and exists: tells its pods how it goes.
+    /// The attachment is wanted and exists: reports its progress to its pods.
     void follow(const std::string& volume, const Attachment& attachment, const WantedVolume& wanted);
-    /// Whether another node keeps the exclusive volume; tells the pods of `node` once.
+    /// Whether another node keeps the exclusive volume; reports this to the pods of `node` once.
     bool is_taken(const std::string& volume, const std::string& node, const WantedVolume& wanted);
     void tell_exclusive(const std::string& node, const WantedVolume& wanted, const std::set<std::string>& holders);
     void fail(const WantedVolume& wanted, const std::string& node, const std::string& why);
     bool is_in_use(const std::string& volume, const std::string& node) const;
-    /// Forgets what is over, and says when something will be too late.
+    /// Drops what is finished, and returns when a time limit will have passed.
     client::Requeue next_look(const std::string& volume, const std::optional<WantedVolume>& wanted);
 
     client::Client& client_;
@@ -78,7 +78,7 @@ private:
     NodeReport report_;
     std::map<std::string, std::set<std::string>> names_;           // of VolumeAttachments, by volume
     std::map<std::string, std::string> volume_of_;                 // by VolumeAttachment
-    std::map<std::string, std::vector<std::string>> last_in_use_;  // of nodes that are gone and still have attachments
+    std::map<std::string, std::vector<std::string>> last_in_use_;  // of deleted nodes that still have attachments
     std::map<Place, Progress> progress_;
     std::map<std::string, std::size_t> forced_detaches_;  // by reason
 };

@@ -10,18 +10,18 @@
 
 namespace porthole::controllers {
 
-/// A volume that is to be attached, and the pods that want it.
+/// A volume to attach, and the pods that use it.
 struct WantedVolume {
     using PodRef = std::shared_ptr<const api::core::v1::Pod>;
 
-    std::string title;  ///< what messages call it: the name of its PersistentVolume
+    std::string title;  ///< the name of its PersistentVolume, for messages
     api::storage::v1::VolumeAttachmentSource source;
     bool exclusive = false;  ///< only one node at a time may have it
     std::map<std::string, std::vector<PodRef>> nodes;
 };
 
-/// What pods, claims, PersistentVolumes and CSIDrivers say of the volumes that need to be attached, read from the informers, which outlive
-/// it. Volumes are known by their unique names: see objects/csi_volume.h. In-tree volumes count as volumes of the driver that took over.
+/// The volumes that need to be attached, from the informers of pods, claims, PersistentVolumes and CSIDrivers, which outlive it. Volumes
+/// are identified by their unique names: see objects/csi_volume.h. In-tree volumes count as volumes of the driver that has replaced theirs.
 class AttachableVolumes {
 public:
     using Pod = api::core::v1::Pod;
@@ -30,15 +30,15 @@ public:
 
     explicit AttachableVolumes(client::Informers& informers);
 
-    /// The volume, with the nodes that are managed by the controller and have pods that want it. Nothing: none does, or the driver needs no
-    /// attaching.
+    /// The volume, and the nodes that the controller manages and that have pods that use it. Nullopt: there are none, or the driver needs
+    /// no attaching.
     std::optional<WantedVolume> find_wanted(const std::string& volume) const;
-    /// Of the volumes that are known by now.
+    /// The volumes of the pod that are known so far.
     std::vector<std::string> names_of(const Pod& pod) const;
     std::vector<std::string> names_of_claim(const std::string& namespace_, const std::string& claim) const;
     /// "" for a volume of no CSI driver.
     static std::string name_of(const PersistentVolume& volume);
-    /// "" where the PersistentVolume is not known, or the attachment was not made by this controller: it is not named for volume and node.
+    /// "" if the PersistentVolume is unknown, or this controller did not create the attachment: its name is not that for volume and node.
     std::string name_of(const Attachment& attachment) const;
     std::vector<std::string> names_of_driver(const std::string& driver) const;
 

@@ -8,15 +8,15 @@
 
 namespace porthole::controllers {
 
-/// Keeps `status.volumesAttached` of nodes, by which a kubelet knows what it may mount.
+/// Maintains `status.volumesAttached` of nodes, which tells kubelets what they may mount.
 ///
 /// Reports of one node are written one after the other, each with the newest state, so that a volume that is about to be detached does not
-/// come back. It compares with what it wrote last as well as with the cache, which may lag behind.
+/// reappear. It compares with its last write as well as with the cache, which may lag behind.
 class NodeReport {
 public:
     using Names = std::set<std::string>;
 
-    /// `attached` says which volumes a node may use; it is asked each time.
+    /// `attached` returns the volumes that a node may use; called for each report.
     NodeReport(client::Client& client, client::Informer<api::core::v1::Node>& nodes, std::function<Names(const std::string& node)> attached)
         : client_(client), nodes_(nodes), attached_(std::move(attached)) {}
 

@@ -7,8 +7,8 @@
 
 namespace porthole::controllers {
 
-/// Signs the kubeconfig in ConfigMap kube-public/cluster-info with every token that may sign, so that the holder of a token can
-/// verify the cluster's authority before trusting it. Signatures of tokens that no longer exist are removed.
+/// Signs the kubeconfig in ConfigMap kube-public/cluster-info with every token that may sign, so that the holder of a token can verify the
+/// cluster's authority before trusting it. Removes signatures of deleted tokens.
 class ClusterInfoSigner final : public client::Controller {
 public:
     static constexpr const char* Account = "bootstrap-signer";

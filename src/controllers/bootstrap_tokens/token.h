@@ -7,7 +7,7 @@
 
 namespace porthole::controllers {
 
-/// A bootstrap token as kept in a Secret `kube-system/bootstrap-token-<id>`.
+/// A bootstrap token as stored in a Secret `kube-system/bootstrap-token-<id>`.
 struct BootstrapToken {
     std::string id, secret;
     bool may_sign = false;

@@ -4,8 +4,8 @@
 
 namespace porthole::controllers {
 
-/// Approves the requests of kubelets for client certificates, where a SubjectAccessReview says that their author may have them. Serving
-/// certificates are left to an administrator, as upstream does.
+/// Approves kubelets' requests for client certificates if a SubjectAccessReview allows them to the requester. Serving certificates are left
+/// to an administrator, as upstream does.
 class CertificateApprover final : public client::Controller {
 public:
     static constexpr const char* Account = "certificate-controller";

@@ -5,12 +5,11 @@
 
 namespace porthole::controllers {
 
-/// Approves a node's request for the certificate of its kubelet's server, where the node asks itself, all names and addresses are those of
-/// its Node object, and no other node has one of them. Any other request is left open, for an administrator to decide.
+/// Approves a node's request for its kubelet's serving certificate if the node itself is the requester, all names and addresses are those
+/// of its Node object, and no other node has one of them. Any other request stays pending, for an administrator to decide.
 ///
-/// Differs from Kubernetes: there nothing approves these requests, because a node says itself what its addresses are. What it could gain
-/// is small here: the certificates are of an authority that only the API server trusts and only for kubelets, and another node's
-/// addresses are refused.
+/// Differs from Kubernetes: nothing approves these requests there, because a node reports its own addresses. A false report gains little
+/// here: only the API server trusts the authority of these certificates, and only for kubelets, and addresses of other nodes are refused.
 class KubeletServingApprover final : public client::Controller {
 public:
     static constexpr const char* Account = "kubelet-serving-approver";

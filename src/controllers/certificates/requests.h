@@ -24,7 +24,7 @@ bool has_condition(const SigningRequest& request, std::string_view type);
 std::string refuse_kubelet_client(const SigningRequest& request, const net::CertificateSubject& subject);
 /// Why this may not be a certificate of a kubelet's server; "" when it may.
 std::string refuse_kubelet_serving(const SigningRequest& request, const net::CertificateSubject& subject);
-/// Why the request breaks its signer's rules; "" when it does not. An unknown signer breaks nothing here.
+/// How the request violates its signer's rules; "" if it does not, or if the signer is unknown.
 std::string refuse_by_signer(const SigningRequest& request, const net::CertificateSubject& subject);
 
 }  // namespace porthole::controllers

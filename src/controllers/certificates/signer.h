@@ -5,8 +5,8 @@
 
 namespace porthole::controllers {
 
-/// Signs approved certificate requests of Kubernetes' own signers: those of kubelets' servers with an authority of their own, so that none
-/// of the others can pass for a kubelet, nor a kubelet for a client.
+/// Signs approved certificate requests of Kubernetes' own signers. Kubelets' serving certificates have a separate authority, so that no
+/// other certificate is accepted as a kubelet's, nor a kubelet's as a client's.
 class CertificateSigner final : public client::Controller {
 public:
     static constexpr const char* Account = "certificate-controller";
@@ -33,7 +33,7 @@ private:
     using Request = api::certificates::v1::CertificateSigningRequest;
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
-    /// How long the request is kept from its last change on.
+    /// How long the request is kept after its last change.
     static Duration kept_for(const Request& request);
 
     client::Client& client_;

@@ -4,7 +4,7 @@
 
 namespace porthole::controllers {
 
-/// Gives a ClusterRole with an aggregationRule the rules of all that its selectors match.
+/// Gives a ClusterRole with an aggregationRule the rules of all ClusterRoles that its selectors match.
 class ClusterRoleAggregationController final : public client::Controller {
 public:
     static constexpr const char* Account = "clusterrole-aggregation-controller";

@@ -12,7 +12,7 @@
 
 namespace porthole::controllers {
 
-/// A schedule in a place.
+/// A schedule in a time zone.
 struct LocalSchedule {
     CronSchedule schedule;
     std::optional<TimeZone> zone;  ///< UTC, when empty
@@ -41,10 +41,10 @@ private:
     using Jobs = std::vector<std::shared_ptr<const Job>>;
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
-    /// Brings status.active and lastSuccessfulTime up to what has become of the jobs.
+    /// Updates status.active and lastSuccessfulTime from the state of the jobs.
     Task<> follow_jobs(CronJob& cron, const Jobs& jobs);
     Task<> clean_history(const CronJob& cron, const Jobs& jobs);
-    /// nullopt after an event that says why there is none.
+    /// nullopt if there is none, after an event with the reason.
     std::optional<LocalSchedule> schedule_of(const CronJob& cron);
     /// Starts the job that is due, if one is.
     Task<> start_due(CronJob& cron, const LocalSchedule& schedule);

@@ -15,7 +15,7 @@
 
 namespace porthole::controllers {
 
-/// Keeps one pod of a DaemonSet on every node that should have one.
+/// Keeps one pod of a DaemonSet on every node where it should run.
 class DaemonSetController final : public client::Controller {
 public:
     static constexpr const char* Account = "daemon-set-controller";

@@ -14,7 +14,7 @@ using api::core::v1::Pod;
 using PodPointer = std::shared_ptr<const Pod>;
 using PodsByNode = std::map<std::string, std::vector<PodPointer>>;
 
-/// What to change now.
+/// The changes to make now.
 struct Changes {
     std::vector<std::string> create_on;  ///< nodes
     std::vector<PodPointer> remove;
@@ -22,7 +22,7 @@ struct Changes {
 
 bool is_updated(const Pod& pod, const std::string& hash);
 std::int32_t max_surge(const DaemonSet& set, std::int32_t desired);
-/// At least one where there is no surge either.
+/// At least one if there is no surge.
 std::int32_t max_unavailable(const DaemonSet& set, std::int32_t desired);
 
 /// The next step of a rolling update to the template named `hash`: what is not available is replaced freely, then as much as may be

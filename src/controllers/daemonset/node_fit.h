@@ -9,14 +9,14 @@ namespace porthole::controllers::daemon {
 using api::core::v1::Node;
 using api::core::v1::PodSpec;
 
-/// Adds the tolerations that every daemon's pod has, so that it runs on nodes that are not ready, under pressure or cordoned.
+/// Adds the tolerations of every daemon pod, so that it runs on nodes that are not ready, under pressure or cordoned.
 void add_daemon_tolerations(PodSpec& spec);
-/// Limits the pod to one node by name, in place of the required node affinity that it had.
+/// Restricts the pod to one node by name, which replaces its required node affinity.
 void pin_to_node(PodSpec& spec, const std::string& node);
 /// The node that a pod is for, bound or not; "" when it is pinned to none.
 std::string node_of(const PodSpec& spec);
 
-/// What a node means for a daemon.
+/// Whether a daemon's pod should run, or continue to run, on a node.
 struct Fit {
     bool should_run = false;       ///< a pod is wanted there
     bool should_continue = false;  ///< one that is there may stay

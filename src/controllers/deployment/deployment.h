@@ -21,7 +21,7 @@ private:
     using ReplicaSet = api::apps::v1::ReplicaSet;
     using Pod = api::core::v1::Pod;
 
-    /// One reconcile's view: what its own writes have changed is already in it.
+    /// The view of one reconcile, which includes its own writes.
     struct Rollout {
         Deployment deployment;
         std::vector<ReplicaSet> old_sets;  ///< oldest first
@@ -47,7 +47,7 @@ private:
     Task<> scale_all(Rollout& rollout);
     bool old_pods_run(const Rollout& rollout) const;
 
-    /// Finds the set for the present template and brings its annotations up to date; `create` makes it if it is missing.
+    /// Finds the set for the current template and updates its annotations; `create` creates it if it is missing.
     Task<> sync_new_set(Rollout& rollout, bool create);
     Task<> create_new_set(Rollout& rollout);
     Task<> resolve_collision(Rollout& rollout, ReplicaSet wanted);

@@ -15,13 +15,13 @@ using api::apps::v1::ReplicaSet;
 
 inline constexpr const char* TimedOutReason = "ProgressDeadlineExceeded";
 
-/// Same status and reason: nothing is written. Same status: the transition time stays.
+/// If status and reason are unchanged, nothing is written. If the status is unchanged, the transition time is kept.
 void set_condition(DeploymentStatus& status, DeploymentCondition condition);
 void remove_condition(DeploymentStatus& status, const std::string& type);
 DeploymentCondition make_condition(std::string type, std::string status, std::string reason, std::string message, SystemTime now);
 
 bool has_progress_deadline(const Deployment& deployment);
-/// All pods are of the newest template and available, and the controller has seen the newest spec.
+/// Whether all pods have the newest template and are available, and the controller has seen the newest spec.
 bool is_complete(const Deployment& deployment, const DeploymentStatus& status);
 
 /// Counts and the conditions that follow from them, but for progress.
@@ -30,7 +30,7 @@ DeploymentStatus count_status(const Deployment& deployment, const std::vector<Re
 DeploymentStatus rollout_status(const Deployment& deployment, const std::vector<ReplicaSet>& all, const ReplicaSet* new_set,
                                 SystemTime now);
 
-/// When the deadline of a rollout that makes no progress has to be checked again; nullopt when it has none.
+/// How long until the progress deadline has to be checked again; nullopt if there is none.
 std::optional<Duration> until_deadline(const Deployment& deployment, const DeploymentStatus& status, SystemTime now);
 
 }  // namespace porthole::controllers::deployment

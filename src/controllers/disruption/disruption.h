@@ -21,16 +21,16 @@ private:
     using Pod = api::core::v1::Pod;
     using Pods = std::vector<std::shared_ptr<const Pod>>;
     struct Expectation {
-        std::int32_t pods = 0, healthy = 0;  ///< how many there should be, and how many of them in good health
+        std::int32_t pods = 0, healthy = 0;  ///< the number of pods that should exist, and of healthy ones
     };
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
     Pods pods_of(const Budget& budget) const;
-    /// Error: BadRequest when it cannot be said how many pods there should be.
+    /// Error: BadRequest if the number of pods that should exist cannot be determined.
     Result<Expectation> expectation(const Budget& budget, const Pods& pods);
-    /// The sum of what the pods' owners want. Pods without an owner are not counted, and an event says so.
+    /// The total size that the pods' owners want. Pods without an owner are not counted, and an event says so.
     Result<std::int32_t> wanted_by_owners(const Budget& budget, const Pods& pods);
-    /// By uid of the owner at the top; nullopt for a pod without one. Error: BadRequest for an owner whose size is unknown.
+    /// By uid of the topmost owner; nullopt for a pod without one. Error: BadRequest for an owner whose size is unknown.
     Result<std::optional<std::pair<std::string, std::int32_t>>> size_of_owner(const Pod& pod) const;
 
     Context& context_;

@@ -4,8 +4,8 @@
 
 namespace porthole::controllers {
 
-/// Keeps the endpoints of kube-system/kube-dns: every Linux node that is ready answers DNS, at its own address and DnsNodePort. Linux nodes
-/// themselves never need them, as each serves the service's address; Windows nodes balance over them.
+/// Maintains the endpoints of kube-system/kube-dns: every ready Linux node answers DNS, at its own address and DnsNodePort. Linux nodes do
+/// not need them, because each serves the service's address itself; Windows nodes balance over them.
 class DnsEndpointsController final : public client::Controller {
 public:
     static constexpr const char* Account = "dns-endpoints-controller";

@@ -5,9 +5,9 @@
 
 namespace porthole::controllers {
 
-/// Keeps the EndpointSlices of every service that has a selector.
+/// Maintains the EndpointSlices of every service with a selector.
 ///
-/// Differs from Kubernetes: the annotation service.kubernetes.io/topology-mode is not looked at; trafficDistribution is.
+/// Differs from Kubernetes: the annotation service.kubernetes.io/topology-mode is ignored; trafficDistribution is not.
 class EndpointSliceController final : public client::Controller {
 public:
     static constexpr const char* Account = "endpointslice-controller";

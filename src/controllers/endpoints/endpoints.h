@@ -4,7 +4,7 @@
 
 namespace porthole::controllers {
 
-/// Keeps the Endpoints of every service that has a selector.
+/// Maintains the Endpoints of every service with a selector.
 class EndpointsController final : public client::Controller {
 public:
     static constexpr const char* Account = "endpoint-controller";
@@ -27,7 +27,7 @@ private:
 
 namespace endpoints {
 
-/// The pods of a service as subsets: addresses with the same ports together, everything in a fixed order.
+/// The pods of a service as subsets: addresses with the same ports in one subset, everything in a fixed order.
 std::vector<api::core::v1::EndpointSubset> make_subsets(const Service& service, const std::vector<std::shared_ptr<const Pod>>& pods);
 /// At most `limit` addresses, ready ones first. True when some were left out.
 bool truncate(std::vector<api::core::v1::EndpointSubset>& subsets, std::size_t limit);

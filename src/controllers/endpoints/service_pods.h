@@ -15,7 +15,7 @@ using api::core::v1::Pod;
 using api::core::v1::Service;
 using api::core::v1::ServicePort;
 
-/// Which pods a service selects, and which services a pod belongs to: found by label, not by looking at all of them.
+/// Which pods a service selects, and which services select a pod, by an index of labels instead of a search.
 class ServicePods {
 public:
     explicit ServicePods(Context& context);
@@ -48,10 +48,10 @@ std::vector<std::string> ip_families(const Service& service);
 bool is_headless(const Service& service);
 api::core::v1::ObjectReference target_reference(const Pod& pod);
 
-/// Remembers what has led to the last change of each service's endpoints, for the annotation last-change-trigger-time.
+/// Records what caused the last change of each service's endpoints, for the annotation last-change-trigger-time.
 class TriggerTimes {
 public:
-    /// The earliest change that has not been counted yet; zero when nothing has a time.
+    /// The earliest change that has not been reported yet; zero if there is none with a time.
     Timestamp next(const Service& service, const std::vector<std::shared_ptr<const Pod>>& pods);
     void forget(const client::NamespacedName& service) { seen_.erase(service); }
 

@@ -9,7 +9,7 @@ namespace porthole::controllers::endpoints {
 inline constexpr const char* ServiceNameLabel = "kubernetes.io/service-name";
 inline constexpr const char* ManagedByLabel = "endpointslice.kubernetes.io/managed-by";
 
-/// Reads and writes the slices that one controller manages, and knows when the cache has not yet seen its own writes.
+/// Reads and writes the slices that one controller manages, and knows whether the cache has seen its own writes.
 class SliceWriter {
 public:
     /// `changed` is called with the service of a slice that has changed.
@@ -17,7 +17,7 @@ public:
 
     client::Informer<EndpointSlice>& informer() { return slices_; }
     std::vector<EndpointSlice> slices_of(const client::NamespacedName& service) const;
-    /// False while a write of ours for the service has not come back by watch: what the cache says is out of date.
+    /// False while the cache has not seen one of our writes for the service: it is out of date then.
     bool up_to_date(const client::NamespacedName& service);
     /// Creations first, removals last.
     Task<> apply(client::NamespacedName service, SliceChanges changes);

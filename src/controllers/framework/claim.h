@@ -10,10 +10,10 @@
 
 namespace porthole::controllers {
 
-/// What a claim does with one dependent.
+/// How a claim treats one dependent.
 enum class ClaimAction { Ignore, Keep, Adopt, Release };
-/// An owner keeps what it controls and its selector matches, adopts matching orphans, releases what no longer matches,
-/// and never touches what another controls. Nothing is adopted or released while either is being deleted.
+/// An owner keeps dependents that it controls and its selector matches, adopts matching orphans, releases those that no longer match, and
+/// never changes those that another object controls. Nothing is adopted or released while either is being deleted.
 ClaimAction decide_claim(const api::meta::v1::ObjectMeta& owner, const api::meta::v1::ObjectMeta& dependent, bool selected);
 
 /// Writes adoptions and releases of one reconcile. Guarded by the dependents' resourceVersion.
@@ -22,7 +22,7 @@ public:
     /// Requires: `owner` outlives the claimer.
     Claimer(client::Client& client, Owner owner) : client_(client), owner_(owner) {}
 
-    /// Error: Conflict when the owner has been deleted or replaced meanwhile, or the dependent has changed.
+    /// Error: Conflict if the owner has been deleted or replaced, or the dependent has changed.
     Task<> adopt(const schema::Kind& kind, api::meta::v1::ObjectMeta dependent, std::vector<std::string> finalizers = {});
     /// Success if the dependent no longer exists.
     Task<> release(const schema::Kind& kind, api::meta::v1::ObjectMeta dependent);
@@ -35,8 +35,8 @@ private:
     bool checked_ = false;
 };
 
-/// The dependents among `candidates` that belong to `owner` now, adopting and releasing on the way. An adopted one is in the
-/// result as the cache knew it.
+/// The dependents among `candidates` that belong to `owner`, after adopting and releasing. An adopted one is returned as it was in the
+/// cache.
 template <class T>
 Task<std::vector<std::shared_ptr<const T>>> claim(client::Client& client, Owner owner, std::vector<std::shared_ptr<const T>> candidates,
                                                   std::function<bool(const T&)> selects) {

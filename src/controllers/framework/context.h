@@ -15,10 +15,10 @@
 
 namespace porthole::controllers {
 
-/// What an operator chooses. The defaults are Kubernetes'.
+/// The administrator's settings. The defaults are Kubernetes'.
 struct Settings {
     std::vector<std::string> cluster_cidrs;  ///< pods' addresses, one for each family; empty: no allocation to nodes
-    std::vector<std::string> service_cidrs;  ///< kept free of pods' addresses
+    std::vector<std::string> service_cidrs;  ///< no pod range overlaps these
     int node_mask_ipv4 = 24, node_mask_ipv6 = 64;
     std::string own_version = KubernetesVersion;                         ///< of the API server; kubelets are compared with it
     std::string root_ca_pem;                                             ///< published to every namespace; "" for none
@@ -31,7 +31,7 @@ struct Settings {
     std::size_t large_zone = 50;                                           ///< nodes; a disrupted zone that is not larger is left alone
     double unhealthy_zone_threshold = 0.55;
     std::size_t terminated_pods_kept = 12500;
-    /// The TZif file of a zone ("Europe/Berlin"). Error: NotFound. Empty: only UTC is known.
+    /// The TZif file of a zone ("Europe/Berlin"). Error: NotFound. If empty, only UTC is supported.
     std::function<Result<std::string>(const std::string& zone)> read_time_zone;
 };
 
@@ -58,15 +58,15 @@ private:
     Scope scope_;
 };
 
-/// Pods by the uid of what controls them, and those that nothing controls by namespace: see owner_key().
+/// Pods by the uid of their controller, and by namespace if they have none: see owner_key().
 using PodIndex = client::Informer<api::core::v1::Pod>::Index;
 
-/// Indexes that several controllers use; each is made for the first of them.
+/// Indexes that several controllers use; each is created on first use.
 struct SharedIndexes {
     std::optional<PodIndex> pods_by_owner;
 };
 
-/// What the controllers of one account are made from. Everything outlives them; all on one loop.
+/// The collaborators of the controllers of one account. All outlive them; all are on one loop.
 struct Context {
     EventLoop& loop;
     client::Client& client;  ///< acts as the account
@@ -77,10 +77,10 @@ struct Context {
     EventRecorders& events;        ///< write as the account
     const schema::Registry& kinds;
     const Settings& settings;
-    /// What controllers of another account are made from.
+    /// The context of another account's controllers.
     std::function<Context&(const std::string& account)> as;
 
-    /// Shared by all who own pods.
+    /// Shared by all controllers that own pods.
     PodIndex pods_by_owner();
 };
 
@@ -92,7 +92,7 @@ ControllerPtr make_controller(Context& context, Args&&... args) {
     return std::make_unique<C>(context.as(C::Account), std::forward<Args>(args)...);
 }
 
-/// Under which key an object is found by who controls it: the owner's uid, or orphans_of(namespace).
+/// The index key of an object: the uid of its controller, or orphans_of(namespace).
 std::string owner_key(const api::meta::v1::ObjectMeta& metadata);
 std::string orphans_of(const std::string& namespace_);
 

@@ -9,11 +9,11 @@
 
 namespace porthole::controllers {
 
-/// What an owner has asked for and not yet seen in its cache.
+/// Writes of an owner that its cache has not shown yet.
 ///
-/// Caches lag behind our own writes. An owner that has created three pods must not count its pods again before it has seen
-/// those three, or it would create three more. What is not seen within five minutes is no longer waited for. Register an expectation
-/// before the write, and take it back by ..._observed() when the write fails.
+/// Caches lag behind our own writes. An owner that has created three pods must not count its pods before it has seen those three, or it
+/// would create three more. Waiting ends after five minutes. Register an expectation before the write, and revoke it by ..._observed() if
+/// the write fails.
 class Expectations {
 public:
     using Key = client::NamespacedName;
@@ -23,7 +23,7 @@ public:
     void expect_deletion(const Key& owner, const std::string& uid);
     void creation_observed(const Key& owner);
     void deletion_observed(const Key& owner, const std::string& uid);
-    /// Everything asked for has been seen, or has been waited for long enough.
+    /// Whether everything expected has been seen, or the time limit has passed.
     bool satisfied(const Key& owner);
     void forget(const Key& owner) { pending_.erase(owner); }
 
@@ -37,8 +37,7 @@ private:
     std::map<Key, Pending> pending_;
 };
 
-/// Whether a cached object is older than what we have written ourselves: acting on it would do again what is done already. Call
-/// forget() when the object is deleted.
+/// Whether a cached object is older than our own last write: acting on it would repeat work. Call forget() when the object is deleted.
 class OwnWrites {
 public:
     template <class T>
@@ -53,7 +52,7 @@ public:
     void forget(const client::NamespacedName& key) { versions_.erase(key); }
 
 private:
-    /// Resource versions of one kind are in order; with a server where they are not numbers nothing is ever stale.
+    /// Resource versions of one kind are ordered numbers; if a server's are not numbers, no object counts as stale.
     template <class T>
     static long long version_of(const T& object) {
         return std::strtoll(object.metadata.resource_version.c_str(), nullptr, 10);

@@ -3,7 +3,7 @@
 
 namespace porthole::controllers {
 
-/// A controller with metrics of its own also implements this; ControllerManager::append_metrics() finds it.
+/// Implemented by controllers with their own metrics; ControllerManager::append_metrics() finds them.
 class MetricSource {
 public:
     virtual ~MetricSource() = default;

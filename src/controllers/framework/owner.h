@@ -10,7 +10,7 @@
 
 namespace porthole::controllers {
 
-/// An object that owns dependents, whatever its kind. Borrows the object.
+/// An object that owns dependents, of any kind. Borrows the object.
 struct Owner {
     const schema::Kind& kind;
     const api::meta::v1::ObjectMeta& metadata;
@@ -25,11 +25,11 @@ Owner owner_of(const T& object) {
     return {T::kind(), object.metadata};
 }
 
-// Which owners a change of a dependent concerns. `Owners` are those of one kind, with find(key) and list(namespace) as client::Informer
-// has them; each has a selector in spec.selector.
+// Finds the owners affected by a change of a dependent. `Owners` contains those of one kind, with find(key) and list(namespace) as in
+// client::Informer; each has a selector in spec.selector.
 
-/// The one of `owners`, which are of `kind`, that controls the dependent. Null where it is not cached, where one of the same name has taken
-/// its place, and where another kind or nothing controls the dependent.
+/// The object of `owners`, which are of `kind`, that controls the dependent. Null if it is not cached, if another object of the same name
+/// has replaced it, or if an object of another kind, or none, controls the dependent.
 template <class Owners>
 auto find_owner(const Owners& owners, const schema::Kind& kind, const api::meta::v1::ObjectMeta& dependent) {
     using Pointer = decltype(owners.find(client::NamespacedName{}));
@@ -39,7 +39,7 @@ auto find_owner(const Owners& owners, const schema::Kind& kind, const api::meta:
     return owner && owner->metadata.uid == reference->uid ? owner : Pointer();
 }
 
-/// The owners whose selectors match the dependent: any of them may adopt it, if nothing controls it.
+/// The owners whose selectors match the dependent: any of them may adopt it if it has no controller.
 template <class Owners>
 std::vector<client::NamespacedName> matching_owners(const Owners& owners, const api::meta::v1::ObjectMeta& dependent) {
     std::vector<client::NamespacedName> keys;
@@ -48,7 +48,7 @@ std::vector<client::NamespacedName> matching_owners(const Owners& owners, const 
     return keys;
 }
 
-/// The owners to reconcile when the dependent has changed: the one that controls it, or those that may adopt it.
+/// The owners to reconcile after a change of the dependent: its controller, or those that may adopt it.
 template <class Owners>
 std::vector<client::NamespacedName> concerned_owners(const Owners& owners, const schema::Kind& kind,
                                                      const api::meta::v1::ObjectMeta& dependent) {

@@ -8,8 +8,8 @@
 
 namespace porthole::controllers {
 
-/// A pod made from a template for an owner: labels, annotations, finalizers and spec of the template, a generated name, and the
-/// reference to its controller.
+/// A pod created from a template for an owner: labels, annotations, finalizers and spec of the template, a generated name, and a controller
+/// reference.
 api::core::v1::Pod pod_from_template(const api::core::v1::PodTemplateSpec& pod_template, const Owner& owner);
 
 /// The namespace is being deleted: creating in it is useless, and an event about it would be noise.
@@ -22,7 +22,7 @@ public:
 
     /// Requires: `owner` outlives the task.
     Task<> create(api::core::v1::Pod pod, Owner owner);
-    /// Of exactly that pod: NotFound or Conflict when a namesake has taken its place.
+    /// Removes exactly that pod: NotFound or Conflict if another one of the same name has replaced it.
     Task<> remove(client::NamespacedName key, std::string uid, Owner owner);
 
 private:
@@ -30,13 +30,13 @@ private:
     client::EventRecorder& events_;
 };
 
-/// How far slow_start() came.
+/// The result of slow_start().
 struct SlowStart {
     int succeeded = 0;
     std::optional<Error> error;  ///< the first failure; later batches were not begun
 };
-/// Calls `step(i)` for i in [0, count), in batches of `first`, twice that, and so on, until a batch has a failure: what fails for one
-/// (a quota, an admission rule) would fail for all.
+/// Calls `step(i)` for i in [0, count), in batches of `first`, twice that, and so on, until a batch has a failure: its cause (a quota, an
+/// admission rule) would make all fail.
 Task<SlowStart> slow_start(int count, int first, std::function<Task<>(int)> step);
 
 }  // namespace porthole::controllers

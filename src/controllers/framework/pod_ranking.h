@@ -7,14 +7,14 @@
 
 namespace porthole::controllers {
 
-/// A pod and what its rank depends on outside of it.
+/// A pod, and facts outside of it that its rank depends on.
 struct RankedPod {
     std::shared_ptr<const api::core::v1::Pod> pod;
     int neighbors = 0;  ///< pods of the same owner or its siblings on the same node
 };
 
-/// Sorts so that the pods whose loss hurts least come first: unassigned, not running, not ready, cheap by the annotation
-/// controller.kubernetes.io/pod-deletion-cost, crowded, ready for a short time, often restarted, young.
+/// Sorts by how little the loss of a pod hurts: first unassigned, not running, not ready, low annotation
+/// controller.kubernetes.io/pod-deletion-cost, many related pods on the node, ready for a short time, often restarted, young.
 void rank_for_deletion(std::vector<RankedPod>& pods, SystemTime now);
 
 /// The annotation's value; 0 where there is none or it is not a number.

@@ -13,7 +13,7 @@
 
 namespace porthole::controllers {
 
-/// Deletes what has lost its last owner, and carries out foreground and orphaning deletions, for every kind the server serves.
+/// Deletes objects that have lost their last owner, and performs foreground and orphaning deletions, for every kind that the server serves.
 class GarbageCollector final : public client::Controller {
 public:
     static constexpr const char* Account = "generic-garbage-collector";
@@ -24,13 +24,13 @@ private:
     class Watcher;
     using ObjectMeta = api::meta::v1::ObjectMeta;
     using OwnerReference = api::meta::v1::OwnerReference;
-    /// The references of an object by what has become of the owners.
+    /// An object's owner references, grouped by the state of the owners.
     struct Owners {
         std::vector<OwnerReference> solid, dangling, waiting;
     };
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
-    /// Watches every kind that can be listed, watched and deleted, also those that come later.
+    /// Watches every kind that can be listed, watched and deleted, including kinds that are added later.
     Task<> background() override;
     Task<> refresh_kinds();
     bool all_synced() const;
@@ -43,7 +43,7 @@ private:
     Task<> unblock_circular(const garbage::Node& node);
     Task<> orphan_dependents(garbage::Uid uid);
 
-    /// nullopt when there is none. Error: NotFound when the server has no such kind.
+    /// nullopt if the object does not exist. Error: NotFound if the server does not have the kind.
     Task<std::optional<ObjectMeta>> read(garbage::Identity identity);
     Task<> write_owners(garbage::Identity identity, ObjectMeta live, std::vector<OwnerReference> owners);
     Task<> remove_finalizer(garbage::Identity identity, ObjectMeta live, std::string finalizer);
@@ -55,8 +55,8 @@ private:
     client::EventRecorder& events_;
     garbage::Graph graph_;
     std::map<std::string, std::unique_ptr<Watcher>> watchers_;                    ///< by resource name
-    std::vector<client::DiscoveredResourcePtr> resources_;                        ///< also those that cannot be watched
-    std::map<std::pair<garbage::Identity, garbage::Uid>, MonotonicTime> absent_;  ///< owners found not to exist, and when
+    std::vector<client::DiscoveredResourcePtr> resources_;                        ///< including those that cannot be watched
+    std::map<std::pair<garbage::Identity, garbage::Uid>, MonotonicTime> absent_;  ///< owners that do not exist, and when that was found
     Event ready_;
 };
 

@@ -12,8 +12,8 @@
 
 namespace porthole::controllers {
 
-/// Changes the number of pods of what HorizontalPodAutoscalers name, through the subresource scale, as their metrics ask for. Looks at each
-/// autoscaler every 15 seconds: docs/design/autoscaling.md.
+/// Changes the number of pods of the target of each HorizontalPodAutoscaler, through the subresource scale, according to its metrics.
+/// Processes each autoscaler every 15 seconds: docs/design/autoscaling.md.
 class HorizontalPodAutoscalerController final : public client::Controller {
 public:
     static constexpr const char* Account = "horizontal-pod-autoscaler";
@@ -24,7 +24,7 @@ private:
     using Autoscaler = api::autoscaling::v2::HorizontalPodAutoscaler;
     using Scale = api::autoscaling::v1::Scale;
 
-    /// What is remembered of one autoscaler.
+    /// The state kept for one autoscaler.
     struct Memory {
         ScalingLimits limits;
         std::set<std::string> pods;  ///< that it selected last; by name
@@ -34,15 +34,15 @@ private:
         std::string path;
         Scale scale;
     };
-    /// What all metrics together call for.
+    /// The combined result of all metrics.
     struct Wanted {
         std::optional<std::int32_t> replicas;  ///< none when too few metrics can be computed
         std::string metric;                    ///< the one that calls for the most
-        std::string failure;                   ///< of those that cannot be computed
+        std::string failure;                   ///< of metrics that cannot be computed
     };
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
-    /// One step: the target's scale and the object's status. Error: what has been told in conditions and events, for the log.
+    /// One step: the target's scale and the object's status. Error: the failure that conditions and events report, for the log.
     Task<> sync(Autoscaler& autoscaler, Memory& memory);
     Task<Target> find_target(const Autoscaler& autoscaler);
     /// Fills status.currentMetrics and the condition ScalingActive. Error: Cancelled.

@@ -6,7 +6,7 @@
 
 namespace porthole::controllers {
 
-/// What one metric of an autoscaler calls for.
+/// The result for one metric of an autoscaler.
 struct MetricProposal {
     std::int32_t replicas = 0;
     std::string name;  ///< in events: "cpu resource utilization (percentage of request)"
@@ -28,7 +28,7 @@ public:
 
     MetricEvaluator(EventLoop& loop, MetricsClient metrics, StartRules rules) : loop_(loop), metrics_(metrics), rules_(rules) {}
 
-    /// Error: why it cannot be computed, in upstream's words.
+    /// Error: why it cannot be computed, with upstream's message.
     Task<MetricProposal> evaluate(const MetricSpec& metric, const MetricTargetPods& target);
 
 private:
@@ -45,7 +45,7 @@ private:
 
 /// The reason of events and conditions when the metric cannot be computed: "FailedGetResourceMetric".
 std::string failure_reason(const MetricEvaluator::MetricSpec& metric);
-/// What comes before the error in the event that sums up all failures.
+/// The text before the error in the event that summarizes all failures.
 std::string failure_summary(const MetricEvaluator::MetricSpec& metric);
 
 }  // namespace porthole::controllers

@@ -9,15 +9,16 @@
 
 namespace porthole::controllers {
 
-/// Reads metrics from the API: resource metrics (metrics.k8s.io), custom and external ones, which extension API servers serve. What they
-/// answer is not trusted. Holds no state. Errors of all: the API's, and BadRequest for an answer of another form, both in upstream's words.
+/// Reads metrics from the API: resource metrics (metrics.k8s.io), custom and external ones, which extension API servers serve. Their
+/// answers are not trusted. Holds no state. Errors of all: the API's, and BadRequest for an answer of another form, both with upstream's
+/// message.
 class MetricsClient {
 public:
     using Identifier = api::autoscaling::v2::MetricIdentifier;
 
     MetricsClient(client::Client& client, const ResourceNames& names) : client_(client), names_(names) {}
 
-    /// What the selected pods use of a resource: all their containers, or the one named.
+    /// The selected pods' use of a resource, for all their containers or the named one.
     Task<PodMetricValues> of_resource(std::string namespace_, std::string selector, std::string resource, std::string container);
     /// A custom metric of the selected pods.
     Task<PodMetricValues> of_pods(std::string namespace_, std::string selector, Identifier metric);

@@ -11,7 +11,7 @@
 
 namespace porthole::controllers {
 
-/// What a metric says of one pod.
+/// A metric's value for one pod.
 struct PodMetric {
     Timestamp time;
     Duration window{};
@@ -33,7 +33,7 @@ struct StartRules {
     Duration initial_readiness = std::chrono::seconds(30);  ///< a pod that became unready within it has never been ready
 };
 
-/// Pods by what can be said of them, as upstream's groupPods().
+/// Pods by the state of their metrics, as upstream's groupPods().
 struct PodGroups {
     int ready = 0;
     std::set<std::string> unready;  ///< pending, or still starting
@@ -43,28 +43,28 @@ struct PodGroups {
 PodGroups group_pods(const PodList& pods, const PodMetricValues& metrics, const std::string& resource, const StartRules& rules,
                      SystemTime now);
 
-/// How many pods a metric calls for, and what it is at present.
+/// The number of pods that a metric requires, and its current value.
 struct Proposal {
     std::int32_t replicas = 0;
     std::optional<std::int32_t> utilization;  ///< per cent
     std::int64_t usage = 0;                   ///< in thousandths; of an average pod where the target is an average
 };
 
-/// What pods request of a resource, in thousandths: all their containers, or the one named. Error: BadRequest, in upstream's words, for a
-/// container that requests none.
+/// Pods' requests for a resource, in thousandths, for all their containers or the named one. Error: BadRequest with upstream's message, for
+/// a container without a request.
 Result<std::map<std::string, std::int64_t>> requests_of(const PodList& pods, const std::string& resource, const std::string& container);
 
-/// For what pods use in per cent of what they request. Errors, here and below: BadRequest, in upstream's words.
+/// For pods' use as a percentage of their requests. Errors, here and below: BadRequest with upstream's message.
 Result<Proposal> propose_by_utilization(std::int32_t current, const PodList& pods, const PodGroups& groups, PodMetricValues metrics,
                                         const std::map<std::string, std::int64_t>& requests, std::int32_t target,
                                         const Tolerances& tolerances);
 /// For the average amount of a pod.
 Result<Proposal> propose_by_average(std::int32_t current, const PodList& pods, const PodGroups& groups, PodMetricValues metrics,
                                     std::int64_t target, const Tolerances& tolerances);
-/// For an amount that is not of pods, in proportion to those that are ready.
+/// For an amount that is not measured per pod, in proportion to the ready pods.
 Result<Proposal> propose_by_value(std::int32_t current, const PodList& pods, std::int64_t usage, std::int64_t target,
                                   const Tolerances& tolerances);
-/// For such an amount divided by the pods that there are.
+/// For such an amount divided by the number of existing pods.
 Proposal propose_by_share(std::int32_t status_replicas, std::int64_t usage, std::int64_t target, const Tolerances& tolerances);
 
 }  // namespace porthole::controllers

@@ -23,7 +23,7 @@ class ResourceNames {
 public:
     ResourceNames(client::Client& client, const schema::Registry& kinds) : client_(client), kinds_(kinds) {}
 
-    /// In the version that the server prefers. Errors: NotFound, in upstream's words; the API's.
+    /// In the version that the server prefers. Errors: NotFound with upstream's message; the API's.
     Task<ResourceName> find(std::string group, std::string kind) const;
 
 private:

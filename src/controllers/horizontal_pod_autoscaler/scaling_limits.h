@@ -21,7 +21,7 @@ struct LimitedReplicas {
     LimitReason range;     ///< of the condition ScalingLimited
 };
 
-/// How fast the pods of one autoscaler may become more and fewer. Remembers what was recommended and done lately.
+/// How fast the pods of one autoscaler may increase and decrease. Records recent recommendations and changes.
 class ScalingLimits {
 public:
     using Behavior = api::autoscaling::v2::HorizontalPodAutoscalerBehavior;
@@ -30,7 +30,8 @@ public:
     struct Range {
         std::int32_t min = 1, max = 1;
     };
-    /// What there is counts as recommended, when nothing is known yet: nothing shrinks at once because the control plane was restarted.
+    /// If nothing is recorded yet, the current size counts as recommended, so that a restart of the control plane does not reduce it
+    /// immediately.
     void begin(std::int32_t current, MonotonicTime now);
     /// The nearest number to `desired` that is allowed. Without a behavior the number may double, or become 4, at a time, and shrinks to
     /// the highest recommendation of the last five minutes.

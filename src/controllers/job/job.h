@@ -36,17 +36,17 @@ private:
     void pod_gone(const Pod& pod);
 
     Task<std::vector<PodPointer>> claim_pods(const Job& job);
-    /// Records what has ended since; yields the job as stored then.
+    /// Records pods that have ended since; returns the job as stored.
     Task<Job> write_down(Job job, const jobs::Tally& tally);
-    /// Removes finalizers; yields the status with what has lost its finalizer moved into the counters.
+    /// Removes finalizers; returns the status with the pods that lost their finalizer moved into the counters.
     Task<JobStatus> count_ended(const Job& job, const std::vector<PodPointer>& pods, const jobs::Tally& tally);
     Task<> release_pod(PodPointer pod);
-    /// Removes the finalizer of pods whose job no longer exists, or that no longer belong to it: they need not be counted.
+    /// Removes the finalizer of pods whose job no longer exists, or that no longer belong to it: they are not counted.
     Task<> release_all(std::vector<PodPointer> pods);
     void note_failures(const client::NamespacedName& key, const jobs::Tally& tally);
     Duration backoff_left(const client::NamespacedName& key) const;
 
-    /// Creates or deletes pods towards what is wanted now. Yields how long to wait before creating more; zero for not at all.
+    /// Creates or deletes pods towards the wanted number. Returns how long to wait before creating more; zero for none.
     Task<Duration> adjust_pods(const Job& job, const std::vector<PodPointer>& pods, const jobs::Tally& tally);
     Task<> create_pods(const Job& job, const std::vector<PodPointer>& pods, const jobs::Tally& tally, int count);
     Task<> create_pod(const Job& job, Pod pod);
@@ -67,7 +67,7 @@ private:
     PodIndex tracked_by_job_;  ///< pods with our finalizer by "namespace/name" of their job
     std::map<client::NamespacedName, Failures> failures_;
     OwnWrites written_;
-    std::set<std::string> counted_;  ///< pods whose finalizer we have taken, until that is seen
+    std::set<std::string> counted_;  ///< pods whose finalizer we have removed, until that is observed
 };
 
 }  // namespace porthole::controllers

@@ -23,12 +23,12 @@ inline bool is_indexed(const Job& job) { return job.spec.completion_mode.value_o
 inline bool replaces_only_ended(const Job& job) { return job.spec.pod_replacement_policy.value_or("") == "Failed"; }
 /// The pod's completion index; nullopt when it has none or one that the job does not have.
 std::optional<std::int32_t> index_of(const Job& job, const Pod& pod);
-/// When the pod's last container ended, or what is known to come closest.
+/// When the pod's last container ended, or the best estimate.
 SystemTime end_time(const Pod& pod, SystemTime now);
-/// How often the index has failed, for the annotation of its next pod; from the pods that are still there.
+/// How often the index has failed, for the annotation of its next pod; from the pods that still exist.
 std::int32_t failures_of_index(const Job& job, const std::vector<PodPointer>& pods, std::int32_t index);
 
-/// A job's pods by what they mean for it, and what the job has come to with them.
+/// A job's pods by their state, and the resulting state of the job.
 ///
 /// A pod is counted exactly once: while it has the tracking finalizer it cannot be removed; its end is first recorded in
 /// status.uncountedTerminatedPods (or completedIndexes), then the finalizer is removed, then it moves into the counters.
@@ -44,7 +44,7 @@ struct Tally {
     IndexSet completed_indexes, failed_indexes;
     std::string fatal;  ///< why the failure policy ends the job; "" if it does not
 
-    /// What is to be written before a finalizer may go.
+    /// Records in the status what has to be stored before a finalizer may be removed.
     void write_down(const Job& job, JobStatus& status) const;
 
 private:

@@ -15,7 +15,7 @@ using api::batch::v1::JobStatus;
 const JobCondition* find_true(const JobStatus& status, std::string_view type);
 /// Complete or Failed; nullptr while the job has not ended.
 const JobCondition* find_end(const Job& job);
-/// Sets the condition; its transition time changes only with its status. False when nothing has changed.
+/// Sets the condition; its transition time changes only with its status. False if nothing has changed.
 bool set_condition(JobStatus& status, JobCondition condition, SystemTime now);
 
 }  // namespace porthole::controllers

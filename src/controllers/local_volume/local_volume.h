@@ -4,11 +4,11 @@
 
 namespace porthole::controllers {
 
-/// Makes and deletes the volumes of classes whose provisioner is local.porthole.io.
+/// Creates and deletes the volumes of classes whose provisioner is local.porthole.io.
 ///
-/// A claim is served once the scheduler has selected a node for its first pod, and the binder has asked for a provisioner, which it does
-/// when no existing volume fits. The volume is called pvc-<uid of the claim>, so that repeating a step makes no second one. Volumes of a
-/// node together are not larger than what it can allocate; a claim that would be is given back to the scheduler.
+/// A claim is handled once the scheduler has selected a node for its first pod, and the binder has requested a provisioner, which it does
+/// if no existing volume fits. The volume is called pvc-<uid of the claim>, so that repeating a step creates no second one. The volumes of
+/// a node together are not larger than its allocatable storage; a claim that would exceed it is returned to the scheduler.
 ///
 /// Claims and volumes share one queue: a key without a namespace is a volume's.
 class LocalVolumeProvisioner final : public client::Controller {
@@ -27,9 +27,9 @@ private:
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
 
     Task<> provision(ClaimRef claim);
-    /// Why the volume cannot be made at all; "" if it can.
+    /// Why the volume cannot be created at all; "" if it can.
     std::string refusal(const PersistentVolumeClaim& claim, const StorageClass& storage_class) const;
-    /// Bytes that the node's volumes leave; nothing if the node does not say what it has.
+    /// Bytes not used by the node's volumes; nullopt if the node does not report its storage.
     std::optional<Quantity> room_on(const Node& node) const;
     Task<> give_back(ClaimRef claim, std::string message);
     Task<> sync_volume(VolumeRef volume);

@@ -10,12 +10,12 @@
 
 namespace porthole::controllers {
 
-/// What is left of a namespace's content, and what went wrong with it.
+/// The remaining content of a namespace, and the failures.
 struct NamespaceRemains {
     std::map<std::string, int> objects;     ///< by resource, "pods.", "deployments.apps"
-    std::map<std::string, int> finalizers;  ///< how many objects each holds
+    std::map<std::string, int> finalizers;  ///< number of objects that have each
     std::vector<std::string> failures;
-    std::chrono::seconds longest_grace{};  ///< after which more should be gone
+    std::chrono::seconds longest_grace{};  ///< after which more should be deleted
 
     bool empty() const { return objects.empty() && failures.empty(); }
 };
@@ -25,8 +25,8 @@ bool set_deletion_conditions(api::core::v1::NamespaceStatus& status, const clien
 
 /// Deletes the content of namespaces that are being deleted.
 ///
-/// Differs from Kubernetes: begins half a second after the deletion is seen instead of five (long enough for every server to refuse new
-/// objects), and looks again each second while pods end, so that `kubectl delete namespace` does not wait longer than its pods.
+/// Differs from Kubernetes: begins half a second after the deletion is observed instead of five (long enough for every server to refuse new
+/// objects), and checks again each second while pods end, so that `kubectl delete namespace` does not wait longer than its pods.
 class NamespaceController final : public client::Controller {
 public:
     static constexpr const char* Account = "namespace-controller";

@@ -17,7 +17,7 @@ public:
 
     /// nullopt when none is left.
     std::optional<IpPrefix> take();
-    /// Everything that overlaps `prefix` is taken, if it was not. Harmless outside the range.
+    /// Marks everything that overlaps `prefix` as used. No effect outside the range.
     void occupy(const IpPrefix& prefix);
     void release(const IpPrefix& prefix);
     std::size_t free() const { return free_; }
@@ -34,7 +34,7 @@ private:
     std::size_t first_free_ = 0;  ///< no part before it is free
 };
 
-/// Gives every node its ranges of pod addresses, one of each of the cluster's ranges.
+/// Assigns pod ranges to every node, one of each of the cluster's ranges.
 class NodeIpamController final : public client::Controller {
 public:
     static constexpr const char* Account = "node-controller";
@@ -45,7 +45,7 @@ private:
     NodeIpamController(Context& context, std::vector<CidrPool> pools);
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
 
-    /// What the node has is remembered as taken, also for a node that has just been seen.
+    /// Records the node's ranges as used, also for a newly observed node.
     void learn(const api::core::v1::Node& node);
     void give_back(const std::string& node);
     Task<> assign(const api::core::v1::Node& node);

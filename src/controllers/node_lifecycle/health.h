@@ -12,11 +12,11 @@ namespace porthole::controllers {
 /// When each node last sent a heartbeat, by the clock of this program: nodes' own clocks are only compared with themselves.
 class Heartbeats {
 public:
-    /// A renewed lease or a newer status counts as a heartbeat now, and so does a node that was not known. `lease` may be nullptr.
+    /// A renewed lease or a newer status counts as a heartbeat now, and so does the first observation of a node. `lease` may be nullptr.
     void observe(const api::core::v1::Node& node, const api::coordination::v1::Lease* lease, MonotonicTime now);
     /// Requires: the node was observed.
     Duration silence(const std::string& node, MonotonicTime now) const { return now - seen_.at(node).heard; }
-    /// As if every node had sent a heartbeat now.
+    /// Acts as if every node had sent a heartbeat now.
     void forgive(MonotonicTime now);
     void keep_only(const std::set<std::string>& nodes);
 

@@ -10,9 +10,9 @@
 
 namespace porthole::controllers {
 
-/// Keeps nodes' NoSchedule taints and derived labels in line with what they report, at once; and looks at all nodes every
-/// `node_monitor_period`: those that send no heartbeat become Unknown, their pods not ready, and, at a limited rate, they get the
-/// NoExecute taint by which pods are evicted. Where no node at all is ready, the cause is assumed to be elsewhere and no pod is evicted.
+/// Keeps nodes' NoSchedule taints and derived labels consistent with the state that they report. Checks all nodes every
+/// `node_monitor_period`: those that send no heartbeat become Unknown, their pods not ready, and, at a limited rate, they get the NoExecute
+/// taint by which pods are evicted. If no node at all is ready, the cause is assumed to be elsewhere and no pod is evicted.
 class NodeLifecycleController final : public client::Controller {
 public:
     static constexpr const char* Account = "node-controller";
@@ -22,7 +22,7 @@ private:
     using Node = api::core::v1::Node;
     using Pod = api::core::v1::Pod;
     struct Watched {
-        std::string ready;  ///< status when last looked at
+        std::string ready;  ///< status at the last check
         bool has_pods_to_mark = false;
         std::string zone;
     };
@@ -34,7 +34,7 @@ private:
     Task<> write_taints(const Node& node, Taints taints);
     Task<> write_labels(const Node& node);
 
-    // One look at all nodes.
+    // One check of all nodes.
     Task<> inspect_all();
     Task<> inspect(const Node& node);
     /// The node with its conditions Unknown, as stored.

@@ -6,7 +6,7 @@
 
 namespace porthole::controllers {
 
-/// Deletes pods from nodes whose NoExecute taints they do not tolerate, or no longer than for a while.
+/// Deletes pods from nodes whose NoExecute taints they do not tolerate, or when their toleration has expired.
 class TaintEvictionController final : public client::Controller {
 public:
     static constexpr const char* Account = "node-controller";
@@ -16,7 +16,7 @@ private:
     using Node = api::core::v1::Node;
     using Pod = api::core::v1::Pod;
     struct Pending {
-        std::string uid;  ///< the time starts again for a new pod of that name
+        std::string uid;  ///< a new pod of the same name has its own time
         MonotonicTime since;
     };
 

@@ -20,9 +20,9 @@ std::string_view ready_status(const api::core::v1::Node& node);
 
 bool has_taint(const api::core::v1::Node& node, std::string_view key, std::string_view effect);
 
-/// The node's taints with those NoSchedule ones added that its conditions ask for, and those removed that they no longer
-/// ask for. Taints of others, and those that stay, are left as they are. A node that has not yet said whether it is ready
-/// keeps the not-ready taint it was created with.
+/// The node's taints, with the NoSchedule taints that its conditions require added, and those no longer required removed. Other taints, and
+/// those that remain, are not changed. A node that has not yet reported whether it is ready keeps the not-ready taint that it was created
+/// with.
 Taints no_schedule_taints(const api::core::v1::Node& node, SystemTime now);
 
 /// The node's taints with only that one of not-ready and unreachable as NoExecute; "" for neither.

@@ -8,7 +8,7 @@
 
 namespace porthole::controllers {
 
-/// A region and zone, as nodes' labels name them; nodes without such labels make one zone together.
+/// A region and zone from a node's labels; nodes without such labels form one zone.
 std::string zone_of(const api::core::v1::Node& node);
 
 enum class ZoneState { Normal, PartialDisruption, FullDisruption };
@@ -22,7 +22,7 @@ struct ZoneCount {
 /// Partial when at least three nodes, and a share of at least `threshold`, are not ready; full when none is ready.
 ZoneState zone_state(const ZoneCount& count, double threshold);
 
-/// The nodes of a zone whose pods are to be evicted, one after the other and not faster than a rate.
+/// The nodes of a zone whose pods are to be evicted, one after the other and at a limited rate.
 class EvictionQueue {
 public:
     /// Nodes a second; 0 stops.
@@ -32,9 +32,9 @@ public:
     void clear() { nodes_.clear(); }
     /// The next node, if its time has come.
     std::optional<std::string> take(MonotonicTime now);
-    /// A node that was taken without success: it is the next, within a second.
+    /// Returns a node after a failed attempt: it is the next, within a second.
     void put_back(const std::string& node, MonotonicTime now);
-    /// Until take() yields the next; nullopt when nothing would change by waiting.
+    /// Until take() returns the next; nullopt if waiting would not change anything.
     std::optional<Duration> wait(MonotonicTime now) const;
 
 private:

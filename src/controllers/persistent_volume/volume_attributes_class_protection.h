@@ -4,7 +4,7 @@
 
 namespace porthole::controllers {
 
-/// Holds back the deletion of VolumeAttributesClasses that a claim or a volume names.
+/// Delays the deletion of VolumeAttributesClasses that a claim or a volume uses.
 class VolumeAttributesClassProtection final : public client::Controller {
 public:
     static constexpr const char* Account = "volumeattributesclass-protection-controller";

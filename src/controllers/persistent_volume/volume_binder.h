@@ -4,11 +4,11 @@
 
 namespace porthole::controllers {
 
-/// Brings claims and volumes together and keeps the phases of both.
+/// Binds claims and volumes and maintains the phases of both.
 ///
-/// A binding is written in four steps, each of which can be the last before a crash: the volume's claimRef, the volume's phase, the
-/// claim's volumeName, the claim's phase. A later reconcile of either finishes a half-written one.
-/// Example: volume v of 5Gi and claim c of 3Gi, both of class "fast": v.claimRef = c, v Bound, c.volumeName = v, c Bound with 5Gi.
+/// A binding is written in four steps, after each of which the process may crash: the volume's claimRef, the volume's phase, the claim's
+/// volumeName, the claim's phase. A later reconcile of either completes it. Example: volume v of 5Gi and claim c of 3Gi, both of class
+/// "fast": v.claimRef = c, v Bound, c.volumeName = v, c Bound with 5Gi.
 ///
 /// Claims and volumes share one queue: a key without a namespace is a volume's.
 class VolumeBinder final : public client::Controller {
@@ -26,7 +26,7 @@ private:
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
 
-    /// Says whether it has changed the annotations or finalizers of an in-tree volume or claim, after which it comes back.
+    /// Returns whether it has changed the annotations or finalizers of an in-tree volume or claim, which is then reconciled again.
     Task<bool> hand_over(ClaimRef claim);
     Task<bool> hand_over(VolumeRef volume);
 
@@ -34,11 +34,11 @@ private:
     Task<> sync_bound_claim(ClaimRef claim);
     Task<> bind(ClaimRef claim, VolumeRef volume);
     Task<> lose(ClaimRef claim, std::string reason, std::string message);
-    /// Nothing fits: says why, or asks the class's provisioner.
+    /// No volume fits: reports why, or requests one from the class's provisioner.
     Task<> wait_for_volume(ClaimRef claim);
     Task<> ask_provisioner(ClaimRef claim, std::string provisioner);
     void tell_waiting_for_consumer(const PersistentVolumeClaim& claim);
-    /// For claims that came before there was one.
+    /// For claims that were created before there was one.
     std::string default_class() const;
     bool waits_for_consumer(const PersistentVolumeClaim& claim) const;
     std::shared_ptr<const Node> selected_node(const PersistentVolumeClaim& claim) const;
@@ -56,7 +56,7 @@ private:
     client::Informer<PersistentVolume>& volumes_;
     client::Informer<StorageClass>& classes_;
     client::Informer<Node>& nodes_;
-    client::Informer<PersistentVolumeClaim>::Index by_volume_;  // "" for those that have none
+    client::Informer<PersistentVolumeClaim>::Index by_volume_;  // "" for those without a volume
     client::Informer<api::core::v1::Pod>::Index pods_by_claim_;
 };
 

@@ -3,8 +3,8 @@
 
 namespace porthole::controllers {
 
-/// Begins the growth of volumes whose claim asks for more than it has: of local ones itself, by writing the new size into the volume, for
-/// which the node's kubelet then does the rest. All others are for their driver's own controller, and the claim's events say so.
+/// Begins to expand volumes whose claim requests more than it has. For local ones it writes the new size into the volume, and the node's
+/// kubelet does the rest. All others are expanded by their driver's own controller, and the claim's events say so.
 class VolumeExpander final : public client::Controller {
 public:
     static constexpr const char* Account = "expand-controller";
@@ -16,7 +16,7 @@ private:
     using ClaimRef = std::shared_ptr<const PersistentVolumeClaim>;
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
-    /// The driver that took over from an in-tree plug-in finds by the annotation what is for it.
+    /// The annotation tells the driver that replaced an in-tree plug-in that the claim is for it.
     Task<> hand_over(ClaimRef claim, std::string plugin);
     Task<> expand(ClaimRef claim, std::shared_ptr<const PersistentVolume> volume);
 

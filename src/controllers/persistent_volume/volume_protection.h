@@ -14,7 +14,7 @@ private:
     using Claim = api::core::v1::PersistentVolumeClaim;
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
-    /// Asks the API: a pod that was made a moment ago may not be in the cache.
+    /// Asks the API, because the cache may lack a pod that was just created.
     Task<bool> is_used(const Claim& claim);
 
     client::Client& client_;

@@ -6,8 +6,8 @@
 
 namespace porthole::controllers {
 
-/// Removes pods that no other component will remove: those of nodes that no longer exist, those that were deleted before they had a node,
-/// and the oldest terminated ones beyond a number.
+/// Removes pods that no other component removes: those of nodes that no longer exist, those that were deleted before they had a node, and
+/// the oldest terminated ones beyond a number.
 class PodGcController final : public client::Controller {
 public:
     static constexpr const char* Account = "pod-garbage-collector";
@@ -22,9 +22,9 @@ private:
     Task<> sweep();
     Task<> remove_surplus_terminated(const std::vector<Pod>& pods);
     Task<> remove_orphans(const std::vector<Pod>& pods);
-    /// Nodes that pods name, that have been missing for a while, and that the server does not know either.
+    /// Nodes that pods name, that have been missing for a while, and that the server does not have either.
     Task<std::set<std::string>> lost_nodes(const std::vector<Pod>& pods);
-    /// Marks a pod that may still count as running as Failed, then deletes it at once.
+    /// Marks a pod that may still count as running as Failed, then deletes it without a grace period.
     Task<> force_remove(Pod pod, std::string message);
     /// Several at a time. Each must be one that may be removed.
     Task<> force_remove_all(std::vector<Pod> pods, std::string message);

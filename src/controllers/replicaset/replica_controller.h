@@ -14,9 +14,9 @@
 
 namespace porthole::controllers {
 
-/// Keeps as many pods of one template as are wanted: what ReplicaSets and ReplicationControllers have in common.
+/// Keeps the wanted number of pods of one template: the common part of ReplicaSets and ReplicationControllers.
 ///
-/// A replication controller is looked at as the replica set that would do the same.
+/// A replication controller is handled as an equivalent replica set.
 class ReplicaController : public client::Controller {
 public:
     using ReplicaSet = api::apps::v1::ReplicaSet;
@@ -31,12 +31,12 @@ public:
 protected:
     ReplicaController(Context& context, std::string name, const std::string& component, const schema::Kind& kind);
 
-    /// To be called at the end of the derived class's constructor: handlers are called at once for pods that are in the cache.
+    /// Called at the end of the derived class's constructor: handlers are called immediately for pods in the cache.
     void watch_pods();
     virtual Task<> write_status(ReplicaSet set) = 0;
     /// Error: as the API's. The set as the server has it now.
     virtual Task<ReplicaSet> read(client::NamespacedName key) = 0;
-    /// The pods that count as neighbors when one of the set's is chosen for deletion: those of its siblings too.
+    /// The pods that count as neighbors when one of the set's is chosen for deletion, including those of its siblings.
     virtual std::vector<PodPointer> related_pods(const ReplicaSet& set) const;
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
@@ -53,7 +53,7 @@ private:
     void queue_matching(const Pod& orphan);
 
     Task<Observed> observe(const ReplicaSet& set);
-    /// Moves the number of pods toward the wanted one. The error is what the condition ReplicaFailure shows.
+    /// Moves the number of pods toward the wanted one. The error is shown in the condition ReplicaFailure.
     Task<> create_missing(const ReplicaSet& set, int count);
     Task<> delete_surplus(const ReplicaSet& set, const std::vector<PodPointer>& active, int count);
     Task<> create_one(const ReplicaSet& set);

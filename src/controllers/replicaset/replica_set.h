@@ -3,7 +3,7 @@
 
 namespace porthole::controllers {
 
-/// Keeps as many pods of a ReplicaSet's template as it wants.
+/// Keeps the wanted number of pods of a ReplicaSet's template.
 class ReplicaSetController final : public ReplicaController {
 public:
     static constexpr const char* Account = "replicaset-controller";

@@ -3,7 +3,7 @@
 
 namespace porthole::controllers {
 
-/// Keeps as many pods of a ReplicationController's template as it wants.
+/// Keeps the wanted number of pods of a ReplicationController's template.
 class ReplicationControllerController final : public ReplicaController {
 public:
     static constexpr const char* Account = "replication-controller";

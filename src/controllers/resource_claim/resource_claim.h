@@ -7,8 +7,8 @@
 
 namespace porthole::controllers {
 
-/// Makes the ResourceClaims that pods ask for by template, owned by their pods, and names them in status.resourceClaimStatuses. Reserves
-/// claims for pods that got their node from someone other than the scheduler.
+/// Creates the ResourceClaims that pods request by template, owned by their pods, and names them in status.resourceClaimStatuses. Reserves
+/// claims for pods that were assigned to their node without the scheduler.
 class ResourceClaimController final : public client::Controller {
 public:
     static constexpr const char* Account = "resource-claim-controller";
@@ -20,7 +20,7 @@ private:
     using Template = api::resource::v1::ResourceClaimTemplate;
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
-    /// The name of the entry's claim, which is made if need be; "" where there is nothing to tell of it.
+    /// The name of the entry's claim, which is created if necessary; "" if the entry needs no name in the status.
     Task<std::string> ensure_claim(Pod pod, api::core::v1::PodResourceClaim entry);
     Task<> write_names(Pod pod, std::map<std::string, std::string> names);
     Task<> reserve_claims(Pod pod);

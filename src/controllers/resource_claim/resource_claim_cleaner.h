@@ -4,8 +4,8 @@
 
 namespace porthole::controllers {
 
-/// Takes pods that are over off the claims' status.reservedFor. With the last of them a claim gives up its devices, and with that the
-/// finalizer that kept it; a claim that was made for a pod that is over is deleted.
+/// Removes pods that are over from the claims' status.reservedFor. With the last one, a claim's devices are deallocated and its finalizer
+/// is removed; a claim that was created for a pod that is over is deleted.
 class ResourceClaimCleaner final : public client::Controller {
 public:
     static constexpr const char* Account = "resource-claim-controller";
@@ -17,7 +17,7 @@ private:
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
     Task<bool> is_still_wanted(std::string namespace_, Consumer consumer);
-    /// Writes who is left; with no one left, the claim gives up its devices.
+    /// Writes the remaining consumers; if there are none, deallocates the claim's devices.
     Task<> release(Claim claim, std::vector<Consumer> left);
     Task<> remove_if_unused(std::shared_ptr<const Claim> claim);
 

@@ -8,7 +8,7 @@
 
 namespace porthole::controllers {
 
-/// Keeps status.hard and status.used of ResourceQuotas.
+/// Maintains status.hard and status.used of ResourceQuotas.
 class ResourceQuotaController final : public client::Controller {
 public:
     static constexpr const char* Account = "resourcequota-controller";
@@ -21,7 +21,7 @@ private:
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
     void recount(const std::string& namespace_);
     objects::ResourceAmounts used_by_typed_kinds(const ResourceQuota& quota) const;
-    /// Counts the objects of the kind that "count/…" or an older name refers to; null when there is no such kind.
+    /// Counts the objects of the kind that "count/…" or an older name refers to; null if there is no such kind.
     Counter* counter_for(const std::string& resource);
 
     Context& context_;

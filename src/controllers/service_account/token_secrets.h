@@ -17,7 +17,7 @@ private:
     using ServiceAccount = api::core::v1::ServiceAccount;
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
-    /// Null when it does not exist, or when another one of its name does.
+    /// Null if it does not exist, or if another one has its name.
     Task<std::shared_ptr<const ServiceAccount>> account_of(const Secret& secret);
     Task<std::string> request_token(const Secret& secret, std::string account);
 

@@ -19,11 +19,11 @@ std::optional<int> ordinal_of(const StatefulSet& set, const std::string& pod_nam
 inline int first_ordinal(const StatefulSet& set) { return set.spec.ordinals ? set.spec.ordinals->start : 0; }
 std::string pod_name(const StatefulSet& set, int ordinal);
 
-/// The pod of that ordinal, made from `pod_template`, which is the one of the revision named `revision`.
+/// The pod of that ordinal, created from `pod_template`, which belongs to the revision named `revision`.
 Pod make_pod(const StatefulSet& set, const api::core::v1::PodTemplateSpec& pod_template, const std::string& revision, int ordinal);
-/// What that ordinal stores in, in order of spec.volumeClaimTemplates.
+/// The claims of that ordinal, in order of spec.volumeClaimTemplates.
 std::vector<PersistentVolumeClaim> make_claims(const StatefulSet& set, int ordinal);
-/// The name of the revision that the pod was made from; "" when it does not say.
+/// The name of the revision from which the pod was created; "" if its label is missing.
 std::string revision_of(const Pod& pod);
 
 bool is_running_and_ready(const Pod& pod);
@@ -35,9 +35,9 @@ public:
     Claims(client::Client& client, client::EventRecorder& events, client::Informer<PersistentVolumeClaim>& claims)
         : client_(client), events_(events), claims_(claims) {}
 
-    /// Creates those that are missing. Error: that of the first that cannot be created; an event says so.
+    /// Creates missing claims. Error: that of the first that cannot be created; an event reports it.
     Task<> ensure(const StatefulSet& set, int ordinal);
-    /// Sets owners as the policy says. `pod` may be one that is about to be removed because the set has become smaller.
+    /// Sets owners according to the policy. `pod` may be one that is about to be removed because the set is scaled down.
     Task<> set_owners(const StatefulSet& set, const Pod& pod, bool scaled_down);
 
 private:

@@ -28,7 +28,7 @@ private:
         ControllerRevision current, update;
         std::int32_t collision_count = 0;
     };
-    /// A set's pods in their places.
+    /// A set's pods by ordinal.
     struct Places {
         std::vector<PodPointer> replicas;   ///< by ordinal from the first on; null where there is none
         std::vector<PodPointer> condemned;  ///< beyond the range, highest ordinal first

@@ -20,7 +20,7 @@ private:
     using Definition = api::apiextensions::v1::CustomResourceDefinition;
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
-    /// Whether it is this migration's turn among those of its resource.
+    /// Whether this migration is the next among those of its resource.
     bool is_next(const Migration& migration) const;
     Task<client::Requeue> begin(Migration migration);
     Task<client::Requeue> migrate(Migration migration);
@@ -33,7 +33,8 @@ private:
     Task<> rewrite_all(client::DiscoveredResourcePtr resource, std::string written_until);
     Task<> rewrite(client::DiscoveredResourcePtr resource, api::meta::v1::ObjectMeta metadata);
 
-    /// Sets the condition StorageMigrating of the resource's definition, if there is one. `succeeded`: the other stored versions are gone.
+    /// Sets the condition StorageMigrating of the resource's definition, if there is one. `succeeded`: no objects are stored in the other
+    /// versions.
     Task<> tell_definition(Migration migration, std::string status, std::string reason, std::string message, bool succeeded);
 
     client::Client& client_;

@@ -14,8 +14,8 @@ namespace porthole::controllers {
 
 using namespace std::chrono_literals;
 
-/// One controller (or a few) and an API, under virtual time. A controller may do what the bootstrap policy lets its account do: any other
-/// request of it fails the test.
+/// One or more controllers and an API, under virtual time. A request that the bootstrap policy does not allow to the controller's account
+/// fails the test.
 class SimWorld : public testing::Test {
 public:
     SimWorld();
@@ -35,8 +35,8 @@ public:
     /// Ends all controllers, as a crash would; new ones may be run with fresh caches afterwards.
     void crash();
 
-    // The other components, in a few words.
-    /// Binds pods that have no node, starts and makes ready those that are bound, and removes those being deleted.
+    // Simulations of other components.
+    /// Binds pods without a node, starts bound pods and makes them ready, and removes pods that are being deleted.
     void kubelet();
     void set_ready(const client::NamespacedName& pod, bool ready = true);
     void set_phase(const client::NamespacedName& pod, const std::string& phase);
@@ -52,7 +52,7 @@ public:
     SeededRandom random{1};
     Logger log{make_null_sink(), "test"};
     Settings settings;
-    /// What the controllers of an account are made from. Made at first use, and again after a crash.
+    /// The context of an account's controllers. Created on first use, and again after a crash.
     Context& context(const std::string& account);
 
 private:
