@@ -7,7 +7,7 @@ namespace porthole::apiserver {
 /// Requests of users with few rights, through the whole server.
 class Access : public ApiServerFixture {
 protected:
-    /// Keeps streamed bodies too.
+    /// Also keeps streamed bodies.
     struct StreamKeeper final : net::HttpResponder {
         Task<> respond(int code_, net::Headers, std::vector<net::Bytes> pieces) override {
             code = code_;
@@ -74,7 +74,7 @@ protected:
         transport = api->transport(loopback_user(), "test");
     }
 
-    /// Puts an object of any kind into the store as it is, with nothing but its metadata.
+    /// Stores an object of any kind directly, with nothing but its metadata.
     void put_bare(const schema::Kind& kind, const std::string& name) {
         const std::string namespace_ = kind.namespaced() ? "default" : "";
         std::string value =

@@ -8,7 +8,7 @@
 
 namespace porthole::apiserver {
 
-/// Who gets in, what is allowed and what is refused, as a command line says it: kube-apiserver's flags of these names, and their defaults.
+/// The command-line flags for authentication, authorization and admission: kube-apiserver's flags of these names, with their defaults.
 struct AccessFlags {
     std::vector<std::string> enable_admission_plugins, disable_admission_plugins;
     std::string admission_control_config_file;
@@ -35,13 +35,13 @@ struct AccessFlags {
 /// Bytes of a file that these flags name.
 constexpr std::size_t LargestAccessFile = 1 << 20;
 
-/// What a text of --authentication-config says, in addition to these flags; `own_issuer` is that of service accounts' tokens. Error:
-/// BadRequest, naming the file.
+/// Reads the text of --authentication-config, in addition to these flags; `own_issuer` is that of service accounts' tokens. Error:
+/// BadRequest with the file's name.
 Result<void> read_authentication_config(std::string_view text, const AccessFlags& flags, const std::string& own_issuer,
                                         AuthenticationOptions& options);
 
-/// Puts what the flags and the files that they name say into `options`, whose issuer is set. Files are read now, once. Error: BadRequest
-/// or Io, naming the flag or the file.
+/// Sets `options`, whose issuer is set already, from the flags and the files that they name. Files are read now, once. Error: BadRequest or
+/// Io, with the flag or the file.
 Result<void> read_access_flags(FileSystem& files, const AccessFlags& flags, ApiServerOptions& options);
 
 }  // namespace porthole::apiserver

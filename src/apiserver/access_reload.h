@@ -8,9 +8,9 @@
 
 namespace porthole::apiserver {
 
-/// Follows the files of --authentication-config and --authorization-config: a change counts within seconds, without a restart. One that is
-/// not valid, or names an issuer that cannot be asked, changes nothing; the log and the metrics say so, and it is tried again every minute.
-/// Lives on `loop`; the seams outlive it.
+/// Follows the files of --authentication-config and --authorization-config: a change takes effect within seconds, without a restart. A file
+/// that is not valid, or names an issuer that cannot be asked, changes nothing; it is reported in the log and the metrics, and tried again
+/// every minute. Lives on `loop`; the seams outlive it.
 class AccessReload {
 public:
     struct Seams {
@@ -18,10 +18,10 @@ public:
         FileSystem& files;
         Logger log;
     };
-    /// To be made before a server reads the files, so that no change is missed. `own_issuer` is that of service accounts' tokens.
+    /// Must be created before a server reads the files, so that no change is missed. `own_issuer` is that of service accounts' tokens.
     AccessReload(Seams seams, AccessFlags flags, std::string own_issuer);
 
-    /// Until cancelled. Requires: `server` has been started by what the files said. It outlives the task.
+    /// Until cancelled. Requires: `server` was started with the content of the files. It outlives the task.
     Task<> follow(ApiServer& server);
     /// With upstream's names.
     void append_metrics(std::string& out) const;
@@ -34,8 +34,8 @@ private:
     struct File {
         std::string name;   ///< "authentication"
         std::string path;   ///< "" for none
-        std::string used;   ///< hash of what is in use
-        std::string tried;  ///< hash of what could not be used
+        std::string used;   ///< hash of the file in use
+        std::string tried;  ///< hash of the file that could not be used
         MonotonicTime next_try{};
         Outcomes successes, failures;
     };

@@ -9,11 +9,11 @@
 
 namespace porthole::apiserver {
 
-// Paths that many tests ask.
+// Paths that many tests use.
 inline constexpr const char* Pods = "/api/v1/namespaces/default/pods";
 inline constexpr const char* ConfigMaps = "/api/v1/namespaces/default/configmaps";
 
-/// Audit events, kept.
+/// Keeps audit events.
 struct KeptEvents final : AuditBackend {
     void add(const std::string& event) override { events.push_back(event); }
     std::vector<Lost> lost() const override { return {}; }
@@ -29,7 +29,7 @@ struct KeptEvents final : AuditBackend {
     std::vector<std::string> events;
 };
 
-/// A whole API server under virtual time, asked by requests as a client would send them.
+/// A complete API server under virtual time; tests send requests as clients do.
 class ApiServerFixture : public testing::Test {
 protected:
     struct Answer {
@@ -41,10 +41,10 @@ protected:
 
     void SetUp() override {
         SetUpAgain();
-        // What the controllers would make.
+        // Objects that the controllers would create.
         ASSERT_EQ(post("/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})").code, 201);
     }
-    /// After TearDown(): the server starts again with what is on the disk.
+    /// After TearDown(): starts the server again from the disk.
     void SetUpAgain() {
         auto opened = ApiServer::open({loop, pool, random, logger(), make_connector(), outgoing()}, make_engine(), options());
         ASSERT_TRUE(opened) << opened.error().message;
@@ -58,7 +58,7 @@ protected:
     virtual Logger logger() { return Logger(make_null_sink(), "test"); }
     /// Where requests for nodes and pods go; nowhere.
     virtual Connector* make_connector() { return nullptr; }
-    /// The way to webhooks and issuers of tokens; none.
+    /// Clients of webhooks and token issuers; none by default.
     virtual OutgoingClients* outgoing() { return nullptr; }
     void TearDown() override {
         if (!transport) return;
@@ -81,7 +81,7 @@ protected:
         if (auto tree = schema::parse_json(answer.text)) answer.body = std::move(*tree);
         return answer;
     }
-    /// What the Warning headers of the answer say, a line each.
+    /// The Warning headers of the answer, one per line.
     std::string warnings_of(std::string method, std::string path, std::string body = "") {
         HeaderKeeper keeper;
         net::HttpRequest request{.method = std::move(method), .path = std::move(path), .body = std::move(body)};
@@ -107,14 +107,14 @@ protected:
         return R"({"metadata":{"name":")" + name + R"(","labels":{"app":")" + value + R"("}},"data":{"k":")" + value + R"("}})";
     }
 
-    /// Keeps an answer with its head, which the way inside the process drops.
+    /// Keeps an answer including its head, which calls within the process drop.
     using HeaderKeeper = net::KeptAnswer;
 
     /// A watch whose events are read one at a time.
     class WatchReader {
     public:
         WatchReader(sim::SimLoop& loop, std::unique_ptr<client::ApiStream> stream) : loop_(loop), stream_(std::move(stream)) {}
-        /// "ADDED name", or "" when nothing comes within `limit`.
+        /// "ADDED name", or "" if nothing arrives within `limit`.
         std::string next(Duration limit = std::chrono::seconds(1)) {
             auto event = sim::run(loop_, with_timeout(stream_->next(), limit, "next event"));
             if (!event) return "";

@@ -16,39 +16,39 @@
 
 namespace porthole::apiserver {
 
-/// What an administrator chooses for the API server, and the certificates that go with it.
+/// Options of the API server, and its certificates.
 struct ApiServerOptions {
     BootstrapOptions bootstrap;
-    std::set<std::string> served_versions;  ///< --runtime-config: those that are off unless asked for, "extensions/v1beta1"
+    std::set<std::string> served_versions;  ///< --runtime-config: versions that are off by default, "extensions/v1beta1"
     std::vector<std::string> service_cidrs;
     std::uint16_t first_node_port = 30000, last_node_port = 32767;
     std::string service_account_key_pem;           ///< EC P-256 or RSA
-    std::string previous_service_account_key_pem;  ///< whose tokens still hold; "" for none
+    std::string previous_service_account_key_pem;  ///< whose tokens stay valid; "" for none
     bool extend_service_account_tokens = true;     ///< --service-account-extend-token-expiration
     std::string issuer = "https://kubernetes.default.svc.cluster.local";
     std::string git_version = "v1.36.0";
-    std::string front_proxy_certificate_pem, front_proxy_key_pem;  ///< as which extension API servers are asked; "" for none
+    std::string front_proxy_certificate_pem, front_proxy_key_pem;  ///< presented to extension API servers; "" for none
     Server::Limits limits;
     std::size_t store_quota_bytes = store::Store::Options().quota_bytes;  ///< 0: none
     AuthenticationOptions authentication;
     std::vector<AuthorizerOptions> authorizers{{.type = AuthorizerOptions::Type::Node}, {.type = AuthorizerOptions::Type::Rbac}};
     AdmissionOptions admission;
-    bool reconcile_endpoints = true;           ///< --endpoint-reconciler-type: lease; else others keep those of "kubernetes"
+    bool reconcile_endpoints = true;           ///< --endpoint-reconciler-type: lease; false: others maintain the endpoints of "kubernetes"
     Auditor* audit = nullptr;                  ///< records requests; outlives the server
-    std::map<std::string, std::string> flags;  ///< what /flagz shows: the settings by the names of Kubernetes' flags, no secrets
+    std::map<std::string, std::string> flags;  ///< for /flagz: the settings by the names of Kubernetes' flags, no secrets
     bool priority_and_fairness = true;         ///< else requests in flight are counted
-    /// Appended to /metrics: what other components of this process count. Called on the API's loop; may be empty.
+    /// Appended to /metrics: metrics of other components of this process. Called on the API's loop; may be empty.
     std::function<Task<std::string>()> more_metrics;
 };
 
-/// What an API server is made with; outlives it.
+/// The collaborators of an API server; outlive it.
 struct ApiServerSeams {
     EventLoop& loop;
     WorkerPool& pool;
     Random& random;
     Logger log;
-    Connector* connector = nullptr;       ///< the way to kubelets and pods; null where there is none
-    OutgoingClients* outgoing = nullptr;  ///< the way to webhooks and issuers of tokens; null where there is none
+    Connector* connector = nullptr;       ///< connections to kubelets and pods; null if there are none
+    OutgoingClients* outgoing = nullptr;  ///< clients of webhooks and token issuers; null if there are none
 };
 
 }  // namespace porthole::apiserver

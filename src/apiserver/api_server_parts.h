@@ -36,8 +36,8 @@
 
 namespace porthole::apiserver {
 
-/// What ApiServer is made of, in the order in which it is made: each member uses only those above. The functions are in api_server.cc
-/// (opening and background work), api_server_access.cc (who may do what) and api_server_routes.cc (what is served where).
+/// The parts of ApiServer, in the order of construction: each member uses only those above. The functions are in api_server.cc (opening and
+/// background work), api_server_access.cc (authentication and authorization) and api_server_routes.cc (routes).
 struct ApiServerParts {
     using Role = api::rbac::v1::Role;
     using RoleBinding = api::rbac::v1::RoleBinding;
@@ -49,7 +49,7 @@ struct ApiServerParts {
                 api::admissionregistration::v1::MutatingAdmissionPolicyBinding, api::admissionregistration::v1::ValidatingAdmissionPolicy,
                 api::admissionregistration::v1::ValidatingAdmissionPolicyBinding>;
 
-    /// What must be known before the store can be read.
+    /// Tables that are needed to read the store.
     struct Tables {
         schema::Registry registry;  ///< built-in kinds, and custom resources
         ServiceAllocator allocator;
@@ -66,7 +66,7 @@ struct ApiServerParts {
     const std::unique_ptr<Tables> tables;
     schema::Registry& registry = tables->registry;
     const std::unique_ptr<store::Store> store;
-    /// The store, where other servers write to it, too; else null.
+    /// The store if other servers also write to it; otherwise null.
     store::SharedStore* const shared = dynamic_cast<store::SharedStore*>(store.get());
     const ObjectReader reader{*store};
 
@@ -87,7 +87,7 @@ struct ApiServerParts {
     AuthenticatorChain authenticators;
     JwtAuthenticators* issuers = nullptr;  ///< one of them
     bool has_webhook_authorizer = false;
-    std::map<std::string, std::string> flags = options.flags;  ///< and what is known here only
+    std::map<std::string, std::string> flags = options.flags;  ///< and those known only here
     AdmissionChain admission;
 
     ResourceStore objects;
@@ -108,12 +108,12 @@ struct ApiServerParts {
     /// As which parts of this server write, by their User-Agents.
     LocalClientSet clients{
         [this](const std::string& agent) { return std::make_unique<LocalTransport>(server, seams.loop, loopback_user(), agent); }};
-    std::unique_ptr<EndpointReconciler> endpoints;  ///< where other servers write to the store, too
+    std::unique_ptr<EndpointReconciler> endpoints;  ///< if other servers also write to the store
     bool bootstrapped = false, closed = false;
 
     ApiServerParts(ApiServerSeams with, ApiServerOptions chosen, std::unique_ptr<Tables> made, std::unique_ptr<store::Store> opened,
                    std::vector<TokenKey> keys);
-    /// Makes the chains that requests pass. Until then the authorizer allows nothing.
+    /// Creates the authentication, authorization and admission chains. Until then the authorizer allows nothing.
     Result<void> open_access();
     Result<void> add_authenticators();
     Result<void> use_authorizers(const std::vector<AuthorizerOptions>& chosen);

@@ -4,7 +4,7 @@
 
 namespace porthole::apiserver {
 
-/// Of an API server in memory, for tests and measurements: the usual ranges, and a key of its own.
+/// Options of an API server in memory, for tests and benchmarks: the usual ranges, and a new key.
 inline ApiServerOptions example_options() {
     ApiServerOptions options;
     options.bootstrap = {.advertise_address = "192.168.0.1",

@@ -6,25 +6,25 @@
 
 namespace porthole::apiserver {
 
-/// Keeps the objects of API priority and fairness as every cluster has them, and FlowControl as the objects say.
+/// Maintains the default objects of API priority and fairness, and configures FlowControl from the objects.
 ///
-/// The rules of the defaults are upstream's: a missing one is created; one whose annotation apf.kubernetes.io/autoupdate-spec is "true" (or
-/// absent, while its spec has not been changed) gets the spec of this release, as the mandatory ones always do; one that this release does
-/// not have is deleted when its annotation is "true". Lives on the store's loop; what it is given outlives it.
+/// Defaults follow upstream's rules: a missing object is created. If its annotation apf.kubernetes.io/autoupdate-spec is "true" (or absent,
+/// and its spec has not been changed), it gets the spec of this release, as mandatory objects always do. An object that this release does
+/// not have is deleted if its annotation is "true". Lives on the store's loop; collaborators outlive it.
 class FlowControlConfiguration {
 public:
-    /// `flow_control` may be null: then objects are kept, and nothing follows them.
+    /// `flow_control` may be null: the objects are then maintained, but have no effect.
     FlowControlConfiguration(EventLoop& loop, store::Store& store, Logger log, FlowControl* flow_control);
 
-    /// Reads the objects and configures by them, at once. Error: that of Store::range().
+    /// Reads the objects and applies them, without suspending. Error: that of Store::range().
     Result<void> load();
     /// Creates, corrects and deletes defaults. Safe to repeat.
     Task<> ensure_defaults(client::Client& client);
     /// Writes the condition Dangling of FlowSchemas, where it has changed.
     Task<> write_conditions(client::Client& client);
-    /// ensure_defaults() a minute after every change that follow() has seen, until cancelled.
+    /// Runs ensure_defaults() a minute after every change that follow() has seen, until cancelled.
     Task<> keep_defaults(client::Client& client);
-    /// Configures again with every change, and writes the condition Dangling of FlowSchemas; until cancelled.
+    /// Applies every change, and writes the condition Dangling of FlowSchemas; until cancelled.
     Task<> follow(client::Client& client);
 
 private:

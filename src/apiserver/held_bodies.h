@@ -8,13 +8,13 @@
 
 namespace porthole::apiserver {
 
-/// Memory for the bodies of requests whose handlers have not ended, those that wait for a seat included. No user has more than a
-/// quarter of it, so that one cannot keep the others out. Lives on one loop; outlives its shares.
+/// Memory for the bodies of requests whose handlers have not ended, including those that wait for a seat. No user has more than a quarter
+/// of it, so that one cannot exclude the others. Lives on one loop; outlives its shares.
 class HeldBodies {
 public:
     explicit HeldBodies(std::size_t limit) : limit_(limit) {}
 
-    /// The part of one request; gives it back at its end.
+    /// The share of one request; freed when destroyed.
     class Share {
     public:
         Share(HeldBodies& of, std::string user, std::size_t bytes) : of_(of), user_(std::move(user)), bytes_(bytes) {}

@@ -10,8 +10,8 @@
 
 namespace porthole::apiserver {
 
-/// How many objects a list reads, for flow control: counted, and remembered for a while, since counting is half of listing.
-/// Lives on the store's loop; what it is given outlives it.
+/// How many objects a list reads, for flow control: counted, and cached for a while, since counting is half the cost of a list. Lives on
+/// the store's loop; collaborators outlive it.
 class ListSizes {
 public:
     ListSizes(const Clock& clock, const store::Store& store, const ResourceTable& resources)

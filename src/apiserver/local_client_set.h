@@ -9,8 +9,8 @@
 
 namespace porthole::apiserver {
 
-/// Clients of the API in this process by the name as which each acts, made when they are first asked for. To be used from one loop; closed
-/// on the server's, before it goes and after what uses the clients has ended.
+/// Clients of the API in this process, by the user name of each, created on first use. Used from one loop. Closed on the server's loop,
+/// after all users of the clients have ended and before it is destroyed.
 class LocalClientSet {
 public:
     using Open = std::function<std::unique_ptr<LocalTransport>(const std::string& name)>;

@@ -6,12 +6,12 @@
 
 namespace porthole::apiserver {
 
-/// The API for a component in the server's own process: as the component itself, and as the service accounts of kube-system under which
-/// its parts act. Each may do what its roles say. Used and closed as a LocalClientSet; `api` outlives it.
+/// The API for a component in the server's own process: as the component itself, and as the service accounts of kube-system for its parts.
+/// Rights follow from their roles. Used and closed as a LocalClientSet; `api` outlives it.
 class LocalClients {
 public:
-    /// `component` is "kube-scheduler": it acts as system:kube-scheduler.
-    /// `fence`, unless null, is what keeps it from writing once another server runs it.
+    /// `component`, such as "kube-scheduler", acts as system:kube-scheduler. `fence`, unless null, prevents it from writing once another
+    /// server runs it.
     LocalClients(ApiServer& api, std::string component, std::shared_ptr<const LeaderFence> fence = nullptr);
 
     /// `account` "" is the component itself.

@@ -11,8 +11,8 @@ namespace porthole::apiserver {
 /// loop, before the server is destroyed; its users must have ended before that.
 class LocalTransport final : public client::Transport {
 public:
-    /// `agent` is a User-Agent: the audit log has all of it, managedFields what stands before its "/".
-    /// `fence`, unless null, is what keeps the user from writing once another server runs it.
+    /// `agent` is a User-Agent: the audit log has all of it, managedFields the part before "/". `fence`, unless null, prevents the user
+    /// from writing once another server runs it.
     LocalTransport(Server& server, EventLoop& server_loop, User user, std::string agent,
                    std::shared_ptr<const LeaderFence> fence = nullptr);
     ~LocalTransport() override;

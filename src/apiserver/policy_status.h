@@ -8,14 +8,14 @@
 
 namespace porthole::apiserver {
 
-/// Writes the status of ValidatingAdmissionPolicies: which of their expressions do not fit the types of what they match. What upstream's
-/// controller validatingadmissionpolicy-status does. Lives on the store's loop; what it is given outlives it.
+/// Writes the status of ValidatingAdmissionPolicies: the type-checking errors of their expressions, as upstream's controller
+/// validatingadmissionpolicy-status does. Lives on the store's loop; collaborators outlive it.
 class PolicyStatus {
 public:
     PolicyStatus(store::Store& store, const schema::Registry& registry, WorkerPool& pool, Logger log)
         : store_(store), registry_(registry), pool_(pool), log_(std::move(log)) {}
 
-    /// Every policy now, and again when its spec has changed; until cancelled.
+    /// Checks every policy now, and again when its spec has changed; until cancelled.
     Task<> follow(client::Client& client);
 
 private:

@@ -7,13 +7,13 @@
 
 namespace porthole::apiserver {
 
-/// One request's events: which are written, when, and with what. Lives as long as the request; the rest outlives it.
+/// The audit events of one request: which are written, when, and with what content. Lives as long as the request; collaborators outlive it.
 ///
 /// The policy decides once the sender is known (or cannot be authenticated), before impersonation, as upstream does. Events are then
-/// written at up to three stages: RequestReceived at once, ResponseStarted when a watch or stream begins to answer, ResponseComplete at the
-/// end. A request whose sender could not be authenticated has one event of the stage ResponseStarted, which is upstream's way, too.
+/// written at up to three stages: RequestReceived immediately, ResponseStarted when a watch or stream begins to answer, ResponseComplete at
+/// the end. As upstream, a request whose sender could not be authenticated has one event, of the stage ResponseStarted.
 ///
-/// Whether a request is refused is known only at the end. A request that no rule wants and that is answered with 401 or 403 is recorded
+/// Whether a request is refused is known only at the end. A request that no rule records and that is answered with 401 or 403 is recorded
 /// then, at the policy's level for refusals.
 class RequestAudit {
 public:
@@ -25,11 +25,11 @@ public:
     RequestAudit(Seams seams, SystemTime received);
     ~RequestAudit();
 
-    /// What handlers answer a watch or stream through, so that its beginning is seen.
+    /// Wraps the responder of a watch or stream, to detect its beginning.
     net::HttpResponder& observe(net::HttpResponder& responder);
     AuditTrail& trail() { return trail_; }
 
-    /// The sender is known. `context` outlives this.
+    /// Called when the sender is known. `context` outlives this.
     void authenticated(const RequestContext& context);
     /// The answer is complete.
     void answered(const RequestContext& context);

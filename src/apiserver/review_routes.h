@@ -9,7 +9,7 @@ namespace porthole::apiserver {
 
 /// Answers POSTs of `resources`. The references outlive the server.
 void add_review_routes(Server& server, const schema::Registry& registry, std::vector<VirtualResource> resources);
-/// serviceaccounts/token, and the documents by which others verify tokens.
+/// serviceaccounts/token, and the documents with which others verify tokens.
 void add_token_routes(Server& server, const schema::Registry& registry, const ServiceAccountTokens& tokens,
                       const AdmissionChain& admission);
 

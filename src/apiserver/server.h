@@ -19,16 +19,16 @@
 
 namespace porthole::apiserver {
 
-/// The path of every request: authentication, impersonation, authorization, the body, flow control, the handler; and what of it is recorded
-/// (request_audit.h). The body is read once the sender may do what the head says. Who may not is told so in turn, like everyone: otherwise
-/// refusals would be what a flood is made of.
+/// The path of every request: authentication, impersonation, authorization, the body, flow control, the handler; and its audit events
+/// (request_audit.h). The body is read once the sender is authorized by the head. Refusals also pass flow control, so that a flood of them
+/// is limited like other requests.
 ///
-/// The handler is found among routes: one for a path, one for a subresource, and one for all other resources. Add all routes before the
-/// first request. Lives on one loop; what handlers and seams refer to must outlive it and every request.
+/// The handler is found among routes: for a path, for a subresource, and one for all other resources. Add all routes before the first
+/// request. Lives on one loop; what handlers and seams refer to must outlive it and every request.
 class Server final : public net::HttpHandler {
 public:
     using Handler = std::function<Task<>(RequestContext&)>;
-    /// Turns the authenticated user into the one that the request wants to act as.
+    /// Replaces the authenticated user by the one that the request impersonates.
     using Impersonation = std::function<Task<User>(const net::HttpRequest&, User)>;
 
     struct Seams {
@@ -40,14 +40,14 @@ public:
         FlowControl* flow_control = nullptr;  ///< null: requests in flight are counted instead
     };
     struct Limits {
-        /// Requests in flight; flow control divides their sum among priority levels. Without it, more are answered with 429: watches,
-        /// streams and requests of system:masters and of this process's own components are exempt then, since a burst of them would lock
-        /// out everyone else, and nodes have limits of the same size of their own, so that no other user's requests can make their leases
-        /// expire.
+        /// Requests in flight; flow control divides their sum among priority levels. Without flow control, further requests are answered
+        /// with 429. Exempt then are watches, streams and requests of system:masters and of this process's own components, since a burst of
+        /// them would block all other users. Nodes have separate limits of the same size, so that other users' requests cannot make their
+        /// leases expire.
         std::size_t mutating = 200, reading = 400;
         Duration request_time = std::chrono::seconds(60);  ///< for a request that is not long_running(); then it is answered 504
-        /// Bytes of the bodies of requests that wait or are handled, of nodes and as many of others; more are answered with 429.
-        /// system:masters are exempt.
+        /// Bytes of the bodies of requests that wait or are handled: one limit for nodes and one for other users; more are answered with
+        /// 429. system:masters are exempt.
         std::size_t held_bodies = 256 << 20;
     };
     Server(Seams seams, Limits limits);
@@ -57,7 +57,7 @@ public:
     /// `resource` is "pods/log"; it may be in any version of its group.
     void add_resource(std::string_view group, std::string_view resource, Handler handler);
     void set_resources(Handler handler) { resources_ = std::move(handler); }
-    /// Whether the API has the group, version, resource and subresource. Others are answered 404, and counted together.
+    /// Whether the API has the group, version, resource and subresource. Requests for others are answered 404, and counted together.
     using IsServed = std::function<bool(const RequestInfo&)>;
     void set_served(IsServed served) { served_ = std::move(served); }
     /// Requests that another server answers. `is_delegated` decides by the head, before all routes.
@@ -75,11 +75,10 @@ public:
     }
 
     Task<> handle(net::HttpRequest request, net::HttpResponder& responder) override;
-    /// For components of this process, whose requests have their bodies: without the limits, and a request that is denied is a warning in
-    /// the log, because it is a defect of ours.
-    /// `fence` may be null, and outlives the request.
+    /// For components of this process, whose requests include their bodies: without the limits, and a denied request is logged as a
+    /// warning, because it is a defect of ours. `fence` may be null, and outlives the request.
     Task<> handle_component(User user, net::HttpRequest request, net::HttpResponder& responder, const LeaderFence* fence = nullptr);
-    /// For a user who is known already, likewise with its body.
+    /// For a user who is already known, also with the body.
     Task<> handle_as(User user, net::HttpRequest request, net::HttpResponder& responder);
 
     const RequestMetrics& metrics() const { return metrics_; }
@@ -89,24 +88,24 @@ private:
                  const LeaderFence* fence = nullptr);
     Task<> authenticate_and_answer(RequestContext& context, bool known, RequestAudit* audit);
     Task<> answer(RequestContext& context, bool known);
-    /// Takes the sender's credentials out of a request that may be passed on.
+    /// Removes the sender's credentials from a request that may be forwarded.
     void forget_credentials(net::HttpRequest& request) const;
     Result<std::unique_ptr<HeldBodies::Share>> hold_body(const RequestContext& context);
-    /// dispatch(), whose Unavailable becomes an answer where the peer is still there.
+    /// dispatch(); if it fails with Unavailable and the peer is still connected, that is answered.
     Task<> dispatch_and_report(RequestContext& context);
     Task<> authorize(RequestContext& context);
-    /// Where the request is to be counted; null when it is exempt. Error: TooManyRequests.
+    /// The counter for the request; null if it is exempt. Error: TooManyRequests.
     Result<std::size_t*> find_place(const RequestContext& context);
     Task<> dispatch(RequestContext& context);
     bool is_delegated(const RequestInfo& info) const { return is_delegated_ && is_delegated_(info); }
-    /// Whether the answer may take as long as it likes.
+    /// Whether the answer has no time limit.
     bool long_running(const RequestContext& context) const;
     bool is_served(const RequestInfo& info) const { return info.is_resource && (!served_ || served_(info)); }
 
     Seams seams_;
     Limits limits_;
     struct Places {
-        std::size_t mutating = 0, reading = 0;  // that are taken
+        std::size_t mutating = 0, reading = 0;  // in flight
     };
     Places nodes_, others_;
     HeldBodies bodies_of_nodes_, bodies_of_others_;

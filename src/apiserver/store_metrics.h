@@ -6,7 +6,7 @@
 
 namespace porthole::apiserver {
 
-/// Appends what the store holds, as metrics: objects by resource, its revision, sizes in bytes and its quota.
+/// Appends the store's metrics: objects by resource, its revision, sizes in bytes and its quota.
 void append_store_metrics(const store::Store& store, const ResourceTable& resources, std::string& out);
 
 }  // namespace porthole::apiserver

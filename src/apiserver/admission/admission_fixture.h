@@ -7,7 +7,7 @@ namespace porthole::apiserver {
 /// Sends objects through one plugin, as the server does.
 class AdmissionTest : public ObjectTest {
 protected:
-    /// What the plugin answers: "" when it lets the object pass, which is then as the plugin left it.
+    /// The plugin's error: "" if it admits the object, which is then as the plugin left it.
     template <class T>
     std::string create(AdmissionPlugin& plugin, T& object) {
         ApiObject wrapped = ApiObject::of(object);

@@ -7,8 +7,7 @@
 
 namespace porthole::apiserver {
 
-/// What is compiled of the objects that a Mirror keeps: of each version of an object once, when it is first asked for. Lives on the store's
-/// loop.
+/// The compiled form of the objects of a Mirror: each version of an object is compiled once, on first use. Lives on the store's loop.
 template <class Object, class Compiled>
 class CompiledObjects {
 public:

@@ -8,7 +8,7 @@
 
 namespace porthole::apiserver {
 
-/// What came of the match conditions of one webhook or policy for one request.
+/// The result of the match conditions of one webhook or policy for one request.
 struct ConditionsEvaluated {
     std::string name;       ///< of the webhook or policy
     std::string kind;       ///< "webhook" or "policy"
@@ -19,7 +19,7 @@ struct ConditionsEvaluated {
     bool excluded = false;
 };
 
-/// Counts of match conditions under upstream's names. Beyond `MostNames` webhooks and policies further ones are counted together under "".
+/// Counts of match conditions under upstream's names. Beyond `MostNames` webhooks and policies, further ones are counted together under "".
 class AdmissionConditionMetrics {
 public:
     static constexpr std::size_t MostNames = 1024;

@@ -10,12 +10,12 @@ namespace porthole::apiserver {
 class KindVersions {
 public:
     virtual ~KindVersions() = default;
-    /// Every served kind whose objects are stored as `stored`, itself included, in a fixed order.
+    /// Every served kind whose objects are stored as `stored`, including itself, in a fixed order.
     virtual std::vector<const schema::Kind*> served(const schema::Kind& stored) const = 0;
-    /// Between versions of one resource, which may mean to ask a webhook. Requires: both come from served() of one kind. Errors: those of
+    /// Converts between versions of one resource, possibly by a webhook. Requires: both are in served() of one kind. Errors: those of
     /// ObjectConverter::convert().
     virtual Task<ApiObject> convert(ApiObject object, const schema::Kind& to) const = 0;
-    /// Fills what is not set, as before a write. Does nothing for kinds that are not stored.
+    /// Sets defaults, as before a write. Does nothing for kinds that are not stored.
     virtual void set_defaults(ApiObject& object) const = 0;
 };
 

@@ -28,7 +28,7 @@ using SystemsOfNodes = std::function<windows::Systems()>;
 /// The configurations of plugins by their names, as --admission-control-config-file has them.
 using AdmissionConfigurations = std::map<std::string, schema::Value>;
 
-/// What the plugins that call webhooks use. All outlive them; null where a server has no webhooks.
+/// The collaborators of plugins that call webhooks. All outlive them; null if a server has no webhooks.
 struct AdmissionWebhooks {
     const ObjectMap<api::admissionregistration::v1::MutatingWebhookConfiguration>* mutating = nullptr;
     const ObjectMap<api::admissionregistration::v1::ValidatingWebhookConfiguration>* validating = nullptr;
@@ -39,7 +39,7 @@ struct AdmissionWebhooks {
 class PolicyParameters;
 class AdmissionPolicyMetrics;
 
-/// What the plugins that evaluate policies use. All outlive them; null where a server has no policies.
+/// The collaborators of plugins that evaluate policies. All outlive them; null if a server has no policies.
 struct AdmissionPolicies {
     const ObjectMap<api::admissionregistration::v1::ValidatingAdmissionPolicy>* validating = nullptr;
     const ObjectMap<api::admissionregistration::v1::ValidatingAdmissionPolicyBinding>* validating_bindings = nullptr;
@@ -49,7 +49,7 @@ struct AdmissionPolicies {
     AdmissionPolicyMetrics* metrics = nullptr;
 };
 
-/// What plugins are made with. The references outlive them.
+/// The collaborators of plugins. The references outlive them.
 struct AdmissionDependencies {
     const ObjectReader& reader;
     const RbacAuthorizer& rbac;
@@ -57,12 +57,12 @@ struct AdmissionDependencies {
     Random& random;
     EventLoop& loop;
     SystemsOfNodes systems;
-    OutgoingClients* outgoing = nullptr;  ///< the way to webhooks; null where there is none
+    OutgoingClients* outgoing = nullptr;  ///< client of webhooks; null if there is none
     const AdmissionConfigurations* configurations = nullptr;
     AdmissionWebhooks webhooks = {};
     AdmissionPolicies policies = {};
     AdmissionConditionMetrics* condition_metrics = nullptr;
-    bool windows_strict = false;  ///< refuse what Windows nodes would refuse or ignore
+    bool windows_strict = false;  ///< refuse pods that Windows nodes would refuse, or of which they would ignore a field
     bool identify_pod_os = true;  ///< pods have spec.os
     WorkerPool* pool = nullptr;   ///< where costly expressions are evaluated; null: on the loop
 
@@ -82,19 +82,19 @@ struct AdmissionOptions {
     bool identify_pod_os = true;  ///< the feature gate IdentifyPodOS: without it spec.os of new pods is dropped
 };
 
-/// What the file at `path` configures: an AdmissionConfiguration (apiserver.config.k8s.io/v1), or the file without a version that
-/// PodNodeSelector and ImagePolicyWebhook also take. Errors: BadRequest or those of the file, with its path.
+/// Reads the file at `path`: an AdmissionConfiguration (apiserver.config.k8s.io/v1), or the file without a version that PodNodeSelector and
+/// ImagePolicyWebhook also accept. Errors: BadRequest or those of the file, with its path.
 Result<AdmissionConfigurations> read_admission_configurations(FileSystem& files, const std::string& path);
 
 #define PORTHOLE_ADMISSION_PLUGIN(name, Name, when) AdmissionPluginPtr make_##name(const AdmissionDependencies& given);
 #define PORTHOLE_CONFIGURED_ADMISSION_PLUGIN(name, Name, when) Result<AdmissionPluginPtr> make_##name(const AdmissionDependencies& given);
 #include "apiserver/admission/plugins.def"
 
-/// The plugins of plugins.def that run, in their order; `dependencies.configurations` is replaced by those of the options. Error:
-/// BadRequest for a name that is not known, one that is enabled and disabled, and a configuration that is not valid.
+/// The enabled plugins of plugins.def, in their order; `dependencies.configurations` is replaced by those of the options. Error: BadRequest
+/// for an unknown name, one that is both enabled and disabled, and an invalid configuration.
 Result<AdmissionChain> make_admission_chain(AdmissionDependencies dependencies, const AdmissionOptions& options = {});
 
-/// The names for --help: of the plugins that are on without any flag, and of those that can be enabled.
+/// The names for --help: of the plugins that are enabled by default, and of those that can be enabled.
 std::string admission_plugin_help();
 
 }  // namespace porthole::apiserver

@@ -8,14 +8,14 @@
 
 namespace porthole::apiserver {
 
-/// What is refused, noted in the audit log, and warned of.
+/// The policies for refusing, auditing and warning.
 struct PodSecurityPolicies {
     PodSecurityPolicy enforce, audit, warn;
 };
 
 /// How the plugin PodSecurity is set: upstream's PodSecurityConfiguration (pod-security.admission.config.k8s.io). A plain value.
 struct PodSecurityConfiguration {
-    PodSecurityPolicies defaults;  ///< of a namespace whose labels do not say otherwise
+    PodSecurityPolicies defaults;  ///< of a namespace without labels for it
     std::vector<std::string> exempt_users, exempt_namespaces, exempt_runtime_classes;
 
     static constexpr std::string_view Plugin = "PodSecurity";

@@ -23,7 +23,7 @@ struct PodSecurityPolicy {
     std::string text() const;
 };
 
-/// text_of(), the other way.
+/// The reverse of text_of().
 std::optional<PodSecurityLevel> parse_pod_security_level(std::string_view text);
 /// "latest", "v1.24".
 std::optional<int> parse_pod_security_version(std::string_view text);
@@ -33,8 +33,8 @@ struct PodSecurityViolation {
     std::string reason, detail;  ///< as in "privileged (container "a" must not set securityContext.privileged=true)"
 };
 
-/// What a pod does that the policy does not allow: the baseline's first, each in order of its name.
-/// Source: the Pod Security Standards of Kubernetes' documentation; Windows pods are exempt from what Windows does not have (KEP-2802).
+/// A pod's violations of the policy: the baseline's first, each group in order of name. Source: the Pod Security Standards of Kubernetes'
+/// documentation; Windows pods are exempt from rules about features that Windows does not have (KEP-2802).
 std::vector<PodSecurityViolation> pod_security_violations(const PodSecurityPolicy& policy, const api::meta::v1::ObjectMeta& metadata,
                                                           const api::core::v1::PodSpec& spec);
 

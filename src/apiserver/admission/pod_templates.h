@@ -6,9 +6,9 @@
 
 namespace porthole::apiserver {
 
-/// The template of the pods that a workload's controller will make.
+/// The pod template of a workload.
 struct TemplateInside {
-    const api::core::v1::PodTemplateSpec* pods = nullptr;  ///< null for objects that make no pods
+    const api::core::v1::PodTemplateSpec* pods = nullptr;  ///< null for objects without one
     std::string_view path;                                 ///< "spec.template", "template" in a PodTemplate
 };
 TemplateInside template_in(const ApiObject& object);

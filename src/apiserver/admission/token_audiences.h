@@ -7,7 +7,7 @@
 namespace porthole::apiserver {
 
 /// Whether the pod needs a service account token for the audience ("" is the API server's own): for a projected volume, or for the CSI
-/// driver of one of its volumes, in-tree ones included. What is not stored yet is not counted. Error: of the store.
+/// driver of one of its volumes, including in-tree ones. Objects that do not exist yet are not considered. Error: of the store.
 Result<bool> needs_token_for(const ObjectReader& reader, const api::core::v1::Pod& pod, const std::string& audience);
 
 }  // namespace porthole::apiserver

@@ -14,18 +14,18 @@ struct VersionedRequest {
     std::optional<ApiObject> object, old_object;
     schema::Value request;  ///< the variable `request`
 
-    /// Points into this; what else expressions see is added by the caller.
+    /// Points into this; the caller adds the other variables of expressions.
     AdmissionInput input(const AdmissionAttributes& attributes) const;
 };
 
-/// One request in all versions in which webhooks or expressions want to see it. Used by one run of a plugin.
+/// One request in all versions that webhooks or expressions select. Used by one run of a plugin.
 class VersionedRequests {
 public:
-    /// Both outlive it. Without `versions` the objects are seen as they are.
+    /// Both outlive it. If `versions` is null, the objects are not converted.
     VersionedRequests(const AdmissionAttributes& attributes, const KindVersions* versions) : attributes_(attributes), versions_(versions) {}
 
-    /// Made when it is first asked for, and kept until forget(). The body of a subresource with a kind of its own stays as it is. Errors:
-    /// those of KindVersions::convert().
+    /// Created on first use, and kept until forget(). The body of a subresource with its own kind is not converted. Errors: those of
+    /// KindVersions::convert().
     Task<const VersionedRequest*> as(const schema::Kind& kind);
     /// The object was changed.
     void forget() { made_.clear(); }

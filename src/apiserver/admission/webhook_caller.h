@@ -10,10 +10,10 @@
 
 namespace porthole::apiserver {
 
-/// Sends reviews to the servers that configurations of webhooks name, by URL or as a service of the cluster. A service is reached at one
-/// of its endpoints, under its name "SERVICE.NAMESPACE.svc", for which its certificate has to be.
+/// Sends reviews to the servers that webhook configurations name, by URL or as a service of the cluster. A service is reached at one of its
+/// endpoints; its certificate must be for the name "SERVICE.NAMESPACE.svc".
 ///
-/// Connections are kept for later calls. Used on the API server's loop; what it is made with outlives it.
+/// Connections are kept for later calls. Used on the API server's loop; collaborators outlive it.
 class WebhookCaller {
 public:
     using ClientConfig = api::admissionregistration::v1::WebhookClientConfig;
@@ -23,16 +23,16 @@ public:
 
     struct Answer {
         int code = 0;                 ///< 2xx; where it is not, `outcome` is an error
-        Result<std::string> outcome;  ///< the body. Error: InternalError in upstream's words, Cancelled
+        Result<std::string> outcome;  ///< the body. Error: InternalError with upstream's message, Cancelled
     };
     /// Posts `body`. `time` is for the whole call; an answer is as long as a review's may be.
     Task<Answer> post(ClientConfig config, std::string body, std::chrono::seconds time);
 
 private:
-    /// Where to connect, and what the other side is called.
+    /// The address to connect to, and the name of the server.
     struct Target {
         client::ClientConfig config;
-        std::string host;  ///< of the header Host; "" for that of the URL
+        std::string host;  ///< for the header Host; "" for that of the URL
     };
     Result<Target> target_of(const ClientConfig& config) const;
     Result<std::shared_ptr<OutgoingClient>> client_of(const client::ClientConfig& config);

@@ -21,8 +21,8 @@ struct WebhookCall {
     bool failed_open = false;
 };
 
-/// Counts of calls of admission webhooks under upstream's names. Beyond `MostNames` webhooks, which come and go with their
-/// configurations, further ones are counted together under the name "".
+/// Counts of calls to admission webhooks under upstream's names. Beyond `MostNames` webhooks, which configurations can create at any rate,
+/// further ones are counted together under the name "".
 class AdmissionWebhookMetrics {
 public:
     static constexpr std::size_t MostNames = 1024;

@@ -9,7 +9,7 @@
 
 namespace porthole::apiserver {
 
-/// What selects requests for a webhook; points into its configuration.
+/// The selection of requests for a webhook; points into its configuration.
 struct WebhookSelection {
     const std::vector<api::admissionregistration::v1::RuleWithOperations>* rules = nullptr;
     const api::meta::v1::LabelSelector* namespace_selector = nullptr;  ///< null for all
@@ -19,21 +19,21 @@ struct WebhookSelection {
 
 /// "CREATE" and so on.
 std::string_view operation_name(AdmissionOperation operation);
-/// The operation that webhooks are told: a Binding or an Eviction is created, as upstream does it, although it changes the pod here.
+/// The operation reported to webhooks: as upstream, a Binding or an Eviction is created, although it changes the pod here.
 std::string_view operation_of(const AdmissionAttributes& attributes);
 
-/// Policies and their bindings: no policy sees their requests, so that a broken one can be removed.
+/// True for policies and their bindings: no policy sees these requests, so that a broken policy can be removed.
 bool is_exempt_from_policies(const AdmissionAttributes& attributes);
-/// These, and the configurations of webhooks: no webhook sees their requests.
+/// True for these and for webhook configurations: no webhook sees these requests.
 bool is_exempt_from_webhooks(const AdmissionAttributes& attributes);
 
-/// The version of the resource in which the webhook wants to see the request, or null when it does not want to. `served` are the
-/// versions of the resource, see KindVersions. Error: NotFound for a namespace that is missing, whose labels are asked for.
+/// The version of the resource in which the webhook sees the request, or null if it does not match. `served` are the versions of the
+/// resource, see KindVersions. Error: NotFound for a missing namespace, if its labels are needed.
 Result<const schema::Kind*> match_webhook(const WebhookSelection& selection, const AdmissionAttributes& attributes,
                                           const std::vector<const schema::Kind*>& served, const ObjectReader& reader);
 
-/// The same for what selects requests for a policy or a binding: its rules may name objects, and some rules exclude. Without rules that
-/// include it selects every resource.
+/// The same for the selection of a policy or a binding, whose rules may name objects, and may exclude. Without rules that include, it
+/// selects every resource.
 Result<const schema::Kind*> match_resources(const api::admissionregistration::v1::MatchResources& selection,
                                             const AdmissionAttributes& attributes, const std::vector<const schema::Kind*>& served,
                                             const ObjectReader& reader);

@@ -16,15 +16,15 @@
 
 namespace porthole::apiserver {
 
-/// The aggregation layer: which group versions other servers serve, whether these can be reached, what they serve, and the way of
-/// requests to them. Follows the APIService objects, writes their condition Available, and keeps those of what this server serves itself
-/// (local_api_services.h). Lives on the store's loop; what it is given outlives it. close() it before it is destroyed.
+/// The aggregation layer: which group versions other servers serve, whether they can be reached, their discovery, and how requests reach
+/// them. Follows the APIService objects, writes their condition Available, and maintains the APIServices of this server's own groups
+/// (local_api_services.h). Lives on the store's loop; collaborators outlive it. close() it before it is destroyed.
 class Aggregator {
 public:
     struct Seams {
         EventLoop& loop;
         store::Store& store;
-        const schema::Registry& registry;  ///< what this server serves
+        const schema::Registry& registry;  ///< of this server's own kinds
         OutgoingClients* outgoing = nullptr;
         Random& random;
         Logger log;
@@ -33,48 +33,48 @@ public:
     explicit Aggregator(Seams seams);
     ~Aggregator();
 
-    /// What extension servers are shown of now on; see docs/design/identities.md.
+    /// Sets the certificate that is presented to extension servers; see docs/design/identities.md.
     void use_client_certificate(std::string certificate_pem, std::string key_pem);
-    /// Reads the objects, at once. Error: that of Store::range().
+    /// Reads the objects, without suspending. Error: that of Store::range().
     Result<void> load() { return objects_.load(); }
-    /// Creates and corrects the objects of what this server serves. Requires: load().
+    /// Creates and corrects the objects of this server's own groups. Requires: load().
     Task<> sync(client::Client& client) { return local_.sync(client); }
     /// Follows the objects, and services and their endpoints. `client` may write APIServices, and outlives close().
     void start(client::Client& client);
     Task<> close();
 
-    /// What the registry serves has changed.
+    /// Called when the registry has changed.
     void local_changed() { local_changed_.set(); }
     /// Whether another server answers requests for the group version.
     bool is_remote(const RequestInfo& info) const { return find_remote(info.group, info.version) != nullptr; }
     /// Requires: is_remote(), and that the request is authorized.
     Task<> handle(RequestContext& context);
-    /// Whether another server has the document of OpenAPI at this path. One whose OpenAPI is of version 2 only has none of version 3:
-    /// documents() then has it.
+    /// Whether another server has the OpenAPI document at this path. A server with OpenAPI version 2 only has none of version 3:
+    /// documents() then contains it.
     bool is_remote_document(std::string_view path) const { return find_document(path) != nullptr; }
     /// Requires: is_remote_document(), and that the request is authorized.
     Task<> handle_document(RequestContext& context);
-    /// What the servers that can be reached have of OpenAPI.
+    /// The OpenAPI documents of the servers that can be reached.
     schema::OpenApi::Others documents() const;
-    /// What discovery shows, in the order of the priorities.
+    /// The groups for discovery, in the order of their priorities.
     std::vector<schema::DiscoveredGroup> groups() const;
     void append_metrics(std::string& out) const;
 
 private:
     struct Remote;
 
-    /// The object that gives the group version away; null when this server serves it, or no one.
+    /// The APIService that forwards the group version; null if this server serves it, or no server does.
     std::shared_ptr<const APIService> find_remote(std::string_view group, std::string_view version) const;
     std::shared_ptr<const APIService> find_document(std::string_view path) const;
     void object_changed(std::string_view name);
     void settle(const std::string& name);
     Task<> keep_local(client::Client& client);
     Task<> follow_objects();
-    /// Looks again at those whose services are in a namespace of which something below `prefix` has changed.
+    /// Checks APIServices again if something below `prefix` has changed in the namespace of their service.
     Task<> follow_services(std::string prefix);
-    /// Until the object goes, or no longer names a service.
+    /// Until the object is deleted, or no longer names a service.
     Task<> look_after(std::shared_ptr<Remote> remote);
-    /// Yields when to look again.
+    /// Returns when to check again.
     Task<Duration> look(std::shared_ptr<Remote> remote);
     Task<> refresh(std::shared_ptr<Remote> remote, bool available);
     Task<> write_condition(std::shared_ptr<Remote> remote, APIServiceCondition condition);

@@ -9,15 +9,15 @@ namespace porthole::apiserver {
 
 using api::apiregistration::v1::APIService;
 
-/// The place of a group version in discovery: groups by the largest `group` of their versions, versions by `version`, largest first.
+/// The position of a group version in discovery: groups by the largest `group` of their versions, versions by `version`, largest first.
 struct ApiPriority {
     std::int32_t group = 0, version = 0;
 };
 
-/// Of custom resources: after all that is built in, and each version as its name says.
+/// Of custom resources: after all built-in groups, with versions ordered by name.
 inline constexpr ApiPriority CustomResourcePriority{.group = 1000, .version = 100};
 
-/// Of a built-in group version; nullopt for one that upstream's table does not have, which has no APIService object either.
+/// Of a built-in group version; nullopt for one that is not in upstream's table, which has no APIService object either.
 std::optional<ApiPriority> built_in_priority(std::string_view group, std::string_view version);
 
 /// The name of the APIService of a group version.

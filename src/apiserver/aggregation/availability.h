@@ -8,8 +8,8 @@ namespace porthole::apiserver {
 
 using api::apiregistration::v1::APIServiceCondition;
 
-/// The condition Available of an APIService, as it has to be now: its service has the port and endpoints, and someone there answers the
-/// discovery of the group version. Without the time of its transition. Requires: it names a service. Error: Cancelled.
+/// The condition Available of an APIService, from a check now: whether its service has the port and endpoints, and one of these answers
+/// discovery of the group version. Without the transition time. Requires: it names a service. Error: Cancelled.
 Task<APIServiceCondition> check_availability(ExtensionServers& servers, const ObjectReader& reader,
                                              std::shared_ptr<const APIService> service);
 

@@ -11,10 +11,10 @@
 
 namespace porthole::apiserver {
 
-/// Connections to the servers that APIServices name. A service is reached at one of its endpoints, under its name
-/// "SERVICE.NAMESPACE.svc", for which its certificate has to be, and is shown this server's certificate as a front proxy.
+/// Connections to the servers that APIServices name. A service is reached at one of its endpoints; its certificate must be for the name
+/// "SERVICE.NAMESPACE.svc", and this server presents its front-proxy certificate.
 ///
-/// Connections are kept for later requests. Used on the API server's loop; what it is made with outlives it.
+/// Connections are kept for later requests. Used on the API server's loop; collaborators outlive it.
 class ExtensionServers {
 public:
     /// `clients` may be null: then no server can be reached.
@@ -25,17 +25,17 @@ public:
     void use_client_certificate(std::string certificate_pem, std::string key_pem);
 
     enum class Trust {
-        AsConfigured,  ///< the APIService's caBundle, or what it says instead
+        AsConfigured,  ///< by the APIService's caBundle or insecureSkipTLSVerify
         Anyone,        ///< to see whether someone answers at all
     };
-    /// A way to one server.
+    /// A client of one server.
     struct Way {
-        std::shared_ptr<OutgoingClient> client;  ///< stays as it is when another takes its place
+        std::shared_ptr<OutgoingClient> client;  ///< stays valid when another one replaces it
         std::string host;                        ///< of the header Host
         std::string url;                         ///< "https://10.0.0.1:443", for messages
     };
-    /// To another endpoint of the service each time. Requires: the APIService names a service. Errors: those of resolve_service();
-    /// BadRequest for a caBundle that cannot be read.
+    /// Uses another endpoint of the service each time. Requires: the APIService names a service. Errors: those of resolve_service();
+    /// BadRequest for an invalid caBundle.
     Result<Way> way_to(const APIService& service, Trust trust = Trust::AsConfigured);
 
 private:
@@ -47,10 +47,10 @@ private:
     LruMap<std::shared_ptr<OutgoingClient>> opened_{MostClients};
 };
 
-/// Says for whom the request is: X-Remote-User, -Uid, -Group and -Extra-. Error: BadRequest for names that no header can hold.
+/// Adds the user as X-Remote-User, -Uid, -Group and -Extra-. Error: BadRequest for names that a header cannot contain.
 Result<void> add_identity(net::Headers& headers, const User& user);
 
-/// Asks for the aggregation layer itself, as an administrator. Errors: those of OutgoingClient::send.
+/// Sends a request of the aggregation layer itself, as an administrator. Errors: those of OutgoingClient::send.
 Task<net::HttpResponse> ask(ExtensionServers::Way way, net::HttpRequest request, OutgoingLimits limits);
 
 }  // namespace porthole::apiserver

@@ -10,16 +10,16 @@
 
 namespace porthole::apiserver {
 
-/// Keeps the APIService objects of what this server serves itself, by upstream's rules: those of built-in group versions are created and
-/// corrected once after a start, those of custom resources always; what carries the label but is not served any more is deleted. An
-/// object without the label is left alone, and so is one "onstart" that was made since the start.
+/// Maintains the APIService objects of this server's own group versions, by upstream's rules: those of built-in ones are created and
+/// corrected once after a start, those of custom resources always; an object with the label whose group version is no longer served is
+/// deleted. An object without the label is not changed, nor is one with "onstart" that was created since the start.
 class LocalApiServices {
 public:
     LocalApiServices(const schema::Registry& registry, const ObjectMap<APIService>& objects) : registry_(registry), objects_(objects) {}
 
-    /// What this server serves in the group version, unless an object says otherwise.
+    /// The priority of a group version of this server, unless an object overrides it.
     ApiPriority priority_of(const std::string& group, const std::string& version) const;
-    /// Brings all objects to what they should be. Safe to repeat. The first call is the start. Error: the first that is not a conflict.
+    /// Brings all objects to their wanted state. Safe to repeat. The first call is the start. Error: the first that is not a conflict.
     Task<> sync(client::Client& client);
 
 private:

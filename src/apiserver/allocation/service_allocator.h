@@ -11,11 +11,11 @@
 
 namespace porthole::apiserver {
 
-/// Gives services their cluster addresses and node ports.
+/// Assigns cluster addresses and node ports to services.
 ///
-/// What is taken is a record in the store, written in the same transaction as the service and guarded to be absent before: an
-/// IPAddress object for an address, a record under /allocation/ for a port. So two services never share one, nothing leaks when
-/// a write fails, and all servers of a cluster agree. Lives on the store's loop; `random` and the store must outlive it.
+/// An assignment is a record in the store, written in the same transaction as the service and guarded to be absent before: an IPAddress
+/// object for an address, a record under /allocation/ for a port. So two services never share one, nothing leaks when a write fails, and
+/// all servers of a cluster agree. Lives on the store's loop; `random` and the store must outlive it.
 class ServiceAllocator {
 public:
     struct Settings {
@@ -26,12 +26,12 @@ public:
     /// Before the first use.
     void attach(const store::Store& store) { store_ = &store; }
 
-    /// For Strategy::begin_write: `service` is null for a deletion, `old` for a creation. What cannot be allocated, also because a range
-    /// is full, is added to `errors`; the result is always success. Requires: attach().
+    /// For Strategy::begin_write: `service` is null for a deletion, `old` for a creation. Failed allocations, such as from a full range,
+    /// are added to `errors`; the result is always success. Requires: attach().
     Result<void> begin_write(api::core::v1::Service* service, const api::core::v1::Service* old, TransactionDraft& draft,
                              FieldErrors& errors) const;
-    /// Reservations that services lack, and removals of those whose service does not exist: what makes the records agree with the
-    /// services again. Error: for a record that cannot be read.
+    /// The operations that make the records consistent with the services again: missing reservations, and removals of those whose service
+    /// does not exist. Error: for a record that cannot be read.
     Result<std::vector<store::Operation>> repairs() const;
 
     const Settings& settings() const { return settings_; }

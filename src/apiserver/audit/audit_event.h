@@ -11,7 +11,7 @@
 
 namespace porthole::apiserver {
 
-/// The object that a request is about, as far as its body tells it; what the path says comes first.
+/// The object of a request, as far as its body identifies it; the path takes precedence.
 struct AuditObject {
     std::string namespace_, name, uid, resource_version;
 };
@@ -23,8 +23,8 @@ struct AuditEvent {
     std::string_view audit_id;
     const net::HttpRequest& request;
     const RequestInfo& info;
-    const User* user = nullptr;          ///< who sent it; null when that is not known
-    const User* impersonated = nullptr;  ///< whom they acted as
+    const User* user = nullptr;          ///< the sender; null if unknown
+    const User* impersonated = nullptr;  ///< the user that the sender acted as
     const AuditObject* object = nullptr;
     int code = 0;                           ///< 0: no answer yet
     const schema::Value* status = nullptr;  ///< of a failure or a deletion: the Status that was answered
@@ -40,7 +40,7 @@ std::string to_line(const AuditEvent& event);
 /// Without managedFields: of an object, or of the items of a list.
 void remove_managed_fields(schema::Value& object);
 
-/// "Authentication failed, attempted: bearer": what a request showed that could not be authenticated.
+/// "Authentication failed, attempted: bearer": the credentials of a request that failed authentication.
 std::string attempted_authentication(const net::HttpRequest& request);
 
 }  // namespace porthole::apiserver

@@ -28,7 +28,7 @@ public:
 
     void add(const std::string& line) override;
     std::vector<Lost> lost() const override { return {{"log", lost_}}; }
-    /// Writes what waits. Nothing is added afterwards.
+    /// Writes queued lines. Nothing is added afterwards.
     Task<> close();
 
 private:
@@ -39,7 +39,7 @@ private:
     std::unique_ptr<RotatingFile> file_;
     std::string waiting_;
     std::size_t waiting_lines_ = 0;
-    std::size_t dropped_ = 0;  ///< lines since the last one that was taken
+    std::size_t dropped_ = 0;  ///< lines dropped since the last one that was accepted
     std::uint64_t lost_ = 0;   ///< dropped, or not written
     bool writing_ = false;
     Scope scope_;

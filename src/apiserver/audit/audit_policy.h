@@ -14,7 +14,7 @@ namespace porthole::apiserver {
 enum class AuditLevel : std::uint8_t { None, Metadata, Request, RequestResponse };
 std::string_view to_string(AuditLevel level);
 
-/// When an event is written. There is no event of the stage Panic, as a fault of that kind ends this process; policies may name it.
+/// When an event is written. The stage Panic never occurs, because such a fault ends this process; policies may name it.
 enum class AuditStage : std::uint8_t { RequestReceived, ResponseStarted, ResponseComplete, Panic };
 std::string_view to_string(AuditStage stage);
 
@@ -33,7 +33,7 @@ private:
     std::uint8_t bits_ = 0;
 };
 
-/// What a policy says of one request, before the answer is known.
+/// A policy's decision for one request, before the answer is known.
 struct AuditDecision {
     AuditLevel level = AuditLevel::None;
     AuditStages omitted;
@@ -42,8 +42,8 @@ struct AuditDecision {
     bool wants(AuditStage stage) const { return level != AuditLevel::None && !omitted.contains(stage); }
 };
 
-/// An audit.k8s.io/v1 Policy: the first rule that matches a request decides; what no rule matches is not recorded. Immutable.
-/// See kubernetes/apiserver: pkg/audit/policy/checker.go.
+/// An audit.k8s.io/v1 Policy: the first rule that matches a request decides; requests that no rule matches are not recorded. Immutable. See
+/// kubernetes/apiserver: pkg/audit/policy/checker.go.
 class AuditPolicy {
 public:
     struct Resources {
@@ -55,28 +55,28 @@ public:
         AuditLevel level = AuditLevel::None;
         std::vector<std::string> users, groups, verbs, namespaces, non_resource_urls;
         std::vector<Resources> resources;
-        AuditStages omitted;  ///< those of the whole policy included
+        AuditStages omitted;  ///< including those of the whole policy
         bool omit_managed_fields = false;
         /// Differs from Kubernetes: only for requests of the control plane's components in this process. Not in a file.
         bool only_components = false;
     };
 
-    /// A policy file, YAML or JSON. Fields that are unknown or come twice are left out, as upstream does, and named in `warnings`.
-    /// Error: BadRequest, with all that is wrong in upstream's words.
+    /// A policy file, YAML or JSON. As upstream, unknown and duplicate fields are ignored; `warnings` names them. Error: BadRequest with
+    /// all errors, in upstream's messages.
     static Result<AuditPolicy> parse(std::string_view text, std::vector<std::string>& warnings);
-    /// What counts where no file is given; see default_policy.cc.
+    /// The policy used without a file; see default_policy.cc.
     static AuditPolicy built_in();
 
     /// `user` is null for a request whose sender could not be authenticated.
     AuditDecision decide(const User* user, const RequestInfo& info, bool by_component) const;
 
-    /// Differs from Kubernetes: at which level a request that no rule wants is recorded when it is answered with 401 or 403. None for a
+    /// Differs from Kubernetes: the level at which a request that no rule records is recorded if it is answered with 401 or 403. None for a
     /// policy from a file, whose rules alone decide.
     AuditLevel refusals() const { return refusals_; }
 
 private:
     std::vector<Rule> rules_;
-    AuditDecision otherwise_;  ///< for what no rule matches
+    AuditDecision otherwise_;  ///< for requests that no rule matches
     AuditLevel refusals_ = AuditLevel::None;
 };
 

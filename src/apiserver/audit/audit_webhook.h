@@ -14,8 +14,8 @@ namespace porthole::apiserver {
 /// Sends events to a service in batches, as upstream's webhook back end does: POST of an audit.k8s.io/v1 EventList. Lives on the loop.
 ///
 /// Events wait in a buffer until there are enough for a batch or the oldest has waited long enough; when the buffer is full, further ones
-/// are lost ("buffered"). One batch is on its way at a time. Any answer but a 2xx is tried again, five times in all and each time after a
-/// longer pause; then the batch is lost ("webhook").
+/// are lost ("buffered"). One batch is sent at a time. A batch that is not answered with 2xx is sent again, five times in total and each
+/// time after a longer pause; then it is lost ("webhook").
 class AuditWebhook final : public AuditBackend {
 public:
     struct Options {
@@ -24,7 +24,7 @@ public:
         Duration batch_max_wait = std::chrono::seconds(30);
         Duration initial_backoff = std::chrono::seconds(10);
     };
-    /// Differs from Kubernetes: the buffer is bounded in bytes, too, since events may hold whole objects. Those on their way count.
+    /// Differs from Kubernetes: the buffer is also limited in bytes, since events may contain whole objects. Events being sent count.
     static constexpr std::size_t MostBytes = 16 << 20;
 
     /// Sends a body and yields the HTTP code. Error: Unavailable.
@@ -39,7 +39,7 @@ public:
 
     void add(const std::string& event) override;
     std::vector<Lost> lost() const override { return {{"buffered", dropped_}, {"webhook", failed_}}; }
-    /// Sends what waits and what is on its way, once and for at most `limit`; what is not taken is lost. Nothing is added afterwards.
+    /// Sends the buffer and the interrupted batch, once and for at most `limit`; what is not accepted is lost. Nothing is added afterwards.
     Task<> close(Duration limit = std::chrono::seconds(5));
 
 private:
@@ -49,7 +49,7 @@ private:
         std::string text;
         std::size_t events = 0, bytes = 0;
     };
-    /// Takes the oldest events out of the buffer.
+    /// Removes the oldest events from the buffer.
     Batch next_batch();
     Task<> deliver(const std::string& batch);
     Task<> deliver_once(std::string batch);
@@ -58,10 +58,10 @@ private:
     Seams seams_;
     const Options options_;
     std::deque<std::string> waiting_;
-    std::optional<Batch> interrupted_;  ///< that was on its way when close() came
-    std::size_t bytes_ = 0;             ///< waiting, and on their way
+    std::optional<Batch> interrupted_;  ///< being sent when close() was called
+    std::size_t bytes_ = 0;             ///< in the buffer and being sent
     std::uint64_t dropped_ = 0, failed_ = 0;
-    bool losing_ = false;  ///< since the last event that was taken
+    bool losing_ = false;  ///< events were lost since the last one that was accepted
     Event arrived_, full_;
     Scope scope_;
 };

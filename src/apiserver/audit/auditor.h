@@ -9,14 +9,14 @@
 
 namespace porthole::apiserver {
 
-/// Where events go. Lives on the server's loop; never makes a request wait.
+/// A destination of events. Lives on the server's loop; never delays a request.
 class AuditBackend {
 public:
     virtual ~AuditBackend() = default;
     /// `event` is JSON without a line break.
     virtual void add(const std::string& event) = 0;
 
-    /// Events that were lost, by upstream's name of what lost them: "log", "webhook" or "buffered".
+    /// Lost events, by upstream's name of the cause: "log", "webhook" or "buffered".
     struct Lost {
         const char* plugin;
         std::uint64_t events;

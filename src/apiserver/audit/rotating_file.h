@@ -14,7 +14,7 @@ public:
     using Time = std::chrono::sys_time<std::chrono::nanoseconds>;
     struct Options {
         std::filesystem::path path;
-        std::uintmax_t most_bytes = 100 << 20;  ///< of one file; a longer line has one of its own
+        std::uintmax_t most_bytes = 100 << 20;  ///< of one file; a longer line gets its own file
         std::size_t most_backups = 10;          ///< 0: any number
         std::chrono::days oldest{30};           ///< 0: any age
     };
@@ -37,7 +37,7 @@ private:
     const Options options_;
     int file_ = -1;
     std::uintmax_t size_ = 0;
-    bool torn_ = false;  ///< the last line has no end
+    bool torn_ = false;  ///< the last line is incomplete
 };
 
 }  // namespace porthole::apiserver

@@ -18,13 +18,13 @@ struct AuthenticationOptions {
     RequestHeaderOptions request_header;
 };
 
-/// What --authentication-config says.
+/// The content of --authentication-config.
 struct AuthenticationFile {
     std::optional<AnonymousPolicy> anonymous;  ///< nullopt leaves it to --anonymous-auth
     std::vector<JwtIssuer> issuers;
 };
 /// An AuthenticationConfiguration of apiserver.config.k8s.io/v1 (or v1beta1). `own_issuer` is that of service accounts' tokens, which no
-/// other issuer may have. Error: BadRequest with all that is wrong, after `source`.
+/// other issuer may have. Error: BadRequest with all errors, after `source`.
 Result<AuthenticationFile> parse_authentication_config(std::string_view text, std::string_view source, const std::string& own_issuer);
 
 /// The flags from before there was a file: --oidc-issuer-url and its like.
@@ -33,7 +33,7 @@ struct OidcFlags {
     std::vector<std::string> signing_algorithms{"RS256"};
     std::map<std::string, std::string> required_claims;
 };
-/// Error: BadRequest, in upstream's words.
+/// Error: BadRequest with upstream's message.
 Result<JwtIssuer> issuer_of_flags(const OidcFlags& flags, const std::string& own_issuer);
 
 }  // namespace porthole::apiserver

@@ -10,7 +10,7 @@
 
 namespace porthole::apiserver {
 
-/// Finds out who sends a request.
+/// Determines the sender of a request.
 class Authenticator {
 public:
     virtual ~Authenticator() = default;
@@ -31,20 +31,20 @@ private:
     const Clock& clock_;
 };
 
-/// Whether requests without any credential are let in, as system:anonymous.
+/// Whether requests without any credential are accepted, as system:anonymous.
 struct AnonymousPolicy {
     bool enabled = true;
     std::vector<std::string> paths;  ///< the only ones to which they are; empty for all
 };
 
-/// Asks each authenticator in turn; a request that none knows is anonymous. Adds the groups that everyone has (system:authenticated or
-/// system:unauthenticated). Owns the authenticators.
+/// Asks each authenticator in turn; a request that none recognizes is anonymous. Adds the groups that every user has (system:authenticated
+/// or system:unauthenticated). Owns the authenticators.
 class AuthenticatorChain final {
 public:
     void add(std::unique_ptr<Authenticator> authenticator) { authenticators_.push_back(std::move(authenticator)); }
     void set_anonymous(AnonymousPolicy policy) { anonymous_ = std::move(policy); }
-    /// Error: Unauthorized when one credential was bad and none was good, and for a request without any that is not let in;
-    /// TooManyRequests when one could not be looked at.
+    /// Error: Unauthorized if one credential was invalid and none was valid, and for an anonymous request that is not accepted;
+    /// TooManyRequests if a credential could not be checked.
     Task<User> authenticate(const net::HttpRequest& request) const;
 
 private:

@@ -10,13 +10,13 @@
 
 namespace porthole::apiserver {
 
-/// A compiled expression of an AuthenticationConfiguration, over the token's claims (`claims`) or the user that they make (`user`).
-/// Two are equal when their texts are: a field's expressions have the same variable in every configuration. Copies share what was compiled.
+/// A compiled expression of an AuthenticationConfiguration, over the token's claims (`claims`) or the resulting user (`user`). Two are
+/// equal if their texts are: a field's expressions have the same variable in every configuration. Copies share the compiled program.
 ///
-/// Differs from Kubernetes: an evaluation that costs more than a million units fails. Upstream bounds none.
+/// Differs from Kubernetes: an evaluation that costs more than a million units fails. Upstream has no limit.
 class ClaimExpression {
 public:
-    // Error: BadRequest with what upstream says of the value: "compilation failed: ...", "must evaluate to bool".
+    // Error: BadRequest with upstream's message: "compilation failed: ...", "must evaluate to bool".
     static Result<ClaimExpression> mapping(const std::string& text);     ///< of claims to a value
     static Result<ClaimExpression> claim_rule(const std::string& text);  ///< a condition on claims
     static Result<ClaimExpression> user_rule(const std::string& text);   ///< a condition on the user
@@ -26,12 +26,12 @@ public:
     bool names_claim(std::string_view claim) const { return expression_.program().selects_field("claims", claim); }
     bool operator==(const ClaimExpression& other) const { return text() == other.text(); }
 
-    // `variable` is what the expression is over: the claims, or user_variable(). Error: Unauthorized, which says what failed.
+    // `variable` is the claims, or user_variable(). Error: Unauthorized with what failed.
     /// A string. `field` is named in errors: "username".
     Result<std::string> text_of(const schema::Value& variable, std::string_view field) const;
-    /// A string or a list of them, without those that are empty. null is none.
+    /// A string or a list of strings, without empty ones. null counts as an empty list.
     Result<std::vector<std::string>> texts_of(const schema::Value& variable) const;
-    /// Success where the condition holds. `message` is told where it does not.
+    /// Success if the condition holds; otherwise `message` is the error.
     Result<void> check(const schema::Value& variable, const std::string& message) const;
 
 private:
@@ -40,7 +40,7 @@ private:
     Expression expression_;  ///< compiles
 };
 
-/// What `user` is in expressions: username, uid, groups and extra, all of them there.
+/// The variable `user` of expressions: username, uid, groups and extra, all of them present.
 schema::Value user_variable(const User& user);
 
 }  // namespace porthole::apiserver

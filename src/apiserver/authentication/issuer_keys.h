@@ -11,10 +11,10 @@
 
 namespace porthole::apiserver {
 
-/// The public keys of an issuer: found by OpenID Connect discovery, followed by one task, and asked for by many.
+/// The public keys of an issuer, found by OpenID Connect discovery, kept up to date by one task, and used by many.
 ///
-/// The issuer is asked at start (every 10 s until it answers), every hour, and when a token names a key that is not known: then no more
-/// often than every 10 s, so that forged tokens do not become requests to the issuer. Lives on `loop`; references outlive it.
+/// The issuer is asked at start (every 10 s until it answers), every hour, and when a token names an unknown key: then at most every 10 s,
+/// so that forged tokens do not become requests to the issuer. Lives on `loop`; references outlive it.
 class IssuerKeys {
 public:
     IssuerKeys(JwtIssuer issuer, OutgoingClients& clients, EventLoop& loop, Logger log);
@@ -24,7 +24,7 @@ public:
     const std::vector<JsonWebKey>& known() const { return keys_; }
     /// Whether the issuer has answered.
     bool loaded() const { return loaded_; }
-    /// Waits until the keys have been asked for again; at once when that was done a short time ago, and not beyond 10 s.
+    /// Waits until the keys have been requested again: not at all if that was done a short time ago, and at most 10 s.
     Task<> renew();
 
 private:
@@ -44,7 +44,7 @@ private:
     Server discovery_, key_set_;
     std::vector<JsonWebKey> keys_;
     bool loaded_ = false;
-    MonotonicTime asked_at_;  ///< when the issuer was asked last
+    MonotonicTime asked_at_;  ///< time of the last request to the issuer
     Event wanted_;
     WaitList<void> waiting_;
 };

@@ -10,22 +10,22 @@
 
 namespace porthole::apiserver {
 
-/// A JSON Web Token that was taken apart; nothing of it is verified.
+/// The parts of a JSON Web Token; none of it is verified.
 struct Jwt {
     std::string algorithm, key_id;  ///< of the header; the id may be empty
     schema::Value claims;           ///< an object
     std::string signed_part, signature;
 };
-/// nullopt for a text that does not have the three parts of such a token, as tokens of other kinds, and for a header with `crit`, none of
-/// whose extensions is known here (RFC 7515).
+/// nullopt for a text that does not have the three parts of such a token, such as other kinds of tokens, and for a header with `crit`,
+/// since no extension is supported (RFC 7515).
 std::optional<Jwt> parse_jwt(std::string_view token);
 
 /// A member of a JWK set that signs.
 struct JsonWebKey {
-    std::string id, algorithm;  ///< "" where the set does not say
+    std::string id, algorithm;  ///< "" if not in the set
     net::JwsVerifier key;
 };
-/// The keys of a set that can verify signatures; others are left out. At most 100. Error: BadRequest for what is not a JWK set.
+/// The keys of a set that can verify signatures; others are ignored. At most 100. Error: BadRequest if it is not a JWK set.
 Result<std::vector<JsonWebKey>> parse_json_web_keys(std::string_view text);
 
 /// Whether one of the keys has signed the token: the one that it names, or any where it names none. A key that is meant for another

@@ -23,8 +23,8 @@ private:
     IssuerKeys keys_;
 };
 
-/// Tokens of several issuers, which can be replaced while requests are in progress. The order is any number of use(), then close(), also
-/// when one fails. References outlive it; `clients` may be null where there is no way to issuers.
+/// Tokens of several issuers, which can be replaced while requests are in progress. Call use() any number of times, then close(), even if
+/// use() fails. References outlive it; `clients` may be null if issuers cannot be reached.
 class JwtAuthenticators final : public Authenticator {
 public:
     JwtAuthenticators(OutgoingClients* clients, EventLoop& loop, Logger log) : clients_(clients), loop_(loop), log_(std::move(log)) {}
@@ -44,7 +44,7 @@ private:
     using Issuers = std::vector<std::shared_ptr<Followed>>;
     Result<std::shared_ptr<Followed>> follow(const JwtIssuer& issuer);
     Task<> wait_for_keys(Issuers issuers);
-    /// Those of `all` that `kept` does not have.
+    /// Ends those of `all` that are not in `kept`.
     Task<> end(Issuers all, Issuers kept);
 
     OutgoingClients* clients_;

@@ -12,7 +12,7 @@
 
 namespace porthole::apiserver {
 
-/// Which claim becomes a name, and what is put before it; or the expression that says the name.
+/// The claim that becomes a name, and its prefix; or the expression that yields the name.
 struct ClaimMapping {
     std::string claim, prefix;
     std::optional<ClaimExpression> expression{};
@@ -26,20 +26,20 @@ struct ExtraMapping {
     bool operator==(const ExtraMapping&) const = default;
 };
 
-/// What must hold, and what is said where it does not.
+/// A condition on the token, and the message if it does not hold.
 struct ValidationRule {
     ClaimExpression condition;
     std::string message;
     bool operator==(const ValidationRule&) const = default;
 };
 
-/// An issuer of tokens whose users get in, and how its claims become users: one entry of `jwt` in an AuthenticationConfiguration.
+/// An issuer of tokens, and how its claims are mapped to users: one entry of `jwt` in an AuthenticationConfiguration.
 struct JwtIssuer {
     std::string url;                      ///< the claim `iss`
-    std::string discovery_url;            ///< "" for the well-known one below `url`
+    std::string discovery_url;            ///< "" for the well-known URL below `url`
     std::string ca_pem;                   ///< "" for the system's roots
     std::vector<std::string> audiences;   ///< one of which the claim `aud` must name
-    std::vector<std::string> algorithms;  ///< that tokens may be signed with; empty for all that are known
+    std::vector<std::string> algorithms;  ///< accepted for signatures; empty for all that are supported
     ClaimMapping username{.claim = "sub", .prefix = {}};
     std::optional<ClaimMapping> groups;
     std::string uid_claim;  ///< "" for none
@@ -50,8 +50,8 @@ struct JwtIssuer {
     bool operator==(const JwtIssuer&) const = default;
 };
 
-/// The user of verified claims at `now`. Error: Unauthorized, with what is wrong: expired, not valid yet, other audiences, a claim that is
-/// required or mapped and missing, an expression that fails, a rule that does not hold.
+/// The user of verified claims at `now`. Error: Unauthorized with the reason: expired, not valid yet, other audiences, a required or mapped
+/// claim that is missing, an expression that fails, a rule that does not hold.
 Result<User> user_of_claims(const JwtIssuer& issuer, const schema::Value& claims, SystemTime now);
 
 }  // namespace porthole::apiserver

@@ -13,7 +13,7 @@
 
 namespace porthole::apiserver {
 
-/// The key that tokens are signed with. The seam keeps cryptography out of here.
+/// The key that signs tokens. The seam keeps cryptography out of this folder.
 struct TokenKey {
     std::string algorithm;  ///< as in a JWT header: "ES256"
     std::string id;         ///< base64url of the SHA-256 of the public key
@@ -22,18 +22,18 @@ struct TokenKey {
     std::function<bool(std::string_view bytes, std::string_view signature)> verify;
 };
 
-/// Issues and checks the tokens of service accounts: JWTs bound to the account and, where asked, to a pod, node or secret.
+/// Issues and verifies the tokens of service accounts: JWTs bound to the account and, if requested, to a pod, node or secret.
 ///
-/// A token is valid until it expires, as long as what it is bound to exists with the same uid. Lives on the store's loop, as `reader`
-/// does; references must outlive it.
+/// A token is valid until it expires, as long as the objects that it is bound to exist with the same uid. Lives on the store's loop, as
+/// `reader` does; references must outlive it.
 class ServiceAccountTokens {
 public:
     struct Settings {
         std::string issuer;                      ///< claim iss, an https URL
-        std::vector<std::string> api_audiences;  ///< what a token for this server is issued for; the first is the default
-        bool extend = true;                      ///< tokens of pods hold for a year, for clients that never read theirs again
+        std::vector<std::string> api_audiences;  ///< audiences of tokens for this server; the first is the default
+        bool extend = true;                      ///< tokens of pods are valid for a year, for clients that never read theirs again
     };
-    /// The first key signs; tokens of any of them hold. Requires: at least one.
+    /// The first key signs; tokens of all of them are accepted. Requires: at least one.
     ServiceAccountTokens(std::vector<TokenKey> keys, Settings settings, const ObjectReader& reader, const Clock& clock, Random& random)
         : keys_(std::move(keys)), settings_(std::move(settings)), reader_(reader), clock_(clock), random_(random) {}
 
@@ -42,12 +42,12 @@ public:
                                                         api::authentication::v1::TokenRequest request) const;
     struct Verified {
         User user;
-        std::vector<std::string> audiences;  ///< those asked for that the token is meant for; at least one
+        std::vector<std::string> audiences;  ///< the requested audiences that the token is valid for; at least one
     };
-    /// Who the token speaks for; nullopt when this server did not issue it. Error: Unauthorized, also for a token of other audiences.
+    /// The token's user; nullopt if this server did not issue it. Error: Unauthorized, also for a token of other audiences.
     Result<std::optional<Verified>> verify(std::string_view token, const std::vector<std::string>& audiences) const;
 
-    /// Other keys from now on: tokens of those that are not among them are refused.
+    /// Replaces the keys: tokens signed by any other key are refused.
     void use_keys(std::vector<TokenKey> keys);
     const Settings& settings() const { return settings_; }
     schema::Value jwks() const;
@@ -56,7 +56,7 @@ public:
 private:
     using ClaimsPtr = std::shared_ptr<const schema::Value>;
 
-    /// What a token says if we have signed it; null when this server did not issue it. Error: Unauthorized.
+    /// The token's claims if we have signed it; null if this server did not issue it. Error: Unauthorized.
     Result<ClaimsPtr> signed_claims(std::string_view token) const;
     Result<void> check_bound(const api::authentication::v1::BoundObjectReference& bound, const std::string& namespace_,
                              schema::Value& claims) const;
@@ -72,8 +72,8 @@ private:
         std::string content;  ///< header and payload as they were signed
         ClaimsPtr claims;
     };
-    /// By the encoded signature: checking it costs more than all else that a request does. What can change (time, the objects a token is
-    /// bound to) is checked each time.
+    /// By the encoded signature: verifying it costs more than everything else in a request. Facts that can change (time, the objects that a
+    /// token is bound to) are checked each time.
     mutable std::unordered_map<std::string, VerifiedToken> verified_;
 };
 
@@ -98,7 +98,7 @@ private:
     const Clock& clock_;
 };
 
-/// The bearer token of a request; "" for none. Looks at the header and at the WebSocket subprotocol of browsers.
+/// The bearer token of a request; "" for none. Reads the header, and the WebSocket subprotocol that browsers use.
 std::string bearer_token(const net::HttpRequest& request);
 
 }  // namespace porthole::apiserver

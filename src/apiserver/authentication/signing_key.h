@@ -4,7 +4,7 @@
 
 namespace porthole::apiserver {
 
-/// Signs tokens with ES256 or RS256, as the key's kind says. Requires a private key.
+/// Signs tokens with ES256 or RS256, depending on the key's type. Requires a private key.
 TokenKey make_token_key(net::JwsKey key);
 
 }  // namespace porthole::apiserver

@@ -20,7 +20,7 @@ public:
     void publish(const net::JwsKey& published) { jwks = R"({"keys":[)" + published.jwk_json() + "]}"; }
     static net::HttpResponse reply(std::string body) { return {.code = 200, .headers = {}, .body = std::move(body)}; }
 
-    /// Signed by `by`; `header` replaces what the header would be.
+    /// Signed by `by`; `header` replaces the default header.
     static std::string sign(const net::JwsKey& by, const std::string& claims, std::string header = "") {
         if (header.empty()) header = R"({"alg":")" + std::string(by.algorithm()) + R"(","kid":")" + by.key_id() + R"("})";
         const std::string part = encode_base64url(header) + "." + encode_base64url(claims);

@@ -11,16 +11,16 @@
 
 namespace porthole::apiserver {
 
-/// A server that is asked who a bearer token speaks for, by a TokenReview: --authentication-token-webhook-config-file and its like.
+/// A server that authenticates bearer tokens by TokenReviews: --authentication-token-webhook-config-file and its like.
 struct TokenWebhookOptions {
     std::string kubeconfig;                  ///< path
     std::string version = "v1beta1";         ///< of authentication.k8s.io
     Duration ttl = std::chrono::minutes(2);  ///< for which an answer is remembered; 0: not at all
 };
 
-/// Asks about every bearer token that comes to it, once for all requests that have it at the same time. What could not be found out is a
-/// bad credential, or TooManyRequests where the server is asked too much. Answers are remembered for `ttl` by the token's SHA-256: 4096
-/// of users, and apart from them as many that refuse, so that invented tokens push no user out. Lives on one loop, which outlives it.
+/// Sends every bearer token to the server, once for all concurrent requests that have it. A failure is a bad credential, or TooManyRequests
+/// if the server has too many calls. Answers are cached for `ttl` by the token's SHA-256: 4096 that accept, and separately as many that
+/// refuse, so that invented tokens displace no user. Lives on one loop, which outlives it.
 class TokenWebhookAuthenticator final : public Authenticator {
 public:
     TokenWebhookAuthenticator(std::unique_ptr<Webhook> webhook, TokenWebhookOptions options, std::vector<std::string> audiences,
@@ -34,7 +34,7 @@ private:
     };
     struct Question {
         Event ended;
-        std::optional<Result<std::optional<User>>> outcome;  ///< nullopt when the request that asked has been cancelled
+        std::optional<Result<std::optional<User>>> outcome;  ///< nullopt if the request that asked has been cancelled
     };
     Task<std::optional<User>> ask(std::string token, std::string key);
     const Answer* remembered(const std::string& key);

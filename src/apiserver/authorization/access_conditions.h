@@ -12,23 +12,23 @@
 
 namespace porthole::apiserver {
 
-/// Which questions an authorization webhook is asked: those for which every condition holds. Conditions are expressions over `request`, the
-/// spec of a SubjectAccessReview of v1. Copies share what was compiled.
+/// The match conditions of an authorization webhook: it is asked only if every condition holds. Conditions are expressions over `request`,
+/// the spec of a v1 SubjectAccessReview. Copies share the compiled programs.
 ///
-/// Differs from Kubernetes: an evaluation that costs more than a million units fails. Upstream bounds none.
+/// Differs from Kubernetes: an evaluation that costs more than a million units fails. Upstream has no limit.
 class AccessConditions {
 public:
-    /// Error: BadRequest with what upstream says of the value: "compilation failed: ...", "must evaluate to bool but got int".
+    /// Error: BadRequest with upstream's message: "compilation failed: ...", "must evaluate to bool but got int".
     Result<void> add(const std::string& expression);
     bool empty() const { return expressions_.empty(); }
-    /// Whether all hold. One that does not hold decides, also where others fail. Error: InternalError with all that failed.
+    /// Whether all hold. If one does not hold, the result is false even if others fail. Error: InternalError with all failures.
     Result<bool> match(const schema::Value& request) const;
 
 private:
     std::vector<Expression> expressions_;
 };
 
-/// Counts of match conditions under upstream's names, by the authorizer, whose name is a DNS name.
+/// Counts of match conditions under upstream's names, by the authorizer's name, which is a DNS name.
 class AccessConditionMetrics {
 public:
     void add(const std::string& authorizer, Duration taken, const Result<bool>& outcome);

@@ -9,7 +9,7 @@
 
 namespace porthole::apiserver {
 
-/// What is to be allowed or not.
+/// The request to authorize.
 struct AuthorizationAttributes {
     User user;
     std::string verb;
@@ -51,7 +51,7 @@ public:
     Task<Decision> authorize(const AuthorizationAttributes& attributes) override;
 };
 
-/// Health, which everyone may read, and with `version_and_discovery` also the version, and for those who have shown who they are discovery.
+/// Allows everyone to read health, and with `version_and_discovery` also the version; authenticated users also discovery.
 class PublicPathAuthorizer final : public Authorizer {
 public:
     explicit PublicPathAuthorizer(bool version_and_discovery = true) : version_and_discovery_(version_and_discovery) {}
@@ -61,12 +61,12 @@ private:
     bool version_and_discovery_;
 };
 
-/// Asks in order; the first that allows or denies decides. What none allows is denied. Owns the authorizers. An error of one that has no
-/// opinion is told with the others' decision unless a later one allows or denies.
+/// Asks in order; the first that allows or denies decides. If none allows, the request is denied. Owns the authorizers. The error of an
+/// authorizer without opinion is reported with the others' decision unless a later one allows or denies.
 class AuthorizerChain final : public Authorizer {
 public:
     using Authorizers = std::vector<std::unique_ptr<Authorizer>>;
-    /// From now on these; questions in progress are still decided by those before.
+    /// Replaces the authorizers; decisions in progress use the previous ones.
     void use(Authorizers authorizers) { authorizers_ = std::make_shared<const Authorizers>(std::move(authorizers)); }
     Task<Decision> authorize(const AuthorizationAttributes& attributes) override;
 
@@ -74,7 +74,7 @@ private:
     std::shared_ptr<const Authorizers> authorizers_ = std::make_shared<const Authorizers>();
 };
 
-/// The Forbidden error for a decision that does not allow, in Kubernetes' words.
+/// The Forbidden error for a decision that does not allow, with Kubernetes' message.
 Error forbidden(const AuthorizationAttributes& attributes, const std::string& reason);
 /// The same; InternalError where the decision has an error.
 Error refusal(const AuthorizationAttributes& attributes, const Decision& decision);

@@ -16,7 +16,7 @@ struct BootstrapPolicy {
 };
 BootstrapPolicy bootstrap_policy();
 
-/// Adds to `rules` what `wanted` has and `rules` does not cover. True when something was added.
+/// Adds the parts of `wanted` that `rules` does not cover. True if something was added.
 bool add_missing_rules(std::vector<api::rbac::v1::PolicyRule>& rules, const std::vector<api::rbac::v1::PolicyRule>& wanted);
 
 }  // namespace porthole::apiserver

@@ -3,8 +3,8 @@
 
 namespace porthole::apiserver {
 
-/// Creates the bootstrap roles and bindings that are missing and completes those that lack rules or subjects. What an
-/// administrator added stays; an object whose autoupdate annotation is "false" is left alone.
+/// Creates missing bootstrap roles and bindings, and adds missing rules or subjects. Additions of an administrator stay; an object whose
+/// autoupdate annotation is "false" is not changed.
 Task<> reconcile_bootstrap_policy(client::Client& client);
 
 }  // namespace porthole::apiserver

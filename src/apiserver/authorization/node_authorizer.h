@@ -10,8 +10,8 @@ namespace porthole::apiserver {
 /// The node that `user` speaks for: "system:node:<name>" in the group system:nodes. nullopt for everyone else.
 std::optional<std::string> node_of(const User& user);
 
-/// What a kubelet may do: the rules of the role system:node, narrowed to itself, its pods and what they refer to. No opinion about
-/// other users. References must outlive it.
+/// What a kubelet may do: the rules of the role system:node, restricted to its own node, its pods and the objects that they refer to. No
+/// opinion about other users. References must outlive it.
 class NodeAuthorizer final : public Authorizer {
 public:
     NodeAuthorizer(const NodeGraph& graph, const RbacAuthorizer& rbac, const ObjectReader& reader)

@@ -7,7 +7,7 @@
 
 namespace porthole::apiserver {
 
-/// The roles and bindings as they are now, kept by someone else.
+/// The current roles and bindings, maintained by another class.
 struct RbacObjects {
     const ObjectMap<api::rbac::v1::Role>& roles;
     const ObjectMap<api::rbac::v1::RoleBinding>& role_bindings;
@@ -15,15 +15,15 @@ struct RbacObjects {
     const ObjectMap<api::rbac::v1::ClusterRoleBinding>& cluster_role_bindings;
 };
 
-/// Role-based access control: a request is allowed when a rule of a role bound to the user allows it; nothing is denied.
+/// Role-based access control: a request is allowed if a rule of a role bound to the user allows it; nothing is denied.
 class RbacAuthorizer final : public Authorizer {
 public:
     explicit RbacAuthorizer(RbacObjects objects) : objects_(objects) {}
 
     Task<Decision> authorize(const AuthorizationAttributes& attributes) override;
 
-    /// Calls `visit` with every rule that holds for `user` in `namespace_` ("" for cluster scope only) and the sentence
-    /// that says why, until it returns false.
+    /// Calls `visit` with every rule that applies to `user` in `namespace_` ("" for cluster scope only) and the sentence that explains why,
+    /// until it returns false.
     using RuleVisitor = std::function<bool(const api::rbac::v1::PolicyRule&, const std::function<std::string()>& why)>;
     void visit_rules(const User& user, std::string_view namespace_, const RuleVisitor& visit) const;
     /// The rules a reference leads to; empty when the role is missing.
@@ -37,7 +37,7 @@ private:
 bool rule_allows(const api::rbac::v1::PolicyRule& rule, const AuthorizationAttributes& attributes);
 /// `binding_namespace` completes a service account without one.
 bool subject_is(const api::rbac::v1::Subject& subject, const User& user, std::string_view binding_namespace);
-/// Whether the holder of `owned` may do all that `wanted` allows: no one may grant what they do not have.
+/// Whether `owned` allows everything that `wanted` allows: no user may grant rights that they do not have.
 bool covers(const std::vector<api::rbac::v1::PolicyRule>& owned, const std::vector<api::rbac::v1::PolicyRule>& wanted);
 
 }  // namespace porthole::apiserver

@@ -8,9 +8,9 @@
 
 namespace porthole::apiserver {
 
-/// Leaves decisions to a server. What it says is remembered, 8192 answers, except for questions whose text is longer than 10,000 bytes.
-/// When it fails, its options say whether it denies or leaves the decision to the next authorizer; the decision has the error. Questions
-/// that its match conditions exclude are the next one's. Lives on one loop, which outlives it, as do the metrics.
+/// Delegates decisions to a server. 8192 answers are cached, except for requests longer than 10,000 bytes. If the server fails, the options
+/// decide whether the request is denied or left to the next authorizer; the decision includes the error. Requests that the match conditions
+/// exclude are left to the next authorizer. Lives on one loop, which outlives it, as do the metrics.
 class WebhookAuthorizer final : public Authorizer {
 public:
     WebhookAuthorizer(std::unique_ptr<Webhook> webhook, WebhookAuthorizerOptions options, const Clock& clock,
@@ -35,7 +35,7 @@ private:
 
 /// The question as spec of a SubjectAccessReview of that version.
 schema::Value access_review_spec(const AuthorizationAttributes& attributes, std::string_view version);
-/// The same as match conditions read it: version v1, with every list, map and string of it there, also those that are empty.
+/// The same for match conditions: version v1, with every list, map and string present, even if empty.
 schema::Value match_condition_request(const AuthorizationAttributes& attributes);
 /// A review that is both allowed and denied denies, with an error.
 Decision decision_of_access_review(const schema::Value& review);

@@ -8,34 +8,34 @@
 
 namespace porthole::apiserver {
 
-/// How extension API servers know that a request comes from this one, and whom it speaks for.
+/// How extension API servers verify that a request comes from this server, and which user it is for.
 struct FrontProxyOptions {
-    std::string ca_pem;  ///< who certifies it towards them; "": they are not told
+    std::string ca_pem;  ///< the authority of this server's certificate; "": not published
     std::vector<std::string> allowed_names{"front-proxy-client"};
     std::vector<std::string> username_headers{"X-Remote-User"}, uid_headers{"X-Remote-Uid"}, group_headers{"X-Remote-Group"},
         extra_prefixes{"X-Remote-Extra-"};
 };
 
-/// What every cluster has from its first moment: system namespaces, the range of services' addresses, the service "kubernetes" and where
-/// it leads, the service of cluster DNS, priority classes, a class of volumes, cluster-info for those who join, and the bootstrap roles.
+/// The objects of every new cluster: system namespaces, the range of service addresses, the service "kubernetes" with its endpoints, the
+/// service of cluster DNS, priority classes, a storage class, cluster-info for joining nodes, and the bootstrap roles.
 struct BootstrapOptions {
     std::string advertise_address;  ///< of this server, as nodes and pods reach it
     std::uint16_t port = 6443;
     std::string kubernetes_service_ip;  ///< the first of the services' range
     std::string cluster_dns, cluster_domain, service_cidr, cluster_cidr;
     std::string backend;        ///< of the pod network between nodes: "host-gw" or "vxlan"; "" leaves it out of the configuration
-    std::string ca_pem;         ///< who certifies the server
-    std::string client_ca_pem;  ///< who certifies its clients
+    std::string ca_pem;         ///< the authority of the server's certificate
+    std::string client_ca_pem;  ///< the authority of clients' certificates
     FrontProxyOptions front_proxy{};
-    bool only_server = true;  ///< the service "kubernetes" leads here; else others see to it
+    bool only_server = true;  ///< the service "kubernetes" leads to this server only; false: its endpoints are maintained elsewhere
 };
 
-/// Whether only this machine reaches the address, so that no pod could use it as an endpoint.
+/// Whether only this machine can reach the address, so that pods cannot use it as an endpoint.
 bool is_loopback(const std::string& address);
 
-/// Creates what is missing and corrects what must be as `options` say. Safe to repeat.
+/// Creates missing objects and corrects those that must be as `options` require. Safe to repeat.
 Task<> bootstrap_cluster(client::Client& client, BootstrapOptions options);
-/// Only what tells others of the authorities: cluster-info, and what extension API servers verify clients by. Safe to repeat.
+/// Only publishes the authorities: cluster-info, and the ConfigMap by which extension API servers verify clients. Safe to repeat.
 Task<> publish_authorities(client::Client& client, BootstrapOptions options);
 
 }  // namespace porthole::apiserver

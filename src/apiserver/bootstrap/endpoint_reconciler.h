@@ -10,12 +10,12 @@
 
 namespace porthole::apiserver {
 
-/// Keeps the service "kubernetes" leading to the API servers that live, where several share a store; upstream's reconciler of the type
-/// "lease", with its keys, so that its servers and ours count each other.
+/// Maintains the endpoints of the service "kubernetes" if several API servers share a store; upstream's reconciler of the type "lease",
+/// with its keys, so that its servers and ours count each other.
 ///
-/// Each server has a record /registry/masterleases/ADDRESS with a lease of 15 seconds, and keeps it alive. Who sees a record come or go
-/// writes Endpoints and EndpointSlice. A list of none is not written: rather an old one. Lives on the store's loop; see kubernetes:
-/// pkg/controlplane/reconcilers/lease.go.
+/// Each server has a record /registry/masterleases/ADDRESS with a lease of 15 seconds, and keeps it alive. A server that sees a record
+/// appear or disappear writes Endpoints and EndpointSlice. An empty list is never written; the old one stays. Lives on the store's loop;
+/// see kubernetes: pkg/controlplane/reconcilers/lease.go.
 class EndpointReconciler {
 public:
     struct Seams {
@@ -29,8 +29,8 @@ public:
 
     /// Once, and then at every change and every five seconds, until cancelled.
     Task<> run();
-    /// This server ends: no one is sent to it any more. To be called while requests are still answered. Errors: those of the store and
-    /// the API.
+    /// Removes this server from the endpoints before it ends. Called while requests are still answered. Errors: those of the store and the
+    /// API.
     Task<> withdraw();
 
 private:

@@ -6,7 +6,7 @@
 
 namespace porthole::apiserver {
 
-/// Creates `wanted` unless it is there.
+/// Creates `wanted` unless it exists.
 template <class T>
 Task<> ensure(client::Client& client, T wanted) {
     auto created = co_await client.create(std::move(wanted));
@@ -14,7 +14,7 @@ Task<> ensure(client::Client& client, T wanted) {
     co_return {};
 }
 
-/// Creates `wanted`, or lets `correct` change what is there; it is written back only when that says so.
+/// Creates `wanted`, or passes the existing object to `correct`; it is written back only if that returns true.
 template <class T, class Correct>
 Task<> ensure_like(client::Client& client, T wanted, Correct correct) {
     auto stored = co_await client.get<T>(client::key_of(wanted));

@@ -11,8 +11,8 @@
 
 namespace porthole::apiserver {
 
-/// Counts of calls of conversion webhooks under upstream's names. Beyond 1024 definitions, which come and go, further ones are counted
-/// together under the name "".
+/// Counts of calls to conversion webhooks under upstream's names. Beyond 1024 definitions, which can be created at any rate, further ones
+/// are counted together under the name "".
 class ConversionMetrics {
 public:
     struct Call {
@@ -29,8 +29,8 @@ private:
     std::map<std::string, MetricHistogram> times_, times_by_definition_;
 };
 
-/// The webhook of a definition whose spec.conversion says that there is one. At most 64 of its calls are in progress, others wait for their
-/// turn, for as long as a call may take: 30 seconds. Lives on one loop; the seams outlive it.
+/// The webhook of a definition whose spec.conversion names one. At most 64 of its calls are in progress; others wait, at most as long as a
+/// call may take: 30 seconds. Lives on one loop; the seams outlive it.
 class ConversionWebhook final : public ObjectConverter {
 public:
     struct Seams {

@@ -10,19 +10,19 @@
 
 namespace porthole::apiserver {
 
-/// What serves the resource of one definition: tables, strategies and resources, one of each for every version, made of their schemas.
-/// Immutable once made. Resources share its ownership: it lives as long as a request uses one of them.
+/// Everything needed to serve the resource of one definition: tables, strategies and resources, one of each for every version, made from
+/// their schemas. Immutable. Resources share its ownership: it lives as long as a request uses one of them.
 class CustomKind : public std::enable_shared_from_this<CustomKind> {
 public:
-    /// `form` numbers the resources, and the next ones: see Resource::form. `converter` is asked for other versions than the stored one;
-    /// without it they differ in apiVersion only. Error: Invalid for a schema that validation should have refused.
+    /// `form` is the number of the first resource, see Resource::form; the next ones follow. `converter` converts to versions other than
+    /// the stored one; without it they differ in apiVersion only. Error: Invalid for a schema that validation should have refused.
     static Result<std::shared_ptr<const CustomKind>> create(const CustomResourceDefinition& definition, std::uint64_t& form,
                                                             std::unique_ptr<VersionConverter> converter = nullptr);
     ~CustomKind();
 
-    /// The version that is stored first, then the others that are served.
+    /// The stored version first, then the other served versions.
     std::vector<ResourcePtr> resources() const;
-    /// The schema that a type of it was made of; nullopt for other types.
+    /// The schema from which one of its types was made; nullopt for other types.
     std::optional<schema::Value> schema_of(const schema::Type& type) const;
 
 private:

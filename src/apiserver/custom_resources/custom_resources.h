@@ -15,9 +15,9 @@
 
 namespace porthole::apiserver {
 
-/// Serves what CustomResourceDefinitions describe: their kinds are in the registry and the table of resources while they are established.
-/// Also settles the definitions' names and conditions, and removes the instances of those that are being deleted. Lives on the store's
-/// loop; what it is given outlives it.
+/// Serves the kinds of CustomResourceDefinitions: they are in the registry and the table of resources while the definitions are
+/// established. Also sets the definitions' accepted names and conditions, and removes the instances of those that are being deleted. Lives
+/// on the store's loop; collaborators outlive it.
 class CustomResources {
 public:
     struct Seams {
@@ -27,15 +27,15 @@ public:
         ResourceTable& resources;
         ResourceStore& objects;
         const ObjectReader& reader;
-        OutgoingClients* outgoing;  ///< to conversion webhooks; null where there is no way to them
+        OutgoingClients* outgoing;  ///< for conversion webhooks; null if they cannot be reached
         Logger log;
-        /// Called after what is served has changed: of a group and version.
+        /// Called after the served versions have changed: with a group and version.
         std::function<void(std::string_view group, std::string_view version)> changed;
     };
     explicit CustomResources(Seams seams);
     ~CustomResources();
 
-    /// Serves what is established, at once. Error: that of Store::range().
+    /// Serves established definitions, without suspending. Error: that of Store::range().
     Result<void> load();
     /// Follows the definitions until cancelled. `client` may write their status, and remove their finalizer.
     Task<> follow(client::Client& client);
@@ -50,14 +50,14 @@ public:
 private:
     struct Entry;
 
-    /// Of all kinds together: the objects of one list of ten thousand, and more.
+    /// For all kinds: room for more than the objects of one list of ten thousand.
     static constexpr std::size_t MostConvertedBytes = 128 << 20;
 
     void put(const store::Record& record);
     void forget(const std::string& name);
     /// Requires: `definition` has its schemas.
     void serve(Entry& entry, const CustomResourceDefinition& definition);
-    /// As it is stored, with the status that the entry has.
+    /// As stored, with the status of the entry.
     void serve_present(Entry& entry);
     void withdraw(Entry& entry);
     TakenNames taken_names(const CustomResourceDefinition& definition) const;

@@ -35,13 +35,13 @@ struct EncryptionConfiguration {
     std::vector<Rule> rules;
     bool operator==(const EncryptionConfiguration&) const = default;
 
-    /// YAML or JSON. Error: BadRequest, with all that is wrong in upstream's words; secrets are not in it.
+    /// YAML or JSON. Error: BadRequest with all errors, in upstream's messages, without secrets.
     static Result<EncryptionConfiguration> parse(std::string_view text);
     /// Without KMS providers.
     std::string text() const;
 
-    /// The providers for a resource, of the rules that name it; else of those that name its group, else of those that name everything.
-    /// Empty when it is not encrypted.
+    /// The providers for a resource: those of the rules that name it, otherwise of those that name its group, otherwise of those that name
+    /// everything. Empty if it is not encrypted.
     std::vector<EncryptionProvider> providers_of(std::string_view group, std::string_view resource) const;
 };
 

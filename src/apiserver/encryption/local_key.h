@@ -7,9 +7,9 @@
 
 namespace porthole::apiserver {
 
-/// The file in a data directory that the secrets of its cluster are encrypted with when nothing else is configured: an
-/// EncryptionConfiguration for secrets with the provider secretbox, and identity last, so that values of older versions can be read.
-/// Mode 0600. Blocks. Each change replaces the file as a whole and is on disk when it returns.
+/// The file in a data directory with the key for the cluster's secrets, unless an encryption is configured: an EncryptionConfiguration for
+/// secrets with the provider secretbox, and identity last, so that values of older versions can be read. Mode 0600. Blocks. Each change
+/// replaces the whole file and is on disk when the function returns.
 class LocalKeyFile {
 public:
     explicit LocalKeyFile(std::filesystem::path path) : path_(std::move(path)) {}
@@ -17,20 +17,20 @@ public:
     const std::filesystem::path& path() const { return path_; }
     /// Error: Io.
     Result<bool> exists() const;
-    /// What the file would be with one new key. Not written: that is for write(), once nothing is stored that needs another key.
+    /// The content with one new key. Not written: call write() once no stored value needs another key.
     static EncryptionConfiguration with_new_key();
     /// Error: Io.
     Result<void> write(const EncryptionConfiguration& configuration) const;
     /// Error: Io, BadRequest for a file that is not as this class writes it.
     Result<EncryptionConfiguration> read() const;
-    /// "sha256:…" of the text, as the server reports what it uses. Error: Io.
+    /// "sha256:…" of the text, as the server reports its configuration. Error: Io.
     Result<std::string> hash() const;
 
     /// The keys, the one that writes first. Error: as read().
     Result<std::vector<std::string>> key_names() const;
-    /// A new key that writes; those before it can still be read. Error: as read().
+    /// Adds a new key for writing; earlier ones are kept for reading. Error: as read().
     Result<void> add_key() const;
-    /// Only the first key stays. Requires: nothing that is stored was written with another. Error: as read().
+    /// Keeps only the first key. Requires: no stored value was written with another. Error: as read().
     Result<void> drop_old_keys() const;
 
 private:

@@ -9,7 +9,7 @@
 
 namespace porthole::apiserver {
 
-/// Tells keys apart: two values of one EncryptionKeyId were written with the same key. Never what a key is.
+/// Identifies a key without revealing it: two values with the same EncryptionKeyId were written with the same key.
 struct EncryptionKeyId {
     std::uint64_t value = 0;  ///< 0: not encrypted
     bool operator==(const EncryptionKeyId&) const = default;
@@ -20,16 +20,16 @@ class StorageCipher {
 public:
     virtual ~StorageCipher() = default;
 
-    /// Bytes, and the key that they were made with.
+    /// Bytes, and the key with which they were encrypted.
     struct Transformed {
         std::string bytes;
         EncryptionKeyId key;
     };
     /// `context` must be the same when the value is opened (not with every cipher). May block. Error: InternalError.
     virtual Result<Transformed> seal(std::string_view value, std::string_view context) = 0;
-    /// May block. Error: InternalError, in upstream's words.
+    /// May block. Error: InternalError with upstream's message.
     virtual Result<Transformed> open(std::string_view sealed, std::string_view context) = 0;
-    /// What seal() would use now.
+    /// The key that seal() would use now.
     virtual EncryptionKeyId write_key() const = 0;
     /// Whether seal() would succeed. Never blocks. Error: InternalError.
     virtual Result<void> ready() const { return {}; }

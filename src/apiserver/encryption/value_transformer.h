@@ -9,14 +9,14 @@
 
 namespace porthole::apiserver {
 
-/// What every encrypted value on disk begins with: "k8s:enc:secretbox:v1:NAME:" and so on, as upstream's.
+/// The prefix of every encrypted value on disk, "k8s:enc:secretbox:v1:NAME:" and so on, as upstream's.
 inline constexpr std::string_view EncryptedPrefix = "k8s:enc:";
 
-/// Makes the cipher of a KMS provider.
+/// Creates the cipher of a KMS provider.
 using MakeKmsCipher = std::function<std::shared_ptr<StorageCipher>(const EncryptionProvider& provider)>;
 
-/// How the values of one resource are stored: by the providers of a configuration in their order. The first one writes; one that fits
-/// what a value begins with reads. See apiserver: pkg/storage/value/transformer.go. Any thread; immutable.
+/// How the values of one resource are stored, by the providers of a configuration in their order. The first one writes; the one whose
+/// prefix the value has reads. See apiserver: pkg/storage/value/transformer.go. Any thread; immutable.
 class ValueTransformer {
 public:
     /// Requires: at least one provider.
@@ -25,11 +25,11 @@ public:
     using Transformed = StorageCipher::Transformed;
     /// Errors: InternalError.
     Result<Transformed> seal(std::string_view value, std::string_view context) const;
-    /// Error: InternalError, in upstream's words.
+    /// Error: InternalError with upstream's message.
     Result<Transformed> open(std::string_view stored, std::string_view context) const;
     EncryptionKeyId write_key() const;
     Result<void> ready() const;
-    /// The keys that are here themselves: all but those of KMS plug-ins.
+    /// The keys that this process has: all but those of KMS plug-ins.
     std::vector<EncryptionKeyId> local_keys() const;
     /// Whether there is the key `id`, or, where it is not `local`, a plug-in that may have it.
     bool may_read(EncryptionKeyId id, bool local) const;

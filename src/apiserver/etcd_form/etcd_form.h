@@ -7,11 +7,11 @@
 
 namespace porthole::apiserver {
 
-/// How the API server's objects lie in etcd: under upstream's keys, as JSON, which upstream's server reads, too, encrypted as
-/// `encryption` says. What upstream's server has stored as protobuf is read, and becomes JSON when it is written. A value that cannot be
-/// read is an unreadable value (encrypting_engine.h) until it is written again.
+/// The form of the API server's objects in etcd: under upstream's keys, as JSON, which upstream's server also reads, encrypted by
+/// `encryption`. Protobuf written by upstream's server is read, and becomes JSON with the next write. A value that cannot be read is an
+/// unreadable value (encrypting_engine.h) until it is written again.
 ///
-/// `prefix` of all keys in etcd, without a slash at its end: the whole key there becomes the context of a value's encryption.
+/// `prefix` of all keys in etcd has no trailing slash. The whole key in etcd becomes the context of a value's encryption.
 std::shared_ptr<store::etcd::StoredForm> make_etcd_form(std::shared_ptr<StorageEncryption> encryption, std::string prefix);
 
 }  // namespace porthole::apiserver

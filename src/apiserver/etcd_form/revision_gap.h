@@ -5,9 +5,8 @@
 
 namespace porthole::apiserver {
 
-/// Makes the JSON of an object say `"resourceVersion":""` in its metadata, as the store keeps it, and yields the byte offset between the
-/// quotes. Other programs leave it out or write some number. nullopt, and no change, for what is not such an object; only
-/// its metadata is looked at.
+/// Sets `"resourceVersion":""` in the metadata of an object's JSON, which is the store's form, and returns the byte offset between the
+/// quotes. Other programs omit it or write some number. nullopt, and no change, if it is not such an object; only its metadata is examined.
 ///
 /// Example: {"kind":"Pod","metadata":{"name":"a"}}  becomes  {"kind":"Pod","metadata":{"resourceVersion":"","name":"a"}}
 std::optional<std::uint32_t> open_revision_gap(std::string& json);

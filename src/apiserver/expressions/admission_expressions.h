@@ -12,7 +12,7 @@
 /// The expressions of admission: of validating and mutating policies, and of webhooks' match conditions.
 namespace porthole::apiserver {
 
-/// What an expression may name in addition to object, oldObject, request, namespaceObject and the variables.
+/// The names available to an expression in addition to object, oldObject, request, namespaceObject and the variables.
 struct AdmissionNames {
     bool params = false;
     bool authorizer = true;
@@ -21,17 +21,17 @@ struct AdmissionNames {
 /// Variables by name.
 using NamedExpressions = std::map<std::string, Expression, std::less<>>;
 
-/// Compiles the expressions of one object, all together within expression_costs::Compilation. Variables that are added are known to what is
-/// compiled after them; where there are none, the name `variables` is not known. What it yields may outlive it. Used by one thread.
+/// Compiles the expressions of one object, all within expression_costs::Compilation. A variable is available to expressions compiled after
+/// it; without any, the name `variables` is not defined. Results may outlive it. Used by one thread.
 class AdmissionCompiler {
 public:
     AdmissionCompiler();
 
     const Expression& add_variable(const std::string& name, const std::string& text, AdmissionNames names);
     Expression compile(const std::string& text, AdmissionNames names, std::initializer_list<cel::TypeRef> results) const;
-    /// `object` and `oldObject`, and `params`, get these types from now on: for checking what is otherwise dyn. nullptr: dyn.
+    /// Sets the types of `object`, `oldObject` and `params`, which are otherwise dyn, for expressions compiled from now on. nullptr: dyn.
     void assume(cel::TypeRef object, cel::TypeRef params);
-    /// What is compiled from now on may make `Object{...}` and `JSONPatch{...}`.
+    /// Expressions compiled from now on may construct `Object{...}` and `JSONPatch{...}`.
     void allow_patches();
 
     const NamedExpressions& variables() const { return variables_; }
@@ -50,7 +50,7 @@ private:
 cel::TypeRef apply_configuration_type();
 cel::TypeRef json_patch_list_type();
 
-/// What expressions look at. All outlive the evaluation; null where there is none.
+/// The input of expressions. All outlive the evaluation; null if absent.
 struct AdmissionInput {
     const schema::Value* object = nullptr;
     const schema::Value* old_object = nullptr;
@@ -61,8 +61,8 @@ struct AdmissionInput {
     cel::AuthorizationQuestion request_resource = {};
 };
 
-/// The values of all names for a series of evaluations. Variables are evaluated at first use, once, at the cost of `budget`. All that it is
-/// made with outlives it. It outlives the values, of which `variables` itself may be one.
+/// The values of all names for a series of evaluations. Variables are evaluated on first use, once, and charged to `budget`. All arguments
+/// outlive it. It outlives the values, of which `variables` itself may be one.
 class AdmissionScope : private cel::LazyFields {
 public:
     AdmissionScope(const AdmissionInput& input, const NamedExpressions& variables, CostBudget& budget);

@@ -10,15 +10,16 @@
 
 namespace porthole::apiserver {
 
-/// What evaluations may cost, with upstream's numbers, in the units of cel/checker/cost.h: about 50 ns each.
+/// Cost limits of evaluations, upstream's numbers, in the units of cel/checker/cost.h: about 50 ns each.
 namespace expression_costs {
 inline constexpr std::uint64_t Call = 1'000'000;             ///< one expression
 inline constexpr std::uint64_t Policy = 10'000'000;          ///< all expressions of a policy with one binding and parameter
 inline constexpr std::uint64_t MatchConditions = 2'500'000;  ///< all match conditions of one object
-/// Bytes of lists, maps and texts that evaluations of one budget may make, also of those that are gone again; and for each unit, where the
-/// budget is small.
+/// Bytes of lists, maps and strings that evaluations with one budget may create, including those already freed; and per unit, for small
+/// budgets.
 inline constexpr std::uint64_t MostBytes = std::uint64_t{128} << 20, BytesInUnit = 100;
-/// Compiling all expressions of one object: nodes, and what is about as costly, some microseconds each; and the text of their problems.
+/// Limits for compiling all expressions of one object: nodes and similarly expensive steps, some microseconds each; and the text of their
+/// errors.
 inline constexpr cel::Work::Limits Compilation = {.steps = 100'000, .bytes = std::uint64_t{1} << 20};
 }  // namespace expression_costs
 
@@ -28,14 +29,14 @@ const cel::Environment& expression_environment();
 /// An expression of an object or a file: compiled, or why it does not compile. Immutable; copies share the program.
 class Expression {
 public:
-    /// `results` are the types that it may have; none: any. `work` is shared with the other expressions of the object.
+    /// `results` are the allowed result types; empty: any. `work` is shared with the other expressions of the object.
     Expression(const cel::Environment& environment, std::string text, std::initializer_list<cel::TypeRef> results, cel::Work& work);
-    /// The only one of its object.
+    /// For an object with only this expression.
     Expression(const cel::Environment& environment, std::string text, std::initializer_list<cel::TypeRef> results = {});
 
     const std::string& text() const { return program_ ? program_->text() : text_; }
     bool compiles() const { return program_.has_value(); }
-    /// In upstream's words: "compilation failed: ERROR: <input>:1:1: ..." or "must evaluate to bool but got string"; "" where it compiles.
+    /// Upstream's message: "compilation failed: ERROR: <input>:1:1: ..." or "must evaluate to bool but got string"; "" if it compiles.
     const std::string& problem() const { return problem_; }
     /// Requires: compiles().
     const cel::Program& program() const { return *program_; }
@@ -47,19 +48,19 @@ private:
     std::optional<cel::Program> program_;
 };
 
-/// What is left for a series of evaluations. Of what costs do not count they may do so much as the budget is large (see cel::Work): what is
-/// over that has spent the budget.
+/// The remaining budget of a series of evaluations. Work that CEL's cost does not count is limited in proportion to it (see cel::Work);
+/// exceeding that limit uses up the budget.
 struct CostBudget {
     std::uint64_t left = expression_costs::Policy;
-    /// What variables have cost that the evaluation in progress has made; paid when it ends.
+    /// The cost of variables evaluated by the evaluation in progress; deducted when it ends.
     std::uint64_t owed = 0;
-    /// An evaluation wanted more than there was: nothing further is evaluated.
+    /// An evaluation needed more than was left: nothing further is evaluated.
     bool is_spent = false;
     std::optional<cel::Work> counted = {};  ///< by work()
 
     /// How much one evaluation may cost now.
     std::uint64_t limit() const;
-    /// The work of all evaluations, also of those within others. Its limits follow from what is left when it is first asked for.
+    /// The work of all evaluations, including nested ones. Its limits are set on first use, from what is left then.
     cel::Work& work();
 };
 
@@ -69,7 +70,7 @@ extern const std::string OutOfBudget;
 /// How an evaluation ended.
 struct ExpressionResult {
     cel::Value value;
-    std::string error;  ///< in upstream's words; "" where there is a value
+    std::string error;  ///< upstream's message; "" if there is a value
     bool fails_to_compile = false;
 };
 

@@ -16,13 +16,13 @@ public:
     struct Outcome {
         enum class Kind { Matches, Excluded, Failed };
         Kind kind = Kind::Matches;
-        std::string error;       ///< of Failed, in upstream's words
+        std::string error;       ///< of Failed, with upstream's message
         std::size_t errors = 0;  ///< how many conditions failed
     };
 
     bool empty() const { return conditions_.empty(); }
     void add(Condition condition) { conditions_.push_back(std::move(condition)); }
-    /// One that is false excludes the request, whatever the others are; else one that fails makes it fail.
+    /// If one is false, the request is excluded, whatever the others are; otherwise a failure of one is the result.
     Outcome evaluate(const cel::Activation& activation, CostBudget& budget) const;
 
 private:

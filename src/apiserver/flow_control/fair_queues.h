@@ -8,38 +8,38 @@
 
 namespace porthole::apiserver {
 
-/// What a request costs.
+/// The cost of a request.
 struct Work {
-    std::uint32_t seats = 1;  ///< that it takes while it is served
-    double later = 0;         ///< seat-seconds of what it causes after its answer, such as telling watchers
+    std::uint32_t seats = 1;  ///< that it occupies while it is served
+    double later = 0;         ///< seat-seconds of work that follows its answer, such as notifying watchers
 };
 
-/// The queues of one priority level and the seats that its requests take.
+/// The queues of one priority level and the seats that its requests occupy.
 ///
-/// Fair queuing for server requests (KEP-1040): a progress meter R counts the seat-seconds that every busy queue would have had if all had
-/// the same. A queue's next request starts, in these terms, where its last one ended, and not before it arrived; the request that would end
-/// first is served next. A request counts as `EstimatedService` seconds until it ends, and then as long as it took.
+/// Fair queuing for server requests (KEP-1040): a progress meter R counts the seat-seconds that every busy queue would have received if all
+/// had received the same. A queue's next request starts, on this scale, where its last one ended, and not before it arrived; the request
+/// that would end first is served next. A request counts as `EstimatedService` seconds until it ends, and then as long as it took.
 ///
-///     A's requests take 100 ms, B's 10 ms. After one of each A's queue has been served up to 0.1 s and B's up to 0.01 s, so nine of B
+///     A's requests take 100 ms, B's 10 ms. After one of each, A's queue has been served up to 0.1 s and B's up to 0.01 s, so nine of B
 ///     are next (0.02, 0.03, ... 0.1), and then one of A again.
 ///
-/// Differs from Kubernetes: R grows by the seats that are taken, not by those that could be. One thread serves all requests here, so it is
-/// often the processor and not the limit that lets requests wait; R would run away from what the queues get, and they would be served in
-/// order of arrival. Pure: the caller tells the time, and resumes what start_next() yields. Entries are owned by the caller; those that
-/// are queued or served are referred to until they leave.
+/// Differs from Kubernetes: R grows by the seats that are occupied, not by those that could be. One thread serves all requests here, so
+/// requests often wait for the processor and not for a seat; R would then grow much faster than the queues are served, and they would be
+/// served in order of arrival. Pure: the caller passes the time, and resumes the result of start_next(). The caller owns entries; queued
+/// and served ones are referenced until they leave.
 class FairQueues {
 public:
     struct Configuration {
-        std::uint32_t queues = 0;  ///< 0: a request that cannot be served at once is refused
+        std::uint32_t queues = 0;  ///< 0: a request that cannot be served immediately is refused
         std::uint32_t hand_size = 1, queue_length = 0;
     };
     struct Queue;
     struct Entry {
         Work work;
-        std::uint64_t flow = 0;  ///< hash of the flow that it belongs to
+        std::uint64_t flow = 0;  ///< hash of its flow
         MonotonicTime arrived{}, started{};
         // The rest is for FairQueues.
-        double arrival = 0;  ///< R when it came
+        double arrival = 0;  ///< R at its arrival
         Queue* queue = nullptr;
         Entry *previous = nullptr, *next = nullptr;
     };
@@ -58,17 +58,17 @@ public:
     /// Waiting requests stay where they are; queues that are too many go when they are empty.
     void configure(const Configuration& configuration);
     const Configuration& configuration() const { return configuration_; }
-    /// Of seats. What is served beyond it goes on.
+    /// The number of seats. Requests beyond it that are being served continue.
     void set_limit(std::uint32_t seats) { limit_ = seats; }
     std::uint32_t limit() const { return limit_; }
 
-    /// Lets the request wait in the shortest queue of its flow's hand. False when that is full. Requires: there are queues.
+    /// Queues the request in the shortest queue of its flow's hand. False if that is full. Requires: there are queues.
     bool enqueue(Entry& entry, MonotonicTime now);
-    /// The request whose turn it is, which is now served; null when none waits or its seats are not free.
+    /// The next request, which now counts as served; null if none waits or its seats are not free.
     Entry* start_next(MonotonicTime now);
     /// Serves a request without a queue, up to the limit. False when its seats are not free.
     bool start_unqueued(Entry& entry, MonotonicTime now);
-    /// Serves it whatever the limit.
+    /// Serves it regardless of the limit.
     void start_exempt(Entry& entry, MonotonicTime now);
     /// A request that was served ends.
     void finish(Entry& entry, MonotonicTime now);

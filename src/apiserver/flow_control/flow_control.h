@@ -12,25 +12,25 @@
 
 namespace porthole::apiserver {
 
-/// What an answer tells of how its request was classified.
+/// How a request was classified, for the headers of its answer.
 struct FlowIds {
     std::string flow_schema_uid, priority_level_uid;
 };
 
 /// API priority and fairness (KEP-1040): decides for every request whether it is served now, waits or is refused.
 ///
-/// A request takes seats of the priority level that its FlowSchema names. It waits when the level's seats are taken and, which differs from
-/// Kubernetes, when the server's thread has served requests for `turn` without having looked at its connections: then every level's
-/// requests wait for the next turn, which serves the levels in proportion to their seats. See docs/design/priority_and_fairness.md.
+/// A request occupies seats of the priority level that its FlowSchema names. It waits if the level's seats are occupied. Differs from
+/// Kubernetes: it also waits if the server's thread has served requests for `turn` without returning to its connections; then the requests
+/// of every level wait for the next turn, which serves the levels in proportion to their seats. See docs/design/priority_and_fairness.md.
 ///
 /// Lives on the server's loop and outlives the requests. It starts with the mandatory objects only.
 class FlowControl {
 public:
     struct Options {
-        std::uint32_t seats = 600;                         ///< of all levels together
+        std::uint32_t seats = 600;                         ///< of all levels in total
         Duration wait_limit = std::chrono::seconds(15);    ///< of a request in a queue; then it is refused
         Duration turn = std::chrono::milliseconds(1);      ///< of the server's thread
-        Duration adjust_every = std::chrono::seconds(10);  ///< what levels lend to each other
+        Duration adjust_every = std::chrono::seconds(10);  ///< how often levels adjust what they lend to each other
         std::uint64_t seed = 0;                            ///< of the hands that flows are dealt
         /// How many objects a list reads; empty: few.
         std::function<std::size_t(const RequestInfo&)> count_objects{};
@@ -43,8 +43,8 @@ public:
     ~FlowControl();
     FlowControl(const FlowControl&) = delete;
 
-    /// The objects that hold from now on; a mandatory one that is missing is added. Requests that wait keep their level, which stays
-    /// until they have left when it has been deleted. Levels that are not valid are left out.
+    /// Replaces the objects; missing mandatory ones are added. Waiting requests keep their level; a deleted level stays until they have
+    /// left. Invalid levels are ignored.
     void configure(const std::vector<PriorityLevel>& levels, std::vector<FlowSchema> schemas);
     /// Whether a FlowSchema can refer to it.
     bool has_level(std::string_view name) const;
@@ -53,7 +53,7 @@ public:
 
     /// apiserver_flowcontrol_*, in Prometheus' text form.
     void append_metrics(std::string& out) const;
-    // What /debug/api_priority_and_fairness shows, in columns.
+    // The content of /debug/api_priority_and_fairness, in columns.
     std::string dump_priority_levels() const;
     std::string dump_queues() const;
     std::string dump_requests(bool details) const;
@@ -72,17 +72,17 @@ private:
 ///     if (!seated) CO_TRY_VOID(co_await ticket);     // Errors: TooManyRequests when it has waited too long; Cancelled
 class FlowControl::Ticket final : public Operation<void>, private FairQueues::Entry {
 public:
-    enum class Way { Matched, Exempt };  ///< Exempt: of this process, whatever its user
+    enum class Way { Matched, Exempt };  ///< Exempt: from this process, whatever its user
 
     Ticket(FlowControl& control, const User& user, const RequestInfo& info) : state_(*control.state_), user_(user), info_(info) {}
     ~Ticket();
 
-    /// True: the request has its seats. False: it waits and is to await the ticket. Error: TooManyRequests. Call once.
+    /// True: the request has its seats. False: it waits; await the ticket. Error: TooManyRequests. Call once.
     Result<bool> begin(Way way);
-    /// Gives the seats back: the server's work for the request is over. Harmless when repeated.
+    /// Returns the seats, because the server's work for the request is done. May be repeated.
     void finish();
 
-    /// What the request has matched. Requires: begin().
+    /// The FlowSchema and priority level of the request. Requires: begin().
     const std::shared_ptr<const FlowIds>& ids() const;
 
 private:
@@ -103,8 +103,8 @@ private:
     const User& user_;
     const RequestInfo& info_;
     Flows* flows_ = nullptr;
-    Links by_arrival_;  ///< among those that wait, of all levels
-    Links of_level_;    ///< among those that wait or are served
+    Links by_arrival_;  ///< among waiting tickets of all levels
+    Links of_level_;    ///< among waiting or served tickets of the level
     std::uint64_t watched_ = 0;
     Stage stage_ = Stage::New;
 };

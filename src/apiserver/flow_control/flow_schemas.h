@@ -11,10 +11,9 @@
 
 namespace porthole::apiserver {
 
-/// Finds the FlowSchema of a request: the first by matching precedence, then name, of which a rule matches.
+/// Finds the FlowSchema of a request: the first with a matching rule, by matching precedence, then name.
 ///
-/// Which rules are about a user is remembered for the users who asked last, so that a request costs little more than the rules of its
-/// own schema.
+/// Caches which rules apply to the most recent users, so that a request costs little more than the rules of its own schema.
 class FlowSchemas {
 public:
     using FlowSchema = api::flowcontrol::v1::FlowSchema;
@@ -24,7 +23,7 @@ public:
     FlowSchemas(const FlowSchemas&) = delete;
 
     const std::vector<FlowSchema>& ordered() const { return schemas_; }
-    /// The place in ordered() of the schema that matches; that of the last one when none does.
+    /// The index in ordered() of the matching schema; of the last one if none matches.
     std::size_t find(const User& user, const RequestInfo& info);
 
 private:
@@ -44,7 +43,7 @@ private:
     std::array<KnownUser, 256> users_;
 };
 
-/// "ByUser", "ByNamespace" or none: what tells the flows of a schema apart.
+/// "ByUser", "ByNamespace" or "": what distinguishes the flows of a schema.
 std::string_view flow_distinguisher(const api::flowcontrol::v1::FlowSchema& schema, const User& user, const RequestInfo& info);
 
 }  // namespace porthole::apiserver

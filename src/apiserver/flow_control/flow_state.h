@@ -12,7 +12,7 @@
 #include "apiserver/flow_control/flow_schemas.h"
 #include "apiserver/flow_control/seat_allocation.h"
 
-/// What FlowControl knows, for the sources that decide by it and show it.
+/// The state of FlowControl, shared by its source files.
 namespace porthole::apiserver {
 
 /// Counts of values up to each bound, and beyond the last one.
@@ -46,7 +46,7 @@ struct FlowControl::Flows {
     BucketCounts<QueueLengthBounds.size()> queue_lengths{};
 };
 
-/// Tickets in order of being added; borrows them, and a ticket is removed before it goes.
+/// Tickets in the order in which they were added; borrows them. A ticket is removed before it is destroyed.
 template <FlowControl::Ticket::Links FlowControl::Ticket::* Member>
 class FlowControl::Ticket::List {
 public:
@@ -71,7 +71,7 @@ private:
 struct FlowControl::Level {
     std::string name, uid;
     bool exempt = false;
-    bool desired = true;  ///< false: it goes when its last request has left
+    bool desired = true;  ///< false: removed when its last request has left
     FairQueues queues;
     SeatDemand demand;
     SeatLimits limits;
@@ -115,7 +115,7 @@ struct FlowControl::State {
     void refuse_those_that_waited_too_long();
     void arm_adjustment();
     std::uint32_t watchers_of(const RequestInfo& info) const;
-    /// "" where the level has no queues among which flows are spread.
+    /// "" if the level has no queues over which flows are distributed.
     std::string_view distinguisher_of(const Ticket& ticket) const;
 
     EventLoop& loop;
@@ -135,7 +135,7 @@ struct FlowControl::State {
     std::uint64_t turn_number = 0;
     double processor_now = 0;  ///< of the level that was served last
     std::optional<TimerId> wait_timer, adjust_timer;
-    /// For posted callbacks, which cannot be taken back.
+    /// For posted callbacks, which cannot be cancelled.
     std::shared_ptr<State*> alive = std::make_shared<State*>(this);
 };
 

@@ -11,12 +11,12 @@ namespace porthole::apiserver {
 /// The seats of one level, from its configuration.
 struct SeatLimits {
     std::uint32_t nominal = 0;
-    std::uint32_t lower = 0, upper = 0;  ///< what lending leaves, and what borrowing adds
+    std::uint32_t lower = 0, upper = 0;  ///< after lending everything, and with everything borrowed
     std::uint32_t current = 0;
 };
 
-/// `share` of `share_sum` of the server's seats, rounded up, with what may be lent and borrowed of it in percent; no borrowing limit is
-/// -1. `current` is what a new level starts with.
+/// The seats for `share` of `share_sum`, rounded up, and the percentages of them that may be lent and borrowed; a borrowing limit of -1
+/// means none. `current` is a new level's initial value.
 SeatLimits seat_limits(std::uint32_t server_seats, double share, double share_sum, std::int32_t lendable_percent,
                        std::int32_t borrowing_limit_percent);
 
@@ -29,7 +29,8 @@ public:
         seats_ = seats;
         highest_ = seats > highest_ ? seats : highest_;
     }
-    /// Ends a period of adjustment: its highest demand, and the average with what it deviates, which falls slowly over periods.
+    /// Ends an adjustment period: computes its highest demand, and a smoothed demand (average plus deviation), which decreases slowly over
+    /// periods.
     void end_period(MonotonicTime now);
     std::uint32_t highest() const { return last_highest_; }
     double smoothed() const { return smoothed_; }
@@ -46,8 +47,8 @@ private:
 struct SeatClaim {
     double target, lower, upper;
 };
-/// Divides `sum` so that every claim gets proportion × target, held within its bounds, with one proportion for all. Where the bounds do
-/// not allow the sum, all get the bound that is nearest.
+/// Divides `sum` so that every claim gets proportion × target, clamped to its bounds, with one proportion for all. If the bounds do not
+/// allow the sum, all get the nearest bound.
 std::vector<double> divide_seats(double sum, std::span<const SeatClaim> claims);
 
 }  // namespace porthole::apiserver

@@ -2,14 +2,14 @@
 #include <cstdint>
 #include <span>
 
-/// Shuffle sharding: every flow is dealt a hand of queues out of all, so that two flows seldom share all of theirs. See KEP-1040,
-/// "Queue Assignment".
+/// Shuffle sharding: every flow is assigned a hand of queues, so that two flows rarely share all of theirs. See KEP-1040, "Queue
+/// Assignment".
 namespace porthole::apiserver {
 
 /// Bits of a hash that are used at most.
 inline constexpr int MaxHashBits = 60;
 
-/// How many bits of a hash it takes to deal any hand.
+/// How many bits of a hash are needed to choose any hand.
 int required_entropy_bits(std::uint32_t queues, std::uint32_t hand_size);
 
 /// Fills `hand` with different numbers below `queues`; the same hash is always dealt the same hand.

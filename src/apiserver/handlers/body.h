@@ -11,12 +11,12 @@ namespace porthole::apiserver {
 Result<ApiObject> decode_body(RequestContext& context, const schema::Registry& registry, const schema::Kind& kind,
                               FieldValidation validation);
 
-/// A body that may be missing and whose kind does not follow from the path, such as DeleteOptions: null when it is empty. Errors as above.
+/// A body that may be absent and whose kind does not follow from the path, such as DeleteOptions: null if it is empty. Errors as above.
 Result<schema::Value> decode_optional_body(RequestContext& context, const schema::Registry& registry);
 
-/// Conforms a tree that did not come as a body, such as a patched object.
+/// Conforms a tree that is not a request's body, such as a patched object.
 Result<ApiObject> conform(const schema::Kind& kind, schema::Value tree, FieldValidation validation, std::vector<std::string>& warnings);
-/// UnsupportedMediaType, for a body whose media type is not one of a patch.
+/// UnsupportedMediaType, for a body whose media type is not that of a patch.
 Error unknown_patch_type();
 
 }  // namespace porthole::apiserver

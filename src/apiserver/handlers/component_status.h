@@ -9,7 +9,7 @@
 
 namespace porthole::apiserver {
 
-/// The deprecated resource componentstatuses: computed when asked for, never stored.
+/// The deprecated resource componentstatuses: computed on request, never stored.
 class ComponentStatuses {
 public:
     struct Component {

@@ -12,8 +12,7 @@
 
 namespace porthole::apiserver {
 
-/// What the server says of itself: /, /version, discovery, OpenAPI. `registry` must outlive it; what changes in it is told
-/// by forget().
+/// The server's own documents: /, /version, discovery, OpenAPI. `registry` must outlive it; forget() reports its changes.
 class Documents {
 public:
     struct Version {
@@ -22,9 +21,9 @@ public:
     };
     /// Groups in the order of discovery.
     using Groups = std::function<std::vector<schema::DiscoveredGroup>()>;
-    /// `schemas` has those of custom resources; it may be empty.
+    /// `schemas` returns those of custom resources; may be empty.
     Documents(const schema::Registry& registry, Groups groups, schema::RunTimeSchemas schemas, Version version, std::string server_address);
-    /// What other servers have, which is in the documents of OpenAPI too.
+    /// Sets the documents of other servers, which are included in the OpenAPI documents.
     void set_others(std::function<schema::OpenApi::Others()> others) { others_ = std::move(others); }
 
     /// The resources of a group and version have changed.
@@ -32,7 +31,7 @@ public:
         openapi_.forget(group, version);
         forget_groups();
     }
-    /// What `groups` or `others` yields has changed.
+    /// Called when the result of `groups` or `others` has changed.
     void forget_groups() {
         aggregated_.clear();
         others_changed_ = true;
@@ -46,7 +45,7 @@ private:
     Task<> version(RequestContext& context);
     Task<> discovery(RequestContext& context);
     Task<> openapi(RequestContext& context);
-    /// Kept until something changes: a client asks for it each time that it starts.
+    /// Cached until something changes: every client requests it when it starts.
     const schema::OpenApiDocument& aggregated_document(schema::AggregatedRoot root, schema::AggregatedVersion version);
     Task<> document(RequestContext& context, const schema::OpenApiDocument& document, std::string content_type, bool immutable);
 

@@ -5,14 +5,14 @@
 
 namespace porthole::apiserver {
 
-/// Where a watch is written that began as a WebSocket: each event is a message of its own, text or binary as the events are encoded.
-/// Lives on the loop of the request, which outlives it.
+/// The output of a watch over a WebSocket: each event is a message, text or binary depending on the encoding. Lives on the loop of the
+/// request, which outlives it.
 class EventMessages final : public net::HttpResponder {
 public:
     EventMessages(RequestContext& context, EventLoop& loop) : context_(context), loop_(loop) {}
 
-    /// Runs `watch`, which writes here, until it ends or the client closes; then closes. Error: why the watch was refused, with nothing
-    /// answered yet, or why the connection broke.
+    /// Runs `watch`, which writes to this object, until it ends or the client closes; then closes. Error: why the watch was refused, before
+    /// any answer, or why the connection failed.
     Task<> carry(Task<> watch);
 
     Task<> respond(int code, net::Headers headers, std::vector<net::Bytes> body) override;

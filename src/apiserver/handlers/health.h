@@ -8,13 +8,13 @@
 
 namespace porthole::apiserver {
 
-/// /livez, /readyz, /healthz: named checks, each alone under its name, all together with ?verbose and ?exclude=.
+/// /livez, /readyz, /healthz: named checks, each under its own path, all together with ?verbose and ?exclude=.
 class Health {
 public:
     struct Check {
         std::string name;
         bool readiness_only = false;
-        bool by_name_only = false;  ///< says something for itself, and nothing about the whole
+        bool by_name_only = false;  ///< only under its own path, not part of the whole
         std::function<bool()> passes;
     };
     void add(Check check) { checks_.push_back(std::move(check)); }

@@ -13,11 +13,11 @@ namespace porthole::apiserver {
 /// Whether the request changes something.
 bool is_mutating(const RequestInfo& info);
 
-/// Counts of requests and how long they took, in Prometheus' text form under Kubernetes' names.
+/// Counts and durations of requests, in Prometheus' text form under Kubernetes' names.
 ///
-/// Requests are counted before they are authenticated, so those that name no resource that is `served` are counted together, and
-/// methods that HTTP does not define too: the number of series is bounded by the API, not by what clients send. Every begin() is
-/// followed by an end() with the same `info` and `served`.
+/// Requests are counted before they are authenticated, so those for a resource that is not `served` are counted together, and so are
+/// methods that HTTP does not define: the number of series is bounded by the API, not by what clients send. Every begin() is followed by an
+/// end() with the same `info` and `served`.
 class RequestMetrics {
 public:
     void begin(const RequestInfo& info, bool served);

@@ -16,7 +16,7 @@ namespace porthole::apiserver {
 
 class LeaderFence;
 
-/// What handlers leave for the audit log.
+/// Facts from handlers for the audit log.
 struct AuditTrail {
     AuditLevel level = AuditLevel::None;
     AuditObject object;    ///< that the body names
@@ -26,25 +26,25 @@ struct AuditTrail {
     std::vector<net::Bytes> response;
 };
 
-/// One request on its way through the handlers. Lives in the server's task for it, which outlives every handler's.
+/// One request during its processing. Lives in the server's task for it, which outlives every handler.
 struct RequestContext {
     net::HttpRequest& request;
     net::HttpResponder& responder;
     RequestInfo info;
     MonotonicTime begun{};
-    User user;                                  ///< whose rights count
-    std::optional<User> impersonator;           ///< who sent the request, where that is another user
+    User user;                                  ///< the user whose rights apply
+    std::optional<User> impersonator;           ///< the sender, if it impersonates another user
     bool by_component = false;                  ///< of this process
-    const LeaderFence* fence = nullptr;         ///< what keeps the component from writing once another server runs it; may be null
+    const LeaderFence* fence = nullptr;         ///< prevents the component from writing once another server runs it; may be null
     std::shared_ptr<const FlowIds> flow_ids{};  ///< how the request was classified; null for components, and without priority and fairness
-    FlowControl::Ticket* ticket = nullptr;      ///< whose seats are given back when the answer is made; may be null
+    FlowControl::Ticket* ticket = nullptr;      ///< returns its seats when the answer is ready; may be null
     std::string audit_id;
     std::vector<std::string> warnings;  ///< become Warning headers
     std::map<std::string, std::string> audit_annotations;
-    AuditTrail* audit = nullptr;  ///< null when nothing is recorded
-    int code = 0;                 ///< what was answered, once it was
+    AuditTrail* audit = nullptr;  ///< null if nothing is recorded
+    int code = 0;                 ///< of the answer, once there is one
 
-    /// The work for the request is over: what is left is to send, at the peer's pace.
+    /// The work for the request is done; only sending remains, as fast as the peer reads.
     void give_back_seats() const {
         if (ticket) ticket->finish();
     }

@@ -28,10 +28,10 @@ public:
     /// Answers the request. Errors become Statuses in the caller.
     Task<> handle(RequestContext& context, const Resource& resource);
 
-    /// For a request that does what another verb stands for: whether its user may do that as well. Error: Forbidden.
+    /// For a request that has the effect of another verb: whether its user may use that verb too. Error: Forbidden.
     Task<> require_verb(const RequestContext& context, std::string verb);
 
-    /// The parts that subresources with other bodies share.
+    /// Shared with subresources that have other bodies.
     WriteRequest write_request(RequestContext& context, const Resource& resource, const WriteOptions& options) const;
     Timestamp now() const { return Timestamp(objects_.clock().wall_now()); }
     const schema::Registry& registry() const { return registry_; }

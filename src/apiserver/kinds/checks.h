@@ -8,7 +8,7 @@
 #include "apiserver/validation/field_errors.h"
 #include "apiserver/validation/names.h"
 
-/// Rules that many kinds share. `path` leads to the value that is looked at.
+/// Rules that many kinds share. `path` is the path of the value.
 namespace porthole::apiserver {
 
 inline constexpr std::string_view FieldIsImmutable = "field is immutable";
@@ -45,7 +45,7 @@ using Choices = std::initializer_list<std::string_view>;
 void check_choice(const std::string& value, Choices choices, const FieldPath& path, FieldErrors& errors);
 /// Required when empty, else NotSupported unless it is one of the choices.
 void check_required_choice(const std::string& value, Choices choices, const FieldPath& path, FieldErrors& errors);
-/// Nothing is wrong with what is not set.
+/// An unset value is valid.
 void check_choice(const std::optional<std::string>& value, Choices choices, const FieldPath& path, FieldErrors& errors);
 
 /// True when the text is not empty; else Required.

@@ -8,12 +8,12 @@ namespace porthole::apiserver {
 
 class ServiceAllocator;
 
-/// What rules need beyond the objects; outlives them.
+/// What strategies need in addition to the objects; outlives them.
 struct KindEnvironment {
     ServiceAllocator& services;
 };
 
-/// Every kind with rules of its own. All others are served by their tables alone.
+/// Every kind with a strategy of its own. All others are served from their tables alone.
 std::vector<Strategy> kind_strategies(const KindEnvironment& environment);
 /// The kinds whose versions differ in more than their apiVersion.
 Conversions kind_conversions();

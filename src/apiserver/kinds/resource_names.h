@@ -5,7 +5,7 @@
 #include "apiserver/validation/field_errors.h"
 #include "base/values/quantity.h"
 
-/// What follows from the name of a resource: "cpu", "hugepages-2Mi", "example.com/gpu".
+/// Properties that follow from a resource's name: "cpu", "hugepages-2Mi", "example.com/gpu".
 namespace porthole::apiserver {
 
 /// Kubernetes' own: without a domain, or in one of its domains.
@@ -14,7 +14,7 @@ bool is_native_resource(std::string_view name);
 bool is_extended_resource(std::string_view name);
 /// Counted in whole numbers: "pods", "count/jobs.batch", extended ones.
 bool is_counted_resource(std::string_view name);
-/// What a node can promise more of than it has.
+/// Whether a node may promise more of it than it has.
 bool may_be_overcommitted(std::string_view name);
 
 /// The name in a quota.

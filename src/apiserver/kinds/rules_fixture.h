@@ -25,7 +25,7 @@ public:
         CHECK(!strategy_.kind.empty());
     }
 
-    /// What create says to base + patch; "" when all is well.
+    /// The errors for creating base + patch; "" if there are none.
     std::string create(const char* patch = "{}") {
         ApiObject object = prepared(patch);
         FieldErrors errors;
@@ -33,7 +33,7 @@ public:
         if (strategy_.validate) strategy_.validate(object, errors);
         return text(errors);
     }
-    /// What create warns of, a line each.
+    /// The warnings for the same, one per line.
     std::string warnings(const char* patch = "{}") {
         std::vector<std::string> told;
         if (strategy_.warn) strategy_.warn(prepared(patch), nullptr, told);
@@ -42,7 +42,7 @@ public:
     /// The object as it would be stored.
     schema::Value created(const char* patch = "{}") { return prepared(patch).tree(); }
 
-    /// What an update from base + `before` by the further patch `change` says.
+    /// The errors for an update from base + `before` by the further patch `change`.
     std::string update(const char* before, const char* change) {
         const ApiObject old = prepared(before);
         ApiObject object = changed(old, change);
@@ -107,7 +107,7 @@ private:
     WriteContext context_{.user = user_, .now = Timestamp::from_seconds(1'700'000'000)};
 };
 
-/// One line of a table: a patch on the base, and what is said to it.
+/// One row of a table: a patch on the base, and the expected errors.
 struct RuleRow {
     const char* name;
     const char* patch;

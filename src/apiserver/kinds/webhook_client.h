@@ -9,7 +9,7 @@ namespace porthole::apiserver {
 void validate_webhook_url(const std::string& url, const FieldPath& path, FieldErrors& errors);
 void validate_webhook_path(const std::string& text, const FieldPath& path, FieldErrors& errors);
 
-/// For the client configuration of admission webhooks and that of conversion webhooks, which are alike.
+/// For the client configurations of admission webhooks and conversion webhooks, which have the same fields.
 template <class WebhookClientConfig>
 void validate_webhook_client(const WebhookClientConfig& client, const FieldPath& path, FieldErrors& errors) {
     if (client.url.has_value() == client.service.has_value()) return errors.required(path, "exactly one of url or service is required");

@@ -16,19 +16,19 @@ class PrefixCopy;
 
 namespace porthole::apiserver {
 
-/// All current records of a store as of one moment, as the embedded engine keeps them. A plain value.
+/// All current records of a store as of one moment, in the embedded engine's form. A plain value.
 struct StoreState {
-    std::vector<store::Row> rows;  ///< ascending revision and index; leases are records, each before those that name it
-    store::Revision revision;      ///< that readers may have seen
+    std::vector<store::Row> rows;  ///< ascending revision and index; a lease is a record before those that name it
+    store::Revision revision;      ///< the newest that readers may have seen
     Manifest manifest;             ///< without leases
     std::size_t left_out = 0;      ///< keys of an etcd that are not the state of a cluster
 };
 
-/// Adds what the embedded engine gives. Requires: ascending revision and index, no deletion. Errors: those of TransferForm::plain().
+/// Adds a row from the embedded engine. Requires: ascending revision and index, no deletion. Errors: those of TransferForm::plain().
 Result<void> add_row(StoreState& state, const TransferForm& form, store::Row row);
 
-/// Reads the state below a prefix of an etcd, and writes one there. Lives on the loop; what it refers to outlives it. Errors, in
-/// addition to their own: those of etcd::Client.
+/// Reads the state below a prefix of an etcd, or writes it. Lives on the loop; references outlive it. Errors, in addition to those listed:
+/// those of etcd::Client.
 class EtcdTransfer {
 public:
     struct Seams {
@@ -42,22 +42,22 @@ public:
 
     explicit EtcdTransfer(Seams seams, Progress progress = {});
 
-    /// A lease's record has the time that is left of it. Errors: NotFound where there is nothing, AlreadyExists for an unfinished copy,
-    /// those of TransferForm.
+    /// A lease's record contains its remaining time. Errors: NotFound if there are no records, AlreadyExists for an unfinished copy, those
+    /// of TransferForm.
     Task<StoreState> read();
     /// Error: Conflict where someone has written below the prefix since `state` was read.
     Task<> check_unchanged(const StoreState& state);
 
-    /// How far etcd's revision may have to be raised: each step is a write.
+    /// By how much etcd's revision may have to be raised: each step is a write.
     static constexpr std::uint64_t MostRaised = 1'000'000;
-    /// Fills the empty prefix, and compares it with `state` afterwards; `source` says whose state it is, see PrefixCopy. Each record gets
-    /// a revision beyond state.revision, unless `may_be_lower`, and a lease's whole time. Yields the state as it lies in etcd. Errors:
-    /// AlreadyExists, Conflict, those of TransferForm; BadRequest where the revision is too far away, and then nothing is written.
+    /// Fills the empty prefix, then compares it with `state`; `source` names the source, see PrefixCopy. Each record gets a revision beyond
+    /// state.revision, unless `may_be_lower`, and each lease its full time. Returns the state as it is in etcd. Errors: AlreadyExists,
+    /// Conflict, those of TransferForm; BadRequest, with nothing written, if the revision is too far away.
     Task<StoreState> write(const StoreState& state, std::string source, bool may_be_lower);
 
 private:
     Task<StoreState> read_state(bool may_be_unfinished);
-    /// Learns how long the leases of `stored` last; in nanoseconds, as LeaseTable keeps it. What has ended has 0.
+    /// Reads the remaining time of the leases of `stored`, in nanoseconds as in LeaseTable. Expired ones have 0.
     Task<> ask_leases(const std::vector<store::etcd::KeyValue>& stored);
     Result<void> take(std::vector<store::etcd::KeyValue> stored, StoreState& state) const;
     Result<void> put_in_order(StoreState& state) const;
@@ -72,7 +72,7 @@ private:
     const Seams seams_;
     const Progress progress_;
     std::map<std::int64_t, std::uint64_t> time_left_;  ///< of leases in etcd
-    std::map<store::LeaseId, std::int64_t> granted_;   ///< in etcd, for those of the state that is written
+    std::map<store::LeaseId, std::int64_t> granted_;   ///< in etcd, for those of the state being written
 };
 
 }  // namespace porthole::apiserver

@@ -12,7 +12,7 @@
 
 namespace porthole::apiserver {
 
-/// What is wrong with a configuration file, in the order found.
+/// The errors of a configuration file, in the order found.
 class ConfigProblems {
 public:
     /// "<path>: <what>"
@@ -20,15 +20,15 @@ public:
     void required(std::string_view path, std::string_view why = "");
     void invalid(std::string_view path, std::string_view value, std::string_view why);
     bool empty() const { return texts_.empty(); }
-    /// BadRequest with all of them, after "<source>: ". Success when there are none.
+    /// BadRequest with all of them, after "<source>: ". Success if there are none.
     Result<void> outcome(std::string_view source) const;
 
 private:
     std::vector<std::string> texts_;
 };
 
-/// One object of a configuration file, read field by field and strictly: a field of another type, and after finish() one that was not
-/// asked for, is a problem. Borrows the value and the problems. What is missing, null or of another type reads as the fallback.
+/// One object of a configuration file, read field by field and strictly: a field of the wrong type is an error, and so is, at finish(), a
+/// field that was not read. Borrows the value and the problems. A field that is missing, null or of the wrong type reads as the fallback.
 ///
 ///     ConfigObject root(document, "", problems);
 ///     const std::string name = root.text("name");
@@ -52,13 +52,13 @@ public:
     /// An empty one where the field is missing.
     ConfigObject object(std::string_view field);
     std::vector<ConfigObject> objects(std::string_view field);
-    /// As it is; null where it is missing.
+    /// Unconverted; null if it is missing.
     const schema::Value& value(std::string_view field);
     /// The names of all fields of this object.
     std::vector<std::string> fields() const;
     ConfigProblems& problems() { return *problems_; }
 
-    /// Reports the fields that were not asked for.
+    /// Reports the fields that were not read.
     void finish();
 
 private:

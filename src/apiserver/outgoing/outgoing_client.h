@@ -12,7 +12,7 @@ class AsioLoop;
 
 namespace porthole::apiserver {
 
-/// What one request to a server elsewhere may cost.
+/// Limits of one request to another server.
 struct OutgoingLimits {
     Duration time = std::chrono::seconds(30);  ///< from the call until the whole answer is there
     std::size_t answer_bytes = 1 << 20;
@@ -27,13 +27,13 @@ public:
     /// cannot be reached or breaks off; Timeout; RequestEntityTooLarge when the answer is longer than allowed; Cancelled. Never one for a
     /// status code.
     virtual Task<net::HttpResponse> send(net::HttpRequest request, OutgoingLimits limits) = 0;
-    /// The answer as it comes, for as long as it takes. Errors: as of HttpClient::open.
+    /// The answer as it arrives, without a time limit. Errors: as of HttpClient::open.
     virtual Task<std::unique_ptr<net::HttpBody>> open(net::HttpRequest request) = 0;
-    /// For a request that wants to leave HTTP. Errors: as of HttpClient::upgrade.
+    /// For an upgrade request. Errors: as of HttpClient::upgrade.
     virtual Task<net::Upgraded> upgrade(net::HttpRequest request) = 0;
 };
 
-/// Makes the clients: over sockets, or as tests play the servers. Outlives them. Used on the API server's loop.
+/// Creates the clients: over sockets, or simulated by tests. Outlives them. Used on the API server's loop.
 class OutgoingClients {
 public:
     virtual ~OutgoingClients() = default;
@@ -41,7 +41,7 @@ public:
     virtual Result<std::unique_ptr<OutgoingClient>> open(const client::ClientConfig& server) = 0;
     /// Where the files are that configurations name.
     virtual FileSystem& files() = 0;
-    /// Ends the connections, and with them the requests in progress. Nothing is sent or opened afterwards.
+    /// Closes the connections, which ends the requests in progress. Nothing is sent or opened afterwards.
     virtual Task<> close() = 0;
 };
 

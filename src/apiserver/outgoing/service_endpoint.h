@@ -14,17 +14,17 @@ struct ServiceEndpoint {
     std::uint16_t port = 0;
 };
 
-/// Error: BadRequest for what only this machine (or its link, cloud metadata among it) can reach, and for a name: no one may
-/// send this server there. A name is checked when it has been resolved (net::Endpoint::global_only).
+/// Error: BadRequest for an address that only this machine or its link can reach, such as a cloud's metadata service: users must not be
+/// able to send this server there. A name is checked once it is resolved (net::Endpoint::global_only).
 Result<void> check_reachable_by_all(const std::string& host);
 
-/// One of the ready endpoints of `port` of the service, by its EndpointSlices: another one each time. Errors: ServiceUnavailable when there
-/// is none; BadRequest as above when all are such.
+/// One of the ready endpoints of `port` of the service, by its EndpointSlices: another one each time. Errors: ServiceUnavailable if there
+/// is none; BadRequest as above if all are refused.
 Result<ServiceEndpoint> find_service_endpoint(const ObjectReader& reader, const std::string& namespace_, const std::string& service,
                                               const api::core::v1::ServicePort& port, Random& random);
 
-/// Where `port` of the service leads: one of its endpoints, or what an ExternalName stands for, which can be a name: who connects to it
-/// sets `global_only`. Errors: NotFound when there is no such service; ServiceUnavailable when it does not have the port, or as above.
+/// The destination of `port` of the service: one of its endpoints, or its ExternalName, which may be a name: the caller then sets
+/// `global_only`. Errors: NotFound if there is no such service; ServiceUnavailable if it does not have the port, or as above.
 Result<ServiceEndpoint> resolve_service(const ObjectReader& reader, const std::string& namespace_, const std::string& service,
                                         std::int32_t port, Random& random);
 

@@ -9,12 +9,12 @@
 
 namespace porthole::apiserver {
 
-/// A server that answers reviews: objects whose status it fills.
+/// A server that answers reviews: objects whose status it fills in.
 ///
-/// A call that fails in passing (the server cannot be reached, or answers 429, 500, 502, 503 or 504) is made again, up to five times, with
-/// growing waits as upstream has them; all of it takes no longer than `limits.time`. No more than `calls` are in progress at a time, and
-/// no more than a quarter of them for one user: a server that hangs must not hold the memory of every request. Others wait for their turn,
-/// for `limits.time` as well. Lives on `loop`; loop and random outlive it.
+/// A call with a transient failure (the server cannot be reached, or answers 429, 500, 502, 503 or 504) is repeated, up to five attempts,
+/// with growing delays as upstream; all of it takes at most `limits.time`. At most `calls` are in progress at a time, and at most a quarter
+/// of them for one user, so that a server that hangs does not hold the memory of every request. Others wait, also for at most
+/// `limits.time`. Lives on `loop`; loop and random outlive it.
 class Webhook {
 public:
     struct Settings {
@@ -25,9 +25,9 @@ public:
     Webhook(std::unique_ptr<OutgoingClient> client, EventLoop& loop, Random& random, Settings settings)
         : client_(std::move(client)), loop_(loop), random_(random), settings_(settings) {}
 
-    /// What the server made of `review`: an object of the same apiVersion and kind. `user` is who causes the call; "" is not known, and
-    /// has no share of its own. Errors: those of OutgoingClient::send; InternalError for a code that is not 2xx and for an answer that is
-    /// something else; TooManyRequests when no turn came, which says nothing about the server and must not count as its failure.
+    /// The server's answer to `review`: an object of the same apiVersion and kind. `user` is the user who causes the call; "" if unknown,
+    /// and then without a share of its own. Errors: those of OutgoingClient::send; InternalError for a code that is not 2xx and for an
+    /// invalid answer; TooManyRequests if the wait was too long, which says nothing about the server and must not count as its failure.
     Task<schema::Value> review(schema::Value review, std::string user = "");
 
 private:
@@ -45,7 +45,7 @@ private:
     WaitList<void> turns_;
 };
 
-/// What an answer with this body says, if it answers `review`. Error: InternalError.
+/// The review in an answer's body, if it matches `review`. Error: InternalError.
 Result<schema::Value> parse_review_answer(std::string_view body, const schema::Value& review);
 
 }  // namespace porthole::apiserver

@@ -9,7 +9,7 @@ namespace porthole::apiserver {
 
 enum class Encoding { Json, Yaml, Protobuf };
 
-/// What a body is turned into before it is encoded.
+/// How a body is transformed before it is encoded.
 enum class Transform { None, Table, PartialObjectMetadata, PartialObjectMetadataList };
 
 /// The form of an answer, chosen from the Accept header.

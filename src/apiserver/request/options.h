@@ -15,7 +15,7 @@ using schema::FieldValidation;
 /// Of create, update and patch.
 struct WriteOptions {
     bool dry_run = false;
-    std::string field_manager;  ///< "" when not given
+    std::string field_manager;  ///< "" if not given
     FieldValidation field_validation = FieldValidation::Warn;
     bool force = false;  ///< of apply
 };
@@ -46,7 +46,7 @@ struct DeleteOptions {
 /// `operation` names the options in errors: "CreateOptions", "UpdateOptions", "PatchOptions". Errors: Invalid, BadRequest.
 Result<WriteOptions> parse_write_options(const RequestInfo& info, std::string_view operation, bool is_apply);
 Result<ListOptions> parse_list_options(const RequestInfo& info);
-/// `body` is the decoded DeleteOptions, or null; the query fills what it leaves out.
+/// `body` is the decoded DeleteOptions, or null; the query is used for fields that it omits.
 Result<DeleteOptions> parse_delete_options(const RequestInfo& info, const schema::Value& body);
 
 /// A resourceVersion as a number. Error: BadRequest.

@@ -7,23 +7,23 @@
 
 namespace porthole::apiserver {
 
-/// What a request asks for, read from its method, path and query alone: the words that authorization, audit and routing share.
+/// A request's target, from its method, path and query alone, as used by authorization, audit and routing.
 ///
-/// "/apis/apps/v1/namespaces/a/deployments/web/scale" is group apps, version v1, namespace a, resource deployments, name web,
-/// subresource scale. A path outside /api and /apis is not a resource request; its verb is the method in lower case.
+/// "/apis/apps/v1/namespaces/a/deployments/web/scale" is group apps, version v1, namespace a, resource deployments, name web, subresource
+/// scale. A path outside /api and /apis is not a resource request; its verb is the method in lower case.
 struct RequestInfo {
     bool is_resource = false;
     std::string path;  ///< decoded
     std::string verb;  ///< get, list, watch, create, update, patch, delete, deletecollection; or the method in lower case
     std::string group, version, namespace_, resource, subresource;
-    std::string name;  ///< of the path, or what the field selector of a list or watch narrows it to; the handlers serve no other
+    std::string name;  ///< in the path, or required by the field selector of a list or watch, whose handlers then serve only that object
     std::vector<std::string> rest;  ///< path segments after the subresource, for proxies
     std::vector<std::pair<std::string, std::string>> query;
 
     /// The first value of a query parameter, or "".
     std::string_view parameter(std::string_view name) const;
     bool has_parameter(std::string_view name) const;
-    /// True for "true", "1" and the like, and for a parameter that stands alone.
+    /// True for "true", "1" and the like, and for a parameter without a value.
     bool flag(std::string_view name) const;
     /// "" for a discovery path such as /apis/apps/v1.
     std::string resource_and_subresource() const { return subresource.empty() ? resource : resource + "/" + subresource; }

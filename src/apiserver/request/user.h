@@ -7,7 +7,7 @@
 
 namespace porthole::apiserver {
 
-/// Who makes a request.
+/// The user of a request.
 struct User {
     std::string name, uid;
     std::vector<std::string> groups;
@@ -26,12 +26,12 @@ inline User service_account_user(const std::string& namespace_, const std::strin
             .groups = {"system:serviceaccounts", "system:serviceaccounts:" + namespace_, std::string(GroupAuthenticated)}};
 }
 
-/// A component of the control plane that has rights of its own: "kube-scheduler" acts as system:kube-scheduler.
+/// The user of a control-plane component: "kube-scheduler" acts as system:kube-scheduler.
 inline User component_user(const std::string& component) {
     return {.name = "system:" + component, .groups = {std::string(GroupAuthenticated)}};
 }
 
-/// The server towards itself, while it makes the roles that give everyone else their rights: may do everything.
+/// The server's own user while it creates the roles from which all other rights follow: may do everything.
 inline User loopback_user() { return {.name = "system:apiserver", .groups = {std::string(GroupMasters), std::string(GroupAuthenticated)}}; }
 
 }  // namespace porthole::apiserver

@@ -4,8 +4,8 @@
 
 namespace porthole::apiserver {
 
-/// Who managedFields says has made a change whose sender names no field manager: the program of a User-Agent, which is what stands
-/// before its first "/", without what cannot be printed, at most 128 bytes. "" when nothing is left.
+/// The field manager of a request that names none: the program in its User-Agent, which is the part before the first "/", without
+/// unprintable characters, at most 128 bytes. "" if nothing remains.
 std::string manager_of_user_agent(std::string_view agent);
 
 }  // namespace porthole::apiserver

@@ -14,25 +14,25 @@
 
 namespace porthole::apiserver {
 
-/// The resources nodes and pods of metrics.k8s.io, and the collection of what they show: docs/design/autoscaling.md.
+/// The resources nodes and pods of metrics.k8s.io, and the collection of their data: docs/design/autoscaling.md.
 ///
-/// Every kubelet is asked for /metrics/resource at intervals, as this server's kubelet client. A kubelet is believed about itself and the
-/// pods that are bound to it. Lives on the store's loop; the seams must outlive it.
+/// Reads /metrics/resource of every kubelet at intervals, as this server's kubelet client. A kubelet's report counts only for its own node
+/// and the pods bound to it. Lives on the store's loop; the seams must outlive it.
 class ResourceMetrics {
 public:
     struct Seams {
         EventLoop& loop;
         const store::Store& store;
-        Connector* connector;  ///< null where nothing can be reached: then nothing has samples
+        Connector* connector;  ///< null if nothing can be reached: then there are no samples
         Logger log;
     };
-    static constexpr Duration Resolution = std::chrono::seconds(15);      ///< between two rounds while someone asks
+    static constexpr Duration Resolution = std::chrono::seconds(15);      ///< between two rounds while clients use the metrics
     static constexpr Duration IdleResolution = std::chrono::seconds(60);  ///< while no one does
     static constexpr Duration IdleAfter = std::chrono::minutes(5);        ///< since the last request
     static constexpr Duration KubeletTime = std::chrono::seconds(10);     ///< for one kubelet's answer
     static constexpr std::size_t AnswerBytes = 8 << 20;                   ///< of one kubelet
     static constexpr std::size_t KubeletsAtOnce = 32;
-    static constexpr std::size_t ContainersOfPod = 1000;  ///< a pod that is said to have more is left out
+    static constexpr std::size_t ContainersOfPod = 1000;  ///< a pod with more in the report is left out
 
     explicit ResourceMetrics(Seams seams);
 

@@ -10,7 +10,7 @@
 
 namespace porthole::apiserver {
 
-/// What is used per second, and where it comes from.
+/// Use per second, and the samples from which it is computed.
 struct Usage {
     std::uint64_t cpu = 0;     ///< core-nanoseconds per second
     std::uint64_t memory = 0;  ///< bytes

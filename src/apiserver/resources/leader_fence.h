@@ -6,20 +6,21 @@
 
 namespace porthole::apiserver {
 
-/// Refuses what a component wants to write once a Lease names another holder: a leader that was deposed may not know it yet, and what it
-/// has sent may still be on its way.
+/// Refuses a component's writes once a Lease names another holder: a former leader may not know it yet, and requests that it has sent may
+/// still arrive.
 ///
 /// Each write is guarded by the version of the Lease that names the component, as this server sees it, so that the store decides at the
-/// moment of the write. A leader renews its Lease every few seconds: a write that was overtaken by this is sent again with the new version.
-/// It holds against every other candidate, upstream's included, since all that lead have written that Lease. Lives on the store's loop.
+/// moment of the write. A leader renews its Lease every few seconds; a write that conflicts with a renewal is repeated with the new
+/// version. It protects against every other candidate, including upstream's, since all leaders have written that Lease. Lives on the
+/// store's loop.
 ///
 /// Example: A holds the Lease at version 7 and sends a write guarded by 7. B takes the Lease, at 8, and begins to work. A's write arrives
-/// and is refused; and each that A begins later, by 7 or because it has seen 8.
+/// and is refused; so is every later write of A, whether guarded by 7 or because this server has seen 8.
 class LeaderFence {
 public:
     LeaderFence(const std::string& namespace_, const std::string& name, std::string holder);
 
-    /// Errors: ServiceUnavailable when the Lease does not name the holder, with nothing done; as Store::commit().
+    /// Errors: ServiceUnavailable, with nothing done, if the Lease does not name the holder; as Store::commit().
     Task<store::Committed> commit(store::Store& store, store::Transaction transaction) const;
 
 private:

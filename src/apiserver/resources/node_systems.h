@@ -6,8 +6,8 @@
 
 namespace porthole::apiserver {
 
-/// Which systems the cluster's nodes run, by their labels. Asked with every pod: what it says may be a second old. Lives on the store's
-/// loop; references must outlive it.
+/// Which operating systems the cluster's nodes have, by their labels. Used for every pod; the result may be a second old. Lives on the
+/// store's loop; references must outlive it.
 class NodeSystems {
 public:
     NodeSystems(const store::Store& store, const Clock& clock) : store_(store), clock_(clock) {}

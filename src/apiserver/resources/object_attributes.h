@@ -12,7 +12,7 @@
 
 namespace porthole::apiserver {
 
-/// What selectors ask of a stored object, kept with its bytes.
+/// The attributes of a stored object for selectors, kept with its bytes.
 class ObjectAttributes final : public store::Attributes {
 public:
     ObjectAttributes(std::shared_ptr<const SelectableFields> selectable, const schema::Value& object);
@@ -20,13 +20,13 @@ public:
     std::string_view topic() const override;
     /// By key.
     const std::vector<std::pair<std::string, std::string>>& labels() const { return labels_; }
-    /// nullptr where there is no such label.
+    /// nullptr if there is no such label.
     const std::string* find_label(std::string_view key) const;
     /// The text of a selectable field; "" for a field that is not selectable.
     std::string_view field(std::string_view name) const;
     const SelectableFields* selectable() const { return selectable_.get(); }
 
-    /// Whether the bytes are what Resource::form stands for: then they need not be looked at. On the store's loop only.
+    /// Whether the bytes are already in the form of Resource::form, so that they need not be checked. On the store's loop only.
     bool is_in_form(std::uint64_t form) const { return form_ == form; }
     void set_form(std::uint64_t form) const { form_ = form; }
 
@@ -38,7 +38,7 @@ private:
     std::string name_, namespace_;
 };
 
-/// What a list or watch wants to see.
+/// The selection of a list or watch.
 class ObjectFilter {
 public:
     ObjectFilter() = default;
@@ -46,9 +46,9 @@ public:
     static Result<ObjectFilter> create(const Resource& resource, std::string_view label_selector, std::string_view field_selector);
 
     bool empty() const { return labels_.empty() && fields_.empty(); }
-    /// An object that cannot be decrypted matches where its name and namespace do: the rest is not known.
+    /// An object that cannot be decrypted matches if its name and namespace do: the rest is unknown.
     bool matches(const store::Record& record) const;
-    /// What the object's name must be; "" when the selector leaves it open.
+    /// The required name; "" if the selector does not require one.
     std::string_view name() const { return equal_to("metadata.name"); }
     std::string_view equal_to(std::string_view field) const;
 

@@ -11,7 +11,7 @@
 
 namespace porthole::apiserver {
 
-/// What selectors may name of a kind's objects, beyond names. Records keep it: it must not keep anything large.
+/// The fields of a kind's objects that selectors may use, in addition to names. Records keep it, so it must not hold anything large.
 struct SelectableFields {
     std::vector<SelectableField> fields;
     std::string_view topic_field;            ///< by which watchers are indexed; "" for none
@@ -26,13 +26,12 @@ struct ScalePaths {
 
 class VersionConverter;
 
-/// One kind in one served version. Points into the registry and the table that it comes from; of a custom resource, into what the
-/// ResourcePtr owns.
+/// One kind in one served version. Points into its registry and table; for a custom resource, into what the ResourcePtr owns.
 ///
-/// A built-in kind is worked on as it is stored, and converted when it is served. A custom resource is worked on in the version that is
-/// asked for, with that version's schema, and converted between store and work: `kind` and `stored` are the same then, and what is stored
-/// may have been written under another version or an earlier schema (see present_record() in object_codec.h). Where a webhook converts
-/// between versions, that is done first, by version_converter.h; `conversion` is then what the schema does.
+/// A built-in kind is processed in its stored version, and converted when it is served. A custom resource is processed in the requested
+/// version, with that version's schema, and converted between store and processing: `kind` and `stored` are then the same, and the stored
+/// bytes may have been written in another version or with an earlier schema (see present_record() in object_codec.h). If a webhook converts
+/// between versions, version_converter.h does that first; `conversion` is then what the schema does.
 struct Resource {
     const schema::Kind* kind = nullptr;    ///< as served
     const schema::Kind* stored = nullptr;  ///< as worked on
@@ -45,10 +44,10 @@ struct Resource {
     std::uint64_t form = 0;           ///< which bytes need no conversion: a number for each schema there ever was; 0 for built-in kinds
     std::string storage_api_version;  ///< in which it is written
     VersionConverter* converter = nullptr;  ///< of versions that differ in more than apiVersion
-    ScalePaths scale;                       ///< where a custom resource has what scale shows
-    mutable bool retired = false;           ///< it is served no more, or otherwise: watches end
+    ScalePaths scale;                       ///< where a custom resource has the fields of scale
+    mutable bool retired = false;           ///< no longer served, or served differently: watches end
 
-    /// Stored bytes can be sent as they are.
+    /// Whether stored bytes can be sent unchanged.
     bool sends_stored_bytes() const { return kind == stored; }
     std::string key(std::string_view namespace_, std::string_view name) const;
     /// The prefix of everything in a namespace; of all namespaces for "".
@@ -57,14 +56,14 @@ struct Resource {
 
 using ResourcePtr = std::shared_ptr<const Resource>;
 
-/// Everything served, by group, version and plural. Built-in resources stay where they are; who uses a custom one while it waits holds its
-/// pointer.
+/// All served resources, by group, version and plural. Built-in resources do not move; a task that uses a custom one while it waits holds
+/// its pointer.
 class ResourceTable {
 public:
     /// A kind without an entry in `strategies` gets the default one.
     ResourceTable(const schema::Registry& registry, std::vector<Strategy> strategies, Conversions conversions);
 
-    /// nullptr when nothing is served there.
+    /// nullptr if nothing is served there.
     ResourcePtr find(std::string_view group, std::string_view version, std::string_view plural) const;
     /// The resource of a kind in its stored version. Requires: there is one.
     const Resource& stored(std::string_view group, std::string_view plural) const;
@@ -72,15 +71,15 @@ public:
     const Resource& of() const {
         return stored(T::kind().group, T::kind().plural);
     }
-    /// The stored resource under whose prefix `key` is; nullptr for other keys.
+    /// The stored resource whose prefix `key` has; nullptr for other keys.
     const Resource* find_by_key(std::string_view key) const;
     /// The served kinds whose objects are stored as `stored`, by group and version.
     std::vector<const schema::Kind*> served_as(const schema::Kind& stored) const;
-    /// Those in their stored version, in the order of the registry.
+    /// All resources in their stored version, in the order of the registry.
     const std::vector<const Resource*>& all_stored() const { return stored_; }
 
-    /// The served versions of a custom resource and, as the first, the one that is stored, be it served or not. False, and nothing is
-    /// added, where something is served already under one of the paths.
+    /// The served versions of a custom resource and, first, the stored one, whether or not it is served. False, with nothing added, if
+    /// something is already served at one of the paths.
     [[nodiscard]] bool add(const std::vector<ResourcePtr>& versions);
     void remove(const std::vector<ResourcePtr>& versions);
 

@@ -14,7 +14,7 @@
 
 namespace porthole::apiserver {
 
-/// Who writes what, and how. References outlive the request.
+/// Properties of a write. References outlive the request.
 struct WriteRequest {
     const Resource& resource;
     std::string namespace_, name;
@@ -23,10 +23,10 @@ struct WriteRequest {
     bool dry_run = false;
     std::vector<std::string>& warnings;
     std::map<std::string, std::string>& audit_annotations;
-    /// Who metadata.managedFields is to name as the writer; none leaves it alone (as after an apply, which has set it).
+    /// The field manager for metadata.managedFields; none: managedFields are not changed (as after an apply, which has set them).
     std::optional<schema::FieldManager> manager = {};
     bool without_admission = false;  ///< a deletion that the server itself has to do
-    /// Without it, nothing is written any more by a component that only one server runs; null for everyone else.
+    /// Prevents writes of a component that only one server runs, once another one does; null for all other writers.
     const LeaderFence* fence = nullptr;
 };
 
@@ -51,20 +51,20 @@ struct Page {
     std::optional<std::size_t> remaining;
 };
 
-/// Makes the new object from the stored one. May be called again when another write came between.
+/// Computes the new object from the stored one. May be called again if the stored one has changed.
 using Mutation = std::function<Result<ApiObject>(const ApiObject& current)>;
 
 /// The options as an object of the API.
 schema::Value delete_options_of(const DeleteOptions& options);
 
-/// ServiceUnavailable: of a custom resource whose definition is no longer what it was when the request began.
+/// ServiceUnavailable: the custom resource's definition has changed since the request began.
 Error definition_changed();
 
-/// Every kind's objects: the life cycle of a write from a decoded body to the store, and reads.
+/// The objects of every kind: reads, and the life cycle of a write from a decoded body to the store.
 ///
 /// Works in the stored version throughout; the handlers convert. Lives on the store's loop.
 ///
-/// Where other servers write to the store, too, reads of what is newest and all writes begin when this server has seen what the others have
+/// If other servers also write to the store, reads of the newest state and all writes begin once this server has seen what the others have
 /// acknowledged, and may fail as SharedStore::catch_up().
 class ResourceStore {
 public:
@@ -73,30 +73,31 @@ public:
         Random& random;
         store::Store& store;
         const AdmissionChain& admission;
-        store::SharedStore* shared = nullptr;  ///< `store`, where other servers write to it, too
+        store::SharedStore* shared = nullptr;  ///< `store`, if other servers also write to it
     };
     explicit ResourceStore(Seams seams) : seams_(seams) {}
 
-    /// Yields what this server has, at least as new as `resource_version`, or the newest where that is "". Errors: NotFound, BadRequest,
-    /// Timeout for a version that does not exist yet.
+    /// Returns a state at least as new as `resource_version`, or the newest if that is "". Errors: NotFound, BadRequest, Timeout for a
+    /// version that does not exist yet.
     Task<store::RecordPtr> get(const Resource& resource, std::string namespace_, std::string name, std::string resource_version);
     Task<Page> list(const Resource& resource, std::string namespace_, ListOptions options);
 
-    /// `object` has been decoded, its namespace is the request's. Where it has no name, one is generated; AlreadyExists then means
-    /// that it was taken. Errors: AlreadyExists, Invalid, Forbidden, ...
+    /// `object` has been decoded, its namespace is the request's. A missing name is generated; AlreadyExists then means that the generated
+    /// name is in use. Errors: AlreadyExists, Invalid, Forbidden, ...
     Task<Written> create(WriteRequest request, ApiObject object);
-    /// PUT: `object` replaces what is stored, guarded by its resourceVersion where it has one. Kinds that a PUT may create ask
-    /// `may_create` first. Errors: NotFound, Conflict, Invalid, ...
+    /// PUT: `object` replaces the stored one, guarded by its resourceVersion if it has one. Kinds that a PUT may create call `may_create`
+    /// first. Errors: NotFound, Conflict, Invalid, ...
     Task<Written> replace(WriteRequest request, ApiObject object, std::function<Task<>()> may_create);
-    /// A change that is computed from the stored object, tried again on conflict unless the result names a resourceVersion.
+    /// A change that is computed from the stored object, repeated on conflict unless the result names a resourceVersion.
     Task<Written> mutate(WriteRequest request, Mutation mutation);
-    /// Whether admission would let the request write the object as it is stored: for what has effects before that write. Error: Forbidden.
+    /// Whether admission would allow the request to write the stored object: for requests that have effects before that write. Error:
+    /// Forbidden.
     Task<> check_admission(const WriteRequest& request, store::RecordPtr current);
     Task<Removed> remove(WriteRequest request, DeleteOptions options);
     /// Removes everything that the list options select, and yields it.
     Task<std::vector<Removed>> remove_collection(WriteRequest request, DeleteOptions options, ListOptions selection);
 
-    /// Ends when this server has seen all that any server had acknowledged when this was called: at once where there is no other.
+    /// Ends once this server has seen everything that any server had acknowledged at the call: immediately if there is no other.
     Task<> catch_up();
 
     store::Store& store() { return seams_.store; }
@@ -111,7 +112,7 @@ private:
     Task<std::vector<store::RecordPtr>> selected(const WriteRequest& request, ListOptions selection);
     Task<> admit_deletion(const WriteRequest& request, AdmissionAttributes& attributes);
     Task<Removed> remove_once(const WriteRequest& request, const store::RecordPtr& present, const DeleteOptions& options);
-    /// Of a record whose bytes cannot be read as an object: it is removed at once, without finalizers or grace period.
+    /// Removes a record whose bytes cannot be decoded, immediately, without finalizers or grace period.
     Task<Removed> remove_unreadable(const WriteRequest& request, const store::RecordPtr& current, const DeleteOptions& options, Error why);
     /// `current` as the resource shows it.
     Task<Removed> commit_removal(const WriteRequest& request, const store::RecordPtr& current, ApiObject object);

@@ -13,15 +13,15 @@ namespace porthole::apiserver {
 enum class IncludeObject { None, Metadata, Object };
 Result<IncludeObject> parse_include_object(std::string_view text);
 
-/// Turns stored bytes into what a client asked for. JSON of the stored version passes through unchanged. Made for one answer; `resource`
-/// must outlive it. Error: InternalError for bytes that cannot be read.
+/// Converts stored bytes to the form that a client requested. JSON of the stored version passes through unchanged. Used for one answer;
+/// `resource` must outlive it. Error: InternalError for bytes that cannot be decoded.
 class ResponseEncoder {
 public:
     ResponseEncoder(const Resource& resource, OutputForm form, IncludeObject include, Timestamp now)
         : resource_(resource), form_(std::move(form)), include_(include), now_(now) {}
 
     const OutputForm& form() const { return form_; }
-    /// Ages in tables are those at `now`; a watch sets it for every frame, since it lasts.
+    /// The time for ages in tables; a watch sets it for every frame.
     void set_now(Timestamp now) { now_ = now; }
     /// The body of an answer that is one object.
     Result<store::Bytes> object(const store::Bytes& stored) const;
@@ -38,7 +38,7 @@ private:
     bool passes_through() const {
         return form_.encoding == Encoding::Json && form_.transform == Transform::None && !form_.pretty && resource_.sends_stored_bytes();
     }
-    /// Metadata alone, as it is in the stored bytes.
+    /// Whether metadata alone is sent, cut out of the stored bytes.
     bool cuts_metadata() const {
         const bool partial = form_.transform == Transform::PartialObjectMetadata || form_.transform == Transform::PartialObjectMetadataList;
         return form_.encoding == Encoding::Json && partial && !form_.pretty && resource_.sends_stored_bytes();
@@ -56,8 +56,8 @@ private:
     bool columns_sent_ = false;
 };
 
-/// A tree in one of the encodings; for answers that are not stored objects, such as a Status. Trees of kinds without a protobuf form
-/// are sent as JSON, which `form` then says.
+/// A tree in one of the encodings; for answers that are not stored objects, such as a Status. Trees of kinds without a protobuf form are
+/// sent as JSON; `form` is then changed to that.
 std::string encode_tree(const schema::Value& tree, OutputForm& form);
 
 }  // namespace porthole::apiserver

@@ -7,7 +7,7 @@
 
 namespace porthole::apiserver {
 
-/// The parameters of policies, as they are stored now. All that it is given outlives it.
+/// The current parameters of policies. All references outlive it.
 class StoredParameters final : public PolicyParameters {
 public:
     StoredParameters(const schema::Registry& registry, const ResourceTable& resources, const store::Store& store)
@@ -24,8 +24,8 @@ private:
     const schema::Registry& registry_;
     const ResourceTable& resources_;
     const store::Store& store_;
-    /// Requests ask for the same few objects again and again. By record, which is one version of one object, and the version that it is
-    /// seen in; both stay in place while it is remembered.
+    /// Requests use the same few objects again and again. By record, which is one version of one object, and the version in which it is
+    /// seen; entries do not move while they are cached.
     static constexpr std::size_t MostDecoded = 256, MostDecodedBytes = 16 << 20;
     mutable std::map<std::pair<store::RecordPtr, ResourcePtr>, PolicyParameterPtr> decoded_;
     mutable std::size_t decoded_bytes_ = 0;  ///< of the records

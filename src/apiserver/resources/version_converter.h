@@ -14,8 +14,8 @@
 
 namespace porthole::apiserver {
 
-/// What conversions have shown of records, so that each is asked for once: the one that was not asked for for longest makes room. Also who
-/// is being asked about now. Lives on the store's loop.
+/// A cache of converted records, so that each is converted once; a new entry replaces the least recently used. Also the conversions in
+/// progress. Lives on the store's loop.
 class ConvertedRecords {
 public:
     /// `most_bytes` of objects and their keys.
@@ -28,30 +28,30 @@ public:
 
 private:
     friend class VersionConverter;
-    /// A call in progress; others who want the same wait for it.
+    /// A call in progress; other requests for the same wait for it.
     struct Question {
         Event ended;
-        Result<void> outcome = Error(Reason::Cancelled, "");  ///< those who wait ask again where it was cancelled
+        Result<void> outcome = Error(Reason::Cancelled, "");  ///< if cancelled, those who wait ask again
         std::map<std::string, store::RecordPtr> records;
     };
     using Entry = std::pair<std::string, store::RecordPtr>;
 
     std::size_t most_bytes_, bytes_ = 0;
-    std::list<Entry> entries_;  // the one used last comes first
+    std::list<Entry> entries_;  // most recently used first
     std::unordered_map<std::string, std::list<Entry>::iterator> index_;
     std::map<std::string, std::shared_ptr<Question>> asked_;
 };
 
-/// Shows a custom resource in versions other than the one in which it is stored, by an ObjectConverter. Many records are few questions, a
-/// record that several requests want is one, and what is in the right version already is none. Lives on the store's loop; what it is given,
-/// and the resources of its tasks, outlive them.
+/// Converts custom resources to versions other than the stored one, by an ObjectConverter. Records are grouped into few calls, a record
+/// that several requests need is converted once, and one that is already in the right version not at all. Lives on the store's loop;
+/// collaborators, and the resources of its tasks, outlive it.
 class VersionConverter {
 public:
     VersionConverter(std::unique_ptr<ObjectConverter> converter, ConvertedRecords& remembered)
         : converter_(std::move(converter)), remembered_(remembered) {}
 
-    /// The records as `resource`'s version has them, in their order, with its defaults and attributes of its own. Those that cannot be read
-    /// stay as they are. Errors: those of ObjectConverter::convert(), for all of them.
+    /// The records in `resource`'s version, in their order, with that version's defaults and attributes. Unreadable ones are not changed.
+    /// Errors: those of ObjectConverter::convert(), for all of them.
     Task<std::vector<store::RecordPtr>> records(const Resource& resource, std::vector<store::RecordPtr> records);
     /// An object of any of the resource's versions in `api_version`.
     Task<schema::Value> object(schema::Value object, std::string api_version);
@@ -64,9 +64,9 @@ public:
 private:
     struct Wanted {
         std::size_t index;  ///< among the records
-        std::string key;    ///< among what is remembered
+        std::string key;    ///< in the cache
     };
-    /// Asks about some, at most as many as one call may have, and yields them by their keys.
+    /// Converts some, at most as many as one call may have, and returns them by their keys.
     Task<> ask(const Resource& resource, std::vector<store::RecordPtr> records, std::vector<std::string> keys,
                std::shared_ptr<ConvertedRecords::Question> question);
     Task<> ask_once(const Resource& resource, const std::vector<store::RecordPtr>& records, const std::vector<std::string>& keys,
@@ -77,15 +77,15 @@ private:
     std::vector<const Resource*> served_;
 };
 
-/// What one request's objects are in other versions of a custom resource, for owners of fields of those versions. Server-side apply does
-/// not wait: it ends with an error when it asks for what is not known, which is then asked for, and begins again.
+/// One request's objects in other versions of a custom resource, for owners of fields of those versions. Server-side apply does not wait:
+/// if it needs an unknown version it ends with an error; the conversion is then requested, and the apply starts again.
 class ObjectVersions final : public schema::OtherVersions {
 public:
     /// Requires: the resource has a converter.
     explicit ObjectVersions(const Resource& resource) : converter_(*resource.converter) {}
     Result<std::optional<Shown>> show(const schema::Value& object, std::string_view api_version) override;
     bool lacks_some() const { return !lacking_.empty(); }
-    /// What show() did not know. Errors: those of ObjectConverter::convert().
+    /// Requests what show() lacked. Errors: those of ObjectConverter::convert().
     Task<> learn();
 
 private:
@@ -105,7 +105,7 @@ private:
 
 /// The record as `resource` shows it where a webhook converts its versions; the record itself where that is not so.
 Task<store::RecordPtr> converted_record(const Resource& resource, store::RecordPtr record);
-/// The object as it is to be stored: put_of() takes it. Itself where no webhook converts it.
+/// The object as put_of() stores it. Unchanged if no webhook converts it.
 Task<ApiObject> converted_for_storage(const Resource& resource, ApiObject object);
 
 }  // namespace porthole::apiserver

@@ -9,16 +9,16 @@
 
 namespace porthole::apiserver {
 
-/// What to watch.
+/// The parameters of a watch.
 struct WatchRequest {
     const Resource& resource;
     std::string namespace_;
     ListOptions options;
 };
 
-/// Answers a watch: the objects that exist (where asked for), then every change, with bookmarks; until the peer leaves, the time
-/// is up or history has been compacted. References outlive the task. `begun` is called, once or more, when the peer has to take what
-/// exists, or when there is nothing more of it.
+/// Answers a watch: the existing objects (if requested), then every change, with bookmarks; until the peer disconnects, the time limit has
+/// passed or history has been compacted. References outlive the task. `begun` is called, once or more, when the peer has to read existing
+/// objects, or when there are no more of them.
 Task<> serve_watch(ResourceStore& objects, WatchRequest request, ResponseEncoder encoder, net::Headers headers, Random& random,
                    net::HttpResponder& responder, std::function<void()> begun);
 

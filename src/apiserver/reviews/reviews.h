@@ -7,7 +7,7 @@
 #include "apiserver/authorization/rbac.h"
 #include "apiserver/validation/api_object.h"
 
-/// Resources that only answer: a POST is a question, the reply its answer, and nothing is stored.
+/// Resources that are never stored: a POST is a question, and its answer is the reply.
 namespace porthole::apiserver {
 
 /// One such resource. Outlives the requests.
@@ -17,13 +17,13 @@ struct VirtualResource {
     std::function<Task<ApiObject>(User user, ApiObject object)> create;
 };
 
-/// What the answers are made from; outlives them.
+/// The collaborators of reviews; outlive them.
 struct ReviewDependencies {
     Authorizer& authorizer;
     const RbacAuthorizer& rbac;
     const AuthenticatorChain& authenticators;
     const ServiceAccountTokens& tokens;
-    std::function<bool()> has_webhook_authorizer;  ///< what it allows is in no list of rules
+    std::function<bool()> has_webhook_authorizer;  ///< its rights are not in any list of rules
 };
 
 /// SelfSubjectAccessReview, SubjectAccessReview, LocalSubjectAccessReview, SelfSubjectRulesReview, TokenReview and

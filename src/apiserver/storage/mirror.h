@@ -15,11 +15,11 @@ namespace porthole::apiserver {
 template <class T>
 using ObjectMap = std::map<std::string, std::shared_ptr<const T>, std::less<>>;
 
-/// All objects of a small kind, decoded, kept up to date from the store: for what is asked on every request. Lives on the store's loop;
-/// the store must outlive it.
+/// All objects of a small kind, decoded and kept up to date from the store: for objects that every request needs. Lives on the store's
+/// loop; the store must outlive it.
 ///
-/// An object that cannot be decoded is left out, as if it were not there, and logged: one bad object must neither freeze what is
-/// known of all others nor keep the server from starting.
+/// An object that cannot be decoded is left out, as if it did not exist, and logged: one invalid object must neither freeze the state of
+/// all others nor prevent the server from starting.
 template <class T>
 class Mirror {
 public:
@@ -27,7 +27,7 @@ public:
 
     const ObjectMap<T>& objects() const { return objects_; }
 
-    /// Reads everything, at once. Call before the first use. Error: that of Store::range().
+    /// Reads everything, without suspending. Call before the first use. Error: that of Store::range().
     Result<void> load() {
         TRY(const store::Range range, store_.range({.prefix = prefix_}));
         objects_.clear();
@@ -35,7 +35,7 @@ public:
         revision_ = range.revision;
         return {};
     }
-    /// Is told the name of an object that is there, is another or is gone; "" when it may be any.
+    /// Called with the name of an object that was added, changed or removed; "" if it may be any.
     using Changed = std::function<void(std::string_view name)>;
     /// Follows changes until it is cancelled. `changed` may be empty.
     Task<> follow(Changed changed = {}) {

@@ -16,7 +16,7 @@ public:
     const ObjectMap<K>& of() const {
         return std::get<Mirror<K>>(mirrors_).objects();
     }
-    /// Reads all of them, at once. Error: that of Store::range().
+    /// Reads all of them, without suspending. Error: that of Store::range().
     Result<void> load() {
         Result<void> loaded;
         const auto load_next = [&loaded](auto& mirror) {
@@ -26,7 +26,7 @@ public:
         std::apply([&](auto&... mirror) { (load_next(mirror) && ...); }, mirrors_);
         return loaded;
     }
-    /// Follows changes until `scope` is closed, which is before this goes.
+    /// Follows changes until `scope` is closed, which must be before this is destroyed.
     void follow(Scope& scope) {
         std::apply([&](auto&... mirror) { (scope.spawn(mirror.follow()), ...); }, mirrors_);
     }

@@ -8,7 +8,7 @@
 
 namespace porthole::apiserver {
 
-/// Objects in a store on a simulated loop, for tests of what reads them.
+/// Objects in a store on a simulated loop, for tests of classes that read them.
 class ObjectTest : public testing::Test {
 protected:
     ObjectTest() {

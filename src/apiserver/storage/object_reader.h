@@ -10,8 +10,8 @@
 
 namespace porthole::apiserver {
 
-/// Reads what is stored, as it is now: for rules that look at other objects than the one being written. Lives on the store's loop, and
-/// the store must outlive it. Objects are immutable and may be kept.
+/// Reads the current stored objects, for rules that depend on objects other than the one being written. Lives on the store's loop, and the
+/// store must outlive it. Objects are immutable and may be kept.
 class ObjectReader {
 public:
     explicit ObjectReader(const store::Store& store) : store_(store) {}
@@ -29,7 +29,7 @@ public:
         TRY(const store::Range range,
             store_.range({.prefix = namespace_.empty() ? kind_prefix(T::kind()) : namespace_prefix(T::kind(), namespace_)}));
         std::vector<std::shared_ptr<const T>> objects;
-        const bool few = range.records.size() <= MostDecoded / 8;  // so that a long list does not push out all else
+        const bool few = range.records.size() <= MostDecoded / 8;  // a long list does not displace the rest of the cache
         for (const store::RecordPtr& record : range.records) {
             TRY(auto object, few ? remembered<T>(record) : decode<T>(*record));
             objects.push_back(std::move(object));
@@ -39,7 +39,7 @@ public:
     bool exists(const schema::Kind& kind, std::string_view namespace_, std::string_view name) const {
         return store_.get(object_key(kind, namespace_, name)) != nullptr;
     }
-    /// At which the object was last written; that of the empty store when there is none.
+    /// The revision of the object's last write; 0 if it does not exist.
     store::Revision revision(const schema::Kind& kind, std::string_view namespace_, std::string_view name) const {
         const store::RecordPtr record = store_.get(object_key(kind, namespace_, name));
         return record ? record->modified : store::Revision();
@@ -67,8 +67,8 @@ private:
         return std::make_shared<const T>(std::move(*object));
     }
     const store::Store& store_;
-    /// Writes into one namespace ask for the same few objects again and again. By record, which is one version of one object
-    /// and stays in place while it is remembered.
+    /// Writes into one namespace use the same few objects again and again. By record, which is one version of one object and does not move
+    /// while it is cached.
     static constexpr std::size_t MostDecoded = 256;
     mutable std::map<std::pair<store::RecordPtr, const schema::Kind*>, std::shared_ptr<const void>> decoded_;
 };

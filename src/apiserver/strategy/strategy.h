@@ -25,7 +25,7 @@ enum class Generation : std::uint8_t {
     Constant,  ///< 1 from the start
 };
 
-/// What a rule may know in addition to the objects. Valid for one call.
+/// Input of a rule in addition to the objects. Valid for one call.
 struct WriteContext {
     const User& user;
     Timestamp now;
@@ -33,7 +33,7 @@ struct WriteContext {
     std::string_view subresource = "";  ///< through which the object is written; "" for the object itself
 };
 
-/// Extra conditions and records that are committed together with an object, such as a service's address.
+/// Further conditions and records that are committed together with an object, such as a service's address.
 struct TransactionDraft {
     std::vector<store::Guard> guards;
     std::vector<store::Operation> operations;
@@ -44,25 +44,25 @@ struct SelectableField {
     std::string_view name;            ///< dotted, for example "spec.nodeName"
     std::string_view absent = "";     ///< its text where the object does not have it
     std::string_view path = "";       ///< where it is in the object, if that is not its name
-    std::string_view otherwise = "";  ///< a path whose text stands for it where there is nothing at `path`
+    std::string_view otherwise = "";  ///< a path whose text is used if there is nothing at `path`
 };
 
 /// A subresource that writes a part of the object itself, such as pods/ephemeralcontainers.
 struct SubresourceStrategy {
-    /// Takes from what was sent what the subresource may change; the rest stays as in `old`.
+    /// Keeps the parts of `object` that the subresource may change; the rest becomes as in `old`.
     std::function<void(ApiObject& object, const ApiObject& old, const WriteContext&)> prepare;
     std::function<void(const ApiObject&, const ApiObject& old, FieldErrors&)> validate = {};  ///< may be empty
-    bool keeps_generation = false;  ///< metadata.generation does not count what it changes
-    bool keeps_defaults = false;    ///< nothing that it changes has a default
+    bool keeps_generation = false;  ///< its changes do not increase metadata.generation
+    bool keeps_defaults = false;    ///< no field that it changes has a default
 };
 
-/// What a kind does beyond its table, as upstream's strategies. A kind without one of its own has these defaults.
+/// A kind's behavior beyond its table, as upstream's strategies. A kind without one of its own has these defaults.
 ///
-/// Every function may be empty. Objects are in the stored version. The functions run on the store's loop and must not keep references
-/// to their arguments. The order for a write of the object itself, with admission's two phases:
+/// Every function may be empty. Objects are in the stored version. The functions run on the store's loop and must not keep references to
+/// their arguments. The order for a write of the object itself, with admission's two phases:
 ///     create  set_defaults, admit, prepare_for_create, set_defaults, validate, warn, admission's validate, begin_write
 ///     update  set_defaults, prepare_for_update, admit, set_defaults, validate_update, warn, admission's validate, begin_write
-/// set_defaults must be safe to repeat. An update is checked by `validate` when validate_update is empty.
+/// set_defaults must be safe to repeat. An update is checked by `validate` if validate_update is empty.
 struct Strategy {
     std::string_view group, kind;
     names::NameRule name_rule = names::NameRule::Subdomain;
@@ -75,12 +75,12 @@ struct Strategy {
     std::string_view deprecation = "";  ///< a warning that every answer about the kind carries
     /// In addition to metadata.name and metadata.namespace.
     std::vector<SelectableField> selectable_fields;
-    /// The one of them by which watchers are indexed; "" for none.
+    /// The field by which watchers are indexed; "" for none.
     std::string_view topic_field;
 
     std::function<void(ApiObject&)> set_defaults;
     std::function<void(ApiObject&, const WriteContext&)> prepare_for_create;
-    /// After status and system metadata have been taken from `old`. Not for /status, /approval and /finalize.
+    /// Called after status and system metadata have been copied from `old`. Not for /status, /approval and /finalize.
     std::function<void(ApiObject&, const ApiObject& old, const WriteContext&)> prepare_for_update;
     /// For /status and /approval.
     std::function<void(ApiObject&, const ApiObject& old, const WriteContext&)> prepare_for_status_update;
@@ -91,14 +91,14 @@ struct Strategy {
     /// By name; status needs no entry, see prepare_for_status_update.
     std::map<std::string, SubresourceStrategy, std::less<>> subresources;
 
-    /// How many seconds a deletion waits for the node, given what the request asks for; empty for kinds that are removed at once.
+    /// How many seconds a deletion waits for the node, given the requested number; empty for kinds that are removed immediately.
     std::function<std::int64_t(const ApiObject&, std::optional<std::int64_t> requested)> grace_period;
     /// Whether more than metadata.finalizers delays the object's removal.
     std::function<bool(const ApiObject&)> delays_removal;
-    /// Marks an object that begins to be deleted but stays for now.
+    /// Marks an object whose deletion has begun but that stays for now.
     std::function<void(ApiObject&)> begin_deletion;
-    /// Reserves and releases what belongs to the object; `object` is null for a deletion, `old` for a creation. May change the
-    /// object. Called again when the commit loses a race.
+    /// Reserves and releases what belongs to the object; `object` is null for a deletion, `old` for a creation. May change the object.
+    /// Called again after a conflict of the commit.
     std::function<Result<void>(ApiObject* object, const ApiObject* old, TransactionDraft&, FieldErrors&)> begin_write;
 };
 
@@ -115,7 +115,7 @@ struct TypedStrategy {
     void (*warn)(const T&, const T* old, std::vector<std::string>&) = nullptr;
 };
 
-/// The strategy of T's kind, with `typed` in place of the untyped functions.
+/// The strategy of T's kind; `typed` replaces the untyped functions.
 template <class T>
 Strategy strategy_for(TypedStrategy<T> typed = {}) {
     Strategy strategy{.group = T::kind().group, .kind = T::kind().kind};

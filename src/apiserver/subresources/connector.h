@@ -10,9 +10,9 @@ namespace porthole::apiserver {
 /// Something that a request is passed on to: a kubelet, a pod, an endpoint of a service.
 struct ConnectTarget {
     enum class Security {
-        Kubelet,  ///< TLS with this server's client certificate, where the other side shows a kubelet's
+        Kubelet,  ///< TLS with this server's client certificate, to a peer with a kubelet's certificate
         Plain,
-        AnyTls,  ///< TLS whose certificate cannot be verified
+        AnyTls,  ///< TLS without verification of the certificate
     };
     std::string host;
     std::uint16_t port = 0;
@@ -29,7 +29,7 @@ public:
     virtual Task<> close() = 0;
 };
 
-/// What kubelets are shown, and what they must show.
+/// The certificate presented to kubelets, and the authority that must have issued theirs.
 struct KubeletTls {
     std::shared_ptr<const net::TlsClientContext> verified;  ///< carries our certificate and checks theirs
     /// The same without the check, for a kubelet that has not yet shown a certificate that passes; null: every kubelet must.

@@ -3,7 +3,7 @@
 
 namespace porthole::apiserver {
 
-/// POST of an Eviction to pods/x/eviction: a deletion that asks the pod's disruption budget first.
+/// POST of an Eviction to pods/x/eviction: a deletion that the pod's disruption budget must allow.
 Task<> handle_eviction(ResourceHandler& handler, RequestContext& context);
 
 }  // namespace porthole::apiserver

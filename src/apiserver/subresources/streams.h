@@ -5,10 +5,10 @@
 
 namespace porthole::apiserver {
 
-/// What is answered by the node on which a pod runs, or by a pod itself: logs, exec, attach, port-forward and the proxies.
+/// Subresources answered by the pod's node or the pod itself: logs, exec, attach, port-forward and the proxies.
 class Streams {
 public:
-    /// `connector` may be null where nothing can be reached, as in a simulation. References must outlive the requests.
+    /// `connector` may be null if nothing can be reached, as in a simulation. References must outlive the requests.
     Streams(ResourceHandler& handler, const AdmissionChain& admission, EventLoop& loop, Random& random, Connector* connector)
         : handler_(handler), admission_(admission), loop_(loop), random_(random), connector_(connector) {}
 

@@ -12,16 +12,16 @@ namespace porthole::apiserver {
 
 using api::meta::v1::ObjectMeta;
 
-/// An object of the API on its way through the server: as a tree, or as its kind's struct, whichever was asked for last.
+/// An API object during a request: as a tree, or as its kind's struct, whichever was last requested.
 ///
-/// Patches and custom resources work on the tree, the rules of a kind on the struct. Each form is made from the other when it is
-/// asked for, so that a request pays for what it uses. metadata.managedFields of a stored object, which are half of many, stay text until
-/// someone asks for a form that has them: all but bare_tree() and metadata(). Not thread-safe, not even when const.
+/// Patches and custom resources work on the tree, the rules of a kind on the struct. Each form is made from the other on demand, so that a
+/// request pays only for what it uses. metadata.managedFields of a stored object, which are half of many objects, stay text until a form
+/// with them is requested: any but bare_tree() and metadata(). Not thread-safe, not even when const.
 class ApiObject {
 public:
     /// `tree` has been conformed to `kind`'s tables.
     ApiObject(const schema::Kind& kind, schema::Value tree) : kind_(&kind), tree_(std::move(tree)) {}
-    /// `bare_tree` has no metadata.managedFields: these are `managed_fields`, the JSON of a list.
+    /// `bare_tree` has no metadata.managedFields; `managed_fields` is the JSON of that list.
     ApiObject(const schema::Kind& kind, schema::Value bare_tree, std::string managed_fields)
         : kind_(&kind), tree_(std::move(bare_tree)), managed_fields_(std::move(managed_fields)) {}
     ApiObject(const ApiObject& other);
@@ -48,15 +48,15 @@ public:
 
     const schema::Value& tree() const;
     schema::Value& edit_tree();
-    /// The tree for those who do not care for metadata.managedFields: without them while they are text. Valid until another form is asked
-    /// for.
+    /// The tree for callers that do not need metadata.managedFields: without them while they are text. Valid until another form is
+    /// requested.
     const schema::Value& bare_tree() const { return tree_ ? *tree_ : tree(); }
     schema::Value& edit_bare_tree();
     /// metadata.managedFields while they are text, else "".
     const std::string& managed_fields_text() const { return managed_fields_; }
     /// Requires: they are text. "" for none.
     void set_managed_fields_text(std::string text) { managed_fields_ = std::move(text); }
-    /// For changes that leave metadata alone: what was read of it stays.
+    /// For changes outside of metadata: its parsed form stays valid.
     schema::Value& edit_tree_beyond_metadata();
     /// Requires: is<T>().
     template <class T>
@@ -83,16 +83,16 @@ public:
     const std::string& namespace_() const { return metadata().namespace_; }
     bool is_deleting() const { return metadata().deletion_timestamp.has_value(); }
 
-    /// One top-level field, such as status, taken from another object of the same kind.
+    /// Copies one top-level field, such as status, from another object of the same kind.
     void copy_field(std::string_view field, const ApiObject& from);
     bool same_field(std::string_view field, const ApiObject& other) const;
     bool same_content(const ApiObject& other) const;
-    /// Leaves nothing of it, or an empty object where Kubernetes' JSON has one for a struct without content.
+    /// Removes it, or leaves an empty object if Kubernetes' JSON has one for an empty struct.
     void clear_field(std::string_view field);
 
     /// JSON after apiVersion and kind.
     std::string to_json() const;
-    /// JSON with a gap for the resourceVersion that the store will give it.
+    /// JSON with a gap for the resourceVersion that the store will insert.
     struct GappedJson {
         std::string text;
         std::uint32_t gap;  ///< where the digits go
@@ -109,8 +109,8 @@ private:
     const schema::Kind* kind_;
     mutable std::optional<schema::Value> tree_;
     mutable std::optional<schema::Instance> struct_;
-    mutable std::optional<ObjectMeta> tree_metadata_;  // of the tree, when there is no struct
-    mutable std::string managed_fields_;               // what the tree lacks; then there is no struct
+    mutable std::optional<ObjectMeta> tree_metadata_;  // of the tree, if there is no struct
+    mutable std::string managed_fields_;               // missing from the tree; then there is no struct
 };
 
 }  // namespace porthole::apiserver

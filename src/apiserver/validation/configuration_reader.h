@@ -8,15 +8,15 @@
 
 namespace porthole::apiserver {
 
-/// What was found while a configuration file was read, in the order of the file.
+/// Findings while a configuration file was read, in the order of the file.
 struct ConfigurationFaults {
     std::vector<std::string> wrong_types;  ///< "rules[0].users: expected a list, got a string"
-    std::vector<std::string> unknown;      ///< "unknown field \"rules[0].level2\"", and keys that come twice
+    std::vector<std::string> unknown;      ///< "unknown field \"rules[0].level2\"", and duplicate keys
 };
 
-/// One object of a configuration file (a policy, an EncryptionConfiguration). Each reader marks its member as known; a member that has
-/// not been asked for when the object is destroyed is an unknown field. A member that is missing or null reads as "", false or empty.
-/// Borrows the tree and the faults.
+/// One object of a configuration file (a policy, an EncryptionConfiguration). Each reader marks its member as known; members not read
+/// before the object is destroyed are unknown fields. A member that is missing or null reads as "", false or empty. Borrows the tree and
+/// the faults.
 class ConfigurationObject {
 public:
     /// Anything but an object reads as an empty one, and is a fault.
@@ -29,9 +29,9 @@ public:
     bool flag(std::string_view name);
     std::int64_t number(std::string_view name);
     std::vector<std::string> texts(std::string_view name);
-    /// Objects that are members of the list, for constructing readers of them.
+    /// The list, to construct readers of the objects in it.
     const schema::Array& list(std::string_view name);
-    /// The member for a reader of its own; null where it is missing.
+    /// The member, for a reader of its own; null if it is missing.
     const schema::Value* object(std::string_view name);
 
     const schema::FieldPath& path() const { return path_; }
@@ -47,7 +47,7 @@ private:
     std::vector<std::string_view> known_;
 };
 
-/// The tree of a YAML or JSON document; keys that come twice go to `faults`. Error: BadRequest, in the words of the YAML reader.
+/// The tree of a YAML or JSON document; duplicate keys are added to `faults`. Error: BadRequest with the YAML parser's message.
 Result<schema::Value> read_configuration(std::string_view text, ConfigurationFaults& faults);
 
 }  // namespace porthole::apiserver

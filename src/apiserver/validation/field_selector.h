@@ -37,10 +37,10 @@ private:
     std::vector<Term> terms_;
 };
 
-/// FieldSelector::required_value of a selector as it was sent: the one reading that authorization and handlers share. A selector
-/// that cannot be parsed requires nothing, and no list or watch serves it.
+/// FieldSelector::required_value of an unparsed selector: authorization and handlers both use this. A selector that cannot be parsed
+/// requires nothing; no list or watch serves it.
 std::optional<std::string> required_value(std::string_view selector, std::string_view field);
-/// `value` as it is written in a selector.
+/// `value` escaped for a selector.
 std::string escape_field_value(std::string_view value);
 
 }  // namespace porthole::apiserver

@@ -12,7 +12,7 @@ namespace porthole::apiserver {
 
 using Labels = std::map<std::string, std::string>;
 
-/// Conditions on labels, all of which must hold; none holds for everything.
+/// Conditions on labels, all of which must hold; without any, everything matches.
 class LabelSelector {
 public:
     using Operator = objects::Operator;
@@ -27,7 +27,7 @@ public:
     /// The text form of queries: "a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1". Error: BadRequest.
     static Result<LabelSelector> parse(std::string_view text);
 
-    /// The API's form, with matchLabels and matchExpressions. An operator that is not valid matches nothing.
+    /// From the API's form, with matchLabels and matchExpressions. An invalid operator matches nothing.
     static LabelSelector from(const api::meta::v1::LabelSelector& selector);
 
     bool empty() const { return requirements_.empty(); }

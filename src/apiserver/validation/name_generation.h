@@ -6,7 +6,7 @@
 
 namespace porthole::apiserver {
 
-/// A name from metadata.generateName: the prefix, cut to leave room, and five random characters that spell no words.
+/// A name from metadata.generateName: the prefix, cut if necessary, and five random characters that form no words.
 std::string generated_name(std::string_view prefix, Random& random);
 
 }  // namespace porthole::apiserver

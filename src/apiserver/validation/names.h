@@ -3,14 +3,14 @@
 #include <string_view>
 #include <vector>
 
-/// The formats of names and values in the API. Each check yields what is wrong, in Kubernetes' words; nothing when all is well.
+/// The formats of names and values in the API. Each check returns the problems, with Kubernetes' messages; empty if valid.
 namespace porthole::apiserver::names {
 
 using Problems = std::vector<std::string>;
 
 Problems check_dns1123_label(std::string_view text);
 Problems check_dns1123_subdomain(std::string_view text);
-/// A subdomain whose labels may hold and start with "_".
+/// A subdomain whose labels may contain and start with "_".
 Problems check_dns1123_subdomain_with_underscore(std::string_view text);
 Problems check_dns1035_label(std::string_view text);
 Problems check_wildcard_dns1123_subdomain(std::string_view text);
@@ -33,7 +33,7 @@ Problems check_cidr(std::string_view text);
 Problems check_domain_prefixed_path(std::string_view text);
 
 inline bool is_dns1123_subdomain(std::string_view text) { return check_dns1123_subdomain(text).empty(); }
-/// "longer than N" in the words of both label parts and names.
+/// "longer than N" with the message of label parts and names.
 std::string too_long(std::size_t limit);
 
 enum class NameRule { Subdomain, Dns1123Label, Dns1035Label, PathSegment };

@@ -16,28 +16,28 @@ using api::apiextensions::v1::ValidationRule;
 
 /// Which libraries an expression may use.
 enum class RuleDialect : std::uint8_t {
-    New,     ///< those that the release before this one knows, too, so that a server can go back
-    Stored,  ///< all: what a definition has already stays valid
+    New,     ///< those that the previous release also has, so that a server can be downgraded
+    Stored,  ///< all: a stored definition stays valid
 };
 
-/// A rule ready to be evaluated, or why it is not.
+/// A compiled rule, or its error.
 struct CompiledRule {
-    std::optional<cel::Program> program;  ///< none with an error, or where the rule has no text
+    std::optional<cel::Program> program;  ///< none if there is an error, or the rule has no text
     std::string error;                    ///< "compilation failed: ERROR: <input>:1:1: …"
     bool uses_old_self = false;
     std::optional<cel::Program> message;  ///< of messageExpression; none where there is none, or with an error
     std::string message_error;
 };
 
-/// What compiling all rules of a schema may take (see expression_costs::Compilation).
+/// The limits for compiling all rules of a schema (see expression_costs::Compilation).
 inline constexpr cel::Work::Limits RuleCompilation = {.steps = 500'000, .bytes = std::uint64_t{1} << 20};
 
-/// What the rules of one place of a schema are compiled with: the variables `self` and `oldSelf` have the type of the place. `work` is
-/// shared with other places, and outlives this.
+/// The environments for the rules of one place of a schema: the variables `self` and `oldSelf` have the type of the place. `work` is shared
+/// with other places, and outlives this.
 class RuleEnvironments {
 public:
     RuleEnvironments(cel::TypeRef self, cel::Work& work) : self_(std::move(self)), work_(work) {}
-    /// Made when it is first asked for; programs share it.
+    /// Created on first use; programs share it.
     const cel::Environment& get(RuleDialect dialect, bool optional_old_self);
     cel::Work& work() { return work_; }
 

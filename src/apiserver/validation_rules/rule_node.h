@@ -14,7 +14,7 @@
 
 namespace porthole::apiserver {
 
-/// A place of a schema that has rules, or has some below it. Borrows the types and the compiled schema.
+/// A place of a schema with rules at or below it. Borrows the types and the compiled schema.
 struct RuleNode {
     using Ptr = std::unique_ptr<const RuleNode>;
     struct Property {
@@ -33,27 +33,27 @@ struct RuleNode {
     Ptr additional_properties, items;
 
     const RuleNode* find_property(std::string_view name) const;
-    /// One for each rule, compiled when they are first asked for. Not thread-safe.
+    /// One per rule, compiled on first use. Not thread-safe.
     const std::vector<CompiledRule>& compiled() const;
 
-    /// nullptr where no rule is at or below the place. `schema` is what `compiled` was compiled from; `type` is its declared type.
+    /// nullptr if no rule is at or below the place. `schema` is the source of `compiled`; `type` is its declared type.
     static Ptr create(const schema::Value& schema, const schema::SchemaNode& compiled, cel::TypeRef type, SchemaTypes& types);
 
 private:
     mutable std::optional<std::vector<CompiledRule>> compiled_;
 };
 
-/// What evaluating the rules of one object may take, and is left of it.
+/// The remaining budget for the rules of one object.
 struct RuleBudget {
-    std::int64_t cost = 10'000'000;             ///< upstream's; negative once it has run out, when nothing more is evaluated
+    std::int64_t cost = 10'000'000;             ///< upstream's; negative once exceeded, after which nothing is evaluated
     std::uint64_t work = 50'000'000;            ///< steps: see cel::Work
     std::size_t errors = 1000;                  ///< after which the object is wrong enough
     std::size_t text = std::size_t{256} << 10;  ///< bytes of their texts
     std::size_t warnings = 100;                 ///< further ones are left out
 };
 
-/// Evaluates the rules at and below a node. `old` is the value that this one replaces; nullptr where there is none. With `ratchets` what a
-/// rule says against a value that has not changed is a warning, unless the rule looks at the old value.
+/// Evaluates the rules at and below a node. `old` is the value before; nullptr if there is none. With `ratchets`, an error about an
+/// unchanged value is a warning, unless the rule uses the old value.
 void evaluate_rules(const RuleNode& node, const schema::Value& value, const schema::Value* old, const schema::PathStep& path, bool ratchets,
                     RuleBudget& budget, schema::FieldErrors& errors);
 

@@ -8,11 +8,11 @@
 
 namespace porthole::apiserver {
 
-/// The size that upstream takes for the largest request, whatever the server's own limit is: costs are part of the API.
+/// The size that upstream assumes for the largest request, whatever the server's own limit: costs are part of the API.
 inline constexpr std::int64_t LargestRequest = 3 * 1024 * 1024;
 
-/// The types by which expressions see the objects of structural schemas, with the sizes that bound what expressions cost, as upstream
-/// derives them (k8s.io/apiserver: pkg/cel/common/schemas.go). Owns the types: it outlives every use of them.
+/// The types of structural schemas' objects in expressions, with the sizes that limit the cost of expressions, as upstream derives them
+/// (k8s.io/apiserver: pkg/cel/common/schemas.go). Owns the types: it outlives every use of them.
 class SchemaTypes {
 public:
     /// nullptr for parts that expressions do not see: x-kubernetes-preserve-unknown-fields without a type, and lists and maps of these. An
@@ -20,7 +20,7 @@ public:
     /// the schema does not describe them. Requires: `schema` is structural.
     cel::TypeRef declare(const schema::Value& schema, bool is_resource);
 
-    /// How many bytes of JSON the smallest value of a declared type takes.
+    /// Bytes of JSON of the smallest value of a declared type.
     std::int64_t smallest_size(const cel::Type& type) const;
 
 private:
@@ -31,7 +31,7 @@ private:
     cel::TypeRef text(const schema::Value& schema);
 
     cel::ObjectTypes objects_;
-    std::unordered_map<const cel::Type*, std::int64_t> smallest_;  ///< where the type's kind does not tell
+    std::unordered_map<const cel::Type*, std::int64_t> smallest_;  ///< of types whose kind does not determine it
     std::size_t declared_ = 0;
 };
 

@@ -8,16 +8,16 @@
 
 namespace porthole::apiserver {
 
-/// A MutatingAdmissionPolicy whose expressions are compiled. Immutable; evaluation is safe on any thread.
+/// A MutatingAdmissionPolicy with compiled expressions. Immutable; evaluation is safe on any thread.
 class CompiledMutation {
 public:
     using Policy = api::admissionregistration::v1::MutatingAdmissionPolicy;
     static CompiledMutation compile(const Policy& policy);
 
-    /// What a mutation's expression yields: an apply configuration, or the operations of a JSON patch.
+    /// The result of a mutation's expression: an apply configuration, or the operations of a JSON patch.
     struct Patch {
         schema::Value tree;
-        std::string error;  ///< instead of a tree, in upstream's words
+        std::string error;  ///< instead of a tree, with upstream's message
     };
 
     bool fails_open() const { return fails_open_; }
@@ -28,8 +28,8 @@ public:
 
     /// Requires: index < count().
     Patch evaluate(std::size_t index, const AdmissionInput& input, AdmissionEvaluation::Attempt& attempt) const;
-    /// The object of that kind with the patch. Error: Invalid for a patch that does not fit, InternalError for one whose result cannot be
-    /// an object of the kind.
+    /// The object of that kind with the patch applied. Error: Invalid for a patch that cannot be applied, InternalError if the result is
+    /// not a valid object of the kind.
     Result<schema::Value> apply(std::size_t index, const schema::Kind& kind, const schema::Value& object, schema::Value patch) const;
 
 private:

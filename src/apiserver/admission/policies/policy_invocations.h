@@ -12,7 +12,7 @@
 
 namespace porthole::apiserver {
 
-/// A policy with its bindings, held while a request is looked at.
+/// A policy with its bindings, kept alive while a request is processed.
 template <class Policy, class Binding>
 struct BoundPolicy {
     std::shared_ptr<const Policy> policy;
@@ -31,7 +31,7 @@ std::vector<BoundPolicy<Policy, Binding>> bound_policies(const ObjectMap<Policy>
     return bound;
 }
 
-/// The data of a request that all of its policies share: the kinds it can be converted to, its namespace, its parameters.
+/// The data of a request that all policies share: the kinds that it can be converted to, its namespace, its parameters.
 class PolicyRequest {
 public:
     using MatchResources = api::admissionregistration::v1::MatchResources;
@@ -40,15 +40,16 @@ public:
 
     PolicyRequest(const AdmissionDependencies& given, const AdmissionAttributes& attributes);
 
-    /// The version in which a policy or binding sees the request, or null where it does not. Error: that of match_resources().
+    /// The version in which a policy or binding sees the request, or null if it does not match. Error: that of match_resources().
     Result<const schema::Kind*> match(const MatchResources* selection) const;
     VersionedRequests& versions() { return versions_; }
     /// The namespace of the request, as expressions see it; null for a cluster-scoped one. Error: NotFound.
     Result<const schema::Value*> namespace_object();
-    /// How many parameters a binding may select: users may make as many as they like.
+    /// The maximum number of parameters that a binding may select: users can create any number.
     static constexpr std::size_t MostParameters = 100;
-    /// With what a binding evaluates the policy, once each: null for without a parameter. None where it does not because there are none.
-    /// Errors are in upstream's words, and mean that policy or binding are not configured rightly; so do more than MostParameters.
+    /// The parameters with which a binding evaluates the policy, once each: null for an evaluation without one. Empty if the binding skips
+    /// the policy because no parameter exists. Errors have upstream's message, and mean that policy or binding are misconfigured; so are
+    /// more than MostParameters.
     Result<std::vector<PolicyParameterPtr>> parameters(const ParamKind* kind, const ParamRef* reference) const;
     /// The served kind that a policy's paramKind names. Error: it is not served.
     Result<void> check_param_kind(const ParamKind* kind) const;
@@ -61,7 +62,7 @@ private:
     const AdmissionAttributes& attributes_;
     const std::vector<const schema::Kind*> served_;
     VersionedRequests versions_;
-    bool has_namespace_ = false;  ///< namespace_ is what it is
+    bool has_namespace_ = false;  ///< namespace_ has been looked up
     schema::Value namespace_;
 };
 

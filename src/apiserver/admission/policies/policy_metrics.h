@@ -8,7 +8,7 @@
 
 namespace porthole::apiserver {
 
-/// One expression of a policy that was evaluated for a request and had an effect, for its metrics.
+/// For metrics: one expression of a policy that was evaluated for a request and had an effect.
 struct PolicyCheck {
     std::string policy, binding;
     std::string error_type;   ///< "no_error", "compile_error", "invalid_error" or "out_of_budget"
@@ -16,11 +16,11 @@ struct PolicyCheck {
     Duration taken{};         ///< by the policy as a whole
 };
 
-/// "compile_error" and so on, by what an error says.
+/// "compile_error" and so on, from the text of an error.
 std::string policy_error_type(const std::string& error);
 
-/// Counts of policies' checks under upstream's names. Beyond `MostNames` pairs of a policy and a binding, which come and go, further ones
-/// are counted together under the names "".
+/// Counts of policies' checks under upstream's names. Beyond `MostNames` pairs of a policy and a binding, which can be created at any rate,
+/// further ones are counted together under the names "".
 class AdmissionPolicyMetrics {
 public:
     static constexpr std::size_t MostNames = 1024;

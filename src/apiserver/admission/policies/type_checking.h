@@ -10,16 +10,16 @@
 
 namespace porthole::apiserver {
 
-/// Checks a ValidatingAdmissionPolicy's expressions against the types of the kinds that it matches, which must not alter what the policy
-/// does: what does not fit is told in its status. Made on the loop of the registry; check() may run on any thread.
+/// Checks a ValidatingAdmissionPolicy's expressions against the types of the kinds that it matches. The result does not alter what the
+/// policy does; errors are reported in its status. Created on the loop of the registry; check() may run on any thread.
 class PolicyTypeCheck {
 public:
     using Policy = api::admissionregistration::v1::ValidatingAdmissionPolicy;
     using Warning = api::admissionregistration::v1::ExpressionWarning;
 
-    /// Of one rule at most so many kinds are looked at, and no further rule once there are so many.
+    /// At most that many kinds of one rule are checked, and no further rule once there are so many.
     static constexpr std::size_t MostKinds = 10;
-    /// No further issues are told once there is so much text: it is stored with the policy.
+    /// Further errors are left out once there is so much text: it is stored with the policy.
     static constexpr std::size_t MostText = std::size_t{64} << 10;
 
     PolicyTypeCheck(std::shared_ptr<const Policy> policy, const schema::Registry& registry);
@@ -34,7 +34,7 @@ private:
         std::vector<Warning> all;
         std::size_t text = 0;
     };
-    /// One for each of kinds_, which knows the policy's variables.
+    /// One for each of kinds_, with the policy's variables.
     std::deque<AdmissionCompiler> make_compilers() const;
     void add_warning(const std::deque<AdmissionCompiler>& compilers, const std::string& expression, std::string field,
                      Warnings& warnings) const;

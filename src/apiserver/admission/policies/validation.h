@@ -9,7 +9,7 @@
 
 namespace porthole::apiserver {
 
-/// What an expression of a validating policy says of a request.
+/// The result of one expression of a validating policy.
 struct PolicyDecision {
     bool admits = true;
     std::string message;  ///< why not; also of an error that the failure policy ignores
@@ -17,19 +17,19 @@ struct PolicyDecision {
     Reason reason = Reason::Invalid;
 };
 
-/// An audit annotation that a policy has made.
+/// An audit annotation of a policy.
 struct PolicyAnnotation {
     std::string key, value;
     std::string error;  ///< instead of a value: the request is denied
 };
 
-/// What a validating policy says of a request, with one parameter.
+/// The result of a validating policy for a request, with one parameter.
 struct PolicyVerdict {
     std::vector<PolicyDecision> decisions;  ///< as the policy's validations; or one, of an error that concerns all
     std::vector<PolicyAnnotation> annotations = {};
 };
 
-/// A ValidatingAdmissionPolicy whose expressions are compiled. Immutable.
+/// A ValidatingAdmissionPolicy with compiled expressions. Immutable.
 class CompiledValidation {
 public:
     using Policy = api::admissionregistration::v1::ValidatingAdmissionPolicy;

@@ -15,19 +15,19 @@ using api::apiextensions::v1::CustomResourceDefinitionStatus;
 
 inline constexpr std::string_view CleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
-/// The names in a group that others have: plural, singular and short names, and kinds.
+/// The names in use by other definitions of a group: plural, singular and short names, and kinds.
 struct TakenNames {
     std::set<std::string, std::less<>> resources, kinds;
 
-    /// Those that the definition has been given already.
+    /// Adds the names that the definition has been assigned.
     void add(const CustomResourceDefinition& definition);
 };
 
-/// Whether the API may be in a group of Kubernetes' own, as the annotation api-approved.kubernetes.io says.
+/// Whether the API may be in one of Kubernetes' own groups, by the annotation api-approved.kubernetes.io.
 struct ApiApproval {
     enum class State { Missing, Invalid, Bypassed, Approved };
     State state;
-    std::string message;  ///< upstream's words
+    std::string message;  ///< upstream's message
 };
 /// nullopt for a definition in any other group.
 std::optional<ApiApproval> api_approval(const CustomResourceDefinition& definition);
@@ -35,13 +35,13 @@ inline constexpr std::string_view ApprovalAnnotation = "api-approved.kubernetes.
 
 bool is_established(const CustomResourceDefinition& definition);
 
-/// The status that the definition is to have: the names it may use, given those of the others, and the conditions NamesAccepted,
-/// Established and KubernetesAPIApprovalPolicyConformant as upstream's controllers set them. A name that was accepted stays accepted, and
-/// what was established stays so. Schemas are not looked at.
+/// The status that the definition should have: the names it may use, given those of the others, and the conditions NamesAccepted,
+/// Established and KubernetesAPIApprovalPolicyConformant as upstream's controllers set them. An accepted name stays accepted, and an
+/// established definition stays established. Schemas are not examined.
 CustomResourceDefinitionStatus settled_status(const CustomResourceDefinition& definition, const TakenNames& taken, Timestamp now);
 
-/// Whether no instances may come any more. Upstream looks at the condition, and removes the finalizer in the write that ends it; here the
-/// definition is there for a moment in between, or for as long as someone else's finalizer keeps it.
+/// Whether no further instances may be created. Upstream checks the condition, and removes the finalizer in the write that sets it; here
+/// the definition exists for a moment in between, or as long as another finalizer keeps it.
 inline bool is_leaving(const CustomResourceDefinition& definition) { return definition.metadata.deletion_timestamp.has_value(); }
 
 /// The condition Terminating.

@@ -4,7 +4,7 @@
 
 namespace porthole::apiserver {
 
-/// What holds in jobs and in the templates of CronJobs: all but selector and name.
+/// Rules for jobs and for the templates of CronJobs: all except those for selector and name.
 void validate_job_spec(const api::batch::v1::JobSpec& spec, const FieldPath& path, FieldErrors& errors);
 /// podFailurePolicy and successPolicy of a job.
 void validate_job_policies(const api::batch::v1::JobSpec& spec, const FieldPath& path, FieldErrors& errors);

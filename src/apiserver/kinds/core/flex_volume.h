@@ -6,7 +6,7 @@
 
 namespace porthole::apiserver {
 
-/// The rules of a FlexVolume source, of a pod's volume or of a PersistentVolume: options that the kubelet adds cannot be given.
+/// The rules of a FlexVolume source, of a pod's volume or of a PersistentVolume: options that the kubelet sets are refused.
 void validate_flex_volume(const std::string& driver, const std::map<std::string, std::string>& options, const schema::FieldPath& path,
                           schema::FieldErrors& errors);
 

@@ -20,9 +20,9 @@ using api::core::v1::ResourceRequirements;
 using api::core::v1::Volume;
 
 // pod_defaults.cc
-/// What defaulting does to every pod spec, in pods and in templates.
+/// Defaults of every pod spec, in pods and in templates.
 void default_pod_spec(PodSpec& spec);
-/// What it does to pods alone: requests from limits, host ports.
+/// Defaults of pods only: requests from limits, host ports.
 void default_pod_object(PodSpec& spec);
 
 // pod_spec.cc
@@ -38,7 +38,7 @@ void validate_pod_resource_claims(const std::vector<api::core::v1::PodResourceCl
 struct PodClaimNames {
     explicit PodClaimNames(const PodSpec& spec);
     std::set<std::string> names;
-    std::string help;  ///< of a name that is not one of them
+    std::string help;  ///< appended to the error for an unknown name
 };
 /// The claims of a container; `path` leads to resources.claims.
 void validate_container_claims(const std::vector<api::core::v1::ResourceClaim>& claims, const PodClaimNames& known, const FieldPath& path,
@@ -75,9 +75,10 @@ void validate_pod_status_update(const api::core::v1::Pod& object, const api::cor
 SubresourceStrategy pod_resize();
 
 // pod_warnings.cc
-/// What is valid but probably not intended; clients show it. `path` leads to metadata and spec: "" for a pod itself.
+/// Warnings about specs that are valid but probably not intended; clients show them. `path` is that of metadata and spec: "" for a pod
+/// itself.
 void warn_of_pod(const api::meta::v1::ObjectMeta& metadata, const PodSpec& spec, const FieldPath& path, std::vector<std::string>& warnings);
-/// A name that is not a DNS label; `use` says what is made of it, "Pod names and hostnames".
+/// A warning about a name that is not a DNS label; `use` names what is derived from it, "Pod names and hostnames".
 void warn_of_name(const std::string& name, std::string_view use, std::vector<std::string>& warnings);
 
 // Small checks that the files above share.
@@ -85,7 +86,7 @@ inline void check_not_negative(std::int64_t value, const FieldPath& path, FieldE
     if (value < 0) errors.invalid(path, value, "must be greater than or equal to 0");
 }
 void check_relative_path(const std::string& text, const FieldPath& path, FieldErrors& errors);
-/// A relative path whose first element is not "..": inside a volume.
+/// The path must be relative, and its first element not "..", so that it stays inside a volume.
 void check_path_in_volume(const std::string& text, const FieldPath& path, FieldErrors& errors);
 void check_port(const IntOrString& port, const FieldPath& path, FieldErrors& errors);
 bool is_one_of(std::string_view text, std::initializer_list<std::string_view> allowed);

@@ -6,7 +6,7 @@ namespace porthole::apiserver {
 
 /// The rules of a PersistentVolume's spec.
 void validate_volume_spec(const api::core::v1::PersistentVolumeSpec& spec, const FieldPath& path, FieldErrors& errors);
-/// Those of the spec of a volume that a VolumeAttachment names although no PersistentVolume stands for it.
+/// The rules of a volume spec inside a VolumeAttachment, without a PersistentVolume.
 void validate_inline_volume_spec(const api::core::v1::PersistentVolumeSpec& spec, const FieldPath& path, FieldErrors& errors);
 
 }  // namespace porthole::apiserver

@@ -3,7 +3,7 @@
 #include "api/meta_v1.h"
 #include "apiserver/kinds/core/pod_spec.h"
 
-/// What the kinds that make pods from a template share.
+/// Rules shared by the kinds that create pods from a template.
 namespace porthole::apiserver {
 
 /// For kinds with a template in their spec: at creation and whenever the spec changes.
@@ -24,19 +24,19 @@ void warn_of_workload(const Workload& object, const Workload* old, std::vector<s
     warn_of_template(object, old, warnings);
 }
 
-/// "selector" and "template" below `path`; `word` names the kind in messages, "deployment".
+/// "selector" and "template" below `path`; `word` is the kind in messages, "deployment".
 void validate_selector_and_template(const schema::Box<api::meta::v1::LabelSelector>& selector, const PodTemplateSpec& pod_template,
                                     const FieldPath& path, std::string_view word, FieldErrors& errors);
-/// Pods that are replaced when they end: they restart always and have no deadline. `kind` as in "ReplicaSet".
+/// Templates of pods that are replaced when they end: restartPolicy must be Always, and there is no deadline. `kind` as in "ReplicaSet".
 void validate_lasting_template(const PodTemplateSpec& pod_template, const FieldPath& path, std::string_view kind, FieldErrors& errors);
 void check_selector_unchanged(const schema::Box<api::meta::v1::LabelSelector>& now, const schema::Box<api::meta::v1::LabelSelector>& before,
                               FieldErrors& errors);
 /// A count or a percentage; not negative.
 void check_amount(const IntOrString& amount, const FieldPath& path, FieldErrors& errors);
-/// The number itself, or the per cent; 0 for what is neither.
+/// The number, or the percentage; 0 if it is neither.
 std::int32_t number_in(const IntOrString& amount);
 void check_at_most_whole(const IntOrString& amount, const FieldPath& path, FieldErrors& errors);
-/// As it is shown in messages: 3 or "25%".
+/// As shown in messages: 3 or "25%".
 schema::Value value_of(const IntOrString& amount);
 void check_collision_count(const std::optional<std::int32_t>& now, const std::optional<std::int32_t>& before, FieldErrors& errors);
 /// No count of a status may exceed its replicas.

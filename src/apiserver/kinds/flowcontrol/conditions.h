@@ -7,7 +7,7 @@
 
 namespace porthole::apiserver {
 
-/// Every one of status.conditions has a type, which no other has.
+/// Every entry of status.conditions must have a type, and types must be unique.
 template <class Condition>
 void check_condition_types(const std::vector<Condition>& conditions, FieldErrors& errors) {
     std::set<std::string> seen;

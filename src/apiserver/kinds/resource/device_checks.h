@@ -20,10 +20,10 @@ void check_identifier(const std::string& name, const FieldPath& path, FieldError
 void check_full_name(const std::string& name, const FieldPath& path, FieldErrors& errors);
 /// Domain names with "/" between them.
 void check_pool_name(const std::string& name, const FieldPath& path, FieldErrors& errors);
-/// `path` leads to what has the fields bindingConditions and bindingFailureConditions.
+/// `path` is that of the object with the fields bindingConditions and bindingFailureConditions.
 void check_binding_conditions(const std::vector<std::string>& conditions, const std::vector<std::string>& failures, const FieldPath& path,
                               FieldErrors& errors);
-/// A selector of nodes, if it is set: of one term, so that those of several devices can be joined.
+/// A node selector, if set, must have exactly one term, so that those of several devices can be combined.
 void check_one_term(const schema::Box<api::core::v1::NodeSelector>& selector, const FieldPath& path, FieldErrors& errors);
 
 }  // namespace porthole::apiserver
