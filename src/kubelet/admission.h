@@ -11,7 +11,7 @@ struct Rejection {
     bool operator==(const Rejection&) const = default;
 };
 
-/// What the node offers and who has a part of it already.
+/// The node's resources, and the pods that use them already.
 struct AdmissionContext {
     std::map<std::string, std::string> node_labels;
     ResourceList allocatable;
@@ -22,12 +22,11 @@ struct AdmissionContext {
     bool identify_pod_os = true;    ///< whether spec.os counts
 };
 
-/// The last check before a pod's first container: nullopt when it may run. `verdict` is that of its spec as it was asked for; empty
-/// except on Windows.
+/// The last check before a pod's first container: nullopt if it may run. `verdict` is that of its original spec; empty except on Windows.
 std::optional<Rejection> admit(const core::Pod& pod, const windows::Verdict& verdict, const AdmissionContext& context);
 
-/// Whether a running pod may have the resources that it asks for now: nullopt, or with the reason of its condition PodResizePending. That
-/// is Deferred where there is room once other pods have ended, and Infeasible where the node is too small.
+/// Whether a running pod may have its newly requested resources: nullopt, or the reason of its condition PodResizePending. That is Deferred
+/// if there is room once other pods have ended, and Infeasible if the node is too small.
 std::optional<Rejection> check_resize(const core::Pod& pod, const AdmissionContext& context);
 
 }  // namespace porthole::kubelet

@@ -4,8 +4,8 @@
 
 namespace porthole::kubelet {
 
-/// ConfigMaps and Secrets directly from the API, kept for a few seconds so that the containers of a pod see one state.
-/// A kubelet may read only what its own pods refer to, by name: so there is nothing to watch. Errors: NotFound, and as Client::get().
+/// ConfigMaps and Secrets from the API, cached for a few seconds so that the containers of a pod see one state. A kubelet may only read
+/// objects that its own pods refer to, by name, so it cannot watch them. Errors: NotFound, and as Client::get().
 class ApiObjects final : public ObjectSource {
 public:
     ApiObjects(EventLoop& loop, client::Client& client, Duration keep = std::chrono::seconds(10))
@@ -33,8 +33,8 @@ private:
     Cache<core::Secret> secrets_;
 };
 
-/// Service account tokens by TokenRequest, bound to the pod and kept until four fifths of their life (at most a day) are over. When no
-/// new one can be had, an old one that is still valid is given.
+/// Service account tokens from TokenRequest, bound to the pod and cached for four fifths of their lifetime (at most a day). If no new one
+/// is available, an old one that is still valid is returned.
 class ApiTokens final : public TokenSource {
 public:
     ApiTokens(EventLoop& loop, client::Client& client) : loop_(loop), client_(client) {}

@@ -32,7 +32,7 @@ public:
     /// `disk` is a path on the file system that is watched.
     Eviction(Services services, std::string disk, EvictionThresholds thresholds);
 
-    /// Looks every ten seconds, until cancelled.
+    /// Checks every ten seconds, until cancelled.
     Task<> run();
     bool memory_pressure() const { return memory_.holds; }
     bool disk_pressure() const { return disk_.holds; }

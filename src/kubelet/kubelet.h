@@ -25,7 +25,7 @@ struct KubeletConfig {
     std::string volume_plugin_directory = "/usr/libexec/kubernetes/kubelet-plugins/volume/exec/";  ///< of FlexVolume drivers
     std::vector<std::string> cluster_dns;
     std::string cluster_domain = "cluster.local";
-    std::string sandbox_image;  ///< that the runtime is thought to make sandboxes of; "" if none was given
+    std::string sandbox_image;  ///< the runtime's presumed sandbox image; "" if none was given
     std::string resolv_conf =
         "/etc/resolv.conf";   ///< what dnsPolicy Default gives to pods; "" for nothing, "Host" for a Windows machine's own
     std::string cgroup_root;  ///< "" or "/name": several kubelets on one machine need one each
@@ -37,21 +37,21 @@ struct KubeletConfig {
     static constexpr Duration NeverIdle = std::chrono::hours(24 * 365 * 100);
     Duration streaming_idle = std::chrono::hours(4);  ///< of exec, attach and port-forward
     std::int64_t event_qps = 50, event_burst = 100;   ///< events per second; 0 for no limit
-    windows::Gates feature_gates;                     ///< those that are on
-    bool identify_pod_os = true;                      ///< pods whose spec.os is another system are refused
-    bool protect_kernel_defaults = false;             ///< run only where the kernel is set as Kubernetes wants it
-    /// What /configz says of how the kubelet's server was made: by whom, it was not the kubelet's choice.
+    windows::Gates feature_gates;                     ///< enabled gates
+    bool identify_pod_os = true;                      ///< refuse pods whose spec.os is another system
+    bool protect_kernel_defaults = false;             ///< run only if the kernel's settings are Kubernetes' defaults
+    /// For /configz: the settings of the kubelet's server, which the creator of the server chooses.
     struct Serving {
         std::string client_ca_file, tls_cert_file, tls_private_key_file, tls_min_version;
         std::vector<std::string> tls_cipher_suites;
-        bool rotate_certificates = true, issued_by_cluster = false;  ///< its client certificate; whether its own is asked of the cluster
+        bool rotate_certificates = true, issued_by_cluster = false;  ///< of the client certificate; by the cluster
     } serving;
     EvictionThresholds eviction;
     ImageGc::Policy image_gc;
     Backoff restart_backoff;  ///< of containers that keep ending
 };
 
-/// What a kubelet runs on. All outlive it, and are used on `loop`.
+/// The collaborators of a kubelet. All outlive it, and are used on `loop`.
 struct KubeletDependencies {
     EventLoop& loop;
     Random& random;
@@ -66,20 +66,20 @@ struct KubeletDependencies {
     NetworkProber& prober;
     Host& host;
     ImageMounts* image_mounts = nullptr;  ///< null: image volumes are refused
-    ImageDisks* image_disks = nullptr;    ///< null: nothing enforces the size of local volumes
-    ProcessRunner* programs = nullptr;    ///< that mount network volumes (Linux), and FlexVolume drivers; null: those are refused
+    ImageDisks* image_disks = nullptr;    ///< null: the size of local volumes is not enforced
+    ProcessRunner* programs = nullptr;    ///< for mounting network volumes (Linux), and FlexVolume drivers; null: those are refused
     PluginConnector* plugins = nullptr;   ///< null: no plugin of the node is used, and pods with ResourceClaims are refused
     std::function<bool()> has_csi_proxy;  ///< Windows: whether a CSI proxy serves on the node; null elsewhere
 };
 
-/// The agent of one node. Lives on one loop; several may share a process in simulations. Asks `host` and `files` in the constructor.
+/// The agent of one node. Lives on one loop; several may share a process in simulations. Reads from `host` and `files` in the constructor.
 class Kubelet {
 public:
     Kubelet(KubeletConfig config, KubeletDependencies dependencies);
     ~Kubelet();
 
-    /// Works until cancelled; containers go on running then, for the next kubelet to find. Call once, and let it end before destroying
-    /// the kubelet. Error: Io when its directories or cgroups cannot be used.
+    /// Works until cancelled; containers keep running then, and the next kubelet finds them. Call once, and let it end before destroying
+    /// the kubelet. Error: Io if its directories or cgroups cannot be used.
     Task<> run();
 
     // For the kubelet's HTTP server.
@@ -89,7 +89,7 @@ public:
     const KubeletDependencies& dependencies() const;
     const NodeFacts& node() const;
     const StorageUsage& storage() const;
-    /// Null where there are no plugins.
+    /// Null if there are no plugins.
     const CsiMetrics* csi_metrics() const;
     void append_volume_metrics(std::string& out) const;
 

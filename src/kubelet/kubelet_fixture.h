@@ -42,7 +42,7 @@ struct KubeletTest : testing::Test {
         config.cluster_dns = {"10.96.0.10"};
         config.feature_gates = gates;
         config.identify_pod_os = identify_pod_os;
-        if (host.facts.operating_system == "windows") config.eviction.memory_available = 0;  // as its options make it
+        if (host.facts.operating_system == "windows") config.eviction.memory_available = 0;  // as its options do
         kubelet = std::make_unique<Kubelet>(config, KubeletDependencies{.loop = loop,
                                                                         .random = random,
                                                                         .log = Logger(make_null_sink(), "kubelet"),

@@ -5,14 +5,14 @@
 
 namespace porthole::kubelet {
 
-/// Keeps container logs small: a file that has grown past `max_bytes` is renamed to "0.log.<time>" and the runtime opens a new one; of
-/// the renamed ones the oldest are removed, so that `max_files` are left in all. References must outlive its tasks.
+/// Limits the size of container logs: a file larger than `max_bytes` is renamed to "0.log.<time>" and the runtime opens a new one; the
+/// oldest renamed files are removed, so that at most `max_files` remain. References must outlive its tasks.
 class LogRotation {
 public:
     LogRotation(RuntimeService& runtime, FileSystem& files, Logger log, std::int64_t max_bytes, int max_files)
         : runtime_(runtime), files_(files), log_(std::move(log)), max_bytes_(max_bytes), max_files_(max_files) {}
 
-    /// Looks at the logs of all running containers once.
+    /// Checks the logs of all running containers once.
     Task<> rotate();
 
 private:

@@ -4,23 +4,23 @@
 
 namespace porthole::kubelet {
 
-/// What the node tells every pod.
+/// Facts about the node that all pods need.
 struct NodeFacts {
     std::string node_name;
     std::vector<std::string> host_addresses;
     ResourceList allocatable;
     std::string runtime_name = "containerd";
-    bool runtime_knows_cdi = true;  ///< so that devices are given to it by CDI's names
+    bool runtime_knows_cdi = true;                                                              ///< it supports CDI device names
     std::string network_problem = "container runtime status check may not have completed yet";  ///< "" when pods can have networks
     ClusterDns dns;
     std::string cgroup_root;
     std::int64_t pod_pids_limit = -1;  ///< processes and threads of one pod; -1 for no limit
     std::string log_root;
     bool windows = false;
-    windows::Gates gates;  ///< the feature gates that are on
-    std::vector<cri::RuntimeHandler> runtime_handlers;  ///< that the runtime tells of; older ones tell of none
+    windows::Gates gates;                               ///< the feature gates that are on
+    std::vector<cri::RuntimeHandler> runtime_handlers;  ///< reported by the runtime; older ones report none
 
-    /// Whether the runtime, with this handler, can make what is mounted below a volume read-only too.
+    /// Whether the runtime, with this handler, can make mounts below a volume read-only too.
     bool can_mount_recursively_read_only(const std::string& handler) const {
         for (const cri::RuntimeHandler& one : runtime_handlers)
             if (one.name == handler) return one.features && one.features->recursive_read_only_mounts;

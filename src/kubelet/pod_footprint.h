@@ -5,9 +5,9 @@
 
 namespace porthole::kubelet {
 
-/// What pods have on the node in addition to containers: a cgroup, a directory with volumes, and a directory with logs.
+/// The resources of pods on the node other than containers: a cgroup, a directory with volumes, and a directory with logs.
 ///
-/// Every function may be repeated, and removing what is not there is no error.
+/// Every function may be repeated; removing something that does not exist succeeds.
 class PodFootprint {
 public:
     PodFootprint(FileSystem& files, Cgroups& cgroups, VolumeManager& volumes, const NodeFacts& node)
@@ -23,14 +23,14 @@ public:
     Result<void> ensure_cgroup_for_both(const core::Pod& before, const core::Pod& after);
     Result<void> ensure_directory(const core::Pod& pod);
     Result<void> ensure_log_directory(const core::Pod& pod);
-    /// Also brings volumes up to date whose content comes from the API.
+    /// Also updates volumes whose content comes from the API.
     Task<MountedVolumes> set_up_volumes(std::shared_ptr<const core::Pod> pod);
 
     Task<> tear_down_volumes(std::string uid) { return volumes_.tear_down(std::move(uid)); }
     Result<void> remove_cgroup(const core::Pod& pod) { return cgroups_.remove(cgroup(pod)); }
     Result<void> remove_logs(const core::Pod& pod) { return files_.remove_all(log_directory(pod)); }
     std::vector<std::string> pods_on_disk() { return volumes_.pods_on_disk(); }
-    /// Of all pods of which `is_stale` says so.
+    /// Of all pods for which `is_stale` is true.
     void remove_stale_cgroups(const std::function<bool(const std::string& uid)>& is_stale);
 
 private:

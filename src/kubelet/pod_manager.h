@@ -4,9 +4,9 @@
 
 namespace porthole::kubelet {
 
-/// All pods of the node: owns one worker for each, from whatever source it comes, until nothing is left of it.
+/// All pods of the node, from all sources: owns one worker for each pod until nothing of it remains.
 ///
-/// A pod that the runtime has and no source knows is ended, once all sources have been read. Lives on the kubelet's loop; `services` must
+/// A pod in the runtime that no source names is ended, once all sources have been read. Lives on the kubelet's loop; `services` must
 /// outlive it. Pointers to workers are valid until the next suspension. close() it before destroying it.
 class PodManager {
 public:
@@ -16,25 +16,25 @@ public:
     void update(std::shared_ptr<const core::Pod> asked);
     /// Its source no longer has it.
     void remove(const std::string& uid);
-    /// Every source has been read: what the runtime has in addition is to be ended.
+    /// Every source has been read: from now on, other pods in the runtime are ended.
     void set_sources_ready() { sources_ready_ = true; }
     bool sources_ready() const { return sources_ready_; }
 
     PodWorker* find(const std::string& uid);
     PodWorker* find(const std::string& namespace_, const std::string& name);
-    std::vector<std::shared_ptr<const core::Pod>> pods() const;    ///< all that are known
-    std::vector<std::shared_ptr<const core::Pod>> active() const;  ///< admitted, not over, and still wanted
+    std::vector<std::shared_ptr<const core::Pod>> pods() const;    ///< all known pods
+    std::vector<std::shared_ptr<const core::Pod>> active() const;  ///< admitted, not ended, and still wanted
     bool is_known(const std::string& uid) const { return pods_.contains(uid); }
     void wake(const std::string& uid);
     void wake_all();
     /// Ends a pod to protect the node.
     void evict(const std::string& uid, Termination termination);
 
-    /// Asks the runtime once; a runtime that cannot be reached is not an error.
+    /// Reads the runtime's state once; an unreachable runtime is not an error.
     Task<> relist_once();
-    /// Asks the runtime every second what has changed, until cancelled.
+    /// Checks the runtime for changes every second, until cancelled.
     Task<> run_relist();
-    /// Removes what is left of pods that have ended, every two seconds, and dead containers every minute, until cancelled.
+    /// Removes leftovers of ended pods every two seconds, and ended containers every minute, until cancelled.
     Task<> run_housekeeping();
     /// "" when relisting works.
     std::string relist_problem() const;
@@ -44,7 +44,7 @@ private:
     struct Record {
         std::unique_ptr<PodWorker> worker;
         std::shared_ptr<const core::Pod> resized;  ///< with more resources than there is room for now; else null
-        bool rejected = false;                     ///< never admitted: there is no running worker
+        bool rejected = false;                     ///< never admitted: its worker does not run
         bool removed = false;                      ///< its source has dropped it
         bool running = false;                      ///< the worker's task
     };

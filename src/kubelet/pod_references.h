@@ -11,7 +11,7 @@ public:
     PodReferences(client::Client& client, ObjectSource& objects, client::Informer<core::Service>& services, client::EventRecorder& events)
         : client_(client), objects_(objects), services_(services), events_(events) {}
 
-    /// Those that are there; tells of the others by an event. Fails only by cancellation.
+    /// The secrets that exist; an event names the others. Fails only by cancellation.
     Task<std::vector<std::shared_ptr<const core::Secret>>> pull_secrets(std::shared_ptr<const core::Pod> pod);
     /// The runtime's name for the pod's RuntimeClass; "" for the default.
     Task<std::string> runtime_handler(std::shared_ptr<const core::Pod> pod);

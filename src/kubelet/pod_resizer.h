@@ -9,25 +9,25 @@
 
 namespace porthole::kubelet {
 
-/// Changes the cpu and memory of a pod's running containers, and tells of it in conditions and events. Part of the pod's worker, whose pod
-/// and state of the runtime each function is given; `ending` says that the pod is being terminated.
+/// Changes the cpu and memory of a pod's running containers, and reports it in conditions and events. Part of the pod's worker, which
+/// passes its pod and the runtime's state to each function; `ending` means that the pod is being terminated.
 class PodResizer {
 public:
-    /// What `pod`'s status says was given by a kubelet before this one is taken over.
+    /// Takes over the resources that a previous kubelet reported in `pod`'s status.
     PodResizer(PodServices& services, const core::Pod& pod);
 
-    /// Why the pod has less than it asks for, with the reason of its condition PodResizePending; nullopt when it has that.
+    /// Why the pod has less than it requests, with the reason of its condition PodResizePending; nullopt if it has what it requests.
     void set_pending(std::optional<Rejection> why) { pending_ = std::move(why); }
     const std::optional<Rejection>& pending() const { return pending_; }
 
-    /// Puts into `state` what containers were given after their start: the runtime remembers only what they were made with.
+    /// Sets in `state` the resources that containers were given after their start: the runtime only has those with which they were created.
     void apply_to(PodRuntimeState& state);
     /// The event that a resize is complete, once it is.
     void tell_of_end(const core::Pod& pod, const PodRuntimeState& state, bool ending);
     void add_conditions(const core::Pod& pod, const PodRuntimeState& state, bool ending, core::PodStatus& status) const;
-    /// The pod's own limits hold for all of its containers together: they are widened before and narrowed after. `pod` is the form that
-    /// the actions are of: what is given is noted in `state`, and a newer form is a resize of its own. Error: what the cgroups or the
-    /// runtime refused, which the conditions tell of, too.
+    /// The pod's own limits apply to all of its containers together: they are increased before, and decreased after. `pod` is the version
+    /// for which the actions were computed: the resources are recorded in `state`, and a newer version is another resize. Error: the
+    /// refusal of the cgroups or the runtime, which the conditions also report.
     Task<> resize(std::shared_ptr<const core::Pod> pod, const PodActions& actions, PodRuntimeState& state);
 
 private:

@@ -9,7 +9,7 @@
 
 namespace porthole::kubelet {
 
-/// What pod workers share. All outlive them.
+/// The collaborators shared by pod workers. All outlive them.
 struct PodServices {
     EventLoop& loop;
     Random& random;

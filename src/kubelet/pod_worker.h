@@ -6,7 +6,7 @@
 
 namespace porthole::kubelet {
 
-/// Lets a task be ended from outside without ending the task that awaits it. One run() at a time; must outlive it.
+/// Allows a task to be ended from outside without ending the task that awaits it. One run() at a time; must outlive it.
 class Interrupt {
 public:
     /// Runs `task` until its end or until trigger(): then it yields Reason::Cancelled.
@@ -15,7 +15,7 @@ public:
         Running<T> operation(*this, std::move(task));
         co_return co_await operation;
     }
-    /// Ends what run() is running now; nothing otherwise.
+    /// Ends the task of run(), if there is one.
     void trigger() {
         if (current_) current_->cancel();
     }
@@ -51,8 +51,8 @@ struct Termination {
     std::string reason, message;    ///< of a pod that fails for it: "Evicted", "DeadlineExceeded"; "" for an ordinary end
 };
 
-/// One pod from its first sandbox to its removal: a level-triggered loop that reads the runtime's state, reports it, and takes the
-/// next step. Ending interrupts the step in progress. Restarted on a pod that already runs, it goes on from what is there.
+/// One pod from its first sandbox to its removal: a level-triggered loop that reads the runtime's state, reports it, and takes the next
+/// step. Terminating interrupts the step in progress. For a pod that already runs, it continues from the existing state.
 class PodWorker {
 public:
     PodWorker(PodServices& services, std::shared_ptr<const core::Pod> pod);
@@ -60,15 +60,16 @@ public:
     const core::Pod& pod() const { return *pod_; }
     const std::shared_ptr<const core::Pod>& shared_pod() const { return pod_; }
     void update(std::shared_ptr<const core::Pod> pod);
-    /// Why the pod has less than it asks for, with the reason of its condition PodResizePending; nullopt when it has that. Before update().
+    /// Why the pod has less than it requests, with the reason of its condition PodResizePending; nullopt if it has what it requests. Call
+    /// before update().
     void set_resize_pending(std::optional<Rejection> why) { resizer_.set_pending(std::move(why)); }
     const std::optional<Rejection>& resize_pending() const { return resizer_.pending(); }
     /// Something about the pod's containers may have changed.
     void wake() { wake_.set(); }
-    /// Asked again, a shorter grace period cuts a running one.
+    /// May be called again; a shorter grace period then shortens a running one.
     void terminate(Termination termination);
     bool is_terminating() const { return termination_.has_value(); }
-    /// Nothing of it is running and its volumes are removed; containers and logs are still there to be read.
+    /// Whether nothing of it runs and its volumes are removed; containers and logs can still be read.
     bool is_finished() const { return finished_; }
 
     /// Until the pod is finished or the task is cancelled.
@@ -106,7 +107,7 @@ private:
     bool stopped_ = false, finished_ = false;
     int failures_ = 0;  ///< syncs in a row
 
-    // What the containers to be started share; replaced by every sync.
+    // For the containers to be started; replaced by every sync.
     MountedVolumes volumes_;
     MonotonicTime volumes_set_up_{};
     std::vector<std::shared_ptr<const core::Secret>> pull_secrets_;

@@ -8,7 +8,7 @@
 
 namespace porthole::kubelet {
 
-/// Asks the container runtime for its version and its conditions, every five seconds, or twice a second while something is wrong.
+/// Reads the container runtime's version and conditions, every five seconds, or twice per second while there is a problem.
 class RuntimeCheck {
 public:
     /// Writes the runtime's name and handlers and the network's problem into `node`. `changed` is called when the outcome is not the one
@@ -20,7 +20,7 @@ public:
     Task<> run();
     /// Why no container can run; "" when they can. The network's problem is the node's.
     const std::string& problem() const { return problem_; }
-    /// "containerd://1.6.20"; "" until it is known.
+    /// "containerd://1.6.20"; "" until known.
     const std::string& version() const { return version_; }
     /// The image that the runtime uses for sandboxes, if it reports one, as containerd does; otherwise "".
     const std::string& sandbox_image() const { return sandbox_image_; }

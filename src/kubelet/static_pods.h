@@ -11,9 +11,9 @@ public:
     StaticPods(EventLoop& loop, client::Client& client, FileSystem& files, Logger log, std::string directory, std::string node_name,
                PodManager& pods, StatusManager& statuses);
 
-    /// Reads the directory every two seconds and keeps the mirror pods, until cancelled.
+    /// Reads the directory every two seconds and maintains the mirror pods, until cancelled.
     Task<> run();
-    /// After the first look at the directory.
+    /// Ends after the first read of the directory.
     Task<> wait_for_first_read() { return first_read_.wait(); }
 
     void observe_mirror(const core::Pod& mirror);
@@ -39,7 +39,7 @@ private:
     Event first_read_;
 };
 
-/// The pod that a manifest (YAML or JSON) means on this node: named for the node, with a uid of its contents, defaults filled in.
+/// The pod of a manifest (YAML or JSON) on this node: the node's name added to its name, a uid computed from its content, defaults set.
 /// Error: BadRequest.
 Result<core::Pod> parse_static_pod(const std::string& text, const std::string& path, const std::string& node_name);
 

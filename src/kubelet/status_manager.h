@@ -8,10 +8,10 @@
 
 namespace porthole::kubelet {
 
-/// Brings the statuses that pod workers report into the API, and deletes pods there that have ended.
+/// Writes the statuses that pod workers report to the API, and deletes ended pods there.
 ///
-/// A report replaces the one before; only what differs from the API's copy is sent, as a strategic merge patch with the pod's uid as
-/// precondition. Conditions of other owners are never touched. Lives on the kubelet's loop.
+/// A report replaces the previous one; only differences from the API's copy are sent, as a strategic merge patch with the pod's uid as
+/// precondition. Conditions of other owners are never changed. Lives on the kubelet's loop.
 class StatusManager {
 public:
     StatusManager(EventLoop& loop, client::Client& client, Logger log) : loop_(loop), client_(client), log_(std::move(log)) {}
@@ -19,7 +19,8 @@ public:
     /// The last report, or nullptr.
     const core::PodStatus* find(const std::string& uid) const;
     void set(const core::Pod& pod, core::PodStatus status);
-    /// Nothing of the pod is left to run or to clean up: once the API has its last status and wants it deleted, it is removed there.
+    /// Nothing of the pod remains to run or to clean up: once the API has its last status and it is marked for deletion, it is deleted
+    /// there.
     void mark_finished(const std::string& uid);
     /// The API's copy of the pod that `uid` is shown as: itself, or a static pod's mirror.
     void observe(const std::string& uid, const core::Pod& api_pod);
@@ -53,7 +54,7 @@ private:
     Event wake_;
 };
 
-/// The patch body that makes `now` of `before`, or "" when there is no difference.
+/// The patch body that changes `before` to `now`, or "" if they are equal.
 std::string status_patch(const std::string& uid, const core::PodStatus& before, const core::PodStatus& now);
 
 }  // namespace porthole::kubelet

@@ -10,27 +10,27 @@
 
 namespace porthole::kubelet {
 
-/// What one volume takes.
+/// The use of one volume.
 struct VolumeUse {
     std::string name;
     std::string claim;          ///< "" where it has none
-    bool on_node_disk = false;  ///< part of what a pod's ephemeral-storage counts
+    bool on_node_disk = false;  ///< counts towards the pod's ephemeral-storage
     TreeUsage used;             ///< of a claim, by everybody on its file system
     FileSystemUsage file_system;
 };
 
-/// What a pod takes on the node's file systems, without the writable layers of its containers, which the runtime counts.
+/// A pod's use of the node's file systems, without the writable layers of its containers, which the runtime reports.
 struct StorageUse {
     std::vector<VolumeUse> volumes;
     std::map<std::string, TreeUsage> logs;  ///< by container
 
     const VolumeUse* find_volume(const std::string& name) const;
-    /// Logs and volumes on the node's disk together.
+    /// Logs and volumes on the node's disk.
     TreeUsage on_node_disk() const;
 };
 
-/// Knows how much pods have written, as of the last measurement. Lives on the loop; reads the trees in `workers`, and asks drivers about
-/// their volumes, which they may have within 10 s. All references outlive it and its task.
+/// How much pods have written, as of the last measurement. Lives on the loop; reads the trees in `workers`, and asks drivers about their
+/// volumes, for up to 10 s. All references outlive it and its task.
 class StorageUsage {
 public:
     struct Services {
@@ -41,7 +41,7 @@ public:
         std::string log_root;
         std::function<std::vector<std::shared_ptr<const core::Pod>>()> pods;
         CsiVolumes* csi = nullptr;                ///< null where there are none
-        client::EventRecorder* events = nullptr;  ///< told of volumes that are not well; null: no one is
+        client::EventRecorder* events = nullptr;  ///< for unhealthy volumes; null: no events
     };
     explicit StorageUsage(Services services) : services_(std::move(services)) {}
 

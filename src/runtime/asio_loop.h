@@ -9,8 +9,8 @@ class io_context;
 
 namespace porthole {
 
-/// The real event loop, on Boost.Asio. Sockets are made from context(). Everything made on it must be destroyed before it; callbacks
-/// that never ran are destroyed with it.
+/// The real event loop, on Boost.Asio. Sockets use context(). Everything that uses the loop must be destroyed before it; callbacks that
+/// never ran are destroyed with it.
 class AsioLoop final : public EventLoop {
 public:
     AsioLoop();
@@ -22,7 +22,7 @@ public:
     MonotonicTime now() const override;
     SystemTime wall_now() const override;
 
-    /// Runs until stop(), on the calling thread, which is then the loop's thread. May be called again after a stop().
+    /// Runs until stop(), on the calling thread, which is the loop's thread until then. May be called again after a stop().
     void run();
     /// From any thread. run() returns after the current callback; a stop() before run() has no effect.
     void stop();

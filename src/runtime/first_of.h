@@ -5,7 +5,7 @@
 
 namespace porthole {
 
-/// Runs two tasks until the first of them ends, and yields its result; the other is cancelled and waited for. Cancelling the caller cancels
+/// Runs two tasks until the first of them ends, and returns its result; the other is cancelled and awaited. Cancelling the caller cancels
 /// both.
 class FirstOfOperation final : public Operation<void> {
 public:

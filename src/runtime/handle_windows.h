@@ -21,7 +21,7 @@ public:
     void* release() { return std::exchange(handle_, nullptr); }
 
 private:
-    /// Some functions answer failure with INVALID_HANDLE_VALUE (-1), others with null.
+    /// Some functions report failure as INVALID_HANDLE_VALUE (-1), others as null.
     static bool is_valid(void* handle) { return handle && handle != reinterpret_cast<void*>(~0ull); }
     void* handle_ = nullptr;
 };

@@ -6,7 +6,7 @@
 
 namespace porthole {
 
-/// The seam for randomness. Everything below is made from next(), so a seeded source reproduces it all. Not thread-safe: one per loop.
+/// The seam for randomness. All functions use next(), so a seeded source reproduces them. Not thread-safe: one per loop.
 class Random {
 public:
     virtual ~Random() = default;
@@ -23,7 +23,7 @@ public:
     std::string uuid();
 };
 
-/// The operating system's generator: fit for keys and tokens. Asks it for some numbers at a time.
+/// The operating system's generator: suitable for keys and tokens. Reads several numbers at a time.
 class SystemRandom final : public Random {
 public:
     std::uint64_t next() override;

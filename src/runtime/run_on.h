@@ -12,7 +12,7 @@ public:
     using Make = std::move_only_function<Task<T>()>;
 
     RemoteOperation(EventLoop& remote, Make make) : remote_(remote), run_(std::make_shared<Run>(remote, std::move(make))) {}
-    /// To be awaited to the task's own end, whatever happens to the caller.
+    /// Awaited until the task itself ends, even if the caller is cancelled.
     struct ToItsEnd {};
     RemoteOperation(ToItsEnd, EventLoop& remote, Make make)
         : Operation<T>(typename Operation<T>::Uncancellable{}), remote_(remote), run_(std::make_shared<Run>(remote, std::move(make))) {}
@@ -28,7 +28,7 @@ private:
     void start() override {
         remote_.post([this, run = run_, &home = this->loop()] {
             start_task(run->make(), run->context, [this, run, &home](Result<T> result) {
-                run->make = {};  // what it owns may belong to this loop
+                run->make = {};  // its captures may belong to this loop
                 home.post([this, result = std::move(result)]() mutable { this->complete(std::move(result)); });
             });
         });
@@ -41,8 +41,9 @@ private:
     std::shared_ptr<Run> run_;
 };
 
-/// Calls `make` on another loop, runs there what it yields, and brings the result back to the caller's loop. Cancelling the caller cancels
-/// the task there; either way the caller waits for its end, so that the task may refer to what the caller owns and leaves alone meanwhile.
+/// Calls `make` on another loop, runs the returned task there, and passes the result back to the caller's loop. Cancelling the caller
+/// cancels the task there; either way the caller waits for its end, so that the task may use what the caller owns, provided that the caller
+/// does not change it.
 template <class T>
 Task<T> run_on(EventLoop& remote, typename RemoteOperation<T>::Make make) {
     RemoteOperation<T> operation(remote, std::move(make));

@@ -6,7 +6,7 @@
 
 namespace porthole {
 
-/// Runs `task` to its end on the calling thread, which is the loop's meanwhile.
+/// Runs `task` to its end on the calling thread, which acts as the loop's thread until then.
 template <class T>
 Result<T> run_task(AsioLoop& loop, Task<T> task) {
     TaskContext context(loop);

@@ -9,9 +9,10 @@
 
 namespace porthole {
 
-/// Owns running tasks. Every task of the program belongs to one; closing it cancels them and waits for their end. Used on its loop only.
+/// Owns running tasks. Every task of the program belongs to a scope; closing the scope cancels them and waits for their end. Used on its
+/// loop only.
 ///
-/// The owner closes the scope before destroying it: a scope destroyed with live tasks aborts the process.
+/// The owner closes the scope before destroying it: a scope destroyed with running tasks aborts the process.
 class Scope {
 public:
     /// Called with the error of a task that failed for another reason than cancellation; ignored if empty.
@@ -47,8 +48,8 @@ private:
     bool cancelled_ = false;
 };
 
-/// Runs all tasks concurrently and yields their results in the same order, failures included: one failure does not stop the others.
-/// Cancelling the caller cancels them all.
+/// Runs all tasks concurrently and returns their results in the same order, including failures: a failure does not stop the others.
+/// Cancelling the caller cancels all of them.
 template <class T>
 class AllOperation final : public Operation<std::vector<Result<T>>> {
 public:

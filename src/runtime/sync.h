@@ -7,8 +7,8 @@
 
 namespace porthole {
 
-/// Tasks waiting for something, first come first served. The primitives below are made of it; all live on one loop, must outlive
-/// their waiters, and wake them at a later turn, never inside the call that wakes. Every wait may fail with Cancelled.
+/// Waiting tasks, in order of arrival. The primitives below use it; all live on one loop, must outlive their waiters, and wake them in a
+/// later turn, never inside the call that wakes. Every wait may fail with Cancelled.
 template <class T>
 class WaitList {
 public:
@@ -72,7 +72,7 @@ private:
     bool set_ = false;
 };
 
-/// A value or error given once, for one or more waiters, each of which gets a copy. Aborts when set twice.
+/// A value or error that is set once, for one or more waiters, each of which gets a copy. Aborts if set twice.
 template <class T>
 class Promise {
 public:

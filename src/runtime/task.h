@@ -10,7 +10,7 @@
 
 namespace porthole {
 
-/// What a task can be suspended on, as seen by the code that cancels it.
+/// What a task is suspended on, as needed for cancelling it.
 class Suspension {
 public:
     /// Must lead to the operation's completion at a later turn of the loop, never inside this call.
@@ -20,8 +20,8 @@ protected:
     ~Suspension() = default;
 };
 
-/// The state that a task shares with every task it awaits: its loop and whether it is cancelled. One task waits for at
-/// most one thing at a time, so one pointer is enough.
+/// The state that a task shares with every task it awaits: its loop and whether it is cancelled. One task waits for at most one suspension
+/// at a time, so one pointer is enough.
 class TaskContext {
 public:
     explicit TaskContext(EventLoop& loop) : loop_(loop) {}
@@ -47,13 +47,13 @@ inline Error cancelled_error() { return Error(Reason::Cancelled, "cancelled"); }
 
 namespace detail {
 
-/// A promise whose coroutine's frame comes from the pool of frames.
+/// A promise whose coroutine frame is allocated from the frame pool.
 struct PooledFrame {
     static void* operator new(std::size_t size) { return allocate_frame(size); }
     static void operator delete(void* frame, std::size_t size) noexcept { free_frame(frame, size); }
 };
 
-/// What promises of all tasks share: the context, and the coroutine to resume at the end.
+/// Shared by the promises of all tasks: the context, and the coroutine to resume at the end.
 struct PromiseBase : PooledFrame {
     TaskContext* context = nullptr;
     std::coroutine_handle<> continuation;
@@ -71,8 +71,8 @@ struct PromiseBase : PooledFrame {
     [[noreturn]] void unhandled_exception() const noexcept { std::terminate(); }
 };
 
-/// Out of line, so that the compiler does not merge the frame of an awaited task into its parent's: the parent would hold the
-/// frames of all tasks that it may ever await at once, which made some of 400 kB.
+/// Out of line, so that the compiler does not merge the frame of an awaited task into its parent's: the parent would then contain the
+/// frames of all tasks that it may ever await, which made some frames 400 kB large.
 void destroy_frame(std::coroutine_handle<> frame);
 
 }  // namespace detail
@@ -122,7 +122,7 @@ private:
     std::coroutine_handle<promise_type> handle_;
 };
 
-/// Base of everything other than a task that a task can wait for: I/O, timers, events. Lives in the awaiting coroutine.
+/// Base of everything that a task can wait for, except another task: I/O, timers, events. Lives in the awaiting coroutine.
 template <class T>
 class Operation : public Suspension {
 public:
@@ -153,10 +153,10 @@ protected:
     explicit Operation(Uncancellable) : cancellable_(false) {}
     ~Operation() = default;
 
-    /// Begins; may call complete() at once.
+    /// Begins; may call complete() immediately.
     virtual void start() = 0;
     EventLoop& loop() const { return context_->loop(); }
-    /// Ends the wait and resumes the task before returning. Call once, on the loop, as the last thing done with `this`.
+    /// Ends the wait and resumes the task before returning. Call it once, on the loop, as the last use of `this`.
     void complete(Result<T> result) {
         result_.emplace(std::move(result));
         if (starting_) return;
@@ -178,7 +178,7 @@ private:
 
 namespace detail {
 
-/// The coroutine of start_task(): it starts at once and owns itself.
+/// The coroutine of start_task(): it starts immediately and owns itself.
 struct RootTask {
     struct promise_type : PooledFrame {
         TaskContext* context;
@@ -194,14 +194,14 @@ struct RootTask {
 
 }  // namespace detail
 
-/// Starts `task` at once under `context`, which must outlive it; `done` gets the result.
+/// Starts `task` immediately under `context`, which must outlive it; `done` receives the result.
 template <class T, class F>
 detail::RootTask start_task(Task<T> task, TaskContext& context, F done) {
     Result<T> result = co_await std::move(task);
     done(std::move(result));
 }
 
-/// Runs a task under its own cancellation, bounded by `limit`. Error: Timeout; else what the task yields.
+/// Runs a task under its own cancellation, limited by `limit`. Error: Timeout; otherwise the task's result.
 template <class T>
 class TimeoutOperation final : public Operation<T> {
 public:

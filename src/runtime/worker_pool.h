@@ -5,8 +5,8 @@
 
 namespace porthole {
 
-/// Where blocking work goes (fsync, unpacking, waiting for a process). The result returns to the caller's loop. submit() may be called
-/// from any thread.
+/// Runs blocking work (fsync, unpacking, waiting for a process). The result returns to the caller's loop. submit() may be called from any
+/// thread.
 class WorkerPool {
 public:
     virtual ~WorkerPool() = default;
@@ -14,7 +14,7 @@ public:
     virtual void submit(Callback work) = 0;
 };
 
-/// Threads made on demand up to `threads`, joined by the destructor after all submitted work is done.
+/// Threads are created on demand, up to `threads`, and joined by the destructor after all submitted work is done.
 std::unique_ptr<WorkerPool> make_thread_pool(std::size_t threads);
 
 /// The suspension of run_blocking().
@@ -36,8 +36,8 @@ private:
     std::move_only_function<Result<T>()> work_;
 };
 
-/// Runs `work` in the pool and waits for it. Cannot be cancelled, so the work may hold references into the task; it must not touch what
-/// the loop changes meanwhile.
+/// Runs `work` in the pool and waits for it. Cannot be cancelled, so the work may hold references into the task; it must not use what the
+/// loop changes at the same time.
 template <class T>
 Task<T> run_blocking(WorkerPool& pool, std::move_only_function<Result<T>()> work) {
     BlockingOperation<T> operation(pool, std::move(work));

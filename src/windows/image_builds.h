@@ -4,11 +4,11 @@
 
 namespace porthole::windows {
 
-/// The build of Windows that an image's tag says it is for: 20348 of "mcr.microsoft.com/windows/nanoserver:ltsc2022". 0 where the
-/// tag says none, or the image is not one of Windows.
+/// The Windows build in an image's tag: 20348 for "mcr.microsoft.com/windows/nanoserver:ltsc2022". 0 if the tag contains none, or the image
+/// is not one of Windows.
 std::uint32_t build_of_image(std::string_view image);
 
-/// Whether the name or tag says that the image is one for Windows.
+/// Whether the name or tag indicates an image for Windows.
 bool is_windows_image(std::string_view image);
 
 }  // namespace porthole::windows

@@ -9,25 +9,26 @@
 
 namespace porthole::windows {
 
-/// A rule about an object's text rather than what it means: manifests that were published for older versions of Kubernetes and Windows.
-/// Only the linter uses them, since the API never sees such objects.
+/// A rule about an object's text, for manifests that were published for older versions of Kubernetes and Windows. Only the linter uses
+/// them, since the API never receives such objects.
 struct ManifestRule {
     Rule rule;
-    /// The fields of `object` that it concerns, as paths. `pod` is the path of its pod's spec; "" when it has none.
+    /// The fields of `object` that it concerns, as paths. `pod` is the path of its pod spec; "" if it has none.
     std::vector<std::string> (*find)(const schema::Value& object, std::string_view pod);
 };
 std::span<const ManifestRule> manifest_rules();
 /// The rule for a field of the wrong type.
 const Rule& unreadable_rule();
 
-/// The version that an object of a removed one can be read as without other changes; "" when there is none, or it is not removed.
+/// The current version in which an object of a removed version is valid without other changes; "" if there is none, or the version is not
+/// removed.
 std::string_view current_version(std::string_view api_version, std::string_view kind);
 
-/// Where an image of a closed repository is today, with its tag; "" when the image is not one, or without a tag, since today's have no
-/// "latest".
+/// The current location of an image of a closed repository, with its tag; "" for other images, or without a tag, since current repositories
+/// have no "latest".
 std::string moved_image(std::string_view image);
 
-/// The value at a path such as `spec.containers[0].image` or `metadata.labels[app]`; nullptr when it is not there.
+/// The value at a path such as `spec.containers[0].image` or `metadata.labels[app]`; nullptr if it does not exist.
 const schema::Value* value_at(const schema::Value& root, std::string_view path);
 /// The steps of a path: names, keys and decimal indices.
 std::vector<std::string> steps_of(std::string_view path);

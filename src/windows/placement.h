@@ -23,28 +23,28 @@ inline constexpr std::string_view BuildLabel = "node.kubernetes.io/windows-build
 struct NodeSummary {
     Systems systems;
     std::set<std::string, std::less<>> builds;  ///< values of BuildLabel
-    /// Nodes refused the pod for taints, and each Windows node that it selects has one, other than of its condition, that it does not
-    /// tolerate.
+    /// Nodes refused the pod because of taints, and each Windows node that it selects has a taint, other than for its condition, that it
+    /// does not tolerate.
     bool windows_repels = false;
 };
 
 /// The network between the pods of different nodes.
 enum class PodNetwork : std::uint8_t { Unknown, L2Bridge, Overlay };
 
-/// What is known of the nodes that an object is for.
+/// What is known about the nodes that an object is for.
 struct Conditions {
     Systems systems;
-    std::uint32_t build = 0;  ///< of Windows; 0 when it is not known
+    std::uint32_t build = 0;  ///< of Windows; 0 if unknown
     PodNetwork network = PodNetwork::Unknown;
 };
 
-/// The system that a pod asks for by spec.os.name, its selector or its required affinity; "" when it asks for none.
+/// The system required by a pod's spec.os.name, its selector or its required affinity; "" if there is none.
 std::string_view system_asked_for(const core::PodSpec& spec);
 
-/// The system that its selector or its required affinity asks for; "" when neither does.
+/// The system required by its selector or its required affinity; "" if there is none.
 std::string_view selected_system(const core::PodSpec& spec);
 
-/// Whether the pod can only be placed on nodes of the system that spec.os.name says.
+/// Whether the pod can only be placed on nodes of the system in spec.os.name.
 bool selects_its_system(const core::PodSpec& spec);
 
 }  // namespace porthole::windows

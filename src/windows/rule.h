@@ -4,30 +4,30 @@
 
 namespace porthole::windows {
 
-/// What becomes of a field on a Windows node.
+/// The effect of a field on a Windows node.
 enum class Outcome : std::uint8_t {
-    Refused,  ///< the object, the pod or the container is not taken
+    Refused,  ///< the object, the pod or the container is refused
     Ignored,  ///< it runs as if the field were not set
     Advised,  ///< it works, but perhaps not as meant
 };
 
-/// How settled the behavior is, as Kubernetes uses the words.
+/// How stable the behavior is, in Kubernetes' terms.
 enum class Maturity : std::uint8_t { Stable, Beta, Alpha };
 
 /// One line of the table.
 struct Rule {
-    std::string_view code;   ///< "WIN101": never changes its meaning and is never used again
+    std::string_view code;   ///< "WIN101": never changes its meaning and is never reused
     std::string_view field;  ///< as in manifests: "spec.containers[*].securityContext.privileged"
     Outcome outcome;
-    std::string_view reason;          ///< of the event or refusal on a node; "" when nodes say nothing
-    std::string_view words;           ///< follow the field's path: "spec.hostNetwork: <words>"
+    std::string_view reason;          ///< of the event or refusal on a node; "" if nodes report nothing
+    std::string_view words;           ///< after the field's path: "spec.hostNetwork: <words>"
     std::string_view remedy;          ///< what to write instead
     std::string_view since = "1.14";  ///< the version of Kubernetes from which on Windows nodes are like that
     Maturity maturity = Maturity::Stable;
     std::string_view gate = "";  ///< the kubelet's feature gate that lifts it; "" when none does
 };
 
-// Who refuses depends on the reason: any other than these is the pod's.
+// Refusals with these reasons concern a container; with any other reason, the pod.
 inline constexpr std::string_view OfContainer = "CreateContainerConfigError";  ///< the container waits with it
 inline constexpr std::string_view OfVolume = "FailedMount";                    ///< the pod waits for the volume
 

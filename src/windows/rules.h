@@ -9,11 +9,11 @@
 
 namespace porthole::windows {
 
-/// How a rule reads and clears its field in the part of a pod that holds it.
+/// How a rule reads and clears its field, which is in a `Part` of a pod.
 template <class Part>
 struct Field {
     bool (*is_set)(const Part&) = nullptr;
-    void (*clear)(Part&) = nullptr;  ///< null where nothing but the table reads the field on Windows, or it is not ignored
+    void (*clear)(Part&) = nullptr;  ///< null if only the table reads the field on Windows, or it is not ignored
 };
 
 /// A rule about pods: its field is in one of the parts.
@@ -29,16 +29,16 @@ struct PodRule {
     Field<core::ResourceRequirements> resources;                   ///< of init and regular containers
     bool (*image)(std::string_view, const Conditions&) = nullptr;  ///< of containers of all three sorts
     bool (*annotation)(std::string_view key, std::string_view value) = nullptr;
-    bool on_every_system = false;  ///< the API speaks of it for pods of any system
-    bool keeps_pending = false;    ///< no node takes such a pod, and the scheduler says why
+    bool on_every_system = false;  ///< the API warns of it for pods of any system
+    bool keeps_pending = false;    ///< no node accepts such a pod, and the scheduler says why
 };
 std::span<const PodRule> pod_rules();
 
-/// A rule about where a pod may be placed, which depends on the cluster: the API server warns of it, and the scheduler tells it of pods
-/// that no node takes.
+/// A rule about the placement of pods, which depends on the cluster: the API server warns of it, and the scheduler reports it for pods that
+/// no node accepts.
 struct PlacementRule {
     Rule rule;
-    bool (*applies)(const core::PodSpec&, Systems) = nullptr;                   ///< null where the API server says nothing
+    bool (*applies)(const core::PodSpec&, Systems) = nullptr;                   ///< null if the API server gives no warning
     bool (*keeps_pending)(const core::PodSpec&, const NodeSummary&) = nullptr;  ///< null where it does not keep pods from nodes
 };
 std::span<const PlacementRule> placement_rules();
@@ -50,8 +50,7 @@ struct ServiceRule {
 };
 std::span<const ServiceRule> service_rules();
 
-/// Rules about services that only a node can apply, by what its host network service can do and which endpoints there are. The proxy
-/// applies them.
+/// Rules about services that only a node can apply, because they depend on its HNS and on endpoints. The proxy applies them.
 std::span<const Rule> node_rules();
 
 }  // namespace porthole::windows

@@ -12,7 +12,7 @@
 
 namespace porthole::windows {
 
-/// Of a pod or of its template.
+/// Annotations of a pod or of its template.
 using Annotations = std::map<std::string, std::string>;
 
 /// Every line of the table.
@@ -28,11 +28,11 @@ struct Finding {
     std::string field;  ///< "spec.containers[0].securityContext.privileged"; keys of maps are in brackets too
     bool on_every_system = false;
 };
-/// All that the table says of a pod that runs on Windows. `path` is where the spec is: "spec" or "spec.template.spec".
+/// All findings of the table for a pod that runs on Windows. `path` is that of the spec: "spec" or "spec.template.spec".
 std::vector<Finding> find(const core::PodSpec& spec, const Annotations& annotations, std::string_view path,
                           const Conditions& conditions = {});
 std::vector<Finding> find(const core::Service& service, const Conditions& conditions);
-/// What the table says of the pod's way to its nodes.
+/// The table's findings about the pod's placement.
 std::vector<Finding> find_placement(const core::PodSpec& spec, std::string_view path, Systems systems);
 
 // The API server.
@@ -40,7 +40,7 @@ std::vector<std::string> warnings(const core::PodSpec& spec, std::string_view pa
 std::vector<std::string> warnings(const core::Service& service, Systems systems);
 
 // The scheduler.
-/// Why the nodes that there are do not take the pod, and what to write instead, one text a rule; empty where the table knows no reason.
+/// Why the existing nodes do not accept the pod, and what to write instead, one text per rule; empty if the table has no reason.
 std::vector<std::string> pending_reasons(const core::PodSpec& spec, const Annotations& annotations, const NodeSummary& nodes);
 
 // The kubelet on Windows.
@@ -50,11 +50,11 @@ using Gates = std::set<std::string, std::less<>>;
 struct Notice {
     std::string reason, message;
 };
-/// What the table says of a pod. Empty for one that Windows runs as it is.
+/// The table's findings for a pod. Empty if Windows runs it unchanged.
 struct Verdict {
     std::optional<Notice> refusal;           ///< why the pod cannot run on Windows at all
     std::vector<Notice> notices;             ///< for events: one for each reason, naming every field it concerns
-    std::optional<core::PodSpec> effective;  ///< the spec without the fields that Windows ignores; nothing where it sets none
+    std::optional<core::PodSpec> effective;  ///< the spec without the fields that Windows ignores; nullopt if it sets none
 
     static Verdict of(const core::PodSpec& spec, const Annotations& annotations = {}, const Gates& gates = {});
 };

@@ -12,7 +12,7 @@ public:
     virtual bool is_v2() const = 0;
     /// The tiers "kubepods", "kubepods/burstable" and "kubepods/besteffort" below `root`.
     virtual Result<void> ensure_tiers(const std::string& root) = 0;
-    /// `processes`: with their threads, of all containers together; -1 for no limit.
+    /// `processes`: maximum number of processes and threads of all containers; -1 for no limit.
     virtual Result<void> ensure(const std::string& cgroup, const cri::LinuxContainerResources& limits, std::int64_t processes) = 0;
     /// With all cgroups below; success if it is not there. Error: Io while there are processes in it.
     virtual Result<void> remove(const std::string& cgroup) = 0;

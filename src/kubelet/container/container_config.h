@@ -7,7 +7,7 @@ namespace porthole::kubelet {
 /// The whole message for CreateContainer. Error: BadRequest with the text for CreateContainerConfigError.
 Result<cri::ContainerConfig> make_container_config(ContainerInputs inputs);
 
-/// What a sandbox is made from. Borrows the pod.
+/// The input of a sandbox's configuration. Borrows the pod.
 struct SandboxInputs {
     const core::Pod& pod;
     std::uint32_t attempt = 0;

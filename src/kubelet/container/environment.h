@@ -15,22 +15,23 @@ using Lookup = std::function<std::optional<std::string>(std::string_view name)>;
 /// Replaces `$(NAME)` in commands, arguments and environment values: `$$` is a literal `$`, so `$$(NAME)` stays `$(NAME)`.
 std::string expand(std::string_view text, const Lookup& lookup);
 
-/// Name and value, in the order of definition; names come once.
+/// Name and value, in the order of definition; names are unique.
 using Environment = std::vector<std::pair<std::string, std::string>>;
 std::optional<std::string> find_variable(const Environment& environment, std::string_view name);
 
-/// Where the values of a pod come from that are kept in other objects.
+/// Reads values of a pod that are stored in other objects.
 class ObjectSource {
 public:
     virtual ~ObjectSource() = default;
-    /// Error: NotFound in upstream's words; others when the API cannot be asked. The same for secret().
+    /// Error: NotFound with upstream's message; others if the API cannot be asked. The same for secret().
     virtual Task<std::shared_ptr<const core::ConfigMap>> config_map(std::string namespace_, std::string name) = 0;
     virtual Task<std::shared_ptr<const core::Secret>> secret(std::string namespace_, std::string name) = 0;
 };
 
-/// The variables that describe services: those of `services`, as upstream and Docker links name them.
+/// The environment variables that describe `services`, named as by upstream and Docker links.
 Environment service_environment(const std::vector<std::shared_ptr<const core::Service>>& services);
-/// The services that a pod gets variables for: its namespace's if it wants links, and always `kubernetes` of the default namespace.
+/// The services that a pod gets variables for: those of its namespace if it enables service links, and always `kubernetes` of the default
+/// namespace.
 std::vector<std::shared_ptr<const core::Service>> services_for(const core::Pod& pod,
                                                                const std::vector<std::shared_ptr<const core::Service>>& all);
 

@@ -3,13 +3,13 @@
 
 namespace porthole::kubelet {
 
-/// What downward-API references to the node and to the pod's addresses are answered with.
+/// The values of downward-API references to the node and to the pod's addresses.
 struct DownwardContext {
     std::vector<std::string> host_addresses, pod_addresses;
     ResourceList node_allocatable;  ///< used for limits that are not set
 };
 
-/// The value of a fieldRef such as "metadata.labels['app']" or "status.podIP". Error: BadRequest for paths that are not served.
+/// The value of a fieldRef such as "metadata.labels['app']" or "status.podIP". Error: BadRequest for an unsupported path.
 Result<std::string> field_value(const core::Pod& pod, const std::string& path, const DownwardContext& context);
 
 /// The value of a resourceFieldRef such as "limits.cpu", in units of its divisor, rounded up.

@@ -9,8 +9,8 @@ class AsioLoop;
 
 namespace porthole::kubelet {
 
-/// A runtime that listens on a Unix socket or a named pipe. Connects when first called and again when lost. Owns the connections; used on
-/// `loop`, which must outlive it. close() it, after its users have ended, before destroying it.
+/// A runtime that listens on a Unix socket or a named pipe. Connects on first use, and again if the connection is lost. Owns the
+/// connections; used on `loop`, which must outlive it. close() it, after its users have ended, before destroying it.
 class GrpcRuntime {
 public:
     virtual ~GrpcRuntime() = default;

@@ -3,8 +3,8 @@
 
 namespace porthole::kubelet {
 
-/// Key of ImageStatusResponse.info of our own runtime, in verbose answers without an image: why the image of that name which the node has
-/// is of no use to it. Other runtimes do not have it.
+/// Key in ImageStatusResponse.info of Porthole's own runtime, in verbose answers without an image: why the node's image of that name cannot
+/// be used. Other runtimes do not set it.
 inline constexpr std::string_view UnusableImage = "unusable";
 
 }  // namespace porthole::kubelet

@@ -14,7 +14,7 @@ namespace porthole::kubelet {
 /// file, or one that needs a feature that only the runtime has, such as hooks.
 Result<void> add_cdi_devices(FileSystem& files, const std::vector<std::string>& ids, api::cri::v1::ContainerConfig& config);
 
-/// Whether the runtime ("containerd://1.6.20") does that itself, without being configured to: containerd from 2.0 on, and all others.
+/// Whether the runtime ("containerd://1.6.20") does that itself by default: containerd from 2.0 on, and all other runtimes.
 bool runtime_knows_cdi(const std::string& runtime);
 
 }  // namespace porthole::kubelet

@@ -14,19 +14,20 @@
 
 namespace porthole::kubelet {
 
-/// Has drivers prepare the claims of pods before their containers are made, and release them when the last pod that uses them has ended.
+/// Calls drivers to prepare the claims of pods before their containers are created, and to release them when the last pod that uses them
+/// has ended.
 ///
-/// What a driver may have prepared is in a file before it is asked, so that it is released even if the agent or the machine restarts in
-/// between. After a start drivers are asked again for what they had prepared: it may be gone with a reboot. Steps of one claim never
-/// overlap; those of different claims do. Lives on the kubelet's loop; all references outlive it.
+/// Claims are recorded in a file before a driver is called, so that they are released even if the agent or the machine restarts in between.
+/// After a start drivers are called again for claims that they had prepared, because a reboot may have undone this. Steps of one claim
+/// never overlap; those of different claims do. Lives on the kubelet's loop; all references outlive it.
 class ClaimPreparer {
 public:
-    /// Reads `checkpoint`, if it is there; one that cannot be read is kept as `checkpoint`.unreadable.
+    /// Reads `checkpoint`, if it exists; an unreadable one is kept as `checkpoint`.unreadable.
     ClaimPreparer(client::Client& client, FileSystem& files, DriverPlugins& drivers, Logger log, std::string checkpoint);
 
-    /// Prepares all claims of the pod; what is prepared already stays so. Error: in upstream's words; to be tried again.
+    /// Prepares all claims of the pod that are not prepared yet. Error: with upstream's message; to be retried.
     Task<> prepare(std::shared_ptr<const api::core::v1::Pod> pod);
-    /// The pod has ended. Error: a driver did not release something: to be tried again.
+    /// Called when the pod has ended. Error: a driver did not release something: to be retried.
     Task<> unprepare(std::string pod_uid);
     /// Pods that ended while no kubelet was there to see it.
     Task<> unprepare_stale(std::function<bool(const std::string& pod_uid)> is_known);

@@ -13,14 +13,14 @@
 
 namespace porthole::kubelet {
 
-/// A claim as drivers are told of it.
+/// A claim as passed to drivers.
 struct ClaimName {
     std::string namespace_, name, uid;
 };
 
-/// The drivers of devices on this node, which prepare claims and release them. Of several instances of one driver, as there are while it
-/// is being replaced, the one that registered last is used. The ResourceSlices of a driver that has been gone for 30 s are deleted; after
-/// a start those of all, who publish them again when they are back. Lives on `loop`; all references outlive it.
+/// The device drivers on this node, which prepare and release claims. If there are several instances of one driver, as during its
+/// replacement, the one that registered last is used. The ResourceSlices of a driver that has been absent for 30 s are deleted; after a
+/// start those of all drivers, which publish them again when they return. Lives on `loop`; all references outlive it.
 class DriverPlugins final : public PluginHandler {
 public:
     static constexpr const char* Type = "DRAPlugin";
@@ -52,8 +52,8 @@ private:
     PluginConnector& connector_;
     Logger log_;
     std::string node_name_;
-    std::map<std::string, std::vector<Instance>> drivers_;  ///< the instance that is used comes last
-    std::map<std::string, MonotonicTime> gone_since_;       ///< drivers whose slices are to be deleted; "" for all
+    std::map<std::string, std::vector<Instance>> drivers_;  ///< the instance in use is last
+    std::map<std::string, MonotonicTime> gone_since_;       ///< drivers whose slices will be deleted; "" for all
     Event changed_;
 };
 

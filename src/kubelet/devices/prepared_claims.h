@@ -13,19 +13,19 @@ namespace porthole::kubelet {
 struct PreparedDevice {
     std::string pool, device;
     std::vector<std::string> requests;  ///< of the claim, for which it is; empty: for all
-    std::vector<std::string> cdi_ids;   ///< by which the container runtime knows it
+    std::vector<std::string> cdi_ids;   ///< the container runtime's names for it
     bool operator==(const PreparedDevice&) const = default;
 };
 
-/// A claim that drivers were asked to prepare, or are about to be, and the pods that use it.
+/// A claim that drivers were, or are about to be, asked to prepare, and the pods that use it.
 struct PreparedClaim {
     std::string namespace_, name, uid;
-    std::map<std::string, std::vector<PreparedDevice>> drivers;  ///< of its devices, by name
+    std::map<std::string, std::vector<PreparedDevice>> drivers;  ///< drivers of its devices, by name
     std::set<std::string> pods;                                  ///< by uid
     bool is_prepared = false;                                    ///< all drivers have done so since the kubelet started
     bool operator==(const PreparedClaim&) const = default;
 
-    /// The CDI ids for a container that names the claim, and `request` of it unless that is empty.
+    /// The CDI ids for a container that names the claim, and within it `request` unless that is empty.
     std::vector<std::string> cdi_ids(const std::string& request) const;
 };
 
@@ -34,7 +34,7 @@ using PreparedClaims = std::map<std::string, PreparedClaim>;
 
 /// The text of the checkpoint.
 std::string checkpoint_text(const PreparedClaims& claims);
-/// Error: BadRequest for what is not one.
+/// Error: BadRequest if it is not a checkpoint.
 Result<PreparedClaims> parse_checkpoint(std::string_view text);
 
 }  // namespace porthole::kubelet

@@ -10,9 +10,9 @@
 
 namespace porthole::kubelet {
 
-/// Removes images that no container and no volume uses, those used longest ago first, once the disk is fuller than the high mark, until it
-/// is below the low one. Pinned and kept images and those seen for less than `min_age` stay. `disk` is a path on the images' disk;
-/// references must outlive it.
+/// Removes unused images once the disk is fuller than the high threshold, until it is below the low one; images that were used longest ago
+/// first. Images used by a container or a volume, pinned and kept images, and those first seen less than `min_age` ago stay. `disk` is a
+/// path on the images' disk; references must outlive it.
 class ImageGc {
 public:
     struct Policy {
@@ -20,7 +20,7 @@ public:
         Duration min_age = std::chrono::minutes(2);
         std::vector<std::string> kept;  ///< names of images that stay though no container uses them: the sandboxes' own
     };
-    /// `mounted` tells the names of the images that volumes show.
+    /// `mounted` returns the names of the images that volumes use.
     ImageGc(
         EventLoop& loop, RuntimeService& runtime, ImageService& images, FileSystem& files, Logger log, std::string disk, Policy policy,
         std::function<std::set<std::string>()> mounted = [] { return std::set<std::string>(); })
@@ -33,9 +33,9 @@ public:
           policy_(policy),
           mounted_(std::move(mounted)) {}
 
-    /// Looks once. Error: Io when the disk is full and nothing can be removed (worth an event on the node).
+    /// Checks once. Error: Io if the disk is full and nothing can be removed (worth an event on the node).
     Task<> collect();
-    /// Removes as much as it takes, whatever the marks say; yields the bytes.
+    /// Removes enough unused images, regardless of the thresholds; returns the number of bytes.
     Task<std::uint64_t> remove_unused(std::uint64_t bytes_wanted);
 
 private:

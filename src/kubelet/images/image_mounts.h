@@ -6,12 +6,12 @@
 
 namespace porthole::kubelet {
 
-/// The seam to the container runtime for images as directories, for which CRI has no call.
+/// The seam for mounting images as directories, for which CRI has no call.
 class ImageMounts {
 public:
     virtual ~ImageMounts() = default;
-    /// Shows the files of an image that is on the node at `directory`, which exists, until that is unmounted. `image` is its id, as CRI has
-    /// it. Errors: NotFound without the runtime's program; Io, with what it printed.
+    /// Mounts the files of an image of the node at `directory`, which exists, until that is unmounted. `image` is its CRI id. Errors:
+    /// NotFound without the runtime's program; Io, with the program's output.
     virtual Task<> mount(std::string image, std::string directory) = 0;
 };
 

@@ -16,24 +16,24 @@ struct ImageOutcome {
     std::optional<WaitingReason> failure;
 };
 
-/// An image that a pod wants, for a container or for a volume.
+/// An image that a pod needs, for a container or for a volume.
 struct WantedImage {
-    core::ObjectReference reference;  ///< what events are about
+    core::ObjectReference reference;  ///< the object of events
     std::string pod_uid;
     std::string name;         ///< as the pod writes it
     std::string pull_policy;  ///< "": as its tag suggests
 };
 
-/// Brings images onto the node as the pull policy says, with back-off per pod and image, and records it in events. At most
-/// `parallel_pulls` at a time; others wait in order of asking. References must outlive it and its tasks.
+/// Makes images available on the node according to the pull policy, with back-off per pod and image, and records events. At most
+/// `parallel_pulls` at a time; others wait in order. References must outlive it and its tasks.
 class ImagePuller {
 public:
     ImagePuller(EventLoop& loop, ImageService& images, client::EventRecorder& events, std::size_t parallel_pulls = 1);
 
-    /// Takes as long as the pull. `sandbox` is the one the image is for. Fails only by cancellation.
+    /// Takes as long as the pull. `sandbox` is the image's sandbox. Fails only by cancellation.
     Task<ImageOutcome> ensure_image(WantedImage wanted, std::vector<std::shared_ptr<const core::Secret>> secrets,
                                     cri::PodSandboxConfig sandbox);
-    /// When a pull that is held back may be tried again; nullopt when none of the pod's is.
+    /// When a delayed pull may be retried; nullopt if the pod has none.
     std::optional<Duration> retry_after(const std::string& pod_uid) const;
     void forget_pod(const std::string& pod_uid);
 

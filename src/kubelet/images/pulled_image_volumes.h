@@ -18,7 +18,7 @@ private:
     ImageMounts& mounts_;
 };
 
-/// The images of the volumes of `pods`, by their canonical names: what must not be removed from the node.
+/// The images of the volumes of `pods`, by their canonical names: they must not be removed from the node.
 std::set<std::string> images_of_volumes(const std::vector<std::shared_ptr<const core::Pod>>& pods);
 
 }  // namespace porthole::kubelet

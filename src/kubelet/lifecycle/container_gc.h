@@ -5,8 +5,8 @@
 
 namespace porthole::kubelet {
 
-/// Removes what is dead: of each container all but the newest ended one, sandboxes that nothing uses, log directories of pods that no
-/// longer exist. What belongs to a pod that is no longer known is removed entirely. References must outlive it and its tasks.
+/// Removes ended containers except the newest of each name, unused sandboxes, and log directories of pods that no longer exist. Everything
+/// of an unknown pod is removed. References must outlive it and its tasks.
 class ContainerGc {
 public:
     struct Policy {
@@ -23,7 +23,7 @@ public:
           link_directory_(std::move(link_directory)),
           policy_(policy) {}
 
-    /// `wanted` says whether a pod's leftovers may still be needed. Without `sources_ready` nothing of an unknown pod is removed.
+    /// `wanted` returns whether a pod's leftovers may still be needed. Without `sources_ready`, nothing of an unknown pod is removed.
     Task<> collect(std::function<bool(const std::string& uid)> wanted, bool sources_ready);
     /// All containers and sandboxes of a pod that has ended.
     Task<> remove_pod(std::string uid);

@@ -20,10 +20,9 @@ public:
     };
     explicit ContainerKiller(Services services) : services_(std::move(services)) {}
 
-    /// One container. `grace` is the whole time it has; the hook counts against it, and does not run without any. `message` goes into the
-    /// event.
+    /// Ends one container. `grace` is the total time, including the hook, which does not run if it is zero. `message` goes into the event.
     Task<> kill(std::shared_ptr<const core::Pod> pod, cri::ContainerStatus container, std::string message, Duration grace);
-    /// All running containers concurrently, but sidecars after the others, in reverse order; then all sandboxes.
+    /// All running containers concurrently, then sidecars in reverse order; then all sandboxes.
     Task<> kill_pod(std::shared_ptr<const core::Pod> pod, PodRuntimeState state, Duration grace);
 
 private:

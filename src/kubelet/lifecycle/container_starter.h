@@ -8,7 +8,7 @@
 
 namespace porthole::kubelet {
 
-/// What all starts of the node have in common.
+/// Settings shared by all starts on the node.
 struct StarterConfig {
     std::string root_directory;      ///< "/var/lib/kubelet"
     std::string log_root;            ///< "/var/log/pods"
@@ -18,7 +18,7 @@ struct StarterConfig {
     bool cgroup_v2 = false, seccomp_default = false;
 };
 
-/// What the containers of one pod share while they are started.
+/// Shared by the containers of one pod while they are started.
 struct PodStartContext {
     std::shared_ptr<const core::Pod> pod;
     std::string sandbox_id;
@@ -29,7 +29,7 @@ struct PodStartContext {
     MountedVolumes volumes;
     std::map<std::string, std::vector<std::string>> cdi_devices;  ///< by container
     bool runtime_knows_cdi = true;                                ///< else they are resolved here
-    bool recursive_read_only = false;  ///< whether the pod's runtime handler can mount so
+    bool recursive_read_only = false;                             ///< whether the pod's runtime handler can mount so
     PodHostname hostname;
     std::vector<std::shared_ptr<const core::Secret>> pull_secrets;
 };
@@ -56,7 +56,7 @@ public:
     StarterConfig& config() { return config_; }
     /// Why the container does not run, or nullopt when it does. Fails only by cancellation.
     Task<std::optional<WaitingReason>> start(const PodStartContext& context, ContainerSpec spec);
-    /// How long a container that keeps ending must still wait for its next start.
+    /// How long a repeatedly ending container must still wait for its next start.
     std::optional<Duration> restart_delay(const core::Pod& pod, const PodRuntimeState& state, const core::Container& container) const;
     void forget_pod(const std::string& uid) { restarts_.forget_prefix(uid + "_"); }
 
@@ -73,7 +73,7 @@ private:
     Services services_;
     StarterConfig config_;
     Backoff restarts_;
-    bool log_links_fail_ = false;  ///< said once: a file system without links stays one
+    bool log_links_fail_ = false;  ///< logged once: a file system without links
 };
 
 }  // namespace porthole::kubelet

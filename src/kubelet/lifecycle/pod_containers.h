@@ -6,7 +6,7 @@
 
 namespace porthole::kubelet {
 
-/// The containers of the node's pods: the parts of this folder, and what concerns several of them at once.
+/// The containers of the node's pods: the classes of this folder, and operations that involve several of them.
 struct PodContainers {
     struct Dependencies {
         EventLoop& loop;
@@ -20,11 +20,11 @@ struct PodContainers {
         client::EventRecorder& events;
         Logger log;
     };
-    /// All that `given` refers to outlives it. `restarts` is the back-off of containers that keep ending.
+    /// All references in `given` outlive it. `restarts` is the back-off of containers that end repeatedly.
     PodContainers(const Dependencies& given, const StarterConfig& config, Backoff restarts);
 
     Task<> run_sandbox(cri::PodSandboxConfig config, std::string runtime_handler);
-    /// The soonest time at which a container of the pod that is held back may be tried again; nullopt when none is.
+    /// When the first delayed container of the pod may be retried; nullopt if there is none.
     std::optional<Duration> retry_after(const core::Pod& pod, const PodRuntimeState& state) const;
     /// Forgets the back-offs of a pod that is over.
     void forget_pod(const std::string& uid);

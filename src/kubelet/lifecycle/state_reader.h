@@ -5,8 +5,8 @@
 
 namespace porthole::kubelet {
 
-/// What a list of all sandboxes and containers says of one pod: enough to see that something has changed, and to end a pod that
-/// no source names.
+/// The part of a list of all sandboxes and containers that concerns one pod: enough to detect changes, and to end a pod that no source
+/// names.
 struct PodSighting {
     std::string uid, name, namespace_;
     std::map<std::string, int> states;  ///< of every sandbox and container, by id
@@ -20,8 +20,8 @@ class StateReader {
 public:
     StateReader(RuntimeService& runtime, FileSystem& files, Platform platform) : runtime_(runtime), files_(files), platform_(platform) {}
 
-    /// Everything of one pod. Messages of ended containers carry what they wrote about their end; on Windows, before the end of their log
-    /// or where they wrote nothing, what their exit code means.
+    /// Everything of one pod. The message of an ended container is its own termination message. On Windows the meaning of its exit code is
+    /// added, in front of the end of its log or if it wrote nothing.
     Task<PodRuntimeState> read(std::string uid);
     /// All pods, by uid, with two calls of the runtime.
     Task<std::map<std::string, PodSighting>> list();

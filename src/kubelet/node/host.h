@@ -8,7 +8,7 @@
 
 namespace porthole::kubelet {
 
-/// What does not change while the machine runs.
+/// Facts that do not change while the machine runs.
 struct HostFacts {
     std::int64_t processors = 0;
     std::int64_t memory = 0;  ///< bytes
@@ -21,7 +21,7 @@ struct HostFacts {
     std::vector<std::string> dns_servers, dns_searches;  ///< of the machine; Windows only, Linux has a resolv.conf
 };
 
-/// What the machine uses now.
+/// The machine's current resource use.
 struct HostUsage {
     std::int64_t cpu_nanoseconds = 0;                                                            ///< used since boot, all processors
     std::int64_t memory_available = 0, memory_used = 0, memory_working_set = 0, memory_rss = 0;  ///< bytes
@@ -33,7 +33,7 @@ struct HostUsage {
     std::int64_t commit_total = 0, commit_limit = 0;  ///< bytes of memory and page files promised and promisable; Windows only
 };
 
-/// The machine, as a seam. Short blocking calls; what cannot be read is 0 or "".
+/// The seam to the machine. Short blocking calls; values that cannot be read are 0 or "".
 class Host {
 public:
     virtual ~Host() = default;

@@ -3,8 +3,8 @@
 
 namespace porthole::kubelet {
 
-/// Whether the kernel's settings are those that Kubernetes' kubelet would set. This one sets none itself, so that what else runs on the
-/// machine is left alone. Error: BadRequest, naming the first that differs.
+/// Checks that the kernel's settings are those that Kubernetes' kubelet would set. This kubelet sets none itself, so that other programs on
+/// the machine are not affected. Error: BadRequest with the first that differs.
 Result<void> check_kernel_defaults(FileSystem& files);
 
 }  // namespace porthole::kubelet

@@ -19,7 +19,7 @@ struct NodeHealth {
     std::vector<std::string> volumes_in_use;  ///< that must not be detached, by upstream's names
 };
 
-/// A condition without its times, and the reason of the event that tells of a change.
+/// A condition without its times, and the reason of the event for a change.
 struct HealthCondition {
     core::NodeCondition condition;
     const char* event;
@@ -29,7 +29,7 @@ core::NodeCondition node_condition(const char* type, bool holds, const char* rea
 std::vector<HealthCondition> health_conditions(const NodeHealth& health);
 
 inline constexpr const char* NodeLeaseNamespace = "kube-node-lease";
-/// `lease` as the node renews it: held for 40 s from `now`, owned by the node where its uid is known.
+/// `lease` as renewed by the node: valid for 40 s from `now`, owned by the node if its uid is known.
 api::coordination::v1::Lease renewed_lease(api::coordination::v1::Lease lease, const std::string& node, const std::string& node_uid,
                                            SystemTime now);
 

@@ -10,7 +10,7 @@
 
 namespace porthole::kubelet {
 
-/// What the node says of itself that does not come from the machine.
+/// Properties of the node that are configured, not read from the machine.
 struct NodeIdentity {
     std::string name;
     std::string hostname;                       ///< "" for the name
@@ -24,7 +24,7 @@ struct NodeIdentity {
     ResourceList reserved;                       ///< for the system and the kubelet: cpu, memory, ephemeral-storage
     std::int64_t eviction_memory = 100ll << 20;  ///< bytes kept free
     double eviction_storage = 0.10;              ///< share of the disk kept free
-    std::string root_directory;                  ///< whose disk is ephemeral-storage
+    std::string root_directory;                  ///< its disk is ephemeral-storage
 };
 
 /// "key=value" of a flag; "key" alone has an empty value.
@@ -34,9 +34,9 @@ Result<core::Taint> parse_taint(const std::string& text);
 
 /// The labels that selectors rely on: they follow from the machine, and are restored when changed.
 std::map<std::string, std::string> system_labels(const HostFacts& facts);
-/// The addresses that a node's status says.
+/// The addresses in a node's status.
 std::vector<core::NodeAddress> node_addresses(const NodeIdentity& identity);
-/// The object of a node that the cluster does not know yet, without a status.
+/// The object of a new node, without a status.
 core::Node new_node(const NodeIdentity& identity, const HostFacts& facts);
 
 }  // namespace porthole::kubelet

@@ -10,13 +10,13 @@
 
 namespace porthole::kubelet {
 
-/// Those of `amounts` that others than the kubelet say the node has: an administrator, or a program for devices.
+/// Those of `amounts` that are not set by the kubelet, but by an administrator or a device plugin.
 ResourceList extended_resources(const ResourceList& amounts);
 ResourceList node_capacity(const NodeIdentity& identity, const HostFacts& facts, FileSystem& files);
 ResourceList node_allocatable(const NodeIdentity& identity, const ResourceList& capacity);
 
-/// Keeps the node's object: creates it, reports its status on change and every five minutes, renews its lease (of 40 s) every ten seconds.
-/// The services must outlive the loops.
+/// Maintains the node's object: creates it, reports its status on change and every five minutes, renews its lease (of 40 s) every ten
+/// seconds. The services must outlive the loops.
 class NodeReporter {
 public:
     struct Services {
@@ -32,7 +32,7 @@ public:
     };
     NodeReporter(Services services, NodeIdentity identity);
 
-    /// The two loops, each until cancelled. Failures are logged and tried again.
+    /// The two loops, each until cancelled. Failures are logged and retried.
     Task<> run_status();
     Task<> run_lease();
     /// Report soon: something has changed.

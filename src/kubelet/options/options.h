@@ -49,14 +49,14 @@ struct KubeletOptions {
 /// Defaults of the system, then the file that --config names, then the flags. Error: BadRequest with one line that helps.
 Result<KubeletOptions> parse_kubelet_options(const std::vector<std::string>& arguments, bool windows, FileSystem& files);
 
-/// The flags that say what a KubeletConfiguration (kubelet.config.k8s.io/v1beta1, YAML or JSON) says; fields that have no effect here
-/// are added to `warnings`. Error: BadRequest, for unknown fields too.
+/// The flags that are equivalent to a KubeletConfiguration (kubelet.config.k8s.io/v1beta1, YAML or JSON); fields without effect here are
+/// added to `warnings`. Error: BadRequest, also for unknown fields.
 Result<std::vector<std::string>> flags_of_configuration(const std::string& text, std::vector<std::string>& warnings);
 
-/// The value of --streaming-connection-idle-timeout; 0 stands for KubeletConfig::NeverIdle. Error: BadRequest.
+/// The value of --streaming-connection-idle-timeout; 0 means KubeletConfig::NeverIdle. Error: BadRequest.
 Result<Duration> idle_timeout(const std::string& text);
 
-/// What the kubelet itself is told. Error: BadRequest for quantities, taints and thresholds that cannot be read.
+/// The kubelet's settings from its options. Error: BadRequest for invalid quantities, taints and thresholds.
 Result<KubeletConfig> make_kubelet_config(const KubeletOptions& options, bool windows);
 
 /// The priority class's number for SetPriorityClass. Error: BadRequest, listing the names.

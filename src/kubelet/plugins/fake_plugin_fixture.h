@@ -94,7 +94,7 @@ private:
     net::HttpServer server_;
 };
 
-/// A directory of its own; removed at the end.
+/// A temporary directory; removed at the end.
 class TemporaryFolder {
 public:
     explicit TemporaryFolder(const char* name) : path("/tmp/porthole-" + std::string(name) + "-" + std::to_string(::getpid())) {

@@ -7,16 +7,16 @@
 
 namespace porthole::kubelet {
 
-/// A gRPC server on a Unix socket of the node: connects when first called, and again when lost. Lives on the kubelet's loop. close() it
-/// before destroying it. What it answers is not trusted: answers are bounded.
+/// A gRPC server on a Unix socket of the node. Connects on first use, and again if the connection is lost. Lives on the kubelet's loop.
+/// close() it before destroying it. Its answers are not trusted: they are limited in size.
 class PluginConnection {
 public:
     virtual ~PluginConnection() = default;
-    /// One message each way. Error: Timeout after `limit`, Unavailable when no one listens, or what the plugin's status means.
+    /// One message each way. Error: Timeout after `limit`, Unavailable if no program listens, or the reason of the plugin's status.
     virtual Task<std::string> call(std::string method, std::string request, Duration limit) = 0;
     virtual Task<> close() = 0;
 
-    /// A method of the schema, such as api::pluginregistration::v1::Registration::GetInfo, at another path where `path` is given.
+    /// A method of the schema, such as api::pluginregistration::v1::Registration::GetInfo; at another path if `path` is given.
     template <class Method>
     Task<typename Method::Response> call(const Method& method, typename Method::Request request, Duration limit, std::string path = "") {
         CO_TRY(const std::string reply,
@@ -25,12 +25,12 @@ public:
     }
 };
 
-/// Makes connections; outlives them.
+/// Creates connections; outlives them.
 class PluginConnector {
 public:
     virtual ~PluginConnector() = default;
     virtual std::unique_ptr<PluginConnection> connect(const std::string& socket_path) = 0;
-    /// Whether someone listens there; nothing is sent. Error: Unavailable when no one does.
+    /// Whether a program listens there; nothing is sent. Error: Unavailable if none does.
     virtual Task<> reach(std::string socket_path) = 0;
 };
 

@@ -22,27 +22,27 @@ struct PluginInfo {
     std::string socket;  ///< by which it registered: identifies the instance
 };
 
-/// What is done with the plugins of one type ("DRAPlugin", "CSIPlugin"). Called on the kubelet's loop.
+/// Handles the plugins of one type ("DRAPlugin", "CSIPlugin"). Called on the kubelet's loop.
 class PluginHandler {
 public:
     virtual ~PluginHandler() = default;
-    /// Error: why it cannot be used; the plugin is told, and asked again later.
+    /// Error: why it cannot be used; it is reported to the plugin, which is asked again later.
     virtual Task<> add_plugin(PluginInfo info) = 0;
-    /// The instance that registered by `socket` is gone. Harmless for one that was not added.
+    /// The instance that registered by `socket` is gone. No effect for one that was not added.
     virtual Task<> remove_plugin(PluginInfo info) = 0;
 };
 
-/// Finds plugins: each makes a socket in a directory, on which it says who it is and is told whether it is registered, and removes it to
-/// go. Looks every second; a plugin that fails is asked again after 1 s, doubling to 2 min. One that was killed leaves its socket behind:
-/// when no one has listened at its endpoint for a while it is gone too, until it registers again. Lives on `loop`; all references outlive
-/// it.
+/// Finds plugins. A plugin creates a socket in a directory, on which it describes itself and is told whether it is registered; to
+/// unregister, it removes the socket. Checks every second; a failing plugin is retried after 1 s, doubling to 2 min. A plugin that was
+/// killed leaves its socket behind: if no program has listened at its endpoint for a while, it is unregistered too, until it registers
+/// again. Lives on `loop`; all references outlive it.
 class PluginRegistry {
 public:
-    static constexpr std::size_t MostPlugins = 256;  ///< sockets looked at
+    static constexpr std::size_t MostPlugins = 256;  ///< maximum number of sockets
     static constexpr std::size_t LongestName = 253, LongestEndpoint = 4096, MostVersions = 32, LongestVersion = 63;
 
     struct Options {
-        bool files_may_be_sockets = false;  ///< plain files are tried too. Not every Windows shows a socket as one
+        bool files_may_be_sockets = false;  ///< also try plain files, because not every Windows shows a socket as one
         Duration check_period = std::chrono::seconds(10);
         Duration longest_silence = std::chrono::seconds(30);  ///< longer than the restart of a driver's container takes
     };
@@ -50,15 +50,15 @@ public:
 
     /// Before run(). The handler outlives the registry's tasks.
     void add_handler(const std::string& type, PluginHandler& handler) { handlers_[type] = &handler; }
-    /// Until cancelled. Makes the directory. Error: Io when it cannot.
+    /// Runs until cancelled. Creates the directory. Error: Io if it cannot.
     Task<> run();
 
 private:
     struct Plugin {
-        FileStatus file;  ///< a socket that was made again is another plugin
+        FileStatus file;  ///< a socket that was created again is another plugin
         bool busy = false, registered = false, gone = false;
         int failures = 0;
-        MonotonicTime next{};  ///< when it is asked again, or checked
+        MonotonicTime next{};  ///< time of the next attempt or check
         std::optional<MonotonicTime> silent_since;
         PluginInfo info;
     };
@@ -82,7 +82,7 @@ private:
     Scope scope_;
 };
 
-/// Error: BadRequest for what is out of bounds.
+/// Error: BadRequest if a value is out of bounds.
 Result<PluginInfo> checked_plugin_info(api::pluginregistration::v1::PluginInfo info, const std::string& socket);
 
 }  // namespace porthole::kubelet

@@ -12,7 +12,7 @@ namespace porthole::kubelet {
 
 namespace core = api::core::v1;
 
-// Labels and annotations that the kubelet writes on sandboxes and containers; other tools and later kubelets read them.
+// Labels and annotations that the kubelet writes on sandboxes and containers, for other tools and later kubelets.
 inline constexpr const char* PodNameLabel = "io.kubernetes.pod.name";
 inline constexpr const char* PodNamespaceLabel = "io.kubernetes.pod.namespace";
 inline constexpr const char* PodUidLabel = "io.kubernetes.pod.uid";
@@ -66,7 +66,7 @@ std::string container_hash(const core::Container& container);
 /// An object reference for events; `container` adds the field path.
 core::ObjectReference reference_to(const core::Pod& pod, const ContainerSpec* container = nullptr);
 
-/// What the runtime has of one pod.
+/// The runtime's state of one pod.
 struct PodRuntimeState {
     std::vector<cri::PodSandboxStatus> sandboxes;  ///< newest first
     std::vector<cri::ContainerStatus> containers;  ///< newest first

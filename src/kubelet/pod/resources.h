@@ -9,10 +9,10 @@ using objects::amount_of;
 inline bool is_extended_resource(std::string_view name) { return name.contains('/'); }
 using objects::ResourceList;
 
-/// The limits of CPU and memory that all containers of a pod keep together; a resource that one of them may use without limit is missing.
+/// The cpu and memory limits that apply to all containers of a pod together; a resource that one of them may use without limit is missing.
 ResourceList enforced_limits(const core::PodSpec& spec);
 
-/// The limits of a container in force: its own, and those of its pod as a whole where it has none of its own.
+/// A container's effective limits: its own, or those of its pod as a whole if it has none.
 ResourceList limits_in_force(const core::ResourceRequirements& container, const schema::Box<core::ResourceRequirements>& pod);
 
 /// The kernel's bias for killing this container first, -997 to 1000.

@@ -16,10 +16,10 @@ namespace porthole::kubelet {
 struct ProbeOutcome {
     bool success = false;
     bool warning = false;  ///< of a success: worth an event
-    std::string output;    ///< what people read
+    std::string output;    ///< text for people
 };
 
-/// Where an HTTP probe or hook goes.
+/// The target of an HTTP probe or hook.
 struct HttpTarget {
     bool https = false;  ///< the certificate is not verified
     std::string host;
@@ -34,7 +34,7 @@ struct HttpTarget {
 class NetworkProber {
 public:
     virtual ~NetworkProber() = default;
-    /// GET; 200 to 399 is success. Redirects to the same host are followed, others are a success with a warning.
+    /// GET; 200 to 399 is success. Redirects to the same host are followed, others count as success with a warning.
     virtual Task<ProbeOutcome> http(HttpTarget target, Duration timeout) = 0;
     virtual Task<ProbeOutcome> tcp(std::string host, std::uint16_t port, Duration timeout) = 0;
     /// grpc.health.v1.Health/Check.

@@ -11,10 +11,10 @@ namespace porthole::kubelet {
 enum class ProbeType { Startup, Liveness, Readiness };
 const char* to_string(ProbeType type);  ///< "Startup", …
 
-/// Runs the probes of all pods and knows their results by container. Lives on the kubelet's loop; close() it before destroying it.
+/// Runs the probes of all pods and keeps their results by container. Lives on the kubelet's loop; close() it before destroying it.
 ///
-/// Readiness counts as failed until the first success, liveness as passed until it fails; the other two wait until the startup
-/// probe has passed. After a liveness or startup failure a worker rests until the container is a new one.
+/// Readiness counts as failed until the first success, liveness as passed until it fails; both wait until the startup probe has passed.
+/// After a liveness or startup failure, a worker pauses until there is a new container.
 class ProbeManager {
 public:
     struct Services {
@@ -27,9 +27,9 @@ public:
     /// `changed` is called with a pod's uid when a result has changed.
     ProbeManager(Services services, std::function<void(const std::string& uid)> changed);
 
-    /// Starts the workers of a pod that are not yet running; tells all of them what runs now, and its address.
+    /// Starts missing workers of a pod, and passes the running containers and the pod's address to all of them.
     void observe(std::shared_ptr<const core::Pod> pod, const PodRuntimeState& state, const std::string& address);
-    /// The pod is ending: only readiness goes on.
+    /// The pod is ending: only readiness probes continue.
     void stop_liveness_and_startup(const std::string& uid);
     void remove_pod(const std::string& uid);
     ProbeVerdicts verdicts();
@@ -60,7 +60,7 @@ private:
 
 /// The port that `port` means for a container: a number, or a name among its ports. Error: BadRequest.
 Result<std::uint16_t> resolve_port(const IntOrString& port, const core::Container& container);
-/// What an HTTP handler of a container asks for.
+/// The target of a container's HTTP handler.
 Result<HttpTarget> http_target(const core::HTTPGetAction& action, const core::Container& container, const std::string& pod_address);
 
 }  // namespace porthole::kubelet

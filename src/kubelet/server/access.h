@@ -8,20 +8,20 @@
 
 namespace porthole::kubelet {
 
-/// Who may use the kubelet's interface.
+/// Rules of access to the kubelet's API.
 struct AccessPolicy {
     std::set<std::string> trusted_groups = {"system:masters"};  ///< of client certificates
-    bool ask_the_api = true;                                    ///< others: bearer tokens by TokenReview, rights by SubjectAccessReview
+    bool ask_the_api = true;                                    ///< bearer tokens by TokenReview, other rights by SubjectAccessReview
 };
 
-/// Authenticates a request and asks whether it is allowed, with the API server's answers kept: who a token belongs to for 2 minutes, a
-/// permission for 5, a refusal for 30 s. References must outlive its tasks.
+/// Authenticates and authorizes a request, caching the API server's answers: the user of a token for 2 minutes, a permission for 5, a
+/// refusal for 30 s. References must outlive its tasks.
 class AccessControl {
 public:
     AccessControl(EventLoop& loop, client::Client& client, AccessPolicy policy, std::string node_name)
         : loop_(loop), client_(client), policy_(std::move(policy)), node_name_(std::move(node_name)) {}
 
-    /// Errors: Unauthorized, Forbidden, or that the API server could not be asked.
+    /// Errors: Unauthorized, Forbidden, or why the API server could not be asked.
     Task<> check(const net::HttpRequest& request);
 
 private:
@@ -44,7 +44,7 @@ private:
     std::map<std::string, Verdict> verdicts_;
 };
 
-/// What a request needs on the node's object: verb, and the subresource for its path ("proxy" where nothing finer fits).
+/// The rights that a request needs on the node's object: verb, and the subresource for its path ("proxy" if there is no more specific one).
 struct NodeAttributes {
     std::string verb, subresource;
 };

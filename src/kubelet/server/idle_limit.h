@@ -5,8 +5,8 @@
 
 namespace porthole::kubelet {
 
-/// Stands before a responder and drops the connection that upgrade() has yielded when no byte was sent either way for `limit`. It outlives
-/// that connection; close() ends the watching.
+/// Wraps a responder, and drops the connection that upgrade() has returned if no byte was sent either way for `limit`. It outlives that
+/// connection; close() ends the supervision.
 class IdleLimit final : public net::HttpResponder {
 public:
     IdleLimit(EventLoop& loop, net::HttpResponder& responder, Duration limit)

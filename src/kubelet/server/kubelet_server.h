@@ -13,7 +13,7 @@ namespace porthole::kubelet {
 
 /// How the node's own log files are shown.
 struct NodeLogPolicy {
-    std::string directory = "/var/log";  ///< all below it is shown to anyone who may read a node's logs
+    std::string directory = "/var/log";  ///< everything below it is readable to anyone who may read a node's logs
     bool query = false;                  ///< whether they can be searched by service, not only listed and read
     std::vector<std::string> folders;    ///< searched before `directory`
 };
@@ -33,7 +33,7 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// The port for health checks of this machine: `/healthz` says "ok" and nothing else is served. No TLS, loopback only.
+/// The port for health checks on this machine: `/healthz` answers "ok" and nothing else is served. No TLS, loopback only.
 class HealthHandler final : public net::HttpHandler {
 public:
     explicit HealthHandler(Kubelet& kubelet) : kubelet_(kubelet) {}

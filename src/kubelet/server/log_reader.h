@@ -15,7 +15,7 @@ namespace porthole::kubelet {
 struct LogRecord {
     std::string_view time;    ///< RFC 3339 with nanoseconds, as written
     std::string_view stream;  ///< "stdout" or "stderr"
-    bool partial = false;     ///< the line goes on in the next record of the stream
+    bool partial = false;     ///< the line continues in the next record of the stream
     std::string_view text;    ///< without the line break
 };
 /// `line` without its line break; nullopt for one of another form.
@@ -23,7 +23,7 @@ std::optional<LogRecord> parse_log_line(std::string_view line);
 /// Nanoseconds since 1970; nullopt for a text that is not a time.
 std::optional<std::int64_t> parse_log_time(std::string_view text);
 
-/// What part of a log to show, as the query of `kubectl logs` has it.
+/// Which part of a log to return, from the query of `kubectl logs`.
 struct LogOptions {
     bool follow = false, timestamps = false;
     std::optional<std::int64_t> tail_lines, limit_bytes;
@@ -31,15 +31,15 @@ struct LogOptions {
     std::string stream;                 ///< "stdout", "stderr" or "" for both
 };
 
-/// Reads one log file from where the options say to its end, or for as long as `alive` says when following (looking every 200 ms);
-/// over rotations. References must outlive its task.
+/// Reads one log file from the position in the options to its end, or, when following, as long as `alive` returns true (checking every 200
+/// ms), across rotations. References must outlive its task.
 class LogReader {
 public:
     using Sink = std::function<Task<>(std::string text)>;
     LogReader(EventLoop& loop, FileSystem& files, std::string path, LogOptions options)
         : loop_(loop), files_(files), path_(std::move(path)), options_(std::move(options)) {}
 
-    /// Error: NotFound when there is no log; that of the sink, which ends the reading.
+    /// Error: NotFound if there is no log; that of the sink, which ends the reading.
     Task<> run(Sink sink, std::function<Task<bool>()> alive);
 
 private:

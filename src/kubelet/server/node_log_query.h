@@ -9,18 +9,18 @@
 
 namespace porthole::kubelet {
 
-/// The real path of what is below `folder`, links followed. Errors: BadRequest for ".." and its like; Forbidden for what is outside;
-/// NotFound.
+/// The real path of a file below `folder`, with links resolved. Errors: BadRequest for ".." and the like; Forbidden for a path outside of
+/// it; NotFound.
 Result<std::string> file_below(FileSystem& files, const std::string& folder, const std::vector<std::string>& parts);
 
-/// What is asked of a node's log files: `/logs/?query=kubelet&tailLines=100&pattern=error`.
+/// A query of a node's log files: `/logs/?query=kubelet&tailLines=100&pattern=error`.
 class NodeLogQuery {
 public:
-    /// nullopt where nothing is asked, so that a plain list is meant. Error: BadRequest.
+    /// nullopt without a query, for a plain listing. Error: BadRequest.
     static Result<std::optional<NodeLogQuery>> parse(const std::vector<std::pair<std::string, std::string>>& query);
 
-    /// The lines that are asked for, service after service. A service's file is NAME.log, NAME/NAME.log or NAME in the first of the
-    /// folders that has one; a name with a slash is the path of a file. Error: NotFound, naming the service.
+    /// The requested lines, service after service. A service's file is NAME.log, NAME/NAME.log or NAME in the first directory that has one;
+    /// a name with a slash is the path of a file. Error: NotFound with the service's name.
     Result<std::string> run(FileSystem& files, const std::vector<std::string>& folders) const;
 
 private:

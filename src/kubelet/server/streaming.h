@@ -9,10 +9,10 @@ class AsioLoop;
 
 namespace porthole::kubelet {
 
-// Connections between a client and the container runtime's streaming server: the runtime is asked for an address, and the
-// two are bridged until one ends. References must outlive the task.
+// Connects a client to the container runtime's streaming server: asks the runtime for an address, and copies bytes between the two until
+// one ends. References must outlive the task.
 
-/// `request` wants an upgrade; the answer is written here. Errors come before anything is sent.
+/// `request` asks for an upgrade; the answer is written here. Errors occur before anything is sent.
 Task<> stream_exec(AsioLoop& loop, RuntimeService& runtime, net::HttpRequest request, net::HttpResponder& responder,
                    std::string container_id, std::vector<std::string> command, net::RemoteCommandOptions options);
 Task<> stream_attach(AsioLoop& loop, RuntimeService& runtime, net::HttpRequest request, net::HttpResponder& responder,

@@ -9,7 +9,7 @@
 
 namespace porthole::kubelet::sim {
 
-/// Every probe succeeds unless `on_http` and the like say otherwise.
+/// Every probe succeeds unless `on_http` and the like override it.
 class FakeProber final : public NetworkProber {
 public:
     std::function<ProbeOutcome(const HttpTarget&)> on_http;
@@ -26,13 +26,13 @@ public:
     }
 };
 
-/// Remembers what is mounted where.
+/// Records mounts.
 class FakeMounter final : public Mounter {
 public:
     std::map<std::string, std::string> mounts;  ///< target → source
     std::set<std::string> read_only;
     std::map<std::string, std::uint64_t> sizes;  ///< of memory, and of huge pages
-    std::string refusal;  ///< with which no folder can be made in a volume, where none is then; "" where all are there
+    std::string refusal;                         ///< error of creating directories in a volume that lacks them; "" if none are missing
 
     Result<void> mount_memory(const std::string& directory, std::uint64_t size_limit) override {
         mounts[directory] = "tmpfs";

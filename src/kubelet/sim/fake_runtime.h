@@ -10,12 +10,12 @@
 
 namespace porthole::kubelet::sim {
 
-/// What a container does once it is started.
+/// A container's behavior after its start.
 struct Behavior {
     std::optional<Duration> runs_for;  ///< nullopt: until it is stopped
     std::int32_t exit_code = 0;
     std::int32_t stopped_exit_code = 0;
-    Duration stops_after{};   ///< how long it takes to obey the stop signal; cut by the grace period (then 137)
+    Duration stops_after{};   ///< time it takes to obey the stop signal; if longer than the grace period, it is killed (137)
     std::string start_error;  ///< StartContainer fails with it
     std::string message;      ///< the runtime's message about its end
 };
@@ -27,12 +27,12 @@ public:
     /// Sandboxes get the addresses `address_prefix`1, 2, …
     explicit FakeRuntime(EventLoop& loop, std::string address_prefix = "10.244.0.");
 
-    // What a test sets.
+    // Set by tests.
     std::function<Behavior(const cri::ContainerConfig&)> behavior;
     std::function<Result<cri::ExecSyncResponse>(const cri::ContainerConfig&, const cri::ExecSyncRequest&)> on_exec;
     std::function<std::uint64_t(const std::string& pod)> memory;   ///< working set of a pod's containers
     std::function<std::uint64_t(const std::string& pod)> written;  ///< writable layer of each of a pod's containers
-    /// Asked with the method's name before every call.
+    /// Called with the method's name before every call.
     std::function<std::optional<Error>(const std::string& method)> fault;
     Duration latency{};  ///< of every call
     Duration pull_time{};
@@ -45,7 +45,7 @@ public:
     std::map<std::string, std::string> unusable_images;  ///< here, but of no use: name to why
     void add_image(const std::string& name, cri::Image image = {});
 
-    // What a test looks at and does.
+    // For tests to read and to change.
     struct Container {
         cri::ContainerStatus status;
         cri::ContainerConfig config;
@@ -58,7 +58,7 @@ public:
     /// The newest container of that name in a pod, or nullptr.
     const Container* find(const std::string& pod, const std::string& container) const;
     std::vector<std::string> running(const std::string& pod) const;  ///< names, sorted
-    /// The process ends by itself.
+    /// The process exits.
     void exit(const std::string& pod, const std::string& container, std::int32_t code, std::string reason = "");
     void kill_sandbox(const std::string& pod);
     const std::vector<std::string>& calls() const { return calls_; }  ///< methods, without lists and statuses

@@ -10,26 +10,26 @@ namespace porthole::kubelet {
 using MountedVolumes = std::map<std::string, MountedVolume>;
 
 /// Sets up, refreshes and removes the volumes of pods below `root_directory`/pods/<uid>. Owns the plugins. The volumes of a pod are set up
-/// side by side: one that waits for its driver holds up no other. A call for a pod waits for the one before it.
+/// concurrently: one that waits for its driver does not delay the others. A call for a pod waits for the previous one.
 class VolumeManager {
 public:
     VolumeManager(VolumeServices services, Logger log, std::string root_directory);
 
-    /// Sets up every volume that a container uses; repeated calls refresh contents. Error: that of the first volume that failed; each that
-    /// failed is told in an event of the pod.
+    /// Sets up every volume that a container uses; repeated calls refresh contents. Error: that of the first volume that failed; every
+    /// failure has its own event of the pod.
     Task<MountedVolumes> set_up(std::shared_ptr<const core::Pod> pod, ResourceList node_allocatable);
-    /// The mounts of one container, sub-paths bound. `recursive_read_only`: whether the container's runtime can make what is mounted below
-    /// a volume read-only too. Error: BadRequest, as the container's waiting message has it.
+    /// The mounts of one container, with sub-paths bound. `recursive_read_only`: whether the container's runtime can make mounts below a
+    /// volume read-only too. Error: BadRequest, for the container's waiting message.
     Result<std::vector<cri::Mount>> mounts_for(const core::Pod& pod, const core::Container& container, const MountedVolumes& volumes,
                                                const Environment& environment, bool recursive_read_only);
     /// The block devices of one container. Error: as above.
     Result<std::vector<cri::Device>> devices_for(const core::Container& container, const MountedVolumes& volumes) const;
-    /// Lets `account`, as FileSystem::allow_reading() takes it, read what of the container's volumes is restricted.
+    /// Allows `account`, in the form of FileSystem::allow_reading(), to read the container's restricted volumes.
     Result<void> admit(const core::Container& container, const MountedVolumes& volumes, const std::string& account);
-    /// What set_up() last yielded for the pod; nullptr before the first, and after tear_down().
+    /// The last result of set_up() for the pod; nullptr before the first, and after tear_down().
     const MountedVolumes* find_mounted(const std::string& uid) const;
-    /// Unmounts and removes everything of the pod; success if there is nothing. What cannot be unmounted keeps everything where it is.
-    /// Takes as long as drivers do.
+    /// Unmounts and removes everything of the pod; success if there is nothing. If something cannot be unmounted, nothing is removed. Takes
+    /// as long as drivers do.
     Task<> tear_down(std::string uid);
     /// Pods that have a directory here.
     std::vector<std::string> pods_on_disk();
@@ -57,7 +57,7 @@ private:
     std::vector<std::unique_ptr<VolumePlugin>> plugins_;
     std::map<std::string, MountedVolumes> mounted_;                         ///< by the pod's uid
     std::map<std::string, std::weak_ptr<Semaphore>> locks_;                 ///< as above
-    std::map<std::string, std::map<std::string, std::string>> plugins_of_;  ///< of the volumes that a pod wants; as above, then by volume
+    std::map<std::string, std::map<std::string, std::string>> plugins_of_;  ///< of a pod's volumes; by pod as above, then by volume
     DurationSeries operations_;
 };
 

@@ -24,7 +24,7 @@ struct Tokens final : TokenSource {
     void forget_pod(const std::string&) override {}
 };
 
-/// What the test has put there.
+/// Objects set by the test.
 struct Objects final : ObjectSource {
     std::map<std::string, core::ConfigMap> maps;
     std::map<std::string, core::Secret> secrets;
@@ -38,7 +38,7 @@ struct Objects final : ObjectSource {
     }
 };
 
-/// Remembers what was mounted; "missing:1" is not there.
+/// Records mounts; "missing:1" does not exist.
 struct Images final : ImageVolumes {
     explicit Images(sim::FakeMounter& of) : mounter(of) {}
     Task<> mount(std::shared_ptr<const core::Pod>, core::ImageVolumeSource source, std::string directory) override {
@@ -51,7 +51,7 @@ struct Images final : ImageVolumes {
     int asked = 0;
 };
 
-/// `mount` on a node without network: what it mounts is written down, unless it fails as told.
+/// `mount` on a node without network: records mounts, or fails as requested.
 struct FakeMount final : ProcessRunner {
     explicit FakeMount(sim::FakeMounter& of) : mounter(of) {}
     Task<CommandOutput> run(Command command) override {
@@ -65,7 +65,7 @@ struct FakeMount final : ProcessRunner {
     bool fails_after_mounting = false;
 };
 
-/// The volume manager of a node in memory, whose API is a fake one.
+/// The volume manager of a node in memory, with a fake API.
 struct VolumesTest : testing::Test {
     VolumesTest() {
         objects.maps["settings"].data = {{"color", "red"}, {"size", "9"}};

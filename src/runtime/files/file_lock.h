@@ -7,12 +7,13 @@
 
 namespace porthole {
 
-/// The lock of a file (flock), until it is destroyed or the process ends in any way. Among programs that ask for it; Linux only.
+/// A lock on a file (flock), held until destroyed or until the process ends, even if killed. Advisory: only programs that also lock are
+/// excluded. Linux only.
 class FileLock {
 public:
-    /// nullopt where another has it. Makes the file (mode 0600) if it is missing. Error: Io.
+    /// nullopt if another process has it. Creates the file (mode 0600) if it is missing. Error: Io.
     static Result<std::optional<FileLock>> try_take(const std::string& path);
-    /// Waits for the other, blocking the thread. Error: Io.
+    /// Waits for the other process, blocking the thread. Error: Io.
     static Result<FileLock> take(const std::string& path);
 
     FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
@@ -22,9 +23,9 @@ public:
     }
     ~FileLock();
 
-    /// Makes this process's id the file's text, for read_holder(). Error: Io.
+    /// Writes this process's id into the file, for read_holder(). Error: Io.
     Result<void> write_holder() const;
-    /// "process 4711", or "another process" where the file does not say.
+    /// "process 4711", or "another process" if the file does not contain an id.
     static std::string read_holder(const std::string& path);
 
 private:

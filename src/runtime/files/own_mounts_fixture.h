@@ -12,7 +12,7 @@
 
 namespace porthole {
 
-/// Tests with a temporary folder and a mount namespace of their own, which end with the test. Skipped where this user may not make one.
+/// Tests with a temporary directory and their own mount namespace, which end with the test. Skipped if this user may not create one.
 struct OwnMountsTest : testing::Test {
     OwnMountsTest() {
         private_ = ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;

@@ -6,11 +6,11 @@
 #include <optional>
 #include <string>
 
-/// Links of Linux, which Wine 8 shows as what they lead to: it would list and delete the files behind them. There is no function of Windows
-/// that tells, so that these make system calls of Linux. On Windows itself there are none.
+/// Detects Linux links, which Wine 8 shows as their targets: it would list and delete the files behind them. No Windows function reports
+/// them, so these functions make Linux system calls. On Windows itself there are none.
 namespace porthole::wine_links {
 
-/// How Linux names it; "" on Windows, and for a drive, whose own name is a link of Wine's.
+/// The Linux path; "" on Windows, and for a drive, whose own name is a link of Wine's.
 inline std::string linux_path(std::wstring path) {
     using UnixName = char*(CDECL*)(const wchar_t*);
     static const auto unix_name =
@@ -39,7 +39,7 @@ inline long long word(const void*) { return 0; }
 
 constexpr long long Here = -100;  // AT_FDCWD; the paths are absolute
 
-/// What tells one link from another.
+/// Identifies a link.
 struct Link {
     std::uint64_t device = 0, inode = 0;
 };
@@ -55,7 +55,7 @@ inline std::optional<Link> status(const std::wstring& path) {
     return Link{found[0], found[1]};
 }
 
-/// What status() called a link, and never a directory.
+/// Removes what status() reported as a link, never a directory.
 inline bool remove(const std::wstring& path) {
     constexpr long long Unlinkat = 263;
     const std::string name = linux_path(path);

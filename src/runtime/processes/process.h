@@ -11,16 +11,16 @@ namespace porthole {
 
 class WorkerPool;
 
-/// A program to run to its end. `arguments[0]` is looked up in PATH.
+/// A program to run until it exits. `arguments[0]` is looked up in PATH.
 struct Command {
     std::vector<std::string> arguments;
     std::map<std::string, std::string> environment;  ///< added to the caller's
-    std::string input;                               ///< given on standard input
+    std::string input;                               ///< passed on standard input
     std::string network_namespace;                   ///< path of a network namespace to run in; "" for the caller's
     Duration limit = std::chrono::minutes(2);        ///< the process group is killed after this
 };
 
-/// What a program has printed, and how it ended.
+/// A program's output and exit code.
 struct CommandOutput {
     int exit_code = 0;  ///< 128 + signal if a signal ended it
     std::string output, errors;
@@ -34,9 +34,9 @@ public:
     virtual Task<CommandOutput> run(Command command) = 0;
 };
 
-/// Starts real programs, each waited for by one thread of `pool` until it ends, with all that it started: a process group of
-/// its own on Linux, a job object on Windows. A cancelled task and a passed limit kill the whole group. At most 8 MiB of each
-/// output stream are kept. `pool` must outlive the runner and every run.
+/// Starts real programs. One thread of `pool` waits for each until it and all processes that it started have ended: a process group of its
+/// own on Linux, a job object on Windows. A cancelled task and an expired limit kill the whole group. At most 8 MiB of each output stream
+/// are kept. `pool` must outlive the runner and every run.
 std::unique_ptr<ProcessRunner> make_process_runner(WorkerPool& pool);
 
 }  // namespace porthole

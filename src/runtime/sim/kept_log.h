@@ -5,7 +5,7 @@
 
 namespace porthole::sim {
 
-/// Keeps everything that is logged in `told`, a line each: the message and the values of its fields. `told` outlives it.
+/// Appends each log line to `told`: the message and the values of its fields. `told` outlives it.
 class KeptLog final : public LogSink {
 public:
     explicit KeptLog(std::string& told) : told_(told) {}

@@ -8,21 +8,21 @@
 
 namespace porthole::sim {
 
-/// A file system in memory for tests and simulations: directories, files, symbolic links, modes and owners. `/` exists.
-/// Times come from `clock`; `fail_writes` makes every change fail as a full disk does.
+/// A file system in memory for tests and simulations: directories, files, symbolic links, modes and owners. `/` exists. Times come from
+/// `clock`; `fail_writes` makes every change fail as on a full disk.
 class MemoryFileSystem final : public FileSystem {
 public:
     explicit MemoryFileSystem(const Clock& clock);
 
     void fail_writes(bool full) { full_ = full; }
-    /// Plays a machine whose power is cut: files that were written with write() are empty afterwards.
+    /// Simulates a power failure: files that were written with write() are empty afterwards.
     void cut_power();
     /// Plays a system without symbolic links.
     void refuse_links(bool refuse) { refuses_links_ = refuse; }
     /// A socket, device or pipe. The directory exists.
     void add_special(const std::string& path, FileType type) { make(path, type, 0660); }
 
-    /// Whom allow_reading() let into a directory that is restricted to administrators; nullopt for another one.
+    /// The accounts that allow_reading() has added to a restricted directory; nullopt for any other directory.
     std::optional<std::set<std::string>> readers(const std::string& directory) const;
 
     Result<std::string> read(const std::string& path, std::size_t limit = ReadLimit) override;

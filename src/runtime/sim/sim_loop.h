@@ -6,7 +6,7 @@
 
 namespace porthole::sim {
 
-/// A deterministic loop that owns time: the clock moves only when nothing is left to do at the present moment.
+/// A deterministic loop that owns time: the clock advances only when there is nothing to run at the present time.
 ///
 /// Posted callbacks run in order of posting, timers in order of time and then of arming. Single-threaded.
 class SimLoop final : public EventLoop {
@@ -17,11 +17,11 @@ public:
     MonotonicTime now() const override { return now_; }
     SystemTime wall_now() const override;
 
-    /// Runs what is due now; time stands still.
+    /// Runs everything that is due now; the time does not change.
     void run_ready();
     /// Runs everything due within `duration`, moving the clock to its end.
     void advance(Duration duration);
-    /// Advances from timer to timer until `done` holds; false when `limit` passes first.
+    /// Advances from timer to timer until `done` returns true; false if `limit` passes first.
     bool run_until(const std::function<bool()>& done, Duration limit);
 
 private:

@@ -13,12 +13,12 @@ namespace porthole::windows::lint {
 
 /// The user's information about the nodes.
 struct Options {
-    std::string system;  ///< of pods that name none: "windows", "linux"; "" when it is not known
+    std::string system;  ///< for pods that name none: "windows", "linux"; "" if unknown
     std::uint32_t build = 0;
     PodNetwork network = PodNetwork::Unknown;
 };
 
-/// Where something is in a text; all 0 when it is not known.
+/// A position in a text; all 0 if unknown.
 struct Place {
     std::size_t line = 0, column = 0;  ///< from 1; a column is a character
     std::size_t length = 0;            ///< characters
@@ -28,12 +28,12 @@ struct Place {
 struct Problem {
     const Rule* rule = nullptr;
     std::string field;          ///< "spec.containers[0].securityContext.privileged"
-    std::string words, remedy;  ///< the rule's, with what is wrong in particular
+    std::string words, remedy;  ///< the rule's, completed with the details
     std::string object;         ///< "Deployment default/web"
-    std::string because;        ///< why the pod is taken for one of its system; "" when that does not matter
+    std::string because;        ///< why the pod is assumed to be for its system; "" if that does not matter
     std::size_t document = 0;   ///< of the text, from 0; empty ones do not count
     std::string path;           ///< of the field in its document: "items[2].spec…"
-    Place place;                ///< of the field, or of what should contain it
+    Place place;                ///< of the field, or of the object that lacks it
     bool fixable = false;       ///< whether there is an edit for it
 };
 

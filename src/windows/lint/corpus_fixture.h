@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-/// Manifests that work: every kind that makes pods, every way to name a system, and every feature that pods of that system have.
+/// Valid manifests: every kind that creates pods, every way to name a system, and every feature of pods of that system.
 namespace porthole::windows::lint::corpus {
 
 /// One manifest.
@@ -160,7 +160,7 @@ inline std::vector<Manifest> manifests() {
     return all;
 }
 
-/// What Windows refuses or ignores, one or several at a time.
+/// Fields that Windows refuses or ignores, one or several at a time.
 inline constexpr Part Faults[] = {
     {"host", "hostPID: true\nhostIPC: true\nhostNetwork: true\nhostUsers: false\nshareProcessNamespace: true\n", ""},
     {"dns", "dnsPolicy: ClusterFirstWithHostNet\n", ""},

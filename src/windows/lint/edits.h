@@ -9,7 +9,7 @@
 
 namespace porthole::windows::lint {
 
-/// One change of a document, which is made both to its tree and to its text: reading the changed text has to yield the changed tree.
+/// One change of a document, applied to its tree and to its text: parsing the changed text must result in the changed tree.
 struct Edit {
     enum class Kind {
         Remove,   ///< the member
@@ -27,16 +27,16 @@ struct Edit {
 /// The edits that fix the finding of the rule `code` for the field; empty if a person has to decide.
 std::vector<Edit> edits_for(std::string_view code, const std::string& path, const schema::Value& document);
 
-/// False when the edit's place is not there.
+/// False if the edit's place does not exist.
 bool apply(const Edit& edit, schema::Value& document);
 
-/// Bytes [begin, end) of a text, and what replaces them.
+/// Bytes [begin, end) of a text, and their replacement.
 struct TextChange {
     std::size_t begin = 0, end = 0;
     std::string text;
 };
-/// The same for the text, in the order of the places; empty where the text cannot be changed with certainty: behind anchors and aliases,
-/// or where a comment would be lost in the middle of a line.
+/// The same for the text, in order of position; empty if the text cannot be changed with certainty: after anchors and aliases, or if a
+/// comment in the middle of a line would be lost.
 std::vector<TextChange> changes_for(const Edit& edit, const schema::YamlNode& document, std::string_view text);
 
 }  // namespace porthole::windows::lint

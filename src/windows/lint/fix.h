@@ -10,12 +10,12 @@ namespace porthole::windows::lint {
 /// A text after --fix.
 struct Fixed {
     std::string text;
-    std::size_t edits = 0;  ///< made
-    Checked left;           ///< what is in the text now
+    std::size_t edits = 0;  ///< number of edits made
+    Checked left;           ///< problems of the resulting text
 };
 
-/// Makes every edit that is certain. Nothing but what the edits are meant to change differs afterwards, comments and order included;
-/// fixing the result again changes nothing. Errors: those of parse().
+/// Makes every edit that is certain. Nothing else differs afterwards, including comments and order; fixing the result again changes
+/// nothing. Errors: those of parse().
 Result<Fixed> fix(std::string_view text, const Options& options = {});
 
 }  // namespace porthole::windows::lint

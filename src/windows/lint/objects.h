@@ -10,7 +10,7 @@ namespace porthole::windows::lint {
 struct Object {
     const schema::Value* value = nullptr;
     std::string path;  ///< in the document: "", "items[2]"
-    std::string pod;   ///< the path of its pod's spec: "spec.template.spec"; "" when it has none
+    std::string pod;   ///< the path of its pod spec: "spec.template.spec"; "" if it has none
 };
 
 /// The document's object, or those of its List.

@@ -8,7 +8,7 @@
 
 namespace porthole::windows::lint {
 
-/// What was found in one text.
+/// The findings of one text.
 struct FileReport {
     std::string name;   ///< a path, or "-"
     std::string text;   ///< for excerpts
@@ -23,12 +23,12 @@ std::optional<Format> format_of(std::string_view name);
 /// The whole report. Texts of manifests cannot control a terminal or the format. `color` is for Text.
 std::string to_report(const std::vector<FileReport>& files, Format format, bool color = false);
 
-/// What `--explain` prints of a rule.
+/// The output of `--explain` for a rule.
 std::string explain(const Rule& rule);
 /// One line for each rule.
 std::string list_of_rules();
 
-/// Whether a problem lets the command fail: what refuses does, and with `strict` everything.
+/// Whether a problem makes the command fail: one of a refused field does, and with `strict` every one.
 bool is_failure(const Problem& problem, bool strict);
 
 }  // namespace porthole::windows::lint

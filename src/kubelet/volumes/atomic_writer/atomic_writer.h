@@ -20,15 +20,17 @@ struct ProjectedFile {
 /// By path relative to the volume, such as "ca.crt" or "conf/app.ini".
 using Payload = std::map<std::string, ProjectedFile>;
 
-/// Puts a set of files into a directory so that readers see either the old set or the new one.
+/// Writes a set of files into a directory so that readers see either the old set or the new one.
 ///
-/// The files live in "..<UTC time>.<random>", the link "..data" points there, and every top-level name is a link through "..data":
+/// The files are in "..<UTC time>.<random>", the link "..data" points there, and every top-level name is a link through "..data":
 ///
-///     ..2026_01_01_00_00_00.123456789/key    ..data -> ..2026_01_01_00_00_00.123456789    key -> ..data/key
+///     ..2026_01_01_00_00_00.123456789/key
+///     ..data -> ..2026_01_01_00_00_00.123456789
+///     key -> ..data/key
 ///
-/// A change writes a new directory and renames a new "..data" over the old one. Nothing is touched when nothing differs.
-/// On a system without links (create_symlink fails with MethodNotAllowed) the files themselves are written, replaced one by one.
-/// Blocks for the writes; one writer for each directory at a time.
+/// A change writes a new directory and renames a new "..data" over the old one. If nothing differs, nothing is changed. On a system without
+/// links (create_symlink fails with MethodNotAllowed) the files themselves are written, replaced one by one. Blocks for the writes; one
+/// writer for each directory at a time.
 class AtomicWriter {
 public:
     AtomicWriter(FileSystem& files, const Clock& clock, Random& random, std::string directory)

@@ -10,7 +10,7 @@
 
 namespace porthole::kubelet {
 
-/// A volume on a block device, as a pod asks for it.
+/// A volume on a block device, as requested by a pod.
 struct DeviceVolume {
     std::string kind;  ///< DeviceKind::name()
     DeviceDetails details;
@@ -21,12 +21,12 @@ struct DeviceVolume {
 };
 
 /// Block devices that pods of this node share: each is attached once, gets a file system if it has none, is mounted once, and bound to the
-/// folders of its pods. The last pod that goes takes it away.
+/// directories of its pods. With the last pod it is detached.
 ///
-/// <root>/plugins/kubernetes.io/<kind>/<hash of the details>/ holds volume.json (the details), a file pods/<uid> with the targets of each
-/// pod, one a line, the mount point `mount`, and a file `was-there` if the node had the device before: then it stays when the pods go. All
-/// of it is written before the device is asked for, so that a kubelet that starts finds what has to be taken down. Lives on the kubelet's
-/// loop; all references outlive it.
+/// <root>/plugins/kubernetes.io/<kind>/<hash of the parameters>/ contains volume.json (the parameters), a file pods/<uid> with the targets
+/// of each pod, one per line, the mount point `mount`, and a file `was-there` if the node had the device before: then it stays after the
+/// last pod. All of it is written before the device is attached, so that a restarted kubelet finds what has to be taken down. Lives on the
+/// kubelet's loop; all references outlive it.
 class DeviceVolumes {
 public:
     struct Services {
@@ -38,19 +38,20 @@ public:
     };
     explicit DeviceVolumes(Services services);
 
-    /// As VolumePlugin::set_up(). Error: BadRequest where there is no such kind, or for a file system that is not a name;
-    /// Conflict where it is mounted for another pod as another file system, or read-only while this pod wants to write.
+    /// As VolumePlugin::set_up(). Error: BadRequest for an unknown kind, or an invalid name of a file system; Conflict if it is mounted for
+    /// another pod with another file system, or read-only while this pod needs to write.
     Task<MountedVolume> set_up(const VolumeRequest& request, DeviceVolume volume, VolumeServices& services);
-    /// Makes the file system as large as its device has become. Requires: set_up() as a file system. Safe to repeat. Error:
-    /// grow_to_device()'s; NotFound where the device is gone.
+    /// Expands the file system to the size of its device. Requires: set_up() with a file system. Safe to repeat. Error: grow_to_device()'s;
+    /// NotFound if the device is gone.
     Task<> grow(DeviceVolume volume);
-    /// Takes down what the pod has here. Error: of the first device that failed; it is as it was, to be tried again.
+    /// Takes down the pod's devices. Error: of the first device that failed; it is unchanged, to be retried.
     Task<> tear_down(std::string uid);
 
 private:
     DeviceKind* find_kind(const std::string& name) const;
     std::shared_ptr<Semaphore> lock_of(const std::string& folder);
-    /// Held while a device is recorded and attached, and while one is detached: what others of its session need is looked at once.
+    /// Held while a device is recorded and attached, and while one is detached, so that devices that share a session are examined only once
+    /// at a time.
     std::shared_ptr<Semaphore> session_lock(DeviceKind& kind, const DeviceDetails& details);
     std::string folder_of_kind(const std::string& kind) const { return services_.root + "/plugins/kubernetes.io/" + kind; }
     std::string folder_of(const DeviceVolume& volume) const;
@@ -58,17 +59,17 @@ private:
                         const std::string& target);
     Result<DeviceDetails> read_details(const std::string& folder);
     Task<std::string> attach(DeviceKind& kind, std::string folder, const DeviceVolume& volume, std::string uid, std::string target);
-    /// Whether the pod can have what is mounted already. Error: Conflict.
+    /// Whether the pod can use the existing mount. Error: Conflict.
     Result<void> check_mounted(const std::string& folder, const DeviceVolume& volume);
     Task<> mount_once(std::string device, std::string folder, const DeviceVolume& volume);
     Task<> release(DeviceKind& kind, std::string folder, std::string uid);
     Result<void> unmount_targets(const std::string& mark, const std::string& uid);
-    /// The pods of the device. Removes what FileSystem::replace() leaves when the kubelet is stopped in it.
+    /// The pods of the device. Removes leftovers of an interrupted FileSystem::replace().
     std::vector<std::string> users_of(const std::string& folder);
-    /// Removes the record; without volume.json it belongs to no one.
+    /// Removes the record; without volume.json it has no owner.
     Result<void> forget(const std::string& folder);
     Task<> detach(DeviceKind& kind, std::string folder, DeviceDetails details);
-    /// What is recorded of another device of the kind.
+    /// The record of another device of the kind.
     struct Other {
         DeviceDetails details;
         bool was_there = false;
@@ -78,7 +79,7 @@ private:
     bool is_of_node(DeviceKind& kind, const std::string& folder, const DeviceDetails& details);
 
     Services services_;
-    std::map<std::string, std::weak_ptr<Semaphore>> locks_;  ///< by folder, and by kind and session
+    std::map<std::string, std::weak_ptr<Semaphore>> locks_;  ///< by directory, and by kind and session
 };
 
 /// With all kinds that there are: iSCSI, Fibre Channel, and devices of the node itself.

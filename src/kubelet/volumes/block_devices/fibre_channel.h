@@ -6,7 +6,8 @@
 
 namespace porthole::kubelet {
 
-/// Disks of Fibre Channel targets, by what the kernel and udev show of them. Details: wwns (with commas) and lun, or wwids (with commas).
+/// Disks of Fibre Channel targets, found by the names that the kernel and udev give them. Parameters: wwns (with commas) and lun, or wwids
+/// (with commas).
 std::unique_ptr<DeviceKind> make_fibre_channel_devices(EventLoop& loop, FileSystem& files, ProcessRunner& programs);
 
 }  // namespace porthole::kubelet

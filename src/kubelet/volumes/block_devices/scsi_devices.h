@@ -12,10 +12,10 @@ namespace porthole::kubelet {
 /// the multipath device: "/dev/dm-0". "" for none.
 std::string find_device(const std::vector<std::string>& links, FileSystem& files);
 
-/// All devices that `links` lead to, and the multipath devices made of them.
+/// All devices that `links` lead to, and the multipath devices built on them.
 std::vector<std::string> find_devices(const std::vector<std::string>& links, FileSystem& files);
 
-/// As find_device(), looking once a second for ten seconds. Error: Timeout, naming what was waited for.
+/// As find_device(), checking once per second for ten seconds. Error: Timeout with the name of the device.
 Task<std::string> wait_for_device(std::vector<std::string> links, std::string what, EventLoop& loop, FileSystem& files);
 
 /// Removes the devices that `links` lead to, and their multipath device, from the kernel's list. Succeeds for devices that do not exist.

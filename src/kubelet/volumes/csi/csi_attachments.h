@@ -7,18 +7,18 @@
 
 namespace porthole::kubelet {
 
-/// What the API says of the attachment of volumes to this node. `services` outlive it.
+/// The API's state of attachments of volumes to this node. `services` outlive it.
 class CsiAttachments {
 public:
-    /// What a driver is told of an attachment.
+    /// A driver's attachment data, which publish and stage calls receive.
     using PublishContext = std::map<std::string, std::string>;
 
     explicit CsiAttachments(const CsiServices& services) : services_(services) {}
 
-    /// As upstream: not before the node's status says that the volume is in use, so that no one detaches it, and that it is attached. At
-    /// once where the driver wants no attachment any longer. Error: Timeout, or is_attach_limit_exceeded().
+    /// As upstream, waits until the node's status lists the volume as in use, so that it is not detached, and as attached. Returns
+    /// immediately if the driver no longer needs attachments. Error: Timeout, or is_attach_limit_exceeded().
     Task<PublishContext> wait(const VolumeRequest& request, const CsiVolume& volume);
-    /// Error: Unavailable, in upstream's words, when it is not attached.
+    /// Error: Unavailable with upstream's message, if it is not attached.
     Task<PublishContext> read(const CsiVolume& volume);
 
 private:

@@ -11,7 +11,7 @@
 
 namespace porthole::kubelet {
 
-/// What a driver's node service can do.
+/// The capabilities of a driver's node service.
 struct CsiCapabilities {
     bool stage = false, stats = false, expand = false, condition = false, single_node_multi_writer = false, mount_group = false;
 };
@@ -25,20 +25,20 @@ public:
 
     CsiDrivers(EventLoop& loop, PluginConnector& connector, CsiNodeInfo& node) : loop_(loop), connector_(connector), node_(node) {}
 
-    /// Publishes the driver in the CSINode. Error: in upstream's words.
+    /// Publishes the driver in the CSINode. Error: with upstream's message.
     Task<> add_plugin(PluginInfo info) override;
     Task<> remove_plugin(PluginInfo info) override;
 
-    /// Of those that are registered.
+    /// The registered drivers.
     std::vector<std::string> names() const;
     /// Asks the driver again how many volumes the node can have, and publishes it. Error: as of call().
     Task<> refresh_limit(std::string driver);
 
     /// Error: NotFound, "driver name x not found in the list of registered CSI drivers".
     Result<void> check_registered(const std::string& driver) const;
-    /// Asked once for each instance. Error: as of call().
+    /// Read once for each instance. Error: as of call().
     Task<CsiCapabilities> capabilities(std::string driver);
-    /// Error: as check_registered(); else what the driver says, as "rpc error: code = Internal desc = ...".
+    /// Error: as check_registered(); otherwise the driver's error, as "rpc error: code = Internal desc = ...".
     template <class Method>
     Task<typename Method::Response> call(std::string driver, const Method& method, typename Method::Request request,
                                          Duration limit = CallLimit) {
@@ -71,7 +71,7 @@ private:
     CsiMetrics metrics_;
 };
 
-/// Whether the driver has surely done nothing, or undone it: after other errors it may still be at work.
+/// Whether the driver has certainly done nothing, or reverted it: after other errors it may still be working.
 bool is_final_csi_error(const Error& error);
 
 /// Whether it may be part of a path, and is a driver's name as the API allows it.

@@ -5,9 +5,9 @@
 
 namespace porthole::kubelet {
 
-/// How many volumes of a driver a node can have may change while it runs, as other devices take places of the same machine. Asks the
-/// drivers whose CSIDriver has `nodeAllocatableUpdatePeriodSeconds` that often, and publishes what they say (KEP-4876). Lives on the
-/// kubelet's loop; all references outlive it.
+/// The maximum number of a driver's volumes on a node may change at run time, because other devices use the same slots of the machine. Asks
+/// the drivers whose CSIDriver has `nodeAllocatableUpdatePeriodSeconds` at that interval, and publishes the answers (KEP-4876). Lives on
+/// the kubelet's loop; all references outlive it.
 class CsiLimits {
 public:
     using DriverObjects = client::Informer<api::storage::v1::CSIDriver>;
@@ -18,16 +18,16 @@ public:
     Task<> run();
 
 private:
-    /// nullopt where the driver is not asked.
+    /// nullopt if the driver is not asked.
     std::optional<Duration> period_of(const std::string& driver) const;
-    /// Asks those whose time has come; returns when to look again.
+    /// Asks the drivers that are due; returns when to call it again.
     Task<Duration> refresh_due();
 
     EventLoop& loop_;
     CsiDrivers& drivers_;
     DriverObjects& driver_objects_;
     Logger log_;
-    std::map<std::string, MonotonicTime> asked_;  ///< or first seen
+    std::map<std::string, MonotonicTime> asked_;  ///< time of the last request, or when first seen
 };
 
 }  // namespace porthole::kubelet

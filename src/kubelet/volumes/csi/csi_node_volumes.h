@@ -14,23 +14,23 @@
 
 namespace porthole::kubelet {
 
-/// A volume that pods of this node have or want, or that may be staged though none wants it any longer.
+/// A volume that pods of this node use or will use, or that may still be staged without users.
 struct CsiNodeVolume {
     CsiVolumeData data;
     bool is_block = false;
     std::set<std::string> users;   ///< "<uid>/<name>"
-    std::uint64_t departures = 0;  ///< how often the last of them was removed
-    bool is_staged = false;        ///< by this kubelet, and no driver was asked to unstage it since
+    std::uint64_t departures = 0;  ///< how often the last user was removed
+    bool is_staged = false;        ///< by this kubelet, and no driver was called to unstage it since
     bool failed_to_grow = false;   ///< and the driver was not at work on it any longer
     bool grows_unused = false;     ///< not while a pod has it
-    Semaphore lock{1};             ///< held while a driver is asked to change it
+    Semaphore lock{1};             ///< held while a driver is called to change it
 };
 
-/// The volumes of CSI drivers on this node: which pods have or want them, and the unstaging of those that no pod wants.
+/// The volumes of CSI drivers on this node: which pods use them, and the unstaging of unused ones.
 ///
-/// A volume's own data file (in its folder, see CsiPaths) says that it may be staged: it is there from before a driver is first asked to
-/// stage it until it is unstaged. A volume without users is unstaged in the background, again and again until that succeeds or a pod wants
-/// it, also where an earlier kubelet has left it. Until then it is in use: no one may detach it.
+/// A volume's own data file (in its directory, see CsiPaths) means that it may be staged: it exists from before the first call to stage the
+/// volume until it is unstaged. A volume without users is unstaged in the background, including those left by an earlier kubelet, with
+/// retries until that succeeds or a pod uses it. Until then it counts as in use and must not be detached.
 ///
 /// `services` and `paths` outlive it. close() it before destroying it.
 class CsiNodeVolumes {
@@ -40,7 +40,8 @@ public:
 
     CsiNodeVolumes(const CsiServices& services, const CsiPaths& paths) : services_(services), paths_(paths), scope_(services.loop) {}
 
-    /// What earlier kubelets have left: volumes by the files of pods, which are users until they are taken down, and by their own.
+    /// Reads the volumes of earlier kubelets: from the files of pods, which count as users until they are taken down, and from the volumes'
+    /// own.
     void load();
     Task<> close() { return scope_.close(); }
 
@@ -50,7 +51,7 @@ public:
     /// Null where there is none.
     Entry find(const std::string& key) const;
 
-    /// Whether its driver wants it to be attached, which may change while pods have the volume.
+    /// Whether its driver requires attachment, which may change while pods use the volume.
     bool is_attached(const CsiNodeVolume& volume) const;
     /// Of volumes that must not be detached.
     std::vector<std::string> names_in_use() const;

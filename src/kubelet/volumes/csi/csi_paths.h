@@ -13,23 +13,23 @@ class CsiPaths {
 public:
     CsiPaths(std::string root, bool is_windows) : root_(std::move(root)), is_windows_(is_windows) {}
 
-    /// Has a folder for each pod.
+    /// Has a directory for each pod.
     std::string pods() const { return root_ + "/pods"; }
-    /// Has a folder for each driver, and "volumeDevices".
+    /// Has a directory for each driver, and "volumeDevices".
     std::string drivers() const { return root_ + "/plugins/kubernetes.io/csi"; }
-    /// Has a folder for each volume of the pod, or a link for each device.
+    /// Has a directory for each volume of the pod, or a link for each device.
     std::string pod_folder(const std::string& uid, bool is_block) const;
     /// Of a volume that is not a device: has its staging path and its data file.
     std::string global_folder(const std::string& driver, const std::string& handle) const;
-    /// Of a device; `kind`: "staging", "publish", or "" for the folder that has "data".
+    /// Of a device; `kind`: "staging", "publish", or "" for the directory that contains "data".
     std::string device_folder(const char* kind, const std::string& name) const;
-    /// The folder of a device's data file.
+    /// The directory of a device's data file.
     std::string device_data(const std::string& name) const { return device_folder("", name) + "/data"; }
     std::string staging_path(const CsiVolumeData& data, bool is_block) const;
     std::string staging_path(const CsiVolume& volume) const;
     std::string target_path(const std::string& uid, const CsiVolume& volume) const;
 
-    /// A path as drivers write it: on Windows with drive and backslashes, as the CSI proxy wants it.
+    /// A path in a driver's form: on Windows with drive and backslashes, as the CSI proxy expects.
     std::string for_driver(std::string path) const;
 
 private:
@@ -37,9 +37,9 @@ private:
     bool is_windows_;
 };
 
-/// An empty directory, or a file, or nothing: whatever holds data stays, and is an error.
+/// Removes an empty directory or a file, if it exists; a directory with content stays, and is an error.
 Result<void> remove_empty(FileSystem& files, const std::string& path);
-/// A folder that holds a target and a data file.
+/// Removes the directory of a target and a data file.
 Result<void> remove_csi_folder(FileSystem& files, const std::string& folder, const std::string& target);
 
 }  // namespace porthole::kubelet

@@ -10,21 +10,21 @@
 
 namespace porthole::kubelet {
 
-/// `driver`: its object in the API; null where there is none. Error: BadRequest, in upstream's words, for a volume in a lifecycle mode that
-/// the driver does not have.
+/// `driver`: its object in the API, or null. Error: BadRequest with upstream's message, for a volume in a lifecycle mode that the driver
+/// does not support.
 Result<void> check_lifecycle(const CsiVolume& volume, const api::storage::v1::CSIDriver* driver);
 
-/// As above. Whether volumes have to be attached to the node before a driver is asked for them.
+/// `driver` as above. Whether volumes have to be attached to the node before the driver is called.
 bool attach_required(const api::storage::v1::CSIDriver* driver);
 
-/// How a pod of `group` uses the volume, in the terms that the driver knows.
+/// How a pod of `group` uses the volume, as passed to the driver.
 api::csi::v1::VolumeCapability capability_of(const CsiVolume& volume, const CsiCapabilities& capabilities,
                                              std::optional<std::uint32_t> group);
 
-/// Whether the kubelet gives the volume to the pod's group itself.
+/// Whether the kubelet itself applies the pod's fsGroup to the volume.
 bool takes_fs_group(const CsiVolume& volume, const api::storage::v1::CSIDriver* driver, const CsiCapabilities& capabilities);
 
-/// What a driver with `podInfoOnMount` is told.
+/// The pod information for a driver with `podInfoOnMount`.
 std::map<std::string, std::string> pod_info(const core::Pod& pod, bool is_ephemeral);
 
 }  // namespace porthole::kubelet

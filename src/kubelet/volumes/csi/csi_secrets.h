@@ -8,12 +8,12 @@
 
 namespace porthole::kubelet {
 
-/// The data of a secret that goes with a call; empty without a reference, which outlives the call. Error: in upstream's words; `field`:
-/// what upstream calls the reference there.
+/// The data of a secret that a call needs; empty without a reference, which outlives the call. Error: with upstream's message; `field`:
+/// upstream's name of the reference in it.
 Task<std::map<std::string, std::string>> csi_secret(const schema::Box<core::SecretReference>& reference, const char* field,
                                                     VolumeServices& services);
 
-/// The tokens of the pod's service account that the driver asks for, under the key that drivers know; empty where it asks for none.
+/// The tokens of the pod's service account that the driver requests, under the key that drivers expect; empty if it requests none.
 Task<std::map<std::string, std::string>> csi_tokens(std::shared_ptr<const core::Pod> pod,
                                                     std::shared_ptr<const api::storage::v1::CSIDriver> driver, VolumeServices& services);
 

@@ -14,7 +14,7 @@ namespace porthole::kubelet {
 
 using CsiDriverObjects = client::Informer<api::storage::v1::CSIDriver>;
 
-/// What is needed for volumes of CSI drivers. All live on the kubelet's loop.
+/// The collaborators of CSI volumes. All live on the kubelet's loop.
 struct CsiServices {
     EventLoop& loop;
     FileSystem& files;
@@ -24,7 +24,7 @@ struct CsiServices {
     Logger log;
     std::string node_name, root;
     std::function<std::shared_ptr<const api::core::v1::Node>()> node;  ///< this one as the API has it; null before it is there
-    std::function<void()> report_node;                                 ///< what CsiVolumes::volumes_in_use() yields has changed
+    std::function<void()> report_node;                                 ///< called when CsiVolumes::volumes_in_use() has changed
     std::function<bool()> has_csi_proxy;                               ///< Windows: whether a CSI proxy serves on the node; null elsewhere
     Duration attach_limit = std::chrono::seconds(123);                 ///< for which a pod waits until its volume is attached; upstream's
 

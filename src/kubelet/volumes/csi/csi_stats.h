@@ -6,14 +6,14 @@
 
 namespace porthole::kubelet {
 
-/// How full a volume is, as its driver tells it.
+/// A volume's use, as reported by its driver.
 struct CsiStats {
     FileSystemUsage file_system;
     TreeUsage used;
-    schema::Box<api::csi::v1::VolumeCondition> condition;  ///< empty where the driver tells none
+    schema::Box<api::csi::v1::VolumeCondition> condition;  ///< empty if the driver reports none
 };
 
-/// `path`: as the driver writes it. Error: MethodNotAllowed where the driver tells nothing, Timeout after `limit`.
+/// `path`: in the driver's form. Error: MethodNotAllowed if the driver does not report statistics, Timeout after `limit`.
 Task<CsiStats> ask_csi_stats(CsiDrivers& drivers, std::string driver, std::string handle, std::string path, Duration limit);
 
 }  // namespace porthole::kubelet

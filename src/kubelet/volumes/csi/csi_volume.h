@@ -8,12 +8,12 @@
 
 namespace porthole::kubelet {
 
-/// A volume of a CSI driver, as a pod asks for it.
+/// A volume of a CSI driver, as requested by a pod.
 struct CsiVolume {
     std::string name;  ///< the PersistentVolume's, or that of the pod's volume
     std::string driver, handle, fs_type;
     bool read_only = false, is_block = false;
-    bool is_ephemeral = false;  ///< made for the pod, and gone with it
+    bool is_ephemeral = false;  ///< created for the pod, and deleted with it
     std::vector<std::string> access_modes, mount_options;
     std::map<std::string, std::string> attributes;
     schema::Box<core::SecretReference> stage_secret, publish_secret, expand_secret;
@@ -25,7 +25,7 @@ struct CsiVolume {
 
 /// `step` failed, as messages begin.
 std::string failed_csi_step(const char* step, const std::string& volume);
-/// What is being done with the volume, in upstream's words for mounts and for devices.
+/// The current step, with upstream's message for mounts and for devices.
 VolumeStep csi_step(const CsiVolume& volume, const char* mount_step, const char* map_step);
 
 }  // namespace porthole::kubelet

@@ -16,12 +16,12 @@
 
 namespace porthole::kubelet {
 
-/// The volumes of CSI drivers on this node: waits until they are attached, has drivers stage and publish them, and takes them down.
+/// The volumes of CSI drivers on this node: waits until they are attached, calls drivers to stage and publish them, and takes them down.
 ///
-/// A file next to the pod's mount (vol_data.json; for block devices a link in the pod's folder) says that a pod may have the volume: it is
-/// written before a driver is first asked for anything, and removed after it is unpublished. So a kubelet that starts finds what has to be
-/// taken down. Unstaging is not the pod's concern: see CsiNodeVolumes. Volumes that pods still want are staged and published again after a
-/// start, as drivers must allow. Steps for one volume never overlap; those of different ones do.
+/// A file next to the pod's mount (vol_data.json; for block devices a link in the pod's directory) means that a pod may have the volume: it
+/// is written before the first call to a driver, and removed after the volume is unpublished. So a restarted kubelet finds what has to be
+/// taken down. Unstaging is handled by CsiNodeVolumes. After a start, volumes of running pods are staged and published again, which drivers
+/// must allow. Steps for one volume never overlap; those of different ones do.
 ///
 /// Lives on the kubelet's loop; all references outlive it. Reads `root` in the constructor.
 class CsiVolumes {
@@ -30,36 +30,36 @@ public:
     using Services = CsiServices;
     explicit CsiVolumes(Services services);
 
-    /// As VolumePlugin::set_up(); the request's step says what failed, in upstream's words. What the driver wants to be asked for again and
-    /// again is asked for in the background.
+    /// As VolumePlugin::set_up(); the request's step names what failed, with upstream's message. Periodic calls that the driver requests
+    /// are made in the background.
     Task<MountedVolume> set_up(const VolumeRequest& request, CsiVolume volume, VolumeServices& services);
     bool is_published(const std::string& pod_uid, const CsiVolume& volume) const {
         return published_.contains(pod_uid + "/" + volume.name);
     }
-    /// Runs what a pod that runs need not wait for, unless `what` is running already.
+    /// Runs a task that a running pod need not wait for, unless `what` is already running.
     void in_background(std::string what, Task<> task);
-    /// Ends what runs in the background. To be awaited before destroying it.
+    /// Ends the background tasks. Must be awaited before destroying it.
     Task<> close();
-    /// Has the driver enlarge what set_up() has set up. `is_outdated`: no one wants this size any longer, so that a second failure is the
-    /// last. Error: MethodNotAllowed where the driver cannot at all, BadRequest where trying again does not help, Conflict where it cannot
-    /// while a pod has the volume, Timeout where it may still be at work; any other: it has failed.
+    /// Calls the driver to expand what set_up() has set up. `is_outdated`: this size is no longer wanted, so that a second failure is
+    /// final. Error: MethodNotAllowed if the driver does not support it, BadRequest if a retry does not help, Conflict if it is impossible
+    /// while a pod uses the volume, Timeout if the driver may still be working; any other: it has failed.
     Task<> expand(CsiVolume volume, std::string path, Quantity size, bool is_outdated, VolumeServices& services);
-    /// Takes down everything that the pod has here, each volume on its own; what no pod wants then is unstaged in the background. Error: of
-    /// one of those that could not be taken down; they are as they were, to be tried again.
+    /// Takes down all volumes of the pod, each independently; volumes without users are then unstaged in the background. Error: of one of
+    /// those that could not be taken down; they are unchanged, to be retried.
     Task<> tear_down(std::string uid, VolumeServices& services);
     /// As ask_csi_stats().
     Task<CsiStats> stats(std::string driver, std::string handle, std::string path, Duration limit);
 
-    /// What the node's status says: volumes that must not be detached, as "kubernetes.io/csi/<driver>^<handle>".
+    /// For the node's status: volumes that must not be detached, as "kubernetes.io/csi/<driver>^<handle>".
     std::vector<std::string> volumes_in_use() const { return volumes_.names_in_use(); }
 
 private:
-    /// The right to change a volume, for as long as it is there.
+    /// The exclusive right to change a volume, while it exists.
     struct Hold {
         CsiNodeVolumes::Entry entry;
         Semaphore::Permit permit;
     };
-    /// What the steps of one set_up() share.
+    /// Shared by the steps of one set_up().
     struct Work {
         const VolumeRequest& request;
         const CsiVolume& volume;
@@ -71,8 +71,8 @@ private:
     };
 
     Task<std::shared_ptr<const Hold>> hold(CsiNodeVolumes::Entry entry);
-    /// A call that runs to its end, and holds the volume until then, though a pod that is deleted waits for it no more: a driver is asked
-    /// for one thing after the other.
+    /// A call that runs to its end and holds the volume until then, even if its pod is deleted meanwhile and no longer waits: a driver gets
+    /// one call at a time.
     template <class Method>
     Task<> change(const Work& work, const Method& method, typename Method::Request request);
 
@@ -85,10 +85,10 @@ private:
 
     Task<> tear_down_mount(std::string uid, std::string name, VolumeServices& services);
     Task<> tear_down_device(std::string uid, std::string name, VolumeServices& services);
-    /// `failure`: what an error begins with.
+    /// `failure`: the beginning of an error.
     Task<> unpublish(CsiVolumeData data, std::string target, std::string failure, VolumeServices& services);
 
-    /// What most failures of drivers on Windows come from.
+    /// Adds the most frequent cause of drivers' failures on Windows.
     Error with_cause(Error error) const;
     CsiVolumeData data_of(const CsiVolume& volume) const;
     std::string key_of(const CsiVolume& volume) const { return CsiNodeVolumes::key_of(data_of(volume), volume.is_block); }
@@ -98,7 +98,7 @@ private:
     CsiAttachments attachments_;
     CsiNodeVolumes volumes_;
     std::set<std::string> published_;   ///< "<uid>/<name>", by this kubelet
-    std::set<std::string> background_;  ///< what runs there
+    std::set<std::string> background_;  ///< running tasks
     Scope scope_;
 };
 

@@ -29,7 +29,7 @@ using ::testing::Not;
 inline constexpr const char* Driver = "csi.example.com";
 inline constexpr const char* InUse = "kubernetes.io/csi/csi.example.com^h1";
 
-/// What the test has put there.
+/// Secrets set by the test.
 struct Secrets final : ObjectSource {
     std::map<std::string, core::Secret> secrets;
     Task<std::shared_ptr<const core::ConfigMap>> config_map(std::string, std::string name) override {
@@ -49,7 +49,7 @@ struct Tokens final : TokenSource {
     void forget_pod(const std::string&) override {}
 };
 
-/// A node "n1" with a driver that listens on real sockets and makes plain folders of its volumes; the API is a fake one.
+/// A node "n1" with a driver that listens on real sockets and uses plain directories as volumes; the API is a fake.
 struct CsiVolumesTest : ::testing::Test {
     CsiVolumesTest() {
         options.endpoint = folder.path + "/csi.sock";
@@ -68,7 +68,7 @@ struct CsiVolumesTest : ::testing::Test {
         EXPECT_TRUE(run(informers.close()));
     }
 
-    /// A kubelet's part in it, and the driver; again after stop_kubelet() on the same folder.
+    /// Starts the kubelet's part, and the driver; after stop_kubelet() again on the same directory.
     void start() {
         driver = std::make_unique<CsiDriver>(loop, options);
         ASSERT_TRUE(driver->start());
@@ -120,7 +120,7 @@ struct CsiVolumesTest : ::testing::Test {
         return run_task(loop, std::move(task));
     }
 
-    /// A driver whose volumes are attached, and its claim's volume, which is, or could not be for `error`.
+    /// A driver that requires attachment, and its claim's volume, which is attached, or failed to be with `error`.
     VolumeAttachment start_attached(const std::string& error = "") {
         set_driver_object([](CSIDriverSpec& spec) { spec.attach_required = true; });
         start();
@@ -203,12 +203,12 @@ struct CsiVolumesTest : ::testing::Test {
         for (int i = 0; i < 6000 && !holds(); ++i) EXPECT_TRUE(run(loop.sleep(10ms)));
         return holds();
     }
-    /// Lets what goes on in the background come to its end: it takes turns of the loop, of which a sleep has one, however long it was.
+    /// Runs background tasks to their end: they need turns of the loop, and a sleep has only one, however long it is.
     void settle() {
         constexpr int Turns = 100;
         for (int i = 0; i < Turns; ++i) EXPECT_TRUE(run(loop.sleep(1ms)));
     }
-    /// Whether nothing is staged, soon.
+    /// Whether nothing is staged after a short time.
     bool unstaged() {
         const std::string above = root() + "/plugins/kubernetes.io/csi/" + Driver;
         return until([&] { return folder.files->list(above).value_or(std::vector<std::string>()).empty(); });
@@ -253,7 +253,7 @@ struct CsiVolumesTest : ::testing::Test {
     std::function<bool()> has_csi_proxy;  ///< of a Windows node
     Duration attach_limit = 2min;
     bool reports = true;
-    std::optional<core::Node> stale_node;  ///< what the kubelet's watch shows, where it is not what there is
+    std::optional<core::Node> stale_node;  ///< the kubelet's outdated copy of the node, if set
 };
 
 inline constexpr const char* Claim = R"([{"name":"v","persistentVolumeClaim":{"claimName":"data"}}])";

@@ -5,8 +5,8 @@
 
 namespace porthole::kubelet {
 
-/// The file vol_data.json next to a CSI volume's directory: what a kubelet that knows nothing else needs to take the volume down. Its names
-/// are upstream's.
+/// The file vol_data.json next to a CSI volume's directory: everything that a restarted kubelet needs to take the volume down. Its field
+/// names are upstream's.
 struct CsiVolumeData {
     static constexpr const char* FileName = "vol_data.json";
     static constexpr std::size_t Largest = 64 << 10;

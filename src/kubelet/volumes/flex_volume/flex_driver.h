@@ -12,7 +12,7 @@ namespace porthole::kubelet {
 /// "vendor/driver" or "driver", of letters, digits, '-', '.' and '_': it becomes part of paths.
 bool is_flex_driver_name(std::string_view name);
 
-/// "vendor~driver", as folders are called.
+/// "vendor~driver", as in directory names.
 std::string flex_folder_name(std::string driver);
 
 /// A FlexVolume driver that an administrator has put on the node: the program <directory>/<vendor>~<driver>/<driver>.
@@ -22,7 +22,7 @@ std::string flex_folder_name(std::string driver);
 /// some of their characters as commands.
 class FlexDriver {
 public:
-    /// Error: NotFound, also for what is not a name.
+    /// Error: NotFound, also for an invalid name.
     static Result<FlexDriver> find(const std::string& directory, const std::string& name, bool windows, FileSystem& files);
 
     /// Runs the driver with these arguments, of which the first is the command, for at most ten minutes. Errors: those of

@@ -10,11 +10,11 @@
 
 namespace porthole::kubelet {
 
-/// A volume of a FlexVolume driver, as a pod asks for it.
+/// A volume of a FlexVolume driver, as requested by a pod.
 struct FlexVolume {
     std::string driver;
     std::string name;    ///< the PersistentVolume's, or that of the pod's volume
-    std::string device;  ///< names what is attached: pods whose volumes have the same share it
+    std::string device;  ///< identifies the attached device: pods whose volumes have the same share it
     std::string fs_type;
     std::map<std::string, std::string> options, secrets;
     bool read_only = false;
@@ -23,15 +23,15 @@ struct FlexVolume {
 FlexVolume flex_volume_of(const core::FlexVolumeSource& source, const std::string& name);
 FlexVolume flex_volume_of(const core::PersistentVolume& volume, bool read_only);
 
-/// Volumes that programs of the node mount (FlexVolume). The commands that a driver gets are upstream's: init, attach, waitforattach,
-/// mountdevice, mount, unmount, unmountdevice and detach. What it does not support, the kubelet does.
+/// Volumes that programs of the node mount (FlexVolume). Drivers receive upstream's commands: init, attach, waitforattach, mountdevice,
+/// mount, unmount, unmountdevice and detach. The kubelet performs those that a driver does not support.
 ///
 /// Differs from Kubernetes: attach and detach are called on the node, as by a kubelet with --enable-controller-attach-detach=false.
-/// Upstream's controller manager calls drivers on the control plane's machine, where a cluster of ours needs none then.
+/// Upstream's controller manager calls drivers on the control plane's machine; Porthole needs none there.
 ///
-/// <root>/pods/<uid>/plugins/kubernetes.io~flexvolume/<volume>/volume.json says what a pod has. Where volumes are attached,
-/// <root>/plugins/kubernetes.io/flexvolume/<vendor>~<driver>/<device>/ holds volume.json, a file pods/<uid> for each pod and the mount
-/// point `mount`. All of it is written before the driver is called, so that a kubelet that starts finds what has to be taken down. Lives on
+/// <root>/pods/<uid>/plugins/kubernetes.io~flexvolume/<volume>/volume.json describes a pod's volume. For attached devices,
+/// <root>/plugins/kubernetes.io/flexvolume/<vendor>~<driver>/<device>/ contains volume.json, a file pods/<uid> for each pod and the mount
+/// point `mount`. All of it is written before the driver is called, so that a restarted kubelet finds what has to be taken down. Lives on
 /// the kubelet's loop; all references outlive it.
 class FlexVolumes {
 public:
@@ -47,13 +47,13 @@ public:
     };
     explicit FlexVolumes(Services services) : services_(std::move(services)) {}
 
-    /// As VolumePlugin::set_up(). `secret`: what becomes part of the volume's secrets; name "" for none.
+    /// As VolumePlugin::set_up(). `secret`: its data are added to the volume's secrets; name "" for none.
     Task<MountedVolume> set_up(const VolumeRequest& request, FlexVolume volume, client::NamespacedName secret, VolumeServices& services);
-    /// Takes down what the pod has here. Error: of the first volume that failed; it is as it was, to be tried again.
+    /// Takes down the pod's volumes. Error: of the first volume that failed; it is unchanged, to be retried.
     Task<> tear_down(std::string uid);
 
 private:
-    /// What is kept of a volume of a pod, or of an attached device.
+    /// The record of a pod's volume, or of an attached device.
     struct Record {
         std::string driver, name, target, device;
     };
@@ -75,7 +75,7 @@ private:
 
     Services services_;
     std::set<std::string> done_;                             ///< ready marks of volumes whose driver mounts nothing
-    std::map<std::string, std::weak_ptr<Semaphore>> locks_;  ///< by folder
+    std::map<std::string, std::weak_ptr<Semaphore>> locks_;  ///< by directory
 };
 
 }  // namespace porthole::kubelet

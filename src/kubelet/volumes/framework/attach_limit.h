@@ -3,8 +3,8 @@
 
 namespace porthole::kubelet {
 
-/// Of VolumePlugin::set_up(): the driver of a volume says that the node has as many volumes as it can have. As upstream, the pod fails for
-/// it, so that its owner makes one that the scheduler can place elsewhere.
+/// Error of VolumePlugin::set_up(): the driver of a volume reports that the node has its maximum number of volumes. As upstream, the pod
+/// fails, so that its owner creates one that the scheduler can place elsewhere.
 inline Error attach_limit_exceeded(std::string message) { return Error(Reason::NotAcceptable, std::move(message)); }
 inline bool is_attach_limit_exceeded(const Error& error) { return error.reason == Reason::NotAcceptable; }
 

@@ -7,13 +7,13 @@
 
 namespace porthole::kubelet {
 
-/// How long what is done with volumes took: a histogram for each set of labels, with upstream's bounds. Lives on the kubelet's loop.
+/// Durations of volume operations: a histogram for each set of labels, with upstream's bounds. Lives on the kubelet's loop.
 class DurationSeries {
 public:
     static constexpr std::size_t Most = 1024;  ///< further ones are not counted: drivers choose their names
 
     void add(const std::string& labels, Duration time);
-    /// Nothing while there are none.
+    /// Appends nothing if there are none.
     void append(std::string& out, const char* name, const char* help) const;
 
 private:

@@ -16,7 +16,7 @@ struct ServiceAccountToken {
     SystemTime expires;
 };
 
-/// Where tokens come from. `seconds` is how long one is to be valid; "" as audience is the API server's.
+/// The source of tokens. `seconds` is the requested lifetime; audience "" is the API server's.
 class TokenSource {
 public:
     virtual ~TokenSource() = default;
@@ -24,12 +24,12 @@ public:
     virtual void forget_pod(const std::string& uid) = 0;
 };
 
-/// Where image volumes come from.
+/// The source of image volumes.
 class ImageVolumes {
 public:
     virtual ~ImageVolumes() = default;
-    /// Brings the image to the node as its policy says, and shows its files at `directory`, which exists. Safe to repeat. Error: its
-    /// message says why the pod waits.
+    /// Pulls the image according to its policy, and mounts its files at `directory`, which exists. Safe to repeat. Error: its message says
+    /// why the pod waits.
     virtual Task<> mount(std::shared_ptr<const core::Pod> pod, core::ImageVolumeSource source, std::string directory) = 0;
 };
 
@@ -38,7 +38,7 @@ class DeviceVolumes;
 class FlexVolumes;
 class LocalVolumes;
 
-/// What plugins work with. All outlive them and live on `loop`.
+/// The collaborators of plugins. All outlive them and live on `loop`.
 struct VolumeServices {
     EventLoop& loop;
     Random& random;
@@ -53,25 +53,25 @@ struct VolumeServices {
     LocalVolumes* local_volumes = nullptr;  ///< as above
     bool windows = false;                   ///< the system that the volumes are for
     CsiVolumes* csi = nullptr;              ///< null where drivers cannot register
-    ProcessRunner* programs = nullptr;      ///< that mount what the kernel alone cannot; null on Windows
+    ProcessRunner* programs = nullptr;      ///< for mounts that need a program; null on Windows
     DeviceVolumes* devices = nullptr;       ///< as above
     FlexVolumes* flex = nullptr;            ///< null where no programs run
     std::string object_volumes_refusal;     ///< why the system cannot have volumes of files out of the API; "" where it can
 };
 
-/// Where a volume is on the node, and what containers may do with it.
+/// The location of a volume on the node, and how containers may use it.
 struct MountedVolume {
     std::string path;
-    bool read_only = false;              ///< whatever a container asks for
+    bool read_only = false;              ///< regardless of what a container requests
     bool is_block = false;               ///< `path` is a block device, for volumeDevices; else a file or directory, for volumeMounts
-    bool is_remote = false;              ///< another machine has the files: to ask for them may take for ever
-    bool has_file_system = false;        ///< of its own: how full that is says how large the volume is
-    bool restricted = false;             ///< by an access list (Windows): a container's account has to be let in
+    bool is_remote = false;              ///< another machine has the files: accessing them may block forever
+    bool has_file_system = false;        ///< its own, so that the file system's size is the volume's
+    bool restricted = false;             ///< by an access list (Windows): a container's account has to be allowed
     std::string claim;                   ///< of the pod's namespace; "" where there is none
-    std::string csi_driver, csi_handle;  ///< who tells how full it is; "" for the file system below `path`
+    std::string csi_driver, csi_handle;  ///< the driver that reports its use; "" for the file system below `path`
 };
 
-/// What is being done with a volume, as the event says when it fails: `reason`, and `text` before the error's own.
+/// The current step of a volume, for the event if it fails: `reason`, and `text` before the error's own.
 struct VolumeStep {
     const char* reason;
     std::string text;
@@ -81,12 +81,12 @@ struct VolumeStep {
 struct VolumeRequest {
     std::shared_ptr<const core::Pod> pod;
     core::Volume volume;
-    std::string directory;   ///< the volume's own, not made yet
+    std::string directory;   ///< the volume's own, not created yet
     std::string ready_mark;  ///< a file that outlives the kubelet, see is_ready()
     bool mounted = false;    ///< in some container's volumeMounts
     bool mapped = false;     ///< in some container's volumeDevices
     ResourceList node_allocatable;
-    VolumeStep& step;  ///< that the plugin may change as it goes on
+    VolumeStep& step;  ///< updated by the plugin as it proceeds
 
     /// Whether set_ready() was called for this volume of this pod, maybe by an earlier kubelet.
     bool is_ready(FileSystem& files) const { return files.exists(ready_mark); }
@@ -105,26 +105,27 @@ struct VolumeRequest {
 /// One kind of volume. Implement it in a folder of its own and add it to plugins.def.
 ///
 /// One instance serves all pods of a kubelet, on the kubelet's loop. It keeps no state of a volume in memory: the kubelet may restart
-/// between calls, so what is set up must be recognizable on disk or among the mounts.
+/// between calls, so volumes that are set up must be recognizable on disk or among the mounts.
 class VolumePlugin {
 public:
     virtual ~VolumePlugin() = default;
     virtual const char* name() const = 0;  ///< "kubernetes.io/empty-dir"
     /// Whether this plugin handles `volume`; the first plugin of the list that does is used.
     virtual bool supports(const core::Volume& volume) const = 0;
-    /// Creates the volume, or brings it up to date. Safe to repeat: called again in every sync of the pod. Calls for one volume do not
-    /// overlap. Error: its message ends the text of an event that begins as request.step says, and the pod's sync is repeated later.
-    /// Everything below request.directory is unmounted and deleted by the volume manager, after tear_down().
+    /// Creates the volume, or updates it. Safe to repeat: called again in every sync of the pod. Calls for one volume do not overlap.
+    /// Error: its message ends the text of an event that begins as request.step says, and the pod's sync is repeated later. After
+    /// tear_down(), the volume manager unmounts and deletes everything below request.directory.
     virtual Task<MountedVolume> set_up(VolumeRequest request, VolumeServices& services) = 0;
-    /// Takes down what others than this machine have to do with volumes of the pod; what a kubelet before has set up is found on disk.
-    /// No container uses them any more. Safe to repeat. Error: to be tried again; nothing of the pod is deleted before it succeeds.
+    /// Reverts what set_up() did outside of request.directory for volumes of the pod, possibly in an earlier kubelet, whose volumes are
+    /// found on disk. No container uses them any longer. Safe to repeat. Error: to be retried; nothing of the pod is deleted before it
+    /// succeeds.
     virtual Task<> tear_down(std::string /*pod_uid*/, VolumeServices& /*services*/) { co_return {}; }
 };
 
-/// The claim behind the volume, also an ephemeral one; "" for other kinds.
+/// The claim of the volume, including an ephemeral one; "" for other kinds.
 std::string claim_of(const core::Pod& pod, const core::Volume& volume);
 
-/// Gives everything below `path` to the pod's fsGroup, as fsGroupChangePolicy asks; nothing where there is no fsGroup.
+/// Applies the pod's fsGroup to everything below `path`, according to fsGroupChangePolicy; does nothing without an fsGroup.
 Task<> apply_fs_group(std::string path, std::shared_ptr<const core::Pod> pod, VolumeServices& services);
 
 }  // namespace porthole::kubelet

@@ -3,8 +3,8 @@
 
 namespace porthole::kubelet {
 
-/// Checks a path on the node against a hostPath `type`, making what an "OrCreate" type may make.
-/// Error: BadRequest "hostPath type check failed: …".
+/// Checks a path on the node against a hostPath `type`, and creates it for an "OrCreate" type. Error: BadRequest "hostPath type check
+/// failed: …".
 Result<void> check_host_path(FileSystem& files, const std::string& path, const std::string& type);
 
 }  // namespace porthole::kubelet

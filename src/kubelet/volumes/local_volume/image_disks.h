@@ -11,19 +11,19 @@ namespace porthole::kubelet {
 class ImageDisks {
 public:
     virtual ~ImageDisks() = default;
-    /// Makes `image`, or makes it again: an empty file system that everyone may write to. It takes space only as it is filled. Errors:
-    /// NotFound without the program for that; Io.
+    /// Creates `image`, replacing an existing one: an empty file system that all users may write to. It takes space only as it is filled.
+    /// Errors: NotFound without the program for that; Io.
     virtual Task<> make(std::string image, std::uint64_t bytes) = 0;
-    /// Unmounts what a make() left that was killed, which keeps its device and its directory. Requires: no make() of it goes on. Short and
-    /// blocking.
+    /// Unmounts leftovers of a make() that was killed, which keeps its device and its directory. Requires: no make() of it is running.
+    /// Short and blocking.
     virtual Result<void> end_unfinished(const std::string& image) = 0;
-    /// Shows the file system at `directory`, which exists, until that is unmounted. It may be shown at several places at a time. Success if
-    /// it is there already. Error: Io. Short and blocking.
+    /// Mounts the file system at `directory`, which exists, until that is unmounted. It may be mounted at several places. Success if it is
+    /// already mounted there. Error: Io. Short and blocking.
     virtual Result<void> mount(const std::string& image, const std::string& directory) = 0;
-    /// Whether this process may make file systems larger that are mounted, for which Linux asks for a capability.
+    /// Whether this process may expand mounted file systems, which needs a capability on Linux.
     virtual bool grows_mounted() = 0;
-    /// Makes the file system at least that large. Requires: grows_mounted(), and mounted at `directory`. Safe to repeat. Error: Io. Short
-    /// and blocking.
+    /// Expands the file system to at least that size. Requires: grows_mounted(), and mounted at `directory`. Safe to repeat. Error: Io.
+    /// Short and blocking.
     virtual Result<void> grow(const std::string& image, const std::string& directory, std::uint64_t bytes) = 0;
     /// The same for one that is mounted nowhere.
     virtual Task<> grow_unmounted(std::string image, std::uint64_t bytes) = 0;

@@ -5,8 +5,8 @@
 
 namespace porthole::kubelet {
 
-/// Deletes the data of this node's local volumes when their PersistentVolume is being deleted and bound to no claim, unless the reclaim
-/// policy is Retain, and then lets the object go by taking away its finalizer.
+/// Deletes the data of this node's local volumes once their PersistentVolume is being deleted and bound to no claim, unless the reclaim
+/// policy is Retain, and then removes the object's finalizer.
 class LocalVolumeReclaimer final : public client::Controller {
 public:
     LocalVolumeReclaimer(EventLoop& loop, client::Client& client, client::Informers& informers, client::EventRecorder& events, Logger log,
@@ -22,7 +22,7 @@ private:
     client::Informer<PersistentVolume>& volumes_;
 };
 
-/// Waits until the API server lets the node see its volumes, which those of other distributions never do. Error: Cancelled.
+/// Waits until the API server allows the node to read its volumes, which those of other distributions never do. Error: Cancelled.
 Task<> wait_until_local_volumes_may_be_seen(EventLoop& loop, client::Client& client, std::string node);
 
 }  // namespace porthole::kubelet

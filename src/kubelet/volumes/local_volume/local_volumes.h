@@ -9,24 +9,24 @@
 
 namespace porthole::kubelet {
 
-/// The data of the volumes that the provisioner of local volumes has given to this node, each in a folder `root`/local-volumes/<handle>.
+/// The data of local volumes that the provisioner has assigned to this node, each in a directory `root`/local-volumes/<handle>.
 ///
-/// What is there says what the volume is: "image" is a file system of the volume's size, "data" a plain directory, whose size nothing
-/// enforces. The folders are root's; containers see only the inside of the file system, or the directory.
+/// A file "image" is a file system of the volume's size; "data" is a plain directory, whose size is not enforced. The directories belong to
+/// root; containers see only the content of the file system, or of "data".
 class LocalVolumes {
 public:
     /// `disks` is null on systems that have none (Windows). All outlive it.
     LocalVolumes(EventLoop& loop, FileSystem& files, ImageDisks* disks, std::string root)
         : loop_(loop), files_(files), disks_(disks), root_(std::move(root) + "/local-volumes") {}
 
-    /// Makes the volume at first use, and yields the path to give to containers: `directory`, where it is mounted, or the plain directory.
-    /// Safe to repeat. The error says why the volume cannot be used.
+    /// Creates the volume on first use, and returns the path for containers: `directory`, where it is mounted, or the plain directory. Safe
+    /// to repeat. The error says why the volume cannot be used.
     Task<std::string> set_up(std::shared_ptr<const api::core::v1::PersistentVolume> volume, std::string directory);
-    /// Where file systems do not grow while they are mounted: makes it as large as the volume says if no pod has it. To be called before
-    /// set_up(); `directory` is the same. Yields whether it has; otherwise grow() is to be asked.
+    /// For file systems that cannot be expanded while mounted: expands it to the volume's size if no pod uses it. Called before set_up();
+    /// `directory` is the same. Returns whether it did; otherwise call grow().
     Task<bool> grow_unmounted(std::shared_ptr<const api::core::v1::PersistentVolume> volume, std::string directory);
-    /// Makes the file system as large as the volume says. Requires: set_up(). Safe to repeat. Error: MethodNotAllowed where it cannot grow
-    /// while it is in use.
+    /// Expands the file system to the volume's size. Requires: set_up(). Safe to repeat. Error: MethodNotAllowed if it cannot be expanded
+    /// while in use.
     Result<void> grow(const api::core::v1::PersistentVolume& volume, const std::string& directory);
     /// Deletes the data. Success if there are none. Error: Conflict while a container may still use them.
     Result<void> remove(const api::core::v1::PersistentVolume& volume);
@@ -43,7 +43,7 @@ private:
     FileSystem& files_;
     ImageDisks* disks_;
     std::string root_;
-    std::set<std::string> making_;  // folders, for one pod while others wait
+    std::set<std::string> making_;  // directories, for one pod while others wait
 };
 
 }  // namespace porthole::kubelet
