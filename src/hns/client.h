@@ -11,21 +11,21 @@
 
 namespace porthole::hns {
 
-/// The families of documents that the service keeps, and nothing else.
+/// A document type that the service stores.
 template <class T>
 concept Kind =
     std::same_as<T, hcn::HostComputeNetwork> || std::same_as<T, hcn::HostComputeEndpoint> || std::same_as<T, hcn::HostComputeNamespace> ||
     std::same_as<T, hcn::HostComputeLoadBalancer> || std::same_as<T, hcn::HostComputeRoute>;
 
-/// Typed access to the host network service: `client.find<hcn::HostComputeNetwork>("cbr0")`.
+/// Typed access to HNS: `client.find<hcn::HostComputeNetwork>("cbr0")`.
 ///
-/// Errors are the service's own (hns/hresult.h), with what was attempted and the request's JSON in front. Ids in any case. Holds no state;
-/// `hns` must outlive it and its tasks, and calls are made on its loop.
+/// Errors are the service's own (hns/hresult.h), prefixed with the attempted operation and the request's JSON. Ids in any case. Holds no
+/// state; `hns` must outlive it and its tasks, and calls are made on its loop.
 class Client {
 public:
     explicit Client(Hns& hns) : hns_(hns) {}
 
-    /// All objects of a kind, in the service's order. Those that are removed meanwhile are left out.
+    /// All objects of a kind, in the service's order. Objects removed during the call are left out.
     template <Kind T>
     Task<std::vector<T>> list();
     /// The endpoints of one network.
@@ -36,14 +36,14 @@ public:
     template <Kind T>
         requires(!std::same_as<T, hcn::HostComputeNamespace>)
     Task<std::optional<T>> find(std::string name);
-    /// The object as the service completed it: id, MAC, addresses. Schema 2.0 is filled in. Endpoints say their network.
+    /// The object as completed by the service: id, MAC, addresses. Schema 2.0 is filled in. Endpoints must name their network.
     template <Kind T>
     Task<T> create(T document);
     /// Error: is_object_missing() where there is none.
     template <Kind T>
     Task<> remove(std::string id);
 
-    /// Adds, removes (the whole settings must match), or replaces (all of the types given) policies.
+    /// Adds, removes (all settings must match), or replaces (all policies of the given types) policies.
     Task<> modify_network_policies(std::string id, std::string request_type, std::vector<hcn::Policy> policies);
     Task<> modify_endpoint_policies(std::string id, std::string request_type, std::vector<hcn::Policy> policies);
     /// Replaces a load balancer's whole document. Error: Hresult::NotImplemented below HNS 15.4.
@@ -52,8 +52,7 @@ public:
     Task<> detach_endpoint(std::string namespace_id, std::string endpoint_id);
     Task<> attach_container(std::string namespace_id, std::string container_id);
 
-    /// What the service is able to do. A service that does not answer has version 0.0 and no feature; only a
-    /// disconnected one is an error.
+    /// The service's features. A service that does not answer has version 0.0 and no feature; only a disconnected one is an error.
     Task<Features> features();
 
     Hns& raw() { return hns_; }

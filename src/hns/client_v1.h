@@ -9,8 +9,8 @@ namespace porthole::hns {
 
 namespace hcn1 = api::hcn::v1;
 
-/// Typed access by HNSCall, version 1, for what old scripts and configurations ask for. The objects are the same as version 2's.
-/// Errors as Client's; the service's text decides where it gives no code. `hns` must outlive it and its tasks.
+/// Typed access by HNSCall, version 1, for older scripts and configurations. The objects are the same as version 2's. Errors as Client's;
+/// without a code, they are derived from the service's text. `hns` must outlive it and its tasks.
 class ClientV1 {
 public:
     explicit ClientV1(Hns& hns) : hns_(hns) {}

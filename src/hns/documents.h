@@ -13,7 +13,7 @@ namespace porthole::hns {
 
 namespace hcn = api::hcn::v2;
 
-// Flags and numbered values of the documents, each set named for the document or member that it belongs to.
+// Flags and numbered values of the documents, each set named after its document or member.
 
 /// Of HostComputeNetwork.
 struct NetworkFlags {
@@ -38,7 +38,7 @@ struct LoadBalancerFlags {
 struct PortMappingFlags {
     static constexpr std::uint32_t EnableInternalLoadBalancer = 1, LocalRoutedVip = 2, UseMux = 4, PreserveDip = 8, VipExternalIp = 16;
 };
-/// LoadBalancerPortMapping.DistributionType: what chooses the backend of a connection.
+/// LoadBalancerPortMapping.DistributionType: how the backend of a connection is chosen.
 struct Distribution {
     static constexpr std::uint32_t FiveTuple = 0, SourceIpProtocol = 1, SourceIp = 2;
 };
@@ -63,9 +63,9 @@ inline hcn::Version schema_version() {
     return version;
 }
 
-/// Brings a tree into the form of `type`: member names in HNS' case, words of enumerations in theirs, flags as numbers (words,
-/// comma-joined words and numbers are understood), other names of the same member renamed. Unknown members stay.
-/// Error: BadRequest for words that no flag has and for a value of the wrong kind.
+/// Converts a tree to the form of `type`: member names and enumeration values in HNS' case, flags as numbers (names, comma-joined names and
+/// numbers are accepted), alternative names of a member replaced. Unknown members stay. Error: BadRequest for an unknown flag and for a
+/// value of the wrong type.
 Result<void> normalize(const schema::Type& type, schema::Value& tree);
 
 /// Errors: BadRequest.
@@ -83,7 +83,7 @@ Result<T> from_tree(schema::Value tree) {
     TRY_VOID(from_tree(T::schema_type(), &document, std::move(tree)));
     return document;
 }
-/// As HNS writes it: without what is zero or empty, in the schema's order.
+/// In HNS' form: without zero and empty values, in the schema's order.
 std::string write_document(const schema::Type& type, const void* document);
 template <class T>
 std::string write_document(const T& document) {
@@ -101,7 +101,7 @@ Result<S> settings_of(const hcn::Policy& policy) {
 }
 /// Types of policies compare without regard to case.
 bool is_policy(const hcn::Policy& policy, std::string_view type);
-/// The settings of the first policy of `type` that can be read; nothing where there is none.
+/// The settings of the first policy of `type` that can be parsed; nullopt if there is none.
 template <class S>
 std::optional<S> find_settings(const std::vector<hcn::Policy>& policies, std::string_view type) {
     for (const hcn::Policy& policy : policies) {
@@ -127,7 +127,7 @@ inline std::string_view type_of(const hcn::HostComputeNetwork& network) {
 }
 inline bool is_remote(const hcn::HostComputeEndpoint& endpoint) { return (endpoint.flags & EndpointFlags::RemoteEndpoint) != 0; }
 
-/// "00-15-5D-0A-0B-0C" of a MAC written with ':' or '-' in any case; "" for what is not a MAC.
+/// "00-15-5D-0A-0B-0C" for a MAC written with ':' or '-' in any case; "" if it is not a MAC.
 std::string canonical_mac(std::string_view text);
 
 namespace detail {

@@ -5,14 +5,14 @@
 
 namespace porthole::hns {
 
-/// What `GET /globals/version` answers: 9.5 on Server 2019, 13.x on 2022, 15.4 on 2025.
+/// The answer to `GET /globals/version`: 9.5 on Server 2019, 13.x on 2022, 15.4 on 2025.
 struct HnsVersion {
     std::uint32_t major = 0, minor = 0;
     auto operator<=>(const HnsVersion&) const = default;
     std::string to_string() const;
 };
 
-/// What the service can do, by its version and by nothing else.
+/// The service's features, which follow from its version alone.
 struct Features {
     HnsVersion version;
     bool acl_rules = false;  ///< address lists, rule ids, port ranges
@@ -36,7 +36,7 @@ struct Features {
     bool accelerated_networking = false;
 };
 
-/// Version 0.0 (the query failed) has no feature at all.
+/// Version 0.0 (the query failed) has no feature.
 Features features_of(HnsVersion version);
 
 }  // namespace porthole::hns

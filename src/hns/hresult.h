@@ -7,7 +7,7 @@
 
 namespace porthole::hns {
 
-/// The failures of the host network service that its clients tell apart. Any other 32-bit value may come, too.
+/// The failures of HNS that clients distinguish. Any other 32-bit value may also occur.
 enum class Hresult : std::uint32_t {
     Ok = 0,
     NotImplemented = 0x80004001,
@@ -27,7 +27,7 @@ enum class Hresult : std::uint32_t {
     SwitchNotFound = 0x803b0004,
     SubnetNotFound = 0x803b0005,
     AdapterNotFound = 0x803b0006,
-    PortNotFound = 0x803b0007,  ///< transient while a switch port comes or goes
+    PortNotFound = 0x803b0007,  ///< transient while a switch port is created or removed
     PolicyNotFound = 0x803b0008,
     InvalidNetwork = 0x803b000a,
     InvalidNetworkType = 0x803b000b,
@@ -61,11 +61,11 @@ std::string hresult_name(Hresult code);
 /// "0x803b0001"
 std::string hresult_text(Hresult code);
 
-/// "HCN_E_NETWORK_NOT_FOUND (0x803b0001): The network was not found." with the code in its causes. `text` is that of the
-/// error record; "" takes the usual one. The reason is NotFound, AlreadyExists, Invalid, Unavailable (trying again may help),
-/// MethodNotAllowed (this build cannot) or InternalError.
+/// "HCN_E_NETWORK_NOT_FOUND (0x803b0001): The network was not found." with the code in its causes. `text` is that of the error record; ""
+/// uses the default text. The reason is NotFound, AlreadyExists, Invalid, Unavailable (a retry may help), MethodNotAllowed (not supported
+/// by this build) or InternalError.
 Error hresult_error(Hresult code, std::string text = "");
-/// The code that an error carries; Ok where it carries none: it did not come from the service.
+/// The code of an error; Ok if it has none, because it did not come from the service.
 Hresult hresult_of(const Error& error);
 /// The text of the error record behind an error; its message where there is none.
 std::string record_text(const Error& error);

@@ -5,10 +5,10 @@
 
 namespace porthole::hns {
 
-/// What a policy belongs to.
+/// The object that a policy is part of.
 enum class PolicyOwner { Network, Subnet, Endpoint };
 
-/// A type of policy that the service knows: its name as the service writes it, and the struct of its settings.
+/// A policy type of the service: its name in the service's spelling, and the struct of its settings.
 struct PolicyKind {
     std::string_view name;
     PolicyOwner owner;

@@ -11,7 +11,7 @@
 
 namespace porthole::hns {
 
-/// A call of the host network service, and what it is assumed to answer. Texts may hold "${name}" for the id of an object.
+/// A call of HNS, and its assumed answer. Texts may contain "${name}" for the id of an object.
 struct AssumedCall {
     enum class Verb { Create, Query, Modify, Remove, Enumerate, Version1 };
 
@@ -23,18 +23,18 @@ struct AssumedCall {
     std::string text;                       ///< sent instead of `settings` where it is not empty
     schema::Value settings;
     std::string fails;              ///< the HRESULT's name; "" for success
-    schema::Value shows;            ///< see assumptions.yaml; null: whatever it is
-    std::chrono::seconds within{};  ///< how long the answer may take to become so
+    schema::Value shows;            ///< see assumptions.yaml; null: any answer
+    std::chrono::seconds within{};  ///< how long it may take until the answer is as assumed
 };
 
-/// What is assumed of a service, as calls. A value.
+/// An assumption about the service, as a sequence of calls. A value.
 struct Assumption {
     std::string id, says;
-    bool needs_adapter = false;  ///< it makes networks on an adapter of the host
+    bool needs_adapter = false;  ///< it creates networks on an adapter of the host
     std::vector<AssumedCall> calls;
 };
 
-/// What this build assumes.
+/// All assumptions of this build.
 const std::vector<Assumption>& assumptions();
 /// From YAML or JSON: a file as assumptions.yaml, or the report of a host (report.h). Errors: BadRequest with the assumption's id.
 Result<std::vector<Assumption>> parse_assumptions(std::string_view text);

@@ -6,12 +6,12 @@
 
 namespace porthole::hns {
 
-/// Whether `found` has what `expected` says: objects at least its members (null: absent or null), lists at least its items, in any order;
-/// of the forms "<any>", "<guid>", "<mac>" whatever has the form; GUIDs in any case of letters.
+/// Whether `found` matches `expected`: objects have at least its members (null: absent or null), lists at least its items, in any order;
+/// "<any>", "<guid>" and "<mac>" match any value of that form; GUIDs match in upper or lower case.
 bool shows(const schema::Value& expected, const schema::Value& found);
 
-/// `found` reduced to what `expected` speaks of, so that it can replace it: members that it does not name are left out, and what
-/// has its form is replaced by the form. A list that has not all of its items is left as whole, each item reduced to the first of them.
+/// `found` reduced to the parts that `expected` mentions, so that it can replace it: other members are left out, and values that match a
+/// form are replaced by the form. A list that lacks items is kept complete, each item reduced by the first expected one.
 schema::Value observed(const schema::Value& expected, const schema::Value& found);
 
 }  // namespace porthole::hns

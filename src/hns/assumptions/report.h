@@ -7,15 +7,15 @@
 
 namespace porthole::hns {
 
-/// An assumption and what came of its check.
+/// An assumption and the result of its check.
 struct CheckedAssumption {
     Assumption assumption;
     Finding finding;
 };
 
-/// The report of a host: `host` unchanged, and the checked assumptions with the host's real answers in place of the assumed ones, so that
+/// The report of a host: `host` unchanged, and the checked assumptions with the host's actual answers in place of the assumed ones, so that
 /// parse_assumptions() can read the report as the assumptions of that host. Ids and the adapter's name are replaced by the names that the
-/// calls use for them; everything else is as the calls sent it.
+/// calls use for them; everything else is as sent by the calls.
 schema::Value report_of(schema::Value host, const std::vector<CheckedAssumption>& checked);
 
 }  // namespace porthole::hns

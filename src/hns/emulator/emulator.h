@@ -17,7 +17,7 @@
 
 namespace porthole::hns::emulator {
 
-/// What the emulator runs on. All outlive it.
+/// The collaborators of the emulator. All outlive it.
 struct EmulatorContext {
     EventLoop& loop;
     FileSystem& files;
@@ -28,22 +28,22 @@ struct EmulatorContext {
 
 /// How one emulated service differs from another.
 struct EmulatorOptions {
-    std::string data_dir;                             ///< its own; kept across restarts
+    std::string data_dir;                             ///< used by this emulator only; kept across restarts
     Profile profile;                                  ///< the release it plays
     Duration switch_delay = std::chrono::seconds(1);  ///< until the management address is back on a new switch
 };
 
-/// The host network service of an emulated host. Calls are carried out one after the other, each to its end even when its caller
-/// is cancelled; a call that fails has changed nothing. Notifications come after the change they report. Owns the model and its files in
-/// `data_dir`; lives on one loop. close() it before destroying it.
+/// The host network service of an emulated host. Calls are executed one after the other, each to its end even if its caller is cancelled; a
+/// failed call has changed nothing. Notifications come after the change that they report. Owns the model and its files in `data_dir`; lives
+/// on one loop. close() it before destroying it.
 class Emulator final : public Hns {
 public:
     Emulator(EmulatorContext context, EmulatorOptions options);
     ~Emulator() override;
 
-    /// Reads what was stored and has the data plane restore it. Call once, before anything else.
+    /// Reads the stored model and restores it in the data plane. Call once, before anything else.
     Task<> start();
-    /// Ends subscriptions, lets the call in progress finish and refuses the others. What was made stays.
+    /// Ends subscriptions, lets the call in progress finish and refuses the others. Objects stay.
     Task<> close();
 
     Task<std::string> enumerate(ObjectKind kind, std::string query) override;
@@ -54,9 +54,9 @@ public:
     Task<std::string> call_v1(std::string method, std::string path, std::string body) override;
     Task<> subscribe(std::function<void(const Notification&)> listener) override;
 
-    /// Switches faults and yields those that are on (faults.h): works while the service is down. Error: BadRequest, NotFound.
+    /// Sets faults and returns the active ones (faults.h); works while the service is down. Error: BadRequest, NotFound.
     Task<std::string> control(std::string request);
-    /// The host starts again: namespaces and what is not persistent are removed.
+    /// The host reboots: namespaces and non-persistent objects are removed.
     Task<> reboot();
 
     const Model& model() const { return model_; }
@@ -65,9 +65,9 @@ public:
     Result<std::string> namespace_path(const std::string& id) const;
 
 private:
-    /// What a call does to the model; its answer.
+    /// A call's change of the model; returns the answer.
     using Step = std::function<Result<std::string>(Transaction&)>;
-    /// What a call must know of the host's network adapters before it is carried out.
+    /// What a call needs to know about the host's network adapters.
     enum class Adapters : std::uint8_t { AsKnown, ReadAgain };
     struct Call {
         std::string name;     ///< "HcnCreateEndpoint"; "" for the emulator's own, which meet no faults

@@ -15,7 +15,7 @@
 
 namespace porthole::hns::emulator {
 
-/// An emulated host under virtual time, whose data plane only remembers.
+/// An emulated host under virtual time, whose data plane only records calls.
 class EmulatorFixture : public testing::Test {
 protected:
     ~EmulatorFixture() override { stop(); }

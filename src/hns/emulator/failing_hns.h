@@ -4,22 +4,22 @@
 
 namespace porthole::hns::emulator {
 
-/// For tests: passes calls on, and makes the one of a given number fail: before it is done, or after it, when only the answer is lost.
-/// The change has then happened although the caller got an error.
+/// For tests: forwards calls, and makes the one of a given number fail: before it is executed, or after it, so that only the answer is
+/// lost. The change has then happened although the caller got an error.
 class FailingHns final : public Hns {
 public:
     enum class When { Before, After };
 
     explicit FailingHns(Hns& inner) : inner_(inner) {}
 
-    /// From now on: lets `passing` calls through, and fails the one after them with `code`.
+    /// From now on: forwards `passing` calls, and fails the next one with `code`.
     void fail_after(int passing, When when, Hresult code) {
         passing_ = passing;
         when_ = when;
         code_ = code;
         failed_ = false;
     }
-    /// From now on every call fails with `code`, and is not made.
+    /// From now on every call fails with `code`, and is not executed.
     void fail_always(Hresult code) {
         fail_after(0, When::Before, code);
         always_ = true;
@@ -48,7 +48,7 @@ public:
     Task<> subscribe(std::function<void(const Notification&)> listener) override { return inner_.subscribe(std::move(listener)); }
 
 private:
-    /// A task does nothing before it is awaited.
+    /// A task starts only when it is awaited.
     template <class T>
     Task<T> pass(Task<T> call) {
         const bool fails = passing_ == 0;

@@ -11,27 +11,27 @@
 
 namespace porthole::hns::emulator {
 
-/// What is made to go wrong for now.
+/// The active faults.
 struct Faults {
     struct Failure {
         std::string call;  ///< "HcnDeleteLoadBalancer", "HNSCall"; a "*" at its end matches anything
         Hresult code = Hresult::Unexpected;
         std::uint32_t times = 1;
     };
-    Duration delay{};                                     ///< before every call is looked at
+    Duration delay{};                                     ///< before a call is processed
     Duration port_race{};                                 ///< for how long after an attach its switch port is not found by rules
     std::vector<Failure> failures;                        ///< the first that matches a call is used up
-    std::map<std::string, std::string> renamed_adapters;  ///< what programs have to call an adapter instead, by its own name
+    std::map<std::string, std::string> renamed_adapters;  ///< names that programs have to use for an adapter, by its own name
 
-    /// The failure that `call` is to meet, counted down.
+    /// The failure for `call`, if any; counts it down.
     std::optional<Hresult> take(const std::string& call);
     schema::Value to_value() const;
 };
 
-/// What a control call asks for; everything may be left out:
+/// A control call; every member is optional:
 ///   {"delayMilliseconds":200, "portRaceMilliseconds":3000,
 ///    "fail":[{"call":"HcnDelete*","hresult":"0x80070490","times":1}],   replaces the list
-///    "clear":true,                                                     ends all faults; read first
+///    "clear":true,                                                     ends all faults; processed first
 ///    "service":"stop" | "start" | "restart", "reboot":true, "loseRules":true, "remakeNetwork":"cbr0",
 ///    "renameAdapters":{"Ethernet":"Ethernet 2"}}                       replaces the names
 struct ControlRequest {

@@ -10,23 +10,23 @@ namespace porthole::hns::emulator {
 
 /// Every object that differs between two models.
 Changes difference(const Model& before, const Model& after);
-/// What is left when the service restarts: networks that are not persistent are removed, with their endpoints.
+/// The model after a restart of the service: networks that are not persistent are removed, with their endpoints.
 Model after_service_restart(const Model& model);
 /// And when the host does: namespaces are removed as well.
 Model after_reboot(const Model& model);
-/// Takes out what refers to objects that are not there.
+/// Removes references to objects that do not exist.
 void drop_dangling_references(Model& model);
 
-/// The model on disk, one file an object: `<folder>/endpoints/<id>.json`, replaced atomically. Load balancers and remote
-/// endpoints of the last seconds may be lost by a power cut. Objects that do not survive a restart of the service are never written. Short
-/// blocking calls. Errors: those of FileSystem.
+/// The model on disk, one file per object: `<folder>/endpoints/<id>.json`, replaced atomically. Load balancers and remote endpoints of the
+/// last seconds may be lost in a power failure. Objects that do not survive a restart of the service are never written. Short blocking
+/// calls. Errors: those of FileSystem.
 class ObjectStore {
 public:
     ObjectStore(FileSystem& files, std::string folder, Logger log) : files_(files), folder_(std::move(folder)), log_(std::move(log)) {}
 
-    /// What survived; damaged files are left out and said. Load balancers are marked as rehydrated.
+    /// Reads the stored model; damaged files are left out and logged. Load balancers are marked as rehydrated.
     Result<Model> load();
-    /// Writes or removes what changed. On failure some of it may be written.
+    /// Writes and removes changed objects. After a failure some may be written.
     Result<void> save(const Model& model, const Changes& changes);
 
 private:

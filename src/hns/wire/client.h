@@ -13,13 +13,13 @@ class AsioLoop;
 
 namespace porthole::hns::wire {
 
-/// Makes connections to a server.
+/// Opens a connection to a server.
 using Connect = std::function<Task<std::unique_ptr<net::ByteStream>>()>;
 /// By TCP.
 Connect connect_tcp(AsioLoop& loop, std::string address, std::uint16_t port);
 
-/// A host network service behind a socket. Calls share one connection, which is replaced after a failure; what fails on the way
-/// is Hresult::RpcServerUnavailable. Subscriptions have connections of their own.
+/// HNS behind a socket. Calls share one connection, which is replaced after a failure; a failed connection is
+/// Hresult::RpcServerUnavailable. Each subscription has its own connection.
 class WireHns final : public Hns {
 public:
     WireHns(Connect connect, std::string token) : connect_(std::move(connect)), token_(std::move(token)) {}

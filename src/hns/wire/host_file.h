@@ -6,7 +6,7 @@
 
 namespace porthole::hns::wire {
 
-/// What programs on an emulated host read to find its services: C:\ProgramData\Porthole\emulator.json, mode 0600.
+/// The file from which programs on an emulated host learn its services: C:\ProgramData\Porthole\emulator.json, mode 0600.
 struct HostFile {
     std::string hns;    ///< "127.0.0.1:7001", in the host's network namespace
     std::string cri;    ///< the same for the container runtime

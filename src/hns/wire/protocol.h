@@ -23,18 +23,18 @@ inline constexpr std::size_t FrameLimit = 16 << 20;
 /// Requires: json.size() <= FrameLimit.
 std::string encode_frame(std::string_view json);
 
-/// Puts frames together from the pieces that a connection brings.
+/// Assembles frames from the pieces that a connection delivers.
 class FrameReader {
 public:
     void add(std::string_view bytes) { buffer_.append(bytes); }
-    /// The next whole frame's JSON; nullopt while it is incomplete. Error: RequestEntityTooLarge; the connection is then to be closed.
+    /// The JSON of the next complete frame; nullopt if it is incomplete. Error: RequestEntityTooLarge; the connection must then be closed.
     Result<std::optional<std::string>> next();
 
 private:
     std::string buffer_;
 };
 
-/// A call, by the members of its frame.
+/// The members of a call's frame.
 struct Request {
     std::string call, id, parent, document, method, path;
 };
@@ -50,7 +50,7 @@ struct Response {
 };
 Result<Response> parse_response(std::string_view json);
 std::string write_response(const Response& response);
-/// What a failed call answers.
+/// The answer for a failed call.
 Response failure(const Error& error);
 
 std::string write_token(const std::string& token);
@@ -62,7 +62,7 @@ Result<Notification> parse_notification(std::string_view json);
 
 /// A call of the API by its name: "HcnQueryLoadBalancerProperties" is {Query, LoadBalancer}.
 enum class Verb { Enumerate, Create, Open, Query, Modify, Delete };
-/// What a call does, and to which kind of object.
+/// A call's operation, and the kind of object.
 struct CallName {
     Verb verb;
     ObjectKind kind;

@@ -9,8 +9,8 @@
 
 namespace porthole::hns::wire {
 
-/// Offers a host network service on a TCP port of the network namespace that listen() is called in. What `context` refers to must outlive
-/// close(); call that before destroying it.
+/// Serves HNS on a TCP port of the network namespace in which listen() is called. References in `context` must outlive close(); call that
+/// before destroying it.
 class Server {
 public:
     /// Connections beyond this many are dropped.
@@ -18,7 +18,7 @@ public:
 
     Server(AsioLoop& loop, SessionContext context, Logger log);
 
-    /// Port 0 takes a free one. Errors: AlreadyExists, Io.
+    /// Port 0 picks a free one. Errors: AlreadyExists, Io.
     Result<void> listen(const std::string& address, std::uint16_t port);
     std::uint16_t port() const { return port_; }
     /// Drops all connections; calls in progress are carried out by the service.

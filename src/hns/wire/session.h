@@ -10,11 +10,11 @@
 
 namespace porthole::hns::wire {
 
-/// What a connection is served with.
+/// The collaborators of a session.
 struct SessionContext {
     EventLoop& loop;
     Hns& hns;
-    std::function<Task<std::string>(std::string)> control;  ///< answers "Control"; empty where there is nothing to control
+    std::function<Task<std::string>(std::string)> control;  ///< handles "Control"; empty if there is nothing to control
     std::string token;                                      ///< not empty
 };
 
@@ -23,7 +23,7 @@ class FrameStream {
 public:
     explicit FrameStream(std::unique_ptr<net::ByteStream> stream) : stream_(std::move(stream)) {}
 
-    /// Nothing at the end of the connection. Errors: Unavailable, RequestEntityTooLarge, Cancelled.
+    /// nullopt at the end of the connection. Errors: Unavailable, RequestEntityTooLarge, Cancelled.
     Task<std::optional<std::string>> read();
     /// Error: RequestEntityTooLarge, Unavailable, Cancelled.
     Task<> write(std::string json);
@@ -34,7 +34,7 @@ private:
     FrameReader reader_;
 };
 
-/// Serves one connection until it ends. Error: what ended it, when that was not its peer.
+/// Serves one connection until it ends. Error: why it ended, unless the peer closed it.
 Task<> serve(SessionContext& context, std::unique_ptr<net::ByteStream> stream);
 
 }  // namespace porthole::hns::wire

@@ -8,26 +8,26 @@
 
 namespace porthole::winhost {
 
-/// What the processes of a cgroup use.
+/// Resource use of a cgroup's processes.
 struct CgroupUsage {
     std::uint64_t cpu_ns = 0;
     std::uint64_t memory_bytes = 0;     ///< without inactive file pages
-    std::uint64_t anonymous_bytes = 0;  ///< what the processes have written themselves
+    std::uint64_t anonymous_bytes = 0;  ///< memory written by the processes themselves
     std::uint64_t page_faults = 0;
     std::uint64_t processes = 0;
     std::uint64_t out_of_memory_kills = 0;
-    std::vector<int> process_ids;  ///< as seen from the host
+    std::vector<int> process_ids;  ///< in the host's PID namespace
 };
 
 /// The cgroup `path` ("/porthole/...") in either version of the interface, below /sys/fs/cgroup. Short blocking calls.
 class Cgroups {
 public:
     explicit Cgroups(FileSystem& files);
-    /// What cannot be read is 0. Error: NotFound when there is no such cgroup.
+    /// Values that cannot be read are 0. Error: NotFound if there is no such cgroup.
     Result<CgroupUsage> usage(const std::string& path) const;
     /// Removes it with everything below; no process may be left in it. Success if it is not there.
     void remove(const std::string& path) const;
-    /// Removes it if nothing is below it.
+    /// Removes it if it has no children.
     void remove_empty(const std::string& path) const;
 
 private:

@@ -7,9 +7,9 @@
 
 namespace porthole::winhost {
 
-/// Who the users of containers are on the machine. It is decided by the network namespace in which a host is started: where that belongs to
-/// a user namespace, the host and all its containers are in this one, and their files are shown to it as its own; where it is the
-/// machine's, root of a container is root of the machine without its powers. Immutable: any thread may call.
+/// The uids of containers' users on the machine, which the network namespace determines in which a host is started: if a user namespace
+/// owns it, the host and all its containers are in this user namespace, and their files appear to it as its own; if the machine owns it,
+/// root of a container is root of the machine without its capabilities. Immutable: any thread may call.
 class ContainerUsers {
 public:
     /// Of the host that this process emulates. Error: Io.
@@ -23,7 +23,7 @@ public:
     std::optional<OciUserNamespace> user_namespace() const;
     /// For mount_overlay(); null without one.
     const OwnerMap* owners() const { return mapped_ ? &mapped_->owners : nullptr; }
-    /// Gives a folder or file, whose place only this process changes, to their root. Error: Io.
+    /// Makes their root the owner of a directory or file, whose location only this process changes. Error: Io.
     Result<void> give(const std::string& path) const;
 
 private:
@@ -35,8 +35,8 @@ private:
     std::shared_ptr<const Mapped> mapped_;
 };
 
-/// Whether the kernel and the file system of `folder` can show files with other owners in an overlay above `lower`: what a user namespace
-/// of containers needs. Both are made if need be. Blocking. Error: Io, which says what they cannot.
+/// Whether the kernel and the file system of `folder` support idmapped mounts in an overlay above `lower`, which a user namespace of
+/// containers needs. Both are created if necessary. Blocking. Error: Io with what is not supported.
 Result<void> try_user_namespace(const std::string& folder, const std::string& lower);
 
 }  // namespace porthole::winhost

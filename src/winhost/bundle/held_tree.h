@@ -7,8 +7,8 @@
 #include "base/result.h"
 #include "runtime/files/file_system.h"
 
-/// Root's way to what containers can change: containers of an emulated host write into their own file systems, into /.ph, and with a
-/// hostPath volume of C:\ into the host's. A path there can lead elsewhere the moment after it was looked at, so nothing there is opened
+/// Safe access as root to files that containers can change: containers of an emulated host write to their own file systems, to /.ph, and
+/// with a hostPath volume of C:\ to the host's. A path there can be redirected immediately after it was checked, so nothing there is opened
 /// by its whole path.
 namespace porthole::winhost {
 
@@ -26,13 +26,13 @@ private:
     int fd_;
 };
 
-/// A file, folder or socket, opened once: what happens at its path afterwards changes nothing.
+/// A file, directory or socket that was opened once: later changes at its path have no effect.
 class HeldSource {
 public:
     HeldSource(FileHandle descriptor, bool is_directory) : descriptor_(std::move(descriptor)), is_directory_(is_directory) {}
 
     bool is_directory() const { return is_directory_; }
-    /// Shows it at `target`, a folder or a file as it is one. Error: Io.
+    /// Bind-mounts it at `target`, which must be a directory or a file like it. Error: Io.
     Result<void> bind_to(const std::string& target) const;
     /// /proc/self/fd/N, for the opening process only, while this is there.
     std::string path() const;
@@ -42,17 +42,17 @@ private:
     bool is_directory_;
 };
 
-/// A folder whose contents containers may change, while the folder itself stays in its place. Paths are relative to it. No operation
-/// follows a link, leaves the folder or waits. New files and folders belong to the owner of the folder: root of the containers. Errors:
-/// Forbidden if a path leads over a link or to something other than a regular file; NotFound; Io. Blocking.
+/// A directory whose contents containers may change, while the directory itself does not move. Paths are relative to it. No operation
+/// follows a link, leaves the directory or blocks. New files and directories belong to the owner of the directory: root of the containers.
+/// Errors: Forbidden if a path leads over a link or to something other than a regular file; NotFound; Io. Blocking.
 class HeldTree {
 public:
     /// `root` is a path that only this process changes.
     static Result<HeldTree> open(const std::string& root);
 
     Result<std::string> read(const std::string& path, std::size_t limit) const;
-    /// Replaces whatever has the name by a new file, so that nothing is written through a link or into a file that someone else has open.
-    /// Requires: the file's folder exists.
+    /// Replaces whatever has the name by a new file, so that nothing is written through a link or into a file that another program has
+    /// open. Requires: the file's directory exists.
     Result<void> write(const std::string& path, std::string_view contents, std::uint32_t mode) const;
     /// Copies a file from a place that containers cannot reach, with its modification time. `same_as`, if not empty, is a path in this tree
     /// with the same contents; the new name becomes a hard link to it if the file system supports that.
@@ -65,24 +65,24 @@ public:
     Result<HeldSource> hold(const std::string& path) const;
     /// Of the path itself: a link is a link.
     Result<FileType> type(const std::string& path) const;
-    /// Whether something is at the end of the links at `path`. They are followed, and lead to nothing outside the folder: an absolute one
-    /// starts at the folder.
+    /// Whether the links at `path` lead to something. They are resolved inside the directory: an absolute one starts at the directory.
     bool leads_somewhere(const std::string& path) const;
-    /// Of a folder's entries.
+    /// Names of a directory's entries.
     Result<std::vector<std::string>> list(const std::string& path) const;
-    /// A file, a link or an empty folder.
+    /// A file, a link or an empty directory.
     Result<void> remove(const std::string& path) const;
-    /// With everything below; fine if it is not there. Links are removed, and what is mounted below stays (Io), as all above it does.
+    /// With everything below; success if it does not exist. Links are removed, not followed; mount points below stay, and so do their
+    /// parents (Io).
     Result<void> remove_all(const std::string& path) const;
     Result<void> remove_contents(const std::string& path) const;
-    /// Of all regular files that are not more than 128 folders deep.
+    /// Of all regular files that are at most 128 directories deep.
     std::uint64_t used_bytes() const;
 
 private:
     explicit HeldTree(FileHandle root) : root_(std::move(root)) {}
     Result<void> give(int file) const;
     Result<FileHandle> open_below(const std::string& path, std::uint64_t flags) const;
-    /// The folder of `path`, to change names in.
+    /// Opens the directory of `path`, to change names in it.
     Result<FileHandle> open_parent(const std::string& path) const;
     template <typename Fill>
     Result<void> replace(const std::string& path, std::uint32_t mode, Fill fill) const;
@@ -90,7 +90,7 @@ private:
     FileHandle root_;
 };
 
-/// The socket that a container's init has made in a folder of its own (/.ph), whose place only the host changes. To be connected to by
+/// The socket that a container's init has created in a directory of its own (/.ph), whose location only the host changes. Connect to it by
 /// HeldSource::path(). Error: Forbidden for anything but a socket; NotFound; Io.
 Result<HeldSource> hold_socket(const std::string& path);
 

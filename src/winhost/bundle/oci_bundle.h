@@ -7,7 +7,7 @@
 
 namespace porthole::winhost {
 
-/// What a container may use; 0 means without limit.
+/// Resource limits of a container; 0 means no limit.
 struct OciLimits {
     std::int64_t memory_bytes = 0;
     std::int64_t cpu_quota_us = 0;  ///< of each CpuPeriod
@@ -24,10 +24,10 @@ struct OciMount {
 /// The user namespace that a container is in.
 struct OciUserNamespace {
     std::string path;
-    std::uint32_t root = 0;  ///< who its root is on the machine
+    std::uint32_t root = 0;  ///< uid of its root on the machine
 };
 
-/// One process tree in namespaces of its own, as runc is to make it.
+/// One process tree in its own namespaces, as runc creates it.
 struct OciBundle {
     std::string rootfs;
     bool read_only_rootfs = false;
@@ -37,15 +37,15 @@ struct OciBundle {
     std::string network_namespace_path;  ///< "" for a new one without any device but lo
     std::string ipc_namespace_path;      ///< "" for a new one; so for the next
     std::string uts_namespace_path;
-    std::optional<OciUserNamespace> user_namespace;  ///< the other namespaces with a path must belong to it
+    std::optional<OciUserNamespace> user_namespace;  ///< the other namespaces with a path must be owned by it
     std::string cgroup_path;                         ///< "/porthole/..."
     std::vector<OciMount> mounts;
     OciLimits limits;
-    bool with_devices = true;  ///< /sys, /dev/shm, terminals, /tmp and /run; the sandbox's process needs none of them
+    bool with_devices = true;  ///< /sys, /dev/shm, terminals, /tmp and /run, which the sandbox's process does not need
 };
 
-/// Where the root file system is while runc makes a container in a user namespace: whose root may not pass the folders above the real
-/// place.
+/// Where the root file system is while runc creates a container in a user namespace, whose root may not be able to traverse the directories
+/// of the real place.
 constexpr const char* ReachableRoot = "/run/porthole-rootfs";
 
 /// The bundle's config.json.

@@ -7,8 +7,8 @@
 
 namespace porthole::winhost {
 
-/// The commands of runc, on containers whose state is below one folder. References must outlive it and its tasks. Errors: Io, with runc's
-/// own words.
+/// The commands of runc, for containers whose state is below one directory. References must outlive it and its tasks. Errors: Io with
+/// runc's message.
 class Runc {
 public:
     Runc(ProcessRunner& processes, FileSystem& files, std::string state_folder)

@@ -8,7 +8,7 @@
 
 namespace porthole::winhost {
 
-/// Gives `grpc` the methods of CRI v1 that a kubelet calls, each carried out by the services. Both outlive it.
+/// Adds the CRI v1 methods that a kubelet calls to `grpc`, executed by the services. Both outlive it.
 void serve_cri(net::GrpcHandler& grpc, kubelet::RuntimeService& runtime, kubelet::ImageService& images);
 
 /// Where CRI is offered.

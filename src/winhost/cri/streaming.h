@@ -16,7 +16,7 @@ public:
     /// `runtime` outlives it.
     StreamingServer(AsioLoop& loop, Random& random, Runtime& runtime) : loop_(loop), random_(random), runtime_(runtime) {}
 
-    /// "http://127.0.0.1:40001", once it is known.
+    /// "http://127.0.0.1:40001", once known.
     void set_base(std::string base) { base_ = std::move(base); }
 
     std::string exec(cri::ExecRequest request) override { return remember("exec", std::move(request)); }

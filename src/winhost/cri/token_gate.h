@@ -13,7 +13,7 @@ class TokenGate {
 public:
     static constexpr std::size_t MostConnections = 256;
 
-    /// Error: AlreadyExists when the port is taken. Port 0 picks one.
+    /// Error: AlreadyExists if the port is in use. Port 0 picks a free one.
     static Result<std::unique_ptr<TokenGate>> listen(AsioLoop& loop, std::uint16_t port, std::string token, std::string unix_socket);
 
     std::uint16_t port() const { return port_; }

@@ -8,12 +8,12 @@
 
 namespace porthole::winhost {
 
-/// A network configuration of CNI: one plugin (*.conf) or a chain of them (*.conflist).
+/// A CNI network configuration: one plugin (*.conf) or a chain of plugins (*.conflist).
 struct CniNetworkConfig {
     std::string name, version;
     std::vector<schema::Value> plugins;  ///< each with its `type`; at least one
 
-    /// Error: BadRequest, saying what is missing.
+    /// Error: BadRequest with what is missing.
     static Result<CniNetworkConfig> parse(const std::string& text);
     std::string type(std::size_t plugin) const;
 };
@@ -28,7 +28,7 @@ std::vector<std::string> make_plugin_environment(const std::string& command, con
 /// The addresses and name servers of a result of any version. Error: Invalid.
 Result<PodAddresses> read_plugin_result(const schema::Value& result);
 
-/// What a plugin that failed has printed, in its own words.
+/// The failure that a plugin has printed, with its own message.
 std::string plugin_failure(const std::string& output, const std::string& errors, int exit_code);
 
 }  // namespace porthole::winhost

@@ -8,24 +8,24 @@
 
 namespace porthole::winhost {
 
-/// Where a host keeps what CNI needs. Windows paths; the first folder with a configuration counts.
+/// Where a host keeps CNI's files. Windows paths; the first directory with a configuration is used.
 struct CniFolders {
     std::vector<std::string> configurations = {"C:\\k\\cni\\config", "C:\\etc\\cni\\net.d"};
     std::vector<std::string> plugins = {"C:\\k\\cni", "C:\\opt\\cni\\bin"};
 };
 
-/// What CNI of a host runs on. All outlive it.
+/// The collaborators of a host's CNI. All outlive it.
 struct CniNetworkContext {
     FileSystem& files;
     hns::emulator::Emulator& emulator;
     HostPrograms& programs;
 };
 
-/// Pods' networks as a container runtime on Windows makes them: a namespace of the host network service, and in it whatever the CNI
-/// plugins that are installed on the host do. Configuration and result of every pod are kept, so that DEL gets the same again.
+/// Pods' networks as a container runtime on Windows creates them: an HNS namespace, and in it whatever the CNI plugins on the host create.
+/// Configuration and result of every pod are stored, so that DEL receives the same.
 class CniNetwork final : public PodNetwork {
 public:
-    /// `root` is the host's root file system on Linux; `cache` a folder of its own.
+    /// `root` is the host's root file system on Linux; `cache` is a directory for this class only.
     CniNetwork(CniNetworkContext context, std::string root, std::string cache, CniFolders folders = {})
         : context_(context), root_(std::move(root)), cache_(std::move(cache)), folders_(std::move(folders)), hns_(context.emulator) {}
 

@@ -10,13 +10,11 @@
 
 namespace porthole::winhost {
 
-/// Where a running host listens for its operator: `data`/control.sock. A connection carries one line of JSON each way:
-///
+/// The socket of a running host for its operator: `data`/control.sock. A connection carries one line of JSON each way:
 ///   {"call":"status"}                            {"ready":true,"name":"windows-1",...}
-///   {"call":"fault","document":"..."}            what the emulator's faults.h answers
+///   {"call":"fault","document":"..."}            the answer that the emulator's faults.h describes
 ///   {"call":"load","path":"/a/web.tar"}          {"images":["registry/app:1"]}
 ///   {"call":"reboot"}, {"call":"shutdown"}       {}
-///
 /// A failed call answers {"error":"...","code":404}.
 std::string control_socket(const std::string& data);
 
@@ -40,7 +38,7 @@ private:
     net::Acceptor acceptor_;
 };
 
-/// One call to the host whose folder is `data`, without a time limit. Errors: Unavailable where none runs; the call's own.
+/// One call to the host with the directory `data`, without a time limit. Errors: Unavailable if none runs; the call's own.
 Task<schema::Value> ask_host(AsioLoop& loop, std::string data, schema::Value request);
 
 }  // namespace porthole::winhost

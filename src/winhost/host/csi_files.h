@@ -6,7 +6,7 @@
 
 namespace porthole::winhost {
 
-/// What the CSI proxy of an emulated host does with files: on Linux, in the host's root file system `root`, because Wine makes no links.
+/// File operations of an emulated host's CSI proxy: on Linux, in the host's root file system `root`, because Wine cannot create links.
 /// Links are relative, so that the host's programs and its containers' mounts follow them too.
 std::unique_ptr<csi_proxy::Files> make_csi_files(std::string root);
 

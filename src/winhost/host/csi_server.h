@@ -9,8 +9,8 @@
 
 namespace porthole::winhost {
 
-/// The CSI proxy of an emulated host, as a Windows host has csi-proxy.exe: drivers in its containers make directories and links on it. It
-/// mounts shares where the machine can, and has no disks or volumes to offer, and says so. close() it before destroying it; all references
+/// The CSI proxy of an emulated host, in place of csi-proxy.exe: drivers in its containers create directories and links with it. It mounts
+/// SMB shares if the machine can; for disks and volumes it answers that there are none. close() it before destroying it; all references
 /// outlive it.
 class CsiServer {
 public:
@@ -24,7 +24,7 @@ public:
     };
     CsiServer(Services services, Logger log);
 
-    /// `unix_socket` is only for the gate in front of it, which has the port `tcp_port` of loopback; 0 picks one.
+    /// `unix_socket` is only for the gate in front of it, which uses the loopback port `tcp_port`; 0 picks a free one.
     Result<void> listen(const std::string& unix_socket, std::uint16_t tcp_port, const std::string& token);
     std::uint16_t tcp_port() const { return gate_->port(); }
     Task<> close();

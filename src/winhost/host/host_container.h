@@ -15,7 +15,7 @@
 
 namespace porthole::winhost {
 
-/// What the host's container runs on. All outlive it.
+/// The collaborators of the host's container. All outlive it.
 struct HostContainerContext {
     AsioLoop& loop;
     ProcessRunner& processes;
@@ -27,38 +27,38 @@ struct HostContainerContext {
 /// How one host differs from another.
 struct HostContainerOptions {
     std::string name;      ///< the host's own, "windows-1"
-    std::string data;      ///< a folder of its own, short
+    std::string data;      ///< a directory for it only, with a short path
     std::string cgroup;    ///< "/porthole-winhost/..."
-    std::string programs;  ///< folder with the .exe and .dll files to place on it; "" for none
+    std::string programs;  ///< directory with the .exe and .dll files to copy to it; "" for none
     ContainerUsers users;
     HostProfile profile;
     WineTemplate wine;
 };
 
-/// What a boot sets up for the programs on the host.
+/// The services that a boot sets up for the programs on the host.
 struct HostServices {
     std::string address;    ///< the host's own, to which its name resolves
     std::string host_file;  ///< emulator.json
-    /// Named pipes of servers on Linux, and where those are on loopback: {"\\\\.\\pipe\\containerd-containerd", "127.0.0.1:7002"}.
+    /// Named pipes of servers on Linux, and their loopback addresses: {"\\\\.\\pipe\\containerd-containerd", "127.0.0.1:7002"}.
     std::vector<std::pair<std::string, std::string>> pipes;
     std::string token;
 };
 
-/// The host itself: Wine on an overlay of its own, in this process's network namespace, with a service manager that runs from boot to
-/// shutdown. Its disk stays; its processes may outlive this one and are adopted. close() it before destroying it.
+/// The host itself: Wine on its own overlay, in this process's network namespace, with a service manager that runs from boot to shutdown.
+/// Its disk is kept; its processes may outlive this one and are adopted. close() it before destroying it.
 class HostContainer final : public HostPrograms {
 public:
     HostContainer(HostContainerContext context, HostContainerOptions options);
     ~HostContainer() override;
 
-    /// Its root file system on Linux, and C:\ in it; there from start() on. Pods may write there: open what is below by HeldTree.
+    /// Its root file system on Linux, and C:\ in it; available from start() on. Pods may write there: use HeldTree to open files below.
     std::string root() const;
     std::string drive() const;
     std::string socket() const;
-    /// Adopts a host that runs already with the same services; boots it otherwise. From then on a host that ends by itself is booted
-    /// again. Errors: Io, Timeout.
+    /// Adopts a running host with the same services; otherwise boots it. From then on a host that ends by itself is booted again. Errors:
+    /// Io, Timeout.
     Task<> start(HostServices services);
-    /// Stops watching; the host goes on.
+    /// Stops supervising; the host keeps running.
     Task<> close();
     /// Services are stopped in good order, then everything ends. Success if it does not run.
     Task<> shut_down(Duration grace);

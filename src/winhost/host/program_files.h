@@ -5,9 +5,9 @@
 
 namespace porthole::winhost {
 
-/// Places the Windows programs of the folder `programs` on a host's drive, which is at `drive` below the folder `root`: CNI plugins in
-/// k\cni, other .exe files in k, .dll files in windows\system32. Names of one file stay names of one file. What is there unchanged is left
-/// alone, so that it may be running. Containers may write below `root`: no link there is followed. Blocking. Errors: Forbidden for a link
+/// Copies the Windows programs of the directory `programs` to a host's drive, which is at `drive` below the directory `root`: CNI plugins
+/// to k\cni, other .exe files to k, .dll files to windows\system32. Hard links of one file stay hard links. Unchanged files are not
+/// touched, since they may be running. Containers may write below `root`: no link there is followed. Blocking. Errors: Forbidden for a link
 /// in the way; Io.
 Result<void> place_program_files(const std::string& programs, const std::string& root, const std::string& drive);
 

@@ -24,12 +24,12 @@ public:
         ProcessRunner& programs;
         FileSystem& files;
         std::string root;        ///< the host's root file system
-        std::string own_folder;  ///< a directory that no container reaches, for what is there only while a share is mounted
+        std::string own_folder;  ///< a directory that no container can reach, for mounts and passwords in progress
         std::vector<std::string> programs_of_mount = {"/sbin/mount.cifs", "/usr/sbin/mount.cifs"};  ///< one of which must be there
     };
     explicit SmbShares(Services services) : services_(std::move(services)) {}
 
-    /// Errors also: MethodNotAllowed on a machine without mount.cifs; Io in the program's words, as where the kernel has no cifs.
+    /// Errors also: MethodNotAllowed on a machine without mount.cifs; Io with the program's message, for example if the kernel has no cifs.
     Task<> map(std::string remote, std::string user, std::string password) override;
     Task<> unmap(std::string remote) override;
 
@@ -38,7 +38,7 @@ private:
     Result<std::size_t> mounts_at(const std::string& folder) const;
     Task<bool> answers(std::string path);
     Task<> mount(std::string remote, std::string credentials, std::string target);
-    /// Shows what is mounted at `from` in the folder of the share, or no longer.
+    /// Makes the mount at `from` visible in the share's directory, or no longer.
     Result<void> show(const std::string& from, const std::string& folder);
     Result<void> hide(const std::string& folder);
 

@@ -14,7 +14,7 @@
 
 namespace porthole::winhost {
 
-/// What an emulated host runs on. All outlive it.
+/// The collaborators of an emulated host. All outlive it.
 struct WindowsHostContext {
     AsioLoop& loop;
     ProcessRunner& processes;
@@ -29,19 +29,18 @@ struct WindowsHostContext {
 struct WindowsHostOptions {
     std::string name;      ///< "windows-1": its computer name, [a-z0-9-]+
     HostProfile profile;   ///< the Windows version that it plays
-    std::string data;      ///< a folder of its own, kept over restarts; its path must be short (at most 56 bytes)
-    std::string programs;  ///< folder of the Windows programs to place on it; "" for none
+    std::string data;      ///< a directory for it only, kept across restarts; its path must be short (at most 56 bytes)
+    std::string programs;  ///< directory with the Windows programs to copy to it; "" for none
     std::string cache;     ///< where the Wine template is, or is built
     std::string pause_image = bundled_images::PauseImage;  ///< the sandbox image of pods
 };
 
-/// An emulated Windows host, in this process's network namespace: the host network service, the container runtime with its
-/// named pipe, and the host's own programs. The uplink ("eth0") must have its address when it starts. Owns the folder `data`; lives on
-/// one loop.
+/// An emulated Windows host, in this process's network namespace: the host network service, the container runtime with its named pipe, and
+/// the host's own programs. The uplink ("eth0") must have its address when it starts. Owns the directory `data`; lives on one loop.
 ///
-/// Killed at any time it leaves pods and services running; the next one with the same folder adopts them. Programs on Linux reach it by
-/// `data`/control.sock (control.h), `data`/cri.sock (CRI) and the host container's init; `data`/C is its C:\. Where a file
-/// `data`/without-csi-proxy is, the host plays one on which no CSI proxy was installed, from its next boot on.
+/// If it is killed, pods and services keep running; the next one with the same directory adopts them. Programs on Linux reach it by
+/// `data`/control.sock (control.h), `data`/cri.sock (CRI) and the host container's init; `data`/C is its C:\. If a file
+/// `data`/without-csi-proxy exists, the host acts as one without a CSI proxy, from its next boot on.
 class WindowsHost {
 public:
     WindowsHost(WindowsHostContext context, WindowsHostOptions options);
@@ -49,9 +48,9 @@ public:
 
     /// Ready when it returns. Errors: BadRequest for options, Conflict where another runs in `data`, NotFound without Wine, Io, Timeout.
     Task<> start();
-    /// Returns when the host was asked to shut down (control.h).
+    /// Returns when a shutdown of the host is requested (control.h).
     Task<> wait_for_shutdown();
-    /// Services are stopped in good order, all pods' processes end, nothing but files is left. Call it also after a start that failed.
+    /// Stops services in order and ends all pods' processes; only files remain. Also call it after a start that failed.
     Task<> power_off();
     Task<> reboot();
 
@@ -60,8 +59,8 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Removes what a killed host has left in `data`: processes, mounts, cgroups, network namespaces. Files stay. Error: Conflict while
-/// one runs there; Io.
+/// Removes the leftovers of a killed host in `data`: processes, mounts, cgroups, network namespaces. Files stay. Error: Conflict if a host
+/// runs there; Io.
 Task<> clean_up_host(WindowsHostContext context, std::string name, std::string data);
 
 }  // namespace porthole::winhost

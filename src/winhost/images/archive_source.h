@@ -5,15 +5,15 @@
 
 namespace porthole::winhost {
 
-/// Images in an archive: what `docker save` writes or an OCI image layout, as a tar file (also gzip or zstd) or as a folder. Nothing in it
-/// is trusted: digests are checked, sizes bounded.
+/// Images in an archive: the output of `docker save` or an OCI image layout, as a tar file (also gzip or zstd) or as a directory. Its
+/// content is not trusted: digests are verified, sizes limited.
 class ArchiveSource final : public LayerSupply {
 public:
     /// Blocking; a packed archive is unpacked to `scratch`. Errors: NotFound, Invalid, Io.
     static Result<std::unique_ptr<ArchiveSource>> open(std::string path, std::string scratch);
     ~ArchiveSource() override;
 
-    /// One for each image that the host can run. Blocking. Error: that of the first image if there is none at all.
+    /// One plan for each image that the host can run. Blocking. Error: that of the first image if there is no such image.
     Result<std::vector<ImagePlan>> plans(const HostPlatform& host);
     Task<BlobPlace> fetch(LayerPlan layer, std::string scratch) override;
 

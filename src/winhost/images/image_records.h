@@ -7,10 +7,10 @@
 
 namespace porthole::winhost {
 
-/// What the store remembers of an image in addition to its layers.
+/// The store's record of an image, except for its layers.
 struct ImageRecord {
     std::string id;
-    std::string config_text;  ///< as it came
+    std::string config_text;  ///< unchanged
     std::vector<std::string> tags, digests;
     std::uint64_t size = 0;
     bool base_substituted = false;

@@ -6,7 +6,7 @@
 
 namespace porthole::winhost {
 
-/// Owns a temporary folder and removes it.
+/// A temporary directory, removed when destroyed.
 class TestFolder {
 public:
     TestFolder() {

@@ -5,7 +5,7 @@
 
 namespace porthole::winhost {
 
-/// Writes tar files, wrong ones too if asked.
+/// Writes tar files, including invalid ones.
 class TestTar {
 public:
     TestTar& file(const std::string& name, const std::string& content) { return entry('0', name, "", content); }

@@ -6,7 +6,7 @@
 
 namespace porthole::winhost {
 
-/// The folders and files of one pod or container.
+/// The directories and files of one pod or container.
 struct Folder {
     std::string path;
 
@@ -26,7 +26,7 @@ struct Folder {
 /// C:\ of a host or container, below its root file system.
 inline std::string drive_of(const std::string& rootfs) { return join_path(rootfs, "wine/drive_c"); }
 
-/// What a container's file system is made from. Borrows the records.
+/// The input for a container's file system. Borrows the records.
 struct RootRequest {
     const ContainerRecord& container;
     const SandboxRecord& sandbox;
@@ -36,14 +36,14 @@ struct RootRequest {
     const ContainerUsers& users;
 };
 
-/// Mounts the container's file system, makes the places of its mounts, and says what is to be mounted there; named pipes are not its
-/// business. Errors: BadRequest for mounts that cannot be (other drives of the host), NotFound for sources that are not there, Io.
+/// Mounts the container's file system, creates its mount points, and returns the mounts; named pipes are handled elsewhere. Errors:
+/// BadRequest for impossible mounts (other drives of the host), NotFound for missing sources, Io.
 Result<std::vector<OciMount>> prepare_root(FileSystem& files, const RootRequest& request);
 
-/// Adds the mount of the folder of the container's log, which is made, and yields the log's path inside; "" if it has none.
+/// Adds the mount of the directory of the container's log, which is created, and returns the log's path inside; "" if it has none.
 Result<std::string> mount_log(FileSystem& files, const RootRequest& request, std::vector<OciMount>& mounts);
 
-/// What Wine's processes are told by Unix; programs do not see it.
+/// Environment variables of Wine's Unix processes; programs do not see them.
 std::map<std::string, std::string> wine_environment(bool light);
 
 }  // namespace porthole::winhost

@@ -14,7 +14,7 @@ struct Container {
     Folder folder;
     ImageStore::Hold hold;
     Event finished;   ///< set once it has ended and is taken down
-    Event has_pipes;  ///< set once the host's named pipes were looked for
+    Event has_pipes;  ///< set once the host's named pipes were looked up
     bool starting = false;
 
     bool running() const { return record.state == cri::ContainerState::ContainerRunning; }
@@ -27,7 +27,7 @@ public:
     Containers(RuntimeContext context, const RuntimeOptions& options, Runc& runc, Sandboxes& sandboxes, Scope& scope)
         : context_(context), options_(options), runc_(runc), sandboxes_(sandboxes), scope_(scope), cgroups_(context.files) {}
 
-    /// Reads the records on the disk and adopts what still runs. Once, before anything else.
+    /// Reads the records on the disk and adopts running containers. Called once, before anything else.
     Task<> load();
     /// Yields the id.
     Task<std::string> create(cri::CreateContainerRequest request);
@@ -47,13 +47,13 @@ private:
     Task<std::unique_ptr<InitConnection>> connect(std::shared_ptr<Container> container);
     Task<std::unique_ptr<InitConnection>> listen(std::shared_ptr<Container> container);
     Task<std::unique_ptr<InitConnection>> wait_for_program(std::shared_ptr<Container> container);
-    /// Lets the container's program, which is held back, start together with the host's named pipes.
+    /// Starts the container's program, which is held back, together with the host's named pipes.
     Task<> begin_with_pipes(std::shared_ptr<Container> container, std::vector<PipeMount> pipes);
     /// As long as the container runs.
     Task<> relay_pipes(std::shared_ptr<Container> container, std::vector<PipeMount> pipes);
     Task<> monitor(std::shared_ptr<Container> container, std::unique_ptr<InitConnection> connection);
     Task<> adopt(std::shared_ptr<Container> container);
-    /// Reads how it ended and takes down everything but its writable layer.
+    /// Records how it ended and takes down everything but its writable layer.
     Task<> finish(std::shared_ptr<Container> container);
     Task<> take_down(std::shared_ptr<Container> container);
     std::optional<ProgramEnd> read_exit_file(const Container& container) const;

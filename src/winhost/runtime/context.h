@@ -16,7 +16,7 @@
 
 namespace porthole::winhost {
 
-/// What the runtime and its parts run on. All outlive it.
+/// The collaborators of the runtime and its parts. All outlive it.
 struct RuntimeContext {
     AsioLoop& loop;
     ProcessRunner& processes;
@@ -28,16 +28,17 @@ struct RuntimeContext {
     Logger log;
 };
 
-/// What a host chooses for its container runtime.
+/// Options of a host's container runtime.
 struct RuntimeOptions {
     std::string host_name;    ///< of the emulated host: names its cgroups, [a-z0-9-]+
-    std::string data;         ///< a folder of its own; its path must be short (at most 60 bytes)
+    std::string data;         ///< a directory for it only; its path must be short (at most 60 bytes)
     std::string host_root;    ///< the host's root file system on Linux, in which its C:\ is: where CRI's host paths are
     std::string host_socket;  ///< of the init of the host's own container: where CRI's named pipes are
-    ContainerUsers users;     ///< as those of the host's own container, whose volumes its pods have
+    ContainerUsers users;     ///< the same as for the host's own container, whose volumes its pods use
     HostProfile profile;
     WineTemplate wine;
-    /// Every sandbox needs it, pulled if need be; "" for none. Nothing of it runs, but one for another build keeps pods from starting.
+    /// Every sandbox needs this image, which is pulled if necessary; "" for none. Nothing of it runs, but one for another build prevents
+    /// pods from starting.
     std::string sandbox_image;
     std::int64_t process_limit = ContainerProcessLimit;
 };

@@ -12,14 +12,14 @@ namespace porthole::winhost {
 
 namespace cri = api::cri::v1;
 
-/// A named pipe of the host that a container is to see: both names whole, "\\.\pipe\app".
+/// A named pipe of the host that a container can use: both full names, "\\.\pipe\app".
 struct PipeMount {
     std::string host_name, container_name;
 };
 
-/// The named pipes among a container's mounts. As on Windows, it is not checked whether the host has them: a pipe that is not there is not
-/// found when it is opened. Error: Invalid in Windows' words for what it does not take either: a pipe at a place for files, files at a
-/// pipe's, two pipes under one name; and for names that only look like a pipe's ("\\?\pipe\x").
+/// The named pipes among a container's mounts. As on Windows, the host's pipe need not exist: opening it then fails. Error: Invalid with
+/// Windows' message for mounts that Windows also refuses: a pipe at a file's path, files at a pipe's path, two pipes of one name; and for
+/// names that only resemble a pipe's ("\\?\pipe\x").
 Result<std::vector<PipeMount>> plan_pipe_mounts(const std::vector<cri::Mount>& mounts);
 
 /// Shows named pipes of the host to a container: runs a half of tools/pipes.cc in each and joins their streams.
@@ -31,8 +31,8 @@ public:
     };
     PipeRelay(AsioLoop& loop, Logger log, Ends ends) : loop_(loop), log_(std::move(log)), ends_(std::move(ends)) {}
 
-    /// Runs until either half ends, or its container; `ready` is set once the pipes in the container are as they are on the host.
-    /// All connections end with it. Error: Unavailable where an init does not answer.
+    /// Runs until either half, or its container, ends; `ready` is set once the pipes in the container are the same as on the host. All
+    /// connections end with it. Error: Unavailable if an init does not answer.
     Task<> run(Event& ready);
 
 private:

@@ -7,20 +7,20 @@
 
 namespace porthole::winhost {
 
-/// A sandbox as its network sees it.
+/// The network's view of a sandbox.
 struct PodAttachment {
     std::string sandbox_id;
     std::string namespace_id;  ///< of the host network service: a GUID
     api::cri::v1::PodSandboxConfig config;
 };
 
-/// What a pod got from its network.
+/// The addresses that the network assigned to a pod.
 struct PodAddresses {
     std::vector<std::string> addresses;  ///< without prefix length, the main one first
     std::vector<std::string> dns_servers, dns_searches;
 };
 
-/// The seam to pods' networks: namespaces of the host network service, and what CNI does to them.
+/// The seam to pods' networks: HNS namespaces, and the CNI plugins' changes to them.
 class PodNetwork {
 public:
     virtual ~PodNetwork() = default;
@@ -32,7 +32,7 @@ public:
     virtual Task<> remove_namespace(std::string namespace_id) = 0;
     /// Where it is on Linux.
     virtual std::string path(const std::string& namespace_id) const = 0;
-    /// Error: the failure of a CNI plugin, in its own words.
+    /// Error: the failure of a CNI plugin, with its own message.
     virtual Task<PodAddresses> attach(PodAttachment attachment) = 0;
     /// Safe to repeat.
     virtual Task<> detach(PodAttachment attachment) = 0;

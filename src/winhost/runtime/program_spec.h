@@ -4,12 +4,12 @@
 
 namespace porthole::winhost {
 
-/// `argument` so that CommandLineToArgvW and the C runtime read it as one: in quotes only where needed.
+/// `argument` in a form that CommandLineToArgvW and the C runtime read as one argument: quoted only if necessary.
 std::string quote_argument(const std::string& argument);
 /// The arguments as one command line; the program's name follows the same rule.
 std::string join_command_line(const std::vector<std::string>& arguments);
 
-/// What launch.exe is told: one Windows program to run.
+/// The input of launch.exe: one Windows program to run.
 struct ProgramSpec {
     std::string command_line;            ///< exact, UTF-8
     std::string directory;               ///< "C:\app"; "" for the default

@@ -15,16 +15,16 @@ namespace porthole::winhost {
 
 namespace cri = api::cri::v1;
 
-/// What is known of a sandbox, as it is also kept on the disk.
+/// The state of a sandbox, as stored on the disk.
 struct SandboxRecord {
     std::string id;
     cri::PodSandboxConfig config;
     std::string runtime_handler;
     std::string namespace_id;
     std::vector<std::string> addresses;
-    std::int64_t created_at = 0;  ///< nanoseconds since 1970; so are the others
+    std::int64_t created_at = 0;  ///< nanoseconds since 1970, like the other times
     bool ready = false;
-    bool attached = false;  ///< its network is to be released
+    bool attached = false;  ///< its network has to be released
 
     /// Whether it is on the host's own network, and its containers are programs of the host.
     bool is_host_process() const;
@@ -33,7 +33,7 @@ struct SandboxRecord {
     static Result<SandboxRecord> decode(const std::string& text);
 };
 
-/// What is known of a container, as it is also kept on the disk.
+/// The state of a container, as stored on the disk.
 struct ContainerRecord {
     std::string id, sandbox_id;
     cri::ContainerConfig config;
@@ -52,7 +52,7 @@ struct ContainerRecord {
     static Result<ContainerRecord> decode(const std::string& text);
 };
 
-/// What a pod's or container's folder is called: short, because the path of a Unix socket has room for 107 bytes only.
+/// The directory name of a pod or container: short, because the path of a Unix socket has room for 107 bytes only.
 std::string short_id(const std::string& id);
 
 }  // namespace porthole::winhost

@@ -8,7 +8,7 @@
 
 namespace porthole::winhost {
 
-/// Gives out addresses (URLs) for the streams of exec, attach and port-forward.
+/// Creates addresses (URLs) for the streams of exec, attach and port-forward.
 class StreamAddresses {
 public:
     virtual ~StreamAddresses() = default;
@@ -19,22 +19,22 @@ public:
 
 /// The container runtime of an emulated Windows host: CRI's calls over sandboxes and Wine containers.
 ///
-/// Does not own its containers' processes: killed and started again with the same folder it finds them running, or how they ended. Errors
-/// are those of RuntimeService; texts are Windows' own where Windows has one for the case. Lives on one loop; close() it before destroying
-/// it.
+/// Does not own its containers' processes: after it was killed and started again with the same directory, it finds them running, or how
+/// they ended. Errors are those of RuntimeService; messages are Windows' own if Windows has one for the case. Lives on one loop; close() it
+/// before destroying it.
 class Runtime final : public kubelet::RuntimeService {
 public:
     Runtime(RuntimeContext context, RuntimeOptions options);
     ~Runtime() override;
 
-    /// Adopts what is there and removes what no record names. Errors: BadRequest for a path that is too long, Io.
+    /// Adopts existing containers and removes those without a record. Errors: BadRequest for a path that is too long, Io.
     Task<> start();
     /// Stops watching; containers go on.
     Task<> close();
-    /// Simulates a power failure of the host: every process of every pod ends at once. Sandboxes are not ready afterwards and without a
-    /// namespace, containers have ended; the kubelet finds them so and removes them.
+    /// Simulates a power failure of the host: every process of every pod ends at once. Afterwards sandboxes are not ready and have no
+    /// namespace, and containers have ended; the kubelet finds and removes them.
     Task<> power_off();
-    /// Ends and removes every pod: nothing is left of them.
+    /// Ends and removes every pod completely.
     Task<> remove_everything();
     /// `streams` must outlive this, or be set to null before.
     void set_streams(StreamAddresses* streams);
@@ -43,7 +43,7 @@ public:
     /// The socket of a running container's init. Error: NotFound, Conflict when it does not run.
     Result<std::string> container_socket(const std::string& container_id) const;
     Result<std::string> sandbox_socket(const std::string& sandbox_id) const;
-    /// What a command in the container is told: the container's own environment and directory.
+    /// The input for a command in the container: with the container's own environment and directory.
     Result<std::string> exec_spec(const std::string& container_id, const std::vector<std::string>& command) const;
     bool has_terminal(const std::string& container_id) const;
 

@@ -10,26 +10,26 @@ namespace porthole::winhost {
 struct Sandbox {
     SandboxRecord record;
     Folder folder;
-    int pid = 0;            ///< of the process that holds its namespaces
+    int pid = 0;            ///< the process that holds its namespaces
     bool changing = false;  ///< being created or removed: everything else waits its turn or is refused
-    bool made = false;      ///< shown in lists: one that cannot be created never is, or every attempt would look like a change
+    bool made = false;      ///< creation succeeded, so it is listed: otherwise every failed attempt would look like a change
 };
 
-/// The pods' sandboxes: a namespace of the host network service with a network in it (not for HostProcess pods, which are on the host's),
-/// and the process that holds ipc and uts. Lives on the runtime's loop; references outlive it, and its tasks belong to `scope`.
+/// The pods' sandboxes: an HNS namespace with a network in it (not for HostProcess pods, which use the host's), and the process that holds
+/// ipc and uts. Lives on the runtime's loop; references outlive it, and its tasks belong to `scope`.
 class Sandboxes {
 public:
     Sandboxes(RuntimeContext context, const RuntimeOptions& options, Runc& runc, Scope& scope)
         : context_(context), options_(options), runc_(runc), scope_(scope) {}
 
-    /// Reads the records on the disk and adopts what still runs. Once, before anything else.
+    /// Reads the records on the disk and adopts running sandboxes. Called once, before anything else.
     Task<> load();
     /// Yields the id.
     Task<std::string> run(cri::RunPodSandboxRequest request);
     /// Releases the network and ends its process. Requires: its containers have ended. Safe to repeat.
     Task<> stop(std::string id);
     Task<> remove(std::string id);
-    /// Its process and its namespace have ended, as after a power failure; what plugins keep of it is still to be released.
+    /// Its process and its namespace have ended, as after a power failure; the plugins' state of it still has to be released.
     Task<> lose(std::string id);
 
     /// nullptr if there is none; so in const form.

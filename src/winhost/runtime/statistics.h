@@ -4,7 +4,7 @@
 
 namespace porthole::winhost {
 
-/// What containers and pods use, in CRI's words for Windows. The emulation's own processes are left out.
+/// Resource use of containers and pods, in CRI's form for Windows. The emulation's own processes are left out.
 class Statistics {
 public:
     Statistics(RuntimeContext context, Containers& containers) : context_(context), containers_(containers), cgroups_(context.files) {}

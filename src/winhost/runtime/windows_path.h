@@ -24,9 +24,9 @@ bool same_name(std::string_view a, std::string_view b);
 /// Whether `text` names a pipe: "\\.\pipe\...", "\\?\pipe\...".
 bool is_pipe_path(std::string_view text);
 
-/// Where `components` are below the Linux folder `root`: each name as it is spelled there, whatever its case in `components`; names that
-/// are not there keep theirs. Links are followed, so that none is left below `root`; one that leaves it ends with Forbidden. Containers
-/// may put a link there the next moment: open the answer by HeldTree.
+/// The path of `components` below the Linux directory `root`: each name in its existing spelling, whatever its case in `components`; names
+/// that do not exist are not changed. Links are resolved, so the result contains none below `root`; one that leaves it results in
+/// Forbidden. Containers may create a link there immediately afterwards: open the result by HeldTree.
 Result<std::string> locate(FileSystem& files, const std::string& root, const std::vector<std::string>& components);
 
 }  // namespace porthole::winhost

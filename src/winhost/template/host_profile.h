@@ -8,11 +8,11 @@
 
 namespace porthole::winhost {
 
-/// A Windows version that a host pretends to be.
+/// A Windows version that a host reports.
 struct HostProfile {
     std::string name;          ///< "2022"
     std::uint32_t build = 0;   ///< 20348
-    std::uint32_t update = 0;  ///< the fourth number (UBR); 0 where it is not known
+    std::uint32_t update = 0;  ///< the fourth number (UBR); 0 if unknown
     std::string product_name;  ///< "Windows Server 2022 Datacenter"
     std::string release;       ///< "21H2"
 
@@ -21,9 +21,9 @@ struct HostProfile {
 
 /// Oldest first.
 const std::vector<HostProfile>& host_profiles();
-/// The names of those that can be nodes; the older ones are hosts that `join` refuses.
+/// The names of those that can be nodes; `join` refuses hosts of older ones.
 std::vector<std::string> profiles_of_nodes();
-/// Error: BadRequest, naming those that there are.
+/// Error: BadRequest with the known names.
 Result<HostProfile> find_host_profile(std::string_view name);
 
 }  // namespace porthole::winhost

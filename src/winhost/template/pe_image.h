@@ -10,18 +10,18 @@ namespace porthole::winhost {
 /// nothing to remove, is returned unchanged. Error: Invalid for a file that contradicts itself.
 Result<std::string> strip_debug_sections(std::string image);
 
-/// Wine's default handler ends a program with exit code 0 at a console event, Windows' with 0xC000013A. Corrects kernelbase.dll;
-/// false, with nothing changed, where the code is not the known one.
+/// Wine's default handler ends a program with exit code 0 at a console event, Windows' with 0xC000013A. Corrects kernelbase.dll; false,
+/// with nothing changed, if its code is not the known one.
 bool correct_default_control_handler(std::string& image);
 
-/// Wine writes zeros over 960 kB of every new thread's stack, and all of it stays in memory. Lets ntdll.dll clear the upper 64 kB only,
-/// which is as far as starting a thread gets; what lies below has never been touched, so it is zero anyway. False, with nothing changed,
-/// where the code is not the known one.
+/// Wine writes zeros over 960 kB of every new thread's stack, all of which stays in memory. Makes ntdll.dll clear only the upper 64 kB,
+/// which is as much as starting a thread uses; the rest has never been touched, so it is zero anyway. False, with nothing changed, if its
+/// code is not the known one.
 bool limit_stack_clearing(std::string& image);
 
-/// Wine's VirtualAlloc2 exists but cannot reserve placeholders. V8 (Node.js since 24, Deno) asks whether it is there, and has another way
-/// where it is not: kernelbase.dll exports it as VirtualAlloc0, which keeps the names in order. False, with nothing changed, where it
-/// exports none.
+/// Wine's VirtualAlloc2 exists but cannot reserve placeholders. V8 (Node.js since 24, Deno) checks whether it exists, and otherwise uses
+/// another method: renames the export of kernelbase.dll to VirtualAlloc0, which keeps the names in order. False, with nothing changed, if
+/// it exports none.
 bool hide_placeholders(std::string& image);
 
 }  // namespace porthole::winhost

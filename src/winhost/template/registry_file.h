@@ -8,7 +8,7 @@
 namespace porthole::winhost {
 
 /// One of Wine's registry files (system.reg, user.reg) as text, to be edited while no Wine uses it. Key paths are written with single
-/// backslashes and, like value names, match in any case. Below a key that is a link the keys are those below its target: in Wine 10
+/// backslashes and, like value names, match in any case. A key that is a link is replaced by its target: in Wine 10
 /// System\CurrentControlSet is one.
 class RegistryFile {
 public:
@@ -18,7 +18,7 @@ public:
 
     /// The value as the file writes it (`"text"`, `dword:00000004`), or "" if there is none. Of values over several lines the first.
     std::string value(std::string_view key, std::string_view name) const;
-    /// Makes the key if it is missing.
+    /// Creates the key if it is missing.
     void set(std::string_view key, std::string_view name, std::string_view value);
     void remove_value(std::string_view key, std::string_view name);
     /// The key and all below it.
@@ -36,7 +36,7 @@ private:
     struct Link {
         std::string path, target;  ///< escaped
     };
-    /// Where the key is, links followed. Takes and yields an escaped path.
+    /// The path of the key, with links resolved. Input and output are escaped.
     std::string resolved(std::string path) const;
     Key* find(std::string_view key);
     const Key* find(std::string_view key) const;

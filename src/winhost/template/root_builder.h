@@ -16,17 +16,17 @@ struct WineInstallation {
     Result<void> check() const;
     /// Changes when another version is installed.
     std::string fingerprint() const;
-    /// Everything whose shared libraries the root needs: the programs and what they load while they run.
+    /// Files whose shared libraries the root needs: the programs and what they load at run time.
     std::vector<std::string> linked_files() const;
 };
 
 // Blocking steps; all errors are Io.
 
-/// Fills the empty folder `root` with everything but the prefix: programs, trimmed DLLs, libraries (as `ldd_output` names them),
-/// settings, our helpers.
+/// Fills the empty directory `root` with everything but the prefix: programs, trimmed DLLs, libraries (from `ldd_output`), settings, our
+/// helpers.
 Result<void> copy_installation(const WineInstallation& wine, const std::string& ldd_output, const std::string& root);
-/// After Wine has made its prefix in `root`: removes what would use the network or start a desktop, puts our replacements in place, shares
-/// the DLLs' space, edits the registry, and lays out `template_folder`/profile-NAME and .../contained-user.
+/// After Wine has created its prefix in `root`: removes what would use the network or start a desktop, installs our replacements, shares
+/// the DLLs' disk space, edits the registry, and creates `template_folder`/profile-NAME and .../contained-user.
 Result<void> finish_prefix(const WineInstallation& wine, const std::string& root, const std::string& template_folder);
 
 }  // namespace porthole::winhost

@@ -11,20 +11,20 @@
 
 namespace porthole::winhost {
 
-/// A built template: read-only folders for overlayfs.
+/// A built template: read-only directories for overlayfs.
 struct WineTemplate {
     std::string folder;  ///< ".../wine-3f2c..."
     std::string id;      ///< changes with its contents
 
     /// For a container of `profile`, topmost first. C:\ is below wine/drive_c.
     std::vector<std::string> lowers(const HostProfile& profile) const;
-    /// Goes before those where the container's user is ContainerUser.
+    /// Placed before those if the container's user is ContainerUser.
     std::string contained_user() const { return join_path(folder, "contained-user"); }
     /// The root of a sandbox's own process.
     std::string sandbox_root() const { return join_path(folder, "sandbox"); }
 };
 
-/// What building a template runs on. All outlive the task.
+/// The collaborators of building a template. All outlive the task.
 struct TemplateContext {
     EventLoop& loop;
     ProcessRunner& processes;
@@ -33,9 +33,9 @@ struct TemplateContext {
     std::function<void(const std::string& step)> progress;  ///< may be empty
 };
 
-/// The template of the installed Wine in `cache` ("~/.cache/porthole"): found there, or built, which takes 10 to 20 s. Several programs
-/// may ask at once; one of them builds. Templates of other versions that have been unused for long are deleted. Errors: NotFound when Wine
-/// is not installed (with the remedy), Io, Timeout.
+/// The template of the installed Wine in `cache` ("~/.cache/porthole"): an existing one, or a new one, which takes 10 to 20 s. Several
+/// programs may ask at the same time; one of them builds. Templates of other versions that have been unused for long are deleted. Errors:
+/// NotFound if Wine is not installed (with the remedy), Io, Timeout.
 Task<WineTemplate> ensure_wine_template(TemplateContext context, std::string cache);
 
 /// $XDG_CACHE_HOME/porthole, or ~/.cache/porthole.

@@ -36,7 +36,7 @@ public:
         for (wchar_t& letter : path_)
             if (letter == L'/') letter = L'\\';
     }
-    /// Init waits for it to be opened.
+    /// Init waits until it is opened.
     bool open_report() {
         report_ = CreateFileW((path_ + L"\\report").c_str(), GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE, nullptr, OPEN_EXISTING, 0,
                               nullptr);

@@ -39,7 +39,7 @@ struct UnixAddress {
 };
 /// Linux' sockaddr_in.
 struct InternetAddress {
-    std::uint16_t family = Internet, port = 0;  ///< this and what follows in the order of the network
+    std::uint16_t family = Internet, port = 0;  ///< this and the following in network byte order
     std::uint32_t address = 0;
     char unused[8] = {};
     bool operator==(const InternetAddress& other) const { return port == other.port && address == other.address; }
@@ -53,12 +53,12 @@ inline Word make_blocking(int file) {
     constexpr Word SetFlags = 4;
     return call(72, file, SetFlags, 0);
 }
-/// What names a file for as long as it is there.
+/// Identifies a file while it exists.
 struct FileIdentity {
     std::uint64_t device = 0, inode = 0;
     bool operator==(const FileIdentity&) const = default;
 };
-/// Of the name itself, if it is a link; zeros where there is nothing.
+/// Of the name itself if it is a link; zeros if nothing exists.
 inline FileIdentity identity_at(int folder, const char* name) {
     constexpr Word SymlinkNoFollow = 0x100;
     std::uint64_t status[18] = {};  // Linux' struct stat, which begins with what is wanted

@@ -14,20 +14,20 @@
 
 namespace porthole::winhost {
 
-/// Sockets of the family AF_UNIX, which Wine 8 does not know, as Windows has them since build 17063.
+/// Sockets of the family AF_UNIX, as Windows has them since build 17063 and Wine 8 has not.
 ///
-/// A program's socket is one of Wine's on loopback. This class joins it to a Unix socket of Linux, so that programs in other containers,
-/// and on the host, which have networks of their own, meet by a path. Where Windows has one file, there are two: an empty one at the path,
-/// which programs see and delete, and next to it the socket, ".<name>.socket", which Wine cannot show. Threads of this process carry the
-/// bytes.
+/// A program's socket is one of Wine's on loopback. This class connects it to a Unix socket of Linux, so that programs in other containers,
+/// and on the host, which have separate networks, can connect by a path. Where Windows has one file, there are two: an empty one at the
+/// path, which programs see and delete, and next to it the socket, ".<name>.socket", which Wine cannot show. Threads of this process copy
+/// the bytes.
 ///
-/// On loopback, others of the same network could connect in place of our threads: a listener has a random address of 127.0.0.0/8 and port,
-/// and who connects is known by its port. Used from any thread; exists until the process ends.
+/// On loopback, other programs of the same network could connect in place of our threads: a listener therefore has a random address of
+/// 127.0.0.0/8 and a random port, and a client is identified by its port. Used from any thread; exists until the process ends.
 class LocalSockets {
 public:
     static constexpr LONG MostPairs = 256;  ///< connections of a process, each with two threads
 
-    /// All are as Winsock's, for sockets that add() was told of.
+    /// All functions are as Winsock's, for sockets passed to add().
     void add(SOCKET socket) {
         const Lock lock(mutex_);
         sockets_.insert(socket);
@@ -54,7 +54,7 @@ private:
     private:
         SRWLOCK& mutex_;
     };
-    /// The folder of a socket's path, open, and the socket's name in it.
+    /// The open directory of a socket's path, and the socket's name in it.
     struct Place {
         int folder = -1;
         std::string name;
@@ -63,7 +63,7 @@ private:
         std::string path;
         Place place;
         int listener = -1;
-        linux_calls::FileIdentity own;  ///< of the socket in the folder: another program may take its name later
+        linux_calls::FileIdentity own;  ///< of the socket in the directory: another program may use its name later
     };
     struct Listening {
         int listener;
@@ -71,7 +71,7 @@ private:
     };
     struct Connecting {
         int local, listener;
-        LinuxAddress program;  ///< from where the program's socket comes
+        LinuxAddress program;  ///< source address of the program's socket
     };
     /// Two ends that are closed when both directions have ended.
     struct Pair {
@@ -100,7 +100,7 @@ private:
     static DWORD WINAPI meet(void* argument);
     static DWORD WINAPI carry(void* argument);
 
-    SRWLOCK mutex_ = SRWLOCK_INIT;  ///< guards what follows
+    SRWLOCK mutex_ = SRWLOCK_INIT;  ///< guards the members below
     std::set<SOCKET> sockets_;
     std::map<SOCKET, Bound> bound_;
     inline static LONG pairs_ = 0;
@@ -138,7 +138,7 @@ inline LocalSockets::Place LocalSockets::place_of(const std::string& path) {
     return place;
 }
 
-/// By way of the open folder, as Linux' path may be longer than an address.
+/// Through the open directory, since Linux' path may be longer than an address.
 inline linux_calls::UnixAddress LocalSockets::address_of(int folder, const std::string& name) {
     linux_calls::UnixAddress address;
     const std::string path = "/proc/self/fd/" + std::to_string(folder) + (name.empty() ? "" : "/" + name);
@@ -152,7 +152,7 @@ inline bool LocalSockets::run(LPTHREAD_START_ROUTINE body, void* argument) {
     return thread != nullptr;
 }
 
-/// Gives Wine's socket an address of loopback and any port.
+/// Binds Wine's socket to a loopback address and any port.
 inline bool LocalSockets::bind_to(SOCKET socket, std::uint32_t address, LinuxAddress& bound) {
     static const auto Bind = wine_function<decltype(&::bind)>("bind");
     static const auto Name = wine_function<decltype(&::getsockname)>("getsockname");
@@ -217,7 +217,7 @@ inline int LocalSockets::connect(SOCKET socket, const sockaddr* name, int size) 
     const int target = linux_calls::open_at(place.folder, place.name.c_str(), linux_calls::PathOnly | linux_calls::NoFollow);
     linux_calls::close(place.folder);
     if (target < 0) return fail(WSAECONNREFUSED);
-    // The program may not want to wait: a listener with a full queue refuses.
+    // Non-blocking for the program's sake: a listener with a full queue refuses.
     const int local = linux_calls::socket(linux_calls::Unix, linux_calls::NonBlocking);
     const bool met = linux_calls::connect(local, address_of(target, "")) == 0 && linux_calls::make_blocking(local) == 0;
     linux_calls::close(target);
@@ -288,7 +288,7 @@ inline DWORD WINAPI LocalSockets::serve(void* argument) {
     return 0;
 }
 
-/// Waits for the socket of the program that connects, and for no other.
+/// Waits for the socket of the connecting program, and for no other.
 inline DWORD WINAPI LocalSockets::meet(void* argument) {
     constexpr int Patience = 10'000;  // milliseconds; it connects at once or never
     const Connecting work = *static_cast<Connecting*>(argument);
@@ -339,7 +339,7 @@ inline DWORD WINAPI LocalSockets::carry(void* argument) {
             open = step > 0;
         }
     }
-    // A peer that has closed, and not only ended its sending, must not keep the other direction.
+    // A peer that has closed, rather than only ended its sending, must not keep the other direction open.
     linux_calls::shutdown(to, open && count == 0 ? linux_calls::ShutWrite : linux_calls::ShutBoth);
     if (!open || count < 0) linux_calls::shutdown(work.from, linux_calls::ShutBoth);
     end_direction(pair);

@@ -8,14 +8,14 @@ namespace porthole::winhost {
 /// One line of a log, or a part of a long one.
 struct LogLine {
     std::string text;  ///< UTF-8, without the line break
-    bool whole;        ///< ends where the program ended the line; otherwise the next one goes on
+    bool whole;        ///< complete; false: the next one continues it
 };
 
-/// Cuts what a program writes into lines of a CRI log. Bytes that are not valid UTF-8 are taken for Windows-1252, the code page of programs
-/// in the emulated containers; a carriage return before the line break stays, as on Windows.
+/// Cuts a program's output into lines of a CRI log. Bytes that are not valid UTF-8 are read as Windows-1252, the code page of programs in
+/// the emulated containers; a carriage return before the line break stays, as on Windows.
 class LogLines {
 public:
-    static constexpr std::size_t LongestLine = 16 << 10;  ///< bytes; longer ones come in parts
+    static constexpr std::size_t LongestLine = 16 << 10;  ///< bytes; longer ones are split
 
     std::vector<LogLine> add(std::string_view bytes) {
         std::vector<LogLine> lines;
@@ -29,7 +29,7 @@ public:
         cut(lines);
         return lines;
     }
-    /// What is left without a line break.
+    /// Output that remains without a line break.
     std::vector<LogLine> rest() {
         std::vector<LogLine> lines;
         if (!pending_.empty()) lines.push_back({to_utf8(pending_), false});

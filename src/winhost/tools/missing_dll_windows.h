@@ -10,11 +10,11 @@
 
 namespace porthole::winhost {
 
-/// The DLLs of one program, as Windows looks for them. Nothing of them is run.
+/// The DLLs of one program, searched for as Windows does. None of their code is run.
 class ImportSearch {
 public:
-    /// The first missing DLL that the program at `path`, or one of its DLLs, needs; "" when none is missing. The program must have run
-    /// with our environment and working directory.
+    /// The first missing DLL of the program at `path` or of its DLLs; "" if none is missing. The program must have run with our environment
+    /// and working directory.
     static std::string missing(const std::wstring& path) { return ImportSearch(path).missing_of(path, 0); }
 
 private:
@@ -39,7 +39,7 @@ private:
             const std::wstring found = text_of(
                 [&](wchar_t* text, DWORD size) { return SearchPathW(folders_.c_str(), wide.c_str(), L".dll", size, text, nullptr); });
             if (found.empty()) {
-                // Names of API sets have no file of their own.
+                // API set names have no file of their own.
                 if (!LoadLibraryExW(wide.c_str(), nullptr, DONT_RESOLVE_DLL_REFERENCES)) return name;
                 continue;
             }
@@ -54,7 +54,7 @@ private:
         return path.size() > system_.size() && CompareStringOrdinal(path.c_str(), length, system_.c_str(), length, TRUE) == CSTR_EQUAL;
     }
 
-    /// What such a function of Windows answers, which wants a buffer and its size; "" when it fails.
+    /// The result of a Windows function that takes a buffer and its size; "" if it fails.
     template <class Function>
     static std::wstring text_of(Function function) {
         std::wstring text(MAX_PATH, 0);
@@ -94,7 +94,7 @@ private:
         std::size_t size_ = 0;
     };
 
-    std::wstring folders_;  ///< where DLLs are looked for, each followed by ";"
+    std::wstring folders_;  ///< search path of DLLs, each followed by ";"
     std::wstring system_;   ///< with "\" at its end
     std::set<std::wstring> seen_;
 };

@@ -13,7 +13,7 @@ class PeImage {
 public:
     explicit PeImage(std::string_view bytes) : bytes_(bytes) {}
 
-    /// The DLLs that the loader must find before the program runs, in order; at most MostImports. Empty for other bytes.
+    /// The DLLs that the loader must find before the program runs, in order; at most MostImports. Empty if it is not a PE file.
     std::vector<std::string> imports() const {
         std::vector<std::string> names;
         const auto table = import_table();
@@ -34,7 +34,7 @@ private:
     static constexpr std::uint64_t SignatureAt = 0x3C;
     static constexpr std::uint16_t Narrow = 0x10B, Wide = 0x20B;  ///< magic numbers of PE32 and PE32+
 
-    /// Nothing beyond the end. Offsets are sums of a few 32-bit numbers, and do not wrap.
+    /// Nullopt beyond the end. Offsets are sums of a few 32-bit numbers, and do not wrap.
     template <class Number>
     std::optional<Number> read(std::uint64_t at) const {
         Number value;

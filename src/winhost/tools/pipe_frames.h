@@ -34,7 +34,7 @@ struct PipeFrame {
 constexpr std::uint32_t LargestPipeFrame = 64 << 10;
 /// Bytes of one channel that may be in transit in one direction: a client that does not read must not block the others.
 constexpr std::uint32_t PipeWindow = 256 << 10;
-/// The part of the window that a frame of `bytes` uses: empty messages take memory, too.
+/// How much of the window a frame of `bytes` uses: empty messages take memory, too.
 constexpr std::uint32_t pipe_frame_cost(std::size_t bytes) { return static_cast<std::uint32_t>(bytes) + 64; }
 /// A message is written in one piece, so its parts are kept until it is complete. A longer message ends its connection.
 constexpr std::size_t LargestPipeMessage = 16 << 20;
@@ -51,11 +51,11 @@ inline std::string encode_pipe_frame(PipeFrameType type, std::uint32_t channel, 
     return encode_pipe_frame(type, channel, {reinterpret_cast<const char*>(&number), sizeof number});
 }
 
-/// Frames out of a stream that comes in any pieces.
+/// Assembles frames from a stream of arbitrary pieces.
 class PipeFrameReader {
 public:
     void add(std::string_view bytes) { buffer_.append(bytes); }
-    /// Nothing while the next frame is not whole, and for ever after nonsense.
+    /// Nullopt while the next frame is incomplete, and permanently after an invalid one.
     std::optional<PipeFrame> next() {
         constexpr std::size_t HeadSize = 9;
         if (broken_ || buffer_.size() < HeadSize) return std::nullopt;
@@ -77,7 +77,7 @@ private:
     bool broken_ = false;
 };
 
-/// Puts the pieces of messages together again.
+/// Reassembles messages.
 class PipeMessage {
 public:
     enum class State { Incomplete, Whole, TooLong };
@@ -95,13 +95,13 @@ private:
     bool whole_ = false;
 };
 
-/// How much may still be sent, and which credit is due to the sender of what was received: not one for every few bytes.
+/// How much may still be sent, and the credit to grant for received data, which is collected to avoid many small grants.
 class PipeCredit {
 public:
     std::uint32_t left() const { return left_; }
     void spend(std::uint32_t cost) { left_ -= cost < left_ ? cost : left_; }
     void gain(std::uint32_t grant) { left_ = grant < PipeWindow - left_ ? left_ + grant : PipeWindow; }
-    /// So much was taken in. What to grant now; 0 to wait for more.
+    /// Records received data. Returns the credit to grant now; 0 for none yet.
     std::uint32_t taken(std::uint32_t cost) {
         owed_ += cost;
         if (owed_ < PipeWindow / 4) return 0;

@@ -12,8 +12,8 @@
 
 namespace porthole::winhost {
 
-/// Serves named pipes and carries each client's bytes to a TCP server and back, so that programs of the emulated host reach a server
-/// outside Wine by the pipe name that they know from Windows. Has threads of its own, so it must exist until the process ends.
+/// Serves named pipes and copies each client's bytes to a TCP server and back, so that programs of the emulated host reach a server outside
+/// Wine by the pipe name that they use on Windows. Has its own threads, so it must exist until the process ends.
 class PipesToTcp {
 public:
     static constexpr std::size_t MostPipes = MAXIMUM_WAIT_OBJECTS;
@@ -42,12 +42,12 @@ public:
 private:
     static constexpr DWORD Pause = 1000;  ///< milliseconds, where the pipe cannot be served just now
 
-    /// A pipe's name, and the instance of it that waits for the next client.
+    /// A pipe's name, and the instance that waits for the next client.
     struct Pipe {
         std::wstring name;
         sockaddr_in server{};
         HANDLE instance = INVALID_HANDLE_VALUE;
-        OVERLAPPED overlapped{};  ///< its event is set when there is a client, or when the instance has to be made again
+        OVERLAPPED overlapped{};  ///< its event is set when a client has connected, or the instance has to be created again
     };
     struct Client {
         const PipesToTcp& relay;
@@ -57,7 +57,7 @@ private:
         HANDLE downstream = nullptr;  ///< the thread from socket to pipe
     };
 
-    /// Overlapped, because a pipe opened otherwise lets a waiting read hold up every write.
+    /// Overlapped, because otherwise a pending read on a pipe blocks every write.
     static bool transfer(HANDLE pipe, char* buffer, DWORD size, DWORD& count, bool write) {
         OVERLAPPED overlapped{};
         overlapped.hEvent = CreateEventW(nullptr, TRUE, FALSE, nullptr);
@@ -126,7 +126,7 @@ private:
         if (!pending) SetEvent(pipe.overlapped.hEvent);
     }
 
-    /// A client has come, or the instance has failed.
+    /// A client has connected, or the instance has failed.
     void take(Pipe& pipe) const {
         DWORD ignored = 0;
         if (pipe.instance == INVALID_HANDLE_VALUE) {

@@ -28,13 +28,13 @@ inline std::vector<std::string> search_list() {
     return suffixes;
 }
 
-/// Writes them where programs look that read Windows' registry instead of asking.
+/// Writes them to Windows' registry, for programs that read that instead of asking.
 inline void note_search_list() {
     constexpr const wchar_t* Parameters = L"System\\CurrentControlSet\\Services\\Tcpip\\Parameters";
     std::wstring list;
     for (const std::string& suffix : search_list()) list += (list.empty() ? L"" : L",") + std::wstring(suffix.begin(), suffix.end());
     RegSetKeyValueW(HKEY_LOCAL_MACHINE, Parameters, L"SearchList", REG_SZ, list.c_str(), DWORD((list.size() + 1) * sizeof(wchar_t)));
-    HKEY interfaces;  // of which none has a list of its own
+    HKEY interfaces;  // no interface has its own list
     const std::wstring path = std::wstring(Parameters) + L"\\Interfaces";
     if (RegCreateKeyW(HKEY_LOCAL_MACHINE, path.c_str(), &interfaces) == ERROR_SUCCESS) RegCloseKey(interfaces);
 }

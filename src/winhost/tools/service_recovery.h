@@ -9,17 +9,17 @@
 
 namespace porthole::winhost {
 
-/// What a service manager does when a service fails, as the registry value `FailureActions` of its key says it: a
-/// SERVICE_FAILURE_ACTIONS whose pointers are 4 bytes each and mean nothing, and after it the actions as pairs of 4-byte numbers.
+/// A service manager's actions when a service fails, from the registry value `FailureActions` of its key: a SERVICE_FAILURE_ACTIONS whose
+/// pointers are 4 bytes each and unused, and after it the actions as pairs of 4-byte numbers.
 struct RecoveryPlan {
     enum class Action : std::uint32_t { None, Restart, Reboot, RunCommand };
     struct Step {
         Action action = Action::None;
         std::uint32_t delay_ms = 0;
     };
-    std::uint32_t reset_seconds = 0;  ///< so long without a failure, and counting starts again; the greatest number: never
+    std::uint32_t reset_seconds = 0;  ///< after this time without a failure, counting restarts; the greatest number: never
     std::vector<Step> steps;          ///< of the first failure, the second ...; the last one also of all later ones
-    bool reported_failures = false;   ///< also where the service says itself that it has ended with an error
+    bool reported_failures = false;   ///< also if the service itself reports that it has ended with an error
 
     /// nullopt for a value of another form.
     static std::optional<RecoveryPlan> parse(std::string_view value) {
@@ -43,7 +43,7 @@ struct RecoveryPlan {
 /// How often each service has failed.
 class FailureCounter {
 public:
-    /// What follows now that the service has failed.
+    /// The action after a failure of the service.
     RecoveryPlan::Step failed(const std::wstring& service, const RecoveryPlan& plan, std::uint64_t now_ms) {
         if (plan.steps.empty()) return {};
         Failures& failures = failures_[service];

@@ -8,7 +8,7 @@
 
 namespace porthole::hns::emulator {
 
-/// A data plane that only remembers what it was told, for tests of what uses the emulator. It can be told to fail.
+/// A data plane that only records its calls, for tests of the emulator's users. It can be set to fail.
 class RememberingDataPlane final : public DataPlane {
 public:
     /// One adapter "Ethernet", 192.0.2.13/24.
@@ -21,7 +21,7 @@ public:
     std::string namespace_path(const std::string& namespace_id) const override { return "/run/netns/" + namespace_id; }
     Task<> lose_rules() override;
 
-    /// What Linux would look like.
+    /// The state that Linux would have.
     const Model& made() const { return made_; }
     std::size_t applied() const { return applied_; }
     std::size_t restored() const { return restored_; }

@@ -7,10 +7,10 @@
 
 namespace porthole::hns::emulator {
 
-/// Finds objects by what they hold, where to look at each of thousands for every call would cost more than the call. Copies share all that
+/// Finds objects by their properties, since searching thousands of them would cost more than the call itself. Copies share everything that
 /// neither has changed. Borrows the objects.
 ///
-/// Keys are hashes: what is found has to be looked at.
+/// Keys are hashes: results have to be checked.
 template <class T>
 class KeyIndex {
 public:
@@ -25,7 +25,7 @@ public:
         return found;
     }
     void add(Key key, const T& object) { edit(key).emplace_back(key, &object); }
-    /// Takes one out that was added.
+    /// Requires: it was added.
     void remove(Key key, const T& object) { std::erase(edit(key), std::pair(key, &object)); }
 
 private:
@@ -43,7 +43,7 @@ private:
     std::shared_ptr<ShardArray> shards_ = std::make_shared<ShardArray>();
 };
 
-/// Numbers in use, of which the smallest free one is wanted.
+/// Numbers in use; finds the smallest free one.
 class NumberSet {
 public:
     void add(std::uint32_t number) {
@@ -67,7 +67,7 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t Limit = 1 << 20;  // a damaged file may say anything
+    static constexpr std::uint32_t Limit = 1 << 20;  // a damaged file may contain any number
     std::vector<std::uint64_t> words_;
 };
 

@@ -13,10 +13,10 @@
 
 namespace porthole::hns::emulator {
 
-// What the emulator keeps: the documents as they are shown, completed (ids, MACs, addresses, prefix lengths, flags), and with
-// each the facts that no document shows. Ids everywhere in canonical form (hns/guid.h), MACs too (documents.h).
+// The emulator's state: the documents as they are returned, completed (ids, MACs, addresses, prefix lengths, flags), each with facts that
+// no document contains. Ids and MACs are in canonical form (hns/guid.h, documents.h).
 //
-// `number` is small and unique among the living objects of its family: for names of links, tables and marks.
+// `number` is small and unique among the existing objects of its family: for names of links, tables and marks.
 
 /// A network and the switch that it is on.
 struct Network {
@@ -35,7 +35,7 @@ struct Network {
 struct Endpoint {
     hcn::HostComputeEndpoint document;
     std::uint32_t number = 0;
-    bool on_host = false;                 ///< attached to the host's own compartment (version 1: SystemType Host); has no namespace then
+    bool on_host = false;                 ///< attached to the host's own compartment (version 1: SystemType Host); then without a namespace
     std::vector<std::string> containers;  ///< version 1's SharedContainers
 
     bool is_attached() const { return on_host || !document.host_compute_namespace.empty(); }
@@ -46,26 +46,26 @@ struct Namespace {
     hcn::HostComputeNamespace document;
 };
 
-/// Endpoints that were removed may still be named in it: they have no effect.
+/// It may name endpoints that were removed: they have no effect.
 struct LoadBalancer {
     hcn::HostComputeLoadBalancer document;
     std::uint32_t number = 0;
     std::uint32_t reserved_ports = 0;  ///< of the host's dynamic range, for its SNAT (not with DSR)
-    bool rehydrated = false;           ///< came back with the service, unchanged since
+    bool rehydrated = false;           ///< restored when the service started, unchanged since
 };
 
-/// A route that HNS itself keeps.
+/// A route that HNS itself maintains.
 struct SdnRoute {
     hcn::HostComputeRoute document;
     std::uint32_t number = 0;
 };
 
-/// What rules look objects up by. A canonical address and ids in canonical form, as the model has them.
+/// Key of rules' look-ups. Addresses and ids are in canonical form, as in the model.
 using ObjectKey = std::uint64_t;
 ObjectKey key_of_address(const std::string& network, const std::string& address);  ///< endpoints
 ObjectKey key_of_local(const std::string& network);                                ///< endpoints attached to a namespace of this host
 ObjectKey key_of_backend(const std::string& endpoint);                             ///< load balancers
-/// Endpoints and load balancers that take a port; `address` is "" where they say none.
+/// Endpoints and load balancers that use a port; `address` is "" if they have none.
 ObjectKey key_of_port(const std::string& address, std::uint32_t protocol, std::uint32_t port);
 /// Some may be there twice.
 std::vector<ObjectKey> keys_of(const Endpoint& endpoint);
@@ -123,11 +123,11 @@ public:
     }
     bool contains(const std::string& id) const { return rows_of(shard_of(id)).contains(id); }
     const std::shared_ptr<const T>& at(const std::string& id) const { return rows_of(shard_of(id)).at(id); }
-    /// Whether nothing has been changed since one was copied of the other.
+    /// Whether neither has changed since one was copied from the other.
     bool is_same(const Table& other) const { return shards_ == other.shards_; }
     bool operator==(const Table& other) const { return is_same(other) || std::ranges::equal(*this, other); }
 
-    /// Objects with that key, and perhaps others: see KeyIndex. In no order.
+    /// Objects with that key, and perhaps others: see KeyIndex. Unordered.
     std::vector<const T*> with(ObjectKey key) const { return index_.find(key); }
     /// The smallest number above 0 that no object has.
     std::uint32_t free_number() const { return numbers_.smallest_free(); }
@@ -179,13 +179,13 @@ private:
         if constexpr (requires { object.number; }) numbers_.remove(object.number);
     }
 
-    std::shared_ptr<ShardArray> shards_ = std::make_shared<ShardArray>();  // never null but in what has been moved from
+    std::shared_ptr<ShardArray> shards_ = std::make_shared<ShardArray>();  // null only after a move
     std::size_t size_ = 0;
     KeyIndex<T> index_;
     NumberSet numbers_;
 };
 
-/// Erases the rows of which `condition` holds.
+/// Erases the rows for which `condition` is true.
 template <class T, class Condition>
 void erase_if(Table<T>& table, Condition condition) {
     std::vector<std::string> gone;

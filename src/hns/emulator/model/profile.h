@@ -21,7 +21,7 @@ struct Profile {
     Features features() const { return features_of(version); }
 };
 
-/// All that are known, oldest first. Versions of the releases between 2019 and 2022 are inferred from when features came.
+/// All known ones, oldest first. The versions of releases between 2019 and 2022 are inferred from when features were added.
 std::span<const Profile> profiles();
 /// By name ("2022") or build ("20348"); nullptr where there is none.
 const Profile* find_profile(std::string_view name_or_build);

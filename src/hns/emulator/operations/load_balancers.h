@@ -5,11 +5,11 @@
 
 namespace porthole::hns::emulator {
 
-/// Load balancers and the limits that a release sets them. Documents come parsed; ids in any case.
+/// Load balancers and their limits in each release. Documents are already parsed; ids in any case.
 
-/// The new load balancer's id. Errors: Hresult::EndpointNotFound, NetworkNotFound, InvalidIp, InvalidInternalPort, InvalidPolicy
-/// (protocol), RequestUnsupported (what the release lacks), InvalidParameter (too many backends), PortAlreadyExists (the same
-/// address, protocol and port; or no port is left for its SNAT), AlreadyExists (the very same one came back with the service).
+/// Returns the new load balancer's id. Errors: Hresult::EndpointNotFound, NetworkNotFound, InvalidIp, InvalidInternalPort, InvalidPolicy
+/// (protocol), RequestUnsupported (missing in the release), InvalidParameter (too many backends), PortAlreadyExists (the same address,
+/// protocol and port; or no port is left for its SNAT), AlreadyExists (an identical one was restored when the service started).
 Result<std::string> create_load_balancer(Transaction& transaction, hcn::HostComputeLoadBalancer document);
 /// Replaces the document. Error: Hresult::NotImplemented where the release cannot, else as above.
 Result<void> modify_load_balancer(Transaction& transaction, const std::string& id, hcn::HostComputeLoadBalancer document);

@@ -5,7 +5,7 @@
 
 namespace porthole::hns::emulator {
 
-/// Networks: their types, subnets, switches and policies. Documents come parsed; ids in any case.
+/// Networks: their types, subnets, switches and policies. Documents are already parsed; ids in any case.
 
 /// The new network's id. One with an external switch is not ready yet: see network_became_ready.
 /// Errors: Hresult::NetworkAlreadyExists (name or id), AdapterNotFound (none, or in use by a switch of another kind),

@@ -14,7 +14,7 @@ Result<void> check_port_list(const hcn::Policy& policy, const std::string& list)
 /// ACL and NetworkACL.
 Result<void> check_acl(const hcn::Policy& policy);
 
-/// An endpoint's policy as it is kept. Errors: Hresult::InvalidPolicyType, InvalidPolicy, InvalidInternalPort.
+/// An endpoint's policy in its stored form. Errors: Hresult::InvalidPolicyType, InvalidPolicy, InvalidInternalPort.
 Result<hcn::Policy> check_endpoint_policy(const Host& host, hcn::Policy policy);
 
 }  // namespace porthole::hns::emulator

@@ -5,7 +5,7 @@
 
 namespace porthole::hns::emulator {
 
-/// SDN routes: made and removed, never changed. Documents come parsed; ids in any case.
+/// SDN routes: created and removed, never changed. Documents are already parsed; ids in any case.
 
 /// Errors: Hresult::EndpointNotFound, NetworkNotFound, InvalidPrefix, InvalidIp, InvalidParameter.
 Result<std::string> create_route(Transaction& transaction, hcn::HostComputeRoute document);

@@ -12,7 +12,7 @@
 
 namespace porthole::hns::emulator {
 
-/// What the rules of one call may look at in addition to the model. Borrows the profile and the generator.
+/// Input of one call's rules in addition to the model. Borrows the profile and the generator.
 struct Host {
     const Profile& profile;
     Features features;
@@ -20,7 +20,7 @@ struct Host {
     Random& random;
 };
 
-/// One call's work: the model as it will be, and what of it differs. Has no effect until the emulator commits it. Borrows `host`.
+/// The work of one call: the new model, and its differences. Has no effect until the emulator commits it. Borrows `host`.
 class Transaction {
 public:
     Transaction(const Model& before, const Host& host) : host_(host), next_(before) {}
@@ -47,7 +47,7 @@ public:
         touch<T>(id);
         table<T>().erase(id);
     }
-    /// Has the data plane look at it though it stays the same.
+    /// Makes the data plane process it although it has not changed.
     template <class T>
     void touch(const std::string& id) {
         std::vector<std::string>& ids = changed<T>();
@@ -57,7 +57,7 @@ public:
     std::uint32_t free_number() {
         return table<T>().free_number();
     }
-    /// To be sent once this has happened.
+    /// A notification to send after the commit.
     void notify(std::uint32_t type, const std::string& id, schema::Value data = {});
 
 private:
@@ -84,9 +84,9 @@ private:
     std::vector<Notification> notifications_;
 };
 
-/// The id that a document asks for, or a new one. Error: Hresult::InvalidJson for what is not a GUID.
+/// The id in a document, or a new one. Error: Hresult::InvalidJson if it is not a GUID.
 Result<std::string> id_for(const std::string& asked, Random& random);
-/// What every document shows alike: state, schema and version of the service.
+/// Sets the members common to all documents: state, schema and version of the service.
 template <class D>
 void complete_document(D& document, const Profile& profile) {
     document.version = (std::uint64_t{profile.version.major} << 32) | profile.version.minor;

@@ -6,8 +6,8 @@ namespace porthole::hns::emulator::v1 {
 
 namespace hcn1 = api::hcn::v1;
 
-/// The older documents of objects, and the newer ones of what older clients ask for. Policies without an older form keep their
-/// settings next to `Type`. Errors: Hresult::InvalidJson, InvalidPolicy.
+/// Conversion between the older documents and the newer ones. Policies without an older form keep their settings next to `Type`. Errors:
+/// Hresult::InvalidJson, InvalidPolicy.
 
 hcn1::Network from_network(const Network& network);
 Result<hcn::HostComputeNetwork> to_network(const hcn1::Network& document);
@@ -17,7 +17,7 @@ hcn1::PolicyList from_load_balancer(const LoadBalancer& balancer);
 hcn1::PolicyList from_route(const SdnRoute& route);
 hcn1::Namespace from_namespace(const Namespace& space);
 
-/// What a policy list is: the type of its policy decides.
+/// Whether a policy list is a load balancer, by the type of its policy.
 bool is_load_balancer(const hcn1::PolicyList& list);
 Result<hcn::HostComputeLoadBalancer> to_load_balancer(const hcn1::PolicyList& list);
 Result<hcn::HostComputeRoute> to_route(const hcn1::PolicyList& list);

@@ -38,8 +38,8 @@ private:
     bool fails_ = false;
 };
 
-/// A whole runtime with its CRI server in this process, on real Wine and runc, and a client that goes through its socket. Lives in a
-/// network namespace and a folder of its own.
+/// A complete runtime with its CRI server in this process, on real Wine and runc, and a client that uses its socket. Has its own network
+/// namespace and directory.
 class RuntimeLab {
 public:
     RuntimeLab();
@@ -54,7 +54,7 @@ public:
     }
 
     void start();
-    /// As if it were killed: containers go on.
+    /// As if killed: containers keep running.
     void stop();
     kubelet::RuntimeService& cri() { return client_->runtime(); }
     kubelet::ImageService& images() { return client_->images(); }
@@ -65,26 +65,26 @@ public:
     /// A container of the probe image; `arguments` follow probe.exe.
     api::cri::v1::ContainerConfig probe(const std::string& name, std::vector<std::string> arguments);
     std::string make_container(const std::string& sandbox, const api::cri::v1::ContainerConfig& config);
-    /// From now on the container's Wine is that of the host: mounted named pipes are looked for there. "" for none.
+    /// From now on the container acts as the host, in which mounted named pipes are looked up. "" for none.
     void play_host(const std::string& container);
     std::string start_container(const std::string& id);  ///< why it did not start, or ""
-    /// The same on a loop that stands still from init's first moment to the program's end.
+    /// The same on a loop that does not run between init's start and the program's end.
     std::string start_container_late(const std::string& id);
     api::cri::v1::ContainerStatus status(const std::string& id);
     /// Its status once it has ended; fails the test after two minutes.
     api::cri::v1::ContainerStatus wait_for_end(const std::string& id);
     /// Its log without times and carriage returns: "stdout F text\n" ...
     std::string log(const std::string& name);
-    /// Until the log of container `name` holds `text`; a test failure after two minutes.
+    /// Waits until the log of container `name` contains `text`; a test failure after two minutes.
     void wait_for_log(const std::string& name, const std::string& text);
     std::string address(const std::string& sandbox);
-    /// Mounts, cgroups, processes and folders that are still there, a line each.
+    /// Remaining mounts, cgroups, processes and directories, one per line.
     std::string leftovers();
     std::string host_root() const { return folder_ + "/disk"; }
     std::string host_drive() const { return host_root() + "/wine/drive_c"; }
 
     AsioLoop loop;
-    std::string sandbox_image;  ///< looked at by start()
+    std::string sandbox_image;  ///< read by start()
     FakeRegistry registry;      ///< from where images are pulled
 
 private:

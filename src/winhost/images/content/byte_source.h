@@ -11,7 +11,7 @@
 
 namespace porthole::winhost {
 
-/// Bytes read one after the other, blocking: for the worker pool.
+/// Sequential bytes, blocking: for the worker pool.
 class ByteSource {
 public:
     virtual ~ByteSource() = default;
@@ -23,7 +23,7 @@ public:
 Result<std::unique_ptr<ByteSource>> open_file_source(const std::string& path, std::uint64_t offset, std::uint64_t size);
 /// A string that outlives it.
 std::unique_ptr<ByteSource> make_text_source(std::string_view text);
-/// What gzip or zstd packed, or the bytes themselves if they start like neither.
+/// Decompresses gzip or zstd; other bytes are passed through.
 std::unique_ptr<ByteSource> make_unpacking_source(std::unique_ptr<ByteSource> packed);
 
 /// Passes bytes on and computes their digest.

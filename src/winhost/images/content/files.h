@@ -27,22 +27,22 @@ private:
     int fd_ = -1;
 };
 
-/// What errno says: NotFound, AlreadyExists, Forbidden, or Io. "reading /x: No such file or directory"
+/// An error from errno: NotFound, AlreadyExists, Forbidden, or Io. "reading /x: No such file or directory"
 Error io_error(std::string_view doing, const std::string& path);
 
 /// Error: Io.
 Result<void> write_all(int fd, std::string_view bytes, const std::string& path);
-/// The whole file appears or none of it does, also after a power failure.
+/// The whole file appears or none of it, even after a power failure.
 Result<void> write_file_atomically(const std::string& path, std::string_view contents);
 Result<void> make_folders(const std::string& path);
 /// With everything below, never through links; success if it is not there.
 Result<void> remove_tree(const std::string& path);
 
-/// What files take on the disk.
+/// Disk use of files.
 struct TreeUsage {
     std::uint64_t bytes = 0, inodes = 0;
 };
-/// What the files below take on the disk, each inode once.
+/// Disk use of the files below, each inode once.
 TreeUsage measure_tree(const std::string& path);
 
 }  // namespace porthole::winhost

@@ -6,10 +6,10 @@
 
 namespace porthole::winhost {
 
-/// What an image says about running it (the "config" of an OCI image configuration). Everything may be empty.
+/// How to run an image (the "config" of an OCI image configuration). Everything may be empty.
 struct ImageConfig {
     std::string architecture, os;
-    std::string os_version;               ///< as written; "" where the image does not say
+    std::string os_version;               ///< unparsed; "" if the image has none
     std::vector<std::string> entrypoint;  ///< wire name Entrypoint
     std::vector<std::string> command;     ///< wire name Cmd
     /// entrypoint and command are one finished command line each (shell form): join by a blank, never quote.
@@ -28,13 +28,13 @@ struct Image {
     std::string id;                         ///< digest of its configuration: "sha256:…"; CRI's image id
     std::vector<std::string> repo_tags;     ///< "registry:5000/app:1", sorted; may be empty
     std::vector<std::string> repo_digests;  ///< "registry:5000/app@sha256:…", sorted; may be empty
-    std::uint64_t size = 0;                 ///< bytes of its layers as they were transferred
+    std::uint64_t size = 0;                 ///< bytes of its layers as transferred
     ImageConfig config;
     bool pinned = false;  ///< never a candidate for image garbage collection
     /// Layers of Microsoft's operating system were left out: the host's template is used instead.
     bool base_substituted = false;
-    /// One folder a layer, topmost first, as overlayfs wants `lowerdir`; the template's folders come after them. Empty for an image
-    /// that is nothing but its base. Each holds C:\ under Options::drive_path, with names in the template's spelling.
+    /// One directory per layer, topmost first, in overlayfs' order of `lowerdir`; the template's directories follow them. Empty for an
+    /// image that consists only of its base. Each contains C:\ under Options::drive_path, with names in the template's spelling.
     std::vector<std::string> lower_folders;
 };
 

@@ -22,7 +22,7 @@ struct LayerPlan {
     bool is_base = false;
 };
 
-/// An image as it is to be put together.
+/// The parts of an image to be created.
 struct ImagePlan {
     std::string id;  ///< digest of `config_text`
     std::string config_text;
@@ -39,7 +39,7 @@ Result<ImagePlan> make_plan(std::string config_text, std::vector<LayerPlan> laye
 class LayerSupply {
 public:
     virtual ~LayerSupply() = default;
-    /// `scratch` may be used for a file of that name. The place stays valid while the supply lives.
+    /// `scratch` may be used for a file of that name. The result stays valid while the supply exists.
     virtual Task<BlobPlace> fetch(LayerPlan layer, std::string scratch) = 0;
 };
 

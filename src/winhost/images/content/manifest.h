@@ -17,18 +17,18 @@ struct Platform {
     std::string text() const;                  ///< "windows/amd64 10.0.20348.2113"
 };
 
-/// What a manifest says about a blob.
+/// A manifest's description of a blob.
 struct Descriptor {
     std::string media_type;
-    std::string digest;  ///< "sha256:" and 64 hexadecimal digits: others are refused
+    std::string digest;  ///< "sha256:" and 64 hexadecimal digits; others are refused
     std::uint64_t size = 0;
     std::vector<std::string> urls;
     std::optional<Platform> platform;
-    std::string name;  ///< what an archive's index calls it; "" elsewhere
+    std::string name;  ///< its name in an archive's index; "" elsewhere
 
     bool is_index() const;
     bool is_manifest() const;
-    /// A layer that registries do not hold: Windows' own base, in older images.
+    /// A layer that registries do not store: Windows' own base, in older images.
     bool is_foreign() const;
 };
 
@@ -40,7 +40,7 @@ struct Manifest {
     std::vector<Descriptor> layers;
 };
 
-/// The configuration of an image, with what its layers are checked against.
+/// The configuration of an image, with the digests of its layers.
 struct ImageDescription {
     ImageConfig config;
     std::vector<std::string> diff_ids;
@@ -64,9 +64,9 @@ struct HostPlatform {
     std::string text() const { return "windows/" + architecture + " " + version.text(); }
 };
 
-/// The entry that the host's containerd takes: system and processor must be equal, the build must be one that can run. The host's own
-/// build goes before older ones, a higher revision before a lower one, an entry that names no version comes last.
-/// Error: NotFound, naming what is offered.
+/// Chooses the entry that the host's containerd would choose: system and processor must be equal, the build must be one that can run. The
+/// host's own build is preferred to older ones, a higher revision to a lower one, and an entry without a version comes last. Error:
+/// NotFound, with the available ones.
 Result<Descriptor> choose_manifest(const Manifest& list, const HostPlatform& host);
 /// Error: Invalid with both sides named.
 Result<void> check_platform(const ImageConfig& config, const HostPlatform& host);

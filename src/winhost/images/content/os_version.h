@@ -33,8 +33,8 @@ const std::vector<Compatibility>& known_compatibility();
 /// Whether a process-isolated container of `image` starts on `host`.
 bool can_run(const OsVersion& host, const OsVersion& image, const std::vector<Compatibility>& table = known_compatibility());
 
-/// Why a container of an image that says `image` of its version does not start on `host`, as Windows says it (0xc0370101); "" when it
-/// starts, or the image says nothing that can be read.
+/// Windows' message (0xc0370101) if a container of an image of version `image` does not start on `host`; "" if it starts, or the version
+/// cannot be parsed.
 std::string os_mismatch(const std::string& image, const OsVersion& host);
 
 }  // namespace porthole::winhost

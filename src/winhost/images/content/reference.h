@@ -20,7 +20,7 @@ struct Reference {
     /// "" without a tag.
     std::string tag_text() const { return tag.empty() ? "" : name() + ":" + tag; }
     std::string digest_text(const std::string& of) const { return name() + "@" + of; }
-    /// What a manifest is asked for by.
+    /// How to request the manifest: by digest, otherwise by tag.
     const std::string& wanted() const { return digest.empty() ? tag : digest; }
 };
 

@@ -14,11 +14,11 @@
 
 namespace porthole::winhost {
 
-/// The unpacked layers: `<root>/layers/<key>` for each, `<root>/layers/<key>.base` for one that turned out to be a part of Windows, and
-/// `<root>/work` for what is being made. A folder appears under its key complete or not at all.
+/// The unpacked layers: `<root>/layers/<key>` for each, `<root>/layers/<key>.base` for one that was found to be a part of Windows, and
+/// `<root>/work` for those being unpacked. A directory appears under its key complete or not at all.
 ///
 /// A key identifies a layer, all layers below it and the template, because names are mapped onto those below. Lives on one loop; unpacking
-/// and deleting go to `pool`, which outlives it.
+/// and deleting run in `pool`, which outlives it.
 class LayerStore {
 public:
     struct Options {
@@ -28,7 +28,7 @@ public:
     using Hold = std::shared_ptr<const void>;
 
     LayerStore(Options options, WorkerPool& pool, Logger log);
-    /// Makes the folders and remembers what an earlier run left half done.
+    /// Creates the directories and records what an earlier run left incomplete.
     Result<void> open();
 
     struct Stack {
@@ -36,13 +36,13 @@ public:
         bool base_substituted = false;
         Hold hold;
     };
-    /// Makes sure that all layers are there. Concurrent calls share what they have in common.
+    /// Makes sure that all layers are present. Concurrent calls share common layers.
     Task<Stack> ensure(std::vector<LayerPlan> layers, LayerSupply& supply);
 
     std::string folder(const std::string& key) const { return layers_ + "/" + key; }
     /// Harmless for keys that do not exist.
     Hold hold(const std::vector<std::string>& keys);
-    /// Removes what is neither `wanted` nor held, and what earlier runs left.
+    /// Removes layers that are neither `wanted` nor held, and leftovers of earlier runs.
     Task<> collect(std::set<std::string> wanted);
     Task<TreeUsage> usage();
     /// A new name below `work`.

@@ -16,7 +16,7 @@ namespace porthole::winhost {
 struct TarEntry {
     enum class Type { File, Folder, SymbolicLink, HardLink, Other };
     Type type = Type::File;
-    std::string name;  ///< as written: trust nothing about it
+    std::string name;  ///< as in the archive: not trusted
     std::string link_name;
     std::uint64_t size = 0;    ///< of the content that follows; 0 for all but files
     std::uint64_t offset = 0;  ///< of the content in the archive
@@ -28,7 +28,7 @@ class TarReader {
 public:
     explicit TarReader(ByteSource& source) : source_(source) {}
 
-    /// The next entry; nullopt at the end of the archive. What was not read of the last one is passed over. Errors: Invalid, Io.
+    /// The next entry; nullopt at the end of the archive. Unread content of the previous one is skipped. Errors: Invalid, Io.
     Result<std::optional<TarEntry>> next();
     /// Content of the entry that next() gave; 0 at its end.
     Result<std::size_t> read(std::span<char> buffer);

@@ -16,7 +16,7 @@ struct Challenge {
     }
 };
 
-/// Takes what can be read and ignores the rest (RFC 9110, section 11.6.1).
+/// Ignores what cannot be parsed (RFC 9110, section 11.6.1).
 Challenge parse_challenge(std::string_view text);
 
 }  // namespace porthole::winhost

@@ -12,7 +12,7 @@
 
 namespace porthole::winhost {
 
-/// A registry in memory. `pages` maps an address without its query to what is there; a request for anything else is answered 404.
+/// A registry in memory. `pages` maps an address without its query to its content; any other request is answered 404.
 class FakeRegistry final : public RegistryClient {
 public:
     struct Page {
@@ -55,7 +55,7 @@ private:
     class Body;
 };
 
-/// In pieces of at most 1000 bytes, each at a turn of the loop of its own.
+/// In pieces of at most 1000 bytes, each in its own turn of the loop.
 class FakeRegistry::Body final : public net::HttpBody {
 public:
     Body(Page page, std::size_t cut) : page_(std::move(page)), cut_(cut) {}

@@ -20,7 +20,7 @@ namespace porthole::winhost {
 struct Credentials {
     std::string username, password;
     std::string identity_token;  ///< exchanged for an access token
-    std::string registry_token;  ///< sent as it is
+    std::string registry_token;  ///< sent unchanged
 };
 
 /// The seam to registries: sends one HTTP request to the server of `url`.
@@ -30,11 +30,11 @@ public:
     /// `url`: scheme://host[:port]/path[?query]; path and query of `request` are ignored. Redirects are data, as all codes are.
     /// Error: Unavailable.
     virtual Task<std::unique_ptr<net::HttpBody>> open(std::string url, net::HttpRequest request) = 0;
-    /// The places to ask for images of `registry` ("docker.io", "registry:5000"), each scheme://host[:port], in order.
+    /// The servers for images of `registry` ("docker.io", "registry:5000"), each scheme://host[:port], in order of preference.
     virtual std::vector<std::string> endpoints(const std::string& registry) const = 0;
 };
 
-/// What an administrator chooses for registries.
+/// The administrator's settings for registries.
 struct RegistryOptions {
     struct Mirror {
         std::string registry;                ///< "docker.io"; "*" for all
@@ -43,7 +43,7 @@ struct RegistryOptions {
     std::vector<Mirror> mirrors;
     std::vector<std::string> plain_http;   ///< registries without TLS, in addition to those on the loopback interface
     std::string ca_pem;                    ///< trusted in addition to the system's roots; may be empty
-    std::vector<std::string> skip_verify;  ///< registries whose certificates are not checked
+    std::vector<std::string> skip_verify;  ///< registries whose certificates are not verified
 };
 
 /// By HTTP(S). The loop must outlive it.

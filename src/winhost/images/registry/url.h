@@ -6,7 +6,7 @@
 
 namespace porthole::winhost {
 
-/// An http or https address taken apart.
+/// The parts of an http or https URL.
 struct Url {
     std::string scheme, host;  ///< host without the brackets of IPv6
     std::uint16_t port = 0;

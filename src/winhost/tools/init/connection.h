@@ -11,7 +11,7 @@
 
 namespace porthole::winhost {
 
-constexpr std::size_t Backlog = 1 << 20;  ///< bytes that may wait for a slow reader before its source is no longer read
+constexpr std::size_t Backlog = 1 << 20;  ///< bytes that may wait for a slow reader; above this, their source is not read
 
 struct Program;
 
@@ -67,7 +67,7 @@ public:
         return true;
     }
 
-    Program* program = nullptr;  ///< whose output, input and end it is about
+    Program* program = nullptr;  ///< the program whose output, input and end it carries
     bool wants_output = false, gives_input = false, owns_program = false, asked = false;
     bool finished = false, gone = false;
 

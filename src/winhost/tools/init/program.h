@@ -32,7 +32,7 @@ inline std::string now_text() {
 /// The container's log in CRI's format.
 class ContainerLog {
 public:
-    /// Also again, after the file was renamed. Without a path nothing is written.
+    /// Also used to open it again after the file was renamed. Without a path nothing is written.
     void open(const std::string& path) {
         if (path.empty()) return;
         const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
@@ -82,7 +82,7 @@ inline std::string read_whole(const std::string& path) {
     return content;
 }
 
-/// What runs a program and reports on it (tools/launch_folder_windows.h).
+/// The program that runs a Windows program and reports on it (tools/launch_folder_windows.h).
 inline constexpr const char* Launcher = "/porthole/launch.exe";
 
 /// The command line of init.
@@ -90,7 +90,7 @@ struct Options {
     std::string socket, log, main_spec, exit_file;
     std::string main_launcher = Launcher;  ///< of the main program; one that is the program itself spares a process
     bool tty = false, input = false, input_once = false, keep_registry = false;
-    bool held = false;  ///< the main program is started when a client says so
+    bool held = false;  ///< the main program is started when a client requests it
     rlim_t data_limit = RLIM_INFINITY;
 };
 
@@ -104,7 +104,7 @@ struct Program {
     pid_t pid = 0;
     std::string launcher, folder;
     int input = -1, output = -1, errors = -1, report = -1;
-    ChildEnds ends;    ///< while Wine's loader may be started again: nothing that was written is lost
+    ChildEnds ends;    ///< kept while Wine's loader may be started again, so that no output is lost
     int attempts = 0;  ///< of Wine's loader
     bool tty = false, is_main = false;
     std::string pending_input;
@@ -113,7 +113,7 @@ struct Program {
     bool started = false, failed = false, exited = false, reaped = false;
     std::uint32_t code = 0;
     std::string failure;
-    std::string console_size;  ///< "90 30", as a client last said; "" before
+    std::string console_size;  ///< "90 30", last set by a client; "" before
     bool told_of_its_end = false;
 
     bool ended() const { return failed || exited; }
@@ -140,20 +140,20 @@ void for_each_listener(const Program& program, F visit) {
 
 /// Errors are the program's: it then has failed.
 Program* start_program(const std::string& spec, bool tty, bool with_input, const std::string& launcher = Launcher);
-/// The main program, if there is to be one and it was not started before.
+/// Starts the main program, if there is one and it was not started before.
 void start_main();
-/// Makes the program's console as large as `console_size` says.
+/// Sets the size of the program's console to `console_size`.
 void resize_console(Program& program);
 /// "0" to "6", or "kill".
 void raise_event(Program& program, const std::string& name);
 /// Reports its end to all clients that wait for it.
 void announce(Program& program);
-/// One reading of `fd`; false when there is nothing (more) just now.
+/// Reads from `fd` once; false if there is nothing (more) at present.
 bool pump(Program& program, int& fd, bool errors);
-/// Writes what waits for its input.
+/// Writes pending input.
 void feed(Program& program);
 void read_report(Program& program);
-/// What the program wrote before its end is passed on before its end is told.
+/// Forwards the program's remaining output before its end is reported.
 void finish(Program& program);
 void reap();
 

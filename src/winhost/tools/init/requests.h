@@ -5,9 +5,9 @@
 
 namespace porthole::winhost {
 
-/// Does what a client's frame asks for (frames.h).
+/// Executes a client's frame (frames.h).
 void serve_frame(Connection& connection, FrameType type, const std::string& payload);
-/// The client has left: ends the program of its exec.
+/// The client has disconnected: ends the program of its exec.
 void abandon(Connection& connection);
 
 }  // namespace porthole::winhost

@@ -10,9 +10,9 @@ namespace porthole::hns::emulator {
 
 /// An IPv4 range, or a single address as a range; nullopt for anything else.
 std::optional<IpPrefix> ipv4_range(const std::string& text);
-/// The IPv4 ranges among `texts` without those that others contain: nft refuses ranges that overlap.
+/// The IPv4 ranges in `texts`, without those contained in others: nft refuses overlapping ranges.
 std::vector<IpPrefix> disjoint_ranges(const std::vector<std::string>& texts);
-/// `text` if it is an IPv4 address, else "". Texts of documents become lines of commands, so nothing else may pass.
+/// `text` if it is an IPv4 address, otherwise "". Texts of documents become lines of commands, so nothing else may pass.
 std::string ipv4_or_nothing(const std::string& text);
 /// The endpoint's first IPv4 address; "" where it has none.
 std::string ipv4_of(const Endpoint& endpoint);

@@ -6,8 +6,8 @@
 
 namespace porthole::hns::emulator {
 
-/// Ids of the objects whose needs an operation may have changed: those it touched, and those that depend on them. A load balancer
-/// depends on its endpoints' addresses, an endpoint on its network's switch and sets, a node port on there being any local endpoint.
+/// Ids of the objects whose kernel state an operation may have changed: changed objects, and those that depend on them. A load balancer
+/// depends on its endpoints' addresses, an endpoint on its network's switch and sets, a node port on the existence of any local endpoint.
 struct Affected {
     std::set<std::string> networks, endpoints, namespaces, load_balancers, routes;
 };

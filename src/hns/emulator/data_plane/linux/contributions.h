@@ -9,7 +9,7 @@ namespace porthole::hns::emulator {
 
 /// How an emulated host is placed on Linux.
 struct LinuxOptions {
-    /// Where the namespaces of compartments are mounted: a folder of this host alone, without blanks in its path.
+    /// The directory where the namespaces of compartments are mounted: used by this host only, without spaces in its path.
     std::string namespace_folder;
     /// The host's own network namespace; "" for the one that this process is in.
     std::string host_namespace;
@@ -19,7 +19,7 @@ struct LinuxOptions {
     std::uint32_t mtu = 1500;
 };
 
-/// A model, and what the needs of several objects depend on. Borrows both; used while the model stays as it is.
+/// A model, with values derived from several objects. Borrows both; used while the model does not change.
 class View {
 public:
     View(const Model& model, const LinuxOptions& options) : model(model), options(options) {}
@@ -29,18 +29,18 @@ public:
     std::string namespace_path(const std::string& id) const { return options.namespace_folder + "/" + id; }
     /// Node ports are only forwarded while some endpoint of the network is on the host.
     bool has_local_endpoint(const std::string& network) const;
-    /// The network whose endpoints the load balancer uses; nullptr where none is left.
+    /// The network of the load balancer's endpoints; nullptr if none exists.
     const Network* network_of(const LoadBalancer& balancer) const;
 };
 
-/// What each object needs in the kernel: pure functions of the model. Addresses of IPv6 need nothing: the Linux side is IPv4 only.
+/// The kernel state that each object needs: pure functions of the model. IPv6 addresses need nothing: the Linux side is IPv4 only.
 Contribution needs(const Network& network, const View& view);
 Contribution needs(const Endpoint& endpoint, const View& view);
 Contribution needs(const Namespace& compartment, const View& view);
 Contribution needs(const LoadBalancer& balancer, const View& view);
 Contribution needs(const SdnRoute& route, const View& view);
 
-/// The name of the virtual adapter that takes the place of a physical one: "vEthernet" for "Ethernet".
+/// The name of the virtual adapter that replaces a physical one: "vEthernet" for "Ethernet".
 std::string virtual_adapter(const std::string& adapter);
 /// The host's own address in a subnet whose gateway it is (NAT and internal networks); "" in others.
 std::string gateway_on_host(const Network& network, const hcn::Subnet& subnet);

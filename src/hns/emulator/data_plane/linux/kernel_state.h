@@ -6,7 +6,7 @@
 
 namespace porthole::hns::emulator {
 
-/// An element of a named set (no data) or map of our nftables table, in nft's words.
+/// An element of a named set (without data) or map of our nftables table, in nft's syntax.
 struct Element {
     std::string set, key, data;
 };
@@ -16,28 +16,28 @@ struct Chain {
     std::string name, rules;
 };
 
-/// In this order fixtures are made, and in the opposite one they are removed.
+/// Fixtures are created in this order, and removed in the opposite one.
 enum class Stage { Namespace, Switch, Link, Address, Route };
 
-/// Anything outside nftables: a link, an address, a route ... made and unmade by lines that a program reads in batches.
+/// Anything outside nftables: a link, an address, a route ..., created and removed by lines that a program reads in batches.
 struct Fixture {
     std::string key;  ///< unique: "link hnsep3", "route 10.96.0.0/12"
     Stage stage = Stage::Link;
-    std::string program;       ///< ip, bridge, tc; or "namespace" and "switch", which the executor makes itself
+    std::string program;       ///< ip, bridge, tc; or "namespace" and "switch", which the executor handles itself
     std::string place;         ///< path of the network namespace; "" for the host's
     std::string make, unmake;  ///< lines
-    std::string parent;        ///< key of the fixture whose removal removes it too
-    bool replaces = true;      ///< `make` also turns an older fixture of the same key into this one
+    std::string parent;        ///< key of the fixture whose removal also removes this one
+    bool replaces = true;      ///< `make` also changes an older fixture of the same key into this one
 };
 
-/// What one object of the model needs in the kernel. Several objects may need the same thing.
+/// The kernel state that one object of the model needs. Several objects may need the same thing.
 struct Contribution {
     std::vector<Element> elements;
     std::vector<Chain> chains;
     std::vector<Fixture> fixtures;
 };
 
-/// One thing before and after a change; not there where nullopt.
+/// A value before and after a change; nullopt if absent.
 template <class T>
 struct Difference {
     std::optional<T> before, after;
@@ -51,10 +51,11 @@ struct StateDelta {
     bool empty() const { return elements.empty() && chains.empty() && fixtures.empty(); }
 };
 
-/// What the kernel should have: the sum of contributions, counted, because objects share (a switch, the address of a service).
+/// The wanted kernel state: the sum of contributions, with reference counts, because objects share things (a switch, the address of a
+/// service).
 class KernelState {
 public:
-    /// Takes `before` out and `after` in; yields what that means. change(after, before) undoes it.
+    /// Replaces `before` by `after`; returns the resulting changes. change(after, before) reverts it.
     StateDelta change(const Contribution& before, const Contribution& after);
 
     std::vector<Element> elements() const;
@@ -64,7 +65,7 @@ public:
     bool empty() const { return elements_.empty() && chains_.empty() && fixtures_.empty(); }
 
 private:
-    /// Where contributions disagree about one key, the smallest text holds: any fixed choice will do.
+    /// If contributions disagree about one key, the smallest text is used: any fixed choice is sufficient.
     template <class T>
     struct Counted {
         std::map<std::string, std::pair<T, int>> variants;

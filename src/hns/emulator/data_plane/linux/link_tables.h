@@ -9,7 +9,7 @@
 
 namespace porthole::hns::emulator {
 
-// Reads what `ip -json` lists.
+// Parsers for the output of `ip -json`.
 
 /// An address of a link.
 struct LinkAddress {
@@ -22,14 +22,14 @@ struct LinkState {
     std::string name, alias, mac, master;
     std::uint32_t mtu = 0;
     std::vector<LinkAddress> addresses;  ///< of global scope
-    Counters counters;                   ///< seen from the other end of the link
+    Counters counters;                   ///< from the point of view of the other end of the link
 };
 
 /// Of `ip -json -details -stats address`. Error: BadRequest.
 Result<std::vector<LinkState>> read_links(std::string_view json);
-/// Of `ip -json route`: routes that an administrator or program has made, as lines for `ip route replace`.
+/// Of `ip -json route`: routes that an administrator or program has created, as lines for `ip route replace`.
 Result<std::vector<std::string>> read_made_routes(std::string_view json);
-/// Of `ip -json route show table all proto 81`: the words after `ip route del`, by the key of their fixture.
+/// Of `ip -json route show table all proto 81`: the arguments of `ip route del`, by the key of their fixture.
 Result<std::map<std::string, std::string>> read_own_routes(std::string_view json);
 /// Of `ip -json rule`: priorities of our rules.
 Result<std::set<std::uint32_t>> read_own_rules(std::string_view json);

@@ -9,9 +9,9 @@
 
 namespace porthole::hns::emulator {
 
-/// The data plane on Linux: one network namespace is the host, whose uplinks are its physical adapters. Everything is routed through
-/// it; only transparent networks are bridged. What programs do it is in `planner.h`; this runs them (ip, bridge, tc, nft, sysctl).
-/// IPv4 only. Needs root. restore() comes first. Both references outlive it.
+/// The data plane on Linux: one network namespace is the host, whose uplinks are its physical adapters. Everything is routed through it;
+/// only transparent networks are bridged. `planner.h` computes what is to be done; this runs it by programs (ip, bridge, tc, nft, sysctl).
+/// IPv4 only. Needs root. Call restore() first. Both references outlive it.
 std::unique_ptr<DataPlane> make_linux_data_plane(ProcessRunner& processes, WorkerPool& pool, Logger log, LinuxOptions options);
 
 }  // namespace porthole::hns::emulator

@@ -16,9 +16,9 @@
 
 namespace porthole::hns::emulator {
 
-/// Runs `function` in the network namespace at `path`, on a thread of its own.
+/// Runs `function` in the network namespace at `path`, on a separate thread.
 void run_in(const std::string& path, const std::function<void()>& function);
-/// What a shell there prints, for tests that look; fails the test if the last command does.
+/// The output of a shell there; fails the test if the last command does.
 std::string shell(const std::string& path, const std::string& commands);
 
 /// Answers connections and datagrams with "name client".
@@ -42,31 +42,31 @@ private:
 };
 
 enum class Transport { Tcp, Udp };
-/// What the server answers a client in the namespace at `path`, or why none does: "timeout", "Connection refused", "No route to host".
+/// The server's answer to a client in the namespace at `path`, or the failure: "timeout", "Connection refused", "No route to host".
 std::string ask(const std::string& path, const std::string& address, std::uint16_t port, Transport transport = Transport::Tcp);
 /// The same with little patience, where silence is expected.
 std::string ask_in_vain(const std::string& path, const std::string& address, std::uint16_t port, Transport transport = Transport::Tcp);
 bool ping(const std::string& path, const std::string& address);
 
-/// An emulated host: a namespace with an uplink, a data plane, and the model that it has made true.
+/// An emulated host: a namespace with an uplink, a data plane, and the model that was applied to it.
 class LabHost {
 public:
     LabHost(const std::filesystem::path& folder, const std::string& name);
     ~LabHost();
 
     void put(hcn::HostComputeNetwork document, const std::string& adapter = "Ethernet");
-    /// In `compartment` ("" for none), which is made if need be; "host" is the host itself.
+    /// In `compartment` ("" for none), which is created if necessary; "host" is the host itself.
     void put(hcn::HostComputeEndpoint document, const std::string& compartment = "");
     void put(hcn::HostComputeLoadBalancer document);
     void remove_endpoint(const std::string& id);
     void remove_load_balancer(const std::string& id);
     void remove_everything();
 
-    /// Makes what was put and removed since the last time; forgets it if that fails.
+    /// Applies the changes since the last call; discards them if that fails.
     Result<void> try_apply();
     void apply();
     void restore();
-    /// A data plane that knows nothing yet, as after a crash of the process.
+    /// Replaces the data plane by a new one, as after a crash of the process.
     void start_anew();
     Counters counters(const std::string& endpoint);
     std::vector<Adapter> adapters();
@@ -91,7 +91,7 @@ private:
     std::uint32_t numbers_ = 0;
 };
 
-/// Two emulated hosts and a router, which is also the client and the site outside, on one wire without any way out.
+/// Two emulated hosts and a router, which is also the client and the external site, on one wire without an uplink.
 ///
 ///     host a 192.168.50.11 ---+--- router 192.168.50.1, and far away behind it 198.51.100.7
 ///     host b 192.168.50.12 ---+

@@ -11,7 +11,7 @@ namespace porthole::hns::emulator {
 struct Step {
     std::string program;  ///< nft, ip, bridge, tc; "namespace" and "switch" are the executor's own
     std::string place;    ///< "" for the host's
-    bool makes = true;    ///< of "namespace" and "switch": whether they are made or unmade
+    bool makes = true;    ///< of "namespace" and "switch": create or remove
     std::string lines;
     std::vector<net::NftChange> elements;  ///< of "nft": the same as `lines`, where it can be done without the program; else empty
 };
@@ -19,15 +19,15 @@ struct Step {
 /// How to get from one state to the next, and back from anywhere between.
 struct Plan {
     std::vector<Step> steps;
-    /// In order, each as far as it goes: what is there already or removed already does not matter.
+    /// To be run in order, ignoring failures: what already exists, or is already removed, does not matter.
     std::vector<Step> rollback;
     std::string text() const;
 };
 
-/// Turns changes of the model into plans. It knows what the kernel should have, and counts what objects share.
+/// Computes plans from changes of the model. It knows the wanted kernel state, and counts references to shared things.
 ///
-/// A removed or changed port first loses its links, then the rules change at once, then new links appear: no packet ever meets half
-/// of the rules. A plan that failed must be followed by revert(), for the next plan starts from what this one was to make.
+/// A removed or changed port first loses its links, then all rules change at once, then new links are created: no packet passes half of the
+/// rules. After a plan has failed, revert() must be called, because the next plan starts from the state after this one.
 class Planner {
 public:
     explicit Planner(const LinuxOptions& options) : options_(options) {}
