@@ -19,11 +19,11 @@ struct Compatibility {
     int minor;
 };
 
-/// What an expression may cost its compiler. Upstream has the first two, and does not count nodes.
+/// Limits of an expression for its compiler. Upstream has the first two, and does not count nodes.
 struct CompileLimits {
     std::size_t code_points = 100'000;
     std::size_t depth = 250;     ///< of nested expressions
-    std::size_t nodes = 20'000;  ///< of the tree, macros expanded: some double at each stage, and a node takes a kilobyte
+    std::size_t nodes = 20'000;  ///< of the tree with expanded macros: some double at each level, and a node takes a kilobyte
 };
 
 /// Declared variables, types and libraries: what expressions are checked against.
@@ -43,7 +43,8 @@ public:
     static Environment extended(Compatibility compatibility);
 
     Environment with_variable(std::string name, TypeRef type) const;
-    /// Object types by name, for expressions that make objects (`Object.spec{...}`, `JSONPatch{...}`). The types are shared, not copied.
+    /// Object types by name, for expressions that construct objects (`Object.spec{...}`, `JSONPatch{...}`). The types are shared, not
+    /// copied.
     Environment with_types(std::shared_ptr<const ObjectTypes> types) const;
     /// Names in expressions are looked up in this container first ("a.b": a.b.x, a.x, x).
     Environment with_container(std::string container) const;
@@ -53,7 +54,7 @@ public:
 
     /// Parses, checks and plans. The issues are upstream's, with their positions.
     CompileResult<Program> compile(std::string_view expression) const;
-    /// The same for one of several, which share what compiling may take: nodes are steps, and so are what is about as costly.
+    /// The same for one of several expressions that share limits: nodes count as steps, and so do similarly expensive operations.
     CompileResult<Program> compile(std::string_view expression, Work& work) const;
     /// Without checking: every variable is dyn. Only for tests of the language: the product checks every expression.
     CompileResult<Program> compile_unchecked(std::string_view expression) const;

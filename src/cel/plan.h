@@ -36,10 +36,10 @@ enum class Root : std::uint8_t { Global, Local, Operand, Conditional };
 
 /// A selection or index behind an attribute's root.
 struct Qualifier {
-    Value key;      ///< where it is known
+    Value key;      ///< if known at compile time
     StepPtr index;  ///< where it is not
     bool is_optional = false;
-    bool is_test = false;  ///< only asks whether it is there
+    bool is_test = false;  ///< only tests for presence
 };
 
 /// A node of the plan: an expression with everything resolved that does not depend on variables' values.
@@ -59,7 +59,7 @@ struct Step {
     std::string function;
     std::vector<const Overload*> overloads;
     CostRule cost = CostRule::One;
-    /// The first operand is this local's value, which the result replaces: it may be changed in place.
+    /// The first operand is this local's value, which the result replaces, so it may be changed in place.
     std::ptrdiff_t accumulator = -1;
     std::unique_ptr<const PreparedCall> prepared;
 

@@ -13,7 +13,7 @@
 
 namespace porthole::cel {
 
-/// The values of an environment's variables. What the values refer to must outlive the evaluation and its result.
+/// The values of an environment's variables. Everything that the values refer to must outlive the evaluation and its result.
 class Activation {
 public:
     Activation& set(std::string name, Value value);
@@ -29,11 +29,9 @@ struct EvaluateOptions {
     static constexpr std::uint64_t WorkInUnit = 10, MostBytes = std::uint64_t{64} << 20;
 
     std::uint64_t cost_limit = UINT64_MAX;  ///< in the units of checker/cost.h
-    /// Steps of work that it may take; WorkInUnit for each unit of the cost limit where it is not given. Upstream ends what takes too long
-    /// with its request.
+    /// Maximum steps of work; by default WorkInUnit for each unit of the cost limit. Upstream ends a long evaluation with its request.
     std::optional<std::uint64_t> work_limit = {};
-    /// Counts its work here, within the limits of this, where several evaluations share them, also those within others. May make MostBytes
-    /// otherwise.
+    /// Work shared by several evaluations, including nested ones, with its own limits. Otherwise at most MostBytes may be created.
     Work* work = nullptr;
 };
 

@@ -35,9 +35,9 @@ enum class CostRule : std::uint8_t {
     ReadShorter,  ///< the shorter of two
     ReadBoth,
     Substring,
-    ListOfResult,  ///< makes a list of the result's size
+    ListOfResult,  ///< creates a list of the result's size
     ListFlatten,
-    ListCompareFirst,  ///< every item of the first argument with every other
+    ListCompareFirst,  ///< compares every item of the first argument with every other
     ListCompareSecond,
     Sets,
     SetsTwice,
@@ -45,7 +45,7 @@ enum class CostRule : std::uint8_t {
 
 /// `overload` is "" where the checker left several.
 CostRule cost_rule(std::string_view function, std::string_view overload);
-/// Whether the cost follows from the result, too; others are known, and charged, before the call.
+/// Whether the cost also depends on the result; otherwise it is known, and charged, before the call.
 bool depends_on_result(CostRule rule);
 std::uint64_t call_cost(CostRule rule, std::span<const Value> arguments, const Value& result, Work& work);
 

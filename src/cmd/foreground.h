@@ -7,7 +7,7 @@
 
 namespace porthole::cmd {
 
-/// Blocks until Ctrl-C or the supervisor's end, then ends the cluster. Yields the exit code. `what` names it in messages.
+/// Blocks until Ctrl-C or the supervisor's end, then ends the cluster. Returns the exit code. `what` is its name in messages.
 int stay(RealWorld& world, local_cluster::ProcessId supervisor, const local_cluster::DataDir& data, const std::string& what);
 
 }  // namespace porthole::cmd

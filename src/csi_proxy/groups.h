@@ -15,7 +15,7 @@
 
 namespace porthole::csi_proxy {
 
-/// What a group's methods need; all outlive it.
+/// The collaborators of a group's methods; all outlive it.
 struct GroupContext {
     WorkerPool& pool;
     const PathRules& paths;
@@ -25,7 +25,7 @@ struct GroupContext {
 /// Registers methods of one group.
 class Methods {
 public:
-    /// `packages`: those of other versions of the group whose messages are the same.
+    /// `packages`: those of other versions of the group with the same messages.
     Methods(net::GrpcHandler& grpc, std::vector<std::string_view> packages) : grpc_(grpc), packages_(std::move(packages)) {}
 
     template <class Method>
@@ -53,11 +53,11 @@ inline Error not_on_this_host(const char* what) {
     return Error(Reason::MethodNotAllowed, std::string(what) + " are not available on this host");
 }
 
-/// What drivers may change: no disk of Windows itself, and nothing that has a place outside their directories. Error: Forbidden, saying
-/// what `what` is.
+/// Checks that a driver may change it: it is not a disk of Windows itself, and has no path outside the drivers' directories. Error:
+/// Forbidden, with `what` in the message.
 Result<void> check_use(const HostUse& use, const PathRules& paths, const std::string& what);
 
-/// Each yields what has to live as long as `grpc` serves. One function for each line of groups.def.
+/// The result of each must live as long as `grpc` serves. One function for each line of groups.def.
 using Group = std::shared_ptr<void>;
 #define CSI_PROXY_GROUP(name, version) Group make_##name##_group(GroupContext context, net::GrpcHandler& grpc);
 #define CSI_PROXY_ALSO(name, version)

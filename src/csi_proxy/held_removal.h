@@ -13,10 +13,10 @@ enum class Removal {
     Contents,  ///< everything below
 };
 
-/// Removes `path`, which is below `directory`, so that anyone who changes names there meanwhile leads it nowhere else: every directory from
-/// `directory` on is held open, entries are opened relative to the one that holds them, links are removed and not followed, and what is
-/// removed is the open file. Nullopt where the system cannot: Linux, where only tests use this proxy, and Wine, which follows links of
-/// Linux even so. Errors: NotFound, Forbidden for a link on the way, Io. Blocking.
+/// Removes `path`, which is below `directory`, in such a way that a concurrent change of names cannot redirect it: every directory from
+/// `directory` on is held open, entries are opened relative to the one that contains them, links are removed and not followed, and the
+/// opened file itself is removed. Nullopt if the system does not support it: Linux, where only tests use this proxy, and Wine, which
+/// follows links of Linux anyway. Errors: NotFound, Forbidden for a link on the way, Io. Blocking.
 std::optional<Result<void>> remove_held(const std::string& directory, const std::string& path, Removal what);
 
 }  // namespace porthole::csi_proxy

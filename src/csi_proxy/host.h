@@ -10,12 +10,12 @@
 
 namespace porthole::csi_proxy {
 
-/// The host's files. Paths are Windows' and have passed PathRules. Nothing follows a link below the kubelet's directory: a path with one on
-/// its way is Forbidden. Errors also: NotFound, AlreadyExists, Io. Blocking.
+/// The host's files. Paths are Windows' and have passed PathRules. No link below the kubelet's directory is followed: a path through one is
+/// Forbidden. Errors also: NotFound, AlreadyExists, Io. Blocking.
 class Files {
 public:
     virtual ~Files() = default;
-    /// Of the path itself: true also for a link to nothing.
+    /// Of the path itself: also true for a dangling link.
     virtual Result<bool> exists(const std::string& path) = 0;
     virtual Result<void> create_directories(const std::string& path) = 0;
     /// A link, a file or an empty directory.
@@ -25,8 +25,8 @@ public:
     virtual Result<void> remove_contents(const std::string& path) = 0;
     /// `link` leads to `target`, a directory's path.
     virtual Result<void> create_link(const std::string& target, const std::string& link) = 0;
-    /// The same of a directory of a share, which must answer. Takes the place of another link and of an empty directory. Error:
-    /// AlreadyExists where something else is there.
+    /// The same for a directory of a share, which must answer. Replaces another link and an empty directory. Error: AlreadyExists if
+    /// anything else exists.
     virtual Result<void> link_share(const std::string& remote, const std::string& link) = 0;
     /// Whether it is a link to something that is there. Error: NotFound.
     virtual Result<bool> is_link(const std::string& path) = 0;
@@ -34,7 +34,7 @@ public:
 
 using DiskNumber = std::uint32_t;
 
-/// What a disk or a volume is to the host itself.
+/// The host's own use of a disk or a volume.
 struct HostUse {
     bool by_windows = false;         ///< the disk starts Windows, or Windows runs from it
     std::vector<std::string> paths;  ///< where its volumes are: "D:\\", "C:\\var\\lib\\kubelet\\x\\"
@@ -51,7 +51,7 @@ public:
     virtual ~Disks() = default;
     virtual Task<std::vector<Disk>> list() = 0;
     virtual Task<> rescan() = 0;
-    /// Makes one partition of all its space, unless it has one.
+    /// Creates one partition of the whole disk, unless it has one.
     virtual Task<> partition(DiskNumber disk) = 0;
     virtual Task<std::int64_t> size(DiskNumber disk) = 0;
     virtual Task<bool> is_online(DiskNumber disk) = 0;
@@ -66,10 +66,10 @@ public:
         std::int64_t total = 0, used = 0;  ///< bytes
     };
     virtual ~Volumes() = default;
-    /// `partition` 0 stands for all.
+    /// `partition` 0 means all.
     virtual Task<std::vector<std::string>> list(DiskNumber disk, std::uint32_t partition) = 0;
     virtual Task<> mount(std::string volume, std::string path) = 0;
-    /// What was written is on the disk first.
+    /// Flushes pending writes first.
     virtual Task<> unmount(std::string volume, std::string path) = 0;
     virtual Task<bool> is_formatted(std::string volume) = 0;
     virtual Task<> format(std::string volume) = 0;
@@ -86,7 +86,7 @@ public:
 class Shares {
 public:
     virtual ~Shares() = default;
-    /// Fine if it is mapped already and answers; a mapping that does not is made again.
+    /// Success if it is already mapped and answers; a mapping that does not answer is replaced.
     virtual Task<> map(std::string remote, std::string user, std::string password) = 0;
     virtual Task<> unmap(std::string remote) = 0;
 };
@@ -102,14 +102,14 @@ public:
     virtual Task<> stop_service(std::string name, bool with_dependents) = 0;
 };
 
-/// What the proxy works on; all outlive it. Of what is null, every method answers that this host does not have it.
+/// The proxy's host; all outlive it. For a null part, every method answers that this host does not have it.
 struct Host {
     Files& files;
     Disks* disks = nullptr;
     Volumes* volumes = nullptr;
     Shares* shares = nullptr;
     Machine* machine = nullptr;
-    std::vector<std::string> services = {"msiscsi"};  ///< those that drivers may start and stop
+    std::vector<std::string> services = {"msiscsi"};  ///< services that drivers may start and stop
 };
 
 }  // namespace porthole::csi_proxy

@@ -13,7 +13,7 @@
 
 namespace porthole::csi_proxy::testing {
 
-/// A drive in memory, which knows no case: "C:\Var" is "/c:/var" there, also in links.
+/// A drive in memory without regard to case: "C:\Var" is "/c:/var" there, also in links.
 class MemoryDrive final : public FileSystem {
 public:
     explicit MemoryDrive(const Clock& clock) : memory_(clock) {}
@@ -61,7 +61,7 @@ private:
     sim::MemoryFileSystem memory_;
 };
 
-/// Disks, volumes, shares and the machine that note what they are asked for.
+/// Disks, volumes, shares and the machine that record their calls.
 class NotedHost final : public Disks, public Volumes, public Shares, public Machine {
 public:
     std::vector<std::string> notes;

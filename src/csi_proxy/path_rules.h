@@ -6,17 +6,17 @@
 
 namespace porthole::csi_proxy {
 
-/// Which names a driver may give. A driver runs in a container: what it names is not trusted.
+/// The paths that a driver may use. A driver runs in a container: its input is not trusted.
 class PathRules {
 public:
     static constexpr std::size_t LongestPath = 260;
 
-    /// What is below `directories` is allowed: the kubelet's, and others that an administrator names. Error: BadRequest for one that is not
+    /// Paths below `directories` are allowed: the kubelet's, and others that an administrator names. Error: BadRequest for one that is not
     /// an absolute path on a drive.
     static Result<PathRules> create(const std::vector<std::string>& directories);
 
-    /// The path with one backslash between names and none at its end. Error: BadRequest for what is not an absolute path on a drive below
-    /// one of the directories, is too long, or has "..", ":" or another character in it that no name of Windows has.
+    /// The path with one backslash between names and none at its end. Error: BadRequest if it is not an absolute path on a drive below one
+    /// of the directories, is too long, or contains "..", ":" or a character that is invalid in Windows names.
     Result<std::string> check(const std::string& path) const;
     /// The directory that a checked path is below.
     const std::string& directory_of(const std::string& path) const;
@@ -27,7 +27,7 @@ private:
     std::vector<std::string> directories_;
 };
 
-/// "\\server\share", also with folders below. Error: BadRequest.
+/// "\\server\share", optionally with directories below. Error: BadRequest.
 Result<void> check_share(const std::string& remote);
 /// "\\?\Volume{…}\". Error: BadRequest.
 Result<void> check_volume(const std::string& id);

@@ -8,14 +8,14 @@
 namespace porthole::csi_proxy {
 
 /// Disks, volumes, shares and services of a real Windows host by the modules of Windows PowerShell: Windows documents no other interface
-/// that makes an NTFS, and these are what upstream uses. What a driver names reaches a script only by variables of the environment
-/// (csi_...), never as text of it. `processes` outlives it. A command takes a thread of the pool that calls for files need too: few run at
-/// a time. Errors: NotFound without PowerShell, Io with what it says, Unavailable while too many wait.
+/// that creates NTFS, and upstream uses these. A driver's input is passed to scripts only in environment variables (csi_...), never as
+/// script text. `processes` outlives it. A command takes a thread of the pool that file operations also need: few run at a time. Errors:
+/// NotFound without PowerShell, Io with its message, Unavailable while too many wait.
 class StorageCommands final : public Disks, public Volumes, public Shares, public Machine {
 public:
     static constexpr std::size_t MostRunning = 3, MostWaiting = 32;
 
-    /// `require_privacy`: of shares only those are mapped that can be reached encrypted.
+    /// `require_privacy`: only shares that can be accessed encrypted are mapped.
     StorageCommands(ProcessRunner& processes, bool require_privacy) : processes_(processes), require_privacy_(require_privacy) {}
 
     Task<std::vector<Disk>> list() override;
@@ -48,7 +48,7 @@ public:
 
 private:
     using Variables = std::map<std::string, std::string>;
-    /// What the script prints, without blanks around it.
+    /// The script's output, without surrounding whitespace.
     Task<std::string> run(std::string script, Variables variables = {});
     Task<> change(std::string script, Variables variables);
     Task<HostUse> use(std::string partitions, Variables variables);

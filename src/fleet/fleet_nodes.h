@@ -17,40 +17,40 @@ struct HeartbeatOptions {
     std::size_t in_flight = 32;                        ///< requests at a time
 };
 
-/// The nodes of a fleet in the API, as their kubelets would keep them: registered, their leases renewed at times that are spread evenly,
-/// their status reported every five minutes and when the cluster takes them for lost; a node that was deleted registers again. One watch
-/// follows all of them. Keeps some hundred bytes for a node. Lives on one loop.
+/// The nodes of a fleet in the API, maintained as their kubelets would: registered, their leases renewed at evenly distributed times, their
+/// status reported every five minutes and when the cluster considers them lost; a deleted node registers again. One watch follows all of
+/// them. Keeps some hundred bytes per node. Lives on one loop.
 class FleetNodes {
 public:
     FleetNodes(client::InformerContext context, const FleetPlan& plan, HeartbeatOptions options);
 
     /// Ends when all nodes are registered. Waits for a server that is not available. Errors: AlreadyExists for a node of that name that is
-    /// not of this fleet; what else the server refuses.
+    /// not of this fleet; other refusals of the server.
     Task<> register_all();
     /// Heartbeats, until cancelled. Call after register_all().
     Task<> run();
-    /// Deletes all nodes; the ones that are gone do not matter.
+    /// Deletes all nodes, if they exist.
     Task<> remove_all();
 
-    /// Until the ranges of addresses are known that the nodes have already.
+    /// Ends when the pod ranges of existing nodes are known.
     Task<> wait_for_sync() { return informer_.wait_for_sync(); }
 
-    /// An address of the node's podCIDR that no pod has; nullopt when it has no range yet, or all are taken.
+    /// A free address of the node's podCIDR; nullopt if it has no range yet, or all are in use.
     std::optional<std::string> take_address(std::size_t node);
-    /// What a pod that is found running has.
+    /// Marks the address of a pod that was found running as used.
     void keep_address(std::size_t node, const std::string& address);
     void release_address(std::size_t node, const std::string& address);
 
-    /// Heartbeats that were left out, as the one before had not been answered when they were due.
+    /// Heartbeats that were skipped because the previous one had not been answered.
     std::size_t missed_heartbeats() const { return missed_; }
 
 private:
     struct Node {
         std::string uid;
-        std::string lease_version;  ///< resourceVersion of the lease that was last written; "" when that is not known
+        std::string lease_version;  ///< resourceVersion of the last write of the lease; "" if unknown
         IpPrefix pod_cidr;
         std::set<std::uint32_t> taken;  ///< distances from the base of `pod_cidr`
-        std::uint32_t next = 0;         ///< where to look for a free one
+        std::uint32_t next = 0;         ///< where to search for a free one
         bool has_cidr = false, registered = false, reports_now = false, queued = false;
         MonotonicTime reported{};
     };

@@ -25,7 +25,7 @@ struct FleetPlanOptions {
     std::vector<core::Taint> taints;
 };
 
-/// The nodes of a fleet, by number from 0: "<prefix>0", "<prefix>1", …; those of Windows come last. Holds nothing per node.
+/// The nodes of a fleet, by number from 0: "<prefix>0", "<prefix>1", …; Windows nodes come last. Keeps no data per node.
 class FleetPlan {
 public:
     /// Label of every node of a fleet; its value is the prefix of their names.
@@ -36,12 +36,12 @@ public:
 
     std::size_t size() const { return options_.linux_nodes + options_.windows_nodes; }
     std::string name(std::size_t node) const { return options_.name_prefix + std::to_string(node); }
-    /// nullopt for nodes of others.
+    /// nullopt for nodes of other fleets.
     std::optional<std::size_t> find(std::string_view name) const;
     std::string address(std::size_t node) const;
-    /// As it registers, with the status of a node that is ready. `now` is the time of its conditions.
+    /// The node as it registers, with the status of a ready node. `now` is the time of its conditions.
     core::Node object(std::size_t node, SystemTime now) const;
-    /// "porthole.dev/fleet=<prefix>": what selects the nodes of this fleet.
+    /// "porthole.dev/fleet=<prefix>": selects the nodes of this fleet.
     std::string selector() const { return std::string(Label) + "=" + label_value(); }
     std::string label_value() const;
 

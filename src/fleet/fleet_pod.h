@@ -6,14 +6,14 @@
 
 namespace porthole::fleet {
 
-/// What is kept of a pod that is assigned to a node: little, as there are many. Immutable.
+/// The data kept of a pod on a node: little, because there are many. Immutable.
 struct FleetPod {
     client::NamespacedName key;
     std::string uid, node, address;
     std::string phase;  ///< "" before the first status
     bool deleting = false;
-    bool completes = false;  ///< a Job's: it is to end by itself
-    bool unready = false;    ///< runs, but its condition Ready is False: its node was taken for lost
+    bool completes = false;  ///< a Job's: it ends by itself
+    bool unready = false;    ///< runs, but its condition Ready is False, because its node was considered lost
     /// The object's JSON without managedFields, as long as something is left to do; see needs_text of the two decoders.
     std::string text;
 
@@ -22,7 +22,7 @@ struct FleetPod {
     bool has_step() const { return deleting || unready || !(is_over() || (phase == "Running" && !completes)); }
 };
 
-/// For an informer of pods whose objects are FleetPods. The text of pods that have_step() is kept, and with `decode_whole` every pod's.
+/// For an informer of pods whose objects are FleetPods. Keeps the text of pods that have_step(), and with `decode_whole` of every pod.
 Result<client::InformerCodec::Decoded> decode_fleet_pod(std::string_view json);
 Result<client::InformerCodec::Decoded> decode_whole_fleet_pod(std::string_view json);
 

@@ -13,8 +13,8 @@ struct PodCounts {
     std::uint64_t steps = 0;  ///< that were performed since the start
 };
 
-/// Carries the pods that are assigned to a fleet's nodes through their lives. One watch follows all pods that have a node; of those that
-/// have nothing to do it keeps some hundred bytes. Lives on one loop.
+/// Simulates the life of the pods on a fleet's nodes. One watch follows all pods that have a node; of pods without a pending step it keeps
+/// some hundred bytes. Lives on one loop.
 class FleetPods final : public client::Controller {
 public:
     FleetPods(client::InformerContext context, const FleetPlan& plan, FleetNodes& nodes, PodModel& model, std::size_t in_flight);

@@ -9,12 +9,13 @@
 
 namespace porthole::fleet {
 
-/// What of jq the keys of stages are mostly written in: `.a.b`, `.a.[].b`, and `| select( .type == "Ready" ) | .status` after a list.
+/// The subset of jq in which the keys of stages are usually written: `.a.b`, `.a.[].b`, and `| select( .type == "Ready" ) | .status` after
+/// a list.
 class StageQuery {
 public:
-    /// Error: BadRequest, naming what is not understood.
+    /// Error: BadRequest with the unsupported part.
     static Result<StageQuery> parse(std::string_view text);
-    /// What it finds, nulls left out. Points into `object`.
+    /// The results, without nulls. Points into `object`.
     std::vector<const schema::Value*> find(const schema::Value& object) const;
 
 private:
@@ -30,7 +31,7 @@ private:
 /// Which pods a stage is for.
 class StageSelector {
 public:
-    /// Of `spec.selector`; null selects nothing. Error: BadRequest, naming the field.
+    /// From `spec.selector`; null selects nothing. Error: BadRequest with the field.
     static Result<StageSelector> parse(const schema::Value& selector);
     bool matches(const schema::Value& object) const;
 
@@ -48,7 +49,7 @@ private:
     std::vector<Expression> expressions_;
 };
 
-/// Error: BadRequest for a member of `object`, which `where` names, that is not in `known`.
+/// Error: BadRequest for a member of `object` that is not in `known`; `where` is the object's name in it.
 Result<void> only_members(const schema::Value& object, const std::string& where, std::initializer_list<std::string_view> known);
 
 }  // namespace porthole::fleet

@@ -13,9 +13,9 @@ namespace porthole::fleet {
 
 struct TemplateNode;
 
-/// What the functions of a template that are not about their arguments yield.
+/// The results of template functions that do not depend on their arguments only.
 struct TemplateFunctions {
-    std::string now;                                     ///< RFC 3339, what `Now` yields
+    std::string now;                                     ///< RFC 3339, the result of `Now`
     std::function<std::string()> node_ip;                ///< `NodeIP`, `NodeIPWith x`: of the pod's node
     std::function<std::optional<std::string>()> pod_ip;  ///< `PodIP`, `PodIPWith …`: an address of the node's range; nullopt if none
 };
@@ -27,13 +27,13 @@ struct TemplateFunctions {
 /// or, not, eq, ne, index. Anything else is refused by name when the template is parsed.
 class StageTemplate {
 public:
-    /// Error: BadRequest, naming what is not understood.
+    /// Error: BadRequest with the unsupported part.
     static Result<StageTemplate> parse(std::string_view text);
     StageTemplate(StageTemplate&&) noexcept;
     StageTemplate& operator=(StageTemplate&&) noexcept;
     ~StageTemplate();
 
-    /// Errors: BadRequest for a result that is too long; ServiceUnavailable when `pod_ip` yields nothing.
+    /// Errors: BadRequest for a result that is too long; ServiceUnavailable if `pod_ip` returns nothing.
     Result<std::string> render(const schema::Value& object, const TemplateFunctions& functions) const;
 
 private:

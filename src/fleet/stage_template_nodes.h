@@ -24,7 +24,7 @@ struct TemplateNode {
     enum class Kind { Text, Output, Assign, If, With, Range };
     Kind kind = Kind::Text;
     std::string text;                    ///< of Text
-    std::vector<std::string> variables;  ///< that Assign sets; those of a Range: the element's, or the index's and the element's
+    std::vector<std::string> variables;  ///< set by Assign; those of a Range: the element's, or the index's and the element's
     TemplatePipeline pipeline;
     std::vector<TemplateNode> body, otherwise;
 };

@@ -5,7 +5,7 @@
 
 namespace porthole::fleet {
 
-/// A `Stage` of KWOK (kwok.x-k8s.io/v1alpha1) for pods: what happens to those that its selector matches, and when.
+/// A `Stage` of KWOK (kwok.x-k8s.io/v1alpha1) for pods: what happens to pods that its selector matches, and when.
 struct Stage {
     std::string name;
     StageSelector selector;
@@ -15,12 +15,12 @@ struct Stage {
     bool remove = false, empties_finalizers = false;
 };
 
-/// Pods live by the stages of a file. What is drawn follows from a pod's uid: the same pod, the same choice.
+/// Pods follow the stages of a file. Random choices are derived from a pod's uid, so they are the same in every run.
 class StageModel final : public PodModel {
 public:
     explicit StageModel(std::vector<Stage> stages) : stages_(std::move(stages)) {}
 
-    /// Stages matter to pods that seem to have nothing to do, too: the text of every pod is kept.
+    /// Stages may apply to any pod, so the text of every pod is kept.
     client::InformerCodec::Decode decoder() const override { return decode_whole_fleet_pod; }
     std::optional<PodStep> next(const FleetPod& pod) override;
     Result<PodChange> perform(const FleetPod& pod, const std::string& step, const PodPlace& place, SystemTime now) override;
@@ -29,7 +29,7 @@ private:
     std::vector<Stage> stages_;
 };
 
-/// The stages of YAML documents. Error: BadRequest, naming the stage, and the field or word that is not supported.
+/// The stages of YAML documents. Error: BadRequest with the stage, and the unsupported field or word.
 Result<std::vector<Stage>> parse_stages(std::string_view yaml);
 
 }  // namespace porthole::fleet

@@ -8,7 +8,7 @@
 
 namespace porthole::local_cluster {
 
-/// A client with the rights of the kubeconfig's user. Owns its transport; used on the loop that it was made for.
+/// A client with the rights of the kubeconfig's user. Owns its transport; used on the loop for which it was created.
 struct AdminClient {
     std::unique_ptr<client::Transport> transport;
     client::Client client{*transport};
@@ -16,9 +16,8 @@ struct AdminClient {
     bool direct = false;  ///< a server of this machine: see client::ClientConfig
 };
 
-/// `kubeconfig` "" means the cluster on this machine in `data`, if there is one, else what kubectl would use. What is named and is not
-/// there is an error.
-/// Errors: NotFound, BadRequest, Io.
+/// `kubeconfig` "" means the cluster on this machine in `data`, if there is one, otherwise what kubectl would use. A named file that does
+/// not exist is an error. Errors: NotFound, BadRequest, Io.
 Result<std::unique_ptr<AdminClient>> connect_as_admin(AsioLoop& loop, const std::string& kubeconfig, const std::string& data);
 
 }  // namespace porthole::local_cluster

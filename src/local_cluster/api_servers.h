@@ -15,10 +15,10 @@ struct ApiServerProcess {
 };
 std::vector<ApiServerProcess> api_servers(const DataDir& data, const Cluster& cluster);
 
-/// `porthole server` as that one. Requires: the etcd's place has been chosen where there are several.
+/// The command line of that `porthole server`. Requires: with several servers, the etcd's place has been chosen.
 ChildCommand api_server_command(const DataDir& data, const Cluster& cluster, const ApiServerProcess& server);
 
-/// Makes what several servers share their keys by, where it is missing. Error: Io.
+/// Creates the token with which several servers share their keys, if it is missing. Error: Io.
 Result<void> ensure_server_token(const DataDir& data);
 
 }  // namespace porthole::local_cluster

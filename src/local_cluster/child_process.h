@@ -8,7 +8,7 @@
 
 namespace porthole::local_cluster {
 
-/// A process, told apart from a later one with the same number by its start time (clock ticks since boot).
+/// A process, distinguished from a later one with the same number by its start time (clock ticks since boot).
 struct ProcessId {
     int pid = 0;
     std::uint64_t start_time = 0;
@@ -26,15 +26,15 @@ struct ChildCommand {
 /// The file of the running program.
 std::filesystem::path own_program();
 
-/// Starts a program in a session of its own, so that it outlives us. Error: Io with what could not be done.
+/// Starts a program in its own session, so that it outlives us. Error: Io with what could not be done.
 Result<ProcessId> start_child(const ChildCommand& command);
 /// The running process `pid`, or start_time 0 when there is none (a zombie does not run).
 ProcessId identify(int pid);
 bool is_running(const ProcessId& process);
 /// Sends `signal` unless the process has ended.
 void send_signal(const ProcessId& process, int signal);
-/// Waits until `process` has ended, be it a child of ours or not. A child is reaped, and the result says how it ended: "exit code 1" or
-/// "signal 9"; of another process it is "".
+/// Waits until `process` has ended, whether or not it is our child. A child is reaped, and the result says how it ended: "exit code 1" or
+/// "signal 9"; for another process it is "".
 Task<std::string> wait_for_exit(AsioLoop& loop, ProcessId process);
 /// SIGTERM, then SIGKILL after `grace`; returns when it has ended.
 Task<> stop_process(AsioLoop& loop, ProcessId process, Duration grace);

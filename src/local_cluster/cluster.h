@@ -16,11 +16,11 @@ namespace porthole::local_cluster {
 /// A cluster elsewhere that this machine's hosts join, and the credentials for both directions.
 struct ForeignCluster {
     std::string server, token, ca_hash;
-    node_join::NetworkWishes wishes;  ///< of its network, where it does not say it itself
+    node_join::NetworkWishes wishes;  ///< the user's settings of its network
     bool operator==(const ForeignCluster&) const = default;
 };
 
-/// What the user asked for; kept over restarts.
+/// The user's options; kept across restarts.
 struct ClusterOptions {
     int servers = 1;  ///< API servers: 1 with the embedded store, or 3 or 5 with as many members of an etcd of the cluster's own
     int linux_nodes = 1;
@@ -31,9 +31,9 @@ struct ClusterOptions {
     std::string cluster_dns = "10.96.0.10";
     std::string cluster_domain = "cluster.local";
     std::string node_cidr = "10.89.0.0/24";  ///< the hosts' own addresses; the first is this machine's
-    std::uint16_t port = 6443;               ///< of every API server; of several, each has an address of its own
-    bool hardened = false;                   ///< set as the CIS Kubernetes Benchmark wants it, see hardened.h
-    ServerArguments server_arguments;        ///< in place of what the servers would be started with, or beyond it
+    std::uint16_t port = 6443;               ///< of every API server; several servers have separate addresses
+    bool hardened = false;                   ///< configured for the CIS Kubernetes Benchmark, see hardened.h
+    ServerArguments server_arguments;        ///< replace the servers' default arguments, or add to them
     std::optional<ForeignCluster> foreign;   ///< then there is no server here, and no Linux node
     std::string host_prefix;                 ///< before the hosts' names, which must be unique in a foreign cluster
     std::string bridge;  ///< an existing one that the hosts are joined to, NAME or NAME@NAMESPACE; "" for one of our own
@@ -44,11 +44,11 @@ struct ClusterOptions {
 /// How many API servers there can be. Error: BadRequest.
 Result<void> check_servers(int servers);
 
-/// What --nodes says, such as "linux=1,windows=2:2019,windows=1", into `options`. A Windows node emulates Server 2022 unless told
-/// otherwise. Error: BadRequest, with what to write.
+/// Parses the value of --nodes, such as "linux=1,windows=2:2019,windows=1", into `options`. A Windows node emulates Server 2022 by default.
+/// Error: BadRequest, with what to write.
 Result<void> parse_nodes(const std::string& text, ClusterOptions& options);
 
-/// What parse_nodes() reads as the nodes of `options`.
+/// The reverse of parse_nodes(), for the nodes of `options`.
 std::string nodes_text(const ClusterOptions& options);
 
 /// The host of one node.
@@ -62,33 +62,33 @@ struct NodeHost {
     bool is_windows() const { return !windows_profile.empty(); }
 };
 
-/// Where the members of the cluster's own etcd listen. Chosen once, as etcd keeps it with its data.
+/// The addresses of the members of the cluster's own etcd. Chosen once, because etcd stores them with its data.
 struct EtcdPlace {
     std::string network;     ///< the first three parts of their loopback addresses: "127.71.5"; the last is the member's number
     std::uint16_t port = 0;  ///< for clients; the next one is for other members. 0: not chosen yet
     bool operator==(const EtcdPlace&) const = default;
 };
 
-/// A cluster on this machine as it is written down in cluster.json, so that any later process can find, adopt or end it.
+/// A cluster on this machine as stored in cluster.json, so that any later process can find, adopt or end it.
 struct Cluster {
     ClusterOptions options;
-    std::uint64_t network_namespace = 0;  ///< the number of the one that this machine's part is in; 0 where it is not known
+    std::uint64_t network_namespace = 0;  ///< the number of the namespace of this machine's part; 0 if unknown
     ProcessId supervisor;
     EtcdPlace etcd;                              ///< where there are several servers
     std::map<std::string, ProcessId> processes;  ///< "server" or "server-1", …; "etcd-1", "linux-1/containerd", "linux-1/agent", …
-    /// Every host that was made and not yet removed, by name, with its number: addresses stay when other hosts come and go.
+    /// Every host that exists, by name, with its number: addresses do not change when other hosts are added or removed.
     std::map<std::string, int> host_numbers;
 
-    /// The hosts that are asked for.
+    /// The wanted hosts.
     std::vector<NodeHost> nodes(const DataDir& data) const;
-    /// Those that were made and are asked for no longer.
+    /// Existing hosts that are no longer wanted.
     std::vector<NodeHost> surplus_hosts(const DataDir& data) const;
     std::vector<NodeHost> all_hosts(const DataDir& data) const;
-    /// Gives numbers to the hosts that are asked for and have none.
+    /// Assigns numbers to wanted hosts without one.
     void number_hosts(const DataDir& data);
     /// This machine's in the hosts' network, the first: there every node reaches the server, or the first of several.
     std::string server_address() const;
-    /// Those of all servers. Further ones have the last addresses of the hosts' network.
+    /// The addresses of all servers. Further servers have the last addresses of the hosts' network.
     std::vector<std::string> server_addresses() const;
     /// The same as URLs: how nodes reach them.
     std::vector<std::string> server_urls() const;
@@ -99,16 +99,16 @@ struct Cluster {
     std::string router_address() const;
     /// How this machine reaches the API: the server, or the first node's balancer, behind which there are several.
     std::string server_url() const;
-    /// What its processes never reach through a proxy, for NO_PROXY: each other, pods and services.
+    /// What its processes reach without a proxy, for NO_PROXY: each other, pods and services.
     std::vector<std::string> proxy_exceptions() const;
 
-    /// Error: NotFound when there is no cluster in `data`, Forbidden when it cannot be read.
+    /// Error: NotFound if there is no cluster in `data`, Forbidden if it cannot be read.
     static Result<Cluster> load(const DataDir& data);
     Result<void> save(const DataDir& data) const;
 };
 
-/// Whether a cluster that runs with `now` may become one of `wanted`: hosts come and go at the end of their system's list, nothing else
-/// changes. Error: AlreadyExists, which ends with the remedy `end_it`.
+/// Whether a running cluster of `now` may become one of `wanted`: hosts may be added or removed at the end of their system's list, nothing
+/// else may change. Error: AlreadyExists, which ends with the remedy `end_it`.
 Result<void> check_resize(const ClusterOptions& now, const ClusterOptions& wanted, const std::string& end_it);
 
 /// The range of pods, of services or of nodes. Errors: BadRequest for anything but one of IPv4; names `flag` where it has several.

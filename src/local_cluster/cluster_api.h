@@ -13,9 +13,9 @@ class TlsClientContext;
 
 namespace porthole::local_cluster {
 
-/// What the supervisor asks of the cluster, through the first of its API servers that answers.
+/// The supervisor's requests to the cluster, through the first of its API servers that answers.
 ///
-/// Its keys are those in the data directory, which the first of several servers makes: use_keys() is tried until they are there. Lives on
+/// Its keys are those in the data directory, which the first of several servers creates: use_keys() is repeated until they exist. Lives on
 /// `loop`; references outlive it and its tasks.
 class ClusterApi {
 public:
@@ -33,8 +33,8 @@ public:
     /// Until one of `servers` is ready. Error: Timeout, which names the log of the last one; also as soon as all end at each start.
     Task<> wait_for_any(std::vector<ApiServerProcess> servers, Duration limit);
     Task<> wait_for(ApiServerProcess server, Duration limit);
-    /// Until the node is Ready. Error: Timeout, when what its object says has not changed for `still`, when its program, which writes to
-    /// `log`, ends at each start, or after ten minutes. It says what the node waits for and names `log`.
+    /// Waits until the node is Ready. Error: Timeout, if its object has not changed for `still`, if its program, which writes to `log`,
+    /// exits at each start, or after ten minutes. The message says what the node waits for and names `log`.
     Task<> wait_for_node(std::string name, Duration still, std::filesystem::path log);
     /// The node's range of pods. Error: NotFound where it has none.
     Task<std::string> pod_range(std::string name);

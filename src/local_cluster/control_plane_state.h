@@ -8,25 +8,25 @@
 
 namespace porthole::local_cluster {
 
-/// What a person wants to know of one of several API servers.
+/// The state of one of several API servers, for people.
 struct ApiServerState {
     ApiServerProcess server;
     std::string status;              ///< "ready", or why not
     std::vector<std::string> leads;  ///< "kube-scheduler"
 };
-/// The same of a member of its etcd.
+/// The same for a member of its etcd.
 struct EtcdMemberState {
     EtcdMember member;
     EtcdHealth health;
 };
-/// What ask_control_plane() has found; plain values.
+/// The result of ask_control_plane(); plain values.
 struct ControlPlaneState {
     std::vector<ApiServerState> servers;
     std::vector<EtcdMemberState> members;
 };
 
-/// Asks all servers and members of a cluster with several servers at once, as its administrator, for two seconds. Error: that of the keys
-/// in the data directory.
+/// Asks all servers and members of a cluster with several servers concurrently, as its administrator, for two seconds. Error: that of the
+/// keys in the data directory.
 Task<ControlPlaneState> ask_control_plane(AsioLoop& loop, DataDir data, Cluster cluster);
 
 /// {"servers": …, "etcdMembers": …}, as `status` prints it.

@@ -5,8 +5,8 @@
 
 namespace porthole::local_cluster {
 
-/// Reads a description of a cluster on this machine, as `up --file` takes it (docs/guide/description.md), into `options`; fields that it
-/// leaves out stay as they are. Error: BadRequest, naming the field: "spec.pools[1].os: ...". Then nothing is changed.
+/// Reads a description of a cluster on this machine, for `up --file` (docs/guide/description.md), into `options`; absent fields leave them
+/// unchanged. Error: BadRequest with the field: "spec.pools[1].os: ...". Then nothing is changed.
 Result<void> read_description(std::string_view yaml, ClusterOptions& options);
 
 }  // namespace porthole::local_cluster

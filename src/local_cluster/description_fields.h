@@ -14,13 +14,13 @@ namespace porthole::local_cluster {
 /// "spec.pools[1].os: must be linux or windows"
 Error wrong(const std::string& path, const std::string& what);
 
-/// An object of a description, and its path there; the value must outlive it. Every error is a BadRequest that names the field. A
-/// field that is not there leaves what it would be read into as it is.
+/// An object of a description, with its path there; the value must outlive it. Every error is a BadRequest with the field. An absent field
+/// leaves its target unchanged.
 class Fields {
 public:
     Fields(const schema::Value& value, std::string path) : value_(&value), path_(std::move(path)) {}
 
-    /// Refuses what is not an object, and fields that are not `known`.
+    /// Refuses a value that is not an object, and fields that are not `known`.
     Result<void> check(std::initializer_list<std::string_view> known) const;
     Fields inner(std::string_view name) const { return {schema::at(*value_, name), at(name)}; }
     const schema::Value& value() const { return *value_; }

@@ -7,15 +7,15 @@
 
 namespace porthole::local_cluster {
 
-/// Empties nodes before they are removed, as `kubectl drain` does: no pod is put on them any more, and those on them are evicted within
-/// their disruption budgets; pods of DaemonSets and static pods stay. Where that does not succeed, all of them take pods again that did
-/// before. A name that the API has no node of counts as empty. References outlive it.
+/// Empties nodes before they are removed, like `kubectl drain`: they are cordoned, and their pods are evicted within their disruption
+/// budgets; pods of DaemonSets and static pods stay. If that fails, the nodes that were not cordoned before are uncordoned. A node that the
+/// API does not have counts as empty. References outlive it.
 ///
-/// Errors: Conflict, naming them, for volumes whose data are on these nodes alone and for pods that no controller would make again, before
-/// any pod is evicted; Timeout, naming a pod and why it could not be evicted, after `limit`.
+/// Errors: Conflict, before any pod is evicted, with the names of volumes whose data are only on these nodes and of pods that no controller
+/// would create again; Timeout after `limit`, with a pod and why it could not be evicted.
 Task<> drain(EventLoop& loop, client::Client& client, std::set<std::string> nodes, Duration limit);
 
-/// As `kubectl cordon` and `uncordon`. Harmless where there is no such node.
+/// Like `kubectl cordon` and `uncordon`. No effect if there is no such node.
 Task<> set_unschedulable(client::Client& client, std::string node, bool value);
 
 }  // namespace porthole::local_cluster

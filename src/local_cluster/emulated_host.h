@@ -5,29 +5,29 @@
 
 namespace porthole::local_cluster {
 
-/// An emulated Windows host of this machine's cluster: `porthole winhost` in the host's network namespace. What is done to the host is
-/// done the way its administrator would: by programs run on it. Does not own the process: the supervisor runs command(). References
-/// outlive it and its tasks.
+/// An emulated Windows host of this machine's cluster: `porthole winhost` in the host's network namespace. The host is changed as its
+/// administrator would: by programs run on it. Does not own the process: the supervisor runs command(). References outlive it and its
+/// tasks.
 class EmulatedHost {
 public:
     EmulatedHost(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, NodeHost node)
         : loop_(loop), processes_(processes), data_(data), node_(std::move(node)) {}
 
-    /// What must be there before one can start. Error: NotFound, naming the packages to install.
+    /// Checks the prerequisites of a start. Error: NotFound with the packages to install.
     static Result<void> preflight();
 
     ChildCommand command() const;
-    /// Waits until programs can be run on the host. The first start on a machine makes a Windows root file system. Error: Timeout,
-    /// naming the log.
+    /// Waits until programs can be run on the host. The first start on a machine creates a Windows root file system. Error: Timeout with
+    /// the log.
     Task<> ensure_ready();
     bool has_joined() const;
-    /// Joins a cluster by kubeadm.exe; `backend` is that of the pod network, "" for what the cluster says. Error: what the join said.
+    /// Joins a cluster by kubeadm.exe; `backend` is that of the pod network, "" for the cluster's own. Error: the join's message.
     Task<> join(ForeignCluster target, std::string backend);
-    /// Imports a docker or OCI archive. Yields the names of its images; none where it holds none for Windows.
+    /// Imports a docker or OCI archive. Returns the names of its images; empty if it has none for Windows.
     Task<std::vector<std::string>> import(std::filesystem::path archive);
     /// Runs a program of the host, such as porthole.exe, on it. Errors: as ProcessRunner.
     Task<CommandOutput> run(std::vector<std::string> words) { return processes_.run(winhost("exec", std::move(words))); }
-    /// Removes what the host left when it was not shut down in good order. Safe at any time after its process has ended.
+    /// Removes leftovers of a host that was not shut down in order. Safe at any time after its process has ended.
     Task<> clean_up();
 
     std::filesystem::path log_file() const { return data_.logs() / (node_.name + "-winhost.log"); }

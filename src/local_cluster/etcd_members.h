@@ -26,12 +26,12 @@ std::vector<EtcdMember> etcd_members(const DataDir& data, const Cluster& cluster
 /// Their addresses for clients.
 std::vector<std::string> etcd_urls(const DataDir& data, const Cluster& cluster);
 
-/// Makes the certificates by which members and servers know each other, where they are missing or in the last third of their life, as
-/// files below data.etcd(): `ca.crt`, a pair for each member, and the pair `client`. All are of one authority, whose key is not kept:
-/// no further one can be issued. Requires: no member runs. Errors: Io.
+/// Creates the certificates with which members and servers authenticate each other, if they are missing or in the last third of their life,
+/// as files below data.etcd(): `ca.crt`, a pair for each member, and the pair `client`. All are issued by one authority, whose key is not
+/// kept, so that no further one can be issued. Requires: no member runs. Errors: Io.
 Result<void> ensure_etcd_certificates(const DataDir& data, const Cluster& cluster, SystemTime now);
 
-/// Files of those certificates that a client of etcd shows and trusts.
+/// The files of these certificates for a client of etcd.
 struct EtcdClientFiles {
     std::filesystem::path ca, certificate, key;
 };
@@ -39,7 +39,7 @@ EtcdClientFiles etcd_client_files(const DataDir& data);
 /// The same with the members' URLs, as flags of `porthole server` and of commands that read an etcd.
 std::vector<std::string> etcd_client_flags(const DataDir& data, const Cluster& cluster);
 
-/// The program `etcd` as that member: it writes to disk before it answers, and its database and the history of its log are bounded.
+/// The program `etcd` as that member: it syncs to disk before it answers, and its database and the history of its log are limited.
 ChildCommand etcd_command(const DataDir& data, const Cluster& cluster, const EtcdMember& member);
 
 /// Whether a member answers, has a leader, and is it.
@@ -47,7 +47,7 @@ struct EtcdHealth {
     bool healthy = false, leads = false;
     std::string why_not;
 };
-/// Asks within two seconds. Fails only when cancelled.
+/// Asks for up to two seconds. Fails only if cancelled.
 Task<EtcdHealth> ask_etcd_member(AsioLoop& loop, DataDir data, EtcdMember member);
 
 }  // namespace porthole::local_cluster

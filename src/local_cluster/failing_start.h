@@ -6,16 +6,16 @@
 
 namespace porthole::local_cluster {
 
-/// Tells from its log that a program ends at each start, so that nobody waits for it in vain. Programs of ours write why they end as their
-/// last line, below the records of the log; the supervisor starts them again after longer and longer pauses.
+/// Detects from its log that a program exits at each start, so that callers stop waiting for it. Our programs write the reason as their
+/// last line, after the records of the log; the supervisor restarts them after increasing pauses.
 class FailingStart {
 public:
-    /// What the log says before `now` is of an earlier start.
+    /// Entries of the log before `now` belong to an earlier start.
     FailingStart(std::filesystem::path log, MonotonicTime now);
 
-    /// Reads the log. True once the program has ended with the same words for so long that it has been started several times.
+    /// Reads the log. True once the program has exited with the same message for so long that it was started several times.
     bool is_hopeless(MonotonicTime now);
-    /// Why the program has ended, as of the last is_hopeless(); "" while it runs, and where it has not said so.
+    /// Why the program has exited, as of the last is_hopeless(); "" while it runs, and if it has not written a reason.
     const std::string& last_words() const { return words_; }
 
 private:

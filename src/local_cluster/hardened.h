@@ -6,14 +6,14 @@
 #include "node_join/agent_options.h"
 #include "runtime/files/file_system.h"
 
-/// What `porthole up --hardened` sets, so that `porthole doctor` finds no failure: docs/guide/hardening.md.
+/// The settings of `porthole up --hardened`, with which `porthole doctor` finds no failure: docs/guide/hardening.md.
 namespace porthole::local_cluster {
 
-/// More words for the server's command line.
+/// Further arguments of the server.
 std::vector<std::string> hardened_server_flags(const DataDir& data);
 /// Writes the files that these flags name, where they are not there: from then on they are the administrator's. Error: Io.
 Result<void> ensure_hardened_files(const DataDir& data);
-/// The same for a Linux node. `files` tells how the kernel is set: a machine that is shared with other programs is not changed for it.
+/// The same for a Linux node. `files` has the kernel's settings, which are not changed, because other programs share the machine.
 void harden(node_join::AgentOptions& agent, FileSystem& files);
 
 }  // namespace porthole::local_cluster

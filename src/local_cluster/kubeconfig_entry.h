@@ -6,21 +6,20 @@
 
 namespace porthole::local_cluster {
 
-/// Writes the administrator's kubeconfig to admin.kubeconfig in the data directory. `server` is "https://10.0.0.5:6443";
-/// where the directory is of a cluster with several servers, the address behind which they all are takes its place. Error: NotFound where
-/// there are no certificates yet, Io.
+/// Writes the administrator's kubeconfig to admin.kubeconfig in the data directory. `server` is "https://10.0.0.5:6443"; for a cluster with
+/// several servers, their common address is used instead. Error: NotFound if there are no certificates yet, Io.
 Result<void> write_admin_kubeconfig(const DataDir& data, const std::string& server);
 /// The same as text. Error: NotFound when no cluster has run from this data directory; Forbidden, Io.
 Result<std::string> admin_kubeconfig(const DataDir& data);
 
-/// Adds the entry of admin.kubeconfig to `path`, where kubectl looks, and makes it the current
-/// context. What was current before is recorded in the data directory.
+/// Adds the entry of admin.kubeconfig to `path`, which kubectl reads, and makes it the current context. The previous context is recorded in
+/// the data directory.
 Result<void> enter_kubeconfig(const DataDir& data, const std::string& path);
-/// The file of this user in which kubectl looks first.
+/// The first kubeconfig file that kubectl reads for this user.
 std::string kubectl_file();
-/// Whether enter_kubeconfig could do that, asked before there is a cluster. Makes the folder of the file.
+/// Whether enter_kubeconfig() would succeed, checked before there is a cluster. Creates the directory of the file.
 Result<void> check_kubeconfig(const std::string& path);
-/// Removes it from that file again and makes current what was before. What another program has put in its place stays.
+/// Removes the entry from that file and makes the previous context current. An entry that another program has replaced stays.
 Result<void> leave_kubeconfig(const DataDir& data);
 
 }  // namespace porthole::local_cluster

@@ -10,7 +10,7 @@
 
 namespace porthole::local_cluster {
 
-/// The API servers of a cluster on this machine, and their etcd where there are several: what they need, and in which order they start.
+/// The API servers of a cluster on this machine, and their etcd if there are several: their prerequisites and the order of their start.
 ///
 /// References outlive it and its tasks.
 class LocalControlPlane {
@@ -24,20 +24,20 @@ public:
     };
     LocalControlPlane(Seams seams, const DataDir& data, Cluster& cluster, ClusterApi& api);
 
-    /// Makes the files that must be there before anything starts, and chooses addresses. Errors: Io, AlreadyExists.
+    /// Creates the files that must exist before any process starts, and chooses addresses. Errors: Io, AlreadyExists.
     Result<void> prepare();
-    /// Until a server is ready, and the others are, too, or have had their time: a cluster with a broken server starts. Requires:
-    /// prepare(). Error: Timeout, which names a log.
+    /// Waits until one server is ready, and the others are too or have had enough time: a cluster with a broken server starts. Requires:
+    /// prepare(). Error: Timeout with the name of a log.
     Task<> start();
     /// Names of its processes, in the order in which they end: etcd last.
     std::vector<std::string> processes() const;
 
 private:
-    /// Puts away what an etcd of another number of members has left in which the objects never arrived.
+    /// Moves the data of an etcd with another number of members aside, if the objects were never moved into it.
     Result<void> put_unused_etcd_away();
     Task<> start_etcd();
     Task<> wait_for_etcd();
-    /// Objects of a cluster that had one server, or was restored, go from the embedded store to etcd.
+    /// Moves the objects of a cluster that had one server, or was restored, from the embedded store to etcd.
     Task<> move_objects();
     Task<> copy_objects();
     Task<> start_servers();

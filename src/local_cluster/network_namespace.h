@@ -5,12 +5,11 @@
 
 namespace porthole::local_cluster {
 
-/// The number by which the kernel knows this process's network namespace; 0 where that cannot be said.
+/// The kernel's number of this process's network namespace; 0 if unknown.
 std::uint64_t own_network_namespace();
 
-/// Brings the calling thread, and what it starts, into the network namespace of that number, found by a name below /run/netns or by
-/// a process that is in it. Does nothing for 0, nor where neither is left: then the namespace has ended, with all that was in it.
-/// Error: Io.
+/// Moves the calling thread, and programs that it starts, into the network namespace of that number, found by a name below /run/netns or by
+/// a process in it. No effect for 0, or if neither exists: then the namespace has ended, with everything in it. Error: Io.
 Result<void> enter_network_namespace(std::uint64_t number);
 
 }  // namespace porthole::local_cluster

@@ -4,28 +4,28 @@
 
 #include "local_cluster/data_dir.h"
 
-// What a user can do next: text for a terminal, each line a command and what it is for.
+// Suggestions for the user: text for a terminal, each line a command and its purpose.
 namespace porthole::local_cluster {
 
-/// What a person types to run this program: "porthole" where the PATH leads to it, else its path.
+/// How to run this program from a shell: "porthole" if it is in the PATH, otherwise its path.
 std::string typed_program();
 
 /// The state of a cluster on this machine.
 struct ClusterHealth {
-    bool running = false;             ///< a supervisor keeps the cluster up
+    bool running = false;             ///< a supervisor runs
     bool foreign = false;             ///< its nodes belong to a cluster elsewhere
     std::string first_not_ready;      ///< the first node that is not Ready; "" when all are
     std::string process_not_running;  ///< for example "linux-1/agent"; "" when all run
 };
-/// The end of `porthole status`. `program` is what to type for this one.
+/// The end of the output of `porthole status`. `program` is typed_program().
 std::string next_steps(const DataDir& data, const ClusterHealth& health, const std::string& program = "porthole");
 
-/// The last lines of `porthole up --detach`. `sudo_user` is who has called it by sudo, "" for root itself: then kubectl of that user does
-/// not know the cluster.
+/// The last lines of `porthole up --detach`. `sudo_user` is the user who has called it by sudo, "" for root itself: that user's kubectl
+/// does not know the cluster.
 std::string up_notes(const DataDir& data, const std::string& program, const std::string& sudo_user);
 
-/// What `porthole server` prints when it serves: where its administrator's credentials are and how nodes join.
-/// `server` is "https://10.0.0.5:6443", `ca_hash` "sha256:<hex>".
+/// The output of `porthole server` once it serves: where its administrator's credentials are and how nodes join. `server` is
+/// "https://10.0.0.5:6443", `ca_hash` "sha256:<hex>".
 std::string server_notes(const DataDir& data, const std::string& server, const std::string& ca_hash);
 
 }  // namespace porthole::local_cluster

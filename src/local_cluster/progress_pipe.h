@@ -5,8 +5,8 @@
 
 namespace porthole::local_cluster {
 
-/// The supervisor's end of the pipe to the command that has started it: a line a step, "begin|done|failed TAB step [TAB why]", and
-/// "ready" last. Without a reader it does nothing: the cluster stays.
+/// The supervisor's end of the pipe to the command that has started it: one line per step, "begin|done|failed TAB step [TAB why]", and
+/// "ready" last. Without a reader it has no effect: the cluster continues.
 class ProgressPipe final : public ProgressReport {
 public:
     /// Owns `fd`; -1 for no reader.
@@ -27,7 +27,7 @@ private:
     int fd_;
 };
 
-/// The command's end: passes the steps on to `progress` until the supervisor says ready, or has ended: false. Blocks. Owns `fd`.
+/// The command's end: reports the steps to `progress` until the supervisor is ready, or has ended: false. Blocks. Owns `fd`.
 bool follow_progress(int fd, ProgressReport& progress);
 
 }  // namespace porthole::local_cluster

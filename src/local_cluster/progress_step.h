@@ -6,7 +6,7 @@
 
 namespace porthole::local_cluster {
 
-/// Reports `work` as a step of that name, and yields what it yields. `report` outlives it.
+/// Reports `work` as a step of that name, and returns its result. `report` outlives it.
 Task<> step(ProgressReport& report, std::string name, Task<> work);
 
 }  // namespace porthole::local_cluster

@@ -11,7 +11,7 @@ namespace porthole::local_cluster {
 /// A service that systemd starts when the machine does, from the files of packaging/systemd.
 class SystemUnit {
 public:
-    /// The cluster kept in `data`: porthole.service, or porthole-<id>.service where it is not the usual folder.
+    /// The cluster stored in `data`: porthole.service, or porthole-<id>.service if it is not the default directory.
     static SystemUnit cluster(const std::filesystem::path& data, const std::string& id);
     /// `environment`: a file of write_unit_environment(), which need not be there.
     static SystemUnit agent(const std::vector<std::string>& arguments, const std::filesystem::path& environment = {});
@@ -21,7 +21,7 @@ public:
 
     /// Whether systemd runs this machine; without it no unit can be installed.
     static bool possible();
-    /// Writes the unit and has it started with the machine; `now` starts it at once, and restarts it if it runs with another command line.
+    /// Writes the unit and enables its start at boot; `now` starts it immediately, or restarts it if it runs with another command line.
     /// Errors: Io.
     Task<> install(ProcessRunner& processes, bool now) const;
     /// Harmless where it is not installed. `stop` ends the service, too.
@@ -36,10 +36,10 @@ private:
 /// Variables for SystemUnit::agent(), as systemd reads them; only root can read the file, as a proxy's URL may have a password.
 Result<void> write_unit_environment(const std::filesystem::path& file, const std::map<std::string, std::string>& variables);
 
-/// What write_unit_environment() wrote; none where there is no such file.
+/// Reads the file of write_unit_environment(); empty if there is none.
 std::map<std::string, std::string> read_unit_environment(const std::filesystem::path& file);
 
-/// One word of an ExecStart line: quoted where systemd would otherwise take it apart or expand it.
+/// One word of an ExecStart line: quoted if systemd would otherwise split or expand it.
 std::string quote_for_unit(const std::string& word);
 
 }  // namespace porthole::local_cluster

@@ -8,9 +8,9 @@ namespace porthole::local_cluster {
 /// the processes named in cluster.json must have ended, except containerd, through which pods end in good order.
 Task<> clean_up(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, const Cluster& cluster);
 
-/// Lets the pods of one host end in good order, where its runtime still answers.
+/// Ends the pods of one host in order, if its runtime still answers.
 Task<> clean_up_host(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, NodeHost node);
-/// Removes what one host has on the machine's disk, and its shims, mounts and cgroups. Requires: its processes have ended.
+/// Removes one host's files from the machine's disk, and its shims, mounts and cgroups. Requires: its processes have ended.
 Task<> remove_host_files(AsioLoop& loop, const DataDir& data, NodeHost node);
 
 }  // namespace porthole::local_cluster

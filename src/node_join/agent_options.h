@@ -5,7 +5,7 @@
 
 namespace porthole::node_join {
 
-/// What a node's agent is told; `porthole agent`, `porthole join` and the supervisor share it.
+/// Options of a node's agent; shared by `porthole agent`, `porthole join` and the supervisor.
 struct AgentOptions {
     std::string data = "/var/lib/porthole-agent";
     std::string kubeconfig;
@@ -17,15 +17,15 @@ struct AgentOptions {
     std::string backend = "host-gw";  ///< or "vxlan", or "alloc": a router has the routes
     std::string cluster_dns = "10.96.0.10", cluster_domain = "cluster.local";
     std::string cgroup_root = "/";
-    std::string pod_manifests;  ///< folder of static pods; "" for none
+    std::string pod_manifests;  ///< directory of static pods; "" for none
     std::uint16_t kubelet_port = 10250;
     int max_pods = 110;
     std::int64_t pod_max_pids = -1;        ///< processes and threads of one pod; -1 for no limit
     bool seccomp_default = false;          ///< the runtime's profile for containers that name none
-    bool protect_kernel_defaults = false;  ///< refuse to run where the kernel is set otherwise than Kubernetes wants it
+    bool protect_kernel_defaults = false;  ///< refuse to run if the kernel's settings are not Kubernetes' defaults
     std::string streaming_idle_timeout = "4h0m0s", tls_min_version;
     std::vector<std::string> tls_cipher_suites;
-    bool shared_disk = false;  ///< the disk is shared with other uses: no image is removed and no pod evicted because it is full
+    bool shared_disk = false;  ///< the disk has other users: do not remove images or evict pods because it is full
     std::vector<std::string> labels, taints;
 };
 

@@ -14,15 +14,14 @@
 
 namespace porthole::node_join {
 
-/// Which servers a balancer is given: those of the command line, those that were learned before, and those that the cluster says it has.
-/// A plain value.
+/// The servers of a balancer: those of the command line, those learned before, and those that the cluster publishes. A plain value.
 class ServerDirectory {
 public:
     explicit ServerDirectory(const std::vector<KnownServer>& remembered);
-    /// What the cluster's EndpointSlices name. Nothing is not believed.
+    /// The servers in the cluster's EndpointSlices. An empty list is ignored.
     void learn(const std::vector<std::string>& urls);
 
-    /// What the cluster has said last; before it has said anything, all that is known.
+    /// The cluster's last list; before the first one, all known servers.
     const std::vector<std::string>& listed() const { return listed_; }
     const std::vector<std::string>& given() const { return given_; }
     /// For the file.
@@ -32,13 +31,13 @@ private:
     std::vector<std::string> given_, listed_;
 };
 
-/// A node's own way to its API servers: listens where the node's kubeconfig points, on loopback, and carries the connections to a server
-/// that lives. TLS is between the client and the server; this reads nothing.
+/// A node's balancer for its API servers: listens at the loopback address in the node's kubeconfig, and forwards the connections to a
+/// server that is alive. TLS is between the client and the server; the balancer does not decrypt.
 ///
-/// The servers come from the file `servers` (server_list.h), then from the EndpointSlices of default/kubernetes. A server's health is what
-/// it answers to /readyz without credentials, over a connection that is verified as the clients verify theirs. At most 256 connections.
-/// Where another program of the node has the port already, it waits until that ends, and then takes it. Lives on one loop; close() it
-/// before destroying it, and before `connection`.
+/// The servers come from the file `servers` (server_list.h), then from the EndpointSlices of default/kubernetes. A server's health is its
+/// answer to /readyz without credentials, over a connection that is verified as the clients verify theirs. At most 256 connections. If
+/// another program of the node uses the port, it waits until that ends, and then takes it. Lives on one loop; close() it before destroying
+/// it, and before `connection`.
 class ApiBalancer {
 public:
     struct Context {
@@ -48,12 +47,12 @@ public:
         NodeConnection& connection;
         Logger log;
     };
-    /// Null for a node whose kubeconfig names a server itself. Error: that of the file `servers` where the kubeconfig names the balancer's
-    /// usual address, behind which there would be no one. Requires: an open connection.
+    /// Null for a node whose kubeconfig names a server itself. Error: that of the file `servers`, if the kubeconfig names the balancer's
+    /// usual address, where nothing would listen then. Requires: an open connection.
     static Result<std::unique_ptr<ApiBalancer>> of_node(Context context);
     ~ApiBalancer();
 
-    /// Listens, or goes on trying to. Call once.
+    /// Listens, or keeps trying to. Call once.
     void start();
     Task<> close();
 

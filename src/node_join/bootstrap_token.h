@@ -7,7 +7,7 @@
 namespace porthole::node_join {
 
 inline constexpr const char* BootstrapTokenNamespace = "kube-system";
-/// Before the token's id: the name of its Secret.
+/// The name of a token's Secret is this and the token's id.
 inline const std::string BootstrapTokenPrefix = "bootstrap-token-";
 
 /// Creates a token with which nodes may join, and which signs cluster-info for them. Yields "<id>.<secret>". Errors: the API's.

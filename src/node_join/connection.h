@@ -19,8 +19,8 @@ class AsioLoop;
 
 namespace porthole::node_join {
 
-/// A transport to the API that is replaced while it is in use: what has begun ends on the old one, what begins uses the new one. Owns all
-/// of them until it is destroyed.
+/// A transport to the API that can be replaced while in use: calls in progress end on the old one, new calls use the new one. Owns all of
+/// them until it is destroyed.
 class RenewableTransport final : public client::Transport {
 public:
     explicit RenewableTransport(std::unique_ptr<client::Transport> first) : current_(std::move(first)) {}
@@ -38,8 +38,8 @@ private:
     std::vector<std::unique_ptr<client::Transport>> retired_;  ///< open streams may still read from them; one in eight months
 };
 
-/// A node program's connection to the cluster: what its kubeconfig says, while the certificate that the kubeconfig names is replaced by
-/// newer ones. Requests that have begun end with the old one. Lives on one loop; owns the transport, whose users must end before it.
+/// A node program's connection to the cluster, from its kubeconfig. The certificate that the kubeconfig names can be replaced; requests in
+/// progress end with the old one. Lives on one loop; owns the transport, whose users must end before it.
 class NodeConnection {
 public:
     using Connect = std::function<Result<std::unique_ptr<client::Transport>>(const client::ClientConfig&)>;
@@ -57,20 +57,20 @@ public:
     /// Both require a successful open(); the transport stays the same for as long as this object exists.
     client::Transport& transport() { return *transport_; }
     const client::ClientConfig& config() const { return config_; }
-    /// Where `join` has written the identity; nullopt for a kubeconfig of others. Requires: open().
+    /// The directory in which `join` has written the identity; nullopt for other kubeconfigs. Requires: open().
     const std::optional<std::filesystem::path>& own_folder() const { return own_folder_; }
-    /// A server's URL as seen from this machine, even where config() names the machine's own balancer: to find out by which address the
+    /// A server's URL as seen from this machine, even if config() names the machine's own balancer: to find the address with which the
     /// machine reaches it.
     std::string server_behind() const;
     /// Called on the loop after each change of config().
     void on_change(std::function<void()> told) { told_ = std::move(told); }
 
-    /// Renews the identity that `join` has written; one that another program keeps is read again instead, as by follow(). Until cancelled.
+    /// Renews the identity that `join` has written; one that another program maintains is only read again, as by follow(). Until cancelled.
     Task<> renew(std::string node_name);
-    /// Takes the authorities that the cluster publishes, as soon as they verify the server: into use, and into ca.crt where `join` has
-    /// written that. The certificate is renewed when another authority signs from now on. Until cancelled.
+    /// Uses the authorities that the cluster publishes, as soon as they verify the server, and writes them to ca.crt if `join` has written
+    /// that. The certificate is renewed when another authority begins to sign. Until cancelled.
     Task<> follow_authority();
-    /// Takes what others write into the kubeconfig's files, within a minute; what cannot be read is logged. Until cancelled.
+    /// Uses changes of the kubeconfig's files within a minute; unreadable ones are logged. Until cancelled.
     Task<> follow();
 
 private:

@@ -19,9 +19,9 @@ public:
     using Connect = std::function<Result<std::unique_ptr<client::Transport>>(const client::ClientConfig&)>;
     HealthProbes(EventLoop& loop, Connect connect) : loop_(loop), connect_(std::move(connect)) {}
 
-    /// Whether `server.server` is ready. Any error means that it does not answer. The same one may be asked several times at once.
+    /// Whether `server.server` is ready. Any error means that it does not answer. A server may be asked several times concurrently.
     Task<bool> ask(client::ClientConfig server);
-    /// Connections to others are not kept.
+    /// Closes connections to other servers.
     void keep_only(const std::vector<net::BalancedServer>& servers);
     std::size_t connections() const { return kept_.size(); }
 
@@ -33,7 +33,7 @@ private:
 
     EventLoop& loop_;
     const Connect connect_;
-    std::map<std::string, std::shared_ptr<const Way>> kept_;  ///< by URL; who asks holds the one it asks over
+    std::map<std::string, std::shared_ptr<const Way>> kept_;  ///< by URL; ask() holds the one that it uses
 };
 
 }  // namespace porthole::node_join

@@ -20,14 +20,14 @@ class Kubeconfig;
 
 namespace porthole::node_join {
 
-/// The cluster that a machine is to join, and what it is verified by: the command line of `join`.
+/// The cluster to join, and how it is verified: the command line of `join`.
 struct JoinTarget {
     std::vector<std::string> servers;    ///< "https://10.0.0.5:6443", or without the scheme; each is tried
     std::string token;                   ///< "abcdef.0123456789abcdef"
     std::vector<std::string> ca_hashes;  ///< "sha256:<64 hex digits>" of an authority's public key
 };
 
-/// What a node may know before it has an identity.
+/// The information that a node may have before it has an identity.
 struct ClusterInfo {
     std::string server;  ///< the one that has answered
     std::string ca_pem;
@@ -37,16 +37,16 @@ struct ClusterInfo {
 /// Completes the servers' scheme. Error: BadRequest, one line with the remedy, for a token or a hash that cannot be one.
 Result<void> check_target(JoinTarget& target);
 
-/// Reads kube-public/cluster-info from a server that is not trusted yet, the first that answers. Trusts the authority that it names only
-/// if its public key is one of those we were told, and the whole is signed by our token. Errors: Unauthorized otherwise; Unavailable when
-/// none answers; BadRequest.
+/// Reads kube-public/cluster-info from the first server that answers, none of which is trusted yet. Trusts the authority in it only if its
+/// public key is one of the given ones, and the whole is signed with our token. Errors: Unauthorized otherwise; Unavailable if none
+/// answers; BadRequest.
 Task<ClusterInfo> discover_cluster(AsioLoop& loop, JoinTarget target);
 
-/// The authorities that the cluster publishes for those who join, told by a server that is trusted already. Errors: NotFound where the
-/// cluster has no cluster-info; as any request.
+/// The authorities that the cluster publishes for joining nodes, from a server that is already trusted. Errors: NotFound if the cluster has
+/// no cluster-info; as any request.
 Task<std::string> published_authority(client::Client& client);
 
-/// A node's client certificate, asked for as the token's owner. Errors: as request_node_certificate.
+/// A node's client certificate, requested as the token's owner. Errors: as request_node_certificate.
 Task<KeyPair> request_node_identity(AsioLoop& loop, JoinTarget target, ClusterInfo info, std::string node_name);
 
 /// The servers behind a node's own address, by which its kubeconfig names them all.
@@ -54,25 +54,26 @@ struct ServerChoice {
     std::vector<std::string> servers;  ///< URLs
     std::uint16_t balancer_port = 0;   ///< of the node's loopback address; 0 to name the first server itself
 };
-/// How the node is to reach the cluster. Through its balancer, unless `port` is 0 or the server's certificate has not the name by which it
-/// would be verified then: `why_not` is told that.
+/// How the node will reach the cluster: through its balancer, unless `port` is 0 or the server's certificate lacks the name by which it
+/// would be verified then; `why_not` is called with that reason.
 Task<ServerChoice> choose_servers(AsioLoop& loop, JoinTarget target, ClusterInfo info, std::uint16_t port,
                                   std::function<void(const std::string&)> why_not);
 
-/// A node's certificate and key, in the one file `folder`/client.pem, so that they always belong together.
+/// A node's certificate and key, in the single file `folder`/client.pem, so that they always match.
 Result<void> write_node_identity(const std::filesystem::path& folder, const KeyPair& identity);
 /// The same for the kubelet's server, in serving.pem.
 Result<void> write_serving_identity(const std::filesystem::path& folder, const KeyPair& identity);
-/// What write_serving_identity() has written; empty where there is nothing like it.
+/// The result of write_serving_identity(); empty if there is none.
 KeyPair read_serving_identity(const std::filesystem::path& folder);
-/// A kubeconfig that names `ca` and client.pem in `folder` by path. `server_name` is what the server is verified by; "" for its host.
+/// A kubeconfig that names `ca` and client.pem in `folder` by path. `server_name` is the name by which the server is verified; "" for its
+/// host.
 std::string node_kubeconfig(const std::string& server, const std::filesystem::path& ca, const std::filesystem::path& folder,
                             const std::string& server_name = "");
-/// The same for `choice`, of which it writes the list of servers into `folder`, or removes one of before. Error: Io.
+/// The same for `choice`, whose list of servers is written into `folder`; without one, an earlier list is removed. Error: Io.
 Result<std::string> write_server_choice(const ServerChoice& choice, const std::filesystem::path& ca, const std::filesystem::path& folder);
-/// The folder whose client.pem such a kubeconfig names; nullopt for the kubeconfigs of others.
+/// The directory of the client.pem that such a kubeconfig names; nullopt for other kubeconfigs.
 std::optional<std::filesystem::path> identity_folder(const client::Kubeconfig& kubeconfig);
-/// All that a node's programs need to reach the cluster: ca.crt, client.pem and kubeconfig in `folder`, which is made.
+/// Everything that a node's programs need to reach the cluster: ca.crt, client.pem and kubeconfig in `folder`, which is created.
 Result<void> write_node_folder(const std::filesystem::path& folder, const ServerChoice& choice, const ClusterInfo& info,
                                const KeyPair& identity);
 

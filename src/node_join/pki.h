@@ -11,30 +11,30 @@
 
 namespace porthole::node_join {
 
-/// The cluster's own certificate authorities and what they issued, as files of mode 0600 in one folder. Made at first start;
-/// ensure() replaces certificates in their last third. Short blocking calls; one process at a time.
+/// The cluster's own certificate authorities and the certificates that they issued, as files of mode 0600 in one directory. Created at the
+/// first start; ensure() replaces certificates in the last third of their life. Short blocking calls; one process at a time.
 class Pki {
 public:
     struct Names {
         std::vector<std::string> dns, addresses;  ///< of the API server
     };
-    /// Error: Io, or BadRequest for a file that is not what its name says.
+    /// Error: Io, or BadRequest for a file with invalid content.
     static Result<Pki> ensure(const std::filesystem::path& folder, const Names& server, SystemTime now);
-    /// Only what is there. Error: NotFound.
+    /// Only existing files. Error: NotFound.
     static Result<Pki> load(const std::filesystem::path& folder);
 
     std::string ca_pem;          ///< the authority that signs, and while it is being rotated the one before as well
-    KeyPair kubelet_serving_ca;  ///< issues what kubelets serve with, and nothing else
-    KeyPair front_proxy_ca;      ///< of the certificate below, and nothing else
+    KeyPair kubelet_serving_ca;  ///< issues kubelets' serving certificates, and nothing else
+    KeyPair front_proxy_ca;      ///< issues the certificate below, and nothing else
     KeyPair front_proxy_client;  ///< the API server's own, towards extension API servers
     KeyPair server;              ///< serves the API
     KeyPair admin;               ///< system:masters
     KeyPair kubelet_client;      ///< the API server's own, towards kubelets
     std::string service_account_key_pem;
-    std::string previous_service_account_key_pem;  ///< whose tokens still hold, while it is being rotated; else ""
+    std::string previous_service_account_key_pem;  ///< its tokens stay valid during its rotation; otherwise ""
 
-    /// Until when a kubelet whose certificate does not verify is still asked: a cluster that is older than its authority for kubelets has
-    /// nodes that have no certificate of it yet. The epoch for all others.
+    /// Until then, kubelets whose certificate cannot be verified are accepted: in a cluster that is older than its authority for kubelets,
+    /// nodes have no certificate of it yet. The epoch for all others.
     SystemTime kubelets_unverified_until{};
 
     /// A client certificate for `node` as system:node:<name> of group system:nodes.

@@ -6,24 +6,25 @@
 #include "base/result.h"
 #include "runtime/event_loop.h"
 
-/// What an administrator does with the files of a Pki while its server runs: the server takes up changes within a minute.
+/// An administrator's operations on the files of a Pki while its server runs: the server applies changes within a minute.
 namespace porthole::node_join {
 
-/// One certificate of the folder. A plain value.
+/// One certificate in the directory. A plain value.
 struct PkiEntry {
     std::string name;  ///< of the files, without their suffix
     std::string subject;
     std::string authority;  ///< the name of the authority's files; "" for one that signs itself
     SystemTime expires;
 };
-/// Every certificate in the folder that is known by its name, authorities first. Errors: NotFound, Io, BadRequest.
+/// Every certificate in the directory with a known name, authorities first. Errors: NotFound, Io, BadRequest.
 Result<std::vector<PkiEntry>> list_certificates(const std::filesystem::path& folder);
 
-/// Replaces a certificate by one of a new key for the same subject. Errors: BadRequest for a name that is not such a certificate's.
+/// Replaces a certificate by one with a new key for the same subject. Errors: BadRequest for a name that is not such a certificate's.
 Result<void> renew_certificate(const std::filesystem::path& folder, const std::string& name, SystemTime now);
 
-/// How the key that signs service accounts' tokens is rotated. In the first state there is sa.key; the start moves it to sa-previous.key
-/// and makes another: new tokens are of the new key, and those of both hold. Finishing removes the previous one: its tokens end.
+/// The rotation of the key that signs service accounts' tokens. Before it there is sa.key. Starting moves that to sa-previous.key and
+/// creates another: new tokens are signed with the new key, and tokens of both are valid. Finishing removes the previous key: its tokens
+/// become invalid.
 struct KeyRotation {
     bool in_progress = false;
     SystemTime started{};

@@ -10,8 +10,8 @@
 
 namespace porthole::provision {
 
-/// Linux machines in memory, told apart by their address, and the nodes that their agents are in a fake API. They do what the real ones do
-/// with the commands of a run, and remember all of them. For tests; lives on `loop`.
+/// Linux machines in memory, identified by their address, and their nodes in a fake API. They react to the commands of a run like real
+/// ones, and record all of them. For tests; lives on `loop`.
 class FakeMachines final : public Transport {
 public:
     FakeMachines(sim::SimLoop& loop, client::FakeApi& api) : loop_(loop), api_(api) {}
@@ -23,7 +23,7 @@ public:
         bool is_running = false;
         std::string broken_program;  ///< with this one no agent becomes Ready
         bool refuses_to_join = false;
-        bool is_full = false;  ///< its disk takes no copy
+        bool is_full = false;  ///< its disk is full: copies fail
         int copies = 0;
     };
     struct Seen {
@@ -36,8 +36,8 @@ public:
 
     State& at(const std::string& address) { return states_[address]; }
     const std::vector<Seen>& seen() const { return seen_; }
-    /// What a person would call the commands: "ask", "unpack", "place", "place keep", "join", "stop", "start", "roll back", "forget",
-    /// "remove", "clean up".
+    /// The commands by short names: "ask", "unpack", "place", "place keep", "join", "stop", "start", "roll back", "forget", "remove",
+    /// "clean up".
     std::vector<std::string> names(const std::string& address) const;
     void forget_seen() { seen_.clear(); }
     int most_at_a_time() const { return most_; }
@@ -57,7 +57,7 @@ private:
     int running_ = 0, most_ = 0;
 };
 
-/// The words that a POSIX shell makes of quote_for_shell()'s text.
+/// The words into which a POSIX shell splits the text of quote_for_shell().
 std::vector<std::string> shell_words(const std::string& text);
 
 }  // namespace porthole::provision

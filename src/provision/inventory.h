@@ -7,7 +7,7 @@
 
 namespace porthole::provision {
 
-/// A machine that was provisioned, or begun to be.
+/// A machine that was provisioned, at least partly.
 struct InventoryEntry {
     MachineDescription machine;  ///< as it was last brought about
     bool is_cordoned = false;    ///< by an upgrade, which has to uncordon it
@@ -19,7 +19,7 @@ class Inventory {
 public:
     explicit Inventory(client::Client& client) : client_(client) {}
 
-    /// By node name. Error: BadRequest for what was not written by us, naming the node.
+    /// By node name. Error: BadRequest with the node, for an entry that we did not write.
     Task<std::map<std::string, InventoryEntry>> load();
     Task<> put(InventoryEntry entry);
     /// Harmless where there is none.

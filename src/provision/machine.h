@@ -7,12 +7,12 @@
 
 namespace porthole::provision {
 
-/// What a machine gets: a file of this machine, told by its SHA-256 in lower-case hex. For Linux the program, for Windows the zip.
+/// The file that a machine receives, identified by its SHA-256 in lower-case hex. For Linux the program, for Windows the zip.
 struct Payload {
     std::string file, sha256;
 };
 
-/// What a machine says of itself. Texts are what it says, to be compared only.
+/// A machine's own report. The texts are untrusted, and only compared.
 struct MachineFacts {
     std::string program_sha256;  ///< of the payload that was put there last; "" for none
     std::string server;          ///< of the cluster that it has joined; "" for none
@@ -20,32 +20,32 @@ struct MachineFacts {
     bool has_previous = false;  ///< an upgrade was not finished
 };
 
-/// What `join` is told.
+/// The arguments of `join`.
 struct JoinOrder {
     std::string server, token, ca_hash;
 };
 
-/// One machine, in the words of its system. Every operation may be repeated after a failure. Used by one task at a time; `transport`
+/// One machine, with the commands of its system. Every operation may be repeated after a failure. Used by one task at a time; `transport`
 /// must outlive it.
 ///
-/// Errors: those of Transport, BadRequest for a machine that cannot be a node, with the remedy, and Io with what the machine printed.
+/// Errors: those of Transport, BadRequest with the remedy for a machine that cannot be a node, and Io with the machine's output.
 class Machine {
 public:
     virtual ~Machine() = default;
-    /// Changes nothing. Error: BadRequest, with the remedy, when it cannot become a node.
+    /// Changes nothing. Error: BadRequest with the remedy, if it cannot become a node.
     virtual Task<MachineFacts> ask() = 0;
-    /// Copies the payload next to what runs, and sees that it can run there.
+    /// Copies the payload next to the running program, and checks that it can run there.
     virtual Task<> upload(Payload payload) = 0;
-    /// Puts what was uploaded into its place; with `keep`, what was there can be put back by roll_back().
+    /// Installs the uploaded payload; with `keep`, roll_back() can restore the previous one.
     virtual Task<> place(bool keep) = 0;
     /// Also starts the agent, now and with the machine.
     virtual Task<> join(JoinOrder order) = 0;
     virtual Task<> stop() = 0;
     virtual Task<> start() = 0;
     virtual Task<> roll_back() = 0;
-    /// Forgets what roll_back() would put back.
+    /// Deletes what roll_back() would restore.
     virtual Task<> forget_previous() = 0;
-    /// Leaves the cluster and deletes what upload() and place() have made.
+    /// Leaves the cluster and deletes what upload() and place() have created.
     virtual Task<> remove() = 0;
 };
 

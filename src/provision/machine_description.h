@@ -10,7 +10,7 @@
 
 namespace porthole::provision {
 
-/// How a machine is reached by SSH. All words are safe as arguments and option values of OpenSSH's programs.
+/// How to reach a machine by SSH. All words are safe as arguments and option values of OpenSSH's programs.
 struct SshTarget {
     std::string address;  ///< a name or an IP address
     std::uint16_t port = 22;
@@ -20,7 +20,7 @@ struct SshTarget {
     bool operator==(const SshTarget&) const = default;
 };
 
-/// A host of a pool: a machine that is to be the node `name`.
+/// A host of a pool: a machine that will be the node `name`.
 struct MachineDescription {
     std::string name, pool;
     bool is_windows = false;
@@ -31,18 +31,18 @@ struct MachineDescription {
     bool operator==(const MachineDescription&) const = default;
 };
 
-/// From which folder relative files of a description count, and what "~/" stands for.
+/// The base directory of a description's relative paths, and the value of "~/".
 struct DescriptionPlace {
     std::string folder, home;
 };
 
-/// The machines of all pools that name hosts; other pools are those of `up`. Error: BadRequest, naming the field.
+/// The machines of all pools that name hosts; other pools are for `up`. Error: BadRequest with the field.
 Result<std::vector<MachineDescription>> read_machines(std::string_view yaml, const DescriptionPlace& place);
 
-/// Those of a description's file, with the user's HOME. Errors: also those of reading it; all name the file.
+/// From a description's file, with the user's HOME. Errors: also those of reading it; all name the file.
 Result<std::vector<MachineDescription>> read_machines_file(const std::string& file);
 
-/// One machine as a pool of one host, and back with the same checks: how the inventory keeps it.
+/// One machine as a pool of one host, and the reverse with the same checks: the inventory's form.
 schema::Value to_pool(const MachineDescription& machine);
 Result<MachineDescription> from_pool(const schema::Value& pool);
 

@@ -13,7 +13,7 @@
 
 namespace porthole::provision {
 
-/// What a run is told, in addition to the machines. A value.
+/// Settings of a run, in addition to the machines. A value.
 struct ProvisionSettings {
     std::string server, ca_hash;  ///< the API server as the machines reach it, and "sha256:…" of its authority's public key
     Payload linux_payload;
@@ -24,31 +24,31 @@ struct ProvisionSettings {
     Duration ready_limit = std::chrono::minutes(5), drain_limit = std::chrono::minutes(5);
 };
 
-/// Brings the machines of a cluster to what a description says: joins those that are new, removes those that are named no more, upgrades
-/// those with another program, one at a time, and leaves the rest alone. May be repeated after any failure. Lives on `loop`; one run at a
-/// time, also of several processes: the caller sees to it. What the seams refer to must outlive it.
+/// Brings the machines of a cluster to the state of a description: joins new ones, removes those no longer named, upgrades those with
+/// another program, one at a time, and leaves the rest unchanged. May be repeated after any failure. Lives on `loop`; one run at a time,
+/// also among processes, which the caller ensures. What the seams refer to must outlive it.
 class Provisioner {
 public:
     struct Seams {
         EventLoop& loop;
         client::Client& client;
         Transport& transport;
-        ProgressReport& report;  ///< gets a step for each thing that is done to a machine
+        ProgressReport& report;  ///< gets a step for each operation on a machine
     };
     Provisioner(Seams seams, ProvisionSettings settings);
     ~Provisioner();
 
-    /// Has `print` get what apply() would do, one line for each machine. Asks the machines, changes nothing. Error: as apply().
+    /// Calls `print` with what apply() would do, one line for each machine. Asks the machines, changes nothing. Error: as apply().
     Task<> plan(std::vector<MachineDescription> wanted, std::function<void(const std::string& line)> print);
-    /// Errors: what failed at a machine is told by the report; at the end one error counts and names those machines. An upgrade that fails
-    /// is rolled back and ends the run.
+    /// Errors: the report says what failed on a machine; at the end one error counts and names those machines. An upgrade that fails is
+    /// rolled back and ends the run.
     Task<> apply(std::vector<MachineDescription> wanted);
     /// Deletes the tokens that an apply() which was cancelled has left.
     Task<> clean_up();
 
 private:
     enum class Action { Nothing, Join, Upgrade };
-    /// A machine of the description, and what is to be done with it.
+    /// A machine of the description, and its operation.
     struct Work {
         MachineDescription wanted;
         std::unique_ptr<Machine> machine;
@@ -63,7 +63,7 @@ private:
     Task<> join(Work& work);
     Task<> join_machine(Work& work);
     Task<> join_with_token(Work& work);
-    /// What every machine gets that is as it should be: labels, taints, no leftovers of an upgrade, its entry.
+    /// Completes a machine that is up to date: labels, taints, no leftovers of an upgrade, its entry.
     Task<> settle(Work& work);
     Task<> upgrade_all();
     Task<> remove_all();
@@ -79,7 +79,7 @@ private:
     const ProvisionSettings settings_;
     Inventory inventory_;
     std::map<std::string, InventoryEntry> entries_;  ///< as they were when the run began
-    std::vector<std::unique_ptr<Work>> works_;       ///< what answered, in the description's order
+    std::vector<std::unique_ptr<Work>> works_;       ///< machines that answered, in the description's order
     std::vector<MachineDescription> surplus_;
     std::vector<std::string> failed_;
     std::set<std::string> tokens_;  ///< that machines join with right now

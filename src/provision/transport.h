@@ -8,10 +8,10 @@
 
 namespace porthole::provision {
 
-/// The seam to machines elsewhere. Both operations may run for several machines at a time.
+/// The seam to remote machines. Both operations may run for several machines at a time.
 ///
-/// Errors: Unavailable when the machine cannot be reached or refuses the key, Forbidden when its host key is not the one that is known,
-/// each with one line that says what helps; Timeout.
+/// Errors: Unavailable if the machine cannot be reached or refuses the key, Forbidden if its host key is not the known one, each with one
+/// line that says what helps; Timeout.
 class Transport {
 public:
     virtual ~Transport() = default;
@@ -22,8 +22,8 @@ public:
     virtual Task<> copy(SshTarget target, std::string local, std::string remote) = 0;
 };
 
-/// By the programs `ssh` and `scp` of OpenSSH, which take keys from the description, the user's agent or the user's own configuration.
-/// They never ask, never learn a host key and never forward anything. `processes` must outlive it.
+/// Uses OpenSSH's programs `ssh` and `scp`, with keys from the description, the user's agent or the user's own configuration. They never
+/// prompt, never accept a new host key and never forward anything. `processes` must outlive it.
 std::unique_ptr<Transport> make_ssh_transport(ProcessRunner& processes);
 
 }  // namespace porthole::provision

@@ -14,10 +14,10 @@ struct UpgradeOrder {
     Duration ready_limit, drain_limit;
 };
 
-/// Gives a node that has joined another program: copies it, cordons the node, restarts its agent with it and waits until that is Ready;
-/// then uncordons. A node that was cordoned before stays so. What the references name must outlive it.
+/// Upgrades the program of a joined node: copies it, cordons the node, restarts its agent and waits until that is Ready; then uncordons. A
+/// node that was cordoned before stays so. References must outlive it.
 ///
-/// Error: what failed, and what was done about it. The old program then runs again, unless the message says that it could not be put back.
+/// Error: what failed, and what was done about it. The old program runs again, unless the message says that it could not be restored.
 Task<> upgrade(EventLoop& loop, client::Client& client, Inventory& inventory, Machine& machine, UpgradeOrder order);
 
 /// Undoes the cordon that an upgrade has noted in the entry.

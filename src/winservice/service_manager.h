@@ -10,7 +10,7 @@
 
 namespace porthole::winservice {
 
-/// A program that Windows starts at boot and again after failures.
+/// A program that Windows starts at boot and restarts after failures.
 struct ServiceDefinition {
     std::string name, display_name, description;
     std::vector<std::string> command;                ///< the program's full path and its arguments, unquoted
@@ -27,20 +27,20 @@ enum class ServiceState { Stopped, Starting, Running, Stopping };
 class ServiceManager {
 public:
     virtual ~ServiceManager() = default;
-    /// Creates the service or changes the one that is there, with recovery actions: again after 5, 10 and then every 30 s.
-    /// Error: Forbidden without an administrator's rights, Io.
+    /// Creates the service or changes the existing one, with recovery actions: restart after 5, 10 and then every 30 s. Error: Forbidden
+    /// without an administrator's rights, Io.
     virtual Result<void> ensure(const ServiceDefinition& service) = 0;
     /// nullopt: there is no such service.
     virtual Result<std::optional<ServiceState>> find(const std::string& name) = 0;
     /// Waits until it runs; success if it does. Errors: NotFound, Timeout, Io (it ended while starting; with its exit code).
     virtual Result<void> start(const std::string& name, std::chrono::seconds limit) = 0;
-    /// Waits until it has stopped, after those that depend on it; success if it is stopped or not there. Error: Timeout, Io.
+    /// Waits until it has stopped, after those that depend on it; success if it is stopped or does not exist. Error: Timeout, Io.
     virtual Result<void> stop(const std::string& name, std::chrono::seconds limit) = 0;
     /// Success if it is not there. Requires: stopped.
     virtual Result<void> remove(const std::string& name) = 0;
 };
 
-/// The variables that a process of the service gets in addition to the machine's; none where there is no such service. Windows only.
+/// The variables that a process of the service gets in addition to the machine's; empty if there is no such service. Windows only.
 std::map<std::string, std::string> environment_of_service(const std::string& name);
 
 /// The machine's own; Windows only.

@@ -7,10 +7,10 @@
 
 namespace porthole::winservice {
 
-/// Called with each thing that is done: "service kubelet runs".
+/// Called for each action: "service kubelet runs".
 using Report = std::function<void(const std::string& text)>;
 
-/// Stops what runs of the services, last first, so that their programs may be replaced. Success where there are none. All three block, and
+/// Stops running services, last first, so that their programs may be replaced. Success if there are none. All three functions block, and
 /// fail as the manager does.
 Result<void> stop_services(ServiceManager& manager, std::span<const std::string> names, const Report& report);
 /// Creates or corrects the services and starts them in order. The first one that does not start ends it.

@@ -9,7 +9,7 @@
 
 namespace porthole::cel {
 
-/// What is known of an argument before it is evaluated.
+/// Facts about an argument before it is evaluated.
 struct EstimatedArgument {
     SizeRange size;
     SizeRange element;  ///< of a list's items
@@ -17,7 +17,7 @@ struct EstimatedArgument {
     std::optional<std::int64_t> constant;
 };
 
-/// A call's own cost, and its result's size where it is known.
+/// A call's own cost, and the size of its result if known.
 struct CallEstimate {
     CostRange cost;
     std::optional<SizeRange> size;

@@ -4,7 +4,7 @@
 
 namespace porthole::cel {
 
-/// Finds the type of every node and the overloads of every call, and writes them into the tree. Adds what does not fit to `issues`.
+/// Determines the type of every node and the overloads of every call, and stores them in the tree. Adds type errors to `issues`.
 void check(Expression& root, const Declarations& declarations, Issues& issues, Work& work);
 
 }  // namespace porthole::cel

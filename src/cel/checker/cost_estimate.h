@@ -5,7 +5,7 @@
 
 namespace porthole::cel {
 
-/// What evaluating the checked expression costs at least and at most, by the sizes that declared types carry.
+/// The minimum and maximum cost of evaluating the checked expression, from the sizes in declared types.
 CostRange estimate_cost(const Expression& checked, const Declarations& declarations);
 
 }  // namespace porthole::cel

@@ -13,8 +13,8 @@
 
 namespace porthole::cel {
 
-/// What an overload does. The arguments, the target of a member function first, are of the declared kinds, and not errors. What takes time
-/// or makes things out of proportion to its arguments counts its work itself.
+/// The implementation of an overload. Arguments, the target of a member function first, have the declared kinds and are not errors. If it
+/// takes time, or creates values, out of proportion to its arguments, it counts its own work.
 class Implementation {
 public:
     using Plain = Value (*)(std::span<const Value> arguments);
@@ -25,7 +25,7 @@ public:
     constexpr Implementation(Counted run) : counted_(run) {}
 
     explicit operator bool() const { return plain_ || counted_; }
-    /// Requires that there is one. The result means nothing where the work is used up.
+    /// Requires an implementation. The result is meaningless if the work is used up.
     Value operator()(std::span<const Value> arguments, Work& work) const;
 
 private:
@@ -43,7 +43,7 @@ struct Overload {
     std::vector<std::string> type_parameters;
     Implementation run;  ///< none: the evaluator's own
 
-    /// Whether values of these kinds fit, for calls whose types are known only when they run.
+    /// Whether values of these kinds match, for calls whose types are only known at run time.
     bool accepts(std::span<const Value> values) const;
 };
 
@@ -64,16 +64,16 @@ private:
 /// "map(string, list(int))", "net.IP", "A": a type as declarations write it. Requires that the text is right.
 TypeRef parse_type(std::string_view text);
 
-/// What the checker resolves names with.
+/// The declarations by which the checker resolves names.
 struct Declarations {
     const Functions* functions = nullptr;
     std::map<std::string, TypeRef, std::less<>> variables;
-    std::map<std::string, TypeRef, std::less<>> type_names;  ///< "int", "net.IP": the type that the name stands for
+    std::map<std::string, TypeRef, std::less<>> type_names;  ///< "int", "net.IP": the type of that name
     std::shared_ptr<const ObjectTypes> objects;
     std::string container;
 
     const ObjectType* find_object(std::string_view name) const { return objects ? objects->find(name) : nullptr; }
-    /// The names that `name` may stand for within the container, first the innermost.
+    /// The full names that `name` may have within the container, innermost first.
     std::vector<std::string> candidates(std::string_view name) const;
 };
 

@@ -7,24 +7,24 @@
 
 namespace porthole::cel {
 
-/// What an expression asks the authorizer: about a resource, or about a path.
+/// A question of an expression to the authorizer: about a resource, or about a path.
 struct AuthorizationQuestion {
     std::optional<std::string> path;  ///< of a request that is not for a resource
     std::string verb;
     std::string group, resource, subresource, namespace_name, name;
     std::string field_selector, label_selector;  ///< texts as the expression gave them; "" for none
-    /// The service account to ask for instead of the request's user; "" for the request's.
+    /// The service account instead of the request's user; "" for the request's user.
     std::string service_account_namespace, service_account_name;
 };
 
-/// What the authorizer says of a question.
+/// The authorizer's decision.
 struct AuthorizationAnswer {
     bool allowed = false;
     std::string reason;
     std::string error;  ///< "" for none
 };
 
-/// Decides for `authorizer.…check(verb)`. The caller supplies it; it must outlive the values made with it.
+/// Decides for `authorizer.…check(verb)`. Supplied by the caller; it must outlive the values created with it.
 class AuthorizationSource {
 public:
     virtual ~AuthorizationSource() = default;

@@ -5,7 +5,7 @@
 
 namespace porthole::cel {
 
-/// The length of the pattern that a named format is counted as, for costs; 0 for other values.
+/// The pattern length that a named format counts as, for costs; 0 for other values.
 std::uint64_t format_pattern_size(const Value& format);
 
 }  // namespace porthole::cel

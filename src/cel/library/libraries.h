@@ -9,13 +9,13 @@
 
 namespace porthole::cel {
 
-/// A line of a library's table: an overload, and what it does.
+/// A row of a library's table: an overload, and its implementation.
 struct LibraryFunction {
     const char* declaration;
     Implementation run = {};
 };
 
-/// Functions and macros that are added together, from a minor version of Kubernetes on.
+/// Functions and macros that are added together, since a minor version of Kubernetes.
 struct Library {
     std::span<const LibraryFunction> functions;
     std::span<const Macro> macros;
@@ -28,9 +28,9 @@ std::span<const Library> all_libraries();
 
 /// `matches`, `find` and `findAll` with a pattern that is compiled already.
 Value call_with_pattern(std::string_view function, const Regex& pattern, std::span<const Value> arguments, Work& work);
-/// Counts the time of compiling it: a few characters may stand for thousands of instructions.
+/// Counts the time of compiling the pattern: a few characters can become thousands of instructions.
 void look_at_pattern(const Result<Regex>& pattern, Work& work);
-/// What a part of a text takes as a value of its own, next to its characters.
+/// Memory of a part of a text that is a separate value, in addition to its characters.
 inline constexpr std::size_t TextPartSize = 96;
 
 /// A value of the type kubernetes.Quantity.

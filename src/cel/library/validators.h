@@ -6,7 +6,7 @@ namespace porthole::cel {
 /// Adds an issue for each literal that can only fail: durations, timestamps and patterns.
 void validate_literals(const Expression& root, Issues& issues, Work& work);
 
-/// Adds an issue for each list or map written in the expression whose elements are not of one type. Arguments of `format` may mix.
+/// Adds an issue for each list or map literal whose elements have different types. Arguments of `format` may be mixed.
 void validate_homogeneous(const Expression& root, Issues& issues);
 
 }  // namespace porthole::cel

@@ -14,8 +14,8 @@ using ExpressionPtr = std::unique_ptr<Expression>;
 
 enum class ExpressionKind : std::uint8_t { Literal, Identifier, Select, Call, List, Map, Object, Comprehension };
 
-/// A loop over a list or map, which is what macros expand to: the accumulator `accumulator` starts as `initial`, and becomes `step` for
-/// each element while `condition` holds; the value of the whole is `result`.
+/// A loop over a list or map, which macros expand to: the accumulator `accumulator` starts as `initial`, and becomes `step` for each
+/// element while `condition` is true; `result` is the value of the whole.
 struct Comprehension {
     std::string variable, second_variable;  ///< the second is "" where there is one only
     std::string accumulator;
@@ -31,7 +31,7 @@ struct Expression {
     Value literal;
     std::string name;                       ///< of an identifier, field, function or object type
     ExpressionPtr target;                   ///< of a selection or of a member function's call
-    bool is_test = false;                   ///< a selection that asks whether the field is there: has(a.b)
+    bool is_test = false;                   ///< a selection that tests for the field's presence: has(a.b)
     std::vector<ExpressionPtr> arguments;   ///< of a call; items of a list; values of a map or object
     std::vector<ExpressionPtr> keys;        ///< of a map
     std::vector<std::string> fields;        ///< of an object
@@ -42,7 +42,7 @@ struct Expression {
     // By the checker.
     TypeRef type;
     std::vector<const Overload*> overloads;
-    bool is_variable = false;  ///< an identifier, or a selection that turned out to be one: `name` is its full name
+    bool is_variable = false;  ///< an identifier, or a selection that is a qualified name: `name` is the full name
 
     bool is(ExpressionKind other) const { return kind == other; }
     bool is_call(std::string_view function) const { return kind == ExpressionKind::Call && name == function; }

@@ -23,7 +23,7 @@ enum class TokenKind : std::uint8_t {
     In
 };
 
-/// A word of the source. `text` points into it.
+/// A token of the source. `text` points into it.
 struct Token {
     TokenKind kind = TokenKind::End;
     std::string_view text;
@@ -33,10 +33,10 @@ struct Token {
     bool is(std::string_view sign) const { return kind == TokenKind::Operator && text == sign; }
 };
 
-/// The words of `source`, the last being End. Bytes that begin no word are issues, and left out.
+/// The tokens of `source`, the last being End. Bytes that begin no token are reported as issues and skipped.
 std::vector<Token> tokenize(std::string_view source, Issues& issues);
 
-/// What a literal means, its quotes and prefixes included. nullopt and a message in `mistake` where an escape is wrong.
+/// The value of a literal with its quotes and prefixes. False, and a message in `mistake`, for an invalid escape.
 bool unquote(std::string_view literal, bool is_bytes, std::string& value, std::string& mistake);
 
 /// Adds a code point in UTF-8.

@@ -24,7 +24,7 @@ struct Macro {
     MacroExpander expand;
 };
 
-/// What an expression may be at most: code points of text, nesting, and nodes after macros.
+/// Limits of an expression: code points of text, nesting, and nodes after macro expansion.
 struct ParseLimits {
     std::size_t code_points, depth, nodes;
 };
@@ -32,10 +32,10 @@ struct ParseLimits {
 /// The tree of `source`, with macros expanded; nullptr where there are issues. A node is a step of work.
 ExpressionPtr parse(std::string_view source, const std::vector<Macro>& macros, const ParseLimits& limits, Issues& issues, Work& work);
 
-/// "a.b.c" of nested selections of an identifier; "" for other trees.
+/// "a.b.c" for nested selections of an identifier; "" for other trees.
 std::string qualified_name(const Expression& expression);
 
-/// Makes the nodes of one macro's expansion, all at the place of the call.
+/// Creates the nodes of one macro's expansion, all at the position of the call.
 class NodeMaker {
 public:
     NodeMaker(Location location, std::size_t& nodes, std::size_t most, Issues& issues)

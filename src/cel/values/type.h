@@ -36,7 +36,7 @@ enum class TypeKind : std::uint8_t {
 /// How equality and `+` treat a list of a Kubernetes object (x-kubernetes-list-type).
 enum class ListSemantics : std::uint8_t { Atomic, Set, Map };
 
-/// A type of the language, with what a Kubernetes schema says beyond it.
+/// A type of the language, with additional facts from a Kubernetes schema.
 struct Type {
     static constexpr std::uint64_t Unbounded = UINT64_MAX;
 
@@ -48,8 +48,8 @@ struct Type {
     std::uint64_t size = 1;
     bool is_generic = false;  ///< a Parameter, or has one
 
-    /// The most elements, members, characters or bytes that the schema allows, for cost estimation; Unbounded where it does not say.
-    /// Upstream gives numbers and booleans of a custom resource's schema 0.
+    /// The maximum number of elements, members, characters or bytes in the schema, for cost estimation; Unbounded if it has none. As
+    /// upstream, numbers and booleans of a custom resource's schema have 0.
     std::uint64_t max_size = Unbounded;
     ListSemantics list = ListSemantics::Atomic;
     std::vector<std::string> list_keys;  ///< of ListSemantics::Map: JSON names
@@ -58,14 +58,14 @@ struct Type {
     bool is_dyn() const { return kind == TypeKind::Dyn; }
     bool is_any() const { return is_dyn() && name == "any"; }
     bool is_optional() const { return kind == TypeKind::Opaque && name == "optional_type"; }
-    /// Name and parameters agree. Takes up to `size` steps.
+    /// Whether name and parameters are equal. Takes up to `size` steps.
     bool operator==(const Type& other) const;
     /// As messages of the checker show it: "list(int)", "map(string, dyn)", "timestamp".
     std::string to_string() const;
 };
 
-/// A field of an object type: `name` is what expressions use, `property` what the object's JSON has. They differ where the property is
-/// not an identifier (see escape_property).
+/// A field of an object type: `name` is for expressions, `property` is the name in JSON. They differ if the property is not an identifier
+/// (see escape_property).
 struct ObjectField {
     std::string name;
     std::string property;
@@ -86,13 +86,13 @@ struct ObjectType {
     void add_named(std::string name, std::string property, TypeRef type, bool required = false);
 };
 
-/// Owns object types by name. They may refer to each other, in cycles too.
+/// Owns object types by name. They may refer to each other, including in cycles.
 class ObjectTypes {
 public:
     /// The type of that name, created empty where it is new.
     ObjectType& declare(const std::string& name);
-    /// An open type, and open types below it: "Object" makes "Object.spec" and "Object.spec.template" known as soon as an expression names
-    /// them. What is compiled with it is compiled by one thread at a time.
+    /// An open type, with open types below it: "Object" also declares "Object.spec" and "Object.spec.template" when an expression first
+    /// names them. Expressions with open types are compiled by one thread at a time.
     void declare_open(const std::string& name);
     const ObjectType* find(std::string_view name) const;
 
@@ -104,7 +104,7 @@ private:
 namespace types {
 TypeRef error();
 TypeRef dyn();
-/// As dyn, with a bound that also holds for what is selected by name from a map of it.
+/// Like dyn, with a size limit that also applies to values selected by name from a map of it.
 TypeRef any(std::uint64_t max_size);
 TypeRef null();
 TypeRef boolean();
@@ -130,7 +130,7 @@ TypeRef bounded(const TypeRef& type, std::uint64_t max_size);
 TypeRef list_of(TypeRef element, ListSemantics semantics, std::vector<std::string> keys, std::uint64_t max_size = Type::Unbounded);
 }  // namespace types
 
-/// A word of the language, which is not an identifier: "in", "namespace".
+/// Whether the word is reserved and so not an identifier: "in", "namespace".
 bool is_reserved(std::string_view word);
 
 /// The name by which expressions select a property, as Kubernetes escapes it: "a.b" is a__dot__b, "namespace" is __namespace__.

@@ -15,7 +15,7 @@
 
 namespace porthole::cel {
 
-/// What a Value refers to and keeps alive, counted. Immutable once shared.
+/// Reference-counted data that a Value refers to. Immutable once shared.
 class Shared {
 public:
     virtual ~Shared() = default;
@@ -71,7 +71,7 @@ public:
     virtual bool equals(const Opaque& other) const = 0;
     /// For size in costs; nullopt where the value has none.
     virtual std::optional<std::uint64_t> size() const { return {}; }
-    /// What string() and messages show; "" where there is no text.
+    /// For string() and messages; "" if there is no text.
     virtual std::string text() const { return {}; }
 };
 
@@ -87,7 +87,7 @@ enum class Kind : std::uint8_t {
     Duration,
     List,
     Map,
-    Object,  ///< made by an expression: `Object.spec{replicas: 1}`
+    Object,  ///< constructed by an expression: `Object.spec{replicas: 1}`
     Type,
     Optional,
     Opaque,
@@ -99,7 +99,7 @@ struct ListData;
 struct MapData;
 struct ObjectData;
 
-/// The fields of an object that are made when they are read: what policies' `variables` are. Outlives the values that refer to it.
+/// Fields of an object that are computed on access, for policies' `variables`. Outlives the values that refer to it.
 class LazyFields {
 public:
     virtual ~LazyFields() = default;
@@ -110,8 +110,8 @@ public:
 
 /// A value of the language.
 ///
-/// A list or map may be a view of a schema::Value, which is read as far as an expression looks; the tree, and the types given with it,
-/// must outlive the view. Copying is cheap. Const operations are thread-safe.
+/// A list or map may be a view of a schema::Value, which is read on access; the tree, and the types given with it, must outlive the view.
+/// Copying is cheap. Const operations are thread-safe.
 class Value {
 public:
     using Entry = std::pair<Value, Value>;
@@ -131,11 +131,11 @@ public:
     /// Of keys that are equal the last counts.
     static Value map(std::vector<Entry> entries, Work& work);
     static Value map(std::vector<Entry> entries);
-    /// Reading a key that is not there yields `missing`; `in` still tells what is there.
+    /// Reading an absent key returns `missing`; `in` still reports it as absent.
     static Value map_with_default(std::vector<Entry> entries, Value missing);
     static Value object(TypeRef type, std::vector<std::pair<std::string, Value>> fields);
-    /// An object that does not tell which fields it has: it counts none, equals itself, and is not JSON. As a field may be the object
-    /// itself, nothing walks over it.
+    /// An object that does not reveal its fields: it has none to count, equals only itself, and has no JSON. It is never traversed, since a
+    /// field may be the object itself.
     static Value lazy_object(const LazyFields& fields);
     static Value type(TypeRef type);
     static Value some(Value value);  ///< optional.of
@@ -143,8 +143,8 @@ public:
     static Value opaque(const Opaque* value);
     static Value error(std::string message);
     static Value no_such_overload() { return error("no such overload"); }
-    /// A view of `tree` as the declared type says (nullptr or dyn: as JSON says): a string of format date-time is a timestamp, and a
-    /// whole number of a field of type number is a double. An error where the tree does not conform.
+    /// A view of `tree` by the declared type (nullptr or dyn: by JSON): a string of format date-time is a timestamp, and an integer in a
+    /// field of type number is a double. An error if the tree does not conform.
     static Value of(const schema::Value& tree, const Type* type = nullptr);
 
     Kind kind() const { return kind_; }
@@ -177,34 +177,34 @@ public:
     std::optional<Value> find(const Value& key, Work& work) const;  ///< in a map: 1, 1u and 1.0 are one key
     std::optional<Value> find(std::string_view key) const;          ///< in a map or object
     bool contains(const Value& key, Work& work) const;
-    /// How deeply lists, maps, objects and optionals that expressions made are nested: 0 for others, also for views.
+    /// The nesting of lists, maps, objects and optionals created by expressions: 0 for other values, including views.
     std::uint32_t depth() const;
 
     /// The run-time type, as `type(x)` yields it.
     TypeRef type() const;
-    /// What size() yields for a string, bytes, list or map, an opaque value's own size; nullopt for others.
+    /// The result of size() for a string, bytes, list or map, or an opaque value's own size; nullopt for others.
     std::optional<std::uint64_t> size() const;
     /// Like equality of the language: numbers by amount, everything else only within its kind.
     bool equals(const Value& other, Work& work) const;
     bool equals(const Value& other) const;
     /// -1, 0, 1; nullopt where they cannot be ordered (NaN, kinds that differ).
     std::optional<int> compare(const Value& other) const;
-    /// Equal values have one hash, which other processes do not know.
+    /// Equal values have equal hashes, which differ between processes.
     std::size_t hash(Work& work) const;
 
-    /// As JSON: durations as "1.5s", bytes in base64, an absent optional as null. nullopt for types and opaque values, and for what takes
-    /// more than LargestTree.
+    /// As JSON: durations as "1.5s", bytes in base64, an absent optional as null. nullopt for types and opaque values, and for trees larger
+    /// than LargestTree.
     std::optional<schema::Value> to_tree() const;
     /// For messages and tests, in the language's own notation. The text of a list or map ends with "..." where it is longer than
     /// LongestText.
     std::string to_string() const;
     static constexpr std::size_t LargestTree = std::size_t{64} << 20, LongestText = std::size_t{16} << 10;
-    /// Counts every part as often as it occurs, also those of views, as bytes that are made: whether it can be walked over.
+    /// Counts every part as often as it occurs, including those of views, as created bytes. False if that is too much to traverse.
     bool count_parts(Work& work) const;
 
-    /// The list, changed in place where nothing else refers to it. Requires: two lists.
+    /// The list, changed in place if it is not shared. Requires: two lists.
     static Value append(Value list, const Value& more, Work& work);
-    /// The map with one more entry, in place where nothing else refers to it. An error where the key is there already.
+    /// The map with one more entry, changed in place if it is not shared. An error if the key exists.
     static Value insert(Value map, Value key, Value value, Work& work);
 
 private:
@@ -227,12 +227,12 @@ private:
     const ObjectData& object_data() const;
     static Value owned_text(Kind kind, std::string text);
     static Value view(Kind kind, const schema::Value& tree, const Type* type);
-    /// What the schema says of a list; nullptr where it says nothing.
+    /// The schema's type of a list; nullptr if there is none.
     const Type* list_type() const;
     bool lists_equal(const Value& other, Work& work) const;
     bool maps_equal(const Value& other, Work& work) const;
     std::optional<schema::Value> to_tree(Work& work) const;
-    /// Appends what to_string() yields, until `text` is too long.
+    /// Appends the text of to_string(), until `text` is too long.
     void write(std::string& text) const;
 
     Kind kind_ = Kind::Null;
@@ -243,11 +243,11 @@ private:
     SharedRef owner_;
 };
 
-/// The places of values, found by hash: 1, 1u and 1.0 are one value. Const operations are thread-safe.
+/// Finds the positions of values by hash: 1, 1u and 1.0 are the same value. Const operations are thread-safe.
 class ValueIndex {
 public:
     bool empty() const { return places_.empty(); }
-    /// Replaces the place of an equal value.
+    /// Replaces the position of an equal value.
     void put(const Value& value, std::size_t place, Work& work);
     /// nullptr where there is none.
     const std::size_t* find(const Value& value, Work& work) const;
@@ -257,7 +257,7 @@ private:
         Value value;
         std::size_t place;
     };
-    // By hash, so that comparing those of one hash counts as work.
+    // By hash, so that comparing values with equal hashes counts as work.
     std::unordered_multimap<std::size_t, Entry> places_;
 };
 

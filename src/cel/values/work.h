@@ -5,13 +5,13 @@
 
 namespace porthole::cel {
 
-/// Counts what evaluations do, and says when it is too much. Costs do not bound that: they count only the outermost list or map of a
-/// comparison, nothing for the size of most results, and values share their parts, so that `[[1]].map(x, [x, x])`, some forty times over,
-/// is a small value of 2^40 parts.
+/// Counts the work of evaluations and reports when it exceeds its limits. CEL's costs do not limit it: they count only the outermost list
+/// or map of a comparison, and nothing for the size of most results. Since values share their parts, `[[1]].map(x, [x, x])`, applied some
+/// forty times, is a small value of 2^40 parts.
 ///
-/// A step is a part of an expression that is evaluated, a value that is looked at, or 64 bytes of text that are read. Bytes are those of
-/// lists, maps and texts that are made, also of those that are gone again. What walks over values stops where the work is used up, with a
-/// result that means nothing: the evaluator then ends the evaluation. Used by one thread.
+/// A step is an evaluated part of an expression, a visited value, or 64 bytes of text that are read. Bytes are those of created lists, maps
+/// and texts, including those already freed. Functions that traverse values stop when the work is used up, with a meaningless result: the
+/// evaluator then ends the evaluation. Used by one thread.
 class Work {
 public:
     struct Limits {

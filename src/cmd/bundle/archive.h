@@ -12,13 +12,13 @@ namespace porthole::cmd::bundle {
 /// is the caller's to remove.
 class Archive {
 public:
-    /// Makes `path`, for its owner alone; every entry gets the time `now`. Errors: AlreadyExists, Io.
+    /// Creates `path`, readable by its owner only; every entry gets the time `now`. Errors: AlreadyExists, Io.
     static Result<Archive> create(const std::string& path, Timestamp now);
     ~Archive();
     Archive(Archive&&) noexcept;
 
-    /// A file of the archive. `name` is "folder/file" in ASCII; characters that a file name cannot have on each system are replaced, and
-    /// what is longer than an archive can hold is cut. Error: Io.
+    /// Adds a file. `name` is "folder/file" in ASCII; characters that are invalid in file names on some system are replaced, and content
+    /// beyond the archive's limit is cut. Error: Io.
     Result<void> add(std::string_view name, std::string_view text);
     /// Error: Io.
     Result<void> close();

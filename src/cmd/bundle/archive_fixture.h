@@ -12,7 +12,7 @@
 
 namespace porthole::cmd::bundle {
 
-/// An archive in a folder of its own, and what a reader finds in it.
+/// An archive in a temporary directory, and its content for a reader.
 struct ArchiveFixture : testing::Test {
     ArchiveFixture() {
         auto made = Archive::create(path, Timestamp::from_seconds(1'800'000'000));
@@ -22,7 +22,7 @@ struct ArchiveFixture : testing::Test {
     }
     ~ArchiveFixture() override { std::filesystem::remove_all(folder); }
 
-    /// Name → content, as a reader of ustar sees them. Closes the archive.
+    /// Content by name, as a reader of ustar sees it. Closes the archive.
     std::map<std::string, std::string> entries() {
         EXPECT_TRUE(archive->close());
         const std::string bytes = unpacked();

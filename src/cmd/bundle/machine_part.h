@@ -12,8 +12,8 @@ namespace porthole::cmd::bundle {
 Task<> add_machine(ProcessRunner& processes, Writer& writer, std::vector<MachineFact> facts, std::string folder,
                    std::string network_namespace = "", bool only_network = false);
 
-/// Adds the end of every file below `directory` whose name has ".log", folders included, as a file of `folder`: blocks. An audit log is
-/// left out: it says who did what. Error: Io of the archive.
+/// Adds the end of every file below `directory` whose name contains ".log", including subdirectories, as a file of `folder`: blocks. Audit
+/// logs are left out, because they record users' actions. Error: Io of the archive.
 Result<void> add_logs(FileSystem& files, Writer& writer, const std::string& directory, const std::string& folder);
 
 }  // namespace porthole::cmd::bundle

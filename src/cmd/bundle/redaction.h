@@ -3,16 +3,16 @@
 
 #include "schema/value.h"
 
-/// What opens something does not leave the machine: keys, tokens, passwords, contents of Secrets.
+/// Removes secrets before data leave the machine: keys, tokens, passwords, contents of Secrets.
 namespace porthole::cmd::bundle {
 
-/// `text` with each private key, token, password and credential of a URL replaced by a word that says so. Finds what has the form of one:
-/// a password that stands alone is not known for one.
+/// `text` with each private key, token, password and credential of a URL replaced by a remark. Recognizes them by their form: a password
+/// without context is not recognized.
 std::string redact_text(std::string text);
 
-/// Takes out of an API object, or a list of them, what may be a secret by its place: contents of Secrets and of ConfigMaps, values of
-/// environment variables and of probes' headers, values named as passwords and tokens are, the copy of all that in kubectl's annotation;
-/// and managedFields, which say nothing here. Sizes stay. Every other text goes through redact_text().
+/// Removes possible secrets from an API object, or a list of them, by their place: contents of Secrets and of ConfigMaps, values of
+/// environment variables and of probes' headers, values with names of passwords and tokens, and their copies in kubectl's annotation; also
+/// managedFields, which are not useful here. Sizes are kept. All other texts go through redact_text().
 void redact(schema::Value& object);
 
 }  // namespace porthole::cmd::bundle

@@ -6,14 +6,14 @@
 
 namespace porthole::cmd::bundle {
 
-/// Puts texts into an archive, redacted, and remembers what could not be had. Used on one thread.
+/// Writes texts into an archive, redacted, and records what was not available. Used on one thread.
 class Writer {
 public:
     explicit Writer(Archive& archive) : archive_(archive) {}
 
     /// Error: Io.
     Result<void> add_text(const std::string& name, std::string text) { return archive_.add(name, redact_text(std::move(text))); }
-    /// JSON that is an API object or a list of them; what is neither is noted. Error: Io.
+    /// JSON of an API object or a list of them; anything else is noted. Error: Io.
     Result<void> add_object(const std::string& name, const std::string& text);
     /// JSON, or any other text. Error: Io.
     Result<void> add_answer(const std::string& name, const std::string& text);

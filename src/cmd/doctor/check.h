@@ -10,10 +10,10 @@ struct Evidence;
 
 /// One check: it judges by the evidence alone.
 using Check = void (*)(const Evidence& evidence, Findings& findings);
-/// Those of checks.def, in its order.
+/// The checks of checks.def, in its order.
 std::span<const Check> checks();
 
-/// What all checks find, by the items' numbers; those without one come last.
+/// The findings of all checks, ordered by item number; those without one come last.
 std::vector<Finding> examine(const Evidence& evidence);
 
 }  // namespace porthole::cmd::doctor

@@ -16,7 +16,7 @@ namespace porthole::cmd::doctor {
 namespace core = api::core::v1;
 namespace rbac = api::rbac::v1;
 
-/// A file or folder on the server's machine.
+/// A file or directory on the server's machine.
 struct FileFact {
     enum class Kind {
         Key,
@@ -33,25 +33,25 @@ struct FileFact {
     Kind kind;
     std::filesystem::path path;
     unsigned mode = 0;          ///< permission bits only
-    unsigned uid = 0, gid = 0;  ///< 0 for root of an emulated host, too, where the file is on that one's disk
+    unsigned uid = 0, gid = 0;  ///< 0 also for root of an emulated host, if the file is on its disk
 };
 
-/// A running emulated Windows host of this machine, and who its root is here.
+/// A running emulated Windows host of this machine, and the uid of its root.
 struct EmulatedHostFact {
     std::string node;
     unsigned root = 0;
 };
 
-/// One certificate of the folder pki. A plain value.
+/// A certificate in the directory pki. A plain value.
 struct CertificateFact {
-    std::string name;  ///< of its file, without folder and suffix
+    std::string name;  ///< of its file, without directory and suffix
     bool authority = false;
     SystemTime not_before{}, not_after{};
     std::string key_kind;
     int key_bits = 0;
 };
 
-/// What is known on the machine that the control plane runs on.
+/// Facts about the machine of the control plane.
 struct HostFacts {
     std::vector<FileFact> files;
     std::vector<CertificateFact> certificates;
@@ -59,15 +59,15 @@ struct HostFacts {
     bool has_own_etcd = false;  ///< of `up --servers 3`
 };
 
-/// A node, and what its kubelet tells of itself. A plain value.
+/// A node, and its kubelet's own data. A plain value.
 struct KubeletFact {
     std::string node;
     bool windows = false;
-    std::optional<schema::Value> configuration;  ///< KubeletConfiguration, as its /configz tells it
+    std::optional<schema::Value> configuration;  ///< KubeletConfiguration from its /configz
     std::string error;                           ///< why there is none
 };
 
-/// A Secret that holds a token, without the token.
+/// A Secret of a token, without the token.
 struct TokenSecret {
     std::string namespace_, name, account;
     SystemTime created{};
@@ -75,7 +75,7 @@ struct TokenSecret {
     std::string last_used;              ///< a date, where the server records it
 };
 
-/// What a request without credentials was answered.
+/// The answer to a request without credentials.
 struct AnonymousAnswer {
     std::string path;
     int code = 0;
@@ -84,7 +84,7 @@ struct AnonymousAnswer {
 /// Everything that the checks judge by. A plain value, read at one time.
 struct Evidence {
     SystemTime now{};
-    std::optional<std::map<std::string, std::string>> server_flags;  ///< as /flagz tells them
+    std::optional<std::map<std::string, std::string>> server_flags;  ///< from /flagz
     std::string server_flags_error;                                  ///< why there are none
     std::vector<AnonymousAnswer> anonymous;
     std::vector<KubeletFact> kubelets;
@@ -97,12 +97,12 @@ struct Evidence {
     std::vector<core::Pod> pods;
     std::vector<api::networking::v1::NetworkPolicy> network_policies;
     std::vector<TokenSecret> account_tokens, bootstrap_tokens;
-    std::vector<std::string> admin_groups;  ///< of the certificate that the kubeconfig shows; empty for other credentials
+    std::vector<std::string> admin_groups;  ///< in the kubeconfig's certificate; empty for other credentials
     bool admin_by_certificate = false;
     std::optional<HostFacts> host;
     std::string host_missing;  ///< why there are no host facts
 
-    /// The value of a flag of the server; nullopt where it does not tell.
+    /// The value of a flag of the server; nullopt if the server does not report it.
     std::optional<std::string> flag(const std::string& name) const {
         if (!server_flags) return std::nullopt;
         const auto found = server_flags->find(name);
@@ -110,7 +110,7 @@ struct Evidence {
     }
 };
 
-/// Of Kubernetes' own, which every cluster has: namespaces, and roles and bindings that the server keeps as they are.
+/// Whether it is Kubernetes' own and in every cluster: namespaces, and roles and bindings that the server maintains.
 bool is_system_namespace(const std::string& name);
 template <class T>
 bool is_bootstrap(const T& object) {

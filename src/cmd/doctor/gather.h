@@ -4,9 +4,9 @@
 
 namespace porthole::cmd::doctor {
 
-/// Reads what the API server tells: to `client` with the rights of an administrator, and to `anonymous` without credentials. What cannot be
-/// asked of one kubelet, or of the server about itself, is left out with the reason; a node that joined within the last minute has
-/// 20 s. Error: any of the lists'.
+/// Collects data from the API server: by `client` with the rights of an administrator, and by `anonymous` without credentials. Data that a
+/// kubelet, or the server, does not provide are left out with the reason; a node that joined within the last minute has 20 s. Error: any of
+/// the lists'.
 Task<Evidence> gather(EventLoop& loop, client::Client& client, client::Transport& anonymous);
 
 /// Reads modes, owners and certificates below a data directory of the server. Error: Forbidden or Io.

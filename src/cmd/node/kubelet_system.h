@@ -9,7 +9,7 @@
 
 namespace porthole::cmd {
 
-/// What a kubelet asks of the operating system it runs on.
+/// The operating system's part of a kubelet.
 struct KubeletSystem {
     std::unique_ptr<kubelet::Mounter> mounter;
     std::unique_ptr<kubelet::ImageDisks> image_disks;  ///< null on Windows
@@ -20,7 +20,7 @@ KubeletSystem make_kubelet_system(FileSystem& files, ProcessRunner& processes);
 /// Whether this program is built for Windows.
 extern const bool KubeletOnWindows;
 
-/// Windows: looks whether a CSI proxy serves on this host, without becoming its client. Null on Linux.
+/// Windows: returns whether a CSI proxy serves on this host, without connecting to it. Null on Linux.
 std::function<bool()> csi_proxy_look();
 
 /// Windows: this process's priority from now on. Linux leaves it to the nice value. Error: Io.

@@ -15,39 +15,38 @@
 
 namespace porthole::cmd {
 
-/// A long-lived program of a node, such as the kubelet: the parts that all of them have, and how they start and end.
+/// A long-running program of a node, such as the kubelet: the common parts, and its start and end.
 ///
-/// A program's own class constructs the component in start() from its options and ends it in close(); both run on world.loop.
+/// A program's own class creates the component in start() from its options and ends it in close(); both run on world.loop.
 class NodeProgram {
 public:
-    /// `user_agent` is what API servers and their audit logs call the program. `world` outlives it.
+    /// `user_agent` is the program's name in requests and audit logs. `world` outlives it.
     NodeProgram(RealWorld& world, Logger log, const std::string& user_agent);
     virtual ~NodeProgram() = default;
 
-    /// Error: what keeps it from starting, in one line.
+    /// Error: why it cannot start, in one line.
     virtual Task<> start() = 0;
-    /// Called also after a start() that failed half-way.
+    /// Also called after a start() that failed.
     virtual Task<> close() = 0;
-    /// Whether start() was all there is to do, such as removing what an earlier run left.
+    /// Whether the program ends after start(), such as one that removes leftovers.
     virtual bool ends_after_start() const { return false; }
 
-    /// Starts it, waits until it is to stop, and closes it. It stops by a signal or Ctrl-C; with a `service` name (Windows), when the
-    /// service manager says so. What went wrong is logged, since a service has no standard error, and printed. Exit codes: 0 after a
-    /// clean stop, 1 after an error.
+    /// Starts it, waits for a request to stop, and closes it. It stops by a signal or Ctrl-C; with a `service` name (Windows), by the
+    /// service manager. Errors are logged, since a service has no standard error, and printed. Exit codes: 0 after a requested stop, 1
+    /// after an error.
     int run(const std::string& service = "");
 
 protected:
-    /// Opens the connection to the API server, serves the node's own way to it where there is one, and makes the client and the informers
-    /// on it. `server` wins over the kubeconfig's unless "".
+    /// Opens the connection to the API server, serves the node's balancer if it has one, and creates the client and the informers.
+    /// `server`, unless "", takes precedence over the kubeconfig's.
     Result<void> connect(const std::string& kubeconfig, const std::string& server = "");
-    /// Makes the client and the informers on another transport, which outlives them.
+    /// Creates the client and the informers on another transport, which outlives them.
     void use(client::Transport& transport);
-    /// This machine's address on the way to the API server. Requires: connect(). Error: with the remedy, for a program that has the
-    /// flag --node-ip.
+    /// This machine's address on the route to the API server. Requires: connect(). Error: with a remedy that names the flag --node-ip.
     Result<std::string> own_address() const;
     /// The machine's name as kubelets register it: in lower case.
     std::string own_node_name() const;
-    /// Ends scope_, the informers and the way to the API server.
+    /// Closes scope_, the informers and the connection to the API server.
     Task<> close_parts();
     /// The program closes and exits with 1: without the part that has ended it is of no use.
     void end_because(const Error& error);
@@ -60,7 +59,7 @@ protected:
     std::unique_ptr<node_join::ApiBalancer> balancer_;  ///< null where the kubeconfig names a server itself
     std::unique_ptr<client::Client> client_;
     std::unique_ptr<client::Informers> informers_;
-    Scope scope_;  ///< of the program's tasks; what lives in derived classes must be closed by their close()
+    Scope scope_;  ///< for the program's tasks; derived classes close their own objects in close()
 
 private:
     Event* stop_ = nullptr;  ///< while it runs
@@ -70,8 +69,8 @@ private:
     int run_until(Event& stop, const std::function<void()>& started);
 };
 
-/// What the skeleton needs to know of a program whose flags are upstream's. `Program` is constructed from (RealWorld&, Options, Logger);
-/// `Options` says by windows_service, verbosity, log_to_stderr and log_directory how it runs and logs, and has warnings.
+/// The skeleton's requirements for a program with upstream's flags. `Program` is constructed from (RealWorld&, Options, Logger); `Options`
+/// has windows_service, verbosity, log_to_stderr, log_directory and warnings.
 template <class Options>
 struct NodeProgramFlags {
     const char* name;     ///< of the program, its log and its service

@@ -9,7 +9,7 @@
 
 namespace porthole::cmd {
 
-/// What a node's proxy runs on; all outlive it.
+/// The collaborators of a node's proxy; all outlive it.
 struct NodeProxySeams {
     RealWorld& world;
     FileSystem& files;
@@ -26,7 +26,7 @@ public:
     virtual const proxy::ProxyStatus& status() const = 0;
     /// Works until cancelled.
     virtual Task<> run() = 0;
-    /// Removes everything that it has made.
+    /// Removes everything that it has created.
     virtual Task<> clean_up() = 0;
 };
 

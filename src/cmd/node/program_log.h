@@ -7,10 +7,10 @@
 
 namespace porthole::cmd {
 
-/// Where a node's program writes its log, as upstream's flags say it.
+/// The log settings of a node's program, from upstream's flags.
 struct ProgramLog {
     bool to_stderr = true;
-    std::int64_t verbosity = 0;   ///< 4 and above: what is for finding faults, too
+    std::int64_t verbosity = 0;   ///< 4 and above: includes debug messages
     std::string directory, file;  ///< `file`, else <program>.log in `directory`; standard error if both are ""
 };
 

@@ -3,7 +3,7 @@
 
 namespace porthole::cmd {
 
-/// What programs of a node's network ask of the operating system they run on.
+/// The operating system's part of a node's network programs.
 struct NetworkSystem {
     proxy::System proxy = proxy::System::Linux;
     char path_separator = ':';

@@ -5,7 +5,7 @@
 
 namespace porthole::cmd {
 
-/// "30s"; a flag of upstream's, whose default is what `duration` is. It must be positive.
+/// "30s"; a flag of upstream's, with `duration` as default. It must be positive.
 inline CLI::Option* add_duration(CLI::App& app, const char* name, Duration& duration, const char* help) {
     return app
         .add_option_function<std::string>(

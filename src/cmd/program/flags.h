@@ -10,14 +10,14 @@
 
 namespace porthole::cmd {
 
-/// What to say about an argument that no flag takes.
+/// The message about an argument that no flag accepts.
 inline std::string unexpected(const CLI::App& app) {
     const std::vector<std::string> left = app.remaining(true);
     const std::string first = left.empty() ? "" : left.front();
     return first.starts_with('-') ? "unknown option " + first : "\"" + first + "\" is not expected";
 }
 
-/// Whether --data was given without a directory, as by a script whose variable is not set: the default would be another cluster.
+/// Whether --data was given without a directory, as by a script with an unset variable: the default would be another cluster.
 inline bool lacks_directory(const CLI::App& app) {
     for (const CLI::Option* option : app.get_options()) {
         const std::vector<std::string> given = option->results();
@@ -26,9 +26,9 @@ inline bool lacks_directory(const CLI::App& app) {
     return std::ranges::any_of(app.get_subcommands(), [](const CLI::App* below) { return lacks_directory(*below); });
 }
 
-/// Parses arguments. Yields one line about what is wrong with them. Throws a CLI::ParseError with exit code 0 where they ask for help.
+/// Parses arguments. Returns one line about the error, if any. Throws a CLI::ParseError with exit code 0 if help is requested.
 inline std::optional<std::string> parse_arguments(CLI::App& app, std::vector<std::string> arguments) {
-    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the end
     try {
         app.parse(arguments);
         if (lacks_directory(app)) return "--data names no directory";
@@ -41,8 +41,7 @@ inline std::optional<std::string> parse_arguments(CLI::App& app, std::vector<std
     }
 }
 
-/// Parses a sub-command's arguments. Yields the exit code when the command must end here: after --help, or with one line
-/// about what is wrong.
+/// Parses a subcommand's arguments. Returns the exit code if the command must end here: after --help, or with one line about the error.
 inline std::optional<int> parse_flags(CLI::App& app, std::vector<std::string> arguments) {
     app.name("porthole " + app.get_name());
     std::optional<std::string> why;

@@ -9,7 +9,7 @@ namespace porthole::cmd {
 /// `value` as "json" or "yaml", with its last line break.
 std::string to_document(const schema::Value& value, const std::string& format);
 
-/// -o of a command that prints what it has found: text for people, or one document for programs.
+/// -o of a command that prints results: text for people, or one document for programs.
 struct OutputFlag {
     std::string format = "text";
 

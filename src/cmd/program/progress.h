@@ -25,7 +25,7 @@ public:
     Progress(const Clock& clock, ProgressStyle style);
     Progress(const Clock& clock, bool quiet) : Progress(clock, quiet ? ProgressStyle::Quiet : ProgressStyle::Text) {}
 
-    /// Says that `step` has begun (shown on a terminal until it ends).
+    /// Reports that `step` has begun (shown on a terminal until it ends).
     void begin(const std::string& step) override;
     void done(const std::string& step) override;
     void failed(const std::string& step, const std::string& why) override;

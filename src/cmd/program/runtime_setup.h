@@ -8,7 +8,7 @@
 
 namespace porthole::cmd {
 
-/// Owns what every command needs: a loop, workers and a way to run programs. Everything made on it must end before it.
+/// Owns what every command needs: a loop, workers and a process runner. Everything that uses it must end before it.
 struct RealWorld {
     AsioLoop loop;
     std::unique_ptr<WorkerPool> pool = make_thread_pool(16);

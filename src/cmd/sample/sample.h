@@ -17,7 +17,7 @@ namespace apps = api::apps::v1;
 /// Of `porthole sample web`: services and deployments in YAML.
 std::string_view web_manifest();
 
-/// A sample in one namespace of a cluster: makes its objects, waits for its pods, and removes it.
+/// A sample in one namespace of a cluster: creates its objects, waits for its pods, and removes it.
 class Sample {
 public:
     using Told = std::function<void(const std::string& line)>;
@@ -25,14 +25,14 @@ public:
     static Result<Sample> read(EventLoop& loop, client::Client& client, std::string_view manifest, const std::string& namespace_,
                                Told told);
 
-    /// Tells a line for each object: a deployment is made where a Ready node has the labels that it selects, and brought to what the
-    /// manifest says where it is there. Error: NotFound where no node can run any.
+    /// Reports a line for each object: a deployment is created if a Ready node has the labels that it selects, and updated to the manifest
+    /// if it exists. Error: NotFound if no node can run any.
     Task<> apply();
-    /// Tells a line for each deployment that apply() has made, once its pods are ready. Error: Timeout, with what a pod waits for.
+    /// Reports a line for each deployment of apply() once its pods are ready. Error: Timeout, with what a pod waits for.
     Task<> wait_until_ready(Duration patience);
-    /// Commands to look at it with, a line each, below a heading. Requires: apply() has succeeded.
+    /// Commands to inspect it, one per line, below a heading. Requires: apply() has succeeded.
     Task<std::string> ways_to_look();
-    /// Tells a line for each object that was there.
+    /// Reports a line for each removed object.
     Task<> remove();
 
 private:

@@ -10,8 +10,8 @@
 namespace porthole::cmd {
 
 /// Runs a component of the control plane on one of several servers at a time: on the one that holds the Lease kube-system/COMPONENT, which
-/// is upstream's. A server that loses it stops the component and becomes a candidate again; that nothing is written meanwhile is
-/// LeaderFence's. Lives on one loop. Call resign() before it is destroyed.
+/// is upstream's. A server that loses it stops the component and becomes a candidate again; LeaderFence prevents it from writing in the
+/// meantime. Lives on one loop. Call resign() before it is destroyed.
 class Candidate {
 public:
     struct Seams {
@@ -25,13 +25,13 @@ public:
         std::function<Task<>()> start;
         std::function<Task<>()> stop;  ///< also where start() has failed
     };
-    /// `identity` is what the Lease names: this server's own, unique among all.
+    /// `identity` is this server's name in the Lease, unique among all.
     Candidate(Seams seams, Component component, std::string identity, client::LeaderElector::Timing timing);
 
     void start() { running_.start(run()); }
     const std::string& name() const { return component_.name; }
     bool leading() const { return elector_.leading(); }
-    /// Stops the component, then lets another server follow at once.
+    /// Stops the component, then allows another server to lead immediately.
     Task<> resign();
 
 private:

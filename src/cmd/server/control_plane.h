@@ -29,25 +29,25 @@ public:
     ControlPlane(RealWorld& world, ServerFlags flags, Logger log);
     ~ControlPlane();
 
-    /// Errors: those of files, certificates, the store and the port, each with what to do.
+    /// Errors: those of files, certificates, the store and the port, each with a remedy.
     Task<> start();
-    /// Renews certificates and takes up replaced ones. Until cancelled. Requires: start().
+    /// Renews certificates and uses replaced ones. Until cancelled. Requires: start().
     Task<> follow_certificates();
-    /// Takes up changes of the encryption configuration. Until cancelled.
+    /// Applies changes of the encryption configuration. Until cancelled.
     Task<> follow_encryption() { return encryption_.follow(*api_); }
-    /// Takes up changes of the configurations of authentication and authorization. Until cancelled. Requires: start().
+    /// Applies changes of the configurations of authentication and authorization. Until cancelled. Requires: start().
     Task<> follow_access() { return access_reload_->follow(*api_); }
     Task<> close();
-    /// Writes the administrator's kubeconfig. Yields what to tell the person who has started the server. Requires: start().
+    /// Writes the administrator's kubeconfig. Returns the text for the user who has started the server. Requires: start().
     Result<std::string> introduce() const;
 
 private:
     /// On `engine`, or on an etcd where that is null.
     Task<std::unique_ptr<apiserver::ApiServer>> open_api(std::unique_ptr<store::Engine> engine, apiserver::ApiServerOptions options);
-    /// The way to kubelets, pods and endpoints.
+    /// Creates connections to kubelets, pods and endpoints.
     Result<void> make_connector(const node_join::Pki& pki);
     Result<void> listen(const node_join::Pki& pki);
-    /// At once, or once this server leads them where there may be others.
+    /// Immediately, or, if there may be other servers, once this one leads.
     Task<> start_components(const node_join::Pki& pki);
     void stand_for_election(const std::string& identity);
     Task<> run_controllers();
@@ -92,7 +92,7 @@ private:
     std::unique_ptr<controllers::ControllerManager> controllers_;
     std::unique_ptr<SchedulerProcess> scheduler_;
     controllers::Settings controller_settings_;  ///< with which they start next
-    Semaphore controllers_turn_{1};              ///< new authorities and the loss of leadership may come at the same time
+    Semaphore controllers_turn_{1};              ///< new authorities and a loss of leadership may coincide
     std::vector<std::unique_ptr<Election>> elections_;
 };
 

@@ -7,8 +7,8 @@
 
 namespace porthole::cmd {
 
-/// What --runtime-config asks for: VERSION=true or VERSION=false each. The versions that are to be served in addition to those that always
-/// are. Errors: BadRequest, with what can be chosen.
+/// Parses --runtime-config: VERSION=true or VERSION=false each. Returns the versions to serve in addition to the default ones. Errors:
+/// BadRequest with the possible values.
 Result<std::set<std::string>> read_runtime_config(const std::vector<std::string>& given);
 
 }  // namespace porthole::cmd

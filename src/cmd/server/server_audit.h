@@ -10,7 +10,7 @@
 
 namespace porthole::cmd {
 
-/// What the command line says about the audit log, with upstream's flags.
+/// The command line's settings of the audit log, with upstream's flags.
 struct AuditFlags {
     std::string policy_file;               ///< "": the built-in policy
     apiserver::RotatingFile::Options log;  ///< path "": none
@@ -24,11 +24,11 @@ class ServerAudit {
 public:
     ServerAudit(RealWorld& world, Random& random, Logger log) : world_(world), random_(random), log_(std::move(log)) {}
 
-    /// Errors: those of the policy file, the log and the webhook's configuration, naming the flag.
+    /// Errors: those of the policy file, the log and the webhook's configuration, with the flag's name.
     Result<void> open(const AuditFlags& flags);
-    /// Null where no back end was asked for.
+    /// Null if no back end was requested.
     apiserver::Auditor* auditor() { return auditor_.get(); }
-    /// Writes and sends what waits. Nothing is recorded afterwards.
+    /// Writes and sends pending events. Nothing is recorded afterwards.
     Task<> close();
 
 private:
@@ -40,7 +40,7 @@ private:
     Logger log_;
     std::unique_ptr<apiserver::AuditLog> file_;
     std::unique_ptr<FileSystem> files_ = make_file_system();
-    /// Of its own, since the last events are sent when the API server's other connections have ended.
+    /// Separate from the API server's other connections, since the last events are sent after those have ended.
     std::unique_ptr<apiserver::OutgoingClients> clients_ = apiserver::make_outgoing_clients(world_.loop, *files_);
     std::unique_ptr<apiserver::OutgoingClient> client_;
     std::unique_ptr<apiserver::AuditWebhook> webhook_;

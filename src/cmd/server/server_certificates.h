@@ -13,39 +13,40 @@
 
 namespace porthole::cmd {
 
-/// The certificates and keys of a control plane: makes them, and has a running one use what replaces them. Lives on `loop`; `flags`
+/// The certificates and keys of a control plane: creates them, and makes a running one use their replacements. Lives on `loop`; `flags`
 /// outlives it.
 class ServerCertificates {
 public:
-    /// What uses them. Outlives follow().
+    /// The objects that use them. They outlive follow().
     struct Users {
         apiserver::ApiServer& api;
         net::TlsServerContext& tls;
         apiserver::KubeletConnector& connector;
-        node_join::SecretsAgreement* secrets;  ///< null where other servers do not share them
+        node_join::SecretsAgreement* secrets;  ///< null if they are not shared with other servers
         std::function<Task<>(const node_join::Pki&)> restart_controllers;
         std::function<Result<void>()> write_admin_kubeconfig;
     };
 
     ServerCertificates(EventLoop& loop, const ServerFlags& flags, Logger log) : loop_(loop), flags_(flags), log_(std::move(log)) {}
 
-    /// As files of the data directory, made or renewed where needed. Errors: those of Pki::ensure().
+    /// From the data directory, created or renewed if necessary. Errors: those of Pki::ensure().
     Result<node_join::Pki> ensure() const;
-    /// What kubelets are shown, and the authority of what they must show. Errors: those of the file of --kubelet-certificate-authority.
+    /// The certificate presented to kubelets, and the authority that must have issued theirs. Errors: those of the file of
+    /// --kubelet-certificate-authority.
     Result<apiserver::KubeletTls> kubelet_tls(const node_join::Pki& pki);
     /// Accepts clients' certificates of the authorities of `pki`.
     Result<void> trust_clients(const node_join::Pki& pki, apiserver::ApiServer& api) const;
-    /// Issues certificates again in their last third, and takes up these and what `porthole certs` makes. Until cancelled.
+    /// Renews certificates in the last third of their life, and uses these and the ones that `porthole certs` creates. Until cancelled.
     Task<> follow(Users users);
 
 private:
-    /// Trusts, signs by and publishes the authorities of `fresh` from now on. Controllers start again with them.
+    /// Trusts, signs with and publishes the authorities of `fresh` from now on. Controllers restart with them.
     Task<> take_up_authorities(const node_join::Pki& fresh, const Users& users) const;
-    /// What `fresh` has signed is accepted from now on, too; `current` says so.
+    /// Also accepts what `fresh` has signed, and records that in `current`.
     Result<void> accept(const node_join::Pki& fresh, node_join::Pki& current, const Users& users) const;
-    /// What of `fresh` differs from `current` is used from now on.
+    /// Uses everything in `fresh` that differs from `current`.
     Result<void> take_up(const node_join::Pki& fresh, const node_join::Pki& current, const Users& users);
-    /// Writes down who came with which authority's certificate, for those who want to end the rotation.
+    /// Records which clients used which authority's certificates, for administrators who want to finish a rotation.
     Result<void> record_sightings(apiserver::ApiServer& api) const;
 
     EventLoop& loop_;

@@ -6,7 +6,7 @@
 
 namespace porthole::cmd {
 
-/// What the command line says about several servers on one etcd, with upstream's flags.
+/// The command line's settings for several servers on one etcd, with upstream's flags.
 struct ElectionFlags {
     bool leader_elect = true;
     client::LeaderElector::Timing timing;
@@ -17,7 +17,7 @@ void add_election_flags(CLI::App& app, ElectionFlags& flags, CLI::Option* etcd);
 /// Error: BadRequest for durations with which two would lead at a time.
 Result<void> check_election_flags(const ElectionFlags& flags);
 
-/// What this process calls itself in Leases: HOST_UUID, as upstream.
+/// This process's name in Leases: HOST_UUID, as upstream.
 std::string election_identity(const std::string& uuid);
 
 }  // namespace porthole::cmd

@@ -11,14 +11,14 @@
 
 namespace porthole::cmd {
 
-/// What the command line says about encryption at rest, with upstream's flags.
+/// The command line's settings of encryption at rest, with upstream's flags.
 struct EncryptionFlags {
     std::string configuration_file;  ///< "": the key file of the data directory
     bool automatic_reload = false;   ///< always, for the key file
 };
 void add_encryption_flags(CLI::App& app, EncryptionFlags& flags);
 
-/// Tells whether a file has changed.
+/// Detects changes of a file.
 struct FileState {
     std::filesystem::file_time_type written;
     std::uintmax_t size = 0;
@@ -30,18 +30,19 @@ class ServerEncryption {
 public:
     ServerEncryption(RealWorld& world, Logger log) : world_(world), log_(std::move(log)) {}
 
-    /// Reads the file, or makes a key for the key file `local_key_file`, which check_loaded() writes. Errors: those of the file, naming it.
+    /// Reads the file, or creates a key for the key file `local_key_file`, which check_loaded() writes. Errors: those of the file, with its
+    /// name.
     Result<void> open(const EncryptionFlags& flags, const std::string& local_key_file);
     /// `engine` behind the encryption. Requires: open().
     std::unique_ptr<store::Engine> wrap(std::unique_ptr<store::Engine> engine);
     /// For a store that encrypts by itself. Requires: open().
     const std::shared_ptr<apiserver::StorageEncryption>& encryption() const { return encryption_; }
-    /// The kinds of providers of secrets at start, first the one that encrypts, by comma: what /flagz shows.
+    /// The kinds of providers of secrets at start, separated by commas, the encrypting one first: for /flagz.
     const std::string& providers() const { return providers_; }
-    /// Says in the log when values could not be decrypted. Requires: the store has been loaded, and nothing written to it. Error: Conflict
-    /// where the key file is missing and values are encrypted, which a new key would give up for good; Io.
+    /// Logs whether values could not be decrypted. Requires: the store has been loaded, and nothing written to it. Error: Conflict if the
+    /// key file is missing but values are encrypted, which a new key would make permanent; Io.
     Result<void> check_loaded();
-    /// Takes up changes of the file, and has `api` restore what can be decrypted by now, until cancelled.
+    /// Applies changes of the file, and makes `api` restore what can be decrypted now, until cancelled.
     Task<> follow(apiserver::ApiServer& api);
     void append_metrics(std::string& out) const;
 
@@ -49,7 +50,7 @@ private:
     struct TakenUp {
         std::string hash, providers;
     };
-    /// Blocks. Yields what is used from now on.
+    /// Blocks. Returns the configuration in use from now on.
     Result<TakenUp> take_up() const;
     Result<TakenUp> use(const apiserver::EncryptionConfiguration& configuration, const std::string& text) const;
     Task<> take_up_changes();
@@ -58,8 +59,8 @@ private:
     RealWorld& world_;
     Logger log_;
     std::string path_, hash_, providers_;
-    FileState seen_;                                               ///< of what is in use
-    std::optional<apiserver::EncryptionConfiguration> unwritten_;  ///< of a new key, until nothing turns out to need another
+    FileState seen_;                                               ///< of the file in use
+    std::optional<apiserver::EncryptionConfiguration> unwritten_;  ///< with a new key, until it is certain that no other is needed
     bool follows_ = false;
     std::uint64_t reloads_ = 0, failures_ = 0;
     std::shared_ptr<apiserver::StorageEncryption> encryption_;

@@ -10,14 +10,14 @@
 
 namespace porthole::cmd {
 
-/// What the command line says about an etcd that keeps the cluster's state, with upstream's flags.
+/// The command line's settings of an etcd that stores the cluster's state, with upstream's flags.
 struct EtcdFlags {
     std::vector<std::string> servers;  ///< URLs; none: the store is embedded
     std::string ca_file, certificate_file, key_file;
     std::string prefix = "/registry";
     std::string compaction_interval = "5m0s";
 };
-/// Yields the option that chooses an etcd. The first adds the flags that say where it is, the second those of a server as well.
+/// Returns the option that selects an etcd. The first function adds the flags for access, the second also those of a server.
 CLI::Option* add_etcd_access_flags(CLI::App& app, EtcdFlags& flags);
 CLI::Option* add_etcd_flags(CLI::App& app, EtcdFlags& flags);
 
@@ -26,12 +26,12 @@ struct EtcdAccess {
     std::vector<store::etcd::Member> members;
     std::string prefix;  ///< without a slash at its end
 };
-/// Errors, each naming the flag: those of URLs and files.
+/// Errors, each with the flag's name: those of URLs and files.
 Result<EtcdAccess> etcd_access(RealWorld& world, const EtcdFlags& flags);
-/// With what to do about it, for who has typed the flags.
+/// Adds a remedy for the user who has typed the flags.
 Error explain_etcd_error(Error error);
 
-/// Opens the store on that etcd. `world` outlives what it yields. Errors, each naming the flag: those of URLs and files.
+/// Opens the store on that etcd. `world` outlives the result. Errors, each with the flag's name: those of URLs and files.
 Result<apiserver::ApiServer::OpenStore> etcd_store_opener(RealWorld& world, const EtcdFlags& flags,
                                                           std::shared_ptr<apiserver::StorageEncryption> encryption, Logger log);
 

@@ -17,7 +17,7 @@
 
 namespace porthole::cmd {
 
-/// What the command line of `porthole server` says.
+/// The command line of `porthole server`.
 struct ServerFlags {
     std::string data = local_cluster::default_data_dir();
     std::string bind_address = "0.0.0.0", advertise_address = "127.0.0.1";
@@ -28,7 +28,7 @@ struct ServerFlags {
     AuditFlags audit;
     EncryptionFlags encryption;
     EtcdFlags etcd;
-    std::string server_token_file;  ///< "": nothing is shared with other servers
+    std::string server_token_file;  ///< "": no secrets are shared with other servers
     ElectionFlags election;
     std::string kubelet_certificate_authority;
     std::size_t store_quota_bytes = store::Store::Options().quota_bytes;
@@ -44,16 +44,16 @@ struct ServerFlags {
     int node_cidr_mask_size = 24;
     bool connection_thread = std::thread::hardware_concurrency() >= 4;
     bool revive_supervisor = false, verbose = false;
-    std::map<std::string, std::string> effective;  ///< what /flagz shows
+    std::map<std::string, std::string> effective;  ///< for /flagz
 };
 
 /// `flags` must outlive `app`.
 void add_server_flags(CLI::App& app, ServerFlags& flags);
 
-/// Whether `porthole server` would take these words. Error: BadRequest, one line.
+/// Whether `porthole server` accepts these arguments. Error: BadRequest, one line.
 Result<void> check_server_flags(std::vector<std::string> words);
 
-/// What /flagz shows: this program's options, and those of Kubernetes' that cannot be chosen here, as they always are.
+/// The content of /flagz: this program's options, and Kubernetes' flags that cannot be set here, with their fixed values.
 std::map<std::string, std::string> shown_flags(const CLI::App& app, const ServerFlags& flags);
 
 }  // namespace porthole::cmd

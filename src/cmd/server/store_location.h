@@ -11,7 +11,7 @@ namespace porthole::cmd {
 
 /// That the objects are not in an etcd. Error: Conflict.
 Result<void> check_not_in_etcd(const local_cluster::DataDir& data);
-/// That a server may use the store of `flags`. Errors: Conflict where the objects are elsewhere, with what to do; those of an etcd.
+/// Checks that a server may use the store of `flags`. Errors: Conflict if the objects are elsewhere, with the remedy; those of an etcd.
 Task<> check_store_location(RealWorld& world, local_cluster::DataDir data, EtcdFlags flags);
 /// The objects are in the store of `flags` from now on. Error: Io.
 Result<void> note_store_location(const local_cluster::DataDir& data, const EtcdFlags& flags);

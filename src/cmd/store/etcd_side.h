@@ -10,23 +10,23 @@
 
 namespace porthole::cmd {
 
-/// Which etcd, and what values in it are encrypted with.
+/// The etcd, and the encryption of its values.
 struct EtcdSideFlags {
     EtcdFlags etcd;
     std::string encryption_configuration;  ///< "": the key file of the data directory
 };
 /// Yields the option that chooses an etcd.
 CLI::Option* add_etcd_side_flags(CLI::App& app, EtcdSideFlags& flags);
-/// Where the flags name no etcd and the cluster in `data` has one of its own (`up --servers 3`), they become those of that. Error:
-/// Unavailable where it does not run.
+/// If the flags name no etcd and the cluster in `data` has its own (`up --servers 3`), sets them to that. Error: Unavailable if it does not
+/// run.
 Result<void> use_own_etcd(EtcdSideFlags& flags, const local_cluster::DataDir& data);
 /// Adds the flag by which objects may get lower revisions.
 void add_lower_revisions_flag(CLI::App& app, bool& may_be_lower, CLI::Option* needed);
 
-/// The state of a cluster in an etcd, for commands: all calls block, and say how far they are. Errors are explained.
+/// The state of a cluster in an etcd, for commands: all calls block, and report progress. Errors have a remedy.
 class EtcdSide {
 public:
-    /// `keys` has what values are encrypted with. `world` and `progress` outlive it.
+    /// `keys` names the encryption. `world` and `progress` outlive it.
     static Result<std::unique_ptr<EtcdSide>> open(RealWorld& world, Progress& progress, const EtcdSideFlags& flags,
                                                   const local_cluster::DataDir& keys);
     ~EtcdSide();

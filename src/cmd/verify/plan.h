@@ -8,7 +8,7 @@
 
 namespace porthole::cmd::verify {
 
-/// A node that takes part.
+/// A participating node.
 struct Node {
     std::string name, address;
     bool windows = false, overlay = false;
@@ -24,11 +24,11 @@ struct Service {
     int port = 80, node_port = 0, host_port = 0;
 };
 
-/// The flows between nodes, pods and services, in the order of a report; each needs those before it.
+/// The flows between nodes, pods and services, in the order of a report; each depends on those before it.
 enum class Flow : std::uint8_t {
     NodeToNode,         ///< ping
     PodToNode,          ///< ping
-    PodToGateway,       ///< ping of what the pod's own route table says
+    PodToGateway,       ///< ping of the gateway in the pod's own route table
     NodeToPod,          ///< HTTP, as all that are not pings
     PodToPod,           ///< by the pod's address
     PodPing,            ///< ping
@@ -48,14 +48,14 @@ constexpr int FlowCount = 17;
 /// "pod to pod by address"
 const char* title(Flow flow);
 
-/// In place of a host to ping: the default gateway of the place that pings, which only its route table has.
+/// Instead of a host to ping: the default gateway, which only the route table of the pinging side has.
 inline constexpr const char* Gateway = "gateway";
 
 /// One attempt: from a node or a pod of a node to something that another node answers for.
 struct Check {
     Flow flow = Flow::PodToPod;
     std::string from;        ///< node
-    std::string to;          ///< node; "" for what no single node answers for
+    std::string to;          ///< node; "" if no single node answers
     bool on_host = false;    ///< from the node itself instead of a pod on it
     std::string url;         ///< of an HTTP server; "": `ping` it is
     std::string ping;        ///< a host, or Gateway
@@ -67,10 +67,10 @@ struct Check {
 /// Everything that can be checked between these nodes. `outside` is a URL beyond the cluster, or "".
 std::vector<Check> plan_checks(const std::vector<Node>& nodes, const Service& service, const std::string& outside);
 
-/// What happened, by check.
+/// Results by check.
 using Outcomes = std::map<Check, bool>;
 
-/// Where a failed check's packets stop, and what to look at there.
+/// Where a failed check's packets are lost, and what to examine there.
 std::string failing_hop(const Check& check, const Outcomes& outcomes, const std::vector<Node>& nodes);
 
 }  // namespace porthole::cmd::verify

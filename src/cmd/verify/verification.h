@@ -10,7 +10,7 @@
 
 namespace porthole::cmd::verify {
 
-/// What a user chooses for the check.
+/// Options of the check.
 struct VerificationOptions {
     Images images;
     std::string outside;  ///< a URL beyond the cluster; "": that is not checked
@@ -19,7 +19,7 @@ struct VerificationOptions {
     Duration patience = std::chrono::seconds(120);  ///< for pods to start, and again for their attempts
 };
 
-/// What was checked, and what became of it.
+/// The checks and their results.
 struct Report {
     std::vector<Node> nodes;
     std::vector<Check> checks;          ///< in the order of flows
@@ -29,15 +29,15 @@ struct Report {
     bool passed() const;
 };
 
-/// Checks the network of a cluster, ours or any other, by pods on all of its nodes: servers, a service in front of them, and pods that
-/// try to reach both and report in their logs. Needs nothing but the API, and rights for a namespace of its own, which is
-/// deleted in the end. References outlive run(); call that once.
+/// Checks the network of any cluster by pods on all of its nodes: servers, a service in front of them, and pods that try to reach both and
+/// report in their logs. Needs only the API, and rights for its own namespace, which is deleted at the end. References outlive run(); call
+/// that once.
 class Verification {
 public:
     using Told = std::function<void(const std::string& step)>;
     Verification(EventLoop& loop, client::Client& client, Random& random, VerificationOptions options, Told told);
 
-    /// Error: whatever the API answers; NotFound where no node can be checked.
+    /// Error: the API's; NotFound if no node can be checked.
     Task<Report> run();
 
 private:
@@ -63,7 +63,7 @@ private:
     Report report_;
 };
 
-/// For people. `everything` also lists what passed.
+/// For people. `everything` also lists passed checks.
 std::string to_text(const Report& report, bool everything);
 schema::Value to_value(const Report& report);
 

@@ -21,8 +21,8 @@ core::Pod server_pod(const Node& node, const Images& images, const Service& serv
 /// The service in front of all servers (with a node port), and the headless one that gives them names.
 std::vector<core::Service> services(const Service& service);
 
-/// A pod that makes the attempts one after the other (Linux: all at once) and prints "check <number> pass|fail" for each; the numbers
-/// are those of `checks`. All are from one node, and either from pods or from the node itself.
+/// A pod that makes the attempts one after the other (Linux: concurrently) and prints "check <number> pass|fail" for each; the numbers are
+/// those of `checks`. All attempts are from one node, either from pods or from the node itself.
 core::Pod prober_pod(const Node& node, bool on_host, const Images& images, const std::string& namespace_,
                      const std::vector<std::pair<std::size_t, Check>>& checks);
 /// The results that a prober has printed, by number; if a number occurs several times, its first result.

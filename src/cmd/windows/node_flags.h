@@ -4,9 +4,9 @@
 
 namespace porthole::cmd {
 
-/// Flags of the commands that take a kubeconfig which is in the folder already, as `config`.
+/// Flags of commands whose kubeconfig is already in the node's directory, as `config`.
 void add_node_flags(CLI::App& app, node_join::WindowsNode& node);
-/// Name and address where none is given. Error: BadRequest, NotFound when there is no kubeconfig to tell the server's address.
+/// Sets name and address if not given. Error: BadRequest; NotFound if there is no kubeconfig with the server's address.
 Result<void> complete_node(node_join::WindowsNode& node);
 
 }  // namespace porthole::cmd

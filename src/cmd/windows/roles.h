@@ -11,7 +11,7 @@ namespace porthole::cmd {
 #include "cmd/windows/roles.def"
 #undef COMMAND
 
-/// What a Windows node's programs do. A role is a sub-command of porthole.exe and a program's own name, as kubelet.exe.
+/// The programs of a Windows node. A role is a subcommand of porthole.exe, and the name of a program such as kubelet.exe.
 std::span<const SubCommand> windows_roles();
 
 /// "kubelet" of "C:\k\Kubelet.EXE"; also of a path with slashes and without ".exe".

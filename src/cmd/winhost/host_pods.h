@@ -3,8 +3,7 @@
 
 namespace porthole::cmd {
 
-/// Prints what the container runtime that listens on `socket` runs: a line for each pod's infrastructure container (its sandbox) and each
-/// worker. Returns the exit code.
+/// Prints the pods of the container runtime that listens on `socket`: a line for each sandbox and each container. Returns the exit code.
 int print_pods(const std::string& socket);
 
 }  // namespace porthole::cmd

@@ -5,7 +5,7 @@
 #include "runtime/event_loop.h"
 #include "runtime/worker_pool.h"
 
-/// What joining and leaving ask of Windows itself.
+/// The parts of joining and leaving that use Windows itself.
 namespace porthole::node_join {
 
 /// The computer's name in lower case.
@@ -13,14 +13,14 @@ std::string computer_name();
 /// The file of this program.
 std::filesystem::path own_program();
 std::string machine_variable(const wchar_t* name);
-/// The same as services get it, whatever the environment of this process says; "" for none.
+/// The same as services get it, regardless of this process' environment; "" for none.
 std::string registered_machine_variable(const std::string& name);
 
-/// `manager` tells whether what holds a port or a name is this node's own.
+/// `manager` determines whether a used port or name belongs to this node's own services.
 HostFacts look_at_host(const WindowsNode& node, winservice::ServiceManager& manager);
 
-/// Puts this program into `node.folder` under all of its names, CNI plugins into its CNI folder. Error: Io; AlreadyExists while one of them
-/// runs.
+/// Copies this program into `node.folder` under all of its names, and CNI plugins into its CNI directory. Error: Io; AlreadyExists while
+/// one of them runs.
 Result<void> install_programs(const WindowsNode& node);
 
 /// Whether a CSI proxy that is not this node's service serves drivers on this host.
@@ -30,7 +30,7 @@ bool has_other_csi_proxy(const WindowsNode& node, winservice::ServiceManager& ma
 /// nor deleted.
 std::vector<std::string> own_services(const WindowsNode& node);
 
-/// Makes the folder, which from then on only the system and administrators can read. Error: Io.
+/// Creates the directory, readable only by the system and administrators. Error: Io.
 Result<void> make_secret_folder(const std::string& path);
 
 }  // namespace porthole::node_join

@@ -6,7 +6,7 @@
 
 namespace porthole::node_join {
 
-/// Until flanneld has made the HNS network and written the configuration for it. Error: Timeout, with where to look.
+/// Waits until flanneld has created the HNS network and written the configuration for it. Error: Timeout, with where to look.
 Task<> wait_for_pod_network(EventLoop& loop, hns::Hns& service, WindowsNode node);
 
 }  // namespace porthole::node_join

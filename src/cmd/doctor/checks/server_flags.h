@@ -5,10 +5,10 @@
 #include "cmd/doctor/check.h"
 #include "cmd/doctor/evidence.h"
 
-/// What several checks ask of the server's flags.
+/// Shared by checks of the server's flags.
 namespace porthole::cmd::doctor {
 
-/// Judges by a flag's value; where the server does not tell its flags, that is a warning.
+/// Judges a flag's value; a warning if the server does not report its flags.
 template <class Judge>
 void with_flag(const Evidence& evidence, Findings& findings, Item item, const char* name, Judge judge) {
     const auto value = evidence.flag(name);
@@ -18,7 +18,7 @@ void with_flag(const Evidence& evidence, Findings& findings, Item item, const ch
     judge(std::string());
 }
 
-/// Passes where `good` holds of the value; else fails with the value and `remedy`.
+/// Passes if `good` is true for the value; otherwise fails with the value and `remedy`.
 template <class Good>
 void require_flag(const Evidence& evidence, Findings& findings, Item item, const char* name, Good good, std::string remedy) {
     with_flag(evidence, findings, item, name, [&](const std::string& value) {
@@ -33,7 +33,7 @@ inline bool has_word(const std::string& list, const std::string& word) {
     return std::ranges::find(words, word) != words.end();
 }
 
-/// The remedy for what no flag of `porthole server` chooses.
+/// The remedy if no flag of `porthole server` sets it.
 inline std::string remedy_elsewhere(const std::string& flag) { return "not a flag of `porthole server`; another server: set --" + flag; }
 
 }  // namespace porthole::cmd::doctor

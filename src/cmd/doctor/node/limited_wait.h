@@ -8,8 +8,8 @@
 
 namespace porthole::cmd::doctor {
 
-/// What `work` yields on a thread of its own; nothing where that takes longer than `limit`. The thread then goes on, and cannot be waited
-/// for: `work` owns all that it uses, and the process should end without the destructors of what is static.
+/// The result of `work` on a separate thread; nullopt if it takes longer than `limit`. The thread then continues, and cannot be joined:
+/// `work` owns everything that it uses, and the process should exit without static destructors.
 template <class T>
 std::optional<T> wait_at_most(std::chrono::milliseconds limit, std::function<T()> work) {
     auto promise = std::make_shared<std::promise<T>>();

@@ -4,7 +4,7 @@
 
 namespace porthole::cmd::doctor {
 
-/// What all checks of node_checks.def find on one node, in that order.
+/// The findings of all checks of node_checks.def for one node, in that order.
 std::vector<Finding> examine_node(const NodeEvidence& evidence);
 
 }  // namespace porthole::cmd::doctor

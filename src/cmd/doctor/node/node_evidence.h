@@ -8,7 +8,7 @@
 
 namespace porthole::cmd::doctor {
 
-/// What the host network service keeps of the pod network.
+/// HNS' objects of the pod network.
 struct HnsFacts {
     std::vector<hns::hcn::HostComputeEndpoint> endpoints;  ///< of the pod network alone
     std::vector<hns::hcn::HostComputeNamespace> namespaces;
@@ -21,7 +21,7 @@ struct NodeEvidence {
     struct Service {
         std::string name, state;
         bool runs = false;
-        std::string remedy;    ///< what starts it, and where its log is
+        std::string remedy;    ///< how to start it, and where its log is
         bool present = false;  ///< its process is there, be it well or not
     };
     struct Port {
@@ -31,8 +31,8 @@ struct NodeEvidence {
     };
 
     bool windows = false;
-    std::uint32_t windows_build = 0, windows_update = 0;  ///< 10.0.17763.1817 -> 17763, 1817; 0 where it is not known
-    std::string address;                                  ///< the node's own; "" where it is not known
+    std::uint32_t windows_build = 0, windows_update = 0;  ///< 10.0.17763.1817 -> 17763, 1817; 0 if unknown
+    std::string address;                                  ///< the node's own; "" if unknown
     std::string adapters;                                 ///< all of the machine, for messages
     std::string adapter;                                  ///< the one with the address; "" for none
     std::optional<int> mtu;                               ///< of that one
@@ -41,25 +41,25 @@ struct NodeEvidence {
 
     std::string pod_network;      ///< "cbr0"
     bool overlay = false;         ///< it encapsulates
-    std::string missing_network;  ///< what there is not of it; "" when all is there
+    std::string missing_network;  ///< missing parts; "" if it is complete
     std::string network_remedy;
     std::optional<int> pod_mtu;   ///< of the host's own leg in it
-    std::optional<HnsFacts> hns;  ///< nothing on Linux, and where the service does not answer
+    std::optional<HnsFacts> hns;  ///< nullopt on Linux, and if the service does not answer
     std::string hns_error;
 
     std::string cni_configuration;                           ///< path of the file
-    std::optional<std::vector<std::string>> nat_exceptions;  ///< that it has; nothing on Linux, and where there is no such file
+    std::optional<std::vector<std::string>> nat_exceptions;  ///< those in effect; nullopt on Linux, and if there is no such file
 
     std::string volume;                    ///< "C:", or a path on it: the one with the kubelet's files
-    std::optional<bool> volume_encrypted;  ///< nothing where it is not known, because of
+    std::optional<bool> volume_encrypted;  ///< nullopt if unknown, because of
     std::string encryption_unknown = "it was not looked at";
 
     std::string cluster_cidr, service_cidr, cluster_domain;
     std::string server;                                    ///< URL of the API server
     std::string server_in_use;                             ///< behind `server`, where that is the node's own balancer; "" where it is not
-    std::vector<std::string> other_servers, dead_servers;  ///< likewise, as the balancer has written them down
+    std::vector<std::string> other_servers, dead_servers;  ///< from the balancer's file
     std::string http_proxy, https_proxy, no_proxy;         ///< as the node's programs have them
-    std::optional<std::int64_t> seconds_behind;  ///< this machine's clock, of the server's; nothing where the server does not answer
+    std::optional<std::int64_t> seconds_behind;            ///< this machine's clock, compared with the server's; nullopt without its answer
     std::string server_error;
 };
 

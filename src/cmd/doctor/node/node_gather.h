@@ -9,22 +9,21 @@ class AsioLoop;
 
 namespace porthole::cmd::doctor {
 
-/// What the service keeps of the network `name`. Error: the service's.
+/// HNS' objects for the network `name`. Error: the service's.
 Task<HnsFacts> read_hns(hns::Hns& service, std::string name);
 
-/// How far this machine's clock is behind that of the API server, in seconds, by the date of an answer. Errors: Unavailable, BadRequest.
+/// By how many seconds this machine's clock is behind the API server's, from the date of an answer. Errors: Unavailable, BadRequest.
 Task<std::int64_t> ask_clock(AsioLoop& loop, client::ClientConfig config);
 
-/// The address that the node has in the cluster, by the credentials of its own kubelet. Errors: BadRequest for other credentials; NotFound,
-/// the server's.
+/// The node's address in the cluster, read with the credentials of its kubelet. Errors: BadRequest for other credentials; NotFound, the
+/// server's.
 Task<std::string> ask_address(AsioLoop& loop, client::ClientConfig config);
 
-/// Adds which API servers the node's balancer uses, by the list in the folder of its kubeconfig's identity; nothing where there is none.
+/// Adds the API servers of the node's balancer, from the list in the directory of its kubeconfig's identity; nothing if there is none.
 void look_at_servers(FileSystem& files, const std::string& folder, NodeEvidence& evidence);
 
-/// Adds what the machine tells on either system: adapters and their sizes of packets by `address`, which ports are taken, and
-/// proxies: the caller has given this process the variables of the node's programs.
-/// `pod_address` is the host's own in the pod network; "" where it has none.
+/// Adds facts that exist on either system: adapters and their MTUs by `address`, used ports, and proxies, for which the caller has set the
+/// variables of the node's programs in this process. `pod_address` is the host's own in the pod network; "" if it has none.
 void look_at_machine(AsioLoop& loop, const std::string& pod_address, NodeEvidence& evidence);
 
 }  // namespace porthole::cmd::doctor

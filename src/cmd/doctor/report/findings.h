@@ -6,13 +6,13 @@ namespace porthole::cmd::doctor {
 
 enum class Verdict { Pass, Warn, Fail, NotApplicable };
 
-/// What is asked of a cluster.
+/// A requirement that is checked.
 struct Item {
-    const char* number;  ///< in the CIS Kubernetes Benchmark 1.12; "" for what the benchmark does not ask
+    const char* number;  ///< in the CIS Kubernetes Benchmark 1.12; "" if it is not in the benchmark
     const char* title;
 };
 
-/// How a cluster stands to one item. A plain value.
+/// The result for one item. A plain value.
 struct Finding {
     Item item;
     Verdict verdict = Verdict::Pass;
@@ -21,7 +21,7 @@ struct Finding {
     std::vector<std::string> objects;  ///< which ones are concerned
 };
 
-/// What checks write into, in any order.
+/// Collects the checks' findings, in any order.
 class Findings {
 public:
     void pass(Item item, std::string detail = "") { all_.push_back({item, Verdict::Pass, std::move(detail), "", {}}); }

@@ -9,7 +9,7 @@ namespace porthole::cmd::doctor {
 /// How a report is printed. A plain value.
 struct ReportStyle {
     bool color = false;
-    bool everything = true;                           ///< also what passes and what does not apply
+    bool everything = true;                           ///< including passes and items that do not apply
     std::string_view other = "Beyond the benchmark";  ///< the section of items without a number
 };
 
