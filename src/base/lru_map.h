@@ -17,7 +17,7 @@ public:
     LruMap(LruMap&&) noexcept = default;
     LruMap& operator=(LruMap&&) noexcept = default;
 
-    /// Null when there is none. Valid until the next put() or erase().
+    /// Null if there is none. Valid until the next put() or erase().
     V* find(std::string_view key) {
         const auto found = index_.find(key);
         if (found == index_.end()) return nullptr;

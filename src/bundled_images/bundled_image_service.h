@@ -29,7 +29,7 @@ public:
         return images_.image_fs_info(std::move(request));
     }
 
-    /// Imports the image of this name unless the runtime has it. Error: NotFound where the program carries none of this name.
+    /// Imports the image of this name unless the runtime has it. Error: NotFound if the program carries none of this name.
     Task<> ensure(std::string name);
 
 private:

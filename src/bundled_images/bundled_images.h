@@ -20,7 +20,7 @@ inline constexpr const char* PauseImage = "registry.porthole.internal/pause:1";
 /// C:\web\fetch.exe and C:\web\gateway.exe.
 inline constexpr const char* WebImage = "registry.porthole.internal/web:1";
 
-/// nullptr where the program carries no image of this name.
+/// nullptr if the program carries no image of this name.
 const BundledImage* find_bundled_image(std::string_view name);
 
 /// How long the import of an archive of that many bytes may take before it counts as stuck: ten minutes, and a second for each MiB. The

@@ -26,7 +26,7 @@ struct CompileLimits {
     std::size_t nodes = 20'000;  ///< of the tree with expanded macros: some double at each level, and a node takes a kilobyte
 };
 
-/// Declared variables, types and libraries: what expressions are checked against.
+/// Declared variables, types and libraries, against which expressions are checked.
 ///
 /// Immutable once built, and cheap to copy. Programs keep it alive. Thread-safe.
 ///

@@ -17,7 +17,7 @@ namespace porthole::cel {
 class Activation {
 public:
     Activation& set(std::string name, Value value);
-    /// nullptr where there is none.
+    /// nullptr if there is none.
     const Value* find(std::string_view name) const;
 
 private:

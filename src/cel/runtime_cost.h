@@ -43,7 +43,7 @@ enum class CostRule : std::uint8_t {
     SetsTwice,
 };
 
-/// `overload` is "" where the checker left several.
+/// `overload` is "" if the checker left several.
 CostRule cost_rule(std::string_view function, std::string_view overload);
 /// Whether the cost also depends on the result; otherwise it is known, and charged, before the call.
 bool depends_on_result(CostRule rule);

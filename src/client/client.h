@@ -74,7 +74,7 @@ public:
         std::string body = schema::encode_json(object);
         return decoded<T>(call("POST", collection_path(T::kind(), object.metadata.namespace_), "", std::move(body)));
     }
-    /// If metadata.resourceVersion is set: Conflict when another write has happened since.
+    /// If metadata.resourceVersion is set: Conflict if another write has happened since.
     template <class T>
     Task<T> update(T object) {
         return put<T>(std::move(object), "");
@@ -91,7 +91,7 @@ public:
     Task<> remove(NamespacedName key, DeleteOptions options = {}) {
         return remove_raw(path(T::kind(), key, ""), std::move(options));
     }
-    /// POST of any body to a subresource, for example a Binding or an Eviction. Yields the reply's JSON.
+    /// POST of any body to a subresource, for example a Binding or an Eviction. Returns the reply's JSON.
     Task<net::Bytes> post(std::string path, std::string body);
     Task<net::Bytes> put_raw(std::string path, std::string body);
     /// DELETE of one object, or of a whole collection that `query` may narrow.

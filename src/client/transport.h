@@ -28,7 +28,7 @@ struct ApiResponse {
 class ApiStream {
 public:
     virtual ~ApiStream() = default;
-    /// nullopt when the server ends the watch in good order. Errors: Unavailable when the connection breaks off, Cancelled.
+    /// nullopt if the server ends the watch in good order. Errors: Unavailable if the connection breaks off, Cancelled.
     virtual Task<std::optional<net::Bytes>> next() = 0;
 };
 
@@ -37,7 +37,7 @@ public:
 class Transport {
 public:
     virtual ~Transport() = default;
-    /// Error: Unavailable when the server cannot be reached. Failures of the API are data in the response.
+    /// Error: Unavailable if the server cannot be reached. Failures of the API are data in the response.
     virtual Task<ApiResponse> call(ApiRequest request) = 0;
     /// Error: as call(), and the server's Status turned into an Error when the watch is refused.
     virtual Task<std::unique_ptr<ApiStream>> watch(ApiRequest request) = 0;

@@ -40,7 +40,7 @@ struct HostUse {
     std::vector<std::string> paths;  ///< where its volumes are: "D:\\", "C:\\var\\lib\\kubelet\\x\\"
 };
 
-/// The host's disks. Errors: NotFound, Io, MethodNotAllowed where it has none to offer.
+/// The host's disks. Errors: NotFound, Io, MethodNotAllowed if it has none to offer.
 class Disks {
 public:
     struct Disk {

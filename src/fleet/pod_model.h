@@ -17,7 +17,7 @@ struct PodStep {
 /// The location of a pod. Both are "" until a model sets them.
 struct PodPlace {
     std::string host_address;
-    std::function<std::optional<std::string>()> take_address;  ///< for the pod; nullopt when the node has none
+    std::function<std::optional<std::string>()> take_address;  ///< for the pod; nullopt if the node has none
 };
 
 /// The effect of a step on the pod in the API, in this order.

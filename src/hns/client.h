@@ -32,14 +32,14 @@ public:
     Task<std::vector<hcn::HostComputeEndpoint>> list_endpoints_of(std::string network_id);
     template <Kind T>
     Task<T> get(std::string id);
-    /// By exact name; nullopt where there is none.
+    /// By exact name; nullopt if there is none.
     template <Kind T>
         requires(!std::same_as<T, hcn::HostComputeNamespace>)
     Task<std::optional<T>> find(std::string name);
     /// The object as completed by the service: id, MAC, addresses. Schema 2.0 is filled in. Endpoints must name their network.
     template <Kind T>
     Task<T> create(T document);
-    /// Error: is_object_missing() where there is none.
+    /// Error: is_object_missing() if there is none.
     template <Kind T>
     Task<> remove(std::string id);
 

@@ -67,7 +67,7 @@ std::string hresult_text(Hresult code);
 Error hresult_error(Hresult code, std::string text = "");
 /// The code of an error; Ok if it has none, because it did not come from the service.
 Hresult hresult_of(const Error& error);
-/// The text of the error record behind an error; its message where there is none.
+/// The text of the error record behind an error; its message if there is none.
 std::string record_text(const Error& error);
 inline bool is_hresult(const Error& error, Hresult code) { return hresult_of(error) == code; }
 /// The object is not there: any of the NOT_FOUND codes of objects and ElementNotFound, but not PortNotFound.

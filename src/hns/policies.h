@@ -12,7 +12,7 @@ enum class PolicyOwner { Network, Subnet, Endpoint };
 struct PolicyKind {
     std::string_view name;
     PolicyOwner owner;
-    const schema::Type* settings;  ///< nullptr where it has none
+    const schema::Type* settings;  ///< nullptr if it has none
 };
 
 /// By name in any case; nullptr for unknown ones.

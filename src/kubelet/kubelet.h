@@ -15,7 +15,7 @@
 
 namespace porthole::kubelet {
 
-/// A kubelet's settings. Durations and limits are upstream's unless said otherwise.
+/// A kubelet's settings. Durations and limits are upstream's unless stated otherwise.
 struct KubeletConfig {
     NodeIdentity node;
     std::string root_directory = "/var/lib/kubelet";

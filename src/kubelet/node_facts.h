@@ -11,7 +11,7 @@ struct NodeFacts {
     ResourceList allocatable;
     std::string runtime_name = "containerd";
     bool runtime_knows_cdi = true;                                                              ///< it supports CDI device names
-    std::string network_problem = "container runtime status check may not have completed yet";  ///< "" when pods can have networks
+    std::string network_problem = "container runtime status check may not have completed yet";  ///< "" if pods can have networks
     ClusterDns dns;
     std::string cgroup_root;
     std::int64_t pod_pids_limit = -1;  ///< processes and threads of one pod; -1 for no limit

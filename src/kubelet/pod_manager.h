@@ -36,7 +36,7 @@ public:
     Task<> run_relist();
     /// Removes leftovers of ended pods every two seconds, and ended containers every minute, until cancelled.
     Task<> run_housekeeping();
-    /// "" when relisting works.
+    /// "" if relisting works.
     std::string relist_problem() const;
     Task<> close() { return scope_.close(); }
 

@@ -21,7 +21,7 @@ struct PodServices {
     ProbeManager& probes;
     StatusManager& statuses;
     client::EventRecorder& events;
-    ClaimPreparer* devices = nullptr;  ///< null where pods with claims are refused
+    ClaimPreparer* devices = nullptr;  ///< null if pods with claims are refused
 };
 
 }  // namespace porthole::kubelet

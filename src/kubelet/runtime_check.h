@@ -18,7 +18,7 @@ public:
 
     /// Until cancelled.
     Task<> run();
-    /// Why no container can run; "" when they can. The network's problem is the node's.
+    /// Why no container can run; "" if they can. The network's problem is the node's.
     const std::string& problem() const { return problem_; }
     /// "containerd://1.6.20"; "" until known.
     const std::string& version() const { return version_; }

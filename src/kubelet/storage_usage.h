@@ -13,7 +13,7 @@ namespace porthole::kubelet {
 /// The use of one volume.
 struct VolumeUse {
     std::string name;
-    std::string claim;          ///< "" where it has none
+    std::string claim;          ///< "" if it has none
     bool on_node_disk = false;  ///< counts towards the pod's ephemeral-storage
     TreeUsage used;             ///< of a claim, by everybody on its file system
     FileSystemUsage file_system;
@@ -40,7 +40,7 @@ public:
         const VolumeManager& volumes;
         std::string log_root;
         std::function<std::vector<std::shared_ptr<const core::Pod>>()> pods;
-        CsiVolumes* csi = nullptr;                ///< null where there are none
+        CsiVolumes* csi = nullptr;                ///< null if there are none
         client::EventRecorder* events = nullptr;  ///< for unhealthy volumes; null: no events
     };
     explicit StorageUsage(Services services) : services_(std::move(services)) {}

@@ -95,7 +95,7 @@ struct Cluster {
     bool has_several_servers() const { return options.servers > 1 && !options.foreign; }
     /// Where each Linux node's agent balances connections to several servers, on the node's loopback address.
     std::uint16_t balancer_port() const { return static_cast<std::uint16_t>(options.port + 1); }
-    /// Of the emulated router that has the routes to pods with the back end "alloc"; "" where there is none.
+    /// Of the emulated router that has the routes to pods with the back end "alloc"; "" if there is none.
     std::string router_address() const;
     /// How this machine reaches the API: the server, or the first node's balancer, behind which there are several.
     std::string server_url() const;

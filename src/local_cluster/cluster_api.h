@@ -36,9 +36,9 @@ public:
     /// Waits until the node is Ready. Error: Timeout, if its object has not changed for `still`, if its program, which writes to `log`,
     /// exits at each start, or after ten minutes. The message says what the node waits for and names `log`.
     Task<> wait_for_node(std::string name, Duration still, std::filesystem::path log);
-    /// The node's range of pods. Error: NotFound where it has none.
+    /// The node's range of pods. Error: NotFound if it has none.
     Task<std::string> pod_range(std::string name);
-    /// DELETE of the Node object; success where it is not there.
+    /// DELETE of the Node object; success if it is not there.
     Task<> remove_node(std::string name);
 
 private:

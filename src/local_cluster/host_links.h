@@ -54,7 +54,7 @@ private:
     const DataDir& data_;
     const Cluster& cluster_;
     bool own_switch_;
-    std::string router_, router_namespace_;             ///< its address; both "" where there is none
+    std::string router_, router_namespace_;             ///< its address; both "" if there is none
     std::string bridge_ = "switch", switch_namespace_;  ///< where the nodes' ports are; "" for the machine's namespace
 };
 

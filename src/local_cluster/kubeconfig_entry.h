@@ -9,7 +9,7 @@ namespace porthole::local_cluster {
 /// Writes the administrator's kubeconfig to admin.kubeconfig in the data directory. `server` is "https://10.0.0.5:6443"; for a cluster with
 /// several servers, their common address is used instead. Error: NotFound if there are no certificates yet, Io.
 Result<void> write_admin_kubeconfig(const DataDir& data, const std::string& server);
-/// The same as text. Error: NotFound when no cluster has run from this data directory; Forbidden, Io.
+/// The same as text. Error: NotFound if no cluster has run from this data directory; Forbidden, Io.
 Result<std::string> admin_kubeconfig(const DataDir& data);
 
 /// Adds the entry of admin.kubeconfig to `path`, which kubectl reads, and makes it the current context. The previous context is recorded in

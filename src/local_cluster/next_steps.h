@@ -14,8 +14,8 @@ std::string typed_program();
 struct ClusterHealth {
     bool running = false;             ///< a supervisor runs
     bool foreign = false;             ///< its nodes belong to a cluster elsewhere
-    std::string first_not_ready;      ///< the first node that is not Ready; "" when all are
-    std::string process_not_running;  ///< for example "linux-1/agent"; "" when all run
+    std::string first_not_ready;      ///< the first node that is not Ready; "" if all are
+    std::string process_not_running;  ///< for example "linux-1/agent"; "" if all run
 };
 /// The end of the output of `porthole status`. `program` is typed_program().
 std::string next_steps(const DataDir& data, const ClusterHealth& health, const std::string& program = "porthole");

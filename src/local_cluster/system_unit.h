@@ -24,7 +24,7 @@ public:
     /// Writes the unit and enables its start at boot; `now` starts it immediately, or restarts it if it runs with another command line.
     /// Errors: Io.
     Task<> install(ProcessRunner& processes, bool now) const;
-    /// Harmless where it is not installed. `stop` ends the service, too.
+    /// No effect if it is not installed. `stop` ends the service, too.
     Task<> remove(ProcessRunner& processes, bool stop) const;
 
 private:

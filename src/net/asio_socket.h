@@ -1,5 +1,5 @@
 #pragma once
-// What sockets and named pipes have in common on Asio. Private to this folder.
+// Shared by sockets and named pipes on Asio. Private to this folder.
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/cancellation_signal.hpp>

@@ -40,7 +40,7 @@ class DatagramSocket {
 public:
     static constexpr std::size_t MostInABatch = 32;
 
-    /// Receives what anyone sends to this address. Error: AlreadyExists when the port is taken, Io otherwise.
+    /// Receives what anyone sends to this address. Error: AlreadyExists if the port is taken, Io otherwise.
     static Result<std::unique_ptr<DatagramSocket>> bind(AsioLoop& loop, const IpAddress& address, std::uint16_t port);
     /// Talks to one peer, from a port that the kernel picks. Error: Unavailable ("network is unreachable").
     static Result<std::unique_ptr<DatagramSocket>> connect(AsioLoop& loop, const IpAddress& address, std::uint16_t port);

@@ -10,7 +10,7 @@ inline constexpr const char* BootstrapTokenNamespace = "kube-system";
 /// The name of a token's Secret is this and the token's id.
 inline const std::string BootstrapTokenPrefix = "bootstrap-token-";
 
-/// Creates a token with which nodes may join, and which signs cluster-info for them. Yields "<id>.<secret>". Errors: the API's.
+/// Creates a token with which nodes may join, and which signs cluster-info for them. Returns "<id>.<secret>". Errors: the API's.
 Task<std::string> create_bootstrap_token(client::Client& client, std::optional<SystemTime> expires, std::string description);
 
 /// Deletes it, or its id alone. Error: NotFound.

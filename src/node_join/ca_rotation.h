@@ -20,7 +20,7 @@ struct CaRotation {
     SystemTime started{};
     std::string current, previous;  ///< ids of the two authorities, see authority_ids()
 };
-/// nullopt where none is in progress. Errors: Io, BadRequest.
+/// nullopt if none is in progress. Errors: Io, BadRequest.
 Result<std::optional<CaRotation>> ca_rotation(const std::filesystem::path& folder);
 /// Error: AlreadyExists while one is in progress; NotFound if there is no authority.
 Result<void> start_ca_rotation(const std::filesystem::path& folder, SystemTime now);

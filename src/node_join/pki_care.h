@@ -32,7 +32,7 @@ struct KeyRotation {
 Result<KeyRotation> service_account_key_rotation(const std::filesystem::path& folder);
 /// Error: AlreadyExists while one is in progress.
 Result<void> start_service_account_key_rotation(const std::filesystem::path& folder, SystemTime now);
-/// Errors: NotFound where none is in progress; Conflict within PodTokensRenewed of the start, unless `force`: pods may still have tokens of
+/// Errors: NotFound if none is in progress; Conflict within PodTokensRenewed of the start, unless `force`: pods may still have tokens of
 /// the previous key.
 Result<void> finish_service_account_key_rotation(const std::filesystem::path& folder, SystemTime now, bool force);
 inline constexpr Duration PodTokensRenewed = std::chrono::hours(25);  ///< kubelets renew a pod's token within a day

@@ -10,7 +10,7 @@
 
 namespace porthole::objects {
 
-/// The condition of that type; null when there is none. It points into `conditions`.
+/// The condition of that type; null if there is none. It points into `conditions`.
 template <class Condition>
 const Condition* find_condition(const std::vector<Condition>& conditions, std::string_view type) {
     for (const Condition& condition : conditions)

@@ -7,7 +7,7 @@
 
 namespace porthole::objects {
 
-/// The reference to the one owner that manages the object (controller=true); nullptr when there is none. It points into `metadata`.
+/// The reference to the one owner that manages the object (controller=true); nullptr if there is none. It points into `metadata`.
 const api::meta::v1::OwnerReference* find_controller(const api::meta::v1::ObjectMeta& metadata);
 bool is_controlled_by(const api::meta::v1::ObjectMeta& metadata, const std::string& owner_uid);
 

@@ -6,7 +6,7 @@
 /// What happens after a container has ended, by its own rules (KEP-5307, KEP-5532), its own policy, or its pod's policy.
 namespace porthole::objects {
 
-/// The first of the container's restart rules that matches; nullptr when none does. Valid as long as `container`.
+/// The first of the container's restart rules that matches; nullptr if none does. Valid as long as `container`.
 const api::core::v1::ContainerRestartRule* matching_restart_rule(const api::core::v1::Container& container, std::int32_t exit_code);
 
 /// Whether this end of the container restarts all containers of its pod.

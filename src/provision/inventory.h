@@ -22,7 +22,7 @@ public:
     /// By node name. Error: BadRequest with the node, for an entry that we did not write.
     Task<std::map<std::string, InventoryEntry>> load();
     Task<> put(InventoryEntry entry);
-    /// Harmless where there is none.
+    /// Harmless if there is none.
     Task<> erase(std::string name);
 
 private:

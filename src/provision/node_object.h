@@ -9,7 +9,7 @@
 /// A run's operations on the Node object of a machine.
 namespace porthole::provision {
 
-/// nullopt where there is none.
+/// nullopt if there is none.
 Task<std::optional<api::core::v1::Node>> find_node(client::Client& client, std::string name);
 
 /// When its kubelet last reported whether it is Ready; zero if it never has.

@@ -17,7 +17,7 @@ namespace porthole::provision {
 struct ProvisionSettings {
     std::string server, ca_hash;  ///< the API server as the machines reach it, and "sha256:…" of its authority's public key
     Payload linux_payload;
-    Payload windows_payload;  ///< file "" where there is none: then Windows machines fail, with `windows_remedy`
+    Payload windows_payload;  ///< file "" if there is none: then Windows machines fail, with `windows_remedy`
     std::string windows_remedy;
     bool drains_before_upgrade = false;
     std::size_t parallel = 4;

@@ -28,7 +28,7 @@ public:
     virtual ~ProxyStatus() = default;
     /// When the programmed state last agreed with the API.
     virtual MonotonicTime last_synced() const = 0;
-    /// Since when a change waits; nullopt when all is done.
+    /// Since when a change waits; nullopt if all is done.
     virtual std::optional<MonotonicTime> pending_since() const = 0;
 };
 

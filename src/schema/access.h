@@ -14,7 +14,7 @@ namespace porthole::schema {
 struct Access {
     using Visitor = bool (*)(void* context, const std::string& key, const void* value);
 
-    const void* (*get)(const void* member) = nullptr;  ///< nullptr when empty
+    const void* (*get)(const void* member) = nullptr;  ///< nullptr if empty
     void* (*emplace)(void* member) = nullptr;          ///< replaces any old value
     std::size_t (*size)(const void* member) = nullptr;
     const void* (*get_at)(const void* member, std::size_t index) = nullptr;

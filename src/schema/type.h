@@ -71,7 +71,7 @@ struct FieldNotes {
     std::span<const std::string_view> list_keys;  ///< of a ListType::Map
     std::string_view merge_key;                   ///< of strategic merge patch
     std::string_view gate;                        ///< the feature gate that upstream ties the field to
-    std::string_view type_name;                   ///< a named scalar or map, as "ResourceList"; "" where it has none
+    std::string_view type_name;                   ///< a named scalar or map, as "ResourceList"; "" if it has none
 };
 
 /// One field of a Type.
@@ -96,7 +96,7 @@ struct Field {
     };
 
     std::string_view name;     ///< JSON name
-    std::uint32_t number = 0;  ///< protobuf field number; 0 where protobuf does not carry it
+    std::uint32_t number = 0;  ///< protobuf field number; 0 if protobuf does not carry it
     std::uint32_t flags = 0;
     Shape shape = Shape::Single;
     Form form = Form::String;
@@ -105,7 +105,7 @@ struct Field {
     const Type* type = nullptr;         ///< Form::Struct
     const Field* element = nullptr;     ///< Form::Nested
     const Access* access = nullptr;     ///< how to reach into the member; nullptr for a plain one and in run-time types
-    const FieldNotes* notes = nullptr;  ///< nullptr where there are none: use the functions below
+    const FieldNotes* notes = nullptr;  ///< nullptr if there are none: use the functions below
 
     bool is(Flag flag) const { return (flags & flag) != 0; }
     bool is_list() const { return shape == Shape::List; }
@@ -162,7 +162,7 @@ struct Type {
 };
 
 enum class Stage : std::uint8_t { Stable, Beta, Alpha };
-/// Releases are minors of Kubernetes, "1.25"; "" where it has not happened.
+/// Releases are minors of Kubernetes, "1.25"; "" if it has not happened.
 struct Lifecycle {
     Stage stage = Stage::Stable;
     std::string_view introduced, deprecated, removed;
@@ -200,7 +200,7 @@ struct Kind {
     std::span<const std::string_view> short_names, categories, verbs;
     std::span<const Subresource> subresources;
     std::span<const Column> columns;
-    std::string_view storage_group, storage_version;  ///< how it is stored; version "" where it is not
+    std::string_view storage_group, storage_version;  ///< how it is stored; version "" if it is not
     std::string_view storage_hash;                    ///< as discovery shows it
     Lifecycle lifecycle;
     std::uint32_t flags = 0;

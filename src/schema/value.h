@@ -110,14 +110,14 @@ public:
     std::int64_t int_or(std::int64_t fallback) const { return is_int() ? as_int() : fallback; }
     std::string_view string_or(std::string_view fallback) const { return is_string() ? std::string_view(as_string()) : fallback; }
 
-    /// The member of an object; nullptr where there is none or this is not an object. Valid until the object changes.
+    /// The member of an object; nullptr if there is none or this is not an object. Valid until the object changes.
     Value* find(std::string_view key) { return is_object() ? as_object().find(key) : nullptr; }
     const Value* find(std::string_view key) const { return is_object() ? as_object().find(key) : nullptr; }
-    /// The member, created null where it is missing; a null value becomes an object first. Requires: null or object.
+    /// The member, created null if it is missing; a null value becomes an object first. Requires: null or object.
     Value& operator[](std::string_view key);
     bool erase(std::string_view key) { return is_object() && as_object().erase(key); }
 
-    /// The value below: `object.at_path({"spec", "replicas"})`; nullptr where a step is missing.
+    /// The value below: `object.at_path({"spec", "replicas"})`; nullptr if a step is missing.
     const Value* at_path(std::initializer_list<std::string_view> path) const;
     Value* at_path(std::initializer_list<std::string_view> path);
     /// The same, creating missing objects. Requires that existing values on the path are null or objects.

@@ -60,10 +60,10 @@ public:
     /// Keys under `prefix` now.
     std::size_t count(std::string_view prefix) const;
     /// Waits until revision() >= `revision`. Errors: Timeout ("Too large resource version: 9, current: 5") after `limit`,
-    /// ServiceUnavailable when closing.
+    /// ServiceUnavailable if closing.
     Task<> wait_for_revision(Revision revision, Duration limit);
 
-    /// Errors: Expired when `request.after` has been compacted, ServiceUnavailable when closing.
+    /// Errors: Expired when `request.after` has been compacted, ServiceUnavailable if closing.
     Result<Watch> watch(WatchRequest request);
 
     virtual Usage usage() const = 0;
@@ -75,7 +75,7 @@ public:
     virtual std::string why_behind() const { return ""; }
 
     /// Errors: AlreadyExists, NotFound or Conflict if a guard does not hold (the change that conflicts is then visible to readers),
-    /// NotFound for an unknown lease, Io if the disk fails, ServiceUnavailable when closing or if an etcd cannot be written to, Timeout if
+    /// NotFound for an unknown lease, Io if the disk fails, ServiceUnavailable if closing or if an etcd cannot be written to, Timeout if
     /// the outcome is unknown (etcd only), those of Engine::check_writable(), Unknown with etcd's message if the quota is exceeded and
     /// there is a Put. Cancelling the caller does not stop a transaction that is already queued (with etcd: sent).
     virtual Task<Committed> commit(Transaction transaction) = 0;

@@ -32,7 +32,7 @@ public:
     ~Watch();
 
     /// Waits for the next events; never empty, at most `limit`. One caller at a time.
-    /// Errors: Expired ("too old resource version: 5 (9)"), ServiceUnavailable when the store closes, Cancelled.
+    /// Errors: Expired ("too old resource version: 5 (9)"), ServiceUnavailable if the store closes, Cancelled.
     Task<std::vector<EventPtr>> next(std::size_t limit = 512);
     /// Everything that matches has been delivered up to this revision; used for bookmarks.
     Revision revision() const;

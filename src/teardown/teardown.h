@@ -16,7 +16,7 @@ class Hns;
 /// when there is nothing to remove.
 namespace porthole::teardown {
 
-/// Stops and removes every sandbox that the runtime at this endpoint has. Error: Unavailable when it does not answer.
+/// Stops and removes every sandbox that the runtime at this endpoint has. Error: Unavailable if it does not answer.
 Task<> remove_pods(AsioLoop& loop, std::string endpoint);
 
 /// Removes the HNS network of this name with everything that depends on it: load balancers of its endpoints, then the endpoints. `report`

@@ -24,7 +24,7 @@ struct Rule {
     std::string_view remedy;          ///< what to write instead
     std::string_view since = "1.14";  ///< the version of Kubernetes from which on Windows nodes are like that
     Maturity maturity = Maturity::Stable;
-    std::string_view gate = "";  ///< the kubelet's feature gate that lifts it; "" when none does
+    std::string_view gate = "";  ///< the kubelet's feature gate that lifts it; "" if none does
 };
 
 // Refusals with these reasons concern a container; with any other reason, the pod.

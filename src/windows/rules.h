@@ -39,7 +39,7 @@ std::span<const PodRule> pod_rules();
 struct PlacementRule {
     Rule rule;
     bool (*applies)(const core::PodSpec&, Systems) = nullptr;                   ///< null if the API server gives no warning
-    bool (*keeps_pending)(const core::PodSpec&, const NodeSummary&) = nullptr;  ///< null where it does not keep pods from nodes
+    bool (*keeps_pending)(const core::PodSpec&, const NodeSummary&) = nullptr;  ///< null if it does not keep pods from nodes
 };
 std::span<const PlacementRule> placement_rules();
 

@@ -17,7 +17,7 @@ using Annotations = std::map<std::string, std::string>;
 
 /// Every line of the table.
 std::span<const Rule> rules();
-/// nullptr when no line has that code.
+/// nullptr if no line has that code.
 const Rule* find_rule(std::string_view code);
 /// "refused", "ignored", "advice".
 std::string_view text_of(Outcome outcome);
@@ -58,9 +58,9 @@ struct Verdict {
 
     static Verdict of(const core::PodSpec& spec, const Annotations& annotations = {}, const Gates& gates = {});
 };
-/// Why a container of a pod that runs cannot; "" when it can.
+/// Why a container of a pod that runs cannot; "" if it can.
 std::string container_refusal(const core::Container& container, const Gates& gates = {});
-/// Why a volume of a pod that runs cannot be mounted; "" when it can.
+/// Why a volume of a pod that runs cannot be mounted; "" if it can.
 std::string volume_refusal(const core::Volume& volume);
 
 /// The table as a page of the user guide, in Markdown.

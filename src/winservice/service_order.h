@@ -15,7 +15,7 @@ using Report = std::function<void(const std::string& text)>;
 Result<void> stop_services(ServiceManager& manager, std::span<const std::string> names, const Report& report);
 /// Creates or corrects the services and starts them in order. The first one that does not start ends it.
 Result<void> install_services(ServiceManager& manager, std::span<const ServiceDefinition> services, const Report& report);
-/// Stops and deletes the services, last first. Success where there are none.
+/// Stops and deletes the services, last first. Success if there are none.
 Result<void> remove_services(ServiceManager& manager, std::span<const std::string> names, const Report& report);
 
 }  // namespace porthole::winservice

@@ -44,7 +44,7 @@ struct AdmissionAttributes {
     std::vector<std::string>& warnings;     ///< sent to the client as Warning headers
     std::map<std::string, std::string>& audit_annotations;
     const schema::Kind* request_kind = nullptr;  ///< of the resource in the version that the request addresses; null: `kind`
-    schema::Value options = {};                  ///< the request's CreateOptions and so on; null where it has none
+    schema::Value options = {};                  ///< the request's CreateOptions and so on; null if it has none
     schema::Value connect_options = {};          ///< of a Connect, the requested options, such as PodExecOptions
     Reinvocation reinvocation = {};
 

@@ -13,7 +13,7 @@ struct AdmissionReview {
     std::string version;
     std::string uid;                    ///< of the question; an answer of v1 repeats it
     const schema::Kind& resource;       ///< in the version that the webhook selects
-    const ApiObject* object = nullptr;  ///< in that version; null where there is none
+    const ApiObject* object = nullptr;  ///< in that version; null if there is none
     const ApiObject* old_object = nullptr;
 };
 

@@ -66,7 +66,7 @@ struct AdmissionDependencies {
     bool identify_pod_os = true;  ///< pods have spec.os
     WorkerPool* pool = nullptr;   ///< where costly expressions are evaluated; null: on the loop
 
-    /// The configuration of a plugin; null when it has none.
+    /// The configuration of a plugin; null if it has none.
     const schema::Value* configuration_of(const std::string& plugin) const {
         if (!configurations) return nullptr;
         const auto found = configurations->find(plugin);

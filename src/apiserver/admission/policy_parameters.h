@@ -20,9 +20,9 @@ using PolicyParameterPtr = std::shared_ptr<const PolicyParameter>;
 class PolicyParameters {
 public:
     virtual ~PolicyParameters() = default;
-    /// The served kind; null where there is none now.
+    /// The served kind; null if there is none now.
     virtual const schema::Kind* find_kind(const std::string& api_version, const std::string& kind) const = 0;
-    /// Null when there is none. `namespace_` is "" for a kind without. Error: InternalError when it cannot be read.
+    /// Null if there is none. `namespace_` is "" for a kind without. Error: InternalError when it cannot be read.
     virtual Result<PolicyParameterPtr> find(const schema::Kind& kind, const std::string& namespace_, const std::string& name) const = 0;
     /// The first `most` in one namespace, by name.
     virtual Result<std::vector<PolicyParameterPtr>> list(const schema::Kind& kind, const std::string& namespace_,

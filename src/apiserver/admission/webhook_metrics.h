@@ -14,7 +14,7 @@ struct WebhookCall {
     std::string type;       ///< "admit" or "validating"
     std::string operation;  ///< "CREATE", ...
     Duration taken{};
-    int code = 0;  ///< of the webhook's answer; 600 and above as 600, 0 where there was none
+    int code = 0;  ///< of the webhook's answer; 600 and above as 600, 0 if there was none
     bool rejected = false;
     std::string error_type;  ///< of a rejection: "calling_webhook_error", "apiserver_internal_error" or "no_error"
     int rejection_code = 0;  ///< of a rejection

@@ -17,7 +17,7 @@ using RemoteResources = std::shared_ptr<const schema::Array>;
 /// otherwise from the plain one. Errors: why the server cannot be asked; BadRequest for an invalid answer.
 Task<RemoteResources> fetch_resources(ExtensionServers& servers, std::shared_ptr<const APIService> service);
 
-/// The hash of the OpenAPI v3 document that the server has of the group version; "" when it has none. Errors: as above.
+/// The hash of the OpenAPI v3 document that the server has of the group version; "" if it has none. Errors: as above.
 Task<std::string> fetch_openapi_hash(ExtensionServers& servers, std::shared_ptr<const APIService> service);
 
 /// The group version's part of a server's OpenAPI v2 document, with the document's ETag.

@@ -10,10 +10,10 @@
 
 namespace porthole::apiserver {
 
-/// Writes the audit log's lines in their order, by the pool. Lives on the loop.
+/// Writes the audit log's lines in order, by the pool. Lives on the loop.
 ///
-/// A request never waits for the disk: lines wait in memory, and when `MostWaiting` bytes do, further ones are dropped, counted, and told
-/// in the program's log, as upstream's batching back end does.
+/// A request never waits for the disk: lines wait in memory; beyond `MostWaiting` bytes, further ones are dropped, counted, and reported in
+/// the program's log, as upstream's batching back end does.
 class AuditLog final : public AuditBackend {
 public:
     struct Seams {
@@ -23,7 +23,7 @@ public:
     };
     static constexpr std::size_t MostWaiting = 16 << 20;  ///< bytes
 
-    /// Error: Io when the file cannot be written.
+    /// Error: Io if the file cannot be written.
     static Result<std::unique_ptr<AuditLog>> open(Seams seams, RotatingFile::Options options);
 
     void add(const std::string& line) override;

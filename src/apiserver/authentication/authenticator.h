@@ -14,7 +14,7 @@ namespace porthole::apiserver {
 class Authenticator {
 public:
     virtual ~Authenticator() = default;
-    /// nullopt when the request carries no credential of this authenticator's kind. Error: Unauthorized when it carries a bad one.
+    /// nullopt if the request carries no credential of this authenticator's kind. Error: Unauthorized when it carries a bad one.
     /// `request` outlives the task.
     virtual Task<std::optional<User>> authenticate(const net::HttpRequest& request) = 0;
 };

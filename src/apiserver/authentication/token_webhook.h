@@ -47,7 +47,7 @@ private:
     std::map<std::string, std::shared_ptr<Question>> asked_;  ///< in progress
 };
 
-/// The user of an answered TokenReview; nullopt where it does not authenticate, or not for any of `audiences`. Error: Unauthorized for an
+/// The user of an answered TokenReview; nullopt if it does not authenticate, or not for any of `audiences`. Error: Unauthorized for an
 /// answer with an error, or without a name.
 Result<std::optional<User>> user_of_token_review(const schema::Value& review, const std::vector<std::string>& audiences);
 

@@ -27,7 +27,7 @@ struct Decision {
     enum class Kind { Allow, Deny, NoOpinion };
     Kind kind = Kind::NoOpinion;
     std::string reason;   ///< for people and the audit log; may be empty
-    std::string error{};  ///< why it could not be found out; "" where it was
+    std::string error{};  ///< why it could not be found out; "" if it was
 
     static Decision allow(std::string reason = "") { return {Kind::Allow, std::move(reason)}; }
     static Decision deny(std::string reason) { return {Kind::Deny, std::move(reason)}; }

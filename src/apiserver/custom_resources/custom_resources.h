@@ -71,7 +71,7 @@ private:
     Task<bool> remove_all(const Resource& resource);
     Task<> finish_removal(std::string name, std::string uid, client::Client& client);
 
-    /// nullptr where versions differ in apiVersion only.
+    /// nullptr if versions differ in apiVersion only.
     std::unique_ptr<VersionConverter> converter_of(const CustomResourceDefinition& definition);
 
     Seams seams_;

@@ -55,7 +55,7 @@ public:
     };
     static constexpr double EstimatedService = 0.003;  ///< seconds
 
-    /// Waiting requests stay where they are; queues that are too many go when they are empty.
+    /// Waiting requests stay in their queues; surplus queues are removed once they are empty.
     void configure(const Configuration& configuration);
     const Configuration& configuration() const { return configuration_; }
     /// The number of seats. Requests beyond it that are being served continue.

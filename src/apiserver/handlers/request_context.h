@@ -20,7 +20,7 @@ class LeaderFence;
 struct AuditTrail {
     AuditLevel level = AuditLevel::None;
     AuditObject object;    ///< that the body names
-    schema::Value status;  ///< the Status that was answered; null where it was something else
+    schema::Value status;  ///< the Status that was answered; null if it was something else
     // The answer, at the level RequestResponse:
     std::string response_type;
     std::vector<net::Bytes> response;

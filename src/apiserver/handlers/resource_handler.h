@@ -59,7 +59,7 @@ private:
     EventLoop& loop_;
 };
 
-/// Fits the body's name and namespace to the request's path. Error: BadRequest where they differ.
+/// Fits the body's name and namespace to the request's path. Error: BadRequest if they differ.
 Result<void> ensure_names_match_request(const RequestInfo& info, const schema::Kind& kind, ApiObject& object);
 
 }  // namespace porthole::apiserver

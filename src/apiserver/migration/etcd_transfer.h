@@ -45,7 +45,7 @@ public:
     /// A lease's record contains its remaining time. Errors: NotFound if there are no records, AlreadyExists for an unfinished copy, those
     /// of TransferForm.
     Task<StoreState> read();
-    /// Error: Conflict where someone has written below the prefix since `state` was read.
+    /// Error: Conflict if someone has written below the prefix since `state` was read.
     Task<> check_unchanged(const StoreState& state);
 
     /// By how much etcd's revision may have to be raised: each step is a write.

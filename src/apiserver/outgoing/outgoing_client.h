@@ -23,7 +23,7 @@ class OutgoingClient {
 public:
     virtual ~OutgoingClient() = default;
     /// The whole answer. `request.path` is below the server's own path, and a header `host` replaces the server's name; with a bearer
-    /// token, where the server's configuration has one. Redirects are answers like any other. Errors: Unavailable or Io when the server
+    /// token, where the server's configuration has one. Redirects are answers like any other. Errors: Unavailable or Io if the server
     /// cannot be reached or breaks off; Timeout; RequestEntityTooLarge when the answer is longer than allowed; Cancelled. Never one for a
     /// status code.
     virtual Task<net::HttpResponse> send(net::HttpRequest request, OutgoingLimits limits) = 0;

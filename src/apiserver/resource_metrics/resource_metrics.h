@@ -42,7 +42,7 @@ public:
     Task<> pods(RequestContext& context);
 
 private:
-    /// The metrics of an object's record, as JSON of the API; null when it has none.
+    /// The metrics of an object's record, as JSON of the API; null if it has none.
     using Shown = std::function<store::Bytes(const store::Record&)>;
     Task<> serve(RequestContext& context, const Resource& shown, const schema::Kind& source, Shown show);
     Task<> collect();

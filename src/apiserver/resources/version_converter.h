@@ -21,7 +21,7 @@ public:
     /// `most_bytes` of objects and their keys.
     explicit ConvertedRecords(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
-    /// nullptr where there is none.
+    /// nullptr if there is none.
     store::RecordPtr find(const std::string& key);
     void put(const std::string& key, store::RecordPtr record);
     std::size_t bytes() const { return bytes_; }
@@ -58,7 +58,7 @@ public:
 
     /// A version that is served; it outlives this.
     void add(const Resource& resource) { served_.push_back(&resource); }
-    /// nullptr where there is none.
+    /// nullptr if there is none.
     const Resource* find(std::string_view api_version) const;
 
 private:

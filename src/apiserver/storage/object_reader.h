@@ -16,7 +16,7 @@ class ObjectReader {
 public:
     explicit ObjectReader(const store::Store& store) : store_(store) {}
 
-    /// Null when there is none. Error: InternalError when the stored bytes cannot be read.
+    /// Null if there is none. Error: InternalError when the stored bytes cannot be read.
     template <class T>
     Result<std::shared_ptr<const T>> find(std::string_view namespace_, std::string_view name) const {
         const store::RecordPtr record = store_.get(object_key(T::kind(), namespace_, name));

@@ -23,7 +23,7 @@ struct ConnectTarget {
 class Connector {
 public:
     virtual ~Connector() = default;
-    /// Errors: Unavailable when the target cannot be reached.
+    /// Errors: Unavailable if the target cannot be reached.
     virtual Task<std::unique_ptr<net::HttpBody>> open(ConnectTarget target, net::HttpRequest request) = 0;
     virtual Task<net::Upgraded> upgrade(ConnectTarget target, net::HttpRequest request) = 0;
     virtual Task<> close() = 0;

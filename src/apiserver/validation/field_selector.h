@@ -23,9 +23,9 @@ public:
     bool empty() const { return terms_.empty(); }
     const std::vector<Term>& terms() const { return terms_; }
     std::vector<Term>& terms() { return terms_; }
-    /// The value that every selected object has in `field`; nullopt when the selector leaves it open.
+    /// The value that every selected object has in `field`; nullopt if the selector leaves it open.
     std::optional<std::string> required_value(std::string_view field) const;
-    /// `value_of(field)` yields the field's text, "" where it is not set.
+    /// `value_of(field)` yields the field's text, "" if it is not set.
     template <class ValueOf>
     bool matches(ValueOf value_of) const {
         for (const Term& term : terms_)

@@ -16,7 +16,7 @@ struct StoredExpressions {
 
 /// Facts about the schema of a definition's version whose rules are checked.
 struct RuleCheck {
-    const StoredExpressions* stored = nullptr;  ///< nullptr where the definition is new
+    const StoredExpressions* stored = nullptr;  ///< nullptr if the definition is new
     /// The stored definition has the same schema: the cost of its rules is not checked again.
     bool is_unchanged = false;
     /// If false, only the rules' texts are checked: a schema that is not structural has no types.

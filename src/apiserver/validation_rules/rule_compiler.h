@@ -25,7 +25,7 @@ struct CompiledRule {
     std::optional<cel::Program> program;  ///< none if there is an error, or the rule has no text
     std::string error;                    ///< "compilation failed: ERROR: <input>:1:1: …"
     bool uses_old_self = false;
-    std::optional<cel::Program> message;  ///< of messageExpression; none where there is none, or with an error
+    std::optional<cel::Program> message;  ///< of messageExpression; none if there is none, or with an error
     std::string message_error;
 };
 

@@ -27,7 +27,7 @@ struct RuleNode {
     };
 
     const schema::SchemaNode* schema = nullptr;
-    cel::TypeRef type;  ///< nullptr where expressions cannot see the value
+    cel::TypeRef type;  ///< nullptr if expressions cannot see the value
     std::vector<Rule> rules;
     std::vector<Property> properties;  ///< sorted by name
     Ptr additional_properties, items;

@@ -53,7 +53,7 @@ public:
     /// A declaration as text: `contains_string = string.contains(string) -> bool`. A capital letter is a type parameter. Requires that the
     /// text is right: it is part of the program.
     void declare(std::string_view line, Implementation run);
-    /// nullptr where there is none.
+    /// nullptr if there is none.
     const std::vector<const Overload*>* find(std::string_view function) const;
 
 private:

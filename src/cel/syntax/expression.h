@@ -17,7 +17,7 @@ enum class ExpressionKind : std::uint8_t { Literal, Identifier, Select, Call, Li
 /// A loop over a list or map, which macros expand to: the accumulator `accumulator` starts as `initial`, and becomes `step` for each
 /// element while `condition` is true; `result` is the value of the whole.
 struct Comprehension {
-    std::string variable, second_variable;  ///< the second is "" where there is one only
+    std::string variable, second_variable;  ///< the second is "" if there is one only
     std::string accumulator;
     ExpressionPtr range, initial, condition, step, result;
 };

@@ -29,7 +29,7 @@ struct ParseLimits {
     std::size_t code_points, depth, nodes;
 };
 
-/// The tree of `source`, with macros expanded; nullptr where there are issues. A node is a step of work.
+/// The tree of `source`, with macros expanded; nullptr if there are issues. A node is a step of work.
 ExpressionPtr parse(std::string_view source, const std::vector<Macro>& macros, const ParseLimits& limits, Issues& issues, Work& work);
 
 /// "a.b.c" for nested selections of an identifier; "" for other trees.

@@ -98,7 +98,7 @@ public:
 
 private:
     mutable std::map<std::string, std::unique_ptr<ObjectType>, std::less<>> types_;
-    std::string open_prefix_;  ///< of the names below the open type; "" where there is none
+    std::string open_prefix_;  ///< of the names below the open type; "" if there is none
 };
 
 namespace types {
@@ -134,7 +134,7 @@ TypeRef list_of(TypeRef element, ListSemantics semantics, std::vector<std::strin
 bool is_reserved(std::string_view word);
 
 /// The name by which expressions select a property, as Kubernetes escapes it: "a.b" is a__dot__b, "namespace" is __namespace__.
-/// "" where it has none: a property that is not an identifier after escaping.
+/// "" if it has none: a property that is not an identifier after escaping.
 std::string escape_property(std::string_view property);
 
 }  // namespace porthole::cel

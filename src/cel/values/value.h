@@ -69,7 +69,7 @@ class Opaque : public Shared {
 public:
     virtual TypeRef type() const = 0;
     virtual bool equals(const Opaque& other) const = 0;
-    /// For size in costs; nullopt where the value has none.
+    /// For size in costs; nullopt if the value has none.
     virtual std::optional<std::uint64_t> size() const { return {}; }
     /// For string() and messages; "" if there is no text.
     virtual std::string text() const { return {}; }
@@ -104,7 +104,7 @@ class LazyFields {
 public:
     virtual ~LazyFields() = default;
     virtual const TypeRef& type() const = 0;
-    /// nullopt where there is none.
+    /// nullopt if there is none.
     virtual std::optional<Value> field(std::string_view name) const = 0;
 };
 
@@ -187,7 +187,7 @@ public:
     /// Like equality of the language: numbers by amount, everything else only within its kind.
     bool equals(const Value& other, Work& work) const;
     bool equals(const Value& other) const;
-    /// -1, 0, 1; nullopt where they cannot be ordered (NaN, kinds that differ).
+    /// -1, 0, 1; nullopt if they cannot be ordered (NaN, kinds that differ).
     std::optional<int> compare(const Value& other) const;
     /// Equal values have equal hashes, which differ between processes.
     std::size_t hash(Work& work) const;
@@ -249,7 +249,7 @@ public:
     bool empty() const { return places_.empty(); }
     /// Replaces the position of an equal value.
     void put(const Value& value, std::size_t place, Work& work);
-    /// nullptr where there is none.
+    /// nullptr if there is none.
     const std::size_t* find(const Value& value, Work& work) const;
 
 private:

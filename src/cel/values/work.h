@@ -20,7 +20,7 @@ public:
     Work() = default;  ///< without limits
     explicit Work(Limits limits) : limits_(limits) {}
 
-    // Each yields false where the work is used up.
+    // Each yields false if the work is used up.
     bool look(std::uint64_t values = 1) {
         steps_ += std::min(values, UINT64_MAX - steps_);
         return !is_used_up();

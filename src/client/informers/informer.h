@@ -55,7 +55,7 @@ public:
                    .deleted = [handler](const Object& last) { handler(*last); }});
     }
 
-    /// nullptr when there is none.
+    /// nullptr if there is none.
     Object find(const NamespacedName& key) const { return typed(core_.find(key)); }
     std::size_t size() const { return core_.size(); }
     std::vector<Object> list() const {

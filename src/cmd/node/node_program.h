@@ -56,7 +56,7 @@ protected:
     SystemRandom random_;
     std::unique_ptr<FileSystem> files_ = make_file_system();
     node_join::NodeConnection connection_;
-    std::unique_ptr<node_join::ApiBalancer> balancer_;  ///< null where the kubeconfig names a server itself
+    std::unique_ptr<node_join::ApiBalancer> balancer_;  ///< null if the kubeconfig names a server itself
     std::unique_ptr<client::Client> client_;
     std::unique_ptr<client::Informers> informers_;
     Scope scope_;  ///< for the program's tasks; derived classes close their own objects in close()

@@ -26,7 +26,7 @@ constexpr bool are_distinct(std::span<const SubCommand> commands) {
     return true;
 }
 
-/// nullptr when there is none.
+/// nullptr if there is none.
 inline const SubCommand* find_command(std::span<const SubCommand> commands, std::string_view name) {
     const auto found = std::ranges::find(commands, name, [](const SubCommand& command) { return std::string_view(command.name); });
     return found == commands.end() ? nullptr : &*found;

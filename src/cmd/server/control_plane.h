@@ -74,7 +74,7 @@ private:
     ServerAudit audit_{world_, random_, log_.named("audit")};
     ServerEncryption encryption_{world_, log_.named("encryption")};
     ServerCertificates certificates_;
-    std::unique_ptr<node_join::SecretsAgreement> secrets_;  ///< null where they are not shared
+    std::unique_ptr<node_join::SecretsAgreement> secrets_;  ///< null if they are not shared
     std::optional<FileLock> data_lock_;
     std::string proxy_ca_pem_;  ///< of proxies that speak for users; "" for none
     std::unique_ptr<apiserver::KubeletConnector> connector_;

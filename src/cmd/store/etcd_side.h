@@ -15,7 +15,7 @@ struct EtcdSideFlags {
     EtcdFlags etcd;
     std::string encryption_configuration;  ///< "": the key file of the data directory
 };
-/// Yields the option that chooses an etcd.
+/// Returns the option that chooses an etcd.
 CLI::Option* add_etcd_side_flags(CLI::App& app, EtcdSideFlags& flags);
 /// If the flags name no etcd and the cluster in `data` has its own (`up --servers 3`), sets them to that. Error: Unavailable if it does not
 /// run.

@@ -59,7 +59,7 @@ struct Check {
     bool on_host = false;    ///< from the node itself instead of a pod on it
     std::string url;         ///< of an HTTP server; "": `ping` it is
     std::string ping;        ///< a host, or Gateway
-    std::string limitation;  ///< why it may fail by design; "" where it must not
+    std::string limitation;  ///< why it may fail by design; "" if it must not
 
     auto operator<=>(const Check&) const = default;
 };

@@ -29,7 +29,7 @@ const std::vector<std::string>& supported_versions();
 /// (6), a configuration without a name (7), another version (1), and a command that the version has not (4).
 Result<CniRequest> read_request(const std::map<std::string, std::string>& environment, std::string_view config, char path_separator);
 
-/// The member of that name in any case, as Windows' configurations need; null where there is none.
+/// The member of that name in any case, as Windows' configurations need; null if there is none.
 const schema::Value& member(const schema::Value& value, std::string_view name);
 
 }  // namespace porthole::cni

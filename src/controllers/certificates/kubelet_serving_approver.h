@@ -20,7 +20,7 @@ private:
     using Node = api::core::v1::Node;
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
-    /// Why the node may not have the certificate; "" when it may.
+    /// Why the node may not have the certificate; "" if it may.
     std::string refuse(const Request& request, const net::CertificateSubject& subject) const;
 
     client::Client& client_;

@@ -20,9 +20,9 @@ api::certificates::v1::CertificateSigningRequestCondition approval(std::string r
 
 bool has_condition(const SigningRequest& request, std::string_view type);
 
-/// Why this may not be the client certificate of a node; "" when it may.
+/// Why this may not be the client certificate of a node; "" if it may.
 std::string refuse_kubelet_client(const SigningRequest& request, const net::CertificateSubject& subject);
-/// Why this may not be a certificate of a kubelet's server; "" when it may.
+/// Why this may not be a certificate of a kubelet's server; "" if it may.
 std::string refuse_kubelet_serving(const SigningRequest& request, const net::CertificateSubject& subject);
 /// How the request violates its signer's rules; "" if it does not, or if the signer is unknown.
 std::string refuse_by_signer(const SigningRequest& request, const net::CertificateSubject& subject);

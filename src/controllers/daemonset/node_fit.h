@@ -13,7 +13,7 @@ using api::core::v1::PodSpec;
 void add_daemon_tolerations(PodSpec& spec);
 /// Restricts the pod to one node by name, which replaces its required node affinity.
 void pin_to_node(PodSpec& spec, const std::string& node);
-/// The node that a pod is for, bound or not; "" when it is pinned to none.
+/// The node that a pod is for, bound or not; "" if it is pinned to none.
 std::string node_of(const PodSpec& spec);
 
 /// Whether a daemon's pod should run, or continue to run, on a node.

@@ -16,7 +16,7 @@ inline constexpr const char* HistoryAnnotation = "deployment.kubernetes.io/revis
 inline constexpr const char* DesiredAnnotation = "deployment.kubernetes.io/desired-replicas";
 inline constexpr const char* MaxAnnotation = "deployment.kubernetes.io/max-replicas";
 
-/// The annotation deployment.kubernetes.io/revision; 0 where there is none.
+/// The annotation deployment.kubernetes.io/revision; 0 if there is none.
 std::int64_t revision(const ReplicaSet& set);
 std::optional<std::int32_t> desired_replicas_annotation(const ReplicaSet& set);
 std::optional<std::int32_t> max_replicas_annotation(const ReplicaSet& set);

@@ -36,12 +36,12 @@ private:
     client::Informer<Pod>::Index pods_by_label_;
 };
 
-/// The port of `pod` that a service's port leads to; nullopt when the pod has none of that name.
+/// The port of `pod` that a service's port leads to; nullopt if the pod has none of that name.
 std::optional<std::int32_t> find_port(const Pod& pod, const ServicePort& port);
 /// Has an address and is not terminal.
 bool can_be_endpoint(const Pod& pod);
 bool is_ipv6(const std::string& address);
-/// The pod's address of that family; "" where it has none.
+/// The pod's address of that family; "" if it has none.
 std::string address_of(const Pod& pod, bool ipv6);
 /// "IPv4" and "IPv6", the preferred first.
 std::vector<std::string> ip_families(const Service& service);

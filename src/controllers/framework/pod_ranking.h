@@ -17,7 +17,7 @@ struct RankedPod {
 /// controller.kubernetes.io/pod-deletion-cost, many related pods on the node, ready for a short time, often restarted, young.
 void rank_for_deletion(std::vector<RankedPod>& pods, SystemTime now);
 
-/// The annotation's value; 0 where there is none or it is not a number.
+/// The annotation's value; 0 if there is none or it is not a number.
 std::int32_t deletion_cost(const api::core::v1::Pod& pod);
 
 }  // namespace porthole::controllers

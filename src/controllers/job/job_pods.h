@@ -21,7 +21,7 @@ inline constexpr const char* IndexFailures = "batch.kubernetes.io/job-index-fail
 inline bool is_indexed(const Job& job) { return job.spec.completion_mode.value_or("") == "Indexed"; }
 /// A pod that is being deleted counts against new ones until it has really ended.
 inline bool replaces_only_ended(const Job& job) { return job.spec.pod_replacement_policy.value_or("") == "Failed"; }
-/// The pod's completion index; nullopt when it has none or one that the job does not have.
+/// The pod's completion index; nullopt if it has none or one that the job does not have.
 std::optional<std::int32_t> index_of(const Job& job, const Pod& pod);
 /// When the pod's last container ended, or the best estimate.
 SystemTime end_time(const Pod& pod, SystemTime now);

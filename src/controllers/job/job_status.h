@@ -11,7 +11,7 @@ using api::batch::v1::Job;
 using api::batch::v1::JobCondition;
 using api::batch::v1::JobStatus;
 
-/// The condition of that type that is True; nullptr when there is none.
+/// The condition of that type that is True; nullptr if there is none.
 const JobCondition* find_true(const JobStatus& status, std::string_view type);
 /// Complete or Failed; nullptr while the job has not ended.
 const JobCondition* find_end(const Job& job);

@@ -12,10 +12,10 @@ namespace porthole::controllers {
 /// Hands out the equal parts of a range of addresses, the first free one first.
 class CidrPool {
 public:
-    /// Parts of `length` bits. Error: BadRequest when the range cannot be cut so, or into more than 2^16 parts.
+    /// Parts of `length` bits. Error: BadRequest if the range cannot be cut so, or into more than 2^16 parts.
     static Result<CidrPool> create(const IpPrefix& range, int length);
 
-    /// nullopt when none is left.
+    /// nullopt if none is left.
     std::optional<IpPrefix> take();
     /// Marks everything that overlaps `prefix` as used. No effect outside the range.
     void occupy(const IpPrefix& prefix);
@@ -38,7 +38,7 @@ private:
 class NodeIpamController final : public client::Controller {
 public:
     static constexpr const char* Account = "node-controller";
-    /// Error: BadRequest when the settings' ranges cannot be used.
+    /// Error: BadRequest if the settings' ranges cannot be used.
     static Result<std::unique_ptr<NodeIpamController>> create(Context& context);
 
 private:

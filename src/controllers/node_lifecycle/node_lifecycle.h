@@ -30,7 +30,7 @@ private:
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
     Task<> background() override;
 
-    /// Conflict when the node has changed since it was read.
+    /// Conflict if the node has changed since it was read.
     Task<> write_taints(const Node& node, Taints taints);
     Task<> write_labels(const Node& node);
 

@@ -15,7 +15,7 @@ inline constexpr std::string_view UnreachableTaint = "node.kubernetes.io/unreach
 inline constexpr std::string_view NoSchedule = "NoSchedule";
 inline constexpr std::string_view NoExecute = "NoExecute";
 
-/// "True", "False", "Unknown", or "" when the node has never reported it.
+/// "True", "False", "Unknown", or "" if the node has never reported it.
 std::string_view ready_status(const api::core::v1::Node& node);
 
 bool has_taint(const api::core::v1::Node& node, std::string_view key, std::string_view effect);

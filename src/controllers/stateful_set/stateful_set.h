@@ -30,7 +30,7 @@ private:
     };
     /// A set's pods by ordinal.
     struct Places {
-        std::vector<PodPointer> replicas;   ///< by ordinal from the first on; null where there is none
+        std::vector<PodPointer> replicas;   ///< by ordinal from the first on; null if there is none
         std::vector<PodPointer> condemned;  ///< beyond the range, highest ordinal first
         PodPointer first_unhealthy;
     };

@@ -27,7 +27,7 @@ private:
     Task<client::Requeue> end(Migration migration);
     Task<client::Requeue> fail(Migration migration, std::string why);
 
-    /// Null when the server does not serve it.
+    /// Null if the server does not serve it.
     Task<client::DiscoveredResourcePtr> find_resource(api::meta::v1::GroupResource wanted);
     Task<std::string> current_version(client::DiscoveredResourcePtr resource);
     Task<> rewrite_all(client::DiscoveredResourcePtr resource, std::string written_until);

@@ -11,7 +11,7 @@ namespace porthole::hns::dll {
 
 using Handle = void*;  ///< of a network, endpoint ...; valid until closed
 
-/// The functions of one kind of object, as computenetwork.dll exports them; null where it lacks one.
+/// The functions of one kind of object, as computenetwork.dll exports them; null if it lacks one.
 struct ObjectFunctions {
     const char* word;  ///< "Network" in HcnOpenNetwork
     HRESULT(WINAPI* enumerate)(PCWSTR query, PWSTR* ids, PWSTR* record);

@@ -54,7 +54,7 @@ std::string write_response(const Response& response);
 Response failure(const Error& error);
 
 std::string write_token(const std::string& token);
-/// "" where there is none.
+/// "" if there is none.
 std::string parse_token(std::string_view json);
 
 std::string write_notification(const Notification& notification);

@@ -9,7 +9,7 @@ namespace cri = api::cri::v1;
 /// Sandboxes and containers, as the Container Runtime Interface has them (k8s.io/cri-api, runtime.v1). Used on the kubelet's loop;
 /// several calls may be in progress at a time, and cancelling one does not undo it.
 ///
-/// Errors: Unavailable when the runtime cannot be reached; NotFound for an unknown id; Timeout; Unknown with the runtime's words
+/// Errors: Unavailable if the runtime cannot be reached; NotFound for an unknown id; Timeout; Unknown with the runtime's words
 /// otherwise.
 class RuntimeService {
 public:

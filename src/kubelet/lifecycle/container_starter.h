@@ -54,7 +54,7 @@ public:
         : services_(std::move(services)), config_(std::move(config)), restarts_(std::move(restarts)) {}
 
     StarterConfig& config() { return config_; }
-    /// Why the container does not run, or nullopt when it does. Fails only by cancellation.
+    /// Why the container does not run, or nullopt if it does. Fails only by cancellation.
     Task<std::optional<WaitingReason>> start(const PodStartContext& context, ContainerSpec spec);
     /// How long a repeatedly ending container must still wait for its next start.
     std::optional<Duration> restart_delay(const core::Pod& pod, const PodRuntimeState& state, const core::Container& container) const;

@@ -37,7 +37,7 @@ private:
     std::string encode(std::size_t channel, std::string_view bytes) const;
 
     EventLoop& loop_;
-    std::unique_ptr<WebSocket> socket_;  ///< null when over
+    std::unique_ptr<WebSocket> socket_;  ///< null if over
     const bool is_base64_, can_end_channels_;
     /// Where the input of each channel is written; the other ends are in the streams.
     std::vector<std::unique_ptr<ByteStream>> sinks_, sources_;

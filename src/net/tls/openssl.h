@@ -38,7 +38,7 @@ std::string take_openssl_error();
 BioPointer read_only_bio(const std::string& text);
 std::string bio_to_string(BIO* bio);
 
-/// All certificates of a PEM text. Error: BadRequest when there is none or one is broken.
+/// All certificates of a PEM text. Error: BadRequest if there is none or one is broken.
 Result<std::vector<X509Pointer>> parse_certificates(const std::string& pem);
 /// Error: BadRequest.
 Result<KeyPointer> parse_private_key(const std::string& pem);

@@ -46,7 +46,7 @@ struct SharedMark {
     std::string cluster, digest;
     std::int64_t generation = 1;
 };
-/// nullopt where they are not shared. Errors: Io, BadRequest.
+/// nullopt if they are not shared. Errors: Io, BadRequest.
 Result<std::optional<SharedMark>> read_shared_mark(const std::filesystem::path& data);
 Result<void> write_shared_mark(const std::filesystem::path& data, const SharedMark& mark);
 /// The server no longer shares secrets, if it did.

@@ -4,9 +4,9 @@
 
 namespace porthole::node_join {
 
-/// Creates the rule, or replaces it. Error: Unavailable when Windows' firewall does not show it afterwards, as under Wine.
+/// Creates the rule, or replaces it. Error: Unavailable if Windows' firewall does not show it afterwards, as under Wine.
 Task<> ensure_firewall_rule(ProcessRunner& processes, FirewallRule rule);
-/// Success where there is none.
+/// Success if there is none.
 Task<> remove_firewall_rule(ProcessRunner& processes, std::string name);
 
 }  // namespace porthole::node_join

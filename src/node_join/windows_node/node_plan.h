@@ -24,7 +24,7 @@ struct WindowsNode {
     bool shared_disk = false;     ///< as AgentOptions::shared_disk
     std::string proxy, no_proxy;  ///< for the services' own requests; "" for none
 
-    bool csi_proxy = true;  ///< false where another program serves its pipes
+    bool csi_proxy = true;  ///< false if another program serves its pipes
 
     bool direct_server_return = false;  ///< of the proxy; without it each service port uses 64 ports of the host
 

@@ -13,7 +13,7 @@ namespace porthole::node_join {
 struct HostFacts {
     bool elevated = false;
     std::uint32_t build = 0;                 ///< of Windows: 20348
-    std::string network_service;             ///< "" when the host network service can be used, else why not
+    std::string network_service;             ///< "" if the host network service can be used, else why not
     bool runtime_answers = false;            ///< there is a pipe of the container runtime's name
     std::string adapter;                     ///< MAC of the interface with the node's address, "" for none
     std::vector<std::uint16_t> taken_ports;  ///< needed by a node, and used by programs other than this node's own services

@@ -22,7 +22,7 @@ public:
     /// there is none.
     Task<bool> read_network(std::string name);
     Task<> read_endpoints(std::size_t documents);
-    /// Yields the ids of load balancers that were removed or found changed.
+    /// Returns the ids of load balancers that were removed or found changed.
     Task<std::set<std::string>> read_load_balancers(std::size_t documents);
     /// Forgets everything.
     void forget();

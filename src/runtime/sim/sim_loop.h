@@ -32,7 +32,7 @@ private:
     std::uint64_t next_ = 1;
 };
 
-/// Runs `task` to its end on `loop` and yields its result; fails with Timeout when `limit` of virtual time passes first.
+/// Runs `task` to its end on `loop` and yields its result; fails with Timeout if `limit` of virtual time passes first.
 template <class T>
 Result<T> run(SimLoop& loop, Task<T> task, Duration limit = std::chrono::hours(1)) {
     TaskContext context(loop);

@@ -25,7 +25,7 @@ private:
     std::vector<const api::resource::v1::DeviceAttribute*> values_;
 };
 
-/// The device's attribute of a fully qualified name; null where it has none. A driver may leave its own domain out.
+/// The device's attribute of a fully qualified name; null if it has none. A driver may leave its own domain out.
 const api::resource::v1::DeviceAttribute* find_attribute(const DeviceRecord& device, const std::string& name);
 
 }  // namespace porthole::scheduler

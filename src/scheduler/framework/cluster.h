@@ -92,7 +92,7 @@ public:
     std::uint32_t class_limit() const { return static_cast<std::uint32_t>(class_ids_.size()); }
 
     const Topology& topology(const std::string& key) const;
-    /// nullptr when no node has it.
+    /// nullptr if no node has it.
     const ImageInfo* find_image(const std::string& name) const;
 
 private:

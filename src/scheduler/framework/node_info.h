@@ -21,7 +21,7 @@ struct NodeSpec {
     std::vector<std::pair<std::string, std::int64_t>> images;  ///< name with tag or digest, and size in bytes
     bool operator==(const NodeSpec&) const = default;
 
-    /// Region and zone in one text; "" where the node names neither.
+    /// Region and zone in one text; "" if the node names neither.
     std::string zone() const;
 };
 

@@ -20,7 +20,7 @@ struct ClaimInfo {
     bool waits_for_consumer = false;  ///< its class binds it once a pod has a node
     /// For an unbound claim that waits for its consumer, the class that can create a volume; "" if its class creates none.
     std::string provisioned_by{};
-    std::int64_t size = 0;  ///< in bytes; 0 where the claim names none
+    std::int64_t size = 0;  ///< in bytes; 0 if the claim names none
 };
 
 /// The nodes that can use a PersistentVolume; nullopt: all.

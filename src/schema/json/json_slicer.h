@@ -13,7 +13,7 @@ class JsonSlicer {
 public:
     explicit JsonSlicer(std::string_view text) : text_(text) {}
 
-    /// Passes the character, and blanks before it. False where another one follows.
+    /// Passes the character, and blanks before it. False if another one follows.
     bool take(char c) {
         skip_space();
         if (at_end() || text_[position_] != c) return false;
@@ -66,7 +66,7 @@ private:
         while (!at_end() && is_space(text_[position_])) ++position_;
     }
     static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
-    bool skip_string();  ///< false where it does not end
+    bool skip_string();  ///< false if it does not end
     Result<void> skip_nested();
 
     std::string_view text_;

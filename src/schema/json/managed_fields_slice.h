@@ -12,7 +12,7 @@ struct ManagedFieldsSlice {
     bool is_last;            ///< of metadata's members
 };
 
-/// nullopt where there are none. They are found only where metadata is the first member that is an object and no spaces are between, as
+/// nullopt if there are none. They are found only where metadata is the first member that is an object and no spaces are between, as
 /// Kubernetes writes it.
 std::optional<ManagedFieldsSlice> find_managed_fields(std::string_view object);
 

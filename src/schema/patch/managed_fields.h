@@ -28,7 +28,7 @@ public:
 
     /// `list` is metadata.managedFields, or null. Error: BadRequest.
     static Result<ManagedFields> decode(const Value& list);
-    /// Ordered as Kubernetes does; null when there are none.
+    /// Ordered as Kubernetes does; null if there are none.
     Value encode() const;
     /// Whether the same managers own the same fields, at whatever times.
     bool same_but_for_time(const ManagedFields& other) const;

@@ -30,7 +30,7 @@ struct CellFunction {
 extern const std::span<const CellFunction> general_cells, pod_cells, workload_cells, network_cells, storage_cells, cluster_cells;
 
 // Used by several areas.
-std::string age_of(const Value& timestamp, Timestamp now);  ///< "<unknown>" where there is none
+std::string age_of(const Value& timestamp, Timestamp now);  ///< "<unknown>" if there is none
 std::string text_of(const Value& scalar);                   ///< strings bare, numbers and bools as JSON; "" for null
 /// The first `shown` texts, then `more` with "#" replaced by the number of the remaining texts.
 std::string join_some(const std::vector<std::string>& texts, std::size_t shown, std::string_view more);

@@ -13,7 +13,7 @@ public:
     /// Without items where `node` is not a list that is a map, and where `old` is not a list. nullptr: no old value.
     ItemsByKey(const SchemaNode& node, const Value* old);
 
-    /// The first item with the keys of `item`; nullptr where there is none.
+    /// The first item with the keys of `item`; nullptr if there is none.
     const Value* find(const Value& item) const;
 
 private:

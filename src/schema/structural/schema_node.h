@@ -43,7 +43,7 @@ struct SchemaNode {
     std::vector<std::string> required, list_keys;
     std::vector<Property> properties;  ///< sorted by name
     Ptr additional_properties, items;
-    std::unique_ptr<const ValueRules> rules;  ///< nullptr where there are none
+    std::unique_ptr<const ValueRules> rules;  ///< nullptr if there are none
 
     const SchemaNode* find_property(std::string_view name) const;
     /// Error: Invalid for a schema that is nested too deeply, or whose patterns are too complex; BadRequest for an invalid regular

@@ -15,7 +15,7 @@ namespace porthole::store {
 class FileContent {
 public:
     std::int64_t size() const { return size_; }
-    /// Yields zeros beyond the end.
+    /// Returns zeros beyond the end.
     void read(std::int64_t offset, char* into, std::size_t count) const;
     void write(std::int64_t offset, std::string_view bytes);
     void truncate(std::int64_t size);

@@ -18,7 +18,7 @@ struct EmbeddedOptions {
 /// The engine of a single server: an append-only log of revisions in SQLite (WAL, synchronous=FULL) under `directory`,
 /// which is locked against a second opener. Files: store.db, its -wal and -shm, lock.
 ///
-/// Errors: Conflict when the directory is in use (names the process); Io when it cannot be used, is damaged, or was
+/// Errors: Conflict if the directory is in use (names the process); Io if it cannot be used, is damaged, or was
 /// written by a newer Porthole.
 Result<std::unique_ptr<Engine>> open_embedded_engine(const std::string& directory, EmbeddedOptions options = {});
 

@@ -70,7 +70,7 @@ private:
     Task<Connection> boot();
     Result<void> prepare_disk();
     Result<void> place_programs();
-    /// Null where none runs that was started with the same services.
+    /// Null if none runs that was started with the same services.
     Task<Connection> adopt();
     Task<Connection> wait_until_started();
     Task<> keep_running(Connection connection);

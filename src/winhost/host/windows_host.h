@@ -46,7 +46,7 @@ public:
     WindowsHost(WindowsHostContext context, WindowsHostOptions options);
     ~WindowsHost();
 
-    /// Ready when it returns. Errors: BadRequest for options, Conflict where another runs in `data`, NotFound without Wine, Io, Timeout.
+    /// Ready when it returns. Errors: BadRequest for options, Conflict if another runs in `data`, NotFound without Wine, Io, Timeout.
     Task<> start();
     /// Returns when a shutdown of the host is requested (control.h).
     Task<> wait_for_shutdown();

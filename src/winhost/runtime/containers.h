@@ -29,7 +29,7 @@ public:
 
     /// Reads the records on the disk and adopts running containers. Called once, before anything else.
     Task<> load();
-    /// Yields the id.
+    /// Returns the id.
     Task<std::string> create(cri::CreateContainerRequest request);
     Task<> start(std::string id);
     /// The stop event, then up to `grace` later the end by force. Success if it does not run.

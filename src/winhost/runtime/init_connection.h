@@ -23,12 +23,12 @@ struct Frame {
 /// A connection to a container's init (tools/frames.h). One task reads while others write. Destroying it ends the connection.
 class InitConnection {
 public:
-    /// Error: Unavailable when no init listens there.
+    /// Error: Unavailable if no init listens there.
     static Task<std::unique_ptr<InitConnection>> open(AsioLoop& loop, std::string socket);
 
     /// Several tasks may send; frames are sent one after the other.
     Task<> send(FrameType type, std::string payload);
-    /// Error: Unavailable when the init has ended.
+    /// Error: Unavailable if the init has ended.
     Task<Frame> next();
     void close() { stream_->close(); }
 

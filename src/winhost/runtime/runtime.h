@@ -40,7 +40,7 @@ public:
     void set_streams(StreamAddresses* streams);
 
     // For the streaming server.
-    /// The socket of a running container's init. Error: NotFound, Conflict when it does not run.
+    /// The socket of a running container's init. Error: NotFound, Conflict if it does not run.
     Result<std::string> container_socket(const std::string& container_id) const;
     Result<std::string> sandbox_socket(const std::string& sandbox_id) const;
     /// The input for a command in the container: with the container's own environment and directory.

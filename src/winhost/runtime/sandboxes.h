@@ -24,7 +24,7 @@ public:
 
     /// Reads the records on the disk and adopts running sandboxes. Called once, before anything else.
     Task<> load();
-    /// Yields the id.
+    /// Returns the id.
     Task<std::string> run(cri::RunPodSandboxRequest request);
     /// Releases the network and ends its process. Requires: its containers have ended. Safe to repeat.
     Task<> stop(std::string id);

@@ -43,7 +43,7 @@ private:
     std::shared_ptr<const Policy> policy_;
     cel::ObjectTypes types_;
     std::vector<KindType> kinds_;
-    cel::TypeRef params_;  ///< null where the policy has none, or of a kind that is not served
+    cel::TypeRef params_;  ///< null if the policy has none, or of a kind that is not served
 };
 
 }  // namespace porthole::apiserver

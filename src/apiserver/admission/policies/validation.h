@@ -55,7 +55,7 @@ private:
         Expression value;
     };
     struct MessageResults {
-        std::vector<std::string> texts;  ///< as validations_; "" where there is none
+        std::vector<std::string> texts;  ///< as validations_; "" if there is none
         bool is_spent = false;
     };
 

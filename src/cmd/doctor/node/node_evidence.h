@@ -56,7 +56,7 @@ struct NodeEvidence {
 
     std::string cluster_cidr, service_cidr, cluster_domain;
     std::string server;                                    ///< URL of the API server
-    std::string server_in_use;                             ///< behind `server`, where that is the node's own balancer; "" where it is not
+    std::string server_in_use;                             ///< behind `server`, where that is the node's own balancer; "" if it is not
     std::vector<std::string> other_servers, dead_servers;  ///< from the balancer's file
     std::string http_proxy, https_proxy, no_proxy;         ///< as the node's programs have them
     std::optional<std::int64_t> seconds_behind;            ///< this machine's clock, compared with the server's; nullopt without its answer

@@ -35,7 +35,7 @@ public:
     Task<> collect(CniRequest request) override;
 
 protected:
-    /// The HNS network that a request is about. Error: TryAgainLater where it is not there (yet).
+    /// The HNS network that a request is about. Error: TryAgainLater if it is not there (yet).
     virtual Task<hcn::HostComputeNetwork> network(CniRequest request);
     virtual Result<WindowsNetConf> configuration(const CniRequest& request) const { return read_windows_net_conf(request); }
 

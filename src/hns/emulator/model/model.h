@@ -204,7 +204,7 @@ struct Model {
     Table<SdnRoute> routes;
 };
 
-/// nullptr where there is none.
+/// nullptr if there is none.
 template <class T>
 const T* find(const Table<T>& table, const std::string& id) {
     const auto found = table.find(id);

@@ -23,7 +23,7 @@ struct Profile {
 
 /// All known ones, oldest first. The versions of releases between 2019 and 2022 are inferred from when features were added.
 std::span<const Profile> profiles();
-/// By name ("2022") or build ("20348"); nullptr where there is none.
+/// By name ("2022") or build ("20348"); nullptr if there is none.
 const Profile* find_profile(std::string_view name_or_build);
 
 }  // namespace porthole::hns::emulator

@@ -23,7 +23,7 @@ Result<void> remove_namespace(Transaction& transaction, const std::string& id);
 Result<void> attach_endpoint(Transaction& transaction, const std::string& namespace_id, const std::string& endpoint_id);
 /// Error: Hresult::ElementNotFound when the endpoint is unknown or not in it.
 Result<void> detach_endpoint(Transaction& transaction, const std::string& namespace_id, const std::string& endpoint_id);
-/// The namespace that a container is in; nullptr where none has it.
+/// The namespace that a container is in; nullptr if none has it.
 const Namespace* find_namespace_of_container(const Model& model, const std::string& container_id);
 
 }  // namespace porthole::hns::emulator

@@ -61,7 +61,7 @@ private:
     Result<std::shared_ptr<Instance>> find(const std::string& driver) const;
     Task<> introduce(std::shared_ptr<Instance> instance);
     static Error told(Error error);
-    /// `error`: null where there is none.
+    /// `error`: null if there is none.
     void record(const std::string& driver, std::string_view method, const Error* error, MonotonicTime begin);
 
     EventLoop& loop_;

@@ -48,7 +48,7 @@ public:
     Entry add_user(const CsiVolumeData& data, bool is_block, const std::string& user);
     void remove_user(const std::string& key, const std::string& user);
     void remove_users_of_pod(const std::string& uid);
-    /// Null where there is none.
+    /// Null if there is none.
     Entry find(const std::string& key) const;
 
     /// Whether its driver requires attachment, which may change while pods use the volume.
@@ -60,7 +60,7 @@ public:
     static std::string key_of(const CsiVolumeData& data, bool is_block);
 
 private:
-    /// False where a file of a pod cannot be read: the pod may have any volume.
+    /// False if a file of a pod cannot be read: the pod may have any volume.
     bool load_pods();
     void load_volumes();
     Entry add(const CsiVolumeData& data, bool is_block);

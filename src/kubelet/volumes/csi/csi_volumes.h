@@ -64,7 +64,7 @@ private:
         const VolumeRequest& request;
         const CsiVolume& volume;
         VolumeServices& services;
-        std::shared_ptr<const api::storage::v1::CSIDriver> driver_object;  ///< null where there is none
+        std::shared_ptr<const api::storage::v1::CSIDriver> driver_object;  ///< null if there is none
         CsiCapabilities capabilities;
         CsiAttachments::PublishContext publish_context;
         std::shared_ptr<const Hold> hold;

@@ -20,7 +20,7 @@ std::string to_json(const CsiVolumeData& data);
 /// Error: BadRequest, also without a driver or a handle.
 Result<CsiVolumeData> parse_csi_volume_data(std::string_view json);
 
-/// `directory`/vol_data.json. Error: NotFound when it is not there.
+/// `directory`/vol_data.json. Error: NotFound if it is not there.
 Result<CsiVolumeData> read_csi_volume_data(FileSystem& files, const std::string& directory);
 
 }  // namespace porthole::kubelet

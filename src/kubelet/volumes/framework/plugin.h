@@ -49,14 +49,14 @@ struct VolumeServices {
     TokenSource& tokens;
     client::Client& client;
     client::EventRecorder& events;
-    ImageVolumes* images = nullptr;         ///< null where there are none
+    ImageVolumes* images = nullptr;         ///< null if there are none
     LocalVolumes* local_volumes = nullptr;  ///< as above
     bool windows = false;                   ///< the system that the volumes are for
-    CsiVolumes* csi = nullptr;              ///< null where drivers cannot register
+    CsiVolumes* csi = nullptr;              ///< null if drivers cannot register
     ProcessRunner* programs = nullptr;      ///< for mounts that need a program; null on Windows
     DeviceVolumes* devices = nullptr;       ///< as above
-    FlexVolumes* flex = nullptr;            ///< null where no programs run
-    std::string object_volumes_refusal;     ///< why the system cannot have volumes of files out of the API; "" where it can
+    FlexVolumes* flex = nullptr;            ///< null if no programs run
+    std::string object_volumes_refusal;     ///< why the system cannot have volumes of files out of the API; "" if it can
 };
 
 /// The location of a volume on the node, and how containers may use it.
@@ -67,7 +67,7 @@ struct MountedVolume {
     bool is_remote = false;              ///< another machine has the files: accessing them may block forever
     bool has_file_system = false;        ///< its own, so that the file system's size is the volume's
     bool restricted = false;             ///< by an access list (Windows): a container's account has to be allowed
-    std::string claim;                   ///< of the pod's namespace; "" where there is none
+    std::string claim;                   ///< of the pod's namespace; "" if there is none
     std::string csi_driver, csi_handle;  ///< the driver that reports its use; "" for the file system below `path`
 };
 
