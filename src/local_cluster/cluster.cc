@@ -176,7 +176,7 @@ std::vector<std::string> Cluster::proxy_exceptions() const {
 Result<Cluster> Cluster::load(const DataDir& data) {
     std::error_code code;
     if (!std::filesystem::exists(data.state_file(), code)) {
-        if (code) return Error(Reason::Forbidden, "cannot look into " + data.root().string() + ": " + code.message() + "; run it as root");
+        if (code) return Error(Reason::Forbidden, "cannot read " + data.root().string() + ": " + code.message() + "; run it as root");
         if (std::filesystem::exists(data.pki(), code))
             return Error(Reason::NotFound, "the control plane in " + data.root().string() +
                                                " is one of `porthole server`, not of `porthole up`: ask it by `kubectl --kubeconfig " +

@@ -74,7 +74,7 @@ TEST(ClusterState, ThatCannotBeLookedAtIsAnErrorOfOneLine) {
     const auto loaded = Cluster::load(DataDir(folder / "loop"));
     std::filesystem::remove_all(folder);
     ASSERT_FALSE(loaded);
-    EXPECT_THAT(loaded.error().message, HasSubstr("cannot look into " + (folder / "loop").string()));
+    EXPECT_THAT(loaded.error().message, HasSubstr("cannot read " + (folder / "loop").string()));
 }
 
 TEST(ClusterState, ThatIsMissingIsToldWithTheCommandThatMakesIt) {

@@ -47,7 +47,7 @@ Result<void> write_admin_kubeconfig(const DataDir& data, const std::string& serv
 Result<std::string> admin_kubeconfig(const DataDir& data) {
     std::error_code code;
     if (!std::filesystem::exists(data.admin_kubeconfig(), code)) {
-        if (code) return Error(Reason::Forbidden, "cannot look into " + data.root().string() + ": " + code.message() + "; run it as root");
+        if (code) return Error(Reason::Forbidden, "cannot read " + data.root().string() + ": " + code.message() + "; run it as root");
         return Error(Reason::NotFound, "there is no cluster in " + data.root().string() + "; `porthole up" + data.flag() + "` makes one");
     }
     return read_file(data.admin_kubeconfig());

@@ -68,7 +68,7 @@ Result<void> begin_transition(const fs::path& folder, SystemTime now) {
 Result<bool> has_file(const fs::path& path) {
     std::error_code error;
     const bool found = fs::exists(path, error);
-    if (error) return Error(Reason::Io, "cannot look at " + path.string() + ": " + error.message());
+    if (error) return Error(Reason::Io, "cannot read " + path.string() + ": " + error.message());
     return found;
 }
 

@@ -15,7 +15,7 @@ from manifests import pod
 HARDENED = SharedCluster("linux=1,windows=1", "--hardened")
 RAW_REQUEST = pathlib.Path(__file__).with_name("raw_request.py")
 # What is left to a person, with the reasons in docs/guide/hardening.md.
-EXPLAINED = {"3.1.1", "5.1.7", "kubelets run only where the kernel is set as Kubernetes wants it"}
+EXPLAINED = {"3.1.1", "5.1.7", "kubelets require Kubernetes' kernel settings"}
 # What the profile leaves to a person, as the same page says: images that no registry has, and a server that judges images.
 MISSING = {"1.2.11", "5.5.1"}
 
@@ -59,7 +59,7 @@ class Doctor(ClusterCase):
         self.assertEqual([finding for finding in findings if finding["verdict"] == "fail"], [])
         self.assertEqual(done.returncode, 0)
         told = {(finding["title"], finding["detail"]) for finding in findings}
-        self.assertTrue({("the node's programs run", "kubelet"), ("the clock agrees with the API server's", "")} <= told, told)
+        self.assertTrue({("the node's programs run", "kubelet"), ("the clock is in step with the API server's", "")} <= told, told)
 
 
 class AuthorityRotation(ClusterCase):

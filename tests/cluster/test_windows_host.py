@@ -109,8 +109,8 @@ class Services(HostCase):
         found = doctor()
         self.assertGreater(len(found), 9)
         self.assertFalse([line for line, one in found.items() if one["verdict"] == "fail"])
-        self.assertEqual(found["the pod network is there: cbr0"]["verdict"], "pass")
-        self.assertEqual(found["the clock agrees with the API server's: "]["verdict"], "pass")
+        self.assertEqual(found["the pod network exists: cbr0"]["verdict"], "pass")
+        self.assertEqual(found["the clock is in step with the API server's: "]["verdict"], "pass")
         self.on_host("sc.exe", "stop", "kube-proxy")
         self.addCleanup(self.start_again, "kube-proxy")
         line = "the node's programs run: kube-proxy is stopped, or on its way"

@@ -181,7 +181,7 @@ TEST(Doctor, ReadsEachKubelet) {
         EXPECT_THAT(problems_after([&](Evidence& e) { (*e.kubelets[0].configuration)[row.field] = row.value; }), ElementsAre(row.expected));
     }
     EXPECT_THAT(problems_after([](Evidence& e) { e.kubelets.push_back({.node = "gone", .configuration = {}, .error = "no route"}); }),
-                ElementsAre("warn every kubelet tells its settings gone (no route)"));
+                ElementsAre("warn every kubelet reports its settings gone (no route)"));
     const auto windows = problems_after([](Evidence& e) {
         e.kubelets[0].windows = true;
         e.kubelets[0].configuration->erase("podPidsLimit");
@@ -281,8 +281,8 @@ TEST(Doctor, TellsTokensThatAreOfNoUseOrDoNotEnd) {
             {.namespace_ = "kube-system", .name = "bootstrap-token-b", .account = {}, .expires = {}, .last_used = {}}};
     });
     EXPECT_THAT(secret,
-                ElementsAre("warn 3.1.2 shop/t", "warn tokens of service accounts end shop/t (account web, 2d old, last used 2025-12-01)",
-                            "warn tokens for joining end within a day bootstrap-token-b (does not end)"));
+                ElementsAre("warn 3.1.2 shop/t", "warn service account tokens expire shop/t (account web, 2d old, last used 2025-12-01)",
+                            "warn bootstrap tokens expire within a day bootstrap-token-b (does not expire)"));
 }
 
 TEST(Doctor, TellsWhatPodsMayDoToTheirNodes) {
@@ -328,7 +328,7 @@ TEST(Doctor, PrintsRemediesAndCounts) {
     const std::string text = to_text(findings, {.color = false, .everything = false});
     EXPECT_EQ(text.substr(0, text.find("\n\n")),
               "1.2 API server\n"
-              "  ✗ 1.2.15   the API server offers no profiles\n"
+              "  ✗ 1.2.15   profiling of the API server is disabled\n"
               "             fail: --profiling=true\n"
               "             remedy: not a flag of `porthole server`; another server: set --profiling=false");
     EXPECT_THAT(text, HasSubstr(" 0 warn, 1 fail, "));

@@ -31,7 +31,7 @@ Task<> read_flags(client::Client& client, Evidence& into) {
     const auto document = answer ? schema::parse_json(**answer) : Result<Value>(answer.error());
     const Value* flags = document ? document->find("flags") : nullptr;
     if (!flags || !flags->is_object()) {
-        into.server_flags_error = "the server does not tell its settings" + (document ? std::string() : ": " + document.error().message);
+        into.server_flags_error = "the server does not report its settings" + (document ? std::string() : ": " + document.error().message);
         co_return {};
     }
     auto& told = into.server_flags.emplace();
@@ -139,7 +139,7 @@ Result<void> add_file(HostFacts& facts, Kind kind, const fs::path& path, unsigne
     struct stat found{};
     if (::lstat(path.c_str(), &found) != 0) {
         if (errno == ENOENT) return {};
-        return Error(errno == EACCES ? Reason::Forbidden : Reason::Io, "cannot look at " + path.string() + "; run it as root");
+        return Error(errno == EACCES ? Reason::Forbidden : Reason::Io, "cannot read " + path.string() + "; run it as root");
     }
     facts.files.push_back(
         {kind, path, found.st_mode & 07777, found.st_uid == root ? 0 : found.st_uid, found.st_gid == root ? 0 : found.st_gid});
@@ -161,7 +161,7 @@ Result<std::vector<fs::path>> files_of(const fs::path& folder) {
     for (const auto& entry : fs::directory_iterator(folder, error))
         if (entry.is_regular_file()) files.push_back(entry.path());
     if (error && error != std::errc::no_such_file_or_directory)
-        return Error(Reason::Forbidden, "cannot look into " + folder.string() + ": " + error.message() + "; run it as root");
+        return Error(Reason::Forbidden, "cannot read " + folder.string() + ": " + error.message() + "; run it as root");
     return files;
 }
 

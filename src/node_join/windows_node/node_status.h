@@ -19,7 +19,7 @@ struct NodeStatus {
     };
     std::vector<Service> services;
     std::string readiness;                 ///< "Ready", or its state instead
-    std::string missing_network;           ///< "" if the pod network is there
+    std::string missing_network;           ///< "" if the pod network exists
     std::string adapters;                  ///< of the machine
     std::string network_trouble;           ///< the last failure to create the pod network, from its log; "" once it was created
     std::vector<std::string> stale_files;  ///< of an earlier set-up

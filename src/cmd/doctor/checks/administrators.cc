@@ -28,12 +28,12 @@ void sort_bindings(const std::vector<Binding>& bindings, std::vector<std::string
 }  // namespace
 
 void check_administrators(const Evidence& evidence, Findings& findings) {
-    constexpr Item Admins{"5.1.1", "cluster-admin is given only to those who need it"};
+    constexpr Item Admins{"5.1.1", "cluster-admin is bound only where it is needed"};
     std::vector<std::string> everyone, some;
     sort_bindings(evidence.cluster_role_bindings, everyone, some);
     sort_bindings(evidence.role_bindings, everyone, some);
     if (!everyone.empty())
-        return findings.fail(Admins, "everyone is an administrator", "delete these bindings at once", std::move(everyone));
+        return findings.fail(Admins, "everyone is an administrator", "delete these bindings immediately", std::move(everyone));
     findings.none(Admins, Verdict::Warn, std::move(some), "check whether each subject still needs it", "bind a role with fewer rights");
 }
 

@@ -11,26 +11,26 @@ void check_admission_plugins(const Evidence& evidence, Findings& findings) {
         });
     };
     const std::string enable = "porthole server --enable-admission-plugins=";
-    require({"1.2.3", "services take no external addresses of their choice"}, "DenyServiceExternalIPs", Verdict::Warn,
+    require({"1.2.3", "services cannot claim arbitrary external IPs"}, "DenyServiceExternalIPs", Verdict::Warn,
             enable + "DenyServiceExternalIPs");
-    require({"1.2.9", "events are limited in number"}, "EventRateLimit", Verdict::Warn, enable + "EventRateLimit");
-    require({"1.2.11", "an image that another pod has pulled needs the pod's own right to it"}, "AlwaysPullImages", Verdict::Warn,
-            enable + "AlwaysPullImages, where every image has a registry that nodes reach");
+    require({"1.2.9", "the rate of events is limited"}, "EventRateLimit", Verdict::Warn, enable + "EventRateLimit");
+    require({"1.2.11", "a pod needs its own credentials for images that other pods have pulled"}, "AlwaysPullImages", Verdict::Warn,
+            enable + "AlwaysPullImages, if all images are in registries that the nodes can reach");
     require({"1.2.12", "pods have the service account they name"}, "ServiceAccount", Verdict::Fail, "do not disable ServiceAccount");
-    require({"1.2.13", "nothing is made in a namespace that ends"}, "NamespaceLifecycle", Verdict::Fail,
+    require({"1.2.13", "nothing is created in a terminating namespace"}, "NamespaceLifecycle", Verdict::Fail,
             "do not disable NamespaceLifecycle");
     require({"1.2.14", "a node can change only its own objects"}, "NodeRestriction", Verdict::Fail, "do not disable NodeRestriction");
-    require({"5.2.1", "a policy decides what pods may do"}, "PodSecurity", Verdict::Fail, "do not disable PodSecurity");
+    require({"5.2.1", "Pod Security admission restricts pods"}, "PodSecurity", Verdict::Fail, "do not disable PodSecurity");
     with_flag(evidence, findings, {"1.2.10", "no plugin admits everything"}, "enable-admission-plugins", [&](const std::string& running) {
         constexpr Item Everything{"1.2.10", "no plugin admits everything"};
         has_word(running, "AlwaysAdmit") ? findings.fail(Everything, "AlwaysAdmit runs", "do not enable AlwaysAdmit")
                                          : findings.pass(Everything);
     });
-    constexpr Item Images{"5.5.1", "images are admitted by where they come from"};
+    constexpr Item Images{"5.5.1", "admission checks the origin of images"};
     with_flag(evidence, findings, Images, "enable-admission-plugins", [&](const std::string& running) {
-        if (has_word(running, "ImagePolicyWebhook")) return findings.pass(Images, "the server of ImagePolicyWebhook decides");
+        if (has_word(running, "ImagePolicyWebhook")) return findings.pass(Images, "the webhook of ImagePolicyWebhook decides");
         // ValidatingAdmissionWebhook and ValidatingAdmissionPolicy are on by default, which does not say that a webhook or policy is there.
-        findings.warn(Images, "no plugin that judges images runs",
+        findings.warn(Images, "no admission plugin for images runs",
                       enable + "ImagePolicyWebhook, with a server that decides about images in --admission-control-config-file");
     });
 }

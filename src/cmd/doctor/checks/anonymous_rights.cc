@@ -30,7 +30,7 @@ void check_anonymous_rights(const Evidence& evidence, Findings& findings) {
     look_at_bindings(evidence.cluster_role_bindings, found);
     look_at_bindings(evidence.role_bindings, found);
     findings.none({"", "no role is bound to anonymous users"}, Verdict::Fail, std::move(found),
-                  "anyone who reaches the server has these rights", "delete these bindings");
+                  "anyone who can reach the server has these rights", "delete these bindings");
 }
 
 }  // namespace porthole::cmd::doctor

@@ -18,12 +18,12 @@ void judge_anonymous(const Evidence& evidence, Findings& findings) {
         (harmless ? health : open).push_back(answer.path);
     }
     if (!open.empty())
-        return findings.fail(Anonymous, "they are answered", "remove what binds roles to system:unauthenticated or system:anonymous", open);
+        return findings.fail(Anonymous, "they are allowed", "remove bindings of roles to system:unauthenticated or system:anonymous", open);
     if (health.empty()) return findings.pass(Anonymous);
     if (evidence.flag("anonymous-auth") == "false" || health == std::vector<std::string>{"/healthz"})
-        return findings.pass(Anonymous, "health is answered, for probes");
-    findings.warn(Anonymous, "health and version are answered, and cluster-info for those who join",
-                  "porthole server --anonymous-auth=false, where all nodes have joined and probes have credentials", health);
+        return findings.pass(Anonymous, "only health endpoints are allowed, for probes");
+    findings.warn(Anonymous, "only health, version and cluster-info (for joining nodes) are allowed",
+                  "porthole server --anonymous-auth=false, once all nodes have joined and probes have credentials", health);
 }
 
 /// A cluster that is older than its authority for kubelets asks, for some time, kubelets that show no certificate of it.
@@ -46,12 +46,12 @@ void check_api_server_access(const Evidence& evidence, Findings& findings) {
     judge_anonymous(evidence, findings);
     require(
         {"1.2.2", "no tokens from a file"}, "token-auth-file", [](const std::string& file) { return file.empty(); },
-        "remove --token-auth-file; service accounts, certificates and OIDC give users credentials that end");
+        "remove --token-auth-file; service accounts, certificates and OIDC provide credentials that expire");
     for (const auto& [number, title, flag] :
-         {std::tuple("1.2.4", "the server shows kubelets a certificate", "kubelet-client-certificate"),
-          std::tuple("1.2.22", "tokens of service accounts are verified by a key of their own", "service-account-key-file"),
+         {std::tuple("1.2.4", "the server authenticates to kubelets with a certificate", "kubelet-client-certificate"),
+          std::tuple("1.2.22", "service account tokens are verified with a separate key", "service-account-key-file"),
           std::tuple("1.2.24", "the server has a certificate", "tls-cert-file"),
-          std::tuple("1.2.25", "clients' certificates are verified", "client-ca-file")})
+          std::tuple("1.2.25", "client certificates are verified", "client-ca-file")})
         require({number, title}, flag, is_set,
                 std::string_view(flag) == "kubelet-certificate-authority" ? std::string("set --") + flag : remedy_elsewhere(flag));
     judge_kubelet_certificates(evidence, findings);
@@ -59,20 +59,20 @@ void check_api_server_access(const Evidence& evidence, Findings& findings) {
         {"1.2.6", "requests are authorized"}, "authorization-mode",
         [](const std::string& modes) { return !modes.empty() && !has_word(modes, "AlwaysAllow"); }, "--authorization-mode=Node,RBAC");
     require(
-        {"1.2.7", "nodes are authorized by what runs on them"}, "authorization-mode",
+        {"1.2.7", "nodes are authorized by the Node authorizer"}, "authorization-mode",
         [](const std::string& modes) { return has_word(modes, "Node"); }, "--authorization-mode=Node,RBAC");
     require(
-        {"1.2.8", "users are authorized by roles"}, "authorization-mode", [](const std::string& modes) { return has_word(modes, "RBAC"); },
+        {"1.2.8", "users are authorized by RBAC"}, "authorization-mode", [](const std::string& modes) { return has_word(modes, "RBAC"); },
         "--authorization-mode=Node,RBAC");
-    require({"1.2.15", "the API server offers no profiles"}, "profiling", is("false"), remedy_elsewhere("profiling=false"));
+    require({"1.2.15", "profiling of the API server is disabled"}, "profiling", is("false"), remedy_elsewhere("profiling=false"));
     require(
         {"1.2.20", "requests have a time limit"}, "request-timeout",
         [](const std::string& time) { return !time.empty() && time != "0" && time != "0s"; }, remedy_elsewhere("request-timeout=60s"));
     require(
-        {"1.2.21", "a token ends with its service account"}, "service-account-lookup",
+        {"1.2.21", "a token is invalid once its service account is deleted"}, "service-account-lookup",
         [](const std::string& value) { return value != "false"; }, remedy_elsewhere("service-account-lookup=true"));
-    require({"1.2.30", "pods' tokens are not extended to a year"}, "service-account-extend-token-expiration", is("false"),
-            "porthole server --service-account-extend-token-expiration=false, where all programs read their token again when it changes");
+    require({"1.2.30", "tokens of pods are not extended to a year"}, "service-account-extend-token-expiration", is("false"),
+            "porthole server --service-account-extend-token-expiration=false, if all programs reread their token when it changes");
 }
 
 }  // namespace porthole::cmd::doctor

@@ -17,8 +17,8 @@ auto at_least(long wanted) {
 
 void check_audit_log(const Evidence& evidence, Findings& findings) {
     constexpr Item Kept{"1.2.16", "an audit log is kept"}, Age{"1.2.17", "audit logs are kept for 30 days"},
-        Backups{"1.2.18", "ten old audit logs are kept"}, Size{"1.2.19", "an audit log grows to 100 MB"},
-        Policy{"3.2.1", "a policy says what is audited"}, Covers{"3.2.2", "the audit policy covers what matters"};
+        Backups{"1.2.18", "ten old audit log files are kept"}, Size{"1.2.19", "an audit log file is limited to 100 MB"},
+        Policy{"3.2.1", "an audit policy is set"}, Covers{"3.2.2", "the audit policy covers security-relevant requests"};
     require_flag(
         evidence, findings, Kept, "audit-log-path", [](const std::string& path) { return !path.empty(); },
         "porthole server --audit-log-path FILE, or porthole up --hardened");
@@ -36,7 +36,8 @@ void check_audit_log(const Evidence& evidence, Findings& findings) {
             return findings.pass(Covers, "your own policy is in use; review it when your workloads change");
         }
         findings.pass(Policy, "the built-in policy");
-        findings.pass(Covers, "Metadata of every write, refusal, and read of secrets: who, what, when and the answer, no bodies");
+        findings.pass(Covers,
+                      "it records metadata of every write, refusal, and read of secrets: user, request, time and response code, no bodies");
     });
 }
 

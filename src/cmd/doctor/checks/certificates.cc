@@ -47,7 +47,7 @@ void check_certificates(const Evidence& evidence, Findings& findings) {
     } else {
         findings.none(Valid, Verdict::Warn, std::move(soon), "expire within 30 days", renewal);
     }
-    findings.none(Strong, Verdict::Fail, std::move(weak), "RSA below 2048 bits, or a curve below 224", renewal);
+    findings.none(Strong, Verdict::Fail, std::move(weak), "RSA below 2048 bits, or a curve below 224 bits", renewal);
     findings.none(Short, Verdict::Warn, std::move(lasting), "valid for longer than a year", "porthole certs renew NAME");
 }
 

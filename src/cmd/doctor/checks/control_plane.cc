@@ -3,21 +3,21 @@
 namespace porthole::cmd::doctor {
 
 void check_control_plane(const Evidence& evidence, Findings& findings) {
-    constexpr const char* OneProcess = "it is the server's own process and listens nowhere";
+    constexpr const char* OneProcess = "it runs in the server's process and does not listen";
     const auto require = [&](Item item, const char* flag, auto good) {
         require_flag(evidence, findings, item, flag, good, remedy_elsewhere(flag));
     };
     const auto is_set = [](const std::string& value) { return !value.empty(); };
-    findings.pass({"1.3.1", "terminated pods are removed beyond a number"}, "12,500, as in Kubernetes by default");
-    findings.not_applicable({"1.3.2", "the controllers offer no profiles"}, OneProcess);
-    require({"1.3.3", "each controller has an account of its own"}, "use-service-account-credentials",
+    findings.pass({"1.3.1", "terminated pods are garbage collected"}, "beyond 12,500, the Kubernetes default");
+    findings.not_applicable({"1.3.2", "profiling of the controllers is disabled"}, OneProcess);
+    require({"1.3.3", "each controller has its own service account"}, "use-service-account-credentials",
             [](const std::string& value) { return value == "true"; });
-    require({"1.3.4", "tokens of service accounts are signed by a key of their own"}, "service-account-private-key-file", is_set);
-    require({"1.3.5", "pods are told the cluster's authority"}, "root-ca-file", is_set);
-    findings.pass({"1.3.6", "kubelets' serving certificates are renewed"}, "they are of the signer kubernetes.io/kubelet-serving");
-    findings.not_applicable({"1.3.7", "the controllers listen on the machine only"}, OneProcess);
-    findings.not_applicable({"1.4.1", "the scheduler offers no profiles"}, OneProcess);
-    findings.not_applicable({"1.4.2", "the scheduler listens on the machine only"}, OneProcess);
+    require({"1.3.4", "service account tokens are signed with a separate key"}, "service-account-private-key-file", is_set);
+    require({"1.3.5", "pods get the cluster's CA certificate"}, "root-ca-file", is_set);
+    findings.pass({"1.3.6", "kubelets' serving certificates are renewed"}, "the signer kubernetes.io/kubelet-serving issues them");
+    findings.not_applicable({"1.3.7", "the controllers listen on loopback only"}, OneProcess);
+    findings.not_applicable({"1.4.1", "profiling of the scheduler is disabled"}, OneProcess);
+    findings.not_applicable({"1.4.2", "the scheduler listens on loopback only"}, OneProcess);
 }
 
 }  // namespace porthole::cmd::doctor

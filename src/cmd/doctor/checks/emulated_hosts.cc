@@ -10,9 +10,10 @@ void check_emulated_hosts(const Evidence& evidence, Findings& findings) {
     std::vector<std::string> root;
     for (const EmulatedHostFact& host : evidence.host->emulated_hosts)
         if (host.root == 0) root.push_back(host.node);
-    findings.none(
-        item, Verdict::Warn, std::move(root), "they have no power of root, but what leaves its container owns root's files",
-        "logs/NAME-winhost.log of each has the reason; if it is that the network was made without a user namespace: porthole down, and up");
+    findings.none(item, Verdict::Warn, std::move(root),
+                  "their root has no capabilities here, but a process that escapes its container could access root's files",
+                  "logs/NAME-winhost.log of each has the reason; if the network was created without a user namespace: porthole down, then "
+                  "porthole up");
 }
 
 }  // namespace porthole::cmd::doctor

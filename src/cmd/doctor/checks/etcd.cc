@@ -3,7 +3,8 @@
 namespace porthole::cmd::doctor {
 namespace {
 
-constexpr Item Certificate{"1.2.23", "certificate towards etcd"}, Authority{"1.2.26", "authority of etcd"};
+constexpr Item Certificate{"1.2.23", "the server has a certificate for etcd"},
+    Authority{"1.2.26", "the server verifies etcd's certificate"};
 constexpr Item Members{"2.1-7", "etcd's certificates and peers"};
 
 bool is_encrypted(const std::string& servers) {
@@ -17,7 +18,7 @@ void check_etcd(const Evidence& evidence, Findings& findings) {
     const std::string servers = evidence.flag("etcd-servers").value_or("");
     if (evidence.server_flags && servers.empty()) {
         for (const Item& item : {Certificate, Authority, Members})
-            findings.not_applicable(item, "the store is part of the server; nothing listens");
+            findings.not_applicable(item, "the store is part of the server and does not listen");
         return;
     }
     const auto is_set = [](const std::string& value) { return !value.empty(); };
@@ -25,14 +26,15 @@ void check_etcd(const Evidence& evidence, Findings& findings) {
                  "start etcd with --client-cert-auth, and the server with --etcd-certfile");
     require_flag(evidence, findings, Authority, "etcd-cafile", is_set, "start the server with --etcd-cafile");
     if (!evidence.server_flags)
-        findings.warn(Members, evidence.server_flags_error, "let this user read /flagz of the server, or look at its command line");
+        findings.warn(Members, evidence.server_flags_error,
+                      "allow this user to read /flagz of the server, or check the server's command line");
     else if (!is_encrypted(servers))
         findings.fail(Members, "--etcd-servers=" + servers + ": not all are https", "start etcd with --cert-file and --key-file");
     else if (evidence.host && evidence.host->has_own_etcd)
-        findings.pass(Members, "both ways, by an authority that only the cluster's etcd has");
+        findings.pass(Members, "members and clients authenticate with certificates of an authority used only for this etcd");
     else
-        findings.warn(Members, "an etcd of its own, whose flags are not known here",
-                      "look that its members have --client-cert-auth, --peer-client-cert-auth and an authority of their own");
+        findings.warn(Members, "an external etcd, whose flags are not known here",
+                      "check that its members have --client-cert-auth, --peer-client-cert-auth and a separate authority");
 }
 
 }  // namespace porthole::cmd::doctor

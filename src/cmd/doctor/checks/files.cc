@@ -17,18 +17,18 @@ struct FileItem {
 
 const FileItem FileItems[] = {
     {{"1.1.9", "the CNI configuration is writable by its owner only"}, {Kind::CniConfiguration}, 0644},
-    {{"1.1.10", "the CNI configuration is root's"}, {Kind::CniConfiguration}, 0},
-    {{"1.1.11", "the store's directory is closed to others"}, {Kind::StoreFolder}, 0700},
-    {{"1.1.12", "the store is the server's own"}, {Kind::StoreFolder, Kind::StoreFile}, 0},
+    {{"1.1.10", "the CNI configuration is owned by root"}, {Kind::CniConfiguration}, 0},
+    {{"1.1.11", "the store's directory is accessible to its owner only"}, {Kind::StoreFolder}, 0700},
+    {{"1.1.12", "the store is owned by the server's user"}, {Kind::StoreFolder, Kind::StoreFile}, 0},
     {{"1.1.13", "the administrator's kubeconfig is readable by its owner only"}, {Kind::Kubeconfig}, 0600},
-    {{"1.1.14", "the administrator's kubeconfig is root's"}, {Kind::Kubeconfig}, 0},
-    {{"1.1.19", "certificates and keys are root's"}, {Kind::PkiFolder, Kind::Key, Kind::Certificate}, 0},
+    {{"1.1.14", "the administrator's kubeconfig is owned by root"}, {Kind::Kubeconfig}, 0},
+    {{"1.1.19", "certificates and keys are owned by root"}, {Kind::PkiFolder, Kind::Key, Kind::Certificate}, 0},
     {{"1.1.20", "certificates are writable by their owner only"}, {Kind::Certificate}, 0644},
     {{"1.1.21", "keys are readable by their owner only"}, {Kind::Key}, 0600},
     {{"4.1.5", "nodes' kubeconfigs and identities are readable by their owner only"}, {Kind::NodeIdentity}, 0600},
-    {{"4.1.6", "nodes' kubeconfigs and identities are root's"}, {Kind::NodeIdentity}, 0},
+    {{"4.1.6", "nodes' kubeconfigs and identities are owned by root"}, {Kind::NodeIdentity}, 0},
     {{"4.1.7", "nodes' authority files are writable by their owner only"}, {Kind::AuthorityFile}, 0644},
-    {{"4.1.8", "nodes' authority files are root's"}, {Kind::AuthorityFile}, 0},
+    {{"4.1.8", "nodes' authority files are owned by root"}, {Kind::AuthorityFile}, 0},
     {{"", "files of the store are readable by their owner only"}, {Kind::StoreFile}, 0600},
     {{"", "the audit log is readable by its owner only"}, {Kind::AuditLog}, 0600},
 };
@@ -53,7 +53,7 @@ void judge_files(const FileItem& wanted, const HostFacts& host, Findings& findin
     }
     if (!any) return findings.not_applicable(wanted.item, "there is no such file on this machine");
     const std::string remedy = wanted.mode ? "chmod " + octal(wanted.mode) + " each listed file" : "chown root:root each listed file";
-    findings.none(wanted.item, Verdict::Fail, std::move(bad), wanted.mode ? "others may use it" : "another user has it", remedy);
+    findings.none(wanted.item, Verdict::Fail, std::move(bad), wanted.mode ? "other users have access" : "another user owns it", remedy);
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ void check_files(const Evidence& evidence, Findings& findings) {
     findings.not_applicable({"1.1.1-8", "manifests of the control plane's pods"},
                             "the control plane is one process, which no pod manifest describes");
     findings.not_applicable({"1.1.15-18", "kubeconfigs of scheduler and controllers"},
-                            "they reach the API inside the server's process and have none");
+                            "they run in the server's process and have no kubeconfig");
     findings.not_applicable({"4.1.1-4", "the kubelet's unit file and the proxy's kubeconfig"},
                             "a node's programs are one process, with the node's kubeconfig");
     findings.not_applicable({"4.1.9-10", "the kubelet's configuration file"}, "Porthole's agent is set by flags; no file is read");

@@ -44,12 +44,12 @@ const std::vector<KubeletItem>& kubelet_items() {
          "authentication.anonymous.enabled: false",
          false,
          [](const Value& c) { return is_true(c, {"authentication", "anonymous", "enabled"}) ? "anonymous" : ""; }},
-        {{"4.2.2", "kubelets ask the API who may use them"},
+        {{"4.2.2", "kubelets authorize requests through the API"},
          Verdict::Fail,
          "authorization.mode: Webhook",
          false,
          [](const Value& c) { return c.string_at({"authorization", "mode"}) == "Webhook" ? "" : "mode AlwaysAllow"; }},
-        {{"4.2.3", "kubelets verify clients' certificates"},
+        {{"4.2.3", "kubelets verify client certificates"},
          Verdict::Fail,
          "authentication.x509.clientCAFile: the cluster's authority",
          false,
@@ -59,7 +59,7 @@ const std::vector<KubeletItem>& kubelet_items() {
          "readOnlyPort: 0",
          false,
          [](const Value& c) { return number(c, "readOnlyPort", 0) ? "port " + std::to_string(number(c, "readOnlyPort", 0)) : ""; }},
-        {{"4.2.5", "silent exec and port-forward connections end"},
+        {{"4.2.5", "idle exec and port-forward connections are closed"},
          Verdict::Warn,
          "streamingConnectionIdleTimeout: 4h",
          false,
@@ -67,7 +67,7 @@ const std::vector<KubeletItem>& kubelet_items() {
              const std::string_view time = c.string_at({"streamingConnectionIdleTimeout"});
              return time == "0s" || time == "0" ? "never" : "";
          }},
-        {{"4.2.8", "kubelets write events, and not without limit"},
+        {{"4.2.8", "kubelets' rate of events is limited"},
          Verdict::Warn,
          "eventRecordQPS: 50",
          false,
@@ -83,7 +83,7 @@ const std::vector<KubeletItem>& kubelet_items() {
          false,
          [](const Value& c) { return is_true(c, {"serverTLSBootstrap"}) || !c.string_at({"tlsCertFile"}).empty() ? "" : "self-signed"; }},
         {{"4.2.12", "kubelets accept strong ciphers only"}, Verdict::Fail, "leave weak ones out of tlsCipherSuites", false, weak_ciphers},
-        {{"4.2.13", "the processes of a pod are limited in number"},
+        {{"4.2.13", "the number of a pod's processes is limited"},
          Verdict::Warn,
          "podPidsLimit (porthole agent --pod-max-pids 4096, or porthole up --hardened)",
          true,
@@ -101,7 +101,7 @@ const std::vector<KubeletItem>& kubelet_items() {
              const std::string version(c.string_at({"tlsMinVersion"}));
              return version == "VersionTLS10" || version == "VersionTLS11" ? version : "";
          }},
-        {{"", "kubelets run only where the kernel is set as Kubernetes wants it"},
+        {{"", "kubelets require Kubernetes' kernel settings"},
          Verdict::Warn,
          "sysctl -w vm.overcommit_memory=1 vm.panic_on_oom=0 kernel.panic=10 kernel.panic_on_oops=1, then protectKernelDefaults: true",
          true,
@@ -123,7 +123,7 @@ void check_kubelets(const Evidence& evidence, Findings& findings) {
                 bad.push_back(kubelet.node + " (" + trouble + ")");
         }
         if (any) {
-            findings.none(one.item, one.otherwise, std::move(bad), "some nodes are set differently", one.remedy);
+            findings.none(one.item, one.otherwise, std::move(bad), "some nodes have other settings", one.remedy);
         } else {
             findings.not_applicable(one.item, "no node that this applies to reported its settings");
         }
@@ -131,15 +131,16 @@ void check_kubelets(const Evidence& evidence, Findings& findings) {
     std::vector<std::string> silent;
     for (const KubeletFact& kubelet : evidence.kubelets)
         if (!kubelet.configuration) silent.push_back(kubelet.node + " (" + kubelet.error + ")");
-    findings.none({"", "every kubelet tells its settings"}, Verdict::Warn, std::move(silent), "nothing is known of these nodes",
-                  "look whether the node is Ready; then run this again");
-    findings.not_applicable({"4.2.6", "kubelets keep their iptables rules"}, "Porthole's kubelet writes none; the proxy uses nftables");
+    findings.none({"", "every kubelet reports its settings"}, Verdict::Warn, std::move(silent), "these nodes could not be checked",
+                  "check that the node is Ready, then run this again");
+    findings.not_applicable({"4.2.6", "kubelets keep their iptables rules"},
+                            "Porthole's kubelet writes no iptables rules; the proxy uses nftables");
     findings.not_applicable({"4.2.7", "nodes have their machine's name"},
-                            "nodes are told theirs when they join, and their certificates name it");
+                            "the name is chosen at the join and is in the node's certificates");
     const bool own = std::ranges::any_of(
         evidence.kubelets, [](const KubeletFact& kubelet) { return kubelet.configuration && kubelet.configuration->find("tlsCertFile"); });
     findings.pass({"4.2.9", "kubelets have a certificate"}, own ? "from files" : "of the signer kubernetes.io/kubelet-serving");
-    findings.pass({"4.3.1", "the proxy's metrics are on the machine only"}, "127.0.0.1:10249");
+    findings.pass({"4.3.1", "the proxy's metrics are on loopback only"}, "127.0.0.1:10249");
 }
 
 }  // namespace porthole::cmd::doctor

@@ -4,14 +4,14 @@
 namespace porthole::cmd::doctor {
 
 void check_network_policies(const Evidence& evidence, Findings& findings) {
-    constexpr Item Supported{"5.3.1", "network policies have an effect"}, Defined{"5.3.2", "every namespace has a network policy"};
-    constexpr const char* Why = "Porthole's pod network does not act on NetworkPolicy";
+    constexpr Item Supported{"5.3.1", "network policies are enforced"}, Defined{"5.3.2", "every namespace has a network policy"};
+    constexpr const char* Why = "Porthole's pod network does not enforce NetworkPolicy";
     if (evidence.network_policies.empty()) {
         findings.not_applicable(Supported, std::string(Why) + "; none is defined");
     } else {
         std::vector<std::string> defined;
         for (const auto& policy : evidence.network_policies) defined.push_back(name_of(policy));
-        findings.fail(Supported, std::string(Why) + ", so these protect nothing", "keep such pods in clusters of their own",
+        findings.fail(Supported, std::string(Why) + ", so these policies have no effect", "run such pods in separate clusters",
                       std::move(defined));
     }
     findings.not_applicable(Defined, Why);

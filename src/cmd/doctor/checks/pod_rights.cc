@@ -72,11 +72,11 @@ const std::vector<PodItem>& pod_items() {
          "leave out hostIPC: true",
          true,
          [](const core::Pod& pod) { return pod.spec.host_ipc; }},
-        {{"5.2.5", "no pod is in its node's network"},
+        {{"5.2.5", "no pod uses its node's network"},
          "leave out hostNetwork: true",
          true,
          [](const core::Pod& pod) { return pod.spec.host_network; }},
-        {{"5.2.6", "programs gain no rights that their pod did not give"},
+        {{"5.2.6", "processes cannot gain more privileges than their parent"},
          "allowPrivilegeEscalation: false",
          true,
          [](const core::Pod& pod) {
@@ -117,7 +117,7 @@ const std::vector<PodItem>& pod_items() {
          [](const core::Pod& pod) {
              return std::ranges::any_of(pod.spec.volumes, [](const core::Volume& volume) { return volume.host_path.has_value(); });
          }},
-        {{"5.2.12", "no pod takes a port of its node"},
+        {{"5.2.12", "no pod uses a port of its node"},
          "use a service of type NodePort or LoadBalancer",
          false,
          [](const core::Pod& pod) {
@@ -155,7 +155,7 @@ bool seccomp_is_default(const Evidence& evidence) {
 void check_pod_rights(const Evidence& evidence, Findings& findings) {
     for (const PodItem& one : pod_items()) {
         if (std::string_view(one.item.number) == "5.6.2" && seccomp_is_default(evidence)) {
-            findings.pass(one.item, "kubelets give the runtime's to pods that name none");
+            findings.pass(one.item, "kubelets apply the runtime's profile to pods without one");
             continue;
         }
         std::vector<std::string> found;

@@ -4,7 +4,7 @@
 namespace porthole::cmd::doctor {
 
 void check_pod_security_levels(const Evidence& evidence, Findings& findings) {
-    constexpr Item Levels{"", "every namespace has a Pod Security level"}, Privileged{"", "no namespace lets pods do everything"};
+    constexpr Item Levels{"", "every namespace has a Pod Security level"}, Privileged{"", "no namespace allows privileged pods"};
     const std::string fallback = evidence.flag("pod-security-default").value_or("");
     const bool has_default = fallback == "baseline" || fallback == "restricted";
     std::vector<std::string> without, privileged;
@@ -16,12 +16,13 @@ void check_pod_security_levels(const Evidence& evidence, Findings& findings) {
         if (labelled && level->second == "privileged") privileged.push_back(space.metadata.name);
     }
     if (without.empty() && has_default) {
-        findings.pass(Levels, "where no label says otherwise: " + fallback);
+        findings.pass(Levels, "without a label, the level is " + fallback);
     } else {
-        findings.none(Levels, Verdict::Warn, std::move(without), "their pods may do everything to their node",
+        findings.none(Levels, Verdict::Warn, std::move(without), "their pods may use every privilege on their node",
                       "kubectl label namespace NAME pod-security.kubernetes.io/enforce=baseline");
     }
-    findings.none(Privileged, Verdict::Warn, std::move(privileged), "labelled privileged", "move what needs it to a namespace of its own");
+    findings.none(Privileged, Verdict::Warn, std::move(privileged), "labelled privileged",
+                  "move pods that need it to a separate namespace");
 }
 
 }  // namespace porthole::cmd::doctor

@@ -21,39 +21,39 @@ bool changes(const rbac::PolicyRule& rule) { return has(rule.verbs, "create") ||
 
 // Resources, and the verbs bind, escalate and impersonate, are compared as they are written: a wildcard for them is told once, as 5.1.3.
 constexpr RightItem Rights[] = {
-    {{"5.1.2", "few may read secrets"},
+    {{"5.1.2", "access to secrets is restricted"},
      "leave secrets out of these roles, or name the ones with resourceNames",
      [](const rbac::PolicyRule& rule) {
          return names(rule.resources, "secrets") && rule.resource_names.empty() &&
                 (has(rule.verbs, "get") || has(rule.verbs, "list") || has(rule.verbs, "watch"));
      }},
-    {{"5.1.3", "roles name what they give"},
-     "write out resources and verbs instead of *",
+    {{"5.1.3", "roles do not use wildcards"},
+     "list resources and verbs instead of *",
      [](const rbac::PolicyRule& rule) { return names(rule.resources, "*") || names(rule.verbs, "*") || names(rule.api_groups, "*"); }},
-    {{"5.1.4", "few may create pods"},
-     "let people create Deployments in namespaces with a Pod Security level, not pods anywhere",
+    {{"5.1.4", "creating pods is restricted"},
+     "allow users to create Deployments in namespaces with a Pod Security level, not pods in every namespace",
      [](const rbac::PolicyRule& rule) { return names(rule.resources, "pods") && has(rule.verbs, "create"); }},
-    {{"5.1.8", "few may bind, escalate or impersonate"},
-     "leave these verbs out; each of them is a way to more rights",
+    {{"5.1.8", "bind, escalate and impersonate are restricted"},
+     "remove these verbs; each of them allows privilege escalation",
      [](const rbac::PolicyRule& rule) {
          return names(rule.verbs, "bind") || names(rule.verbs, "escalate") || names(rule.verbs, "impersonate");
      }},
-    {{"5.1.9", "few may create persistent volumes"},
-     "let people create claims; a volume can be any directory of a node",
+    {{"5.1.9", "creating persistent volumes is restricted"},
+     "allow users to create claims; a volume can be any directory of a node",
      [](const rbac::PolicyRule& rule) { return names(rule.resources, "persistentvolumes") && has(rule.verbs, "create"); }},
-    {{"5.1.10", "few may reach kubelets through the API"},
+    {{"5.1.10", "access to kubelets through the API is restricted"},
      "give nodes/metrics, nodes/stats or nodes/log instead of nodes/proxy",
      [](const rbac::PolicyRule& rule) { return names(rule.resources, "nodes/proxy"); }},
-    {{"5.1.11", "few may approve certificate requests"},
+    {{"5.1.11", "approving certificate requests is restricted"},
      "leave certificatesigningrequests/approval to one person or controller",
      [](const rbac::PolicyRule& rule) { return names(rule.resources, "certificatesigningrequests/approval") && changes(rule); }},
-    {{"5.1.12", "few may change admission webhooks"},
-     "leave these resources out; a webhook reads and changes every object",
+    {{"5.1.12", "changing admission webhooks is restricted"},
+     "remove these resources; a webhook can read and change every object",
      [](const rbac::PolicyRule& rule) {
          return (names(rule.resources, "validatingwebhookconfigurations") || names(rule.resources, "mutatingwebhookconfigurations")) &&
                 changes(rule);
      }},
-    {{"5.1.13", "few may make tokens of service accounts"},
+    {{"5.1.13", "creating service account tokens is restricted"},
      "leave serviceaccounts/token out, or name the accounts with resourceNames",
      [](const rbac::PolicyRule& rule) {
          return names(rule.resources, "serviceaccounts/token") && rule.resource_names.empty() && has(rule.verbs, "create");
@@ -75,7 +75,7 @@ void check_role_rights(const Evidence& evidence, Findings& findings) {
         std::vector<std::string> found;
         look_at_roles(evidence.cluster_roles, "ClusterRole", right, found);
         look_at_roles(evidence.roles, "Role", right, found);
-        findings.none(right.item, Verdict::Warn, std::move(found), "roles that Kubernetes does not bring with it give this", right.remedy);
+        findings.none(right.item, Verdict::Warn, std::move(found), "roles other than Kubernetes' own allow this", right.remedy);
     }
 }
 

@@ -20,11 +20,11 @@ void check_secrets_of_pods(const Evidence& evidence, Findings& findings) {
         if (std::ranges::any_of(pod.spec.containers, takes) || std::ranges::any_of(pod.spec.init_containers, takes))
             found.push_back(name_of(pod));
     }
-    findings.none({"5.4.1", "secrets reach pods as files"}, Verdict::Warn, std::move(found),
+    findings.none({"5.4.1", "pods use secrets as files"}, Verdict::Warn, std::move(found),
                   "secrets in environment variables end up in logs and dumps, and do not change while the pod runs",
                   "mount the secret as a volume");
-    findings.not_applicable({"5.4.2", "secrets are kept outside the cluster"},
-                            "a choice for each cluster; no stores of secrets are built in");
+    findings.not_applicable({"5.4.2", "secrets are stored outside the cluster"},
+                            "a decision for each cluster; no external secret store is built in");
 }
 
 }  // namespace porthole::cmd::doctor

@@ -14,7 +14,8 @@ void with_flag(const Evidence& evidence, Findings& findings, Item item, const ch
     const auto value = evidence.flag(name);
     if (value) return judge(*value);
     if (!evidence.server_flags)
-        return findings.warn(item, evidence.server_flags_error, "let this user read /flagz of the server, or look at its command line");
+        return findings.warn(item, evidence.server_flags_error,
+                             "allow this user to read /flagz of the server, or check the server's command line");
     judge(std::string());
 }
 

@@ -33,7 +33,7 @@ bool mounts_token(const core::Pod& pod) {
 
 void check_service_accounts(const Evidence& evidence, Findings& findings) {
     constexpr Item Default{"5.1.5", "default service accounts have no rights and are not used"},
-        Mounted{"5.1.6", "tokens are mounted only where they are of use"};
+        Mounted{"5.1.6", "tokens are mounted only where they are needed"};
     std::set<Account> bound;
     std::set<std::string> namespaces;
     add_bound(evidence.cluster_role_bindings, bound, namespaces);
@@ -51,8 +51,8 @@ void check_service_accounts(const Evidence& evidence, Findings& findings) {
         if (!bound.contains(key) && !namespaces.contains(key.first)) useless.push_back(name_of(pod));
     }
     if (!with_rights.empty()) {
-        findings.fail(Default, "every pod that names no account has the rights that are bound to them",
-                      "bind an account of its own, and name it in the pods", std::move(with_rights));
+        findings.fail(Default, "every pod without an account has the rights bound to them",
+                      "create a separate account, and name it in the pods", std::move(with_rights));
     } else {
         findings.none(Default, Verdict::Warn, std::move(used), "these pods have its token",
                       "give each an account, or set automountServiceAccountToken: false in the account default");

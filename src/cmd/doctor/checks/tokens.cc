@@ -13,11 +13,12 @@ void check_tokens(const Evidence& evidence, Findings& findings) {
                           (token.last_used.empty() ? "use not recorded" : "last used " + token.last_used) + ")");
     for (const TokenSecret& token : evidence.bootstrap_tokens)
         if (!token.expires || *token.expires - evidence.now > 24h)
-            joining.push_back(token.name + (token.expires ? " (until " + Timestamp(*token.expires).to_string() + ")" : " (does not end)"));
-    findings.none({"", "tokens of service accounts end"}, Verdict::Warn, std::move(lasting), "Secrets hold tokens that do not end",
-                  "delete the Secrets; `kubectl create token` and mounted tokens end");
-    findings.none({"", "tokens for joining end within a day"}, Verdict::Warn, std::move(joining), "who has one can become any node",
-                  "porthole token delete ID, and make one with --ttl when a node joins");
+            joining.push_back(token.name +
+                              (token.expires ? " (until " + Timestamp(*token.expires).to_string() + ")" : " (does not expire)"));
+    findings.none({"", "service account tokens expire"}, Verdict::Warn, std::move(lasting), "Secrets contain tokens that do not expire",
+                  "delete the Secrets; `kubectl create token` and mounted tokens expire");
+    findings.none({"", "bootstrap tokens expire within a day"}, Verdict::Warn, std::move(joining),
+                  "anyone who has one can join as any node", "porthole token delete ID, and create one with --ttl when a node joins");
 }
 
 }  // namespace porthole::cmd::doctor

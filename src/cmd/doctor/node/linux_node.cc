@@ -63,7 +63,7 @@ Task<NodeEvidence> gather_linux_node(AsioLoop& loop, client::ClientConfig config
     }
     evidence.ports = {{10250, "kubelet"}, {KubeletHealth, "kubelet"}, {ProxyHealth, "kube-proxy"}};
     evidence.pod_network = Bridge;
-    evidence.network_remedy = "the agent makes it with the first pod of the node: journalctl -u porthole-agent says why it did not";
+    evidence.network_remedy = "the agent creates it with the first pod of the node; if not, journalctl -u porthole-agent has the reason";
     look_at_machine(loop, "", evidence);
     look_at_encryption(*make_file_system(), "/var/lib", evidence);
     for (const net::Interface& one : net::interfaces()) {

@@ -167,9 +167,9 @@ TEST(NodeDoctor, NamesEachThingThatIsWrong) {
         {"another address", [](auto& e) { e.adapter = "", e.mtu.reset(); },
          "fail an adapter has the node's address: no adapter has 192.0.2.13; this machine has vEthernet (Ethernet) (192.0.2.13)"},
         {"no pod network", [](auto& e) { e.missing_network = "the HNS network cbr0"; },
-         "fail the pod network is there: missing is the HNS network cbr0; this machine has"},
+         "fail the pod network exists: missing is the HNS network cbr0; this machine has"},
         {"no HNS", [](auto& e) { e.hns.reset(), e.hns_error = "it is stopped"; },
-         "fail no HNS endpoints are left of pods that have gone: the host network service cannot be asked: it is stopped"},
+         "fail no HNS endpoints of deleted pods are left: the host network service does not answer: it is stopped"},
         {"a balancer without its pods",
          [](auto& e) {
              auto& one = e.hns->load_balancers.emplace_back();
@@ -177,36 +177,37 @@ TEST(NodeDoctor, NamesEachThingThatIsWrong) {
              one.frontend_vips = {"10.96.7.8"};
              one.host_compute_endpoints = {"gone"};
          },
-         "warn no HNS load balancers are left that lead to no pod: connections to these service addresses can hang: "
+         "warn no HNS load balancers without pods are left: connections to these service addresses can hang: "
          "load balancer B1 of 10.96.7.8"},
         {"a volume in clear text", [](auto& e) { e.volume_encrypted = false; },
-         "warn the volume with the kubelet's files is encrypted: C: is not, and Secrets of pods are on it in clear text"},
+         "warn the volume with the kubelet's files is encrypted: C: is not encrypted, and contains pods' Secrets in plain text"},
         {"no CNI configuration", [](auto& e) { e.nat_exceptions.reset(); },
          "fail packets between pods keep their addresses: there is no CNI configuration"},
         {"services are translated", [](auto& e) { e.nat_exceptions = {"10.0.0.0/10", "10.244.0.0/16"}; },
-         "fail packets between pods keep their addresses: these ranges are not among the exceptions from translation"},
+         "fail packets between pods keep their addresses: these ranges are not excluded from address translation"},
         {"nothing is translated", [](auto& e) { e.nat_exceptions = {"0.0.0.0/0"}; },
-         "fail packets of pods to others get the node's address: all addresses"},
+         "fail packets of pods to other hosts get the node's address: all addresses"},
         {"a proxy for pods", [](auto& e) { e.https_proxy = "http://proxy", e.no_proxy = "10.96.0.0/12,.svc"; },
          "fail pods and services are reached without a proxy: requests to these go through the proxy: 10.244.0.0/16"},
         {"a proxy that is none", [](auto& e) { e.https_proxy = "http://:80"; },
-         "fail pods and services are reached without a proxy: HTTP_PROXY or HTTPS_PROXY cannot be understood"},
+         "fail pods and services are reached without a proxy: HTTP_PROXY or HTTPS_PROXY is not valid"},
         {"small packets", [](auto& e) { e.mtu = 1400; },
-         "fail packets of pods fit through the node's adapter: vEthernet (Ethernet) takes 1400 bytes, and packets of the pod network have "
+         "fail packets of pods fit the MTU of the node's adapter: vEthernet (Ethernet) takes 1400 bytes, and packets of the pod network "
+         "have "
          "up "
          "to 1500"},
         {"no room to encapsulate", [](auto& e) { e.mtu = 1450, e.overlay = true, e.pod_mtu.reset(); },
-         "fail packets of pods fit through the node's adapter: vEthernet (Ethernet) takes 1450 bytes, and an encapsulated packet"},
+         "fail packets of pods fit the MTU of the node's adapter: vEthernet (Ethernet) takes 1450 bytes, and an encapsulated packet"},
         {"a dead API server", [](auto& e) { e.server_in_use = "https://192.0.2.1:6443", e.dead_servers = {"https://192.0.2.2:6443"}; },
          "warn all API servers that the node knows answer: in use is https://192.0.2.1:6443; these do not answer: https://192.0.2.2:6443"},
         {"dead API servers", [](auto& e) { e.dead_servers = {"https://192.0.2.2:6443"}; },
          "fail all API servers that the node knows answer: none does: https://192.0.2.2:6443"},
-        {"a slow clock", [](auto& e) { e.seconds_behind = 31; }, "fail the clock agrees with the API server's: it is 31 s behind"},
-        {"a fast clock", [](auto& e) { e.seconds_behind = -3600; }, "fail the clock agrees with the API server's: it is 3600 s ahead"},
+        {"a slow clock", [](auto& e) { e.seconds_behind = 31; }, "fail the clock is in step with the API server's: it is 31 s behind"},
+        {"a fast clock", [](auto& e) { e.seconds_behind = -3600; }, "fail the clock is in step with the API server's: it is 3600 s ahead"},
         {"no kubeconfig", [](auto& e) { e.seconds_behind.reset(), e.server = ""; },
-         "fail the clock agrees with the API server's: no API server"},
+         "fail the clock is in step with the API server's: no API server"},
         {"a taken port", [](auto& e) { e.ports.push_back({10250, "another", true}); },
-         "fail no other program has the node's ports: in use by another program: TCP 10250 of another"},
+         "fail no other program uses the node's ports: in use by another program: TCP 10250 of another"},
     };
     for (const auto& row : rows) {
         NodeEvidence evidence = healthy();

@@ -52,7 +52,7 @@ struct NodeEvidence {
 
     std::string volume;                    ///< "C:", or a path on it: the one with the kubelet's files
     std::optional<bool> volume_encrypted;  ///< nullopt if unknown, because of
-    std::string encryption_unknown = "it was not looked at";
+    std::string encryption_unknown = "it was not checked";
 
     std::string cluster_cidr, service_cidr, cluster_domain;
     std::string server;                                    ///< URL of the API server

@@ -57,7 +57,7 @@ Task<std::int64_t> ask_clock(AsioLoop& loop, client::ClientConfig config) {
     const SystemTime now = loop.wall_now();
     CO_TRY_VOID(co_await client.close());
     const auto date = net::parse_http_date(answer.headers.get("date"));
-    if (!date) co_return Error(Reason::BadRequest, "the server does not tell the time");
+    if (!date) co_return Error(Reason::BadRequest, "the server's answer has no date");
     co_return std::chrono::duration_cast<std::chrono::seconds>(*date - now).count();
 }
 

@@ -3,13 +3,13 @@
 namespace porthole::cmd::doctor {
 
 void check_node_adapters(const NodeEvidence& evidence, Findings& findings) {
-    const Item own{"", "an adapter has the node's address"}, pods{"", "the pod network is there"};
+    const Item own{"", "an adapter has the node's address"}, pods{"", "the pod network exists"};
     if (evidence.address.empty()) {
         findings.not_applicable(own, evidence.windows ? "the node's address is not known: give it with --node-ip"
-                                                      : "the node's address is not known as long as the API server does not tell it");
+                                                      : "the node's address is not known, because the API server does not answer");
     } else if (evidence.adapter.empty()) {
         findings.fail(own, "no adapter has " + evidence.address + "; this machine has " + evidence.adapters,
-                      "give the machine this address again, or join it again with another: --node-ip");
+                      "assign this address to the machine again, or join again with another: --node-ip");
     } else {
         findings.pass(own, evidence.address + " on " + evidence.adapter);
     }

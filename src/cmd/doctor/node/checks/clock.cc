@@ -6,7 +6,7 @@ namespace porthole::cmd::doctor {
 
 void check_node_clock(const NodeEvidence& evidence, Findings& findings) {
     constexpr std::int64_t Tolerated = 30;  // seconds, as at joining
-    const Item item{"", "the clock agrees with the API server's"};
+    const Item item{"", "the clock is in step with the API server's"};
     if (!evidence.seconds_behind && evidence.server.empty())
         return findings.fail(item, "no API server is known: " + evidence.server_error, "join the cluster, or copy a kubeconfig there");
     if (!evidence.seconds_behind)

@@ -14,7 +14,7 @@ std::string set_mtu(const NodeEvidence& evidence, const std::string& adapter, in
 }  // namespace
 
 void check_node_mtu(const NodeEvidence& evidence, Findings& findings) {
-    const Item item{"", "packets of pods fit through the node's adapter"};
+    const Item item{"", "packets of pods fit the MTU of the node's adapter"};
     if (!evidence.mtu) return findings.not_applicable(item, "no adapter has the node's address");
     const std::string own = evidence.adapter + " takes " + std::to_string(*evidence.mtu) + " bytes";
     if (*evidence.mtu < LeastMtu)

@@ -5,7 +5,7 @@
 namespace porthole::cmd::doctor {
 
 void check_node_ports(const NodeEvidence& evidence, Findings& findings) {
-    const Item item{"", "no other program has the node's ports"};
+    const Item item{"", "no other program uses the node's ports"};
     std::vector<std::string> taken;
     for (const NodeEvidence::Port& port : evidence.ports) {
         const bool by_itself = std::ranges::any_of(evidence.services, [&](const NodeEvidence::Service& service) {

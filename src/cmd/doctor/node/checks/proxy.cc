@@ -11,8 +11,7 @@ void check_node_proxy(const NodeEvidence& evidence, Findings& findings) {
     if (settings.empty()) {
         const bool is_set = !evidence.http_proxy.empty() || !evidence.https_proxy.empty();
         if (!is_set && evidence.server_error.empty()) return findings.pass(item, "no proxy is set");
-        if (is_set)
-            return findings.fail(item, "HTTP_PROXY or HTTPS_PROXY cannot be understood", "write it like http://proxy.example.com:3128");
+        if (is_set) return findings.fail(item, "HTTP_PROXY or HTTPS_PROXY is not valid", "write it like http://proxy.example.com:3128");
         return findings.warn(item, "no proxy is set, and the API server does not answer",
                              "if hosts are reached through a proxy, set HTTPS_PROXY and NO_PROXY for the machine");
     }

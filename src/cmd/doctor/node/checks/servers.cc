@@ -9,7 +9,7 @@ void check_node_servers(const NodeEvidence& evidence, Findings& findings) {
         return findings.fail(item, "none does", "check the servers, and that no firewall is in between", evidence.dead_servers);
     const std::string used = "in use is " + evidence.server_in_use;
     if (evidence.dead_servers.empty()) return findings.pass(item, used);
-    findings.warn(item, used + "; these do not answer", "start them, or look for a firewall in between", evidence.dead_servers);
+    findings.warn(item, used + "; these do not answer", "start them, or check for a firewall in between", evidence.dead_servers);
 }
 
 }  // namespace porthole::cmd::doctor

@@ -17,11 +17,11 @@ constexpr Repair Repairs[] = {{17763, 1817, "KB5000822"}, {19041, 662, "KB458685
 
 /// A recommendation: only pods with such an account and a share notice.
 void check_node_share_access(const NodeEvidence& evidence, Findings& findings) {
-    const Item item{"", "pods reach network shares by group-managed service accounts"};
+    const Item item{"", "pods can use group-managed service accounts for network shares"};
     if (!evidence.windows) return findings.not_applicable(item, "it is about Windows nodes");
     const auto repair = std::ranges::find(Repairs, evidence.windows_build, &Repair::build);
     if (repair == std::end(Repairs)) return findings.pass(item);
-    if (evidence.windows_update == 0) return findings.not_applicable(item, "which updates this machine has is not known");
+    if (evidence.windows_update == 0) return findings.not_applicable(item, "the installed updates of this machine are not known");
     const std::string build = std::to_string(repair->build) + ".";
     if (evidence.windows_update >= repair->update) return findings.pass(item);
     findings.warn(item,

@@ -37,19 +37,18 @@ std::vector<std::string> stale_load_balancers(const HnsFacts& facts) {
 }  // namespace
 
 void check_node_stale_hns_objects(const NodeEvidence& evidence, Findings& findings) {
-    const Item endpoints{"", "no HNS endpoints are left of pods that have gone"},
-        balancers{"", "no HNS load balancers are left that lead to no pod"};
+    const Item endpoints{"", "no HNS endpoints of deleted pods are left"}, balancers{"", "no HNS load balancers without pods are left"};
     if (!evidence.windows) {
         findings.not_applicable(endpoints, "Linux nodes have no HNS");
         return findings.not_applicable(balancers, "Linux nodes have no HNS");
     }
     if (!evidence.hns)
-        return findings.fail(endpoints, "the host network service cannot be asked: " + evidence.hns_error,
+        return findings.fail(endpoints, "the host network service does not answer: " + evidence.hns_error,
                              "Restart-Service hns; without the service: Install-WindowsFeature Containers");
     // A pod that is being made has its endpoint a moment before its namespace has: so a warning.
     findings.none(endpoints, Verdict::Warn, stale_endpoints(*evidence.hns, evidence.pod_network),
-                  "they keep addresses of the node's range, unless a pod is just being made",
-                  "wait half a minute and look again; then, for each: Get-HnsEndpoint ID | Remove-HnsEndpoint");
+                  "they use up addresses of the node's range, unless a pod is being created",
+                  "wait half a minute and run this again; then, for each: Get-HnsEndpoint ID | Remove-HnsEndpoint");
     findings.none(balancers, Verdict::Warn, stale_load_balancers(*evidence.hns), "connections to these service addresses can hang",
                   "Restart-Service kube-proxy, which creates them again");
 }
