@@ -348,7 +348,7 @@ TEST_F(Aggregation, AServiceThatLeadsBackIsNoLoop) {
     extension().requests.clear();
     const HeaderKeeper answer = ask(kept);
     EXPECT_EQ(answer.code, 503);
-    EXPECT_EQ(answer.body, "error trying to reach service: the service leads back to this server\n");
+    EXPECT_EQ(answer.body, "error trying to reach service: the service refers back to this server\n");
     EXPECT_TRUE(extension().requests.empty());
 }
 

@@ -51,7 +51,7 @@ Result<void> ApiServerParts::open_access() {
 }
 
 Result<std::unique_ptr<Webhook>> ApiServerParts::open_webhook(const std::string& kubeconfig, Webhook::Settings settings) {
-    if (!seams.outgoing) return Error(Reason::BadRequest, kubeconfig + ": this server has no way to webhooks");
+    if (!seams.outgoing) return Error(Reason::BadRequest, kubeconfig + ": this server cannot connect to webhooks");
     TRY(auto client, open_by_kubeconfig(*seams.outgoing, kubeconfig));
     return std::make_unique<Webhook>(std::move(client), seams.loop, seams.random, settings);
 }

@@ -215,7 +215,7 @@ struct FencedTest : ServersTest {
     }
     static bool refused(const Result<ConfigMap>& written) {
         return !written && written.error().reason == Reason::ServiceUnavailable &&
-               written.error().message == "a is not the leader any more: nothing was done";
+               written.error().message == "a is no longer the leader: nothing was done";
     }
 };
 

@@ -34,13 +34,13 @@ std::optional<bool> parse_bool(std::string_view text) {
 const char* why_without_effect(Stage stage) {
     switch (stage) {
         case Stage::Permanent:
-            return "is permanent: what it stands for is always on";
+            return "is permanent: the feature is always enabled";
         case Stage::Removed:
-            return "was removed, with what it stood for";
+            return "was removed, together with its feature";
         case Stage::Open:
             break;
     }
-    return "changes nothing of this component";
+    return "has no effect on this component";
 }
 
 }  // namespace

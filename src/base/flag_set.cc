@@ -112,7 +112,7 @@ Result<void> FlagSet::parse(const std::vector<std::string>& arguments) {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const std::string& word = arguments[i];
         if (!word.starts_with('-') || word.find_first_not_of('-') == word.npos)
-            return Error(Reason::BadRequest, "unexpected argument \"" + word + "\"; values belong to a flag: --name=value");
+            return Error(Reason::BadRequest, "unexpected argument \"" + word + "\"; write values as --name=value");
         const std::size_t begin = word.find_first_not_of('-'), equals = word.find('=');
         std::string name = with_dashes(word.substr(begin, equals == word.npos ? word.npos : equals - begin));
         if (const auto alias = aliases_.find(name); alias != aliases_.end()) name = alias->second;

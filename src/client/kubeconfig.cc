@@ -276,8 +276,7 @@ Result<Kubeconfig> load_kubeconfig(FileSystem& files, const std::vector<std::str
 }
 
 Result<Kubeconfig> read_kubeconfig(FileSystem& files, const std::string& path) {
-    if (path.empty())
-        return Error(Reason::BadRequest, "no kubeconfig is given: --kubeconfig names the file that tells how to reach the cluster");
+    if (path.empty()) return Error(Reason::BadRequest, "no kubeconfig is given: use --kubeconfig FILE");
     if (!files.exists(path))
         return Error(Reason::NotFound, "no kubeconfig at " + path + ": run `join`, or copy one there from the cluster");
     return load_kubeconfig(files, {path});

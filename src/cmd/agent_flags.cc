@@ -18,7 +18,7 @@ void add_node_flags(CLI::App& app, node_join::AgentOptions& options) {
     app.add_option("--max-pods", options.max_pods, "maximum number of pods on this node")->capture_default_str();
     app.add_option("--pod-max-pids", options.pod_max_pids, "maximum number of processes and threads of a pod; -1 for no limit")
         ->capture_default_str();
-    app.add_flag("--seccomp-default", options.seccomp_default, "use the runtime's seccomp profile for containers that name none");
+    app.add_flag("--seccomp-default", options.seccomp_default, "use the runtime's seccomp profile for containers without one");
     app.add_flag("--protect-kernel-defaults", options.protect_kernel_defaults,
                  "refuse to run if the kernel's settings differ from those that Kubernetes requires");
     app.add_option("--streaming-connection-idle-timeout", options.streaming_idle_timeout,

@@ -38,7 +38,8 @@ int run_backup(std::vector<std::string> arguments) {
     app.add_flag("--quiet,-q", quiet, "print failures only");
     app.footer(
         "You can back up while the cluster runs: all objects are as of one moment. FILE.keys contains the authorities, the keys and the\n"
-        "configuration. It gives access to the cluster and its encrypted secrets: keep it apart from FILE, and as safe as the machine "
+        "configuration. It gives access to the cluster and its encrypted secrets: store it separately from FILE, and protect it like the "
+        "machine "
         "itself.\n"
         "A backup does not contain volumes and images. If the objects are in an etcd, give the --etcd flags of the server; the etcd of\n"
         "`up --servers 3` is found without flags.\n"
@@ -62,10 +63,10 @@ int run_backup(std::vector<std::string> arguments) {
     if (!backup) return fail(backup.error().message);
     progress.done(fmt::format("{}: {} objects at revision {}, {:.1f} MB", file, backup->info.records, backup->info.revision.value,
                               static_cast<double>(backup->bytes) / 1e6));
-    progress.done(keys_file_of(file).string() + ": keys and configuration; keep it apart and safe");
+    progress.done(keys_file_of(file).string() + ": keys and configuration; store it separately, and protect it");
     progress.done("restored into a scratch directory: the same objects");
     if (!backup->has_encryption_key)
-        progress.note("There is no encryption.yaml in the data directory: if another configuration encrypts secrets, keep it, too.");
+        progress.note("The data directory has no encryption.yaml: if another configuration encrypts secrets, back it up too.");
     return 0;
 }
 

@@ -24,13 +24,13 @@ struct BundleFlags {
 };
 
 constexpr const char* About =
-    "What a Porthole cluster, or one machine of it, is and did. Read it before you give it away.\n\n"
-    "cluster/   what the API says: versions, health, metrics, objects, logs of kube-system\n"
+    "Diagnostic data of a Porthole cluster, or of one of its machines. Read it before you share it.\n\n"
+    "cluster/   from the API: versions, health, metrics, objects, logs of kube-system\n"
     "nodes/     of each node: settings, statistics, logs; networks of nodes on the machine that wrote this\n"
     "machine/   the machine that wrote this, and the logs of its data directory\n"
-    "errors.txt what could not be had\n\n"
-    "Left out: contents of Secrets and ConfigMaps, values of environment variables, audit logs, and all that has the form of a key, token\n"
-    "or password. Names of objects, images and users, addresses and programs' arguments are in it.\n";
+    "errors.txt what could not be collected\n\n"
+    "Left out: contents of Secrets and ConfigMaps, values of environment variables, audit logs, and all text that looks like a key, token\n"
+    "or password. Names of objects, images and users, addresses and programs' arguments are included.\n";
 
 Task<> add_hns(RealWorld& world, bundle::Writer& writer, const DataDir& data, NodeHost node) {
     EmulatedHost host(world.loop, *world.processes, data, node);
@@ -101,7 +101,7 @@ Result<void> write(const BundleFlags& flags) {
     bundle::Writer writer(archive);
     TRY_VOID(world.run(gather(world, flags, progress, writer)));
     TRY_VOID(archive.close());
-    progress.done(flags.file + ": read it before you give it away");
+    progress.done(flags.file + ": read it before you share it");
     return {};
 }
 
@@ -126,8 +126,8 @@ int run_bundle(std::vector<std::string> arguments) {
         ""
         "Examples:\n"
         "  sudo porthole bundle                          the cluster on this machine\n"
-        "  porthole bundle --kubeconfig other b.tar.gz   another cluster, as far as its API shows it\n"
-        "  sudo porthole bundle --machine node.tar.gz    a node of a cluster elsewhere");
+        "  porthole bundle --kubeconfig other b.tar.gz   another cluster, from its API alone\n"
+        "  sudo porthole bundle --machine node.tar.gz    a node of a cluster on another machine");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 
     const auto written = write(flags);

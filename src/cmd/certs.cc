@@ -50,7 +50,7 @@ Result<void> list(const std::filesystem::path& data) {
     if (shared) std::puts("authorities and service-account-key: shared with the cluster's other servers, by etcd");
     TRY(const Pki pki, Pki::load(folder));
     if (wall_now() < pki.kubelets_unverified_until)
-        std::printf("kubelets: those that have shown no certificate of kubelet-serving-ca yet are still asked, until %s\n",
+        std::printf("kubelets: those without a certificate of kubelet-serving-ca are accepted until %s\n",
                     text_of(pki.kubelets_unverified_until).c_str());
     return {};
 }
@@ -131,7 +131,7 @@ Result<void> show_ca_rotation(const std::string& data) {
         std::printf("%-48s %-10s %s\n", name.c_str(), seen.authority == rotation->previous ? "old" : "new", text_of(seen.time).c_str());
     TRY(const auto blockers, blockers_of(data, *rotation));
     std::puts(blockers.empty() ? "\nNothing depends on the old authority: porthole certs rotate ca --finish"
-                               : "\nWhat the old authority is still needed for:");
+                               : "\nThe old authority is still needed for:");
     for (const std::string& blocker : blockers) std::printf("- %s\n", blocker.c_str());
     return {};
 }
@@ -143,15 +143,16 @@ Result<void> finish_ca(const CertsFlags& flags) {
     if (rotation && shared && !flags.force)
         return Error(
             Reason::Conflict,
-            "several servers share this authority, and each knows only of its own clients: look at `porthole certs rotate ca "
-            "--status` on the machine of each, until none names a client with a certificate of the old authority, then add --force "
+            "several servers share this authority, and each knows only its own clients: run `porthole certs rotate ca "
+            "--status` on each server's machine until none lists a client with a certificate of the old authority, then add --force "
             "here");
     if (rotation && !flags.force) {
         TRY(const auto blockers, blockers_of(flags.data, *rotation));
         std::string why;
         for (const std::string& blocker : blockers) why += "\n- " + blocker;
         if (!blockers.empty())
-            return Error(Reason::Conflict, "the old authority is still needed; wait, or cut these off with --force:" + why);
+            return Error(Reason::Conflict,
+                         "the old authority is still needed; wait, or use --force, which disconnects these clients:" + why);
     }
     TRY_VOID(finish_ca_rotation(folder));
     std::puts("The old authority has been removed. A running server refuses its certificates within a minute.");
@@ -163,10 +164,10 @@ Result<void> rotate_ca(const CertsFlags& flags) {
     if (flags.finish) return finish_ca(flags);
     TRY_VOID(start_ca_rotation(DataDir(flags.data).pki(), wall_now()));
     std::puts(
-        "Both authorities are trusted, and a running server serves and signs with the new one within a minute. Nodes follow by "
-        "themselves.\n"
-        "For this machine's kubectl: porthole kubeconfig --merge. For others, hand out what porthole kubeconfig prints.\n"
-        "Then: porthole certs rotate ca --status, and in the end --finish");
+        "Both authorities are trusted, and a running server serves and signs with the new one within a minute. Nodes follow "
+        "automatically.\n"
+        "For this machine's kubectl: porthole kubeconfig --merge. For other users, distribute the output of `porthole kubeconfig`.\n"
+        "Then: porthole certs rotate ca --status, and finally --finish");
     return {};
 }
 
@@ -188,7 +189,7 @@ int run_certs(std::vector<std::string> arguments) {
         ""
         "Examples:\n"
         "  porthole certs list\n"
-        "  porthole certs renew admin                          then hand out what porthole kubeconfig prints\n"
+        "  porthole certs renew admin                          then distribute the output of `porthole kubeconfig`\n"
         "  porthole certs rotate ca --start                    two steps, see its --help\n"
         "  porthole certs rotate service-account-key --start   likewise");
     CLI::App* list_command = app.add_subcommand("list", "show names, subjects, authorities and expiry, and rotations in progress");
@@ -201,25 +202,25 @@ int run_certs(std::vector<std::string> arguments) {
     rotate_command->add_option("key", flags.key, "service-account-key, which signs the tokens of pods, or ca, which signs certificates")
         ->required()
         ->check(CLI::IsMember({"service-account-key", "ca"}));
-    CLI::Option* start = rotate_command->add_flag("--start", flags.start, "make a new key, which signs from now on; both keys are valid");
+    CLI::Option* start = rotate_command->add_flag("--start", flags.start, "create a new key, which signs from now on; both keys are valid");
     CLI::Option* status =
         rotate_command->add_flag("--status", flags.status, "show which clients still need the previous authority (ca only)");
     CLI::Option* finish = rotate_command->add_flag("--finish", flags.finish, "remove the previous key; anything it signed becomes invalid");
     start->excludes(finish);
     status->excludes(start, finish);
-    rotate_command->add_flag("--force", flags.force, "finish although something that the previous key signed may be in use")->needs(finish);
+    rotate_command->add_flag("--force", flags.force, "finish even if something signed by the previous key may be in use")->needs(finish);
     rotate_command->footer(
         "States and steps of ca:\n"
-        "  one authority    --start    a second authority is made. Both are trusted; the server serves and signs with the new one. It "
+        "  one authority    --start    a second authority is created. Both are trusted; the server serves and signs with the new one. It "
         "also\n"
         "                              presents the new authority's certificate signed by the old one, for clients that know only the old "
         "one.\n"
-        "  two authorities  wait       nodes take over both and renew their certificates; pods get both in kube-root-ca.crt; kubeconfigs\n"
-        "                              have to be handed out again. --status shows the authority of each client's newest certificate.\n"
+        "  two authorities  wait       nodes trust both and renew their certificates; pods get both in kube-root-ca.crt; kubeconfigs\n"
+        "                              have to be distributed again. --status shows the authority of each client's newest certificate.\n"
         "  two authorities  --finish   the old authority is removed. Refused while something still depends on it, unless --force is "
         "given.\n"
         "States and steps of service-account-key:\n"
-        "  one key          --start    a second key is made and signs from now on. Tokens of both are valid, and /openid/v1/jwks has\n"
+        "  one key          --start    a second key is created and signs from now on. Tokens of both are valid, and /openid/v1/jwks has\n"
         "                              both, for services that verify tokens themselves.\n"
         "  two keys         wait       kubelets renew the tokens of running pods within a day. Tokens in Secrets of the type\n"
         "                              kubernetes.io/service-account-token do not change: delete the key `token` of their data\n"

@@ -158,7 +158,7 @@ void add_flags(CLI::App& app, FleetFlags& flags) {
     app.add_option("--name-prefix", flags.plan.name_prefix,
                    "the nodes are PREFIX0, PREFIX1, …; their label porthole.dev/fleet contains the prefix, too")
         ->capture_default_str();
-    app.add_option("--node-cidr", flags.node_cidr, "range from which the nodes report addresses; nothing listens there")
+    app.add_option("--node-cidr", flags.node_cidr, "address range of the nodes; no program listens on these addresses")
         ->capture_default_str();
     app.add_option("--cpu", flags.cpu, "cpu of each node")->capture_default_str();
     app.add_option("--memory", flags.memory, "memory of each node")->capture_default_str();
@@ -167,8 +167,7 @@ void add_flags(CLI::App& app, FleetFlags& flags) {
     app.add_option("--node-labels", flags.labels, "KEY=VALUE, in addition to a kubelet's own")->delimiter(',');
     app.add_option("--register-with-taints", flags.taints, "KEY=VALUE:EFFECT")->delimiter(',');
     app.add_option("--pods-start-after", flags.start_after, "time from a pod's assignment until it is ready")->capture_default_str();
-    app.add_option("--pods-stop-after", flags.stop_after,
-                   "time from a pod's deletion until its containers have ended; at most its grace period")
+    app.add_option("--pods-stop-after", flags.stop_after, "time from a pod's deletion until its containers end; at most its grace period")
         ->capture_default_str();
     app.add_option("--jobs-complete-after", flags.complete_after, "time that pods of Jobs run before they succeed")->capture_default_str();
     app.add_option("--stages", flags.stages, "a file of KWOK's Stage objects for pods, instead of the three times above");

@@ -29,7 +29,7 @@ Task<std::vector<fs::path>> archives_of(ProcessRunner& processes, fs::path path,
             if (entry.path().extension() == ".tar") archives.push_back(entry.path());
         }
         std::ranges::sort(archives);
-        if (archives.empty()) co_return Error(Reason::NotFound, path.string() + " holds neither .tar files nor an OCI layout");
+        if (archives.empty()) co_return Error(Reason::NotFound, path.string() + " contains neither .tar files nor an OCI layout");
     }
     co_return archives;
 }
@@ -52,7 +52,7 @@ Task<> load(RealWorld& world, const DataDir& data, const Cluster& cluster, fs::p
             for (const std::string& name : names) std::printf("%s: %s\n", node.name.c_str(), name.c_str());
             taken = taken || !names.empty();
         }
-        if (!taken) co_return Error(Reason::BadRequest, archive.string() + " holds no image that a node of this cluster can run");
+        if (!taken) co_return Error(Reason::BadRequest, archive.string() + " contains no image that a node of this cluster can run");
     }
     co_return {};
 }

@@ -116,7 +116,7 @@ int run_join(std::vector<std::string> arguments) {
         if (installed) progress.done("service porthole-agent started; `kubectl get nodes` shows " + flags.agent.node_name);
         return progress.end(installed ? Result<void>() : installed.error());
     }
-    progress.note("starting the agent; it ends with this command");
+    progress.note("starting the agent; it stops when this command ends");
     std::vector<char*> words;
     for (std::string& word : joined->agent) words.push_back(word.data());
     words.push_back(nullptr);

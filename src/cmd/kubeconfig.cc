@@ -17,12 +17,12 @@ int run_kubeconfig(std::vector<std::string> arguments) {
     app.add_option("--kubeconfig", into, "file to merge into (default: KUBECONFIG or ~/.kube/config)")->needs("--merge");
     app.footer(
         "Examples:\n"
-        "  porthole kubeconfig > cluster.kubeconfig     for another user, or another machine that reaches this one\n"
+        "  porthole kubeconfig > cluster.kubeconfig     for another user, or another machine that can reach this one\n"
         "  porthole kubeconfig --merge                  for kubectl on this machine, as `porthole up` does\n"
         "  kubectl --kubeconfig <(porthole kubeconfig) get nodes\n"
         "\n"
         "kubectl looks for its configuration in this order: the flag --kubeconfig, the files of the variable KUBECONFIG, ~/.kube/config. "
-        "If it finds none, it tries localhost:8080, and says that the connection was refused.");
+        "If it finds none, it tries localhost:8080 and reports that the connection was refused.");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 
     const DataDir data(path);

@@ -83,7 +83,7 @@ std::string identity(Random& random) {
 
 Task<> interruption(Event& interrupted) {
     CO_TRY_VOID(co_await interrupted.wait());
-    co_return Error(Reason::Io, "interrupted; the next run goes on where this one ended");
+    co_return Error(Reason::Io, "interrupted; the next run continues where this one ended");
 }
 
 Task<> apply_until(Event& interrupted, Provisioner& provisioner, std::vector<MachineDescription> machines) {
@@ -108,7 +108,7 @@ Task<> provision_machines(RealWorld& world, Progress& progress, const ProvisionF
     world.loop.on_signal([&](int) { interrupted.set(); });
     auto done = co_await elector.run_alone([&] { return apply_until(interrupted, provisioner, std::move(machines)); });
     if (!done && done.error().reason == Reason::AlreadyExists)
-        co_return Error(Reason::AlreadyExists, "another run is at work on this cluster: " + done.error().message);
+        co_return Error(Reason::AlreadyExists, "another run for this cluster is in progress: " + done.error().message);
     co_return done;
 }
 
@@ -118,7 +118,7 @@ int run_provision(std::vector<std::string> arguments) {
     ProvisionFlags flags;
     CLI::App app("Join, upgrade and remove the machines in a description, over SSH.", "provision");
     app.add_option("--file,-f", flags.file, "the description; pools that name hosts are used")->required();
-    app.add_flag("--dry-run", flags.dry_run, "query the machines and print what would be done, without changing anything");
+    app.add_flag("--dry-run", flags.dry_run, "query the machines and print the planned actions, without changing anything");
     app.add_flag("--drain", flags.drain,
                  "drain each node before its agent is upgraded; without it, nodes are only cordoned and containers keep running");
     app.add_option("--parallel", flags.parallel, "number of machines to work on at the same time, 1 to 64; upgrades run one by one")
@@ -140,11 +140,11 @@ int run_provision(std::vector<std::string> arguments) {
         "\n"
         "You can run the command again to apply changes: new hosts join; hosts with a different version of the program are upgraded one by "
         "one,\n"
-        "and get their old program back if they do not become Ready; hosts that are no longer in the file are drained, reset and deleted.\n"
+        "and are rolled back if they do not become Ready; hosts that are no longer in the file are drained, reset and deleted.\n"
         "\n"
         ""
         "Examples:\n"
-        "  porthole provision -f cluster.yaml --dry-run    print what would be done\n"
+        "  porthole provision -f cluster.yaml --dry-run    print the planned actions\n"
         "  porthole provision -f cluster.yaml\n"
         "  porthole provision -f cluster.yaml -o json      print each step as a JSON object, for programs\n"
         "  with this cluster.yaml:\n"

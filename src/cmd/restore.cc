@@ -51,15 +51,16 @@ int run_restore(std::vector<std::string> arguments) {
     std::string file, keys, path = default_data_dir();
     bool quiet = false, may_be_lower = false;
     EtcdSideFlags etcd;
-    CLI::App app("Make a data directory from a backup.", "restore");
-    app.add_option("FILE", file, "what `porthole backup` wrote")->required();
+    CLI::App app("Create a data directory from a backup.", "restore");
+    app.add_option("FILE", file, "backup file written by `porthole backup`")->required();
     app.add_option("--keys", keys, "file of the backup's keys (default: FILE.keys)");
     app.add_option("--data", path, "directory to create; it must not exist, or must be empty")->capture_default_str();
     CLI::Option* servers = add_etcd_side_flags(app, etcd);
     add_lower_revisions_flag(app, may_be_lower, servers);
     app.add_flag("--quiet,-q", quiet, "print failures only");
     app.footer(
-        "This command starts nothing. The objects are as in the backup, at a much higher revision, so that clients of the old cluster "
+        "This command does not start the cluster. The objects are as in the backup, at a much higher revision, so that clients of the old "
+        "cluster "
         "list\n"
         "again. Nodes on other machines reconnect if the server has its old address. With --etcd-servers the objects go into that etcd, "
         "under\n"
@@ -85,8 +86,8 @@ int run_restore(std::vector<std::string> arguments) {
         progress.note("Now: " + next_command(data, restored->options));
     } else {
         progress.note("Now: porthole server" + data.flag() +
-                      " with the same --etcd flags. Start clients of the former cluster again: etcd");
-        progress.note("cannot tell them what they have seen after the backup.");
+                      " with the same --etcd flags. Restart the clients of the former cluster: etcd");
+        progress.note("cannot notify them about changes after the backup.");
     }
     return 0;
 }

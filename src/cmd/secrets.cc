@@ -45,8 +45,9 @@ Task<> wait_until_used(EventLoop& loop, AdminClient& admin, const LocalKeyFile& 
         CO_TRY(const std::string used, co_await metric(admin, "apiserver_encryption_config_controller_last_config_info"));
         if (used.contains(hash)) co_return {};
         if (loop.now() > deadline)
-            co_return Error(Reason::Timeout, "the server does not use " + file.path().string() +
-                                                 ": it has another --encryption-provider-config, or is of another cluster; see its log");
+            co_return Error(Reason::Timeout,
+                            "the server does not use " + file.path().string() +
+                                ": it has another --encryption-provider-config, or belongs to another cluster; see its log");
         CO_TRY_VOID(co_await loop.sleep(200ms));
     }
 }
@@ -72,7 +73,7 @@ Task<> rotate(EventLoop& loop, AdminClient& admin, const LocalKeyFile& file) {
         CO_TRY_VOID(co_await wait_until_used(loop, admin, file));
         std::printf("the new key %s encrypts from now on\n", names.front().c_str());
     } else {
-        std::printf("going on with a rotation to the key %s\n", names.front().c_str());
+        std::printf("continuing the rotation to the key %s\n", names.front().c_str());
     }
     std::size_t count = 0;
     for (int round = 1;; ++round) {
@@ -103,7 +104,7 @@ int run_secrets(std::vector<std::string> arguments) {
     rotate_command->footer(
         "The cluster must be running. The key is in encryption.yaml in the data directory. To continue an interrupted rotation, run the\n"
         "command again; until it has ended, the file has both keys, and secrets can be read. Secrets that were stored before there was a\n"
-        "key are encrypted, too.");
+        "key are encrypted too.");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 
     const LocalKeyFile file(DataDir(data).encryption_file());
@@ -114,7 +115,7 @@ int run_secrets(std::vector<std::string> arguments) {
     if (!shared) return fail(shared.error().message);
     if (*shared)
         return fail(
-            "several servers share this key, and a rotation by one of them is not supported: the others could not read what it writes. "
+            "several servers share this key, and a rotation by one of them is not supported: the others could not read its writes. "
             "See docs/guide/several_servers.md for how to do it in steps");
     const auto lock = lock_rotation(file.path());
     if (!lock) return fail(lock.error().message);

@@ -166,7 +166,8 @@ constexpr const char* AgentFolder = "/var/lib/porthole-agent";
 int show_joined_node(const std::vector<KnownServer>& servers, const OutputFlag& output) {
     Value list = Value::array();
     bool used = false;
-    if (output.is_text()) std::printf("node of a cluster elsewhere; its agent is in %s\n\n%-48s %s\n", AgentFolder, "API SERVER", "STATE");
+    if (output.is_text())
+        std::printf("node of a cluster on another machine; its agent is in %s\n\n%-48s %s\n", AgentFolder, "API SERVER", "STATE");
     for (const KnownServer& server : servers) {
         used |= server.state.ends_with("in use");
         list.as_array().push_back(Value::object({{"url", server.url}, {"state", server.state}}));
@@ -186,7 +187,7 @@ int run_status(std::vector<std::string> arguments) {
     output.add_flags(app);
     app.footer(
         "Examples:\n"
-        "  porthole status                      what runs, and what to do next\n"
+        "  porthole status                      state of the cluster, and next steps\n"
         "  porthole status -o json              the same for programs\n"
         "  until porthole status >/dev/null; do sleep 1; done");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;

@@ -34,7 +34,7 @@ int run_supervise(std::vector<std::string> arguments) {
     bool report = false;
     CLI::App app("Keep a cluster's processes running (started by `porthole up`).", "supervise");
     app.add_option("--data", path, "the cluster's data directory")->required();
-    app.add_flag("--report", report, "tell about the start on descriptor 3");
+    app.add_flag("--report", report, "report the start on descriptor 3");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 
     ::signal(SIGPIPE, SIG_IGN);
@@ -42,7 +42,7 @@ int run_supervise(std::vector<std::string> arguments) {
     // The server starts another supervisor when ours dies, and so do `up` and systemd. Two would end each other's cluster.
     const auto lock = FileLock::try_take(data.supervisor_lock().string());
     if (!lock) return fail(lock.error().message);
-    if (!lock->has_value()) return report ? fail("another supervisor of this cluster starts or ends at this moment") : 0;
+    if (!lock->has_value()) return report ? fail("another supervisor of this cluster is starting or stopping") : 0;
     auto cluster = Cluster::load(data);
     if (!cluster) return fail(cluster.error().message);
     if (is_running(cluster->supervisor) && cluster->supervisor.pid != ::getpid()) return 0;
@@ -65,7 +65,7 @@ int run_supervise(std::vector<std::string> arguments) {
     if (started) {
         pipe.ready();
     } else {
-        log.error("the cluster did not come up", {{"error", started.error().message}});
+        log.error("the cluster did not start", {{"error", started.error().message}});
         supervisor.stop();
     }
     const auto served = world.run(supervisor.serve());

@@ -88,7 +88,7 @@ Result<std::optional<FileLock>> lock_cluster(const DataDir& data) {
     std::filesystem::create_directories(data.root(), error);
     if (error) return Error(Reason::Io, "cannot make " + data.root().string() + ": " + error.message());
     TRY(auto lock, FileLock::try_take(data.up_lock().string()));
-    if (!lock) return Error(Reason::Conflict, "another `porthole up` starts or changes this cluster; try again when it has ended");
+    if (!lock) return Error(Reason::Conflict, "another `porthole up` is starting or changing this cluster; try again when it has ended");
     return lock;
 }
 
@@ -152,7 +152,7 @@ int run_up(std::vector<std::string> arguments) {
     app.add_flag("--detach,-d", flags.detach, "return once the cluster is ready and leave it running");
     app.add_flag("--quiet,-q", flags.quiet, "print failures only");
     app.footer(
-        "Without --detach it stays in the foreground and Ctrl-C ends the cluster. You can run it again: it starts what is missing, and "
+        "Without --detach it stays in the foreground and Ctrl-C ends the cluster. You can run it again: it starts missing parts, and "
         "with other\n"
         "--nodes it adds nodes to the running cluster or drains and removes the last of each system.\n\n"
         "Examples:\n"
@@ -168,7 +168,7 @@ int run_up(std::vector<std::string> arguments) {
         "more\n"
         "  porthole sample web                             a first workload, on each operating system of the cluster\n"
         "  porthole image load app.tar                     an image for its nodes\n"
-        "  porthole down                                   ends it; --purge deletes its data too");
+        "  porthole down                                   end it; --purge deletes its data too");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 
     for (const CLI::Option* option : described)
@@ -208,8 +208,8 @@ int run_up(std::vector<std::string> arguments) {
     progress.done(running && !changes ? "already running; kubectl context porthole in " + kubeconfig
                                       : "kubectl context porthole in " + kubeconfig);
     if (flags.machines_elsewhere > 0)
-        progress.note(std::to_string(flags.machines_elsewhere) + " machines of " + flags.file + " are elsewhere: porthole provision -f " +
-                      flags.file);
+        progress.note(std::to_string(flags.machines_elsewhere) + " machines of " + flags.file +
+                      " are not on this machine: porthole provision -f " + flags.file);
     if (flags.detach) {
         const auto survives = world.run(survive_reboot(world, data));
         if (!survives) return fail("the cluster runs, but will not start again after a reboot: " + survives.error().message);

@@ -87,7 +87,8 @@ int run_winnode(std::vector<std::string> arguments) {
     options.backend.clear();
     options.host_prefix = machine_name() + "-";
     CLI::App app(
-        "Emulated Windows nodes on this machine for another cluster, such as one made by kubeadm or kind, or a Porthole elsewhere.",
+        "Emulated Windows nodes on this machine for another cluster, such as one of kubeadm or kind, or a Porthole cluster on another "
+        "machine.",
         "winnode");
     app.require_subcommand(1);
     CLI::App* join_command = app.add_subcommand("join", "start emulated Windows hosts and join them, as kubeadm join would on real ones");
@@ -108,7 +109,7 @@ int run_winnode(std::vector<std::string> arguments) {
         ->capture_default_str();
     join_command
         ->add_option("--backend", options.backend,
-                     "the cluster's pod network: host-gw, vxlan or alloc (default: what the cluster says, otherwise host-gw)")
+                     "the cluster's pod network: host-gw, vxlan or alloc (default: the cluster's, otherwise host-gw)")
         ->check(CLI::IsMember({"host-gw", "vxlan", "alloc"}));
     join_command->add_option("--cluster-cidr", flags.wishes.cluster_cidr,
                              "addresses of pods (default: kubeadm's configuration in the cluster)");
@@ -116,10 +117,10 @@ int run_winnode(std::vector<std::string> arguments) {
                              "addresses of services (default: kubeadm's configuration in the cluster)");
     join_command->add_option("--cluster-dns", flags.wishes.cluster_dns,
                              "address of the cluster's DNS (default: the tenth address of the services)");
-    join_command->add_option("--cluster-domain", flags.wishes.cluster_domain, "domain of services, if the cluster does not say it");
+    join_command->add_option("--cluster-domain", flags.wishes.cluster_domain, "domain of services, if the cluster does not publish it");
     join_command->add_option(
         "--bridge", options.bridge,
-        "an existing bridge to join the hosts to, for example that of kind's network; NAME@NAMESPACE for one in another network namespace");
+        "an existing bridge to connect the hosts to, for example kind's; NAME@NAMESPACE for one in another network namespace");
     join_command->add_option("--first-host", options.first_host, "number of the first host in --node-cidr")->capture_default_str();
     join_command->add_flag("--detach,-d", flags.detach, "return once they have joined and leave them running");
     CLI::App* leave_command = app.add_subcommand("leave", "stop the hosts and delete their data on this machine");

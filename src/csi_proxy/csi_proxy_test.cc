@@ -67,7 +67,7 @@ TEST_F(CsiProxyTest, FollowsNoLinkBelowTheKubeletsDirectory) {
     ASSERT_TRUE(host.drive.write("C:\\Windows\\system.ini", "kept", 0644));
     ASSERT_TRUE(host.drive.create_symlink("C:\\Windows", "C:\\k\\pods\\out"));
     const std::string inside = "C:\\k\\pods\\out\\system.ini";
-    EXPECT_EQ(make("C:\\k\\pods\\out\\new").error().message, "C:\\k\\pods\\out\\new leads through a link: C:\\k\\pods\\out");
+    EXPECT_EQ(make("C:\\k\\pods\\out\\new").error().message, "C:\\k\\pods\\out\\new contains a link: C:\\k\\pods\\out");
     for (const Result<void>& result :
          {remove(inside, false), remove(inside, true), link(inside, Target), link(Staged, "C:\\k\\pods\\out\\link"),
           done(host.call(Filesystem::PathExists, {.path = inside})), done(host.call(Filesystem::IsSymlink, {.path = inside})),

@@ -75,7 +75,7 @@ private:
             const auto found = files_.link_status(above);
             if (is_not_found(found)) return {};
             if (!found) return found.error();
-            if (found->type == FileType::Symlink) return Error(Reason::Forbidden, path + " leads through a link: " + above);
+            if (found->type == FileType::Symlink) return Error(Reason::Forbidden, path + " contains a link: " + above);
         }
         return {};
     }

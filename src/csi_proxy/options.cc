@@ -8,8 +8,7 @@ namespace {
 void add_flags(FlagSet& flags, CsiProxyOptions& options) {
     flags.add("kubelet-path", options.kubelet_path, "the kubelet's directory: drivers may name paths below it, and no others");
     flags.add("working-dir", options.working_directories, "further directories below which they may name paths");
-    flags.add("allowed-services", options.services,
-              "services that drivers may start and stop: unless given, the initiator of iSCSI (msiscsi)");
+    flags.add("allowed-services", options.services, "services that drivers may start and stop (default: the iSCSI initiator, msiscsi)");
     flags.add("require-privacy", options.require_privacy, "map only shares that can be reached encrypted");
     flags.add("v", options.verbosity, "the level of detail of the log");
     flags.add("log-dir", options.log_directory, "a directory for csi-proxy.log");

@@ -50,7 +50,7 @@ Result<PathRules> PathRules::create(const std::vector<std::string>& directories)
     std::vector<std::string> normal;
     for (const std::string& one : directories) {
         TRY(std::string directory, normal_path(one));
-        if (directory.size() < 3) return refused("a whole drive cannot be given to drivers: " + one);
+        if (directory.size() < 3) return refused("a whole drive cannot be opened to drivers: " + one);
         normal.push_back(std::move(directory));
     }
     return PathRules(std::move(normal));

@@ -48,7 +48,7 @@ private:
         CO_TRY_VOID(co_await check_change(request.volume_id, true));
         CO_TRY(const std::string path, context_.paths.check(request.target_path));
         CO_TRY(const bool there, co_await run_blocking<bool>(context_.pool, [&] { return context_.host.files.exists(path); }));
-        if (!there) co_return Error(Reason::NotFound, "the directory to mount the volume at is not there: " + path);
+        if (!there) co_return Error(Reason::NotFound, "the directory to mount the volume at does not exist: " + path);
         CO_TRY_VOID(co_await volumes_->mount(request.volume_id, path));
         co_return MountVolumeResponse();
     }

@@ -123,7 +123,7 @@ Task<> FleetNodes::register_node(std::size_t number) {
         const auto label = made->metadata.labels.find(FleetPlan::Label);
         if (label == made->metadata.labels.end() || label->second != plan_.label_value())
             co_return Error(Reason::AlreadyExists,
-                            "node \"" + wanted.metadata.name + "\" exists already and is not of this fleet; choose another --name-prefix");
+                            "node \"" + wanted.metadata.name + "\" already exists and is not of this fleet; choose another --name-prefix");
     }
     Node& node = nodes_[number];
     node.uid = made->metadata.uid;

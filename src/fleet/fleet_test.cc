@@ -193,7 +193,7 @@ TEST_F(FleetTest, TakesItsNodesOverWhenItStartsAgainButNotThoseOfOthers) {
     make(rack);
     const auto refused = sim::run(loop, fleet->start());
     ASSERT_FALSE(refused);
-    EXPECT_THAT(refused.error().message, HasSubstr("\"rack-1\" exists already and is not of this fleet; choose another --name-prefix"));
+    EXPECT_THAT(refused.error().message, HasSubstr("\"rack-1\" already exists and is not of this fleet; choose another --name-prefix"));
 }
 
 TEST_F(FleetTest, WaitsForAServerThatIsNotThereYet) {

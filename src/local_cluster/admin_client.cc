@@ -13,9 +13,9 @@ Result<std::unique_ptr<AdminClient>> connect_as_admin(AsioLoop& loop, const std:
     const auto variable = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
     const auto files = make_file_system();
     // Else a mistyped name would choose the cluster that kubectl uses.
-    if (!kubeconfig.empty() && !files->exists(kubeconfig)) return Error(Reason::NotFound, "there is no kubeconfig " + kubeconfig);
+    if (!kubeconfig.empty() && !files->exists(kubeconfig)) return Error(Reason::NotFound, "no kubeconfig " + kubeconfig);
     if (kubeconfig.empty() && data != default_data_dir() && !files->exists(data))
-        return Error(Reason::NotFound, "there is no directory " + data + ": name the cluster's with --data");
+        return Error(Reason::NotFound, "no directory " + data + ": name the cluster's with --data");
     std::vector<std::string> paths = client::kubeconfig_paths(variable("KUBECONFIG"), variable("HOME"));
     const auto local = DataDir(data).admin_kubeconfig();
     std::error_code code;
@@ -25,7 +25,7 @@ Result<std::unique_ptr<AdminClient>> connect_as_admin(AsioLoop& loop, const std:
     TRY(const auto document, client::load_kubeconfig(*files, paths));
     auto resolved = document.resolve(*files);
     if (!resolved && resolved.error().reason == Reason::NotFound && kubeconfig.empty() && !is_own)
-        return Error(Reason::NotFound, "there is no cluster in " + data + ", and kubectl has none either (" + resolved.error().message +
+        return Error(Reason::NotFound, "no cluster in " + data + ", and no kubeconfig for kubectl (" + resolved.error().message +
                                            "): start one with `porthole up`, or name it with --data");
     TRY(auto config, std::move(resolved));
     config.direct = is_own;

@@ -32,13 +32,12 @@ TEST(AdminClient, JOI14_TheClusterOfThisMachineIsReachedDirectlyHoweverItsKubeco
 
 TEST(AdminClient, WhatIsNamedAndIsNotThereIsNotReplacedByKubectlsCluster) {
     AsioLoop loop;
-    EXPECT_EQ(connect_as_admin(loop, "/nowhere/kubeconfig", "/nowhere").error().message, "there is no kubeconfig /nowhere/kubeconfig");
-    EXPECT_EQ(connect_as_admin(loop, "", "/nowhere").error().message, "there is no directory /nowhere: name the cluster's with --data");
+    EXPECT_EQ(connect_as_admin(loop, "/nowhere/kubeconfig", "/nowhere").error().message, "no kubeconfig /nowhere/kubeconfig");
+    EXPECT_EQ(connect_as_admin(loop, "", "/nowhere").error().message, "no directory /nowhere: name the cluster's with --data");
     ASSERT_EQ(::setenv("KUBECONFIG", "/nowhere/config", 1), 0);
-    EXPECT_EQ(
-        connect_as_admin(loop, "", "/usr").error().message,
-        "there is no cluster in /usr, and kubectl has none either (kubeconfig: no context is selected): start one with `porthole up`, "
-        "or name it with --data");
+    EXPECT_EQ(connect_as_admin(loop, "", "/usr").error().message,
+              "no cluster in /usr, and no kubeconfig for kubectl (kubeconfig: no context is selected): start one with `porthole up`, "
+              "or name it with --data");
     ::unsetenv("KUBECONFIG");
 }
 

@@ -180,7 +180,7 @@ Result<Cluster> Cluster::load(const DataDir& data) {
         if (std::filesystem::exists(data.pki(), code))
             return Error(Reason::NotFound, "the control plane in " + data.root().string() +
                                                " is one of `porthole server`, not of `porthole up`: ask it by `kubectl --kubeconfig " +
-                                               data.admin_kubeconfig().string() + "`, and end it where it was started");
+                                               data.admin_kubeconfig().string() + "`, and run that where it was started");
         return Error(Reason::NotFound, "no cluster found in " + data.root().string() + "; start one with `porthole up" + data.flag() + "`");
     }
     TRY(const std::string text, read_file(data.state_file()));

@@ -63,7 +63,7 @@ Error io_error(const std::string& what, const fs::path& path, const std::string&
 
 Result<void> refuse_existing(const fs::path& path) {
     if (!path_exists(path)) return {};
-    return Error(Reason::AlreadyExists, path.string() + " exists: choose another name, or remove it");
+    return Error(Reason::AlreadyExists, path.string() + " already exists: choose another name, or remove it");
 }
 
 // --- keys
@@ -213,7 +213,7 @@ Result<Backup> back_up(const DataDir& data, const fs::path& file, SystemTime now
     TRY_VOID(refuse_existing(file));
     TRY_VOID(refuse_existing(keys));
     if (!path_exists(data.pki()))
-        return Error(Reason::NotFound, "there is no control plane in " + data.root().string() + ": name its data directory with --data");
+        return Error(Reason::NotFound, "no control plane in " + data.root().string() + ": name its data directory with --data");
     const Scratch scratch(file);
     TRY(const fs::path folder, scratch.path());
     const fs::path objects = folder / "objects", secrets = folder / "keys";
@@ -223,7 +223,7 @@ Result<Backup> back_up(const DataDir& data, const fs::path& file, SystemTime now
     TRY(backup.info, write_objects(data, objects, now, read));
     TRY(const std::string after, read_keys(data));
     if (after != before)  // or the objects could be of a key that is not among them
-        return Error(Reason::Conflict, "keys or configuration in " + data.root().string() + " changed meanwhile: run this again");
+        return Error(Reason::Conflict, "keys or configuration in " + data.root().string() + " changed during the command: run it again");
     TRY_VOID(restore_into(DataDir(folder / "restored"), objects, secrets, now));
     std::error_code error;
     backup.bytes = fs::file_size(objects, error);
@@ -239,8 +239,9 @@ Result<Restored> restore(const DataDir& data, const fs::path& file, const fs::pa
     std::error_code error;
     if (has_contents(data))
         return Error(Reason::AlreadyExists,
-                     data.root().string() + " is not empty: choose another --data, or end the cluster there with `porthole down --purge" +
-                         data.flag() + "`");
+                     data.root().string() +
+                         " is not empty: choose another --data, or delete the cluster there with `porthole down --purge" + data.flag() +
+                         "`");
     const Scratch scratch(data.root());
     TRY(const fs::path folder, scratch.path());
     TRY(Restored restored, restore_into(DataDir(folder / "data"), file, keys, now));
@@ -251,7 +252,7 @@ Result<Restored> restore(const DataDir& data, const fs::path& file, const fs::pa
     }
     TRY_VOID(remove_locks(data));
     const auto moved = move_durably(folder / "data", data.root());
-    if (!moved) return Error(moved.error()).with_context("a mount point takes no directory; choose one below it with --data");
+    if (!moved) return Error(moved.error()).with_context("it is a mount point; choose a directory below it with --data");
     return restored;
 }
 

@@ -59,7 +59,7 @@ state = ")" +
 
 Result<void> NodeContainerd::prepare() const {
     if (data_.root().string().find_first_of("\"\\\n") != std::string::npos) {
-        return Error(Reason::BadRequest, "the data directory's name may not hold quotes or backslashes: " + data_.root().string());
+        return Error(Reason::BadRequest, "the data directory's name must not contain quotes or backslashes: " + data_.root().string());
     }
     std::error_code error;
     for (const fs::path& folder : {root(), state(), data_.node(node_.name) / "cni/net.d", data_.node(node_.name) / "certs.d"}) {
@@ -113,7 +113,7 @@ Task<std::vector<std::string>> NodeContainerd::import(fs::path archive) {
     if (result.exit_code == 0) co_return names;
     if (!result.errors.contains("no match for platform")) {
         co_return Error(Reason::BadRequest, "importing " + archive.string() + ": " + std::string(trim(result.errors)) +
-                                                "; an archive is what `docker save` writes, or an OCI image layout");
+                                                "; an archive is the output of `docker save`, or an OCI image layout");
     }
     // Images for Windows only: what containerd has noted down of the one that it cannot unpack goes again.
     if (!names.empty()) {

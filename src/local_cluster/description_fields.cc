@@ -24,7 +24,7 @@ Result<void> Fields::check(std::initializer_list<std::string_view> known) const 
     if (value_->is_null()) return {};
     if (!value_->is_object()) return wrong(path_, "must be an object");
     for (const schema::Member& member : value_->as_object())
-        if (std::ranges::find(known, member.key) == known.end()) return wrong(at(member.key), "there is no such field");
+        if (std::ranges::find(known, member.key) == known.end()) return wrong(at(member.key), "unknown field");
     return {};
 }
 

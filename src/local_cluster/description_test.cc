@@ -47,7 +47,7 @@ TEST(Description, NamesTheFieldThatIsWrongAndChangesNothing) {
     const struct {
         const char *spec, *error;
     } rows[] = {
-        {"{nodes: 3}", "spec.nodes: there is no such field"},
+        {"{nodes: 3}", "spec.nodes: unknown field"},
         {"[]", "spec: must be an object"},
         {"{apiServer: {port: 70000}}", "spec.apiServer.port: must be a number from 1 to 65535"},
         {"{apiServer: {servers: 2}}", "spec.apiServer.servers: must be 1, 3 or 5"},
@@ -57,7 +57,7 @@ TEST(Description, NamesTheFieldThatIsWrongAndChangesNothing) {
         {"{hardened: 1}", "spec.hardened: must be true or false"},
         {"{network: {pods: 10}}", "spec.network.pods: must be a string"},
         {"{network: {backend: ipip}}", "spec.network.backend: must be host-gw, vxlan or alloc"},
-        {"{network: {cni: x}}", "spec.network.cni: there is no such field"},
+        {"{network: {cni: x}}", "spec.network.cni: unknown field"},
         {"{pools: {}}", "spec.pools: must be a list of 1 to 100 pools"},
         {"{pools: [1]}", "spec.pools[0]: must be an object"},
         {"{pools: [{os: linux}, {os: mac}]}", "spec.pools[1].os: must be linux or windows"},

@@ -23,7 +23,8 @@ std::string last_line(const CommandOutput& result) {
 
 Result<void> EmulatedHost::preflight() {
     if (path_exists("/usr/lib/wine/wine64") || path_exists("/usr/lib/x86_64-linux-gnu/wine")) return {};
-    return Error(Reason::NotFound, "an emulated Windows node needs Wine: apt-get install wine64; or ask for none: --nodes linux=1");
+    return Error(Reason::NotFound,
+                 "an emulated Windows node needs Wine: apt-get install wine64; or start without Windows nodes: --nodes linux=1");
 }
 
 ChildCommand EmulatedHost::command() const {

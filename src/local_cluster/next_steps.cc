@@ -28,7 +28,8 @@ std::string next_steps(const DataDir& data, const ClusterHealth& health, const s
     if (!health.process_not_running.empty()) {
         std::string log = health.process_not_running;
         std::ranges::replace(log, '/', '-');
-        return health.process_not_running + " has ended and is started again; its log:  " + (data.logs() / (log + ".log")).string() + "\n";
+        return health.process_not_running + " has exited and is being restarted; its log:  " + (data.logs() / (log + ".log")).string() +
+               "\n";
     }
     if (!health.first_not_ready.empty() && !health.foreign) {
         return "see why " + health.first_not_ready + " is not Ready:  kubectl --context porthole describe node " + health.first_not_ready +

@@ -5,7 +5,7 @@
 namespace porthole::local_cluster {
 
 NodeProgress progress_of(const schema::Value& node) {
-    NodeProgress progress{.waits_for = "its kubelet has not said how it is", .state = std::string(node.string_at({"spec", "podCIDR"}))};
+    NodeProgress progress{.waits_for = "its kubelet has not reported its state", .state = std::string(node.string_at({"spec", "podCIDR"}))};
     const schema::Value* conditions = node.at_path({"status", "conditions"});
     if (!conditions || !conditions->is_array()) return progress;
     for (const schema::Value& condition : conditions->as_array()) {

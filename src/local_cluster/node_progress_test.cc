@@ -20,7 +20,7 @@ const std::string Later = R"({"type": "Ready", "status": "False", "reason": "Kub
                               "lastHeartbeatTime": "2026-01-01T00:05:00Z"})";
 
 TEST(NodeProgress, SaysWhatTheNodeWaitsFor) {
-    EXPECT_EQ(progress_of(schema::parse_json("{}").value()).waits_for, "its kubelet has not said how it is");
+    EXPECT_EQ(progress_of(schema::parse_json("{}").value()).waits_for, "its kubelet has not reported its state");
     EXPECT_EQ(progress(Waiting).waits_for, "cni plugin not initialized");
     EXPECT_FALSE(progress(Waiting).ready);
     EXPECT_TRUE(progress(R"({"type": "Ready", "status": "True"})").ready);

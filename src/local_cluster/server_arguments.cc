@@ -43,7 +43,7 @@ Result<ServerArguments> parse_server_arguments(const std::vector<std::string>& g
         std::string name = pair.substr(0, mark);
         if (name.starts_with("--")) name.erase(0, 2);
         if (!read.emplace(name, pair.substr(mark + 1)).second)
-            return Error(Reason::BadRequest, fmt::format("--server-arg {} is there twice", name));
+            return Error(Reason::BadRequest, fmt::format("--server-arg {} is given twice", name));
     }
     return read;
 }

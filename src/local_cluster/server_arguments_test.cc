@@ -17,7 +17,7 @@ TEST(ServerArguments, AreNamesAndValues) {
     EXPECT_THAT(*read, ElementsAre(Pair("audit-policy-file", ""), Pair("feature-gates", "A=true,B=false"),
                                    Pair("runtime-config", "extensions/v1beta1=true")));
     EXPECT_THAT(parse_server_arguments({"feature-gates"}).error().message, HasSubstr("write NAME=VALUE"));
-    EXPECT_THAT(parse_server_arguments({"a=1", "--a=2"}).error().message, HasSubstr("--server-arg a is there twice"));
+    EXPECT_THAT(parse_server_arguments({"a=1", "--a=2"}).error().message, HasSubstr("--server-arg a is given twice"));
 }
 
 TEST(ServerArguments, DoNotChangeWhatTheOtherPartsOfTheClusterNeedToo) {

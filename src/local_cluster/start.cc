@@ -50,7 +50,7 @@ Result<ProcessId> start_supervisor(const DataDir& data, ProgressReport& progress
         return child;
     }
     if (!follow_progress(pipe[0], progress)) {
-        return Error(Reason::Unavailable, "the cluster did not come up; its logs are in " + data.logs().string());
+        return Error(Reason::Unavailable, "the cluster did not start; its logs are in " + data.logs().string());
     }
     return child;
 }
@@ -97,7 +97,7 @@ namespace {
 Result<void> check_ports(const Cluster& cluster) {
     const ClusterOptions& options = cluster.options;
     if (options.servers > 1 && options.port == 65535)
-        return Error(Reason::BadRequest, "--port 65535 leaves no next port, which several servers need; choose another");
+        return Error(Reason::BadRequest, "--port 65535 has no next port, which several servers need; choose another");
     const auto runs = [&](std::string_view prefix) {
         return std::ranges::any_of(cluster.processes,
                                    [&](const auto& process) { return process.first.starts_with(prefix) && is_running(process.second); });
@@ -108,7 +108,7 @@ Result<void> check_ports(const Cluster& cluster) {
     if (options.servers > 1 && !runs(options.host_prefix + "linux-1/agent")) ports.push_back(cluster.balancer_port());
     for (const std::uint16_t port : ports)
         if (!port_is_free(port))
-            return Error(Reason::AlreadyExists, "port " + std::to_string(port) + " is taken; choose another with --port");
+            return Error(Reason::AlreadyExists, "port " + std::to_string(port) + " is in use; choose another with --port");
     return {};
 }
 
@@ -210,7 +210,7 @@ Task<> revive_supervisors(AsioLoop& loop, DataDir data, Logger log) {
             CO_TRY_VOID(co_await wait_for_exit(loop, cluster.supervisor));
             continue;
         }
-        log.warn("the supervisor has died; starting another", {{"pid", cluster.supervisor.pid}});
+        log.warn("the supervisor has died; starting a new one", {{"pid", cluster.supervisor.pid}});
         CO_TRY_VOID(start_child(supervise_command(data)));
         CO_TRY_VOID(co_await loop.sleep(2s));  // it writes its name down first
     }

@@ -85,7 +85,7 @@ ApiBalancer::~ApiBalancer() = default;
 void ApiBalancer::start() {
     const auto listening = listen();
     if (listening) return;
-    context_.log.info("another program serves the way to the API servers", {{"why", listening.error().message}});
+    context_.log.info("another program already balances the connections to the API servers", {{"why", listening.error().message}});
     scope_.spawn(wait_for_port());
 }
 
@@ -109,7 +109,7 @@ Result<void> ApiBalancer::listen() {
     acceptor_.add(std::move(listener));
     informers_.get<EndpointSlice>(slices_of_servers()).on_change([this](const EndpointSlice&) { learn(); });
     informers_.start();
-    context_.log.info("serves the way to the API servers", {{"port", port_}, {"servers", directory_.listed().size()}});
+    context_.log.info("balances the connections to the API servers", {{"port", port_}, {"servers", directory_.listed().size()}});
     return {};
 }
 

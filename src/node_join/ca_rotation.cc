@@ -164,18 +164,18 @@ std::vector<std::string> finish_blockers(const CaRotation& rotation, const Clien
     std::vector<std::string> blockers;
     for (const auto& [name, seen] : sightings) {
         if (seen.authority != rotation.previous) continue;
-        blockers.push_back(name + " last came with a certificate of the old authority, at " + Timestamp(seen.time).to_string() +
+        blockers.push_back(name + " last used a certificate of the old authority, at " + Timestamp(seen.time).to_string() +
                            (name.starts_with("system:node:") ? "; nodes renew theirs within some minutes"
                                                              : "; give it a new one (administrators: porthole kubeconfig)"));
     }
     for (const std::string& node : nodes) {
         if (!sightings.contains("system:node:" + node))
-            blockers.push_back("node " + node + " has not come with a certificate since the start; start it, or delete the node");
+            blockers.push_back("node " + node + " has not connected since the start of the rotation; start it, or delete the node");
     }
     if (!published) blockers.push_back("not every namespace has the new authority in its ConfigMap kube-root-ca.crt yet; wait a moment");
     if (now < rotation.started + PodsFollow)
         blockers.push_back("running pods may not have the new authority before " + Timestamp(rotation.started + PodsFollow).to_string() +
-                           "; programs that read it only when they start have to be restarted until then");
+                           "; restart programs that read it only at their start before that");
     return blockers;
 }
 

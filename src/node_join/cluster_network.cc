@@ -90,7 +90,7 @@ Result<std::string> choose_backend(const std::string& asked, const ClusterNetwor
     if (asked.empty()) return network.backend.empty() ? std::string("host-gw") : network.backend;
     if (!network.backend.empty() && network.backend != asked)
         return Error(Reason::BadRequest, "the pod network of this cluster is " + network.backend + ", not " + asked +
-                                             ": all nodes need the same; leave the choice out and the cluster's is taken");
+                                             ": all nodes need the same; without the flag, the cluster's is used");
     return asked;
 }
 

@@ -97,7 +97,7 @@ Result<void> check_target(JoinTarget& target) {
     }
     if (!is_token(target.token)) {
         return Error(Reason::BadRequest,
-                     "the token must look like abcdef.0123456789abcdef; `porthole token create` on the server makes one");
+                     "the token must look like abcdef.0123456789abcdef; `porthole token create` on the server creates one");
     }
     if (!std::ranges::all_of(target.ca_hashes, is_hash)) {
         return Error(Reason::BadRequest,
@@ -148,7 +148,7 @@ Task<ClusterInfo> discover_cluster(AsioLoop& loop, JoinTarget target) {
         if (!next) co_return std::move(found);
         last = std::move(found).error();
     }
-    if (target.servers.size() > 1) last.message = "none of the servers answers: " + last.message;
+    if (target.servers.size() > 1) last.message = "no server answers: " + last.message;
     co_return last;
 }
 

@@ -93,7 +93,7 @@ CommandOutput FakeMachines::act(State& state, const Seen& seen) {
     if (name == "roll back") state.program = std::exchange(state.previous, "");
     if (name == "remove") state = State{};
     if (name == "join") {
-        if (seen.input.find('.') != 6) return {.exit_code = 1, .errors = "porthole: there is no token in standard input"};
+        if (seen.input.find('.') != 6) return {.exit_code = 1, .errors = "porthole: no token in standard input"};
         if (state.refuses_to_join) return {.exit_code = 1, .errors = "porthole: the clock is wrong\n"};
         state.server = seen.words[2];
         state.node = seen.words[8];

@@ -55,10 +55,10 @@ TEST(MachineDescription, NamesTheFieldThatIsWrong) {
         const char *pool, *error;
     } rows[] = {
         {"{os: mac, hosts: [{name: a, address: b}]}", "spec.pools[0].os: must be linux or windows"},
-        {"{os: linux, host: [{name: a, address: b}]}", "spec.pools[0].host: there is no such field"},
+        {"{os: linux, host: [{name: a, address: b}]}", "spec.pools[0].host: unknown field"},
         {"{os: linux, hosts: []}", "spec.pools[0].hosts: must be a list of 1 to 500 hosts"},
-        {"{os: linux, count: 2, hosts: [{name: a, address: b}]}", "spec.pools[0].count: there is no such field"},
-        {"{os: linux, password: x, hosts: [{name: a, address: b}]}", "spec.pools[0].password: there is no such field"},
+        {"{os: linux, count: 2, hosts: [{name: a, address: b}]}", "spec.pools[0].count: unknown field"},
+        {"{os: linux, password: x, hosts: [{name: a, address: b}]}", "spec.pools[0].password: unknown field"},
         {"{os: linux, hosts: [{name: A_, address: b}]}",
          "spec.pools[0].hosts[0].name: must be a node's name: lower-case letters, digits, dashes and dots"},
         {"{os: linux, hosts: [{name: a, address: '-oProxyCommand=x'}]}",

@@ -59,7 +59,7 @@ std::map<std::string, std::string> wanted_labels(const Node& node, const Machine
 std::string state_of(const std::optional<Node>& node) {
     if (!node) return "it has not registered";
     const auto* ready = objects::find_condition(node->status.conditions, "Ready");
-    if (!ready) return "it does not say whether it is Ready";
+    if (!ready) return "it does not report whether it is Ready";
     return ready->status == "True" ? "its agent is silent since it was started" : ready->reason + ": " + ready->message;
 }
 

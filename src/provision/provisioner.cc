@@ -238,7 +238,7 @@ Task<bool> Provisioner::step(std::string name, std::string machine, Task<> work)
 
 Result<void> Provisioner::outcome() const {
     if (failed_.empty()) return {};
-    return Error(Reason::Io, fmt::format("failed: {}; run it again when the reason is gone", porthole::join(failed_, ", ")));
+    return Error(Reason::Io, fmt::format("failed: {}; fix the cause and run it again", porthole::join(failed_, ", ")));
 }
 
 }  // namespace porthole::provision

@@ -119,7 +119,7 @@ TEST_F(Provision, LabelsAndTaintsFollowTheDescriptionAndThoseOfOthersStay) {
 // PRV-07
 TEST_F(Provision, OneMachineThatFailsIsNamedAndDoesNotStopTheOthers) {
     machines_.at("192.0.2.1").has_runtime = false;
-    EXPECT_EQ(apply(both), "failed: web-1; run it again when the reason is gone");
+    EXPECT_EQ(apply(both), "failed: web-1; fix the cause and run it again");
     EXPECT_THAT(steps.lines,
                 ElementsAre(HasSubstr("machine web-1: containerd is not available at /run/containerd/containerd.sock; install"),
                             "node web-2 Ready"));
@@ -402,7 +402,7 @@ TEST_F(ProvisionUpgrade, SaysWhenTheOldProgramCannotBePutBack) {
     });
     EXPECT_THAT(apply(both), HasSubstr("the upgrade of web-1 failed"));
     EXPECT_THAT(steps.lines,
-                ElementsAre(HasSubstr("no route to host; and the old program could not be put back: 192.0.2.1 cannot be reached")));
+                ElementsAre(HasSubstr("no route to host; and the old program could not be restored: 192.0.2.1 cannot be reached")));
 }
 
 TEST_F(ProvisionUpgrade, DrainsFirstWhereAsked) {

@@ -63,8 +63,8 @@ Error explain(const SshTarget& target, const std::string& said) {
         "machine itself, then put the key into {}",
         target.port, target.address, file);
     if (says("IDENTIFICATION HAS CHANGED"))
-        return Error(Reason::Forbidden,
-                     "the host key of " + place_of(target) + " is another than " + file + " has: someone may be in between" + remedy);
+        return Error(Reason::Forbidden, "the host key of " + place_of(target) + " differs from the one in " + file +
+                                            ": someone may be intercepting the connection" + remedy);
     if (says("Host key verification failed") || says("host key is known"))
         return Error(Reason::Forbidden, "the host key of " + place_of(target) + " is not in " + file + remedy);
     if (says("Permission denied"))
@@ -74,7 +74,7 @@ Error explain(const SshTarget& target, const std::string& said) {
                                                        : target.identity_file + " must be readable and without a passphrase"));
     const std::vector<std::string> lines = split_nonempty(said, '\n');
     return Error(Reason::Unavailable,
-                 place_of(target) + " cannot be reached: " + (lines.empty() ? "ssh says nothing" : printable(trim(lines.back()))));
+                 place_of(target) + " cannot be reached: " + (lines.empty() ? "ssh printed no reason" : printable(trim(lines.back()))));
 }
 
 Error without_program(Error error) {

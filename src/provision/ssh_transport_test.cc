@@ -94,7 +94,8 @@ TEST_F(SshTransportTest, SaysInOneLineWhyAMachineIsNotReachedAndWhatHelps) {
     const struct {
         const char *said, *line;
     } rows[] = {
-        {"@@@@\n@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nHost key verification failed.\n", "is another than /my hosts has"},
+        {"@@@@\n@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nHost key verification failed.\n",
+         "differs from the one in /my hosts"},
         {"No ED25519 host key is known for 192.0.2.1 and you have requested strict checking.\nHost key verification failed.\n",
          "is not in /my hosts; compare `ssh-keyscan -p 2222 192.0.2.1"},
         {"root@192.0.2.1: Permission denied (publickey).\n", "root@192.0.2.1 port 2222 refuses the key"},

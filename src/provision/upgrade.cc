@@ -57,7 +57,7 @@ struct Upgrading {
         const auto back = co_await roll_back();
         if (is_cancelled(back)) co_return back;
         const std::string why = replaced.error().message;
-        if (!back) co_return Error(Reason::Io, why + "; and the old program could not be put back: " + back.error().message);
+        if (!back) co_return Error(Reason::Io, why + "; and the old program could not be restored: " + back.error().message);
         co_return Error(Reason::Io, why + "; the old program runs again");
     }
 

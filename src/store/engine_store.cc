@@ -191,7 +191,7 @@ void EngineStore::watch_quota() {
                       enough = options_.quota_bytes - options_.quota_bytes / 20;
     if (!quota_exceeded_ && bytes > options_.quota_bytes) {
         quota_exceeded_ = true;
-        log_.error("the store exceeds its quota: what creates or updates is refused until something has been deleted",
+        log_.error("the store exceeds its quota: creates and updates are refused until objects are deleted",
                    {{"bytes", bytes}, {"quota", options_.quota_bytes}});
     } else if (quota_exceeded_ && bytes <= enough) {
         quota_exceeded_ = false;

@@ -220,7 +220,7 @@ constexpr std::string_view NoApparmor = "there is no AppArmor on Windows";
 constexpr std::string_view NoGroups = "volumes on Windows have no owning group";
 constexpr std::string_view NoUserNamespaces = "there are no user namespaces on Windows";
 constexpr std::string_view NoSubPaths = "sub-paths are not supported on Windows, where only whole volumes can be mounted";
-constexpr std::string_view MountWhole = "mount the whole volume at a directory of its own";
+constexpr std::string_view MountWhole = "mount the whole volume at a separate directory";
 
 // Codes: 1 processes and isolation, 2 security, 3 storage, 4 network, 5 containers and resources, 6 placement (the others
 // of it are in placement_rules.cc); 7 is in manifest_rules.cc.
@@ -352,7 +352,7 @@ constexpr PodRule PodRules[] = {
 
 constexpr ServiceRule ServiceRules[] = {
     {.rule = {"WIN403", "spec.sessionAffinityConfig.clientIP.timeoutSeconds", Ignored, "SessionAffinityTimeoutIgnored",
-              "has no effect on Windows nodes, which use a timeout of their own", "remove it"},
+              "has no effect on Windows nodes, which use their own timeout", "remove it"},
      .applies = has_own_affinity_timeout},
     {.rule = {"WIN404", "spec.sessionAffinity", Ignored, "SessionAffinityUnsupported",
               "Session Affinity is not supported on this version of Windows", "use nodes with Windows Server 2022 or later"},
@@ -378,7 +378,7 @@ constexpr Rule NodeRules[] = {
      "all backends of a service port share one port on Windows nodes, where endpoints with other ports are left out",
      "give the port the same number in all pods of the service"},
     {"WIN414", "spec.selector", Advised, "TooManyBackends",
-     "selects more pods than the node's version of Windows takes behind one service port; some are left out there, local ones last",
+     "selects more pods than the node's version of Windows takes behind one service port; some are left out, local ones last",
      "split the service, or use nodes with Windows Server 2022 or later"},
 };
 

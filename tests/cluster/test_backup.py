@@ -32,7 +32,7 @@ class Backups(ClusterCase):
         self.apply(secret("later", password="lost"))
         seen = int(self.get("secret", "later")["metadata"]["resourceVersion"])
         again = self.cluster.porthole("backup", file, check=False)
-        self.assertEqual((again.returncode, again.stderr), (1, f"porthole: {file} exists: choose another name, or remove it\n"))
+        self.assertEqual((again.returncode, again.stderr), (1, f"porthole: {file} already exists: choose another name, or remove it\n"))
         there = self.cluster.porthole("restore", file, check=False)
         self.assertIn(f"{self.cluster.data} is not empty", there.stderr)
 

@@ -20,7 +20,7 @@ class Bundle(ClusterCase):
         self.wait_ready("told")
         file = self.cluster.folder / f"{self.namespace}.tar.gz"
         said = self.cluster.porthole("bundle", file, seconds=180).stdout
-        self.assertIn("read it before you give it away", said)
+        self.assertIn("read it before you share it", said)
         self.assertEqual(file.stat().st_mode & 0o077, 0)
         with tarfile.open(file) as archive:
             texts = {member.name: archive.extractfile(member).read() for member in archive}
@@ -39,7 +39,7 @@ class Bundle(ClusterCase):
         node = self.cluster.data / "nodes/windows-1"
         command = [PORTHOLE, "winhost", "exec", "--data", node, "--", "porthole.exe", "bundle", r"C:\node.tar.gz"]
         said = run(self.cluster.network.inside(command), env=self.cluster.environment(), seconds=180).stdout
-        self.assertIn("read it before you give it away", said)
+        self.assertIn("read it before you share it", said)
         with tarfile.open(node / "h/rootfs/wine/drive_c/node.tar.gz") as archive:
             texts = {member.name: archive.extractfile(member).read() for member in archive}
         self.assertRegex(texts["machine/hns.txt"].decode(), r"(?mi)^networks: [1-9]")

@@ -157,7 +157,7 @@ class Fleet(unittest.TestCase):
             (["--pods-start-after", "soon"], '--pods-start-after: "soon" is not a valid duration; write it like 500ms or 10s'),
             (["--stages", bad], f'{bad}: stage "delete": spec.next.event is not supported'),
             (["--nodes", "5", "--name-prefix", "rack-", "--in-flight", "1"],
-             'node "rack-3" exists already and is not of this fleet; choose another --name-prefix'),
+             'node "rack-3" already exists and is not of this fleet; choose another --name-prefix'),
         ]:
             with self.subTest(options=options):
                 ended = run(self.words(*options), check=False, seconds=PATIENCE)

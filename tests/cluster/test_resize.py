@@ -91,7 +91,7 @@ class Resize(ClusterCase):
         with open(self.cluster.data / "up.lock") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
             refused = self.cluster.porthole("up", "--detach", "--nodes", "linux=2,windows=1", check=False)
-        self.assertIn("another `porthole up` starts or changes this cluster; try again when it has ended", refused.stderr)
+        self.assertIn("another `porthole up` is starting or changing this cluster; try again when it has ended", refused.stderr)
 
     def test_other_changes_are_refused_with_the_remedy(self):
         refused = self.cluster.porthole("up", "--detach", "--nodes", "linux=1,windows=1:2019", check=False)

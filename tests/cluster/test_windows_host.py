@@ -113,7 +113,7 @@ class Services(HostCase):
         self.assertEqual(found["the clock is in step with the API server's: "]["verdict"], "pass")
         self.on_host("sc.exe", "stop", "kube-proxy")
         self.addCleanup(self.start_again, "kube-proxy")
-        line = "the node's programs run: kube-proxy is stopped, or on its way"
+        line = "the node's programs run: kube-proxy is not running"
         self.eventually(lambda: line in doctor(), 30, "the service that has stopped is named")
         self.assertIn("sc.exe start kube-proxy", doctor()[line]["remedy"])
 

@@ -157,7 +157,7 @@ Result<AdmissionPluginPtr> make_image_policy_webhook(const AdmissionDependencies
     const Value* configuration = given.configuration_of("ImagePolicyWebhook");
     if (!configuration) return Error(Reason::BadRequest, "no config specified");
     TRY(Settings settings, parse_settings(*configuration));
-    if (!given.outgoing) return Error(Reason::BadRequest, "this server has no way to webhooks");
+    if (!given.outgoing) return Error(Reason::BadRequest, "this server cannot connect to webhooks");
     TRY(auto client, open_by_kubeconfig(*given.outgoing, settings.kubeconfig));
     auto webhook = std::make_unique<Webhook>(std::move(client), given.loop, given.random,
                                              Webhook::Settings{.limits = {}, .first_wait = settings.first_wait});

@@ -71,7 +71,7 @@ Result<WebhookCaller::Target> WebhookCaller::target_of(const ClientConfig& confi
 }
 
 Result<std::shared_ptr<OutgoingClient>> WebhookCaller::client_of(const client::ClientConfig& config) {
-    if (!clients_) return Error(Reason::Unavailable, "this server has no way to webhooks");
+    if (!clients_) return Error(Reason::Unavailable, "this server cannot connect to webhooks");
     const std::string key = config.server + '\n' + config.server_name + '\n' + config.ca_pem;
     if (const auto* known = opened_.find(key)) return *known;
     TRY(auto opened, clients_->open(config));

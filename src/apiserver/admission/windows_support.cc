@@ -87,7 +87,7 @@ private:
             if (is_system(policy)) spec.node_selector.emplace(SystemLabel, policy);  // as its pods will have it
             if (policy == "refuse")
                 errors.required(path + ".os",
-                                "pods of this namespace have to name their system: set spec.os.name and "
+                                "pods of this namespace must name their operating system: set spec.os.name and "
                                 "nodeSelector[\"kubernetes.io/os\"]");
         }
         if (strict_ && windows::system_asked_for(spec) == "windows")

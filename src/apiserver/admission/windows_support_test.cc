@@ -146,7 +146,7 @@ TEST_F(WindowsSupportAdmission, ANamespaceDecidesOnPodsThatNameNoSystem) {
     EXPECT_EQ(answer("windows"), "|windows");
     EXPECT_EQ(answer("linux"), "|linux");
     EXPECT_THAT(warnings_, IsEmpty());
-    EXPECT_THAT(answer("refuse"), HasSubstr("spec.os: Required value: pods of this namespace have to name their system"));
+    EXPECT_THAT(answer("refuse"), HasSubstr("spec.os: Required value: pods of this namespace must name their operating system"));
     EXPECT_EQ(answer("refuse", pod_for_windows()), "|windows") << "it names one";
     EXPECT_EQ(answer("linux", pod_for_windows()), "|windows") << "it is never overridden";
 }

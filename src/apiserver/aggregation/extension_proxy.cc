@@ -83,7 +83,7 @@ Task<> pass_on(RequestContext& context, ExtensionServers& servers, std::shared_p
     if (!objects::is_condition_true(service->status.conditions, APIServiceConditionType::Available))
         co_return co_await refuse(context, 503, "service unavailable");
     if (has_come_back(context.request.headers, pseudonym))
-        co_return co_await refuse(context, 503, "error trying to reach service: the service leads back to this server");
+        co_return co_await refuse(context, 503, "error trying to reach service: the service refers back to this server");
     auto way = servers.way_to(*service);
     if (!way && way.error().reason == Reason::BadRequest) co_return co_await refuse(context, 500, way.error().message);
     if (!way) co_return co_await refuse(context, 503, "service unavailable");
@@ -107,7 +107,7 @@ Task<> pass_on(RequestContext& context, ExtensionServers& servers, std::shared_p
 Task<> pass_to_extension_server(RequestContext& context, ExtensionServers& servers, std::shared_ptr<const APIService> service,
                                 std::string pseudonym, EventLoop& loop) {
     std::optional<std::string> path = authorized_path(context);
-    if (!path) co_return Error(Reason::BadRequest, "a path segment of an aggregated API holds a slash or leads upwards");
+    if (!path) co_return Error(Reason::BadRequest, "a path segment of an aggregated API contains a slash or ".."");
     co_return co_await pass_on(context, servers, std::move(service), *std::move(path), authorized_query(context.info), std::move(pseudonym),
                                &loop);
 }

@@ -40,7 +40,7 @@ void ExtensionServers::use_client_certificate(std::string certificate_pem, std::
 }
 
 Result<ExtensionServers::Way> ExtensionServers::way_to(const APIService& service, Trust trust) {
-    if (!clients_) return Error(Reason::ServiceUnavailable, "this server has no way to services");
+    if (!clients_) return Error(Reason::ServiceUnavailable, "this server cannot connect to services");
     const auto& reference = *service.spec.service;
     const std::int32_t port = reference.port.value_or(443);
     TRY(const ServiceEndpoint endpoint, resolve_service(reader_, reference.namespace_, reference.name, port, random_));

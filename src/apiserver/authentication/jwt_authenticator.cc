@@ -41,7 +41,7 @@ struct JwtAuthenticators::Followed {
 };
 
 Result<std::shared_ptr<JwtAuthenticators::Followed>> JwtAuthenticators::follow(const JwtIssuer& issuer) {
-    if (!clients_) return Error(Reason::BadRequest, issuer.url + ": this server has no way to issuers of tokens");
+    if (!clients_) return Error(Reason::BadRequest, issuer.url + ": this server cannot connect to token issuers");
     return std::make_shared<Followed>(issuer, *clients_, loop_, log_);
 }
 

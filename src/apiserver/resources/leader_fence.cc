@@ -25,7 +25,7 @@ Task<store::Committed> LeaderFence::commit(store::Store& store, store::Transacti
     for (int attempt = 1;; ++attempt) {
         const store::RecordPtr lease = store.get(key_);
         if (!lease || !names_holder(*lease))
-            co_return Error(Reason::ServiceUnavailable, holder_ + " is not the leader any more: nothing was done");
+            co_return Error(Reason::ServiceUnavailable, holder_ + " is no longer the leader: nothing was done");
         store::Transaction guarded = transaction;
         // The first: a refusal that is told is that of the first guard that does not hold.
         guarded.guards.insert(guarded.guards.begin(), store::Guard::unchanged(lease->key, lease->modified));

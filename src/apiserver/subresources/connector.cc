@@ -46,7 +46,7 @@ private:
         if (tried) verified_.insert({target.host, target.port});
         const bool is_bad = !tried && tried.error().message.contains("certificate not trusted");
         if (is_bad)
-            log_.warn("a kubelet's certificate cannot be verified; soon it will not be asked",
+            log_.warn("a kubelet's certificate cannot be verified; soon it will be refused",
                       {{"address", target.host}, {"why", tried.error().message}});
         co_return !is_bad;
     }

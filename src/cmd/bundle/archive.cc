@@ -110,7 +110,7 @@ Result<Archive> Archive::create(const std::string& path, Timestamp now) {
     impl->path = path;
     impl->time = now.seconds();
     const int opened = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | Binary, 0600);
-    if (opened < 0 && errno == EEXIST) return Error(Reason::AlreadyExists, path + " exists: choose another name, or remove it");
+    if (opened < 0 && errno == EEXIST) return Error(Reason::AlreadyExists, path + " already exists: choose another name, or remove it");
     if (opened < 0) return Error(Reason::Io, "making " + path + ": " + std::strerror(errno));
     impl->file = gzdopen(opened, "wb6");
     if (!impl->file) {

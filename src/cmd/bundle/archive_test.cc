@@ -15,7 +15,7 @@ TEST_F(ArchiveTest, HoldsWhatWasAdded) {
     ASSERT_TRUE(archive->add(deep, "deep"));
     EXPECT_EQ(entries(),
               (std::map<std::string, std::string>{{"a/b.txt", "text"}, {"block", std::string(512, 'x')}, {"empty", ""}, {deep, "deep"}}));
-    EXPECT_EQ(Archive::create(path, {}).error().message, path + " exists: choose another name, or remove it");
+    EXPECT_EQ(Archive::create(path, {}).error().message, path + " already exists: choose another name, or remove it");
 }
 
 TEST_F(ArchiveTest, NamesLeadNowhereElse) {

@@ -47,7 +47,7 @@ void add_host(Evidence& evidence, const DoctorFlags& flags, const std::string& c
     if (!own) {
         evidence.host_missing = "the server's files are not on this machine, or not readable; --data names them, for root";
     } else if (own->ca_pem != ca_pem) {
-        evidence.host_missing = data.string() + " is another cluster's";
+        evidence.host_missing = data.string() + " belongs to another cluster";
     } else if (auto facts = doctor::gather_host(data, evidence.flag("audit-log-path").value_or(""))) {
         evidence.host = *std::move(facts);
     } else {
@@ -106,7 +106,8 @@ int examine_this_node(RealWorld& world, const DoctorFlags& flags) {
     config->direct = path == DataDir(flags.data).admin_kubeconfig();
     const fs::path folder = fs::absolute(path, code).parent_path();
     config->server = node_join::server_behind(*files, folder.string(), config->server);
-    const auto cluster = config->direct ? Cluster::load(DataDir(flags.data)) : Error(Reason::NotFound, "a node of a cluster elsewhere");
+    const auto cluster =
+        config->direct ? Cluster::load(DataDir(flags.data)) : Error(Reason::NotFound, "a node of a cluster on another machine");
     take_proxies_of_programs(cluster ? net::proxy_environment(cluster->proxy_exceptions()) : read_unit_environment(folder / "environment"));
     const auto evidence = world.run(doctor::gather_linux_node(world.loop, *config, folder.string(), is_agent_there(folder.string())));
     if (!evidence) return fail(evidence.error().message), 2;
@@ -127,7 +128,7 @@ int run_doctor(std::vector<std::string> arguments) {
     app.add_flag("--node", flags.node, "check this machine as a node instead: programs, adapters, proxies, clock, ports");
     app.add_flag("-q,--quiet", flags.only_problems, "print warnings and failures only");
     app.footer(
-        "Each finding is a pass, a warning, a failure or not applicable, with the benchmark's number and what to do.\n"
+        "Each finding is pass, warn, fail or not applicable, with the benchmark's number and a remedy.\n"
         "The exit code is 0 without failures, 1 with a failure, 2 if the cluster cannot be reached.\n\n"
         "Examples:\n"
         "  sudo porthole doctor                      the cluster on this machine, its files too\n"

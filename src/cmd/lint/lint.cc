@@ -70,7 +70,7 @@ public:
         const bool to_input = flags_.fix && !flags_.paths.empty() && flags_.paths.front() == "-";
         std::fputs(to_report(reports_, *format_of(flags_.output), color && !to_input).c_str(), to_input ? stderr : stdout);
         if (fixed_) std::fprintf(stderr, "lint: fixes made: %zu\n", fixed_);
-        if (templates_) std::fprintf(stderr, "lint: templates of Helm left out: %zu; lint what `helm template` prints\n", templates_);
+        if (templates_) std::fprintf(stderr, "lint: Helm templates skipped: %zu; lint the output of `helm template`\n", templates_);
         for (const FileReport& one : reports_)
             if (!one.error.empty()) std::fprintf(stderr, "lint: %s: %s\n", one.name.c_str(), one.error.c_str());
         return exit_code();
@@ -131,7 +131,7 @@ private:
 
 int run_lint(std::vector<std::string> arguments) {
     LintFlags flags;
-    CLI::App app("Find what Windows nodes refuse, ignore or do differently in manifests. Needs no cluster.", "lint");
+    CLI::App app("Find fields in manifests that Windows nodes refuse, ignore or handle differently. Needs no cluster.", "lint");
     app.add_option("paths", flags.paths, "files, directories (their *.yaml, *.yml and *.json), or - for standard input");
     app.add_option("--os", flags.system, "the operating system of pods that do not name one")->check(CLI::IsMember({"windows", "linux"}));
     app.add_option("--build", flags.build, "build of the Windows nodes: 2019, 2022, 2025, or a number such as 20348")

@@ -53,7 +53,7 @@ private:
 int run_csi_proxy(std::vector<std::string> arguments) {
     return run_node_program<CsiProxyProgram, csi_proxy::CsiProxyOptions>(
         {.name = "csi-proxy",
-         .summary = "Do on this Windows host what CSI drivers in containers cannot.",
+         .summary = "Perform operations on this Windows host for CSI drivers in containers.",
          .help = csi_proxy::csi_proxy_flags_help(),
          .parse = [](const auto& words, FileSystem&) { return csi_proxy::parse_csi_proxy_options(words); }},
         arguments);

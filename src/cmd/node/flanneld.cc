@@ -38,7 +38,7 @@ private:
         } else {
             auto address = IpAddress::parse(options_.own_address);
             if (!address)
-                return Error(Reason::BadRequest, "--iface takes this node's IP address here, not \"" + options_.own_address + "\"");
+                return Error(Reason::BadRequest, "--iface must be this node's IP address here, not \"" + options_.own_address + "\"");
             daemon.address = *address;
         }
         return {};

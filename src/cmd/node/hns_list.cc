@@ -172,7 +172,7 @@ int run_hns(std::vector<std::string> arguments) {
     const bool help = std::ranges::any_of(arguments, [](const std::string& word) { return word == "--help" || word == "-h"; });
     if (!list || help) {
         std::fprintf(help ? stdout : stderr,
-                     "Usage: hns list [OPTIONS]\n\nList what this host's network service keeps: networks, endpoints, namespaces, load "
+                     "Usage: hns list [OPTIONS]\n\nList the objects of this host's network service: networks, endpoints, namespaces, load "
                      "balancers and routes.\n\n%s",
                      flags.help().c_str());
         return help ? 0 : 2;
@@ -182,7 +182,7 @@ int run_hns(std::vector<std::string> arguments) {
         if (word.starts_with("-o")) word = word == "-o" ? "--output" : "--output=" + word.substr(word.starts_with("-o=") ? 3 : 2);
     }
     if (const auto parsed = flags.parse(arguments); !parsed) return fail(parsed.error().message);
-    if (output != "text" && output != "json" && output != "yaml") return fail("--output takes text, json or yaml");
+    if (output != "text" && output != "json" && output != "yaml") return fail("--output must be text, json or yaml");
     RealWorld world;
     const auto own = hns::own_hns(world.loop, *world.pool);
     const auto all = world.run(take_inventory(*own, name));

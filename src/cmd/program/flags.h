@@ -56,7 +56,7 @@ inline std::optional<int> parse_flags(CLI::App& app, std::vector<std::string> ar
         below = below->get_subcommands().front();
         command += " " + below->get_name();
     }
-    std::fprintf(stderr, "%s: %s; `%s --help` shows what it takes\n", command.c_str(), why->c_str(), command.c_str());
+    std::fprintf(stderr, "%s: %s; see `%s --help`\n", command.c_str(), why->c_str(), command.c_str());
     return 2;
 }
 

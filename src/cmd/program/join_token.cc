@@ -8,7 +8,7 @@
 namespace porthole::cmd {
 
 void JoinToken::add_flags(CLI::App& app) {
-    CLI::Option* named = app.add_option("--token-file", file, "a file that holds a token of `token create`; - for standard input");
+    CLI::Option* named = app.add_option("--token-file", file, "a file with a token from `token create`; - for standard input");
     app.add_option("--token", token, "the token itself; other users can read it while the program starts, so prefer --token-file")
         ->excludes(named);
 }
@@ -22,7 +22,7 @@ Result<std::string> JoinToken::read() const {
     } else {
         std::ifstream(file) >> word;
     }
-    if (word.empty()) return Error(Reason::BadRequest, "there is no token in " + (file == "-" ? "standard input" : file));
+    if (word.empty()) return Error(Reason::BadRequest, "no token in " + (file == "-" ? "standard input" : file));
     return word;
 }
 

@@ -24,7 +24,7 @@ TEST(JoinToken, IsReadFromAFile) {
     EXPECT_EQ(token_of({"--token-file", file}).value(), "abcdef.0123456789abcdef");
     EXPECT_EQ(token_of({"--token", "abcdef.0123456789abcdef"}).value(), "abcdef.0123456789abcdef");
     std::remove(file.c_str());
-    EXPECT_EQ(token_of({"--token-file", file}).error().message, "there is no token in " + file);
+    EXPECT_EQ(token_of({"--token-file", file}).error().message, "no token in " + file);
     EXPECT_EQ(token_of({}).error().message, "a token is needed: --token-file FILE, or - for standard input");
     EXPECT_FALSE(token_of({"--token-file", file, "--token", "abcdef.0123456789abcdef"}));
 }

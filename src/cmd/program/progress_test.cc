@@ -63,7 +63,7 @@ TEST(OutputFlag, PrintsTextOrADocument) {
     testing::internal::CaptureStderr();
     EXPECT_EQ(parse({"-o", "xml"}), 2);
     EXPECT_THAT(testing::internal::GetCapturedStderr(),
-                testing::EndsWith("x: --output: xml not in {text,json,yaml}; `porthole x --help` shows what it takes\n"));
+                testing::EndsWith("x: --output: xml not in {text,json,yaml}; see `porthole x --help`\n"));
 }
 
 TEST(Progress, TheFlagsOfProvisioningSystems) {

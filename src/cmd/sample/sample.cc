@@ -30,7 +30,7 @@ std::string why_left_out(const std::vector<core::Node>& nodes, const std::map<st
     if (std::ranges::any_of(nodes, runs_windows))
         return "real Windows hosts need an image with Microsoft's base layers, which cannot be part of porthole; "
                "docs/guide/windows_hosts.md "
-               "says how to make one";
+               "explains how to create one";
     return "no Windows node is Ready; `porthole up --nodes linux=1,windows=1` starts a cluster with an emulated one";
 }
 
@@ -60,7 +60,7 @@ Result<Sample> Sample::read(EventLoop& loop, client::Client& client, std::string
         } else if (kind == "Deployment") {
             TRY_VOID(read_into(sample.deployments_, document, namespace_));
         } else {
-            return Error(Reason::BadRequest, "a sample holds services and deployments, not a " + kind);
+            return Error(Reason::BadRequest, "a sample may contain services and deployments, not a " + kind);
         }
     }
     return sample;
@@ -92,7 +92,7 @@ Task<> Sample::make(T object) {
     }
     if (made.error().reason != Reason::AlreadyExists) co_return made.error();
     CO_TRY_VOID(co_await client_.patch<T>(key, client::PatchType::Merge, schema::encode_json(object)));
-    told_(resource_name<T>(key.name) + " was there; it is as the sample says now");
+    told_(resource_name<T>(key.name) + " existed; it was updated to the sample");
     co_return {};
 }
 

@@ -47,7 +47,7 @@ int run_web(const SampleFlags& flags) {
 
 int run_sample(std::vector<std::string> arguments) {
     SampleFlags flags;
-    CLI::App app("Create a sample workload, to see that a cluster works. Its image is part of porthole; nothing is downloaded.", "sample");
+    CLI::App app("Create a sample workload to check that a cluster works. Its image is part of porthole; nothing is downloaded.", "sample");
     app.require_subcommand(1);
     CLI::App* web = app.add_subcommand("web", "a web server on Linux and one on Windows, with a service in front of both");
     web->add_flag("--print", flags.print, "print the manifest and do nothing");

@@ -357,7 +357,7 @@ Task<> ControlPlane::close() {
     for (const auto& election : elections_) CO_TRY_VOID(co_await election->candidate.resign());
     if (api_) {
         if (const auto withdrawn = co_await api_->withdraw(); !withdrawn)
-            log_.warn("the endpoint of this server is left to end by itself", {{"error", withdrawn.error().message}});
+            log_.warn("the endpoint of this server was not removed; its lease will expire", {{"error", withdrawn.error().message}});
     }
     if (http_) CO_TRY_VOID(co_await http_->close());
     if (connector_) CO_TRY_VOID(co_await connector_->close());

@@ -60,7 +60,8 @@ Task<> ServerCertificates::follow(Users users) {
         Result<Pki> fresh = ensure();
         if (use == SecretsAgreement::Use::Accept) {  // other servers may not know yet what this one would sign
             const auto accepted = fresh ? accept(*fresh, current, users) : Result<void>(fresh.error());
-            if (!accepted) log_.warn("what other servers will sign cannot be accepted yet", {{"error", accepted.error().message}});
+            if (!accepted)
+                log_.warn("certificates of the other servers' new keys cannot be accepted yet", {{"error", accepted.error().message}});
             continue;
         }
         Result<void> taken = fresh ? Result<void>() : Result<void>(fresh.error());
@@ -70,7 +71,7 @@ Task<> ServerCertificates::follow(Users users) {
         if (taken && fresh) current.ca_pem = fresh->ca_pem;
         if (taken) taken = take_up(*fresh, current, users);
         if (const auto recorded = record_sightings(users.api); !recorded)
-            log_.warn("who came with which authority's certificate cannot be written down", {{"error", recorded.error().message}});
+            log_.warn("cannot record which clients used which authority", {{"error", recorded.error().message}});
         if (taken) {
             current = std::move(*fresh);
         } else {

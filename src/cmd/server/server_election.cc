@@ -19,13 +19,13 @@ void add_election_flags(CLI::App& app, ElectionFlags& flags, CLI::Option* etcd) 
         ->needs(etcd)
         ->default_str("true");
     add_duration(app, "--leader-elect-lease-duration", flags.timing.lease,
-                 "time after which another server takes over from a leader that has not renewed its lease")
+                 "time after which another server replaces a leader that has not renewed its lease")
         ->needs(etcd);
     add_duration(app, "--leader-elect-renew-deadline", flags.timing.renew, "time after which a leader that cannot renew its lease stops")
         ->needs(etcd);
     add_duration(app, "--leader-elect-retry-period", flags.timing.retry, "time between two attempts to get or renew a lease")->needs(etcd);
     app.add_option("--endpoint-reconciler-type", flags.endpoint_reconciler_type,
-                   "lease: the endpoints of the service \"kubernetes\" are the live servers; none: its endpoints are left alone")
+                   "lease: the endpoints of the service \"kubernetes\" are the running servers; none: its endpoints are not changed")
         ->check(CLI::IsMember({"lease", "none"}))
         ->capture_default_str();
 }

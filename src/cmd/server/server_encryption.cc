@@ -140,7 +140,7 @@ void ServerEncryption::append_metrics(std::string& out) const {
                       std::to_string(failures_));
     append_metric(out, controller + "last_config_info", "gauge", "The encryption configuration in use, by its hash.",
                   "{hash=\"" + hash_ + "\"} 1");
-    append_metric(out, "porthole_storage_stale_values", "gauge", "Stored values that are encrypted otherwise than the configuration says.",
+    append_metric(out, "porthole_storage_stale_values", "gauge", "Stored values whose encryption differs from the configuration.",
                   " " + std::to_string(encryption_->stale_values()));
     append_metric(out, "porthole_storage_unreadable_values", "gauge", "Stored values that cannot be decrypted.",
                   " " + std::to_string(encryption_->unreadable().count));

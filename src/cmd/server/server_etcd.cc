@@ -98,7 +98,7 @@ Error explain_etcd_error(Error error) {
     else if (closed && message.find("http://") != message.npos)
         remedy = "is it encrypted? Then write https://, with --etcd-cafile";
     else if (message.find("etcdserver: no leader") != message.npos)
-        remedy = "more than half of etcd's members have to run";
+        remedy = "more than half of etcd's members must be running";
     else if (message.find("tls: ") != message.npos)
         remedy = "check --etcd-cafile, --etcd-certfile and --etcd-keyfile";
     else if (message.find("gRPC: response without a status") != message.npos || message.find("preface") != message.npos)

@@ -77,7 +77,7 @@ void add_server_flags(CLI::App& app, ServerFlags& flags) {
     app.add_flag("--revive-supervisor", flags.revive_supervisor, "restart the supervisor when it dies");
     app.add_flag("--verbose,-v", flags.verbose, "log at debug level");
     app.footer(
-        "When it serves, it prints where its administrator's kubeconfig is and how nodes join.\n\n"
+        "When it is ready, it prints the path of the administrator's kubeconfig and how nodes join.\n\n"
         "Examples:\n"
         "  porthole server --advertise-address 10.0.0.5       nodes reach this machine at 10.0.0.5\n"
         "  porthole server --backend vxlan --advertise-address 10.0.0.5\n"

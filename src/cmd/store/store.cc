@@ -23,7 +23,7 @@ struct MigrateFlags {
 /// That nothing of this machine uses the control plane's state, in whichever store it is.
 Result<FileLock> lock_control_plane(const DataDir& data) {
     if (!path_exists(data.pki()))
-        return Error(Reason::NotFound, "there is no control plane in " + data.root().string() + ": name its data directory with --data");
+        return Error(Reason::NotFound, "no control plane in " + data.root().string() + ": name its data directory with --data");
     return store::lock_data_directory(data.root().string());
 }
 
@@ -50,7 +50,7 @@ Result<void> migrate_to_etcd(Progress& progress, EtcdSide& etcd, const DataDir& 
     progress.done("etcd: " + summary(written) + ", read again and compared");
     show(progress, written);
     progress.note("Now: porthole server" + data.flag() + " with the same --etcd flags. " + data.store().string() +
-                  " is as it was: remove it when you do not want to go back to it.");
+                  " is as it was: remove it once you no longer need to go back to it.");
     return {};
 }
 
@@ -72,7 +72,7 @@ Result<void> migrate_to_data_dir(Progress& progress, EtcdSide& etcd, const DataD
     progress.done(data.store().string() + ": " + summary(state) + ", read again and compared");
     show(progress, state);
     progress.note("Now: porthole server" + data.flag() +
-                  " without --etcd flags. What is in etcd is as it was: no server may use it any more.");
+                  " without --etcd flags. The data in etcd are unchanged; no server may use them any longer.");
     return {};
 }
 
@@ -88,7 +88,7 @@ Result<void> migrate(RealWorld& world, Progress& progress, const MigrateFlags& f
 
 int run_store(std::vector<std::string> arguments) {
     MigrateFlags flags;
-    CLI::App app("Manage where the control plane on this machine keeps the cluster's objects.", "store");
+    CLI::App app("Manage where the control plane on this machine stores the cluster's objects.", "store");
     app.require_subcommand(1);
     CLI::App* command = app.add_subcommand("migrate", "copy all objects between the data directory and an etcd, and compare the copies");
     command->add_option("--to", flags.to, "destination: etcd (from the data directory) or data-dir (from etcd)")

@@ -71,7 +71,7 @@ int run_net(std::vector<std::string> arguments) {
     CLI::App* check = app.add_subcommand("verify", "test every path between nodes, pods and services, from pods on each node");
     add_common(check);
     check->footer(
-        "Porthole's Linux nodes and emulated Windows hosts carry the image that the check uses; nothing is downloaded.\n\n"
+        "Porthole's Linux nodes and emulated Windows hosts contain the image of the check; nothing is downloaded.\n\n"
         "Examples:\n"
         "  porthole net verify\n"
         "  porthole net verify --kubeconfig other --linux-image registry.k8s.io/e2e-test-images/agnhost:2.53");
@@ -95,7 +95,7 @@ int run_net(std::vector<std::string> arguments) {
     routes->add_option("--format", flags.format, "ip, powershell, csv, json or yaml")->capture_default_str();
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
     if (!flags.options.outside.empty() && !flags.options.outside.starts_with("http://"))
-        return fail("--outside takes a URL that begins with http://");
+        return fail("--outside must be a URL that begins with http://");
 
     RealWorld world;
     const auto admin = connect_as_admin(world.loop, flags.kubeconfig, flags.data);

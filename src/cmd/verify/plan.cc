@@ -127,7 +127,7 @@ std::string covering_exception(const Check& check, const std::vector<Node>& node
 /// Windows has several resolvers, which differ: only one of its tools asks as programs do.
 std::string dns_hop(const std::string& from, const std::vector<Node>& nodes) {
     const bool windows = std::ranges::any_of(nodes, [&](const Node& node) { return node.windows && node.name == from; });
-    return "cluster DNS as pods of " + from + " see it: look at their resolver" +
+    return "cluster DNS as pods of " + from + " see it: check their resolver" +
            (windows ? " (there with Resolve-DnsName, since nslookup does not complete names as programs do)" : "") +
            " and at the DNS service";
 }
@@ -171,13 +171,13 @@ std::string pod_hop(const std::string& from, const std::string& to, const Outcom
                    "their own; if it is a virtual machine, enable MAC address spoofing on all of its adapters (Hyper-V: "
                    "Set-VMNetworkAdapter "
                    "-MacAddressSpoofing On; VMware: accept forged transmits and promiscuous mode)";
-    if (failed(Flow::NodeToPod, to, to)) return "node " + to + " to its own pods: look at the pod network of " + to;
-    if (from == to) return "pods of " + from + " among each other: look at the pod network of " + from;
+    if (failed(Flow::NodeToPod, to, to)) return "node " + to + " to its own pods: check the pod network of " + to;
+    if (from == to) return "pods of " + from + " to each other: check the pod network of " + from;
     if (failed(Flow::NodeToNode, from, to) || failed(Flow::NodeToNode, to, from))
-        return "between the nodes " + from + " and " + to + ": look at cables, firewalls and the nodes' addresses";
+        return "between the nodes " + from + " and " + to + ": check cables, firewalls and the nodes' addresses";
     if (failed(Flow::NodeToPod, from, to)) return "node " + from + " to the pods of " + to + ": look at " + routes_of(from, nodes);
-    if (failed(Flow::PodToPod, from, from)) return "pods of " + from + " to their node: look at the pod network of " + from;
-    return "pods of " + from + " to those of " + to + ": look at forwarding on " + from + " and at " + routes_of(to, nodes);
+    if (failed(Flow::PodToPod, from, from)) return "pods of " + from + " to their node: check the pod network of " + from;
+    return "pods of " + from + " to those of " + to + ": check forwarding on " + from + " and at " + routes_of(to, nodes);
 }
 
 }  // namespace
@@ -235,16 +235,16 @@ std::string failing_hop(const Check& check, const Outcomes& outcomes, const std:
     };
     switch (check.flow) {
         case Flow::NodeToNode:
-            return "between the nodes " + check.from + " and " + check.to + ": look at cables, firewalls and the nodes' addresses";
+            return "between the nodes " + check.from + " and " + check.to + ": check cables, firewalls and the nodes' addresses";
         case Flow::NodeToPod:
         case Flow::PodToPod:
         case Flow::PodPing:
             return pod_hop(check.from, check.to, outcomes, nodes);
         case Flow::PodToGateway:
-            return "pods of " + check.from + " to their gateway: look at the pod network of " + check.from;
+            return "pods of " + check.from + " to their gateway: check the pod network of " + check.from;
         case Flow::PodToNode:
-            return check.from == check.to ? "pods of " + check.from + " to their node: look at the pod network of " + check.from
-                                          : "pods of " + check.from + " to node " + check.to + ": look at routes and firewalls";
+            return check.from == check.to ? "pods of " + check.from + " to their node: check the pod network of " + check.from
+                                          : "pods of " + check.from + " to node " + check.to + ": check routes and firewalls";
         case Flow::PodByName:
             if (outcome(outcomes, Flow::PodToPod, check.from, check.to) == false) return pod_hop(check.from, check.to, outcomes, nodes);
             return dns_hop(check.from, nodes);
@@ -256,17 +256,16 @@ std::string failing_hop(const Check& check, const Outcomes& outcomes, const std:
         case Flow::ServiceByAddress:
         case Flow::ServiceFromNode:
             if (const auto hop = first_unreachable()) return *hop;
-            return "service proxy of " + check.from + ": look at its log and its rules";
+            return "service proxy of " + check.from + ": check its log and its rules";
         case Flow::NodePortFromNode:
             if (outcome(outcomes, Flow::NodeToNode, check.from, check.to) == false)
-                return "between the nodes " + check.from + " and " + check.to + ": look at cables, firewalls and the nodes' addresses";
-            return "service proxy of " + check.to + ": look at its log and its rules";
+                return "between the nodes " + check.from + " and " + check.to + ": check cables, firewalls and the nodes' addresses";
+            return "service proxy of " + check.to + ": check its log and its rules";
         case Flow::NodePort:
         case Flow::HostPort:
             if (outcome(outcomes, Flow::PodToNode, check.from, check.to) == false && check.from != check.to)
-                return "pods of " + check.from + " to node " + check.to + ": look at routes and firewalls";
-            return (check.flow == Flow::NodePort ? "service proxy of " : "port mappings of ") + check.to +
-                   ": look at its log and its rules";
+                return "pods of " + check.from + " to node " + check.to + ": check routes and firewalls";
+            return (check.flow == Flow::NodePort ? "service proxy of " : "port mappings of ") + check.to + ": check its log and its rules";
         case Flow::OutsideByTcp:
             if (const std::string range = covering_exception(check, nodes); !range.empty())
                 return "address translation on " + check.from + ": " + range +
@@ -274,7 +273,7 @@ std::string failing_hop(const Check& check, const Outcomes& outcomes, const std:
                        "configuration";
             [[fallthrough]];
         case Flow::OutsideByPing:
-            return "pods of " + check.from + " out of the cluster: look at address translation on " + check.from;
+            return "pods of " + check.from + " out of the cluster: check address translation on " + check.from;
     }
     return "";
 }

@@ -54,7 +54,7 @@ Task<Report> Verification::run() {
     CO_TRY_VOID(co_await find_nodes());
     CO_TRY_VOID(co_await make_namespace());
     auto report = co_await run_in_namespace();
-    told_("removing what the check has made");
+    told_("removing the check's objects");
     const client::NamespacedName own{"", service_.namespace_};
     const auto removed = co_await client_.remove<core::Namespace>(own);
     if (report && !removed) co_return removed.error();

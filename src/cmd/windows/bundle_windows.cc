@@ -13,10 +13,11 @@ namespace porthole::cmd {
 namespace {
 
 constexpr const char* About =
-    "What a Windows node of a Porthole cluster is and did: its host network service, network, services and logs. Read it before you give "
+    "Diagnostic data of a Windows node of a Porthole cluster: its host network service, network, services and logs. Read it before you "
+    "share "
     "it\n"
-    "away. What has the form of a key, token or password is taken out; names, addresses and programs' arguments are not.\n"
-    "errors.txt names what could not be had.\n";
+    "it. Text that looks like a key, token or password is removed; names, addresses and programs' arguments are not.\n"
+    "errors.txt lists what could not be collected.\n";
 
 Result<void> write(const std::string& file, const std::string& program, const std::string& logs) {
     RealWorld world;
@@ -35,7 +36,7 @@ Result<void> write(const std::string& file, const std::string& program, const st
 int run_bundle(std::vector<std::string> arguments) {
     const node_join::WindowsNode node;
     std::string file = "porthole-bundle.tar.gz", logs = node.log_folder;
-    CLI::App app("Write what this node is and did into one archive for a bug report, without secrets.", "bundle");
+    CLI::App app("Collect the node's state in one archive for a bug report, without secrets.", "bundle");
     app.add_option("FILE", file, "new archive")->capture_default_str();
     app.add_option("--log-dir", logs, "directory of the node's logs")->capture_default_str();
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
@@ -46,7 +47,7 @@ int run_bundle(std::vector<std::string> arguments) {
         if (written.error().reason != Reason::AlreadyExists) std::filesystem::remove(file, ignored);
         return fail(written.error().message);
     }
-    std::printf("%s: read it before you give it away\n", file.c_str());
+    std::printf("%s: read it before you share it\n", file.c_str());
     return 0;
 }
 

@@ -45,8 +45,8 @@ std::vector<NodeEvidence::Service> look_at_services(const WindowsNode& node) {
         if (found && !state && !is_required_service(name)) continue;
         service.runs = state == ServiceState::Running;
         service.present = state && *state != ServiceState::Stopped;
-        if (state) service.state = service.runs ? "running" : "stopped, or on its way";
-        service.remedy = state ? "sc.exe start " + service.name + "; why it ended: " + node.log_folder + "\\" + name + ".log"
+        if (state) service.state = service.runs ? "running" : "not running";
+        service.remedy = state ? "sc.exe start " + service.name + "; it ended because: " + node.log_folder + "\\" + name + ".log"
                                : "porthole.exe join, or porthole.exe register for a kubeconfig at " + node.kubeconfig();
         all.push_back(std::move(service));
     }
@@ -130,7 +130,7 @@ NodeEvidence gather(RealWorld& world, const WindowsNode& node, bool& hns_answers
     evidence.ports = {{10250, "kubelet"}, {10248, "kubelet"}, {10256, "kube-proxy"}};
     evidence.pod_network = node.network_name();
     evidence.overlay = node.is_overlay();
-    evidence.network_remedy = "flanneld makes it: " + node.log_folder + "\\flanneld.log says why it did not";
+    evidence.network_remedy = "flanneld makes it: " + node.log_folder + "\\flanneld.log has the reason if it did not";
     evidence.cluster_cidr = node.cluster_cidr;
     evidence.service_cidr = node.service_cidr;
     evidence.cluster_domain = node.cluster_domain;
@@ -167,7 +167,7 @@ int run_doctor(std::vector<std::string> arguments) {
     WindowsNode node;
     OutputFlag output;
     bool only_problems = false;
-    CLI::App app("Check what this machine needs to be a node, with what to do about what is wrong. Changes nothing.", "doctor");
+    CLI::App app("Check whether this machine can be a node, with remedies for problems. Changes nothing.", "doctor");
     add_node_flags(app, node);
     output.add_flags(app);
     app.add_flag("-q,--quiet", only_problems, "print warnings and failures only");

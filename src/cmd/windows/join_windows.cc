@@ -59,11 +59,11 @@ std::optional<int> parse(std::vector<std::string> arguments, JoinFlags& flags) {
     app.add_option("--node-ip,--apiserver-advertise-address", node.ip,
                    "address of the node (default: the address from which it reaches the server)");
     app.add_option("--adapter", node.adapter, "adapter for the pod network, such as \"Ethernet 2\" (default: Windows chooses one)");
-    app.add_option("--network-mode", flags.network_mode, "l2bridge or overlay (default: what the cluster says, otherwise l2bridge)");
-    app.add_option("--cluster-cidr", flags.wishes.cluster_cidr, "addresses of pods, if the cluster does not say it");
-    app.add_option("--service-cidr", flags.wishes.service_cidr, "addresses of services, if the cluster does not say it");
+    app.add_option("--network-mode", flags.network_mode, "l2bridge or overlay (default: the cluster's, otherwise l2bridge)");
+    app.add_option("--cluster-cidr", flags.wishes.cluster_cidr, "addresses of pods, if the cluster does not publish them");
+    app.add_option("--service-cidr", flags.wishes.service_cidr, "addresses of services, if the cluster does not publish them");
     app.add_option("--cluster-dns", flags.wishes.cluster_dns, "address of the cluster's DNS (default: the tenth address of the services)");
-    app.add_option("--cluster-domain", flags.wishes.cluster_domain, "domain of services, if the cluster does not say it");
+    app.add_option("--cluster-domain", flags.wishes.cluster_domain, "domain of services, if the cluster does not publish it");
     app.add_flag("--enable-dsr", node.direct_server_return, "direct server return: needed for many services, and keeps clients' addresses");
     app.add_option("--cri-socket", node.runtime_endpoint, "endpoint of the container runtime")->capture_default_str();
     app.add_option("--folder", node.folder, "directory of programs, configuration and credentials")->capture_default_str();
@@ -190,7 +190,7 @@ private:
         if (network.known || !flags_.wishes.cluster_cidr.empty()) {
             progress_.done(ranges);
         } else {
-            progress_.warn("[network] warning: the cluster does not say its ranges, taken are " + ranges +
+            progress_.warn("[network] warning: the cluster does not publish its ranges; using " + ranges +
                            "; if they are others, join with --cluster-cidr and --service-cidr");
         }
         return {};
@@ -227,7 +227,7 @@ private:
         for (const FirewallRule& rule : firewall_rules(node())) {
             const std::string what = rule.protocol + " " + std::to_string(rule.port);
             const auto done = world_.run(ensure_firewall_rule(*world_.processes, rule));
-            done ? progress_.done("firewall lets in " + what) : progress_.warn("[firewall] warning: " + done.error().message);
+            done ? progress_.done("firewall allows " + what) : progress_.warn("[firewall] warning: " + done.error().message);
         }
     }
 

@@ -22,7 +22,7 @@ constexpr SubCommand Commands[] = {
 int run_kubeadm(std::vector<std::string> arguments) {
     const std::string first = arguments.empty() ? "" : arguments[0];
     if (const SubCommand* command = find_command(Commands, first)) return command->run({arguments.begin() + 1, arguments.end()});
-    std::puts("What kubeadm does for a Windows node.\n\nUsage: kubeadm COMMAND [OPTIONS]\n\nCommands:");
+    std::puts("The commands of kubeadm that a Windows node needs.\n\nUsage: kubeadm COMMAND [OPTIONS]\n\nCommands:");
     for (const SubCommand& command : Commands) std::printf("  %-8s %s\n", command.name, command.summary);
     if (first.empty() || first == "--help" || first == "-h") return first.empty() ? 2 : 0;
     std::fprintf(stderr, "kubeadm: command \"%s\" is not available on Windows: control plane is supported on Linux only\n", first.c_str());

@@ -57,7 +57,7 @@ int run_register(std::vector<std::string> arguments) {
 
 int run_install(std::vector<std::string> arguments) {
     WindowsNode node;
-    CLI::App app("Put this program into the directory under all of its names: kubelet.exe, kube-proxy.exe, ...", "install");
+    CLI::App app("Copy this program to the directory under all of its names: kubelet.exe, kube-proxy.exe, ...", "install");
     app.add_option("--folder", node.folder, "directory for the programs")->capture_default_str();
     app.add_option("--log-dir", node.log_folder, "directory of the programs' logs")->capture_default_str();
     bool add_to_path = false, set_kubeconfig = false;

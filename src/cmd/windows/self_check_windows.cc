@@ -21,7 +21,7 @@ using schema::Value;
 
 constexpr Duration TestLimit = std::chrono::minutes(5);
 constexpr const char* AboutSelfCheck =
-    "Compare this host's network service with what Porthole assumes of it.\n\n"
+    "Compare this host's network service with Porthole's assumptions about it.\n\n"
     "Porthole's emulated Windows hosts, and so its tests, do what is assumed of Windows. On a Windows Server this makes networks, "
     "endpoints,\n"
     "namespaces and load balancers called porthole-self-check one after the other, looks at what the service answers, and removes them.\n"

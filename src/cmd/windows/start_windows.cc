@@ -99,7 +99,7 @@ private:
         client::Client client(*transport_);
         for (const MonotonicTime deadline = world_.loop.now() + 120s;;) {
             for (const auto& [name, runs] : started_) {
-                if (!runs()) co_return Error(Reason::Unavailable, name + " has ended: see " + node_.log_folder + "\\" + name + ".log");
+                if (!runs()) co_return Error(Reason::Unavailable, name + " has exited: see " + node_.log_folder + "\\" + name + ".log");
             }
             const auto found = co_await client.get<core::Node>({"", node_.name});
             if (found && objects::is_ready(*found) && is_reported_since_start(*found)) break;

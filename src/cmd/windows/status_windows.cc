@@ -77,8 +77,9 @@ NodeStatus look(RealWorld& world, const WindowsNode& node) {
 int run_status(std::vector<std::string> arguments) {
     WindowsNode node;
     OutputFlag output;
-    CLI::App app("Show this node: its services and their logs, its pod network, and what the cluster says. Exit code 0 if all is well.",
-                 "status");
+    CLI::App app(
+        "Show this node: its services and their logs, its pod network, and its state in the cluster. Exit code 0 if everything works.",
+        "status");
     add_node_flags(app, node);
     output.add_flags(app);
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;

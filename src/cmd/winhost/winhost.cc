@@ -146,10 +146,10 @@ int run_winhost(std::vector<std::string> arguments) {
            "possible from 2019 on")
         ->capture_default_str();
     run->add_option("--programs", options.programs, "directory of the Windows programs to place on it");
-    run->add_option("--cache", options.cache, "where the Wine template is kept")->capture_default_str();
+    run->add_option("--cache", options.cache, "directory of the Wine template")->capture_default_str();
     run->add_option("--pause-image", options.pause_image, "sandbox image of pods instead of Porthole's own");
     run->add_option("--insecure-registry", options.insecure_registries, "registries that are accessed without TLS");
-    CLI::App* clean = add("cleanup", "remove what a killed host has left behind: processes, mounts, cgroups, namespaces");
+    CLI::App* clean = add("cleanup", "remove leftovers of a killed host: processes, mounts, cgroups, namespaces");
     clean->add_option("--name", options.name, "the host's computer name")->capture_default_str();
     CLI::App* exec = add("exec", "run a program on the host, with this command's standard streams and its exit code");
     exec->add_option("--workdir", options.directory, "working directory (default: C:\\)");

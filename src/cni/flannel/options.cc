@@ -30,7 +30,7 @@ void add_flags(FlagSet& flags, ProgramOptions& options, Raw& raw) {
     flags.add("cluster-domain", daemon.cluster_domain, "domain of services");
     flags.add("adapter", daemon.adapter, "the network adapter of the HNS network");
     flags.add("subnet-file", daemon.subnet_file, "where this node's part of the network is written");
-    flags.add("cni-config-file", daemon.cni_config_file, "where the CNI configuration is written; empty: nowhere");
+    flags.add("cni-config-file", daemon.cni_config_file, "file to write the CNI configuration to; empty: do not write it");
     flags.add("ip-masq", raw.ip_masq, "1 or true: pods reach the world by the node's address");
     flags.add("kube-subnet-mgr", raw.subnet_manager, "accepted; leases are always kept in the API");
     flags.add("v", options.verbosity, "the level of detail of the log");

@@ -108,7 +108,7 @@ Result<std::int32_t> DisruptionController::wanted_by_owners(const Budget& budget
     }
     if (unmanaged)
         events_.warning(budget, "UnmanagedPods",
-                        "Some pods that this budget selects have no controller, so it cannot be said how many there should be; "
+                        "Some pods that this budget selects have no controller, so the expected number of pods is unknown; "
                         "give .spec.minAvailable as a number");
     std::int32_t total = 0;
     for (const auto& [uid, wanted] : sizes) total += wanted;

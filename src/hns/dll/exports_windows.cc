@@ -36,7 +36,7 @@ Result<Exports> load_exports() {
     const HMODULE network = LoadLibraryExW(L"computenetwork.dll", nullptr, LOAD_LIBRARY_SEARCH_SYSTEM32);
     if (!network) {
         Error error = windows_error("loading computenetwork.dll", GetLastError(), Reason::NotFound);
-        error.message += "; it comes with the Windows feature Containers";
+        error.message += "; install the Windows feature Containers";
         return error;
     }
     Exports exports;

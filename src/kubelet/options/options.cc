@@ -63,7 +63,7 @@ void define_flags(FlagSet& flags, KubeletOptions& o) {
     flags.add("resolv-conf", o.resolv_conf, "resolver configuration of pods with dnsPolicy Default; \"\" for none");
     flags.add("root-dir", o.root_directory, "the kubelet's data directory");
     flags.add("rotate-certificates", o.rotate_certificates, "renew the client certificate that `join` has written");
-    flags.add("seccomp-default", o.seccomp_default, "the runtime's seccomp profile for containers that name none (Linux)");
+    flags.add("seccomp-default", o.seccomp_default, "use the runtime's seccomp profile for containers without one (Linux)");
     flags.add("serialize-image-pulls", o.serialize_image_pulls, "pull one image at a time");
     flags.add("streaming-connection-idle-timeout", o.streaming_idle_timeout,
               "idle time after which exec, attach and port-forward end; 0: never");
@@ -135,14 +135,13 @@ Result<void> check(const KubeletOptions& o, bool windows) {
     if (o.healthz_port < 0 || o.healthz_port > 65535)
         return invalid(fmt::format("--healthz-port={} must be from 0 to 65535", o.healthz_port));
     if (!windows) return {};
-    if (o.cgroups_per_qos)
-        return invalid("--cgroups-per-qos=true is not supported on Windows: leave it out or say --cgroups-per-qos=false");
+    if (o.cgroups_per_qos) return invalid("--cgroups-per-qos=true is not supported on Windows: omit it or use --cgroups-per-qos=false");
     if (!o.enforce_node_allocatable.empty() && o.enforce_node_allocatable != std::vector<std::string>{"none"})
         return invalid("--enforce-node-allocatable=" + o.enforce_node_allocatable.front() +
-                       " is not supported on Windows: leave it out or say --enforce-node-allocatable=\"\"");
+                       " is not supported on Windows: omit it or use --enforce-node-allocatable=\"\"");
     if (!o.resolv_conf.empty() && o.resolv_conf != "Host")
         return invalid("--resolv-conf=" + o.resolv_conf +
-                       " is not supported on Windows: say \"\" for nothing or Host for the machine's servers");
+                       " is not supported on Windows: use \"\" for none or Host for the machine's servers");
     return {};
 }
 
@@ -221,7 +220,7 @@ Result<KubeletOptions> parse_kubelet_options(const std::vector<std::string>& arg
     TRY(const FeatureGates gates, feature_gates(options));
     options.warnings.insert(options.warnings.end(), gates.warnings.begin(), gates.warnings.end());
     if (!options.sandbox_image.empty())
-        options.warnings.push_back("flag --pod-infra-container-image changes nothing: the container runtime is configured with it");
+        options.warnings.push_back("flag --pod-infra-container-image has no effect: the container runtime's configuration sets the image");
     if (windows && !options.eviction_soft.empty())
         options.warnings.push_back("--eviction-soft has no effect: soft eviction is not performed on Windows");
     TRY_VOID(check(options, windows));

@@ -48,7 +48,7 @@ TEST_F(KubeletOptionsTest, WellKnownPauseImagesAreAcceptedAndTheRuntimeIsNamedAs
                               "mcr.microsoft.com/oss/kubernetes/pause:1.4.1", "kubeletwin/pause", "apprenda/pause"}) {
         const auto options = parse({std::string("--pod-infra-container-image=") + image});
         ASSERT_TRUE(options) << image;
-        EXPECT_THAT(options->warnings, Contains(HasSubstr("the container runtime is configured with it"))) << image;
+        EXPECT_THAT(options->warnings, Contains(HasSubstr("the container runtime's configuration sets the image"))) << image;
     }
 }
 

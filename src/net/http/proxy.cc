@@ -179,8 +179,8 @@ Task<std::unique_ptr<ByteStream>> open_tunnel(EventLoop& loop, std::unique_ptr<B
     const int code = parser->head.code;
     if (code >= 200 && code < 300) co_return std::move(connection).into_stream();
     co_return Error(Reason::Unavailable, "the proxy answered " + std::to_string(code) + " to CONNECT" +
-                                             (code == 407 ? ", it wants a user and password in its URL" : "") +
-                                             "; a server that is reached directly belongs into NO_PROXY");
+                                             (code == 407 ? ", it requires a user and password in its URL" : "") +
+                                             "; add a server that is reached directly to NO_PROXY");
 }
 
 Task<std::unique_ptr<ByteStream>> connect_through(AsioLoop& loop, Proxy proxy, Endpoint server) {

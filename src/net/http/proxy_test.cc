@@ -134,7 +134,7 @@ TEST_F(Tunnel, ShowsTheProxyTheUserOfItsUrl) {
 
 TEST_F(Tunnel, SaysWhatTheProxyRefuses) {
     EXPECT_EQ(open("HTTP/1.1 407 Who are you\r\nContent-Length: 0\r\n\r\n").error().message,
-              "the proxy answered 407 to CONNECT, it wants a user and password in its URL; a server that is reached directly belongs into "
+              "the proxy answered 407 to CONNECT, it requires a user and password in its URL; add a server that is reached directly to "
               "NO_PROXY");
     EXPECT_TRUE(open("HTTP/1.1 503 No\r\n\r\n").error().message.starts_with("the proxy answered 503 to CONNECT;"));
     EXPECT_FALSE(open("SSH-2.0-nonsense\r\n\r\n"));

@@ -110,7 +110,7 @@ Result<JwsVerifier> JwsVerifier::from_rsa(std::string_view modulus, std::string_
 
 Result<JwsVerifier> JwsVerifier::from_ec(std::string_view curve, std::string_view x, std::string_view y) {
     const auto found = std::ranges::find(Curves, curve, &Curve::name);
-    if (found == std::end(Curves)) return Error(Reason::BadRequest, "the curve is none of P-256, P-384 and P-521");
+    if (found == std::end(Curves)) return Error(Reason::BadRequest, "the curve must be P-256, P-384 or P-521");
     if (x.size() != found->coordinate || y.size() != found->coordinate)
         return Error(Reason::BadRequest, "not a point of " + std::string(curve));
     const std::string point = std::string("\x04").append(x).append(y);  // uncompressed

@@ -201,7 +201,7 @@ void tell_authorities(SSL* ssl, X509* certificate, const OpensslServerContext::C
     connection.certificate->of_proxy = leads_to(ssl, certificate, trusted.proxies.get());
     if (connection.certificate->of_client || connection.certificate->of_proxy) return;
     connection.certificate.reset();
-    connection.certificate_error = "certificate is of no authority by itself";
+    connection.certificate_error = "self-signed certificate is not of a known authority";
 }
 
 /// The SHA-256 of the public key of the root by which the peer was verified; "" for none.

@@ -226,7 +226,7 @@ Result<CertificateAuthority> CertificateAuthority::load(const std::string& certi
     TRY(const auto certificates, parse_certificates(certificate_pem));
     TRY(PrivateKey key, PrivateKey::parse(key_pem));
     if (X509_check_private_key(certificates.front().get(), key.impl().key.get()) != 1) {
-        return openssl_failure("the key does not belong to the certificate");
+        return openssl_failure("the key does not match the certificate");
     }
     return CertificateAuthority(certificate_pem, std::move(key));
 }

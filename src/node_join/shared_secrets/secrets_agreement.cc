@@ -45,7 +45,7 @@ Task<SecretsAgreement::Found> SecretsAgreement::find() {
                                            {.request_range = RangeRequest{.key = options_.etcd_prefix + FreshKey}}}}));
     const bool whole = answer.responses.size() == 3 &&
                        std::ranges::all_of(answer.responses, [](const ResponseOp& one) { return one.response_range.has_value(); });
-    if (!whole) co_return Error(Reason::InternalError, "etcd has not answered what it was asked");
+    if (!whole) co_return Error(Reason::InternalError, "etcd's answer does not match the request");
     Found found;
     if (const auto& kvs = answer.responses[0].response_range->kvs; !kvs.empty()) found.sealed = kvs.front();
     found.has_cluster = !answer.responses[1].response_range->kvs.empty();

@@ -86,7 +86,7 @@ ServiceDefinition kube_proxy(const WindowsNode& node) {
 ServiceDefinition csi_proxy(const WindowsNode& node) {
     return {.name = CsiProxyService,
             .display_name = "CSI proxy (Porthole)",
-            .description = "Does on this host what drivers of volumes in containers cannot.",
+            .description = "Performs operations on this host for volume drivers in containers.",
             .command = {node.folder + "\\csi-proxy.exe", "--windows-service", "--log-dir=" + node.log_folder, "--logtostderr=false"}};
 }
 
@@ -104,7 +104,7 @@ Result<void> check_node(const WindowsNode& node) {
     if (!is_node_name(node.name)) {
         return Error(Reason::BadRequest, "\"" + node.name +
                                              "\" cannot be a node's name: lower-case letters, digits, '-' and '.'; "
-                                             "give another with --node-name");
+                                             "choose another with --node-name");
     }
     if (node.network_mode != "l2bridge" && node.network_mode != "overlay") {
         return Error(Reason::BadRequest, "--network-mode is l2bridge or overlay, not \"" + node.network_mode + "\"");

@@ -46,11 +46,11 @@ std::vector<std::string> remedies(const NodeStatus& status, const WindowsNode& n
             node.kubeconfig());
     for (const NodeStatus::Service& one : status.services)
         if (one.state == ServiceState::Stopped)
-            lines.push_back("start it: sc.exe start " + one.name + "; why it ended: " + log_of(one, node));
+            lines.push_back("start it: sc.exe start " + one.name + "; it ended because: " + log_of(one, node));
     if (!status.missing_network.empty())
-        lines.push_back("flanneld makes the pod network: " + node.log_folder + "\\flanneld.log says why it did not");
+        lines.push_back("flanneld makes the pod network: " + node.log_folder + "\\flanneld.log has the reason if it did not");
     if (!status.stale_files.empty()) lines.push_back("remove files of the earlier set-up: porthole.exe leave, then join again");
-    if (status.readiness != "Ready") lines.push_back("what the cluster knows: kubectl describe node " + node.name);
+    if (status.readiness != "Ready") lines.push_back("its state in the cluster: kubectl describe node " + node.name);
     return lines;
 }
 

@@ -16,7 +16,7 @@ Task<> wait_for_pod_network(EventLoop& loop, hns::Hns& service, WindowsNode node
         std::error_code code;
         if (network && fs::exists(node.cni_config(), code)) co_return {};
         if (loop.now() > deadline) {
-            co_return Error(Reason::Timeout, "the HNS network " + node.network_name() + " does not come up: see " + node.log_folder +
+            co_return Error(Reason::Timeout, "the HNS network " + node.network_name() + " was not created: see " + node.log_folder +
                                                  "\\flanneld.log; a cluster that is not Porthole's must let nodes read nodes "
                                                  "(examples\\foreign-cluster.yaml) and give each a range of pod addresses");
         }

@@ -85,7 +85,7 @@ Check check_stale_files(const HostFacts& facts) {
 Check check_page_file(const HostFacts& facts) {
     return facts.page_file > 0 ? passed("page-file", "a page file is configured")
                                : warning("page-file", "no page file: programs fail as soon as memory runs out",
-                                         "let Windows manage one, and reserve memory with --system-reserved");
+                                         "enable one managed by Windows, and reserve memory with --system-reserved");
 }
 
 /// What "cpu=100m,memory=2Gi" keeps of memory; nothing for what cannot be read, which the kubelet then refuses by itself.

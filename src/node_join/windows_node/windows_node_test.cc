@@ -371,7 +371,7 @@ TEST(NodeStatus, TRB01_ListsServicesLogsAndReadiness) {
     status.services[1].state = ServiceState::Stopped;
     status.readiness = "NotReady (Kubelet stopped posting node status.)";
     EXPECT_FALSE(status.is_well());
-    EXPECT_THAT(to_text(status, some_node()), HasSubstr("sc.exe start kubelet; why it ended: C:\\k\\logs\\kubelet.log"));
+    EXPECT_THAT(to_text(status, some_node()), HasSubstr("sc.exe start kubelet; it ended because: C:\\k\\logs\\kubelet.log"));
     EXPECT_THAT(to_text(status, some_node()), HasSubstr("kubectl describe node win-1"));
     const auto json = to_value(status, some_node());
     EXPECT_EQ(json.find("services")->as_array().at(1).string_at({"state"}), "stopped");
@@ -406,7 +406,7 @@ TEST(NodeStatus, TRB20_RepeatsTheLastFailureOfTheNetworksSetUp) {
     status.network_trouble = failure;
     EXPECT_THAT(to_text(status, some_node()), HasSubstr("0x803b0014"));
     EXPECT_THAT(to_text(status, some_node()), HasSubstr("adapters  Ethernet (192.0.2.13)"));
-    EXPECT_THAT(to_text(status, some_node()), HasSubstr("C:\\k\\logs\\flanneld.log says why"));
+    EXPECT_THAT(to_text(status, some_node()), HasSubstr("C:\\k\\logs\\flanneld.log has the reason"));
 }
 
 // TRB-08

@@ -265,7 +265,7 @@ Task<> Programmer::resolve_conflict(FrontendKey frontend, hcn::HostComputeLoadBa
     const std::string who = holder ? "load balancer " + holder->id + (holder->owner.empty() ? "" : " of " + holder->owner)
                                    : std::string(
                                          "another program, or the host's dynamic port range is used up: without --enable-dsr each "
-                                         "service takes 64 ports of it");
+                                         "service uses 64 ports of it");
     tell_once(frontend,
               {"PortTaken", "port " + std::to_string(frontend.port) + " of " + frontend.address.to_string() + " is taken on this node by " +
                                 who + (holder ? ", which the proxy did not make and leaves alone" : "")});

@@ -233,7 +233,7 @@ public:
         if (!CreateSymbolicLinkW(native_path(path).c_str(), native_target.c_str(), flags)) return file_error("symlink", path);
         // Wine says that it has made one, and has not.
         if (GetFileAttributesW(native_path(path).c_str()) == INVALID_FILE_ATTRIBUTES)
-            return Error(Reason::MethodNotAllowed, "symlink " + path + ": this system makes no links");
+            return Error(Reason::MethodNotAllowed, "symlink " + path + ": this system does not support links");
         return {};
     }
 

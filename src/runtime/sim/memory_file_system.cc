@@ -180,7 +180,7 @@ Result<void> MemoryFileSystem::rename(const std::string& from, const std::string
 }
 
 Result<void> MemoryFileSystem::create_symlink(const std::string& target, const std::string& path) {
-    if (refuses_links_) return Error(Reason::MethodNotAllowed, "symlink " + path + ": this system makes no links");
+    if (refuses_links_) return Error(Reason::MethodNotAllowed, "symlink " + path + ": this system does not support links");
     TRY(const std::string place, place_of_new(path));
     make(place, FileType::Symlink, 0777).contents = target;
     return {};

@@ -92,7 +92,7 @@ Result<BackupInfo> read_open_backup(Database& database, const std::function<Resu
     TRY(const bool has_log, has_table(database, "log", LogTable));
     if (!has_info || !has_log) return Error(Reason::Io, "it is not a whole backup: writing it did not end");
     TRY(const BackupInfo info, read_info(database));
-    if (info.revision.value > LastRevision) return Error(Reason::Io, "it is damaged: there is no revision " + to_string(info.revision));
+    if (info.revision.value > LastRevision) return Error(Reason::Io, "it is damaged: it has no revision " + to_string(info.revision));
 
     Checksum checksum;
     TRY(Statement rows, database.prepare((std::string("SELECT ") + LogColumns + " FROM log ORDER BY id").c_str()));
@@ -189,7 +189,7 @@ Result<void> verify_restored(Engine& engine, const BackupInfo& info, Timestamp n
     TRY(const Revision compacted, engine.load([&](const Row& row) { checksum.add(row); }));
     engine.close();
     if (checksum.value() == info.checksum && checksum.records() == info.records && compacted == restored_revision(info, now)) return {};
-    return Error(Reason::Io, "the restored store does not hold what the backup has");
+    return Error(Reason::Io, "the restored store differs from the backup");
 }
 
 }  // namespace porthole::store

@@ -14,7 +14,7 @@ Result<FileLock> lock_data_directory(const std::string& directory) {
     TRY(auto lock, FileLock::try_take(path));
     if (!lock)
         return Error(Reason::Conflict, "the data directory " + directory + " is in use by " + FileLock::read_holder(path) +
-                                           ": stop that first, or choose another directory");
+                                           ": stop it first, or choose another directory");
     TRY_VOID(lock->write_holder());
     return *std::move(lock);
 }

@@ -81,7 +81,7 @@ TEST_F(EmbeddedEngineTest, ASecondOpenerIsToldWhoIsThere) {
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().reason, Reason::Conflict);
     EXPECT_EQ(second.error().message, "the data directory " + directory_ + " is in use by process " + std::to_string(::getpid()) +
-                                          ": stop that first, or choose another directory");
+                                          ": stop it first, or choose another directory");
     close();
     open();
     close();

@@ -235,13 +235,13 @@ Task<Committed> EtcdStore::send(const Transaction& transaction, TxnRequest reque
 void EtcdStore::note_refusal(const Error& error) {
     if (error.reason == Reason::NotFound) forget_shared_leases();  // the only thing that a Txn can miss
     if (error.reason != Reason::Unknown) return;
-    if (!std::exchange(space_exceeded_, true)) log_.error("etcd refuses what creates or updates", {{"error", error.message}});
+    if (!std::exchange(space_exceeded_, true)) log_.error("etcd refuses creates and updates", {{"error", error.message}});
 }
 
 void EtcdStore::note_success(const Transaction& transaction) {
     if (!space_exceeded_ || !has_puts(transaction)) return;
     space_exceeded_ = false;
-    log_.info("etcd takes what creates or updates again");
+    log_.info("etcd accepts creates and updates again");
 }
 
 Compare EtcdStore::compare_of(const Guard& guard) const {

@@ -179,7 +179,7 @@ Task<> Reflector::catch_up_or_load() {
         CO_TRY(const bool same, co_await has_what_was_seen());
         if (same) co_return {};
     }
-    seams_.log.warn("etcd is another one or in an older state: everything is loaded again",
+    seams_.log.warn("etcd was replaced or restored to an older state: everything is loaded again",
                     {{"revision", head.header.revision}, {"seen", to_string(seams_.visible.history.revision())}});
     co_return co_await load();
 }
@@ -205,7 +205,7 @@ Task<> Reflector::watch() {
         CO_TRY(WatchResponse response, co_await stream->next());
         if (response.canceled) {
             must_load_ = response.compact_revision > 0;
-            co_return Error(Reason::Unavailable, response.compact_revision > 0 ? "what comes next has been compacted"
+            co_return Error(Reason::Unavailable, response.compact_revision > 0 ? "the next revision has been compacted"
                                                                                : "etcd has ended the watch: " + response.cancel_reason);
         }
         connected();

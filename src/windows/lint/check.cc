@@ -148,7 +148,7 @@ Result<std::vector<Value>> parse(std::string_view text) {
     if (documents) return documents;
     std::string why = documents.error().message;
     if (const std::string_view prefix = "error converting YAML to JSON: yaml: "; why.starts_with(prefix)) why.erase(0, prefix.size());
-    if (text.contains("{{")) why += "; if it is a template of Helm, lint what `helm template` prints";
+    if (text.contains("{{")) why += "; if it is a Helm template, lint the output of `helm template`";
     return Error(Reason::BadRequest, std::move(why));
 }
 

@@ -219,7 +219,7 @@ TEST(NodeDoctor, NamesEachThingThatIsWrong) {
 // TRB-01
 TEST(NodeDoctor, APortOfAProgramThatIsThereButNotWellYetIsNotAnothers) {
     NodeEvidence evidence = healthy();
-    evidence.services[1] = {.name = "kubelet", .state = "not healthy", .runs = false, .remedy = "look at its log", .present = true};
+    evidence.services[1] = {.name = "kubelet", .state = "not healthy", .runs = false, .remedy = "check its log", .present = true};
     EXPECT_THAT(problems(evidence), ElementsAre(StartsWith("fail the node's programs run: kubelet is not healthy")));
 }
 

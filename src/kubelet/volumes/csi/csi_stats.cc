@@ -14,7 +14,7 @@ std::uint64_t positive(std::int64_t value) { return value < 0 ? 0 : static_cast<
 Task<CsiStats> ask_csi_stats(CsiDrivers& drivers, std::string driver, std::string handle, std::string path, Duration limit) {
     CO_TRY(const CsiCapabilities capabilities,
            co_await with_timeout(drivers.capabilities(driver), limit, "asking for the driver's capabilities"));
-    if (!capabilities.stats) co_return Error(Reason::MethodNotAllowed, "the driver tells no statistics");
+    if (!capabilities.stats) co_return Error(Reason::MethodNotAllowed, "the driver does not report statistics");
     csi::NodeGetVolumeStatsRequest request;
     request.volume_id = std::move(handle);
     request.volume_path = std::move(path);

@@ -53,7 +53,7 @@ Task<FlexAnswer> FlexDriver::call(std::vector<std::string> words, ProcessRunner&
     CO_TRY(const CommandOutput ended, co_await programs.run({.arguments = std::move(arguments), .limit = std::chrono::minutes(10)}));
     auto answer = parse_flex_answer(command, ended.output);
     if (answer && answer->supported && ended.exit_code != 0)
-        co_return Error(Reason::Io, "the driver ended with exit status " + std::to_string(ended.exit_code) + " and told of no failure");
+        co_return Error(Reason::Io, "the driver ended with exit status " + std::to_string(ended.exit_code) + " and reported no failure");
     co_return answer;
 }
 

@@ -19,7 +19,7 @@ public:
         TRY(const std::string real, files_.real_path(join_path(root, sub_path)));
         const bool beneath = real.starts_with(real_root) &&
                              (real.size() == real_root.size() || real[real_root.size()] == '/' || real[real_root.size()] == '\\');
-        if (!beneath) return Error(Reason::Forbidden, sub_path + " leads out of the volume");
+        if (!beneath) return Error(Reason::Forbidden, sub_path + " is outside the volume");
         return real;
     }
 

@@ -42,7 +42,7 @@ Result<std::string> LocalVolumes::folder_of(const PersistentVolume& volume) cons
 Result<void> LocalVolumes::check_room(std::uint64_t bytes) {
     TRY(const FileSystemUsage disk, files_.usage(root_));
     if (disk.available >= bytes) return {};
-    return Error(Reason::Io, "not enough space on the node's disk: " + std::to_string(bytes) + " bytes are asked for, " +
+    return Error(Reason::Io, "not enough space on the node's disk: " + std::to_string(bytes) + " bytes are requested, " +
                                  std::to_string(disk.available) + " are free");
 }
 
@@ -121,7 +121,7 @@ Result<void> LocalVolumes::grow(const PersistentVolume& volume, const std::strin
 
 Result<void> LocalVolumes::remove(const PersistentVolume& volume) {
     TRY(const std::string folder, folder_of(volume));
-    if (making_.contains(folder)) return Error(Reason::Conflict, "the volume is being made");
+    if (making_.contains(folder)) return Error(Reason::Conflict, "the volume is being created");
     if (disks_) {
         TRY_VOID(disks_->end_unfinished(image_in(folder)));
         TRY(const bool in_use, disks_->in_use(image_in(folder)));
