@@ -107,7 +107,7 @@ Task<> pass_on(RequestContext& context, ExtensionServers& servers, std::shared_p
 Task<> pass_to_extension_server(RequestContext& context, ExtensionServers& servers, std::shared_ptr<const APIService> service,
                                 std::string pseudonym, EventLoop& loop) {
     std::optional<std::string> path = authorized_path(context);
-    if (!path) co_return Error(Reason::BadRequest, "a path segment of an aggregated API contains a slash or ".."");
+    if (!path) co_return Error(Reason::BadRequest, "a path segment of an aggregated API contains a slash or \"..\"");
     co_return co_await pass_on(context, servers, std::move(service), *std::move(path), authorized_query(context.info), std::move(pseudonym),
                                &loop);
 }
