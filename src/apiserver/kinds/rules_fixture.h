@@ -52,6 +52,7 @@ public:
             strategy_.validate_update(object, old, errors);
         else if (strategy_.validate)
             strategy_.validate(object, errors);
+        updated_ = object.tree();
         return text(errors);
     }
     std::string update(const char* change) { return update("{}", change); }
@@ -65,7 +66,7 @@ public:
         updated_ = object.tree();
         return text(errors);
     }
-    /// After update_status().
+    /// The object as of the last update.
     const schema::Value& updated() const { return updated_; }
     const Strategy& strategy() const { return strategy_; }
 

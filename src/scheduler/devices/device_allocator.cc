@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "objects/devices/device_taints.h"
+
 namespace porthole::scheduler {
 namespace {
 
@@ -11,28 +13,14 @@ constexpr std::size_t MostResults = 32;  // of a claim, by the API
 // Together they bound the depth of the search: each step down takes a device or goes to the next claim.
 constexpr std::size_t MostDevicesOfAPod = 1024, MostClaimsOfAPod = 1024;
 
-/// An empty key with Exists tolerates every taint, an empty effect all effects.
-bool tolerates(const DeviceToleration& toleration, const DeviceTaint& taint) {
-    if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
-    if (!toleration.key.empty() && toleration.key != taint.key) return false;
-    if (toleration.operator_ == "Exists") return true;
-    return (toleration.operator_.empty() || toleration.operator_ == "Equal") && toleration.value == taint.value;
-}
-
 bool is_tainted(const Device& device, const std::vector<DeviceToleration>& tolerations) {
     return std::ranges::any_of(device.taints, [&](const DeviceTaint& taint) {
         if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") return false;
-        return std::ranges::none_of(tolerations, [&](const DeviceToleration& one) { return tolerates(one, taint); });
+        return std::ranges::none_of(tolerations, [&](const DeviceToleration& one) { return objects::tolerates(one, taint); });
     });
 }
 
-bool has_capacity(const Device& device, const CapacityRequirements* wanted) {
-    if (!wanted) return true;
-    return std::ranges::all_of(wanted->requests, [&](const auto& request) {
-        const auto found = device.capacity.find(request.first);
-        return found != device.capacity.end() && request.second <= found->second.value;
-    });
-}
+bool is_shareable(const Device& device) { return device.allow_multiple_allocations.value_or(false); }
 
 /// The one selector that holds where all these devices can be used; nothing: everywhere.
 schema::Box<api::core::v1::NodeSelector> common_nodes(const std::vector<const DeviceRecord*>& devices) {
@@ -151,7 +139,7 @@ Result<bool> DeviceAllocator::gather(const NodeSpec& node) {
                 for (const DeviceRecord* device : devices_) {
                     TRY_VOID(step());
                     TRY(const bool selected, selects(claim, wish, *device));
-                    if (selected) wish.all_devices.push_back(device);
+                    if (selected && room_for(wish, *device)) wish.all_devices.push_back(device);
                 }
             }
     return true;
@@ -190,6 +178,7 @@ Result<bool> DeviceAllocator::all_match(const std::string& owner, const std::vec
 Result<std::optional<DeviceAllocator::Results>> DeviceAllocator::allocate(const NodeSpec& node) {
     if (!problem_) return problem_.error();
     taken_.clear();
+    shared_.clear();
     counters_.clear();
     taken_in_all_ = 0;
     error_.reset();
@@ -268,40 +257,66 @@ DeviceAllocator::Outcome DeviceAllocator::next_device(std::size_t claim, std::si
     return Outcome::None;
 }
 
+/// What the request would consume of the device's capacities; nullopt if there is not as much left.
+std::optional<Capacities> DeviceAllocator::room_for(const Wish& wish, const DeviceRecord& device) {
+    if (!wish.capacity && !is_shareable(*device.device)) return Capacities();
+    steps_ += device.device->capacity.size();
+    auto amounts = capacities_for(*device.device, wish.capacity);
+    if (!amounts) return std::nullopt;
+    const auto shared = shared_.find(&device);
+    const DeviceUse* in_this_attempt = shared == shared_.end() ? nullptr : &shared->second;
+    return has_room(*device.device, *amounts, {world_.find_use(device.key), in_this_attempt}) ? amounts : std::nullopt;
+}
+
 /// What administrators only look at may be in use; but not twice in one claim.
 bool DeviceAllocator::take(ClaimState& claim, const Wish& wish, const DeviceRecord& device, bool& constraint_violated) {
     const auto users = taken_.find(&device);
     const bool is_taken = users != taken_.end() && !users->second.empty();
-    if (wish.admin_access ? is_taken && users->second.contains(&claim) : is_taken || world_.is_in_use(device.key)) return false;
-    if (is_tainted(*device.device, *wish.tolerations) || !has_capacity(*device.device, wish.capacity)) return false;
-    if (!take_counters(device)) return false;
+    const DeviceUse* use = world_.find_use(device.key);
+    if (wish.admin_access ? is_taken && users->second.contains(&claim) : is_taken || (use && use->owners > 0)) return false;
+    if (is_tainted(*device.device, *wish.tolerations)) return false;
+    auto amounts = room_for(wish, device);
+    if (!amounts) return false;
+    const bool shareable = is_shareable(*device.device);
+    const bool has_counters = !shareable || !((use && use->shares > 0) || shared_.contains(&device));
+    if (has_counters && !take_counters(device)) return false;
     steps_ += claim.constraints.size();
     for (std::size_t i = 0; i < claim.constraints.size(); ++i) {
         if (claim.constraints[i].add(wish.name, device)) continue;
         while (i > 0) claim.constraints[--i].remove(wish.name);
-        put_back_counters(device);
+        if (has_counters) put_back_counters(device);
         constraint_violated = true;
         return false;
     }
-    taken_[&device].insert(&claim);
-    claim.taken.push_back({&wish, &device});
+    if (shareable)
+        shared_[&device].change_share(*amounts, 1);
+    else
+        taken_[&device].insert(&claim);
+    claim.taken.push_back({&wish, &device, shareable ? std::move(amounts) : std::nullopt, has_counters});
     ++taken_in_all_;
     return true;
 }
 
 void DeviceAllocator::put_back(ClaimState& claim, const Wish& wish, const DeviceRecord& device) {
     --taken_in_all_;
+    const Taken last = std::move(claim.taken.back());
     claim.taken.pop_back();
-    taken_[&device].erase(&claim);
+    if (last.share) {
+        DeviceUse& use = shared_[&device];
+        use.change_share(*last.share, -1);
+        if (use.is_over()) shared_.erase(&device);
+    } else {
+        taken_[&device].erase(&claim);
+    }
     for (ConstraintState& constraint : claim.constraints) constraint.remove(wish.name);
-    put_back_counters(device);
+    if (last.has_counters) put_back_counters(device);
 }
 
 std::unordered_map<std::string, Quantity>& DeviceAllocator::counters_of(const DevicePool& pool) {
     const auto [found, is_new] = counters_.try_emplace(&pool, pool.counters);
     if (!is_new) return found->second;
     for (const DeviceRecord& device : pool.devices) {
-        if (device.device->consumes_counters.empty() || !world_.is_in_use(device.key)) continue;
+        if (device.device->consumes_counters.empty() || !world_.find_use(device.key)) continue;
         for (const DeviceCounterConsumption& one : device.device->consumes_counters)
             for (const auto& [name, counter] : one.counters) found->second[one.counter_set + "/" + name] -= counter.value;
     }
@@ -342,6 +357,10 @@ AllocationResult DeviceAllocator::result_of(const ClaimState& state) const {
         one.device = taken.device->device->name;
         if (taken.wish->admin_access) one.admin_access = true;
         one.tolerations = *taken.wish->tolerations;
+        if (taken.share) {
+            one.share_id = world_.make_share_id();
+            one.consumed_capacity = *taken.share;
+        }
         devices.push_back(taken.device);
     }
     result.node_selector = common_nodes(devices);

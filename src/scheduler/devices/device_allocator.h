@@ -13,6 +13,7 @@
 #include "api/resource_v1.h"
 #include "base/lru_map.h"
 #include "base/result.h"
+#include "scheduler/devices/device_capacity.h"
 #include "scheduler/devices/device_constraint.h"
 #include "scheduler/devices/device_inventory.h"
 
@@ -24,9 +25,10 @@ using DeviceSelectors = LruMap<objects::DeviceSelector>;
 /// The input of an allocator. All of it outlives the allocator.
 struct DeviceWorld {
     const DeviceInventory& inventory;
-    std::function<bool(const std::string& device_key)> is_in_use;
+    std::function<const DeviceUse*(const std::string& device_key)> find_use;  ///< null if no one has the device
     std::function<std::shared_ptr<const api::resource::v1::DeviceClass>(const std::string& name)> find_class;
     DeviceSelectors& selectors;
+    std::function<std::string()> make_share_id;  ///< a new UUID
 };
 
 /// Chooses devices for all claims of a pod, node by node.
@@ -69,6 +71,8 @@ private:
     struct Taken {
         const Wish* wish;
         const DeviceRecord* device;
+        std::optional<Capacities> share;  ///< of a device that allows multiple allocations
+        bool has_counters;                ///< further shares of a device consume no more of the shared counters
     };
     struct ClaimState {
         std::shared_ptr<const api::resource::v1::ResourceClaim> claim;
@@ -92,6 +96,7 @@ private:
     Outcome next_request(std::size_t claim, std::size_t request);
     Outcome next_device(std::size_t claim, std::size_t request, Wish& wish, std::size_t index, std::size_t first);
     Outcome fail(Error error);
+    std::optional<Capacities> room_for(const Wish& wish, const DeviceRecord& device);
     bool take(ClaimState& claim, const Wish& wish, const DeviceRecord& device, bool& constraint_violated);
     void put_back(ClaimState& claim, const Wish& wish, const DeviceRecord& device);
     bool take_counters(const DeviceRecord& device);
@@ -112,6 +117,7 @@ private:
     const DevicePool* incomplete_ = nullptr;
     const DevicePool* invalid_ = nullptr;
     std::unordered_map<const DeviceRecord*, std::set<const ClaimState*>> taken_;
+    std::unordered_map<const DeviceRecord*, DeviceUse> shared_;  ///< devices that allow multiple allocations
     std::size_t taken_in_all_ = 0;
     std::map<const DevicePool*, std::unordered_map<std::string, Quantity>> counters_;  ///< remaining amounts, by "set/counter"
 };

@@ -26,7 +26,8 @@ std::string slice(const std::string& nodes, const std::string& devices, const st
 const std::string OnA = R"("nodeName": "a")";
 
 struct Cluster {
-    explicit Cluster(const std::vector<std::string>& slices, std::set<std::string> used = {}) : in_use(std::move(used)) {
+    explicit Cluster(const std::vector<std::string>& slices, const std::set<std::string>& used = {}) {
+        for (const std::string& key : used) in_use[key].owners = 1;
         std::vector<std::shared_ptr<const ResourceSlice>> read;
         for (const std::string& one : slices) read.push_back(object<ResourceSlice>(one));
         inventory = DeviceInventory(read);
@@ -38,12 +39,16 @@ struct Cluster {
             "selectors": [{"cel": {"expression": "device.attributes['gpu.example.com'].gone"}}]}})");
     }
     DeviceWorld world() {
-        return {inventory, [this](const std::string& key) { return in_use.contains(key); },
+        return {inventory,
+                [this](const std::string& key) -> const DeviceUse* {
+                    const auto found = in_use.find(key);
+                    return found == in_use.end() ? nullptr : &found->second;
+                },
                 [this](const std::string& name) {
                     const auto found = classes.find(name);
                     return found == classes.end() ? nullptr : found->second;
                 },
-                selectors};
+                selectors, [this] { return "share-" + std::to_string(++shares); }};
     }
     /// What the claims with these `devices` get on the node: "gpu=one,two; gpu=three", or why nothing.
     std::string allocate(const std::vector<std::string>& devices, const std::string& node = "a", DeviceAllocator::Limits limits = {}) {
@@ -61,7 +66,21 @@ struct Cluster {
         });
     }
 
-    std::set<std::string> in_use;
+    /// Another claim has a share of the device.
+    void share(const std::string& key, const char* capacity, const char* amount) {
+        in_use[key].change_share({{capacity, Quantity::parse(amount).value()}}, 1);
+    }
+    /// "one=4Gi two=2Gi": of the last allocation, the first capacity of each share; "-" for a device that is not shared.
+    std::string consumed() const {
+        return join(last, "; ", [](const AllocationResult& result) {
+            return join(result.devices.results, " ", [](const DeviceRequestAllocationResult& one) {
+                return one.device + "=" + (one.share_id ? one.consumed_capacity.begin()->second.to_string() : "-");
+            });
+        });
+    }
+
+    std::map<std::string, DeviceUse> in_use;
+    int shares = 0;
     DeviceInventory inventory;
     std::map<std::string, std::shared_ptr<const DeviceClass>> classes;
     DeviceSelectors selectors{16};
@@ -284,6 +303,79 @@ TEST(DeviceAllocator, EndsAtItsLimits) {
     EXPECT_EQ(cluster.allocate(std::vector<std::string>(1025, requests(exactly()))), "a pod cannot have more than 1024 claims to allocate");
     EXPECT_EQ(cluster.allocate({requests(exactly())}, "a", {.selector_cost = 1}),
               "class gpu: selector #0: the selectors of the pod's claims cost too much");
+}
+
+std::string shareable(const std::string& name, const std::string& memory, const std::string& policy = "") {
+    return R"({"name": ")" + name + R"(", "allowMultipleAllocations": true, "capacity": {"memory": {"value": ")" + memory + '"' +
+           (policy.empty() ? "" : R"(, "requestPolicy": )" + policy) + "}}}";
+}
+std::string asks(const std::string& memory, const std::string& name = "r") {
+    return exactly(R"(, "capacity": {"requests": {"memory": ")" + memory + R"("}})", name);
+}
+
+TEST(DeviceAllocator, SharesADeviceUntilItsCapacityIsConsumed) {
+    Cluster cluster({slice(OnA, shareable("one", "10Gi") + "," + shareable("two", "10Gi"))});
+    EXPECT_EQ(cluster.allocate({requests(asks("4Gi", "r") + "," + asks("4Gi", "s")), requests(asks("4Gi"))}), "r=one s=one; r=two");
+    EXPECT_EQ(cluster.consumed(), "one=4Gi one=4Gi; two=4Gi");
+    EXPECT_EQ(cluster.last[0].devices.results[0].share_id, "share-1");
+    EXPECT_EQ(cluster.last[0].devices.results[1].share_id, "share-2");
+    cluster.share("gpu.example.com/pool/one", "memory", "8Gi");
+    EXPECT_EQ(cluster.allocate({requests(asks("2Gi"))}), "r=one");
+    EXPECT_EQ(cluster.allocate({requests(asks("3Gi"))}), "r=two");
+    EXPECT_EQ(cluster.allocate({requests(asks("11Gi"))}), "none");
+    EXPECT_EQ(cluster.allocate({requests(exactly(R"(, "capacity": {"requests": {"cores": "1"}})"))}), "none") << "it has no such capacity";
+}
+
+TEST(DeviceAllocator, GivesOneRequestDifferentDevicesAlsoWhereTheyCanBeShared) {
+    Cluster cluster({slice(OnA, shareable("one", "10Gi") + "," + shareable("two", "10Gi"))});
+    const std::string two = R"({"name": "r", "exactly": {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 2,
+                                "capacity": {"requests": {"memory": "1Gi"}}}})";
+    EXPECT_EQ(cluster.allocate({requests(two)}), "r=one r=two");
+}
+
+TEST(DeviceAllocator, GivesTheWholeOfAShareableDeviceToAClaimThatAsksForNoAmount) {
+    Cluster cluster({slice(OnA, shareable("one", "10Gi"))});
+    EXPECT_EQ(cluster.allocate({requests(exactly())}), "r=one");
+    EXPECT_EQ(cluster.consumed(), "one=10Gi");
+    cluster.share("gpu.example.com/pool/one", "memory", "1");
+    EXPECT_EQ(cluster.allocate({requests(exactly())}), "none");
+}
+
+TEST(DeviceAllocator, DoesNotShareWhatOneClaimHasAsAWhole) {
+    Cluster cluster({slice(OnA, shareable("one", "10Gi"))}, {"gpu.example.com/pool/one"});
+    EXPECT_EQ(cluster.allocate({requests(asks("1Gi"))}), "none");
+}
+
+TEST(DeviceAllocator, RoundsAmountsUpAsTheirPolicySays) {
+    const std::string steps = R"({"default": "2Gi", "validRange": {"min": "2Gi", "step": "2Gi", "max": "8Gi"}})";
+    const std::string values = R"({"default": "1Gi", "validValues": ["1Gi", "4Gi", "10Gi"]})";
+    struct {
+        std::string policy, asked, consumed;
+    } const cases[] = {{steps, asks("1Gi"), "one=2Gi"},  {steps, asks("3Gi"), "one=4Gi"},    {steps, asks("8Gi"), "one=8Gi"},
+                       {steps, asks("9Gi"), "none"},     {steps, exactly(), "one=2Gi"},      {values, asks("2Gi"), "one=4Gi"},
+                       {values, asks("1Gi"), "one=1Gi"}, {values, asks("10Gi"), "one=10Gi"}, {values, exactly(), "one=1Gi"}};
+    for (const auto& one : cases) {
+        Cluster cluster({slice(OnA, shareable("one", "10Gi", one.policy))});
+        const std::string answer = cluster.allocate({requests(one.asked)});
+        EXPECT_EQ(answer == "none" ? answer : cluster.consumed(), one.consumed) << one.policy << " " << one.asked;
+    }
+}
+
+TEST(DeviceAllocator, ConsumesTheCountersOfASharedDeviceOnce) {
+    const std::string counters =
+        R"({"metadata": {"name": "c"}, "spec": {"driver": "gpu.example.com", "nodeName": "a", "pool": {"name": "pool",
+        "generation": 1, "resourceSliceCount": 2}, "sharedCounters": [{"name": "card", "counters": {"slots": {"value": "1"}}}]}})";
+    const auto device = [](const std::string& name) {
+        return R"({"name": ")" + name + R"(", "allowMultipleAllocations": true, "capacity": {"memory": {"value": "10Gi"}},
+                   "consumesCounters": [{"counterSet": "card", "counters": {"slots": {"value": "1"}}}]})";
+    };
+    const std::string pool = R"({"name": "pool", "generation": 1, "resourceSliceCount": 2})";
+    Cluster cluster({counters, slice(OnA, device("one") + "," + device("two"), pool)});
+    EXPECT_EQ(cluster.allocate({requests(asks("4Gi", "r") + "," + asks("4Gi", "s"))}), "r=one s=one");
+    EXPECT_EQ(cluster.allocate({requests(asks("6Gi", "r") + "," + asks("6Gi", "s"))}), "none") << "two would need a second slot";
+    cluster.share("gpu.example.com/pool/one", "memory", "1Gi");
+    EXPECT_EQ(cluster.allocate({requests(asks("4Gi"))}), "r=one");
+    EXPECT_EQ(cluster.allocate({requests(asks("10Gi"))}), "none");
 }
 
 }  // namespace

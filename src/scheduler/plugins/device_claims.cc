@@ -93,7 +93,12 @@ void DeviceClaims::count(const Allocation& allocation, int change) {
     for (const DeviceRequestAllocationResult& result : allocation.devices.results) {
         if (result.admin_access.value_or(false)) continue;
         const std::string key = device_key(result.driver, result.pool, result.device);
-        if ((in_use_[key] += change) <= 0) in_use_.erase(key);
+        DeviceUse& use = in_use_[key];
+        if (result.share_id)
+            use.change_share(result.consumed_capacity, change);
+        else
+            use.owners += change;
+        if (use.is_over()) in_use_.erase(key);
     }
 }
 
@@ -112,8 +117,12 @@ void DeviceClaims::devices_changed(const std::string* claim) {
 
 DeviceWorld DeviceClaims::world() {
     if (!inventory_) inventory_.emplace(slices_.list());
-    return {*inventory_, [this](const std::string& key) { return in_use_.contains(key); },
-            [this](const std::string& name) { return classes_.find({"", name}); }, selectors_};
+    const auto find_use = [this](const std::string& key) -> const DeviceUse* {
+        const auto found = in_use_.find(key);
+        return found == in_use_.end() ? nullptr : &found->second;
+    };
+    return {*inventory_, find_use, [this](const std::string& name) { return classes_.find({"", name}); }, selectors_,
+            [this] { return handle_.context.random.uuid(); }};
 }
 
 void DeviceClaims::reserve(const PodInfo& pod, const ResourceClaim& claim, Allocation allocation) {

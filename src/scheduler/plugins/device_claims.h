@@ -71,8 +71,8 @@ private:
     client::Informer<api::resource::v1::DeviceClass>& classes_;
     std::optional<DeviceInventory> inventory_;  ///< created on first use after a change
     DeviceSelectors selectors_;
-    std::unordered_map<std::string, int> in_use_;       ///< by device_key(): number of claims that use it
-    std::unordered_map<std::string, Pending> pending_;  ///< by the claim's uid
+    std::unordered_map<std::string, DeviceUse> in_use_;  ///< by device_key()
+    std::unordered_map<std::string, Pending> pending_;   ///< by the claim's uid
 };
 
 /// Whether status.reservedFor has room for one more.

@@ -141,6 +141,28 @@ TEST(DynamicResources, AClaimThatAnotherSchedulerAllocatedFreesWhatWasChosen) {
     EXPECT_EQ(world.choice(claiming("q", "other")), "0/2 nodes are available: 2 cannot allocate all claims.");
 }
 
+TEST(DynamicResources, ClaimsShareADeviceAsLongAsItHasCapacity) {
+    DeviceWorldTest world;
+    world.put<ResourceSlice>(R"({"metadata": {"name": "s"}, "spec": {"driver": "d", "nodeName": "a",
+        "pool": {"name": "p", "generation": 2, "resourceSliceCount": 1}, "devices": [{"name": "one", "allowMultipleAllocations": true,
+            "capacity": {"memory": {"value": "10Gi", "requestPolicy": {"default": "5Gi"}}}}]}})");
+    for (const char* name : {"c", "d", "e"}) world.put_claim(name);
+    const PodInfo first = claiming("p", "c"), second = claiming("q", "d"), third = claiming("r", "e");
+    for (const PodInfo* info : {&first, &second}) {
+        EXPECT_EQ(world.place(*info), "a");
+        world.loop.advance(1s);
+        ASSERT_TRUE(world.bound && *world.bound) << world.bound->error().message;
+    }
+    EXPECT_EQ(world.choice(third), "0/2 nodes are available: 2 cannot allocate all claims.");
+    const auto shared = [&](const char* name) { return world.claim(name).status.allocation->devices.results.at(0); };
+    EXPECT_EQ(shared("c").consumed_capacity.at("memory").to_string(), "5Gi");
+    EXPECT_EQ(shared("c").device, shared("d").device);
+    EXPECT_NE(shared("c").share_id, shared("d").share_id);
+    world.api.change<ResourceClaim>({"default", "c"}, [](ResourceClaim& claim) { claim.status = {}; });
+    world.loop.advance(1s);
+    EXPECT_EQ(world.choice(third), "a");
+}
+
 TEST(DynamicResources, WhatIsNotBoundIsGivenBack) {
     DeviceWorldTest world;
     world.put_claim("c");

@@ -102,6 +102,54 @@ TEST(ResourceClaimRules, ForgetWhatWasSaidOfDevicesThatWereTakenAway) {
               "status.devices[0]: Invalid value: must be an allocated device in the claim");
 }
 
+TEST(ResourceSliceRules, TaintsKeepTheTimeAtWhichTheyWereAdded) {
+    RulesOf rules("resource.k8s.io", "v1", "ResourceSlice",
+                  "spec: {driver: d.example.com, nodeName: one, pool: {name: p, generation: 1, resourceSliceCount: 1}, devices: []}");
+    const auto time_of = [](const schema::Value& slice, std::size_t taint) {
+        const auto& device = slice.at_path({"spec", "devices"})->as_array()[0];
+        return std::string(device.find("taints")->as_array()[taint].string_at({"timeAdded"}));
+    };
+    const auto made = rules.created("spec: {devices: [{name: one, taints: [{key: a, effect: NoExecute}]}]}");
+    EXPECT_NE(time_of(made, 0), "");
+    EXPECT_EQ(rules.update("spec: {devices: [{name: one, taints: [{key: a, effect: NoExecute, timeAdded: '2020-01-01T00:00:00Z'}]}]}",
+                           "spec: {devices: [{name: one, taints: [{key: b, effect: NoExecute}, {key: a, effect: NoExecute}]}]}"),
+              "");
+    EXPECT_EQ(time_of(rules.updated(), 0), time_of(made, 0));
+    EXPECT_EQ(time_of(rules.updated(), 1), "2020-01-01T00:00:00Z");
+}
+
+TEST(ResourceSliceRules, CheckWhichAmountsOfACapacityMayBeRequested) {
+    RulesOf rules("resource.k8s.io", "v1", "ResourceSlice",
+                  "spec: {driver: d.example.com, nodeName: one, pool: {name: p, generation: 1, resourceSliceCount: 1}, devices: []}");
+    const auto answer = [&](const std::string& policy, const char* shared = "allowMultipleAllocations: true, ") {
+        const std::string at = "spec.devices[0].capacity[memory].requestPolicy";
+        const std::string change =
+            "spec: {devices: [{name: one, " + std::string(shared) + "capacity: {memory: {value: 10Gi, requestPolicy: {" + policy + "}}}}]}";
+        std::string said = rules.update(change.c_str());
+        for (std::size_t found; (found = said.find(at)) != std::string::npos;) said.erase(found, at.size());
+        return said;
+    };
+    EXPECT_EQ(answer("default: 2Gi, validRange: {min: 2Gi, max: 8Gi, step: 2Gi}"), "");
+    EXPECT_EQ(answer("default: 1Gi, validValues: [1Gi, 4Gi]"), "");
+    EXPECT_EQ(answer("default: 1Gi"), "");
+    EXPECT_EQ(answer("default: 1Gi", ""), ": Forbidden: allowMultipleAllocations must be true");
+    EXPECT_EQ(answer("default: 1Gi, validValues: [1Gi], validRange: {min: 1Gi}"),
+              ": Forbidden: exactly one policy can be specified, cannot specify \"validValues\" and \"validRange\" at the same time");
+    EXPECT_EQ(answer("validValues: [1Gi]"), ".default: Required value: required when validValues is defined");
+    EXPECT_EQ(answer("validRange: {min: 1Gi}"), ".default: Required value: required when validRange is defined");
+    EXPECT_EQ(answer("default: 2Gi, validValues: [4Gi, 1Gi, 1Gi, 20Gi]"),
+              "[.validValues[1]: Invalid value: \"1Gi\": values must be sorted in ascending order, .validValues[2]: Duplicate value: "
+              "\"1Gi\", .validValues[3]: Invalid value: \"20Gi\": option is larger than capacity value: 10Gi, .validValues: Invalid "
+              "value: \"2Gi\": default value is not valid according to the requestPolicy]");
+    EXPECT_EQ(answer("default: 1Gi, validRange: {max: 1Gi}"), ".validRange.min: Required value: required when validRange is defined");
+    EXPECT_EQ(answer("default: 1Gi, validRange: {min: 2Gi, max: 20Gi}"),
+              "[.validRange.min: Invalid value: \"1Gi\": default is less than min: 2Gi, .validRange.max: Invalid value: \"20Gi\": max is "
+              "larger than capacity value: 10Gi]");
+    EXPECT_EQ(answer("default: 3Gi, validRange: {min: 2Gi, step: 2Gi}"),
+              ".validRange.step: Invalid value: \"3Gi\": value is not a multiple of a given step (2Gi) from (2Gi)");
+    EXPECT_EQ(answer("default: 2Gi, validRange: {min: 2Gi, step: 0}"), ".validRange.step: Invalid value: \"0\": must be greater than zero");
+}
+
 TEST(ResourceSliceRules, BoundWhatNodesPublish) {
     RulesOf rules("resource.k8s.io", "v1", "ResourceSlice",
                   "spec: {driver: d.example.com, nodeName: one, pool: {name: p, generation: 1, resourceSliceCount: 1}, devices: []}");

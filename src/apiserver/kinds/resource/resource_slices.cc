@@ -8,6 +8,7 @@
 #include "api/resource_v1.h"
 #include "apiserver/kinds/kinds.h"
 #include "apiserver/kinds/resource/device_checks.h"
+#include "apiserver/kinds/resource/request_policy.h"
 #include "cel/library/libraries.h"
 
 /// Slices: nodes write them for their drivers, and the scheduler reads all of them.
@@ -100,7 +101,11 @@ void validate_device(const Device& device, bool chooses_nodes, const FieldPath& 
         validate_name(name, path / "attributes", errors);
         validate_attribute(attribute, (path / "attributes").key(name), errors);
     }
-    for (const auto& [name, capacity] : device.capacity) validate_name(name, path / "capacity", errors);
+    const bool allows_multiple = device.allow_multiple_allocations.value_or(false);
+    for (const auto& [name, capacity] : device.capacity) {
+        validate_name(name, path / "capacity", errors);
+        validate_request_policy(capacity, allows_multiple, (path / "capacity").key(name), errors);
+    }
     check_count(device.taints, MostTaints, path / "taints", errors);
     for (std::size_t i = 0; i < std::min(device.taints.size(), MostTaints); ++i)
         validate_taint(device.taints[i], (path / "taints").index(i), errors);
@@ -141,6 +146,21 @@ void validate_slice(const ResourceSlice& object, FieldErrors& errors) {
     validate_counter_sets(spec.shared_counters, MostCounterSets, &CounterSet::name, "name", path / "sharedCounters", errors);
 }
 
+/// Taints have a time, from which tolerations count. One that a driver leaves out when it publishes its devices anew stays as it was.
+void set_times_of_taints(ResourceSlice& object, const ResourceSlice* old, Timestamp now) {
+    for (Device& device : object.spec.devices)
+        for (DeviceTaint& taint : device.taints) {
+            if (taint.time_added) continue;
+            taint.time_added = now;
+            if (!old) continue;
+            const auto before = std::ranges::find(old->spec.devices, device.name, &Device::name);
+            if (before == old->spec.devices.end()) continue;
+            for (const DeviceTaint& known : before->taints)
+                if (known.key == taint.key && known.value == taint.value && known.effect == taint.effect && known.time_added)
+                    taint.time_added = known.time_added;
+        }
+}
+
 void validate_slice_update(const ResourceSlice& object, const ResourceSlice& old, FieldErrors& errors) {
     validate_slice(object, errors);
     const auto same = [&](bool holds, const FieldPath& path) {
@@ -154,7 +174,13 @@ void validate_slice_update(const ResourceSlice& object, const ResourceSlice& old
 }  // namespace
 
 Strategy resource_slice_strategy() {
-    Strategy strategy = strategy_for<ResourceSlice>({.validate = validate_slice, .validate_update = validate_slice_update});
+    Strategy strategy = strategy_for<ResourceSlice>(
+        {.prepare_for_create = [](ResourceSlice& object,
+                                  const WriteContext& context) { set_times_of_taints(object, nullptr, context.now); },
+         .prepare_for_update = [](ResourceSlice& object, const ResourceSlice& old,
+                                  const WriteContext& context) { set_times_of_taints(object, &old, context.now); },
+         .validate = validate_slice,
+         .validate_update = validate_slice_update});
     strategy.selectable_fields = {{"spec.nodeName"}, {"spec.driver"}};
     strategy.generation = Generation::OnSpecChange;
     return strategy;
