@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "winhost/template/error_texts.h"
 #include "winhost/template/pe_image.h"
 #include "winhost/template/registry_file.h"
 
@@ -29,5 +30,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     correct_default_control_handler(image);
     limit_stack_clearing(image);
     if (image.size() != text.size()) std::abort();
+    if (!use_windows_error_texts(image) && image.size() != text.size()) std::abort();
     return 0;
 }

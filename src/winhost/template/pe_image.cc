@@ -2,27 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
+
+#include "winhost/template/pe_bytes.h"
 
 namespace porthole::winhost {
 namespace {
-
-constexpr std::size_t HeaderOffsetAt = 0x3C;
-constexpr std::size_t FileHeaderSize = 24;  // with the signature
-constexpr std::size_t SectionHeaderSize = 40;
-
-template <class T>
-T get(const std::string& bytes, std::size_t at) {
-    T value{};
-    if (at + sizeof value <= bytes.size()) std::memcpy(&value, bytes.data() + at, sizeof value);
-    return value;
-}
-template <class T>
-void put(std::string& bytes, std::size_t at, T value) {
-    std::memcpy(bytes.data() + at, &value, sizeof value);
-}
-
-std::uint32_t round_up(std::uint32_t value, std::uint32_t step) { return step == 0 ? value : (value + step - 1) / step * step; }
 
 /// Long names ("/19" points into the string table) are only given to debug sections.
 bool is_debug(std::string_view header) { return header.starts_with('/') || header.starts_with(".debug"); }

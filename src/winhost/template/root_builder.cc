@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/hash.h"
+#include "winhost/template/error_texts.h"
 #include "winhost/template/pe_image.h"
 #include "winhost/template/registry_edits.h"
 #include "winhost/tools/programs.h"
@@ -112,6 +113,7 @@ Result<void> copy_windows_files(const fs::path& folder, const fs::path& root) {
         if (entry.path().filename() == "kernelbase.dll") {
             correct_default_control_handler(image);
             hide_placeholders(image);
+            use_windows_error_texts(image);
         }
         if (entry.path().filename() == "ntdll.dll") limit_stack_clearing(image);
         TRY_VOID(write(root / entry.path().relative_path(), image));
@@ -245,7 +247,7 @@ Result<void> WineInstallation::check() const {
 }
 
 std::string WineInstallation::fingerprint() const {
-    std::string text = "9";  // of the way it is built
+    std::string text = "10";  // of the way it is built
     for (const std::string& path : {loader, server, libraries + "/x86_64-windows/ntdll.dll", libraries + "/x86_64-windows/kernelbase.dll",
                                     libraries + "/x86_64-unix/ntdll.so", data + "/wine.inf"}) {
         struct stat status{};
