@@ -145,7 +145,7 @@ def make_images(folder, programs):
     registry.add(f"{E2E}/glibc-dns-testing", "2.0.0", [debian_layer([*BASE, "coreutils"])], ["/bin/bash"])
     registry.add(f"{E2E}/busybox", "1.37.0-1", [busybox_layer(programs / "busybox")], ["sh"])
 
-    nginx = [debian_layer(["busybox-static", "nginx-light"]), layer_of_files({
+    nginx = [debian_layer(["busybox-static", "dash", "netcat-openbsd", "nginx-light"]), layer_of_files({
         "etc/nginx/nginx.conf": (NGINX, 0o644), "usr/share/nginx/html/index.html": ("<html><body>Welcome to nginx!</body></html>\n", 0o644)})]
     for tag in ("1.15-4", "1.27-0"):
         registry.add(f"{E2E}/nginx", tag, nginx, ["nginx", "-g", "daemon off;"])
