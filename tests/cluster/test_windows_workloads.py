@@ -336,11 +336,14 @@ class Node(WindowsCase):
         node = json.loads(self.kubectl("get", "--raw", "/api/v1/nodes/windows-1/proxy/stats/summary", namespaced=False))["node"]
         self.assertIn("swapUsageBytes", node["swap"])
 
-    # KBL-09, KBL-15
+    # KBL-08, KBL-09, KBL-15
     def test_reservations_are_enforced_on_nobody(self):
         settings = json.loads(self.kubectl("get", "--raw", "/api/v1/nodes/windows-1/proxy/configz", namespaced=False))["kubeletconfig"]
         self.assertFalse(settings.get("enforceNodeAllocatable"), settings)
         self.assertFalse(settings["cgroupsPerQOS"])
+        status = self.get("node", "windows-1", namespaced=False)["status"]
+        told = [settings["systemReserved"].get("memory", "0"), settings["kubeReserved"].get("memory", "0"), settings["evictionHard"]["memory.available"]]
+        self.assertEqual(sum(map(memory_bytes, told)), memory_bytes(status["capacity"]["memory"]) - memory_bytes(status["allocatable"]["memory"]))
 
     # KBL-09, LIM-35
     def test_a_program_of_the_host_may_take_more_than_is_reserved(self):

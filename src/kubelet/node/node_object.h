@@ -21,10 +21,10 @@ struct NodeIdentity {
     std::string version;  ///< of the kubelet, "v1.36.2"
     std::int32_t port = 10250;
     std::int64_t max_pods = 110;
-    ResourceList reserved;                       ///< for the system and the kubelet: cpu, memory, ephemeral-storage
-    std::int64_t eviction_memory = 100ll << 20;  ///< bytes kept free
-    double eviction_storage = 0.10;              ///< share of the disk kept free
-    std::string root_directory;                  ///< its disk is ephemeral-storage
+    ResourceList kube_reserved, system_reserved;  ///< cpu, memory, ephemeral-storage
+    std::int64_t eviction_memory = 100ll << 20;   ///< bytes kept free
+    double eviction_storage = 0.10;               ///< share of the disk kept free
+    std::string root_directory;                   ///< its disk is ephemeral-storage
 };
 
 /// "key=value" of a flag; "key" alone has an empty value.

@@ -91,7 +91,8 @@ ResourceList node_allocatable(const NodeIdentity& identity, const ResourceList& 
         found->second -= amount;
         if (found->second.is_negative()) found->second = Quantity::from_value(0);
     };
-    for (const auto& [name, amount] : identity.reserved) take(name, amount);
+    for (const auto* reserved : {&identity.kube_reserved, &identity.system_reserved})
+        for (const auto& [name, amount] : *reserved) take(name, amount);
     for (const auto& [name, amount] : capacity)
         if (name.starts_with(HugePages)) take("memory", amount);
     take("memory", Quantity::from_value(identity.eviction_memory));

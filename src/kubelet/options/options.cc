@@ -264,9 +264,8 @@ Result<KubeletConfig> make_kubelet_config(const KubeletOptions& o, bool windows)
                       .issued_by_cluster = o.tls_cert_file.empty()};
     config.protect_kernel_defaults = o.protect_kernel_defaults && !windows;
     TRY(config.streaming_idle, idle_timeout(o.streaming_idle_timeout));
-    TRY(config.node.reserved, quantities(o.kube_reserved, "kube-reserved"));
-    TRY(const ResourceList system, quantities(o.system_reserved, "system-reserved"));
-    for (const auto& [name, amount] : system) config.node.reserved[name] += amount;
+    TRY(config.node.kube_reserved, quantities(o.kube_reserved, "kube-reserved"));
+    TRY(config.node.system_reserved, quantities(o.system_reserved, "system-reserved"));
     TRY_VOID(take_thresholds(o, windows, config));
     config.image_gc.high_percent = static_cast<int>(o.image_gc_high);
     config.image_gc.low_percent = static_cast<int>(o.image_gc_low);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kubelet/node/node_reporter.h"
 #include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"
 
@@ -172,8 +173,10 @@ TEST_F(KubeletOptionsTest, ReservationsAddUpAndMemoryThresholdsOnlyShrinkAllocat
     ASSERT_TRUE(options);
     const auto config = make_kubelet_config(*options, true);
     ASSERT_TRUE(config) << config.error().message;
-    EXPECT_EQ(config->node.reserved.at("memory").value(), (2ll << 30) + (512 << 20));
-    EXPECT_EQ(config->node.reserved.at("cpu").milli_value(), 200);
+    ResourceList capacity{{"cpu", Quantity::from_value(2)}, {"memory", Quantity::from_value(8ll << 30)}};
+    const ResourceList allocatable = node_allocatable(config->node, capacity);
+    EXPECT_EQ(allocatable.at("memory").value(), (8ll << 30) - (2ll << 30) - (512 << 20) - (1ll << 30));
+    EXPECT_EQ(allocatable.at("cpu").milli_value(), 1800);
     EXPECT_EQ(config->node.eviction_memory, 1ll << 30);
     EXPECT_EQ(config->eviction.memory_available, 0);
     EXPECT_EQ(make_kubelet_config(*options, false)->eviction.memory_available, 1ll << 30);

@@ -1,5 +1,7 @@
 #include "kubelet/server/kubelet_server.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 
 #include "base/result.h"
@@ -332,6 +334,7 @@ struct KubeletServer::Impl {
         Value& gates = shown["featureGates"] = Value::object();
         for (const auto& gate : config.feature_gates) gates[gate] = true;
         add_access(shown);
+        add_kept_back(shown);
         return schema::to_json(Value::object({{"kubeletconfig", std::move(shown)}}));
     }
 
@@ -360,6 +363,22 @@ struct KubeletServer::Impl {
         shown["seccompDefault"] = config.seccomp_default;
         shown["eventRecordQPS"] = config.event_qps;
         shown["eventBurst"] = config.event_burst;
+    }
+
+    /// What allocatable is less than capacity by.
+    void add_kept_back(Value& shown) const {
+        const NodeIdentity& node = kubelet.config().node;
+        const auto amounts = [](const ResourceList& list) {
+            Value tree = Value::object();
+            for (const auto& [name, amount] : list) tree[name] = amount.to_string();
+            return tree;
+        };
+        shown["kubeReserved"] = amounts(node.kube_reserved);
+        shown["systemReserved"] = amounts(node.system_reserved);
+        Value& hard = shown["evictionHard"] = Value::object();
+        if (node.eviction_memory > 0)
+            hard["memory.available"] = Quantity::from_value(node.eviction_memory, Quantity::Format::BinarySi).to_string();
+        if (node.eviction_storage > 0) hard["nodefs.available"] = fmt::format("{:g}%", node.eviction_storage * 100);
     }
 
     AsioLoop& loop;

@@ -42,6 +42,8 @@ struct KubeletServerTest : testing::Test {
         made.node.name = "n1";
         made.node.addresses = {"192.0.2.1"};
         made.node.root_directory = "/var/lib/kubelet";
+        made.node.kube_reserved["memory"] = Quantity::parse("256Mi").value();
+        made.node.system_reserved["memory"] = Quantity::parse("1Gi").value();
         return made;
     }
     void write_log(const std::string& name, const std::string& text) {
@@ -222,6 +224,19 @@ TEST_F(KubeletServerTest, AWindowsHostShowsWhatItHasPromised) {
     ASSERT_TRUE(summary);
     EXPECT_EQ(summary->find("node")->find("swap")->find("swapUsageBytes")->as_int(), 1 << 20);
     EXPECT_EQ(summary->find("node")->find("swap")->find("swapAvailableBytes")->as_int(), 2 << 20);
+}
+
+// KBL-08
+TEST_F(KubeletServerTest, ItsConfigurationTellsWhatAllocatableIsLessThanCapacityBy) {
+    const auto answer = schema::parse_json(get("/configz").body);
+    ASSERT_TRUE(answer);
+    const schema::Value& told = *answer->find("kubeletconfig");
+    Quantity left = api.find<core::Node>({"", "n1"})->status.capacity.at("memory");
+    for (const auto& [list, name] :
+         {std::pair("kubeReserved", "memory"), std::pair("systemReserved", "memory"), std::pair("evictionHard", "memory.available")})
+        left -= Quantity::parse(told.find(list)->find(name)->as_string()).value();
+    EXPECT_EQ(left, api.find<core::Node>({"", "n1"})->status.allocatable.at("memory"));
+    EXPECT_EQ(told.find("evictionHard")->find("nodefs.available")->as_string(), "10%");
 }
 
 TEST_F(KubeletServerTest, NodeLogsStayInsideTheirDirectory) {
