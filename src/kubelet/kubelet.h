@@ -91,7 +91,8 @@ public:
     const StorageUsage& storage() const;
     /// Null if there are no plugins.
     const CsiMetrics* csi_metrics() const;
-    void append_volume_metrics(std::string& out) const;
+    /// Of volumes, and of starts of containers.
+    void append_metrics(std::string& out) const;
 
 private:
     struct Impl;

@@ -35,13 +35,21 @@ std::string ContainerStarter::restart_key(const core::Pod& pod, const core::Cont
 }
 
 Task<std::optional<WaitingReason>> ContainerStarter::start(const PodStartContext& context, ContainerSpec spec) {
+    if (auto held = hold_back(context, spec)) co_return held;
+    const ContainerKind kind = spec.kind;
+    const bool host_process = config_.platform.windows && is_host_process(*context.pod, spec.container);
+    counts_.add_start(kind, host_process);
+    CO_TRY(auto failure, co_await try_to_start(context, std::move(spec)));
+    if (failure) counts_.add_failure(kind, host_process, failure->reason);
+    co_return failure;
+}
+
+Task<std::optional<WaitingReason>> ContainerStarter::try_to_start(const PodStartContext& context, ContainerSpec spec) {
     const core::ObjectReference reference = reference_to(*context.pod, &spec);
     const auto failed = [&](std::string reason, std::string message) {
         services_.events.warning(reference, "Failed", "Error: " + message);
         return std::optional(WaitingReason{std::move(reason), std::move(message)});
     };
-    if (auto held = hold_back(context, spec)) co_return held;
-
     CO_TRY(ImageOutcome image, co_await services_.puller.ensure_image({.reference = reference_to(*context.pod, &spec),
                                                                        .pod_uid = context.pod->metadata.uid,
                                                                        .name = spec.container.image,

@@ -3,6 +3,7 @@
 #include "kubelet/container/container_config.h"
 #include "kubelet/images/image_puller.h"
 #include "kubelet/lifecycle/hooks.h"
+#include "kubelet/lifecycle/start_counts.h"
 #include "kubelet/volumes/volume_manager.h"
 #include "windows/support.h"
 
@@ -58,9 +59,11 @@ public:
     Task<std::optional<WaitingReason>> start(const PodStartContext& context, ContainerSpec spec);
     /// How long a repeatedly ending container must still wait for its next start.
     std::optional<Duration> restart_delay(const core::Pod& pod, const PodRuntimeState& state, const core::Container& container) const;
+    const StartCounts& counts() const { return counts_; }
     void forget_pod(const std::string& uid) { restarts_.forget_prefix(uid + "_"); }
 
 private:
+    Task<std::optional<WaitingReason>> try_to_start(const PodStartContext& context, ContainerSpec spec);
     std::optional<WaitingReason> hold_back(const PodStartContext& context, const ContainerSpec& spec);
     Task<cri::ContainerConfig> prepare(const PodStartContext& context, const ContainerSpec& spec, const ImageOutcome& image);
     bool wants_hosts_file(const PodStartContext& context, const core::Container& container, const char* path) const;
@@ -73,6 +76,7 @@ private:
     Services services_;
     StarterConfig config_;
     Backoff restarts_;
+    StartCounts counts_;
     bool log_links_fail_ = false;  ///< logged once: a file system without links
 };
 

@@ -239,6 +239,13 @@ TEST_F(KubeletServerTest, ItsConfigurationTellsWhatAllocatableIsLessThanCapacity
     EXPECT_EQ(told.find("evictionHard")->find("nodefs.available")->as_string(), "10%");
 }
 
+TEST_F(KubeletServerTest, StartsOfContainersAreCountedAndThoseThatFail) {
+    const std::string metrics = get("/metrics").body;
+    EXPECT_THAT(metrics, HasSubstr("\nkubelet_started_containers_total{container_type=\"container\"} "));
+    EXPECT_THAT(metrics, HasSubstr("\nkubelet_started_containers_errors_total{code=\"ErrImageNeverPull\",container_type=\"container\"} "));
+    EXPECT_THAT(metrics, Not(HasSubstr("host_process")));
+}
+
 TEST_F(KubeletServerTest, NodeLogsStayInsideTheirDirectory) {
     ASSERT_TRUE(files.write("/var/log/syslog", "line\n", 0644));
     ASSERT_TRUE(files.create_directories("/etc", 0755));

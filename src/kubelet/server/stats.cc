@@ -430,7 +430,7 @@ std::string Stats::kubelet_metrics() {
     Family(out, "kubelet_active_pods", "gauge", "The number of pods the kubelet considers active.")
         .add("", static_cast<double>(kubelet_.pods().active().size()));
     add_volume_metrics(out);
-    kubelet_.append_volume_metrics(out);
+    kubelet_.append_metrics(out);
     if (const CsiMetrics* metrics = kubelet_.csi_metrics()) metrics->append(out);
     return out;
 }
