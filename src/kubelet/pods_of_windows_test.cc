@@ -84,6 +84,33 @@ TEST_F(WindowsKubeletTest, ExitCodesOfWindowsAreExplained) {
                 AllOf(HasSubstr("was not found (b.dll); put it next to"), HasSubstr("\nC:\\a.exe: the DLL b.dll was not found\n")));
 }
 
+// SEC-11
+TEST_F(WindowsKubeletTest, SEC11_AHostProcessContainerOfAnUnknownAccountFailsWhenItStartsAndEndsItsPod) {
+    core::Secret secret;
+    secret.metadata.name = "s";
+    secret.metadata.namespace_ = "default";
+    api.put(secret);
+    runtime.behavior = [](const cri::ContainerConfig& config) {
+        const bool unknown = config.windows->security_context->run_as_username == "nobody-of-this-machine";
+        return sim::Behavior{.start_error = unknown ? "No mapping between account names and security IDs was done." : ""};
+    };
+    constexpr const char* Failing = R"([{"name":"bad","image":"image:1","volumeMounts":[{"name":"v","mountPath":"/s"}],
+        "securityContext":{"windowsOptions":{"runAsUserName":"nobody-of-this-machine"}}}])";
+    const std::string common = R"({"restartPolicy":"Never","hostNetwork":true,"volumes":[{"name":"v","secret":{"secretName":"s"}}],
+        "securityContext":{"windowsOptions":{"hostProcess":true,"runAsUserName":"NT AUTHORITY\\SYSTEM"}},)";
+    add("first", common + R"("initContainers":)" + Failing + R"(,"containers":[{"name":"a","image":"image:1"}]})");
+    add("main", common + R"("containers":)" + Failing + "}");
+    for (const char* name : {"first", "main"}) EXPECT_TRUE(until([&] { return pod(name).status.phase == "Failed"; })) << name;
+    EXPECT_EQ(pod("main").status.container_statuses[0].state.terminated->reason, "StartError");
+    std::string metrics;
+    kubelet->append_metrics(metrics);
+    for (const char* type : {"container", "init_container"}) {
+        const std::string labels = std::string("container_type=\"") + type + "\"} 1\n";
+        EXPECT_THAT(metrics, HasSubstr("kubelet_started_host_process_containers_total{" + labels));
+        EXPECT_THAT(metrics, HasSubstr("kubelet_started_host_process_containers_errors_total{code=\"RunContainerError\"," + labels));
+    }
+}
+
 // KBL-12, LIM-36
 TEST_F(WindowsKubeletTest, KBL12_MemoryThatRunsShortIsNoCondition) {
     add("greedy", OneContainer);

@@ -723,6 +723,13 @@ class Bounds(ProbeCase):
         self.apply(windows_pod("hosts", container_fields={"securityContext": {"windowsOptions": {"runAsUserName": "HOST\\operator"}}}))
         self.wait_event("Failed", "does not exist in the container", 60)
 
+    # SEC-11
+    def test_a_host_process_container_of_an_unknown_account_ends_its_pod(self):
+        options = {"windowsOptions": {"hostProcess": True, "runAsUserName": "nobody-of-this-host"}}
+        self.apply(windows_pod("host", hostNetwork=True, restartPolicy="Never", securityContext=options))
+        self.wait_phase("host", "Failed", seconds=60)
+        self.assertEqual(self.status_of("host")["state"]["terminated"]["reason"], "StartError")
+
 
 def processes_with(mark):
     """Process ids of this machine whose program was given `mark`."""

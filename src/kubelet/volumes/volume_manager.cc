@@ -188,7 +188,9 @@ Result<void> VolumeManager::admit(const core::Container& container, const Mounte
     for (const core::VolumeMount& mount : container.volume_mounts) {
         const auto volume = volumes.find(mount.name);
         if (volume == volumes.end() || !volume->second.restricted) continue;
-        TRY_VOID(services_.files.allow_reading(volume->second.path, account));
+        auto allowed = services_.files.allow_reading(volume->second.path, account);
+        // No one can be let in by a name that this machine does not know: the container fails when it starts, which ends its pod.
+        if (!allowed && !is_not_found(allowed)) return allowed;
     }
     return {};
 }

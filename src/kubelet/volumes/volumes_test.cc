@@ -200,6 +200,7 @@ TEST_F(VolumesTest, SEC01_OnWindowsWhatIsConfidentialIsClosedToAllButAdministrat
     EXPECT_EQ(files.readers(secret), user);
     EXPECT_EQ(files.readers(projected), user);
     EXPECT_EQ(files.readers(open), std::nullopt);
+    EXPECT_TRUE(windows.admit(pod->spec.containers[0], volumes, "nobody-of-this-machine")) << "the runtime tells it, at the start";
     (void)set_up();
     EXPECT_EQ(files.readers(secret), user) << "containers that run go on reading";
 }

@@ -242,6 +242,8 @@ Result<void> MemoryFileSystem::restrict_to_administrators(const std::string& dir
 Result<void> MemoryFileSystem::allow_reading(const std::string& directory, const std::string& account) {
     TRY(Node* const node, find(directory, true));
     if (!node->readers) return Error(Reason::Forbidden, directory + " is open to everybody");
+    if (!account.starts_with("S-1-") && !account.starts_with("NT AUTHORITY\\"))
+        return Error(Reason::NotFound, "this machine has no account \"" + account + "\"");
     node->readers->insert(account);
     return {};
 }
