@@ -62,11 +62,9 @@ class PostgreSQL18(program_case.ProgramCase):
     check_prints = "PostgreSQL) 18.4"
     says = "database system is ready to accept connections"
     talk = TALK
-    red = "Wine 8 has no NtFlushBuffersFileEx, which PostgreSQL looks for at its start since 16"
 
 
 class PostgreSQL15(PostgreSQL18):
     program = "PostgreSQL 15.18"
     sources = source("15.18.0-beta.17", "f97238cf4ff03182da7cb4294f694ebf219eac851a6635820549a41d6e8d0be7")
     check_prints = "PostgreSQL) 15.18"
-    red = ""

@@ -17,12 +17,14 @@ maxmemory-policy noeviction
 
 TALK = """
 import redis
+def connect(password="correct-horse"):
+    return redis.Redis(HOST, password=password, socket_timeout=10, protocol=2)  # Redis 5 knows no other
 try:
-    redis.Redis(HOST, password="wrong", socket_timeout=10).ping()
+    connect("wrong").ping()
     raise SystemExit("a wrong password is taken")
 except redis.AuthenticationError:
     pass
-server = redis.Redis(HOST, password="correct-horse", socket_timeout=10)
+server = connect()
 assert server.config_get("maxmemory")["maxmemory"] == str(64 << 20)
 if "-service" not in HOST:
     if PHASE == "use":
@@ -54,4 +56,3 @@ class Redis(program_case.ProgramCase):
     check_prints = "v=5.0.14.1"
     says = "Ready to accept connections"
     talk = TALK
-    red = "its layer over Winsock ends with an exception where it listens; where Wine places its heap differs from one start to the next"

@@ -55,4 +55,3 @@ class Workerd(program_case.ProgramCase):
     check = ("C:\\workerd\\workerd.exe", "--version")
     check_prints = "workerd 2026"
     talk = TALK
-    red = "it cannot open its configuration: GetFileInformationByHandle answers 'Invalid function' under Wine 8, with files of a volume and with copies"

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "winhost/template/error_texts.h"
+#include "winhost/template/pe_exports.h"
 #include "winhost/template/pe_image.h"
 #include "winhost/template/registry_file.h"
 
@@ -31,5 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     limit_stack_clearing(image);
     if (image.size() != text.size()) std::abort();
     if (!use_windows_error_texts(image) && image.size() != text.size()) std::abort();
+    constexpr std::string_view Names[] = {"A", "VirtualAllocEx"};
+    if (const auto forwarded = forward_exports(text, Names, "other"); forwarded && forwarded->size() < text.size()) std::abort();
     return 0;
 }

@@ -9,9 +9,11 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <vector>
 
 #include "base/hash.h"
 #include "winhost/template/error_texts.h"
+#include "winhost/template/pe_exports.h"
 #include "winhost/template/pe_image.h"
 #include "winhost/template/registry_edits.h"
 #include "winhost/tools/programs.h"
@@ -42,6 +44,16 @@ struct OwnProgram {
     std::string_view name, Programs::*program;
 };
 constexpr OwnProgram OwnPrograms[] = {{"ipconfig", &Programs::ipconfig}, {"tar", &Programs::tar}};
+
+/// Functions that wine_supplement.dll has, and the DLLs in which programs look for them.
+struct Supplemented {
+    std::string_view dll;
+    std::vector<std::string_view> functions;
+};
+const Supplemented SupplementedDlls[] = {{"crypt32.dll", {"CertCreateCertificateChainEngine"}},
+                                         {"iphlpapi.dll", {"GetAnycastIpAddressTable"}},
+                                         {"kernel32.dll", {"GetFileInformationByHandleEx", "GetProcessGroupAffinity", "VirtualAllocEx"}},
+                                         {"ntdll.dll", {"NtFlushBuffersFileEx"}}};
 
 Error io(const std::string& doing, const std::error_code& code) { return Error(Reason::Io, doing + ": " + code.message()); }
 
@@ -116,6 +128,11 @@ Result<void> copy_windows_files(const fs::path& folder, const fs::path& root) {
             use_windows_error_texts(image);
         }
         if (entry.path().filename() == "ntdll.dll") limit_stack_clearing(image);
+        const auto supplemented = std::ranges::find(SupplementedDlls, entry.path().filename().string(), &Supplemented::dll);
+        if (supplemented != std::end(SupplementedDlls)) {
+            // A Wine whose DLL has no room for it still runs all programs that can do without.
+            if (auto forwarding = forward_exports(image, supplemented->functions, "wine_supplement")) image = *std::move(forwarding);
+        }
         TRY_VOID(write(root / entry.path().relative_path(), image));
     }
     return {};
@@ -136,6 +153,8 @@ Result<void> write_helpers(const fs::path& root) {
     TRY_VOID(write(root / "porthole/init", programs().init, true));
     TRY_VOID(write(root / "porthole/launch.exe", programs().launch, true));
     TRY_VOID(write(root / "porthole/host.exe", programs().host, true));
+    // Wine's own programs may need it already while they make the prefix.
+    TRY_VOID(write(root / "wine/drive_c/windows/system32/wine_supplement.dll", programs().wine_supplement));
     return write(root / "porthole/pipes.exe", programs().pipes, true);
 }
 
@@ -255,8 +274,8 @@ std::string WineInstallation::fingerprint() const {
         text += "|" + path + " " + std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec);
     }
     const Programs& own = programs();
-    for (const std::string_view program :
-         {own.init, own.launch, own.host, own.pipes, own.absent, own.tar, own.ipconfig, own.bcryptprimitives, own.ws2_32})
+    for (const std::string_view program : {own.init, own.launch, own.host, own.pipes, own.absent, own.tar, own.ipconfig,
+                                           own.bcryptprimitives, own.ws2_32, own.wine_supplement})
         text += content_hash(program);
     return content_hash(text);
 }

@@ -31,6 +31,9 @@ constexpr unsigned char Bcryptprimitives[] = {
 constexpr unsigned char Ws2[] = {
 #embed "ws2_32.dll"
 };
+constexpr unsigned char WineSupplement[] = {
+#embed "wine_supplement.dll"
+};
 
 template <std::size_t Size>
 std::string_view view(const unsigned char (&bytes)[Size]) {
@@ -40,8 +43,8 @@ std::string_view view(const unsigned char (&bytes)[Size]) {
 }  // namespace
 
 const Programs& programs() {
-    static const Programs All{view(Init),     view(Launch),           view(Pipes), view(Host), view(Absent), view(Tar),
-                              view(Ipconfig), view(Bcryptprimitives), view(Ws2)};
+    static const Programs All{view(Init),     view(Launch),           view(Pipes), view(Host),          view(Absent), view(Tar),
+                              view(Ipconfig), view(Bcryptprimitives), view(Ws2),   view(WineSupplement)};
     return All;
 }
 

@@ -155,6 +155,33 @@ TEST_F(RuntimeSystem, PowerShellFailsAndSaysSo) {
     remove(sandbox);
 }
 
+TEST_F(RuntimeSystem, FunctionsThatWineLacksAnswerAsOnWindows) {
+    cri::ContainerConfig config = lab().probe("supplement", {});
+    config.command = {"C:\\app\\supplement.exe"};
+    EXPECT_EQ(run_probe(config).exit_code, 0);
+    const std::string log = lab().log("supplement");
+    for (const char* line : {
+             "flush 0: 00000000",
+             "flush 1: 00000000",
+             "flush 2: 00000000",
+             "flush 3: c000000d",
+             "flush 4: 00000000",
+             "flush with parameters: c000000d",
+             "flush without access: c0000022",
+             "file: 10 bytes, format 0, reserved 0",
+             "folder: 0 bytes, format 0, reserved 0",
+             "no file: error 6",
+             "short: error 24",
+             "size: 10",
+             "holes: not on disk",
+             "anycast: 87 87 1168 0000000000000000",
+             "groups: 0 error 122, 1 wanted; 1, 1, 0; 0 error 6",
+             "memory: 16384 of 16384 parts, below the top: 1",
+             "engine of 88: 1 1; 0 error 80070057; of 64: 1",
+         })
+        EXPECT_THAT(log, HasSubstr("stdout F " + std::string(line) + "\n"));
+}
+
 TEST_F(RuntimeSystem, AllocationsFailAtTheLimitInsteadOfAKill) {
     cri::ContainerConfig config = lab().probe("hungry", {"allocate"});
     config.windows.emplace();

@@ -1,0 +1,112 @@
+// wine_supplement.dll: functions that Wine's own DLLs lack, or that lack something there. The template makes those DLLs forward them to
+// here (root_builder.cc), so that only programs which ask for one load this one, and keep theirs under a name with "wine_" before it.
+//
+// What each is for stands with it; docs/guide/windows_programs.md has the programs.
+#include <winsock2.h>  // before windows.h
+
+#include <windows.h>
+#include <ws2ipdef.h>
+
+#include <iphlpapi.h>
+#include <wincrypt.h>
+#include <winternl.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+extern "C" NTSTATUS NTAPI NtFlushBuffersFile(HANDLE file, IO_STATUS_BLOCK* status);
+extern "C" NTSTATUS NTAPI NtAllocateVirtualMemory(HANDLE process, void** address, ULONG_PTR zero_bits, SIZE_T* size, ULONG type,
+                                                  ULONG protection);
+
+namespace {
+
+/// What stood in a DLL of Wine where it forwards to here; the program has loaded it.
+template <class Function>
+Function wine_function(const wchar_t* dll, const char* name) {
+    return reinterpret_cast<Function>(reinterpret_cast<void*>(GetProcAddress(GetModuleHandleW(dll), name)));
+}
+
+}  // namespace
+
+/// ntdll.dll: missing in Wine 8. PostgreSQL since 16 does not start without it.
+///
+/// Every kind of flush is done as the strictest, which writes the file's data and metadata to the disk.
+extern "C" NTSTATUS NTAPI flush_file(HANDLE file, ULONG flags, void* parameters, ULONG parameters_size, IO_STATUS_BLOCK* status) {
+    constexpr ULONG DataOnly = 1, NoSync = 2, DataSyncOnly = 4;
+    constexpr NTSTATUS InvalidParameter = static_cast<NTSTATUS>(0xC000000D);
+    const bool known = flags == 0 || flags == DataOnly || flags == NoSync || flags == DataSyncOnly;
+    if (!known || parameters || parameters_size != 0) return InvalidParameter;
+    return NtFlushBuffersFile(file, status);
+}
+
+/// iphlpapi.dll: missing in Wine 8. Java since 21 asks for it with the addresses of an adapter.
+///
+/// Containers have no anycast addresses.
+extern "C" DWORD WINAPI anycast_addresses(ADDRESS_FAMILY family, MIB_ANYCASTIPADDRESS_TABLE** table) {
+    if (!table || (family != AF_UNSPEC && family != AF_INET && family != AF_INET6)) return ERROR_INVALID_PARAMETER;
+    *table = nullptr;
+    return ERROR_NOT_FOUND;
+}
+
+/// kernel32.dll: Wine 8 does not know FileCompressionInfo, which workerd (the library KJ) asks for with every file that it opens.
+///
+/// No file is compressed; one with holes has less on the disk than its size, as on Windows.
+extern "C" BOOL WINAPI file_information(HANDLE file, FILE_INFO_BY_HANDLE_CLASS kind, void* info, DWORD size) {
+    static const auto Wine = wine_function<decltype(&GetFileInformationByHandleEx)>(L"kernel32.dll", "wine_GetFileInformationByHandleEx");
+    if (kind != FileCompressionInfo) return Wine(file, kind, info, size);
+    if (size < sizeof(FILE_COMPRESSION_INFO)) {
+        SetLastError(ERROR_BAD_LENGTH);
+        return FALSE;
+    }
+    FILE_STANDARD_INFO standard;
+    if (!Wine(file, FileStandardInfo, &standard, sizeof standard)) return FALSE;
+    FILE_COMPRESSION_INFO answer{};
+    answer.CompressedFileSize.QuadPart = std::min(standard.EndOfFile.QuadPart, standard.AllocationSize.QuadPart);
+    *static_cast<FILE_COMPRESSION_INFO*>(info) = answer;
+    return TRUE;
+}
+
+/// kernel32.dll: Wine 8 leaves it to Linux where memory goes that may be anywhere near the top. Linux then puts Wine's own memory there as
+/// soon as the program gives it back. Redis does so, to reserve the same place in parts, and ended where one was taken.
+///
+/// The top is below where Linux puts anything by itself.
+extern "C" void* WINAPI allocate(HANDLE process, void* address, SIZE_T size, DWORD type, DWORD protection) {
+    constexpr ULONG_PTR Top = 0x3FFF'FFFF'FFFF;
+    static const auto Wine = wine_function<decltype(&VirtualAllocEx)>(L"kernel32.dll", "wine_VirtualAllocEx");
+    if (!address && (type & MEM_TOP_DOWN) && NtAllocateVirtualMemory(process, &address, Top, &size, type, protection) >= 0) return address;
+    return Wine(process, address, size, type, protection);
+}
+
+/// kernel32.dll: not done in Wine 8. Java asks for it at its start, and prints a warning each time.
+///
+/// Wine has one group of processors.
+extern "C" BOOL WINAPI group_affinity(HANDLE process, USHORT* count, USHORT* groups) {
+    if (GetProcessId(process) == 0) return FALSE;
+    if (!count || (*count > 0 && !groups)) {
+        SetLastError(ERROR_INVALID_PARAMETER);
+        return FALSE;
+    }
+    const USHORT room = std::exchange(*count, USHORT{1});
+    if (room == 0) {
+        SetLastError(ERROR_INSUFFICIENT_BUFFER);
+        return FALSE;
+    }
+    groups[0] = 0;
+    return TRUE;
+}
+
+/// crypt32.dll: Wine 8 does not take the structure as it is since Windows 8, with a member more. Programs with Rust's rustls do not start
+/// without it.
+///
+/// The member's one flag is refused, as Wine would not obey it.
+extern "C" BOOL WINAPI certificate_chain_engine(CERT_CHAIN_ENGINE_CONFIG* config, HCERTCHAINENGINE* engine) {
+    static const auto Wine =
+        wine_function<decltype(&CertCreateCertificateChainEngine)>(L"crypt32.dll", "wine_CertCreateCertificateChainEngine");
+    if (config->cbSize != sizeof *config || config->dwExclusiveFlags != 0) return Wine(config, engine);
+    CERT_CHAIN_ENGINE_CONFIG known = *config;
+    known.cbSize = offsetof(CERT_CHAIN_ENGINE_CONFIG, dwExclusiveFlags);
+    return Wine(&known, engine);
+}
+
+BOOL WINAPI DllMain(HINSTANCE, DWORD, void*) { return TRUE; }
