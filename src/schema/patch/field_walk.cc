@@ -189,6 +189,70 @@ void compare(const Node& node, const Value& before, const Value* after, Comparis
     if (!after) sets.removed.insert();
 }
 
+// append_created_fields
+
+/// compare() with a blank object, whose lists are empty, written at once: a set of all the places would be thrown away. The steps are in
+/// the order of FieldSet.
+class CreatedFields {
+public:
+    explicit CreatedFields(std::string& out) : out_(out) {}
+
+    /// `before` null: it is new. `unowned` null: all of it may have an owner. False, with nothing written, where nobody owns any of it.
+    bool place(const Node& node, const Value* before, const Value& after, const FieldSet* unowned) {
+        const Granularity granularity = granularity_of(node, before, &after);
+        const bool named = !before && !unowned;
+        const std::size_t begin = out_.size();
+        if (granularity != Granularity::Leaf && !(holds_nothing(before) && holds_nothing(&after))) {
+            out_ += named ? R"({".":{})" : "{";
+            const std::size_t first = out_.size();
+            if (after.is_array()) items(node, after.as_array());
+            if (after.is_object()) members(node, before, after.as_object(), unowned);
+            if (out_.size() > first) {
+                out_ += '}';
+                return true;
+            }
+            out_.resize(begin);
+            if (!named) return false;
+        } else if (unowned || (before && *before == after)) {
+            return false;
+        }
+        out_ += "{}";
+        return true;
+    }
+
+private:
+    void members(const Node& node, const Value* before, const Object& after, const FieldSet* unowned) {
+        std::vector<const Member*> ordered;
+        ordered.reserve(after.size());
+        for (const Member& member : after) ordered.push_back(&member);
+        std::ranges::sort(ordered, {}, &Member::key);
+        for (const Member* member : ordered) {
+            const Value* was = before ? before->find(member->key) : nullptr;
+            if (was && *was == member->value) continue;
+            const std::string step = member_step(member->key);
+            const FieldSet* below = unowned ? unowned->find(step) : nullptr;
+            if (!below || !below->is_member()) child(step, node.member(member->key), was, member->value, below);
+        }
+    }
+
+    void items(const Node& node, const Array& after) {
+        std::map<std::string, const Value*> ordered;
+        for (const Value& item : after)
+            if (auto step = step_of(node, item)) ordered.emplace(*std::move(step), &item);  // of twins the first counts
+        for (const auto& [step, item] : ordered) child(step, node.element(), nullptr, *item, nullptr);
+    }
+
+    void child(const std::string& step, const Node& node, const Value* before, const Value& after, const FieldSet* unowned) {
+        const std::size_t begin = out_.size();
+        if (out_.back() != '{') out_ += ',';
+        append_json_string(step, out_);
+        out_ += ':';
+        if (!place(node, before, after, unowned)) out_.resize(begin);
+    }
+
+    std::string& out_;
+};
+
 // atomic_fields
 
 void find_atomics(const Node& node, const Value& value, const std::string& path, std::vector<std::string>& found) {
@@ -300,6 +364,11 @@ Comparison compare_fields(const Node& node, const Value& before, const Value& af
     Comparison result;
     compare(node, before, &after, result);
     return result;
+}
+
+bool append_created_fields(const Kind& kind, const Value& object, const FieldSet& unowned, std::string& out) {
+    const Value blank = blank_object(kind);
+    return CreatedFields(out).place(Node::of_struct(*kind.type), &blank, object, &unowned);
 }
 
 std::vector<std::string> atomic_fields(const Node& node, const Value& object) {

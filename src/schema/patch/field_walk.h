@@ -58,6 +58,10 @@ struct Comparison {
 /// Never fails: an item that cannot be identified by its key is left out.
 Comparison compare_fields(const Node& node, const Value& before, const Value& after);
 
+/// What compare_fields() with a blank object reports as added or modified, as FieldsV1, without the paths of `unowned`, what is below them,
+/// and their parents. Returns false, and leaves `out` alone, if there is nothing.
+bool append_created_fields(const Kind& kind, const Value& object, const FieldSet& unowned, std::string& out);
+
 /// The atomic lists, maps and structs of an object, as paths: ".spec.containers[0].args".
 std::vector<std::string> atomic_fields(const Node& node, const Value& object);
 

@@ -231,11 +231,9 @@ std::optional<std::string> track_update_text(const Kind& kind, const Value& befo
 }
 
 std::string track_create_text(const Kind& kind, const Value& after, const FieldManager& manager) {
-    const Taken taken = fields_taken(kind, blank_object(kind), after, manager);
-    if (taken.set.empty()) return {};
     const std::string now = time_of(manager);
     std::vector<Entry> entries = {entry_of(manager, now)};
-    taken.set.append_json(entries.front().changed_fields);
+    if (!append_created_fields(kind, after, unowned_fields(kind, manager.subresource), entries.front().changed_fields)) return {};
     return written_list(entries);
 }
 

@@ -3,35 +3,34 @@
 namespace porthole::schema {
 namespace {
 
-FieldSet branch(const std::string& step) {
-    FieldSet fields;
-    fields.below(step).insert();
-    return fields;
-}
-
-/// The object's identity and what the server alone sets: nobody owns it.
-const FieldSet& unowned_fields() {
-    static const FieldSet fields = [] {
-        FieldSet made;
-        for (const char* name : {"f:apiVersion", "f:kind"}) made.below(name).insert();
-        for (const char* name : {"f:name", "f:namespace", "f:creationTimestamp", "f:selfLink", "f:uid", "f:clusterName", "f:generation",
-                                 "f:managedFields", "f:resourceVersion"}) {
-            made.below("f:metadata").below(name).insert();
-        }
-        return made;
-    }();
-    return fields;
+/// The object's identity and what the server alone sets, and one more field of the object, or "".
+FieldSet make_unowned(const char* another) {
+    FieldSet made;
+    for (const char* name : {"f:apiVersion", "f:kind"}) made.below(name).insert();
+    for (const char* name : {"f:name", "f:namespace", "f:creationTimestamp", "f:selfLink", "f:uid", "f:clusterName", "f:generation",
+                             "f:managedFields", "f:resourceVersion"}) {
+        made.below("f:metadata").below(name).insert();
+    }
+    if (*another) made.below(another).insert();
+    return made;
 }
 
 }  // namespace
 
+const FieldSet& unowned_fields(const Kind& kind, std::string_view subresource) {
+    static const FieldSet common = make_unowned(""), and_status = make_unowned("f:status"), and_spec = make_unowned("f:spec");
+    if (subresource == "status") return and_spec;
+    return subresource.empty() && kind.is(Kind::HasStatus) ? and_status : common;
+}
+
 void leave_unowned(FieldSet& fields, const Kind& kind, std::string_view subresource) {
-    static const FieldSet metadata = branch("f:metadata"), spec = branch("f:spec"), status = branch("f:status");
+    static const FieldSet metadata = [] {
+        FieldSet made;
+        made.below("f:metadata").insert();
+        return made;
+    }();
     if (fields.empty()) return;
-    fields.remove_recursively(unowned_fields());
-    // What this request cannot change.
-    if (subresource.empty() && kind.is(Kind::HasStatus)) fields.remove_recursively(status);
-    if (subresource == "status") fields.remove_recursively(spec);
+    fields.remove_recursively(unowned_fields(kind, subresource));
     // `metadata` itself is nobody's, what is in it may be somebody's.
     fields.remove(metadata);
 }
