@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "schema/json/json.h"
+#include "schema/json/json_parts.h"
 
 namespace porthole::schema {
 namespace {
@@ -62,10 +63,30 @@ TEST(Value, ReachesBelow) {
 TEST(Json, RefusesWhatIsNoJson) {
     for (const char* text :
          {"", "{", "[1,]", "{\"a\":1,}", "nul", "01", "\"\x01\"", "\"\\x\"", "{\"a\" 1}", "1 2", "\"\xff\"", "// x\n1", "NaN", "1e999"})
-        EXPECT_FALSE(parse_json(text)) << text;
+        EXPECT_TRUE(!parse_json(text) && !check_json(text)) << text;
     EXPECT_FALSE(parse_json(std::string(1000, '[') + std::string(1000, ']')));
     EXPECT_TRUE(parse_json(std::string(500, '[') + std::string(500, ']')));
     EXPECT_EQ(parse_json("{\"a\":").error().message, "unexpected end of JSON input");
+}
+
+TEST(Json, IsCheckedWithoutATree) {
+    for (const char* text : {"{}", "[1,2.5,-3e4,true,null,\"a\\n\"]", " 1 ", "1e308", "18446744073709551616"})
+        EXPECT_TRUE(check_json(text)) << text;
+    EXPECT_FALSE(check_json("[[[]]]", {.depth = 2}));
+}
+
+TEST(Json, PartsOfAnObjectAreThoseOfItsTree) {
+    const std::string text =
+        R"({"kind":"A","metadata":{"name":"a","labels":{"x.y/z":"1","b":"2"},"uid":"u"},"spec":{"n":[1,{"name":"c"}]}})";
+    const Value tree = *parse_json(text);
+    const Value parts = *parse_json_parts(text, {"kind", "metadata.name", "metadata.labels", "spec.absent.name", "absent"});
+    EXPECT_EQ(to_json(parts), R"({"kind":"A","metadata":{"name":"a","labels":{"x.y/z":"1","b":"2"}},"spec":{}})");
+    EXPECT_EQ(*parse_json_parts(text, {"spec", "spec.n"}), *parse_json(R"({"spec":{"n":[1,{"name":"c"}]}})"));
+    EXPECT_EQ(*parse_json_parts(R"({"a":{"b":1},"a":{"c":2}})", {"a.b"}), *parse_json(R"({"a":{}})")) << "the last one counts";
+    EXPECT_EQ(*parse_json_parts(R"({"\u0061":{"\u0062":1}})", {"a.b"}), *parse_json(R"({"a":{"b":1}})"));
+    EXPECT_EQ(*parse_json_parts(R"({"a":5})", {"a.b"}), *parse_json(R"({"a":5})"));
+    for (const char* bad : {"", "[]", "5", "{", "{1:2}", R"({"a":})", R"({"a":1)", R"({"a":nul})"})
+        EXPECT_FALSE(parse_json_parts(bad, {"a"})) << bad;
 }
 
 TEST(Json, KeepsNumbersAndText) {

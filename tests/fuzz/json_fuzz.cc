@@ -1,11 +1,13 @@
 // JSON: whatever parses is written and parsed again to the same tree; a body becomes the same object, or is refused with the same
-// words, whether it is read straight into its struct or by way of a tree.
+// words, whether it is read straight into its struct or by way of a tree. A check without a tree takes the same texts, and parts are those
+// of the tree.
 #include <cstdint>
 #include <cstdlib>
 
 #include "api/core_v1.h"
 #include "schema/fields/fields.h"
 #include "schema/json/json.h"
+#include "schema/json/json_parts.h"
 
 using namespace porthole;
 
@@ -20,16 +22,27 @@ void expect_same_object(std::string_view text, const schema::Value& tree) {
     if (straight && !(straight->value == by_tree->value)) std::abort();
 }
 
+void expect_same_parts(std::string_view text, const schema::Value& tree) {
+    const auto parts = schema::parse_json_parts(text, {"kind", "metadata.name"});
+    if (parts.has_value() != tree.is_object()) std::abort();
+    if (!parts) return;
+    const auto same = [](const schema::Value* one, const schema::Value* other) { return one && other ? *one == *other : one == other; };
+    if (!same(parts->find("kind"), tree.find("kind"))) std::abort();
+    if (!same(parts->at_path({"metadata", "name"}), tree.at_path({"metadata", "name"}))) std::abort();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     std::vector<std::string> duplicates;
     const auto value = schema::parse_json(text, duplicates);
+    if (schema::check_json(text).has_value() != value.has_value()) std::abort();
     if (!value) return schema::decode_object(api::core::v1::Pod::kind(), text, schema::FieldValidation::Ignore) ? (std::abort(), 0) : 0;
     const auto again = schema::parse_json(schema::to_json(*value));
     if (!again || !(*again == *value)) std::abort();
     if (duplicates.empty()) expect_same_object(text, *value);
+    expect_same_parts(text, *value);
 
     auto pod = schema::conform_object(api::core::v1::Pod::kind(), *value, {}, schema::FieldValidation::Warn);
     if (!pod) return 0;

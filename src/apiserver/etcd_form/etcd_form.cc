@@ -11,6 +11,7 @@
 #include "apiserver/storage/keys.h"
 #include "schema/fields/fields.h"
 #include "schema/json/json.h"
+#include "schema/json/json_parts.h"
 #include "schema/protobuf/protobuf.h"
 
 namespace porthole::apiserver {
@@ -114,10 +115,11 @@ Result<std::string> EtcdForm::decrypt(const std::string& key, const std::string&
 }
 
 Result<void> EtcdForm::check_object(std::string_view key, const Value& value) const {
-    const auto tree = schema::parse_json(value.bytes, {.depth = 2 * schema::MaxTreeDepth});
-    if (!tree) return Error(Reason::InternalError, "it is stored as JSON that cannot be read: " + tree.error().message);
+    Result<void> readable = schema::check_json(value.bytes, {.depth = 2 * schema::MaxTreeDepth});
+    if (!readable) return Error(Reason::InternalError, "it is stored as JSON that cannot be read: " + readable.error().message);
     if (!value.revision_at) return Error(Reason::InternalError, "it is stored as JSON that is not an object with metadata");
-    const std::string version(tree->string_at({"apiVersion"})), kind(tree->string_at({"kind"}));
+    TRY(const schema::Value type, schema::parse_json_parts(value.bytes, {"apiVersion", "kind"}));
+    const std::string version(type.string_at({"apiVersion"})), kind(type.string_at({"kind"}));
     const auto known = stored_kinds_.find(resource_prefix(key));
     // Which versions and kind a custom resource has is known above only.
     const std::string_view group = key.substr(ObjectRoot.size(), key.find('/', ObjectRoot.size()) - ObjectRoot.size());

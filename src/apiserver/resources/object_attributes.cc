@@ -4,6 +4,7 @@
 
 #include "apiserver/encryption/encrypting_engine.h"
 #include "schema/json/json.h"
+#include "schema/json/json_parts.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -19,9 +20,11 @@ const schema::Value* at_dotted(const schema::Value& object, std::string_view pat
     return nullptr;
 }
 
+std::string_view path_of(const SelectableField& field) { return field.path.empty() ? field.name : field.path; }
+
 std::string text_of(const SelectableField& field, const schema::Value& object) {
     const auto is_missing = [](const schema::Value* value) { return !value || value->is_null() || value->string_or("x").empty(); };
-    const schema::Value* value = at_dotted(object, field.path.empty() ? field.name : field.path);
+    const schema::Value* value = at_dotted(object, path_of(field));
     if (is_missing(value) && !field.otherwise.empty()) value = at_dotted(object, field.otherwise);
     if (is_missing(value)) return std::string(field.absent);
     if (value->is_string()) return value->as_string();
@@ -139,8 +142,14 @@ store::AttributesOf make_attributes_of(const ResourceTable& resources) {
         // Objects of custom resources are read before their definitions are known; their labels are what most selectors ask for.
         static const auto labels_only = std::make_shared<const SelectableFields>();
         const Resource* resource = resources.find_by_key(key);
-        const auto tree = schema::parse_json(value);
-        return std::make_shared<ObjectAttributes>(resource ? resource->selectable : labels_only, tree ? *tree : schema::null_value());
+        const auto& selectable = resource ? resource->selectable : labels_only;
+        std::vector<std::string_view> parts{"metadata.name", "metadata.namespace", "metadata.labels"};
+        for (const SelectableField& field : selectable->fields) {
+            parts.push_back(path_of(field));
+            if (!field.otherwise.empty()) parts.push_back(field.otherwise);
+        }
+        const auto tree = schema::parse_json_parts(value, parts);
+        return std::make_shared<ObjectAttributes>(selectable, tree ? *tree : schema::null_value());
     };
 }
 
