@@ -1,4 +1,5 @@
 #pragma once
+#include <deque>
 #include <map>
 
 #include "runtime/task.h"
@@ -26,8 +27,15 @@ public:
 
 private:
     using Key = std::pair<MonotonicTime, std::uint64_t>;
-    std::map<Key, Callback> queue_;
+    struct Due {
+        std::uint64_t id;
+        Callback callback;  // none: cancelled
+    };
+    bool run_next();
+
+    std::map<Key, Callback> timers_;  // armed for what was then the future
     std::map<std::uint64_t, MonotonicTime> times_;
+    std::deque<Due> due_;  // at the present moment, by id: after the timers that have come, since those were armed before
     MonotonicTime now_{std::chrono::hours(1)};
     std::uint64_t next_ = 1;
 };
