@@ -8,8 +8,8 @@
 #include "apiserver/example_options.h"
 #include "apiserver/resources/leader_fence.h"
 #include "runtime/sim/sim_loop.h"
-#include "store/etcd/etcd_model_fixture.h"
 #include "store/etcd/etcd_store.h"
+#include "store/etcd/sim/etcd_model.h"
 
 namespace porthole::apiserver {
 namespace {

@@ -7,8 +7,8 @@
 #include "runtime/sim/sim_loop.h"
 #include "schema/json/json.h"
 #include "schema/protobuf/protobuf.h"
-#include "store/etcd/etcd_model_fixture.h"
 #include "store/etcd/prefix_copy.h"
+#include "store/etcd/sim/etcd_model.h"
 #include "store/lease_table.h"
 
 namespace porthole::apiserver {

@@ -9,7 +9,7 @@
 #include "node_join/pki_care.h"
 #include "runtime/files/durable_file.h"
 #include "runtime/sim/sim_loop.h"
-#include "store/etcd/etcd_model_fixture.h"
+#include "store/etcd/sim/etcd_model.h"
 
 namespace porthole::node_join {
 namespace {

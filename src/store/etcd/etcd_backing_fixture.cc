@@ -1,6 +1,6 @@
-#include "store/etcd/etcd_model_fixture.h"
 #include "store/etcd/etcd_store.h"
 #include "store/etcd/plain_form_fixture.h"
+#include "store/etcd/sim/etcd_model.h"
 #include "store/store_fixture.h"
 
 namespace porthole::store {

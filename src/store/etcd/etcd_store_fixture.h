@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "runtime/sim/sim_loop.h"
-#include "store/etcd/etcd_model_fixture.h"
 #include "store/etcd/etcd_store.h"
 #include "store/etcd/plain_form_fixture.h"
+#include "store/etcd/sim/etcd_model.h"
 
 namespace porthole::store::etcd {
 

@@ -7,7 +7,7 @@ namespace porthole::simulation {
 using store::etcd::WatchEvent;
 
 Audit::Audit(store::etcd::EtcdModel& etcd) {
-    etcd.observed = [this](const WatchEvent& event) { see(event); };
+    etcd.observe([this](const WatchEvent& event) { see(event); });
 }
 
 void Audit::see(const WatchEvent& event) {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "store/etcd/etcd_model_fixture.h"
+#include "store/etcd/sim/etcd_model.h"
 
 namespace porthole::simulation {
 
@@ -11,7 +11,7 @@ namespace porthole::simulation {
 /// the control plane that goes to another holder before its time. Also makes a number of the whole history, by which two runs are compared.
 class Audit {
 public:
-    /// Sets `etcd.observed`; `etcd` outlives it.
+    /// Observes `etcd`, which outlives it.
     explicit Audit(store::etcd::EtcdModel& etcd);
 
     /// One line each.

@@ -8,7 +8,7 @@
 #include "net/child_task.h"
 #include "simulation/three_servers/etcd_link.h"
 #include "simulation/three_servers/process_loop.h"
-#include "store/etcd/etcd_model_fixture.h"
+#include "store/etcd/sim/etcd_model.h"
 
 namespace porthole::simulation {
 

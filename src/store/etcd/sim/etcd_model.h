@@ -1,15 +1,15 @@
 #pragma once
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "net/http/http_connection.h"
 #include "runtime/scope.h"
 #include "store/etcd/client.h"
+#include "store/etcd/sim/etcd_keyspace.h"
+#include "store/etcd/sim/etcd_leases.h"
 
 namespace porthole::store::etcd {
 
@@ -23,29 +23,31 @@ public:
     Task<> close();
 
     // Changes by other writers and operators.
-    void put(const std::string& key, std::string value);
-    void remove(const std::string& key);
+    void put(const std::string& key, std::string value) { keys_.put_all({{key, std::move(value)}}); }
+    void remove(const std::string& key) { keys_.remove(key); }
     /// All of them at one revision.
-    void put_all(const std::map<std::string, std::string>& values);
-    void compact(std::int64_t revision);
+    void put_all(const std::map<std::string, std::string>& values) { keys_.put_all(values); }
+    void compact(std::int64_t revision) { keys_.compact(revision); }
     /// As if restored from a backup of the state at `revision`, as another cluster unless `same_cluster`.
     void restore(std::int64_t revision, bool same_cluster = false);
     void send_progress();
 
-    std::int64_t revision() const { return revision_; }
-    std::int64_t compacted() const { return compacted_; }
+    std::int64_t revision() const { return keys_.revision(); }
+    std::int64_t compacted() const { return keys_.compacted(); }
     /// "" if absent.
     std::string value(const std::string& key) const;
     /// Revisions of the keys that begin with `prefix`, by key.
-    std::map<std::string, std::int64_t> revisions(const std::string& prefix) const;
+    std::map<std::string, std::int64_t> revisions(const std::string& prefix) const { return keys_.revisions(prefix); }
     std::size_t key_count() const { return keys_.size(); }
     std::size_t lease_count() const { return leases_.size(); }
     /// With a new lease of that many seconds.
     void put_leased(const std::string& key, std::string value, std::int64_t ttl);
     /// Ends all existing leases and deletes their keys.
-    void end_leases();
+    void end_leases() { leases_.end_all(); }
     /// The time granted to the key's lease; 0 if it has none.
     std::int64_t granted_ttl(const std::string& key) const;
+    /// Called for each change, in order.
+    void observe(std::function<void(const WatchEvent&)> observed) { keys_.observed = std::move(observed); }
 
     // Faults.
     /// Like kill -9: connections break, and no new ones can be made.
@@ -80,16 +82,9 @@ public:
     // Numbers of calls.
     std::size_t ranges = 0, txns = 0, watches = 0, compactions = 0;
     std::size_t open_watches() const { return open_watches_; }
-    /// Called for each change, in order. If empty, nothing is called.
-    std::function<void(const WatchEvent&)> observed;
 
 private:
     struct Server;
-    using KeyValuePtr = std::shared_ptr<const KeyValue>;
-    using Keys = std::map<std::string, KeyValuePtr>;
-    /// Versions of one key, by revision; null for a deletion.
-    using Versions = std::map<std::int64_t, KeyValuePtr>;
-
     Task<std::unique_ptr<net::ByteStream>> dial(std::size_t member);
     void add_methods(Server& server, std::size_t member);
     Task<std::string> admit(std::size_t member, Task<std::string> call);
@@ -104,29 +99,14 @@ private:
     Task<> watch(std::string request, net::GrpcWriter& writer);
     Task<> send(const std::vector<WatchEvent>& events, net::GrpcWriter& writer);
 
-    ResponseHeader header() const { return {.cluster_id = cluster_id_, .member_id = 1, .revision = revision_}; }
-    Result<RangeResponse> read(const RangeRequest& request) const;
-    bool holds(const Compare& compare) const;
+    ResponseHeader header() const { return {.cluster_id = cluster_id_, .member_id = 1, .revision = keys_.revision()}; }
     Result<void> check_txn(const TxnRequest& request) const;
     Result<std::string> carry_out(const std::string& bytes);
-    Keys state_at(std::int64_t revision) const;
-    void change(const std::string& key, const std::string* value, std::int64_t lease, std::int64_t revision);
-    std::int64_t remove_range(const DeleteRangeRequest& request, std::int64_t revision);
-    void finish_revision();
-    std::int64_t add_lease(std::int64_t ttl);
-    void start_lease(std::int64_t id);
-    void end_lease(std::int64_t id);
 
     EventLoop& loop_;
     std::uint64_t cluster_id_ = 77;
-    std::int64_t revision_, compacted_ = 0;
-    Keys keys_;
-    std::map<std::string, Versions> versions_;
-    std::deque<WatchEvent> log_;
-    std::map<std::int64_t, std::int64_t> leases_;  // time to live in seconds, by id
-    std::map<std::int64_t, TimerId> lease_timers_;
-    std::map<std::int64_t, MonotonicTime> lease_ends_;
-    std::int64_t last_lease_ = 1000;
+    EtcdKeyspace keys_;
+    EtcdLeases leases_;
     std::size_t progress_ = 0, most_events_ = 1000;
     std::int64_t most_keys_ = 0;
     bool held_ = false, space_exceeded_ = false, stalled_ = false;

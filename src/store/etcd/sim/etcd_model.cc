@@ -1,4 +1,4 @@
-#include "store/etcd/etcd_model_fixture.h"
+#include "store/etcd/sim/etcd_model.h"
 
 #include <algorithm>
 
@@ -36,10 +36,6 @@ private:
     std::size_t& count_;
 };
 
-bool in_range(const std::string& key, const std::string& from, const std::string& end) {
-    return end.empty() ? key == from : key >= from && key < end;
-}
-
 }  // namespace
 
 struct EtcdModel::Server {
@@ -55,7 +51,8 @@ struct EtcdModel::Server {
 };
 
 EtcdModel::EtcdModel(EventLoop& loop, std::size_t members, std::int64_t first_revision)
-    : loop_(loop), revision_(first_revision), scope_(loop) {
+    : loop_(loop), keys_(first_revision), leases_(loop, [this](std::int64_t id) { keys_.remove_leased(id); }), scope_(loop) {
+    keys_.finished = [this] { changed_.wake_all({}); };
     for (std::size_t i = 0; i < members; ++i) {
         servers_.push_back(std::make_unique<Server>());
         add_methods(*servers_.back(), i);
@@ -66,7 +63,7 @@ EtcdModel::~EtcdModel() = default;
 
 Task<> EtcdModel::close() {
     for (const auto& server : servers_) server->cut();
-    for (const auto& [id, timer] : lease_timers_) loop_.cancel_timer(timer);
+    leases_.close();
     return scope_.close();
 }
 
@@ -115,88 +112,23 @@ Task<std::unique_ptr<net::ByteStream>> EtcdModel::dial(std::size_t member) {
 
 // State
 
-void EtcdModel::change(const std::string& key, const std::string* value, std::int64_t lease, std::int64_t revision) {
-    const auto found = keys_.find(key);
-    KeyValue next{.key = key, .mod_revision = revision};
-    if (value) {
-        next.value = *value;
-        next.lease = lease;
-        next.create_revision = found == keys_.end() ? revision : found->second->create_revision;
-        next.version = found == keys_.end() ? 1 : found->second->version + 1;
-        keys_[key] = std::make_shared<const KeyValue>(next);
-    } else {
-        keys_.erase(key);
-    }
-    versions_[key][revision] = value ? keys_.at(key) : nullptr;
-    log_.push_back({.type = value ? WatchEvent::Type::Put : WatchEvent::Type::Delete, .kv = std::move(next)});
-    if (observed) observed(log_.back());
-}
-
-std::int64_t EtcdModel::remove_range(const DeleteRangeRequest& request, std::int64_t revision) {
-    std::vector<std::string> keys;
-    for (const auto& [key, value] : keys_)
-        if (in_range(key, request.key, request.range_end)) keys.push_back(key);
-    for (const std::string& key : keys) change(key, nullptr, 0, revision);
-    return static_cast<std::int64_t>(keys.size());
-}
-
-EtcdModel::Keys EtcdModel::state_at(std::int64_t revision) const {
-    Keys keys;
-    for (const auto& [key, versions] : versions_) {
-        const auto later = versions.upper_bound(revision);
-        if (later != versions.begin() && std::prev(later)->second) keys.emplace_hint(keys.end(), key, std::prev(later)->second);
-    }
-    return keys;
-}
-
-void EtcdModel::finish_revision() {
-    ++revision_;
-    changed_.wake_all({});
-}
-
-void EtcdModel::put(const std::string& key, std::string value) { put_all({{key, std::move(value)}}); }
-
-void EtcdModel::put_all(const std::map<std::string, std::string>& values) {
-    for (const auto& [key, value] : values) change(key, &value, 0, revision_ + 1);
-    finish_revision();
-}
-
-void EtcdModel::remove(const std::string& key) {
-    change(key, nullptr, 0, revision_ + 1);
-    finish_revision();
-}
-
 std::string EtcdModel::value(const std::string& key) const {
-    const auto found = keys_.find(key);
-    return found == keys_.end() ? "" : found->second->value;
+    const KeyValue* found = keys_.find(key);
+    return found ? found->value : "";
 }
 
-std::map<std::string, std::int64_t> EtcdModel::revisions(const std::string& prefix) const {
-    std::map<std::string, std::int64_t> found;
-    for (auto at = keys_.lower_bound(prefix); at != keys_.end() && at->first.starts_with(prefix); ++at)
-        found[at->first] = at->second->mod_revision;
-    return found;
+void EtcdModel::put_leased(const std::string& key, std::string value, std::int64_t ttl) {
+    keys_.put_all({{key, std::move(value)}}, leases_.grant(std::chrono::seconds(ttl)));
 }
 
-void EtcdModel::compact(std::int64_t revision) {
-    compacted_ = revision;
-    for (auto key = versions_.begin(); key != versions_.end();) {
-        // What it was at `revision` stays, unless it was not there.
-        Versions& versions = key->second;
-        auto kept = versions.upper_bound(revision);
-        if (kept != versions.begin() && std::prev(kept)->second) --kept;
-        versions.erase(versions.begin(), kept);
-        key = versions.empty() ? versions_.erase(key) : std::next(key);
-    }
-    while (!log_.empty() && log_.front().kv.mod_revision <= revision) log_.pop_front();
+std::int64_t EtcdModel::granted_ttl(const std::string& key) const {
+    const KeyValue* found = keys_.find(key);
+    return found ? leases_.granted(found->lease).count() : 0;
 }
 
 void EtcdModel::restore(std::int64_t revision, bool same_cluster) {
-    for (const auto& server : servers_) server->cut();
-    keys_ = state_at(revision);
-    for (auto& [key, versions] : versions_) versions.erase(versions.upper_bound(revision), versions.end());
-    std::erase_if(log_, [&](const WatchEvent& event) { return event.kv.mod_revision > revision; });
-    revision_ = revision;
+    cut();
+    keys_.restore(revision);
     if (!same_cluster) ++cluster_id_;
 }
 
@@ -231,60 +163,17 @@ void EtcdModel::send_progress() {
 
 // Calls
 
-Result<RangeResponse> EtcdModel::read(const RangeRequest& request) const {
-    const std::int64_t revision = request.revision == 0 ? revision_ : request.revision;
-    if (revision < compacted_) return net::error_of_grpc(GrpcStatus::OutOfRange, "etcdserver: mvcc: required revision has been compacted");
-    Keys past;
-    if (request.revision != 0) past = state_at(revision);
-    const Keys& keys = request.revision == 0 ? keys_ : past;
-    RangeResponse response{.header = header()};
-    for (auto at = keys.lower_bound(request.key); at != keys.end() && in_range(at->first, request.key, request.range_end); ++at) {
-        const KeyValuePtr& stored = at->second;
-        ++response.count;
-        if (request.limit > 0 && static_cast<std::int64_t>(response.kvs.size()) == request.limit) {
-            response.more = true;
-            continue;
-        }
-        response.kvs.push_back(*stored);
-        if (request.keys_only) response.kvs.back().value.clear();
-    }
-    return response;
-}
-
 Task<std::string> EtcdModel::range(const Server& server, std::string request) {
     ++ranges;
     if (!server.has_leader) co_return no_leader();
     CO_TRY(const auto asked, decode<RangeRequest>(request));
     if (before_range) CO_TRY_VOID(co_await before_range(asked));
-    CO_TRY(const auto response, read(asked));
+    CO_TRY(auto response, keys_.read(asked));
+    response.header = header();
     // What a client says that has been sent more than it takes.
     if (most_keys_ > 0 && static_cast<std::int64_t>(response.kvs.size()) > most_keys_)
         co_return net::error_of_grpc(GrpcStatus::ResourceExhausted, "gRPC: message of 100000000 bytes is too large");
     co_return encode(response);
-}
-
-bool EtcdModel::holds(const Compare& compare) const {
-    const auto found = keys_.find(compare.key);
-    std::int64_t is = 0, wanted = 0;
-    if (compare.target == Compare::Target::Mod) {
-        wanted = compare.mod_revision.value_or(0);
-        if (found != keys_.end()) is = found->second->mod_revision;
-    } else {
-        CHECK(compare.target == Compare::Target::Version);
-        wanted = compare.version.value_or(0);
-        if (found != keys_.end()) is = found->second->version;
-    }
-    switch (compare.result) {
-        case Compare::Result::Equal:
-            return is == wanted;
-        case Compare::Result::Greater:
-            return is > wanted;
-        case Compare::Result::Less:
-            return is < wanted;
-        case Compare::Result::NotEqual:
-            return is != wanted;
-    }
-    return false;
 }
 
 Result<void> EtcdModel::check_txn(const TxnRequest& request) const {
@@ -300,20 +189,7 @@ Result<void> EtcdModel::check_txn(const TxnRequest& request) const {
 Result<std::string> EtcdModel::carry_out(const std::string& bytes) {
     TRY(const auto request, decode<TxnRequest>(bytes));
     TRY_VOID(check_txn(request));
-    TxnResponse response;
-    response.succeeded = std::ranges::all_of(request.compare, [&](const Compare& compare) { return holds(compare); });
-    const std::size_t before = log_.size();
-    for (const RequestOp& op : response.succeeded ? request.success : request.failure) {
-        ResponseOp& done = response.responses.emplace_back();
-        if (op.request_range) {
-            TRY(done.response_range, read(*op.request_range));
-        } else if (op.request_put) {
-            change(op.request_put->key, &op.request_put->value, op.request_put->lease, revision_ + 1);
-        } else {
-            done.response_delete_range = DeleteRangeResponse{.deleted = remove_range(*op.request_delete_range, revision_ + 1)};
-        }
-    }
-    if (log_.size() > before) finish_revision();
+    TRY(auto response, keys_.carry_out(request));
     response.header = header();
     return encode(response);
 }
@@ -354,75 +230,33 @@ Task<std::string> EtcdModel::status() {
 
 // Leases
 
-void EtcdModel::end_lease(std::int64_t id) {
-    leases_.erase(id);
-    if (const auto timer = lease_timers_.extract(id)) loop_.cancel_timer(timer.mapped());
-    const Keys keys = keys_;
-    bool any = false;
-    for (const auto& [key, stored] : keys) {
-        if (stored->lease != id) continue;
-        change(key, nullptr, 0, revision_ + 1);
-        any = true;
-    }
-    if (any) finish_revision();
-}
-
-void EtcdModel::end_leases() {
-    const auto leases = leases_;
-    for (const auto& [id, ttl] : leases) end_lease(id);
-}
-
-void EtcdModel::start_lease(std::int64_t id) {
-    const std::chrono::seconds ttl(leases_.at(id));
-    lease_timers_[id] = loop_.call_after(ttl, [this, id] { end_lease(id); });
-    lease_ends_[id] = loop_.now() + ttl;
-}
-
-std::int64_t EtcdModel::add_lease(std::int64_t ttl) {
-    leases_[++last_lease_] = ttl;
-    start_lease(last_lease_);
-    return last_lease_;
-}
-
-void EtcdModel::put_leased(const std::string& key, std::string value, std::int64_t ttl) {
-    change(key, &value, add_lease(ttl), revision_ + 1);
-    finish_revision();
-}
-
-std::int64_t EtcdModel::granted_ttl(const std::string& key) const {
-    const auto lease = leases_.find(keys_.at(key)->lease);
-    return lease == leases_.end() ? 0 : lease->second;
-}
-
 Task<std::string> EtcdModel::time_to_live(std::string bytes) {
     CO_TRY(const auto request, decode<LeaseTimeToLiveRequest>(bytes));
-    const auto found = leases_.find(request.id);
     LeaseTimeToLiveResponse response{.id = request.id, .ttl = -1};
-    if (found != leases_.end()) response.granted_ttl = found->second;
-    if (found != leases_.end())
-        response.ttl = std::chrono::duration_cast<std::chrono::seconds>(lease_ends_.at(request.id) - loop_.now()).count();
+    if (leases_.contains(request.id)) {
+        response.granted_ttl = leases_.granted(request.id).count();
+        response.ttl = leases_.left(request.id).count();
+    }
     co_return encode(response);
 }
 
 Task<std::string> EtcdModel::grant_lease(std::string bytes) {
     CO_TRY(const auto request, decode<LeaseGrantRequest>(bytes));
-    co_return encode(LeaseGrantResponse{.id = add_lease(request.ttl), .ttl = request.ttl});
+    co_return encode(LeaseGrantResponse{.id = leases_.grant(std::chrono::seconds(request.ttl)), .ttl = request.ttl});
 }
 
 Task<std::string> EtcdModel::revoke_lease(std::string bytes) {
     CO_TRY(const auto request, decode<LeaseRevokeRequest>(bytes));
     if (!leases_.contains(request.id)) co_return net::error_of_grpc(GrpcStatus::NotFound, "etcdserver: requested lease not found");
-    end_lease(request.id);
+    leases_.end(request.id);
     co_return encode(LeaseRevokeResponse{.header = header()});
 }
 
 Task<> EtcdModel::keep_alive(std::string bytes, net::GrpcWriter& writer) {
     CO_TRY(const auto request, decode<LeaseKeepAliveRequest>(bytes));
-    const auto found = leases_.find(request.id);
-    if (found == leases_.end()) co_return co_await writer.write(encode(LeaseKeepAliveResponse{.id = request.id}));
-    loop_.cancel_timer(lease_timers_[request.id]);
-    start_lease(request.id);
-    co_return co_await writer.write(encode(LeaseKeepAliveResponse{.id = request.id, .ttl = found->second}));
+    LeaseKeepAliveResponse response{.id = request.id};
+    if (leases_.keep_alive(request.id)) response.ttl = leases_.granted(request.id).count();
+    co_return co_await writer.write(encode(response));
 }
 
 // Watches
@@ -444,17 +278,15 @@ Task<> EtcdModel::watch(std::string bytes, net::GrpcWriter& writer) {
     const WatchCreateRequest wanted = request.create_request.value_or(WatchCreateRequest());
     CO_TRY_VOID(co_await writer.write(encode(WatchResponse{.header = header(), .created = true})));
     std::int64_t next = wanted.start_revision;
-    if (next <= compacted_) {
+    if (next <= compacted()) {
         const std::string reason = "etcdserver: mvcc: required revision has been compacted";
         co_return co_await writer.write(
-            encode(WatchResponse{.header = header(), .canceled = true, .compact_revision = compacted_, .cancel_reason = reason}));
+            encode(WatchResponse{.header = header(), .canceled = true, .compact_revision = compacted(), .cancel_reason = reason}));
     }
     for (std::size_t progress = progress_;;) {
         std::vector<WatchEvent> events;
         const bool held = held_ || number <= silent_;
-        const auto first = std::ranges::lower_bound(log_, next, {}, [](const WatchEvent& event) { return event.kv.mod_revision; });
-        for (auto event = first; !held && event != log_.end(); ++event)
-            if (in_range(event->kv.key, wanted.key, wanted.range_end)) events.push_back(*event);
+        if (!held) events = keys_.changes(next, wanted.key, wanted.range_end);
         if (!events.empty()) {
             next = events.back().kv.mod_revision + 1;
             CO_TRY_VOID(co_await send(events, writer));
