@@ -18,6 +18,7 @@ Rounds::Rounds(Options options) : options_(std::move(options)), world_(options_.
     for (const Fault& fault : all_faults())
         if (std::string_view(fault.name).find(options_.only) != std::string_view::npos) faults_.push_back(fault);
     CHECK(!faults_.empty());
+    for (const Fault& fault : faults_) struck_[fault.name] = 0;
 }
 
 std::string Rounds::start() {

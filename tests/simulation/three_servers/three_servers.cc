@@ -1,7 +1,8 @@
 // three_servers HOURS [SEED [FAULT [NODES]]]: a cluster of three servers and 20 nodes for so many simulated hours, with one fault after
-// another. FAULT is a part of the name of the only one.
+// another. FAULT is a part of the name of the only ones. run_simulated.py reads what it prints.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 
@@ -12,6 +13,9 @@ namespace {
 using namespace porthole;
 using porthole::simulation::Rounds;
 
+std::size_t count_kinds(const Rounds& rounds) {
+    return static_cast<std::size_t>(std::ranges::count_if(rounds.struck(), [](const auto& kind) { return kind.second > 0; }));
+}
 double hours(Duration time) { return std::chrono::duration<double, std::ratio<3600>>(time).count(); }
 
 int run(double wanted, Rounds::Options options) {
@@ -27,10 +31,10 @@ int run(double wanted, Rounds::Options options) {
         told = hours(rounds.simulated());
         const double real = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
         fmt::print("{:.1f} simulated hours in {:.0f} s, {:.1f} s each: {} rounds, {} kinds of faults, {} changes, {} requests checked\n",
-                   told, real, real / told, rounds.rounds(), rounds.struck().size(), rounds.world().audit().changes(), rounds.operations());
+                   told, real, real / told, rounds.rounds(), count_kinds(rounds), rounds.world().audit().changes(), rounds.operations());
         std::fflush(stdout);
     }
-    for (const auto& [name, times] : rounds.struck()) fmt::print("{:6} {}\n", times, name);
+    for (const auto& [name, times] : rounds.struck()) fmt::print("{:6} times: {}\n", times, name);
     if (wrong.empty()) return 0;
     fmt::print("seed {}, round {} ({}): {}\nrepeat: PORTHOLE_SEED={} ./run test simulated {} {}\n", seed, rounds.rounds(), rounds.last(),
                wrong, seed, hours(rounds.simulated()) + 0.1, only.empty() ? "" : '"' + only + '"');

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Simulated hours of three servers, a process for each processor: run_simulated.py PROGRAM [--hours H] [--seed S] [--fault PART-OF-A-NAME].
+
+Seeds S, S+1, ... have at most SEED_HOURS each, so that a run of fewer hours is one seed. A seed that fails ends, and the others go on;
+the last line of each tells how to repeat it.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import os
+import re
+import secrets
+import subprocess
+import sys
+import threading
+import time
+
+SEED_HOURS = 10
+SILENCE = 30 * 60  # seconds for which a process that runs may say nothing, in the slowest of builds
+HOURS = re.compile(r"([\d.]+) simulated hours")
+STRUCK = re.compile(r"\s*(\d+) times: (.*)")
+
+
+class Seed:
+    """A process with its seed, until it ends."""
+
+    def __init__(self, command):
+        self.command, self.hours, self.struck, self.told = command, 0.0, {}, collections.deque(maxlen=30)
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+
+    def run(self, tell):
+        """"" or why it failed."""
+        silent = threading.Event()
+        for line in self.lines(silent):
+            if found := STRUCK.fullmatch(line):
+                self.struck[found[2]] = int(found[1])
+                continue
+            self.told.append(line)
+            if found := HOURS.match(line):
+                self.hours = float(found[1])
+                tell(line)
+        status = self.process.wait()
+        if silent.is_set():
+            return f"nothing was said for {SILENCE} s\n" + "\n".join(self.told)
+        return "" if status == 0 else f"status {status}\n" + "\n".join(self.told)
+
+    def lines(self, silent):
+        def give_up():
+            silent.set()
+            self.process.kill()
+
+        while True:
+            watch = threading.Timer(SILENCE, give_up)
+            watch.daemon = True
+            watch.start()
+            line = self.process.stdout.readline()
+            watch.cancel()
+            if not line:
+                return
+            yield line.rstrip("\n")
+
+
+class Summary:
+    def __init__(self):
+        self.began, self.hours, self.struck, self.failed = time.monotonic(), 0.0, collections.Counter(), []
+        self._lock = threading.Lock()
+
+    def tell(self, line):
+        with self._lock:
+            print(f"  {time.strftime('%H:%M:%S')} {line}", flush=True)
+
+    def run(self, number, command):
+        seed = Seed(command)
+        why = seed.run(lambda line: self.tell(f"seed {number}: {line}"))
+        with self._lock:
+            self.hours += seed.hours
+            self.struck.update(seed.struck)
+            if why:
+                self.failed.append(number)
+        if why:
+            self.tell(f"seed {number} ({' '.join(command)}) failed: {why}")
+
+    def print(self):
+        for name, times in sorted(self.struck.items(), key=lambda item: (item[1], item[0])):
+            print(f"  {times:6} times: {name}" if times else f"   never: {name}")
+        seconds = time.monotonic() - self.began
+        print(f"  {self.hours:.1f} simulated hours in {seconds:.0f} s, {seconds / max(self.hours, 0.1):.1f} s each; "
+              f"failed seeds: {', '.join(map(str, self.failed)) or 'none'}", flush=True)
+
+
+def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("program")
+    arguments.add_argument("--hours", type=float, default=1)
+    arguments.add_argument("--seed", type=int, default=secrets.randbelow(1 << 32))
+    arguments.add_argument("--fault", default="")
+    arguments.add_argument("--at-once", type=int, default=os.cpu_count())
+    options = arguments.parse_args()
+    summary = Summary()
+    with concurrent.futures.ThreadPoolExecutor(options.at_once) as executor:
+        runs, left, number = [], options.hours, options.seed
+        while left > 0:
+            command = [options.program, f"{min(left, SEED_HOURS):g}", str(number)] + ([options.fault] if options.fault else [])
+            runs.append(executor.submit(summary.run, number, command))
+            left, number = left - SEED_HOURS, number + 1
+        for run in runs:
+            run.result()
+    summary.print()
+    sys.exit(1 if summary.failed else 0)
+
+
+if __name__ == "__main__":
+    main()
