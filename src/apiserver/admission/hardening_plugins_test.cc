@@ -198,6 +198,15 @@ TEST_F(HardeningPlugins, PodsGetAndKeepToTheTolerationsOfTheirNamespace) {
     EXPECT_EQ(http_code(error_.reason), 500);
 }
 
+TEST_F(HardeningPlugins, WhereTolerationsAreRestrictedTheyAreFew) {
+    auto plugin = configured(make_pod_toleration_restriction, "PodTolerationRestriction", "");
+    Pod made = pod();
+    for (int i = 0; i < 1000; ++i) made.spec.tolerations.push_back({.key = "k" + std::to_string(i), .operator_ = "Exists"});
+    EXPECT_EQ(create(*plugin, made), "");
+    made.spec.tolerations.push_back({.key = "k", .operator_ = "Exists"});
+    EXPECT_NE(create(*plugin, made).find("no more than 1000 tolerations"), std::string::npos);
+}
+
 TEST_F(HardeningPlugins, PodsWithRequestsTolerateMemoryPressure) {
     auto plugin = configured(make_pod_toleration_restriction, "PodTolerationRestriction", "");
     Pod made = pod();

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <functional>
+#include <set>
 #include <span>
 
 #include "base/strings.h"
@@ -81,21 +82,20 @@ std::string check_app_armor(const Subject& pod) {
 
 /// The capabilities that containers add beyond `allowed`.
 std::string forbidden_capabilities(const Subject& pod, Names allowed) {
-    Strings added;
+    std::set<std::string> added;
     const Strings containers = names_where(pod, [&](const AnyContainer& container) {
         bool found = false;
         if (!container.security.capabilities) return false;
         for (const std::string& capability : container.security.capabilities->add) {
             if (contains(allowed, capability)) continue;
             found = true;
-            if (std::ranges::find(added, capability) == added.end()) added.push_back(capability);
+            added.insert(capability);
         }
         return found;
     });
-    std::ranges::sort(added);
-    return containers.empty()
-               ? ""
-               : plural("container", containers) + " must not include " + listed_quoted(added) + " in securityContext.capabilities.add";
+    return containers.empty() ? ""
+                              : plural("container", containers) + " must not include " + listed_quoted({added.begin(), added.end()}) +
+                                    " in securityContext.capabilities.add";
 }
 
 std::string check_capabilities(const Subject& pod) {

@@ -50,6 +50,17 @@ constexpr const char* Hardened =
     "{securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}, "
     "containers: [{name: a, image: i, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]}";
 
+TEST_F(PodSecurityTest, ManyCapabilitiesTakeLinearTime) {
+    constexpr int Capabilities = 50'000;
+    namespace_with({{"enforce", "baseline"}});
+    Pod many = pod(Harmless);
+    auto& added = many.spec.containers[0].security_context.emplace().capabilities.emplace().add;
+    for (int i = 0; i < Capabilities; ++i) added.push_back("C" + std::to_string(i));
+    const std::string refusal = create(*plugin, many);
+    EXPECT_THAT(refusal, HasSubstr("\"C0\""));
+    EXPECT_THAT(refusal, HasSubstr("\"C" + std::to_string(Capabilities - 1) + "\""));
+}
+
 TEST_F(PodSecurityTest, BaselineRefusesWhatLeavesTheContainerAndSaysWhichContainer) {
     namespace_with({{"enforce", "baseline"}});
     const struct {

@@ -31,6 +31,8 @@ Result<Tolerations> to_tolerations(const Value& list) {
     return tolerations;
 }
 
+constexpr std::size_t MostTolerations = 1000;
+
 bool same(const Toleration& a, const Toleration& b) {
     return a.key == b.key && a.operator_ == b.operator_ && a.value == b.value && a.effect == b.effect &&
            a.toleration_seconds == b.toleration_seconds;
@@ -80,6 +82,7 @@ public:
             more = of_namespace ? std::move(*of_namespace) : cluster_.defaults;
         }
         const PodSpec& spec = attributes.object->view<Pod>().spec;
+        CO_TRY_VOID(check_number(attributes));
         if (objects::qos_class(spec) != "BestEffort")
             more.push_back({.key = MemoryPressure, .operator_ = "Exists", .effect = "NoSchedule"});
         if (!more.empty()) {
@@ -90,12 +93,19 @@ public:
     }
     Task<> validate(const AdmissionAttributes& attributes) override {
         if (!concerns(attributes)) co_return {};
+        CO_TRY_VOID(check_number(attributes));
         co_return check(attributes);
     }
 
 private:
     static bool concerns(const AdmissionAttributes& attributes) {
         return attributes.is("", "pods") && attributes.subresource.empty() && attributes.object;
+    }
+    /// Each is compared with each.
+    static Result<void> check_number(const AdmissionAttributes& attributes) {
+        if (attributes.object->view<Pod>().spec.tolerations.size() <= MostTolerations) return {};
+        return admission_forbidden(
+            attributes, "a pod may have no more than " + std::to_string(MostTolerations) + " tolerations where they are restricted");
     }
     Result<void> check(const AdmissionAttributes& attributes) const {
         const Tolerations& tolerations = attributes.object->view<Pod>().spec.tolerations;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "api/networking_v1.h"
 #include "apiserver/storage/keys.h"
@@ -193,14 +194,14 @@ void ServiceAllocator::allocate_ports(Service& service, const Service* old, cons
     for (const ServicePort& port : ports)
         if (port.node_port != 0) chosen.insert(port.node_port);
     const std::set<std::int32_t> named = std::exchange(chosen, {});
+    std::map<std::pair<std::string_view, std::int32_t>, std::int32_t> kept;  // node ports, by protocol and port
+    if (old)
+        for (const ServicePort& one : old->spec.ports)
+            if (one.node_port != 0 && !named.contains(one.node_port)) kept.emplace(std::pair(one.protocol, one.port), one.node_port);
     for (std::size_t i = 0; wants_node_ports(service) && i < ports.size(); ++i) {
         ServicePort& port = ports[i];
-        if (port.node_port == 0 && old) {
-            const auto same = std::ranges::find_if(old->spec.ports, [&](const ServicePort& one) {
-                return one.port == port.port && one.protocol == port.protocol && one.node_port != 0 && !named.contains(one.node_port);
-            });
-            if (same != old->spec.ports.end()) port.node_port = same->node_port;
-        }
+        if (const auto same = kept.find({port.protocol, port.port}); port.node_port == 0 && same != kept.end())
+            port.node_port = same->second;
         reserve(port.node_port, FieldPath("spec.ports").index(i) / "nodePort");
     }
     if (wants_health_port(service)) reserve(service.spec.health_check_node_port, "spec.healthCheckNodePort");

@@ -1,6 +1,7 @@
 #include "apiserver/strategy/object_meta.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/strings.h"
 #include "schema/convert.h"
@@ -151,9 +152,10 @@ void validate_metadata_update(const ObjectMeta& metadata, const ObjectMeta& old,
     check_immutable(metadata.uid, old.uid, Metadata / "uid", errors);
     if (metadata.generation < old.generation) errors.invalid(Metadata / "generation", metadata.generation, "must not be decremented");
     if (old.deletion_timestamp) {
+        const std::set<std::string_view> present(old.finalizers.begin(), old.finalizers.end());
         std::vector<std::string> added;
         for (const std::string& finalizer : metadata.finalizers)
-            if (std::ranges::find(old.finalizers, finalizer) == old.finalizers.end()) added.push_back(finalizer);
+            if (!present.contains(finalizer)) added.push_back(finalizer);
         std::ranges::sort(added);
         if (!added.empty()) {
             errors.forbidden(Metadata / "finalizers",

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 
 #include "apiserver/kinds/core/pod_spec.h"
 #include "apiserver/kinds/kinds.h"
@@ -98,12 +99,13 @@ void validate_ephemeral_containers(const ApiObject& object, const ApiObject& old
     if (before.metadata.annotations.contains("kubernetes.io/config.mirror"))
         return errors.forbidden("", "static pods do not support ephemeral containers");
     validate_containers(now.spec, "spec", PodSpecIn::Pod, errors);
+    std::map<std::string_view, const EphemeralContainer*> by_name;
+    for (const EphemeralContainer& one : now.spec.ephemeral_containers) by_name.emplace(one.name, &one);
     for (const EphemeralContainer& was : before.spec.ephemeral_containers) {
-        const auto same = std::ranges::find(now.spec.ephemeral_containers, was.name,
-                                            [](const EphemeralContainer& one) -> const std::string& { return one.name; });
-        if (same == now.spec.ephemeral_containers.end())
+        const auto same = by_name.find(was.name);
+        if (same == by_name.end())
             errors.forbidden(path, "existing ephemeral containers \"" + was.name + "\" may not be removed\n");
-        else if (!(*same == was))
+        else if (!(*same->second == was))
             errors.forbidden(path, "existing ephemeral containers \"" + was.name + "\" may not be changed\n");
     }
 }

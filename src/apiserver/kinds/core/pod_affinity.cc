@@ -58,8 +58,9 @@ void validate_match_keys(const std::vector<std::string>& keys, const std::vector
     check(keys, "matchLabelKeys");
     if (!mismatching) return;
     check(*mismatching, "mismatchLabelKeys");
+    const std::set<std::string_view> others(mismatching->begin(), mismatching->end());
     for (std::size_t i = 0; i < keys.size(); ++i) {
-        if (std::ranges::find(*mismatching, keys[i]) != mismatching->end())
+        if (others.contains(keys[i]))
             errors.invalid((path / "matchLabelKeys").index(i), keys[i], "exists in both matchLabelKeys and mismatchLabelKeys");
     }
 }

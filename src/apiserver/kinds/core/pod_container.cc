@@ -152,11 +152,6 @@ void validate_ports(const std::vector<ContainerPort>& ports, const ContainerScop
     }
 }
 
-const Volume* find_volume(const PodSpec& pod, const std::string& name) {
-    const auto found = std::ranges::find(pod.volumes, name, [](const Volume& volume) -> const std::string& { return volume.name; });
-    return found == pod.volumes.end() ? nullptr : &*found;
-}
-
 template <class AnyContainer>
 void validate_mounts(const AnyContainer& container, const ContainerScope& scope, const FieldPath& path, FieldErrors& errors) {
     std::set<std::string> mounted;
@@ -166,7 +161,7 @@ void validate_mounts(const AnyContainer& container, const ContainerScope& scope,
         const FieldPath at = mounts.index(i);
         if (mount.name.empty())
             errors.required(at / "name");
-        else if (!find_volume(scope.pod, mount.name))
+        else if (!scope.volumes.contains(mount.name))
             errors.not_found(at / "name", mount.name);
         if (mount.mount_path.empty())
             errors.required(at / "mountPath");
@@ -200,14 +195,14 @@ void validate_mounts(const AnyContainer& container, const ContainerScope& scope,
     for (std::size_t i = 0; i < container.volume_devices.size(); ++i) {
         const VolumeDevice& device = container.volume_devices[i];
         const FieldPath at = (path / "volumeDevices").index(i);
-        const Volume* volume = find_volume(scope.pod, device.name);
+        const auto volume = scope.volumes.find(device.name);
         if (device.name.empty())
             errors.required(at / "name");
         else if (!device_names.insert(device.name).second)
             errors.invalid(at / "name", device.name, "must be unique");
-        else if (!volume)
+        else if (volume == scope.volumes.end())
             errors.not_found(at / "name", device.name);
-        else if (!volume->persistent_volume_claim && !volume->ephemeral)
+        else if (!volume->second->persistent_volume_claim && !volume->second->ephemeral)
             errors.invalid(at / "name", device.name,
                            "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode");
         if (device.device_path.empty())
@@ -420,8 +415,12 @@ void validate_resources(const ResourceRequirements& resources, const FieldPath& 
         errors.forbidden(path, "HugePages require cpu or memory");
 }
 
+ContainerScope::ContainerScope(const PodSpec& pod, PodSpecIn in) : pod(pod), in(in), claims(pod) {
+    for (const Volume& volume : pod.volumes) volumes.emplace(volume.name, &volume);
+}
+
 void validate_containers(const PodSpec& spec, const FieldPath& path, PodSpecIn in, FieldErrors& errors) {
-    const ContainerScope scope{spec, in, PodClaimNames(spec)};
+    const ContainerScope scope(spec, in);
     std::set<std::string> seen;
     const auto check_unique = [&](const std::string& name, const FieldPath& at) {
         if (!name.empty() && !seen.insert(name).second) errors.duplicate(at / "name", name);
@@ -441,6 +440,9 @@ void validate_containers(const PodSpec& spec, const FieldPath& path, PodSpecIn i
         validate_init_container(spec.init_containers[i], scope, at, errors);
         check_unique(spec.init_containers[i].name, at);
     }
+    std::set<std::string_view> targets;
+    for (const auto* containers_of : {&spec.containers, &spec.init_containers})
+        for (const Container& container : *containers_of) targets.insert(container.name);
     for (std::size_t i = 0; i < spec.ephemeral_containers.size(); ++i) {
         const EphemeralContainer& container = spec.ephemeral_containers[i];
         const FieldPath at = (path / "ephemeralContainers").index(i);
@@ -454,10 +456,7 @@ void validate_containers(const PodSpec& spec, const FieldPath& path, PodSpecIn i
         if (container.startup_probe) errors.forbidden(at / "startupProbe", Why);
         if (!(container.resources == ResourceRequirements())) errors.forbidden(at / "resources", Why);
         const std::string& target = container.target_container_name;
-        const bool known = target.empty() ||
-                           std::ranges::any_of(spec.containers, [&](const Container& one) { return one.name == target; }) ||
-                           std::ranges::any_of(spec.init_containers, [&](const Container& one) { return one.name == target; });
-        if (!known) errors.not_found(at / "targetContainerName", target);
+        if (!target.empty() && !targets.contains(target)) errors.not_found(at / "targetContainerName", target);
     }
 }
 

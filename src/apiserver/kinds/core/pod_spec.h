@@ -1,6 +1,8 @@
 #pragma once
+#include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/core_v1.h"
@@ -46,9 +48,11 @@ void validate_container_claims(const std::vector<api::core::v1::ResourceClaim>& 
 
 // pod_container.cc
 struct ContainerScope {
+    ContainerScope(const PodSpec& pod, PodSpecIn in);
     const PodSpec& pod;
     PodSpecIn in;
     PodClaimNames claims;
+    std::map<std::string_view, const Volume*> volumes;  ///< by name
 };
 void validate_containers(const PodSpec& spec, const FieldPath& path, PodSpecIn in, FieldErrors& errors);
 void validate_resources(const ResourceRequirements& resources, const FieldPath& path, FieldErrors& errors);

@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
 
 #include "apiserver/kinds/core/pod_spec.h"
 #include "apiserver/validation/names.h"
@@ -16,6 +19,14 @@ constexpr std::string_view SpecIsFixed =
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 constexpr const char* MirrorAnnotation = "kubernetes.io/config.mirror";
 
+/// The first of each name.
+template <class T>
+std::map<std::string_view, const T*> by_name(const std::vector<T>& list) {
+    std::map<std::string_view, const T*> found;
+    for (const T& one : list) found.emplace(one.name, &one);
+    return found;
+}
+
 void validate_deadline(const PodSpec& now, const PodSpec& before, FieldErrors& errors) {
     const FieldPath path = "spec.activeDeadlineSeconds";
     if (now.active_deadline_seconds) {
@@ -30,21 +41,22 @@ void validate_deadline(const PodSpec& now, const PodSpec& before, FieldErrors& e
 
 void validate_added_tolerations(const PodSpec& now, const PodSpec& before, FieldErrors& errors) {
     const FieldPath path = "spec.tolerations";
+    const auto all_but_seconds = [](const Toleration& one) { return std::tie(one.key, one.operator_, one.value, one.effect); };
+    std::set<decltype(all_but_seconds(Toleration()))> kept;
+    for (const Toleration& one : now.tolerations) kept.insert(all_but_seconds(one));
     for (const Toleration& old : before.tolerations) {
-        const bool kept = std::ranges::any_of(now.tolerations, [&](Toleration one) {
-            one.toleration_seconds = old.toleration_seconds;
-            return one == old;
-        });
-        if (!kept) return errors.forbidden(path, "existing toleration can not be modified except its tolerationSeconds");
+        if (!kept.contains(all_but_seconds(old)))
+            return errors.forbidden(path, "existing toleration can not be modified except its tolerationSeconds");
     }
     validate_tolerations(now.tolerations, path, errors);
 }
 
 void validate_gates(const PodSpec& now, const PodSpec& before, FieldErrors& errors) {
+    std::set<std::string_view> known;
+    for (const PodSchedulingGate& gate : before.scheduling_gates) known.insert(gate.name);
     for (std::size_t i = 0; i < now.scheduling_gates.size(); ++i) {
         const std::string& name = now.scheduling_gates[i].name;
-        const bool known = std::ranges::any_of(before.scheduling_gates, [&](const PodSchedulingGate& gate) { return gate.name == name; });
-        if (!known) {
+        if (!known.contains(name)) {
             errors.forbidden(FieldPath("spec.schedulingGates").index(i) / "name",
                              "only deletion is allowed, but found new scheduling gate '" + name + "'");
         }
@@ -160,11 +172,15 @@ void validate_pod_status_update(const Pod& object, const Pod& old, FieldErrors& 
         errors.invalid("status.qosClass", object.status.qos_class, "field is immutable");
     const auto check_states = [&](const std::vector<ContainerStatus>& now, const std::vector<ContainerStatus>& before,
                                   const std::vector<Container>& containers, const FieldPath& path) {
+        const auto statuses_before = by_name(before);
+        const auto containers_by_name = by_name(containers);
         for (std::size_t i = 0; i < now.size(); ++i) {
-            const auto was = std::ranges::find(before, now[i].name, &ContainerStatus::name);
-            if (was == before.end() || !was->state.terminated || now[i].state.terminated) continue;
-            const auto container = std::ranges::find(containers, now[i].name, &Container::name);
-            if (container != containers.end() && objects::may_restart(*container, object.spec, was->state.terminated->exit_code)) continue;
+            const auto was = statuses_before.find(now[i].name);
+            if (was == statuses_before.end() || !was->second->state.terminated || now[i].state.terminated) continue;
+            const auto container = containers_by_name.find(now[i].name);
+            if (container != containers_by_name.end() &&
+                objects::may_restart(*container->second, object.spec, was->second->state.terminated->exit_code))
+                continue;
             errors.forbidden(path.index(i) / "state", "may not be transitioned to non-terminated state");
         }
     };

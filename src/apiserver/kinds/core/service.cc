@@ -63,10 +63,9 @@ void drop_fields_of_old_type(ServiceSpec& spec, const ServiceSpec& old) {
     }
     const bool loses_node_ports = spec.type == "ClusterIP" || is_external_name(spec);
     if (loses_node_ports) {
-        const auto known = [&](const ServicePort& port) {
-            return std::ranges::any_of(old.ports, [&](const ServicePort& before) { return before.node_port == port.node_port; });
-        };
-        if (std::ranges::all_of(spec.ports, [&](const ServicePort& port) { return port.node_port == 0 || known(port); }))
+        std::set<std::int32_t> known = {0};
+        for (const ServicePort& before : old.ports) known.insert(before.node_port);
+        if (std::ranges::all_of(spec.ports, [&](const ServicePort& port) { return known.contains(port.node_port); }))
             for (ServicePort& port : spec.ports) port.node_port = 0;
     }
     if (spec.type != "LoadBalancer") {

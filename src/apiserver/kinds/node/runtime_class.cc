@@ -1,4 +1,5 @@
-#include <algorithm>
+#include <set>
+#include <tuple>
 
 #include "api/node_v1.h"
 #include "apiserver/kinds/checks.h"
@@ -24,9 +25,12 @@ void validate(const RuntimeClass& object, FieldErrors& errors) {
     validate_labels(object.scheduling->node_selector, "scheduling.nodeSelector", errors);
     const auto& tolerations = object.scheduling->tolerations;
     validate_tolerations(tolerations, "scheduling.tolerations", errors);
-    for (std::size_t i = 1; i < tolerations.size(); ++i) {
-        if (std::find(tolerations.begin(), tolerations.begin() + static_cast<std::ptrdiff_t>(i), tolerations[i]) - tolerations.begin() !=
-            static_cast<std::ptrdiff_t>(i))
+    const auto members = [](const api::core::v1::Toleration& one) {
+        return std::tie(one.key, one.operator_, one.value, one.effect, one.toleration_seconds);
+    };
+    std::set<decltype(members(api::core::v1::Toleration()))> seen;
+    for (std::size_t i = 0; i < tolerations.size(); ++i) {
+        if (!seen.insert(members(tolerations[i])).second)
             errors.duplicate(FieldPath("scheduling.tolerations").index(i), schema::to_value(tolerations[i]));
     }
 }

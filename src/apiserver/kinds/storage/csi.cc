@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "api/storage_v1.h"
@@ -103,13 +105,15 @@ void validate_node(const CSINode& object, FieldErrors& errors) {
 /// A driver may come and go, but while it stays only its capacity changes.
 void validate_node_update(const CSINode& object, const CSINode& old, FieldErrors& errors) {
     validate_node(object, errors);
-    for (CSINodeDriver driver : object.spec.drivers) {
-        for (const CSINodeDriver& before : old.spec.drivers) {
-            if (before.name != driver.name) continue;
-            driver.allocatable = before.allocatable;
-            if (driver != before) errors.invalid("spec.drivers", schema::at(schema::to_value(object.spec), "drivers"), FieldIsImmutable);
-        }
-    }
+    std::map<std::string_view, const CSINodeDriver*> known;
+    for (const CSINodeDriver& before : old.spec.drivers) known.emplace(before.name, &before);
+    const bool kept = std::ranges::all_of(object.spec.drivers, [&](CSINodeDriver driver) {
+        const auto before = known.find(driver.name);
+        if (before == known.end()) return true;
+        driver.allocatable = before->second->allocatable;
+        return driver == *before->second;
+    });
+    if (!kept) errors.invalid("spec.drivers", schema::at(schema::to_value(object.spec), "drivers"), FieldIsImmutable);
 }
 
 // --- CSIStorageCapacity ---
