@@ -35,7 +35,7 @@ bool is_out_of_service(const Node& node) {
 
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
-bool lists(const std::vector<std::string>& names, const std::string& name) { return std::ranges::find(names, name) != names.end(); }
+std::set<std::string> in_use_on(const Node& node) { return {node.status.volumes_in_use.begin(), node.status.volumes_in_use.end()}; }
 
 bool looks_the_same(const Node& a, const Node& b) {
     return a.metadata.annotations == b.metadata.annotations && a.spec.taints == b.spec.taints &&
@@ -62,7 +62,7 @@ AttachDetachController::AttachDetachController(Context& context)
           return names;
       })),
       pods_by_node_(pods_.add_index([](const Pod& pod) { return std::vector{pod.spec.node_name}; })),
-      report_(context.client, nodes_, [this](const std::string& node) { return attached_to(node); }) {
+      report_(context.client, nodes_) {
     watch(context);
 }
 
@@ -87,17 +87,18 @@ void AttachDetachController::watch(Context& context) {
     });
     depends_on(nodes_).subscribe({.added =
                                       [this](const auto& node) {
-                                          last_in_use_.erase(node->metadata.name);
+                                          in_use_[node->metadata.name] = in_use_on(*node);
                                           node_changed(*node);
                                       },
                                   .updated =
                                       [this](const auto& old, const auto& node) {
-                                          if (!looks_the_same(*old, *node)) node_changed(*node);
+                                          if (looks_the_same(*old, *node)) return;
+                                          in_use_[node->metadata.name] = in_use_on(*node);
+                                          node_changed(*node);
                                       },
                                   .deleted =
                                       [this](const auto& node) {
-                                          if (!by_node_.find(node->metadata.name).empty())
-                                              last_in_use_[node->metadata.name] = node->status.volumes_in_use;
+                                          if (by_node_.find(node->metadata.name).empty()) in_use_.erase(node->metadata.name);
                                           report_.node_gone(node->metadata.name);
                                           node_changed(*node);
                                       }});
@@ -131,15 +132,27 @@ void AttachDetachController::attachment_seen(const Attachment& attachment) {
     }
     if (volume.empty()) return void(volume_of_.erase(name));
     names_[volume].insert(name);
+    report(attachment);
     queue().add({"", volume});
 }
 
+void AttachDetachController::report(const Attachment& attachment) {
+    const std::string& node = attachment.spec.node_name;
+    const auto volume = volume_of_.find(attachment.metadata.name);
+    if (volume == volume_of_.end()) return;
+    const auto progress = progress_.find({volume->second, node});
+    const bool withdrawn = progress != progress_.end() && progress->second.withdrawn;
+    report_.set_attached(node, volume->second, attachment.status.attached && !attachment.metadata.deletion_timestamp && !withdrawn);
+}
+
 void AttachDetachController::attachment_gone(const Attachment& attachment) {
-    if (by_node_.find(attachment.spec.node_name).empty()) last_in_use_.erase(attachment.spec.node_name);
+    const std::string& node = attachment.spec.node_name;
+    if (!nodes_.find({"", node}) && by_node_.find(node).empty()) in_use_.erase(node);
     const auto found = volume_of_.find(attachment.metadata.name);
     if (found == volume_of_.end()) return;
     const std::string volume = found->second;
     volume_of_.erase(found);
+    report_.set_attached(node, volume, false);
     names_[volume].erase(attachment.metadata.name);
     if (names_[volume].empty()) names_.erase(volume);
     queue().add({"", volume});
@@ -152,17 +165,6 @@ std::map<std::string, AttachDetachController::AttachmentRef> AttachDetachControl
     for (const std::string& name : names->second)
         if (AttachmentRef attachment = attachments_.find({"", name})) found[attachment->spec.node_name] = std::move(attachment);
     return found;
-}
-
-std::set<std::string> AttachDetachController::attached_to(const std::string& node) const {
-    std::set<std::string> volumes;
-    for (const auto& attachment : by_node_.find(node)) {
-        const auto volume = volume_of_.find(attachment->metadata.name);
-        if (volume == volume_of_.end() || !attachment->status.attached || attachment->metadata.deletion_timestamp) continue;
-        const auto progress = progress_.find({volume->second, node});
-        if (progress == progress_.end() || !progress->second.withdrawn) volumes.insert(volume->second);
-    }
-    return volumes;
 }
 
 Task<Requeue> AttachDetachController::reconcile(NamespacedName key) {
@@ -203,11 +205,12 @@ Task<> AttachDetachController::detach(std::string volume, AttachmentRef attachme
     if (is_in_use(volume, node_name) && !forced) co_return {};
 
     progress.withdrawn = true;
+    report(*attachment);
     CO_TRY_VOID(co_await report_.write(node_name));
     if (!expired && !out_of_service) {  // the cache may not know yet that the kubelet has begun to mount it
         const auto live = co_await client_.get<Node>({"", node_name});
         if (!live && !is_not_found(live)) co_return live.error();
-        if (live && lists(live->status.volumes_in_use, volume))
+        if (live && in_use_on(*live).contains(volume))
             co_return Error(Reason::Conflict, "volume is still in use by node, according to Node status");
     }
     const std::string reason = out_of_service ? "out-of-service" : "timeout";
@@ -219,10 +222,9 @@ Task<> AttachDetachController::detach(std::string volume, AttachmentRef attachme
     co_return {};
 }
 
-bool AttachDetachController::is_in_use(const std::string& volume, const std::string& name) const {
-    if (const auto node = nodes_.find({"", name})) return lists(node->status.volumes_in_use, volume);
-    const auto gone = last_in_use_.find(name);
-    return gone == last_in_use_.end() || lists(gone->second, volume);
+bool AttachDetachController::is_in_use(const std::string& volume, const std::string& node) const {
+    const auto known = in_use_.find(node);
+    return known == in_use_.end() || known->second.contains(volume);
 }
 
 Task<> AttachDetachController::attach(std::string volume, std::string node, const WantedVolume& wanted) {
@@ -234,6 +236,7 @@ Task<> AttachDetachController::attach(std::string volume, std::string node, cons
         progress.created.reset();
         if (found->metadata.deletion_timestamp) co_return {};  // and is made again when it is gone
         progress.withdrawn = false;
+        report(*found);
         follow(volume, *found, wanted);
         co_return {};
     }

@@ -52,7 +52,8 @@ private:
 
     /// The VolumeAttachments of the volume, by node.
     std::map<std::string, AttachmentRef> attachments_of(const std::string& volume) const;
-    std::set<std::string> attached_to(const std::string& node) const;
+    /// Whether the node may mount the volume may have changed.
+    void report(const Attachment& attachment);
 
     Task<> detach(std::string volume, AttachmentRef attachment);
     Task<> attach(std::string volume, std::string node, const WantedVolume& wanted);
@@ -76,9 +77,9 @@ private:
     client::Informer<Node>::Index nodes_by_volume_;  // in volumesAttached
     client::Informer<Pod>::Index pods_by_node_;
     NodeReport report_;
-    std::map<std::string, std::set<std::string>> names_;           // of VolumeAttachments, by volume
-    std::map<std::string, std::string> volume_of_;                 // by VolumeAttachment
-    std::map<std::string, std::vector<std::string>> last_in_use_;  // of deleted nodes that still have attachments
+    std::map<std::string, std::set<std::string>> names_;   // of VolumeAttachments, by volume
+    std::map<std::string, std::string> volume_of_;         // by VolumeAttachment
+    std::map<std::string, std::set<std::string>> in_use_;  // by node, also of deleted ones that still have attachments
     std::map<Place, Progress> progress_;
     std::map<std::string, std::size_t> forced_detaches_;  // by reason
 };

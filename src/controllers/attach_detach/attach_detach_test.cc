@@ -432,5 +432,33 @@ TEST_F(AttachDetachTest, InlineInTreeVolumesAreAttachedByTheDriverThatTookOver) 
     EXPECT_TRUE(api.list<VolumeAttachment>()[0].metadata.deletion_timestamp);
 }
 
+/// A pod of 1.5 MB has several times as many.
+TEST_F(AttachDetachTest, ManyVolumesOfOnePodTakeLinearTime) {
+    constexpr std::size_t Many = 4'000;
+    Pod pod;
+    pod.metadata.namespace_ = "ns";
+    pod.metadata.name = "p";
+    pod.spec.node_name = "n1";
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < Many; ++i) {
+        auto& volume = pod.spec.volumes.emplace_back();
+        volume.name = "v" + std::to_string(i);
+        volume.cinder.emplace().volume_id = "id" + std::to_string(i);
+        names.push_back(objects::unique_volume_name("cinder.csi.openstack.org", volume.cinder->volume_id));
+    }
+    api.put(pod);
+    run<AttachDetachController>();
+    pass(1s);
+    EXPECT_EQ(api.list<VolumeAttachment>().size(), Many);
+    set_in_use("n1", names);
+    api.clear_requests();
+    erase_pod("p");
+    pass(1s);
+    EXPECT_EQ(api.requests().size(), 0u) << "nothing was attached, and all is in use";
+    set_in_use("n1", {});
+    EXPECT_TRUE(
+        std::ranges::all_of(api.list<VolumeAttachment>(), [](const auto& one) { return one.metadata.deletion_timestamp.has_value(); }));
+}
+
 }  // namespace
 }  // namespace porthole::controllers

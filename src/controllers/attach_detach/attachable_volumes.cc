@@ -26,10 +26,12 @@ std::string claim_name(const Pod& pod, const Volume& volume) {
     return volume.ephemeral ? pod.metadata.name + "-" + volume.name : "";
 }
 
-std::vector<std::string> claims_of(const Pod& pod) {
+/// Keys of the claims that the pod names, or of those that were made for it alone.
+std::vector<std::string> claims_of(const Pod& pod, bool own) {
     std::vector<std::string> keys;
     for (const Volume& volume : pod.spec.volumes)
-        if (const std::string name = claim_name(pod, volume); !name.empty()) keys.push_back(pod.metadata.namespace_ + "/" + name);
+        if (volume.persistent_volume_claim ? !own : own && volume.ephemeral)
+            keys.push_back(pod.metadata.namespace_ + "/" + claim_name(pod, volume));
     return keys;
 }
 
@@ -57,14 +59,6 @@ bool none_runs(const std::vector<ContainerStatus>& statuses) {
     return std::ranges::all_of(statuses, [](const ContainerStatus& one) { return one.state.terminated || one.state.waiting; });
 }
 
-/// A pod may not use the claim of another one that only has the right name.
-bool may_use(const Pod& pod, const PersistentVolumeClaim& claim) {
-    return std::ranges::any_of(pod.spec.volumes, [&](const Volume& volume) {
-        return claim_name(pod, volume) == claim.metadata.name &&
-               (!volume.ephemeral || objects::is_controlled_by(claim.metadata, pod.metadata.uid));
-    });
-}
-
 }  // namespace
 
 AttachableVolumes::AttachableVolumes(client::Informers& informers)
@@ -73,9 +67,36 @@ AttachableVolumes::AttachableVolumes(client::Informers& informers)
       volumes_(informers.get<PersistentVolume>()),
       nodes_(informers.get<Node>()),
       drivers_(informers.get<CSIDriver>()),
-      pods_by_claim_(pods_.add_index(claims_of)),
-      pods_by_inline_volume_(pods_.add_index(inline_volumes_of)),
-      volumes_by_name_(volumes_.add_index([](const PersistentVolume& volume) { return std::vector{name_of(volume)}; })) {}
+      pods_by_claim_(pods_.add_index([](const Pod& pod) { return claims_of(pod, false); })),
+      pods_by_own_claim_(pods_.add_index([](const Pod& pod) { return claims_of(pod, true); })),
+      volumes_by_name_(volumes_.add_index([](const PersistentVolume& volume) { return std::vector{name_of(volume)}; })) {
+    follow_inline_volumes();
+}
+
+void AttachableVolumes::follow_inline_volumes() {
+    const auto add = [this](const Pod& pod) {
+        const auto& volumes = pod.spec.volumes;
+        for (std::size_t at = 0; at < volumes.size(); ++at)
+            if (const auto made = inline_volume(pod, volumes[at]))
+                inline_volumes_[objects::unique_volume_name(*made->spec.csi)].emplace(client::key_of(pod), at);
+    };
+    const auto remove = [this](const Pod& pod) {
+        for (const std::string& name : inline_volumes_of(pod)) {
+            const auto found = inline_volumes_.find(name);
+            if (found == inline_volumes_.end()) continue;  // named twice
+            found->second.erase(client::key_of(pod));
+            if (found->second.empty()) inline_volumes_.erase(found);
+        }
+    };
+    pods_.subscribe({.added = [add](const auto& pod) { add(*pod); },
+                     .updated =
+                         [add, remove](const auto& old, const auto& pod) {
+                             if (old->spec.volumes == pod->spec.volumes) return;
+                             remove(*old);
+                             add(*pod);
+                         },
+                     .deleted = [remove](const auto& pod) { remove(*pod); }});
+}
 
 std::string AttachableVolumes::name_of(const PersistentVolume& volume) {
     const auto translated = objects::translated_to_csi(volume);
@@ -144,6 +165,15 @@ void AttachableVolumes::add_pods(const std::vector<WantedVolume::PodRef>& pods, 
         if (!is_over(*pod) && is_managed(pod->spec.node_name)) wanted.nodes[pod->spec.node_name].push_back(pod);
 }
 
+/// A pod may not use the claim of another one that only has the right name.
+std::vector<WantedVolume::PodRef> AttachableVolumes::users_of(const PersistentVolumeClaim& claim) const {
+    const std::string key = client::key_of(claim).text();
+    std::vector<WantedVolume::PodRef> pods = pods_by_claim_.find(key);
+    for (const auto& pod : pods_by_own_claim_.find(key))
+        if (objects::is_controlled_by(claim.metadata, pod->metadata.uid) && std::ranges::find(pods, pod) == pods.end()) pods.push_back(pod);
+    return pods;
+}
+
 std::optional<WantedVolume> AttachableVolumes::find_wanted(const std::string& name) const {
     const auto parsed = objects::parse_unique_volume_name(name);
     if (!parsed) return std::nullopt;
@@ -154,19 +184,17 @@ std::optional<WantedVolume> AttachableVolumes::find_wanted(const std::string& na
         const auto& reference = volume->spec.claim_ref;
         const auto claim = reference ? claims_.find({reference->namespace_, reference->name}) : nullptr;
         if (!claim || bound_volume(*claim) != volume) continue;
-        std::vector<WantedVolume::PodRef> pods = pods_by_claim_.find(client::key_of(*claim).text());
-        std::erase_if(pods, [&](const auto& pod) { return !may_use(*pod, *claim); });
         wanted.title = volume->metadata.name;
         wanted.source = {};
         wanted.source.persistent_volume_name = volume->metadata.name;
         wanted.exclusive = is_exclusive(*objects::translated_to_csi(*volume));
-        add_pods(pods, wanted);
+        add_pods(users_of(*claim), wanted);
     }
-    for (const auto& pod : pods_by_inline_volume_.find(name)) {
-        for (const Volume& volume : pod->spec.volumes) {
-            const auto made = inline_volume(*pod, volume);
-            if (!made || objects::unique_volume_name(*made->spec.csi) != name) continue;
+    if (const auto users = inline_volumes_.find(name); users != inline_volumes_.end()) {
+        for (const auto& [key, at] : users->second) {
+            const auto pod = pods_.find(key);
             if (wanted.title.empty()) {
+                const auto made = inline_volume(*pod, pod->spec.volumes[at]);
                 wanted.title = made->metadata.name;
                 wanted.source.inline_volume_spec = made->spec;
                 wanted.exclusive = is_exclusive(*made);

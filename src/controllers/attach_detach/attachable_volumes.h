@@ -49,7 +49,9 @@ private:
     using PersistentVolumeClaim = api::core::v1::PersistentVolumeClaim;
     using VolumeRef = std::shared_ptr<const PersistentVolume>;
 
+    void follow_inline_volumes();
     void add_pods(const std::vector<WantedVolume::PodRef>& pods, WantedVolume& wanted) const;
+    std::vector<WantedVolume::PodRef> users_of(const PersistentVolumeClaim& claim) const;
     /// The volume that the claim is bound to, with a CSI source; null for none.
     VolumeRef bound_volume(const PersistentVolumeClaim& claim) const;
     bool is_managed(const std::string& node) const;
@@ -59,8 +61,10 @@ private:
     client::Informer<PersistentVolume>& volumes_;
     client::Informer<api::core::v1::Node>& nodes_;
     client::Informer<api::storage::v1::CSIDriver>& drivers_;
-    client::Informer<Pod>::Index pods_by_claim_, pods_by_inline_volume_;
+    client::Informer<Pod>::Index pods_by_claim_, pods_by_own_claim_;
     client::Informer<PersistentVolume>::Index volumes_by_name_;
+    /// By name of an in-tree volume: the pods that have it, and where in their list. A pod may have thousands, each of which is looked for.
+    std::map<std::string, std::map<client::NamespacedName, std::size_t>> inline_volumes_;
 };
 
 }  // namespace porthole::controllers

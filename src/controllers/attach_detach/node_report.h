@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -16,21 +17,28 @@ class NodeReport {
 public:
     using Names = std::set<std::string>;
 
-    /// `attached` returns the volumes that a node may use; called for each report.
-    NodeReport(client::Client& client, client::Informer<api::core::v1::Node>& nodes, std::function<Names(const std::string& node)> attached)
-        : client_(client), nodes_(nodes), attached_(std::move(attached)) {}
+    NodeReport(client::Client& client, client::Informer<api::core::v1::Node>& nodes) : client_(client), nodes_(nodes) {}
 
+    /// Whether the node may use the volume, from now on.
+    void set_attached(const std::string& node, const std::string& volume, bool attached);
     /// Ends when the node's status shows its volumes. A node that does not exist has none.
     Task<> write(std::string node);
-    void node_gone(const std::string& node) { written_.erase(node); }
+    void node_gone(const std::string& node) { told_.erase(node); }
 
 private:
+    /// What a node has been told.
+    struct Told {
+        std::optional<Names> names;  ///< the last that were stored
+        /// As the cache had it when it was last looked at, and showed, or was given, the node's volumes. They are not compared again before
+        /// one of both changes: a node may have thousands, and each asks for a report.
+        std::shared_ptr<const api::core::v1::Node> seen;
+    };
     Task<> write_now(std::string node);
 
     client::Client& client_;
     client::Informer<api::core::v1::Node>& nodes_;
-    std::function<Names(const std::string&)> attached_;
-    std::map<std::string, Names> written_;  // the last that was stored
+    std::map<std::string, Names> attached_;  // by node
+    std::map<std::string, Told> told_;
     std::map<std::string, WaitList<void>> busy_;
 };
 
