@@ -122,7 +122,7 @@ Task<> ApiServer::start() {
     Scope& scope = parts_->scope;
     parts_->roles.follow(scope);
     parts_->admission_objects.follow(scope);
-    scope.spawn(parts_->node_graph.follow(*parts_->store));
+    parts_->node_graph.follow(*parts_->store, scope);
     scope.spawn(parts_->resource_metrics.run());
     scope.spawn(parts_->custom_resources.follow(parts_->clients.of("porthole-custom-resources")));
     scope.spawn(parts_->policy_status.follow(parts_->clients.of("validatingadmissionpolicy-status-controller")));

@@ -47,30 +47,6 @@ Decision no_relationship(const std::string& node) {
     return Decision::no_opinion("no relationship found between node '" + node + "' and this object");
 }
 
-/// Whether the volume has the secret for the nodes that use it; those for drivers' controllers are not for nodes.
-bool has_node_secret(const PersistentVolume& volume, const std::string& namespace_, const std::string& name) {
-    const auto& spec = volume.spec;
-    const auto is_meant = [&](const auto& reference) {
-        return reference && reference->name == name && reference->namespace_ == namespace_;
-    };
-    // Sources that had no namespace once: without one they mean that of the claim.
-    const auto is_meant_or_of_claim = [&](const auto& reference) {
-        if (!reference || reference->name != name) return false;
-        return (reference->namespace_.empty() ? spec.claim_ref->namespace_ : reference->namespace_) == namespace_;
-    };
-    if (spec.azure_file && spec.azure_file->secret_name == name) {
-        const std::string own = spec.azure_file->secret_namespace.value_or("");
-        return (own.empty() ? spec.claim_ref->namespace_ : own) == namespace_;
-    }
-    if (spec.csi)
-        return is_meant(spec.csi->node_publish_secret_ref) || is_meant(spec.csi->node_stage_secret_ref) ||
-               is_meant(spec.csi->node_expand_secret_ref);
-    return (spec.cephfs && is_meant_or_of_claim(spec.cephfs->secret_ref)) || (spec.cinder && is_meant(spec.cinder->secret_ref)) ||
-           (spec.flex_volume && is_meant_or_of_claim(spec.flex_volume->secret_ref)) ||
-           (spec.iscsi && is_meant_or_of_claim(spec.iscsi->secret_ref)) || (spec.rbd && is_meant_or_of_claim(spec.rbd->secret_ref)) ||
-           (spec.scale_io && is_meant_or_of_claim(spec.scale_io->secret_ref)) || (spec.storageos && is_meant(spec.storageos->secret_ref));
-}
-
 }  // namespace
 
 std::optional<std::string> node_of(const User& user) {
@@ -122,7 +98,7 @@ Decision NodeAuthorizer::read_reached(const std::string& node, const Attributes&
     const std::string name = name_of(attributes);
     if (name.empty()) return Decision::no_opinion("can only read namespaced object of this type by name");
     const bool reached = graph_.reaches(node, attributes.resource, attributes.namespace_, name) ||
-                         (attributes.resource == "secrets" && holds_volume_secret(node, attributes.namespace_, name));
+                         (attributes.resource == "secrets" && graph_.reaches_volume_secret(node, attributes.namespace_, name));
     return reached ? Decision::allow() : no_relationship(node);
 }
 
@@ -152,19 +128,6 @@ Decision NodeAuthorizer::use_volume(const std::string& node, const Attributes& a
 bool NodeAuthorizer::has_data(const std::string& node, const std::string& volume) const {
     const auto found = reader_.find<PersistentVolume>("", volume);
     return found && *found && objects::local_volume::node_of(**found) == node;
-}
-
-bool NodeAuthorizer::holds_volume_secret(const std::string& node, const std::string& namespace_, const std::string& name) const {
-    return std::ranges::any_of(graph_.reached(node, "persistentvolumeclaims"), [&](const auto& place) {
-        const auto claim = reader_.find<PersistentVolumeClaim>(place.first, place.second);
-        if (!claim || !*claim || (*claim)->spec.volume_name.empty()) return false;
-        const auto volume = reader_.find<PersistentVolume>("", (*claim)->spec.volume_name);
-        if (!volume || !*volume || !(*volume)->spec.claim_ref) return false;
-        // The claim names its volume as its author likes; the volume says whose it is.
-        const ObjectReference& owner = *(*volume)->spec.claim_ref;
-        return owner.namespace_ == place.first && owner.name == place.second && owner.uid == (*claim)->metadata.uid &&
-               has_node_secret(**volume, namespace_, name);
-    });
 }
 
 /// A volume is a node's business once the claim that it is bound to is.

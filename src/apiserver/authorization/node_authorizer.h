@@ -25,8 +25,6 @@ private:
     /// A single object by name, where it is the node's `own`.
     Decision get_if(bool own, const std::string& node, const AuthorizationAttributes& attributes) const;
     Decision use_volume(const std::string& node, const AuthorizationAttributes& attributes) const;
-    /// Whether a volume of the node's pods has it as a secret for the node.
-    bool holds_volume_secret(const std::string& node, const std::string& namespace_, const std::string& name) const;
     bool has_data(const std::string& node, const std::string& volume) const;
     bool holds_volume(const std::string& node, const std::string& name) const;
     bool holds_attachment(const std::string& node, const std::string& name) const;

@@ -113,6 +113,31 @@ Result<Pod> referring_parts(std::string_view key, std::string_view stored) {
 
 }  // namespace
 
+NodeGraph::NodeGraph()
+    : pod_records_(Pod::kind(), {.clear =
+                                     [this] {
+                                         pods_.clear();
+                                         reached_.clear();
+                                     },
+                                 .put = [this](const auto& key, const auto& record) { put_record(key, record); },
+                                 .remove = [this](const auto& key) { remove_pod(key); }}),
+      volume_records_(PersistentVolume::kind(), {.clear = [this] { volume_secrets_.clear_volumes(); },
+                                                 .put =
+                                                     [this](const auto& name, const auto& record) {
+                                                         const auto volume = schema::decode_json<PersistentVolume>(*record.value);
+                                                         volume ? volume_secrets_.put_volume(name, *volume)
+                                                                : volume_secrets_.remove_volume(name);
+                                                     },
+                                                 .remove = [this](const auto& name) { volume_secrets_.remove_volume(name); }}),
+      claim_records_(PersistentVolumeClaim::kind(), {.clear = [this] { volume_secrets_.clear_claims(); },
+                                                     .put =
+                                                         [this](const auto& key, const auto& record) {
+                                                             const auto claim = schema::decode_json<PersistentVolumeClaim>(*record.value);
+                                                             claim ? volume_secrets_.put_claim(key, *claim)
+                                                                   : volume_secrets_.remove_claim(key);
+                                                         },
+                                                     .remove = [this](const auto& key) { volume_secrets_.remove_claim(key); }}) {}
+
 void NodeGraph::put_pod(const std::string& key, const Pod& pod) {
     remove_pod(key);
     if (pod.spec.node_name.empty()) return;
@@ -144,17 +169,11 @@ bool NodeGraph::reaches(std::string_view node, std::string_view resource, std::s
     return found != reached_.end() && found->second.contains(thing(resource, namespace_, name));
 }
 
-std::vector<std::pair<std::string, std::string>> NodeGraph::reached(std::string_view node, std::string_view resource) const {
-    std::vector<std::pair<std::string, std::string>> found;
-    const auto things = reached_.find(node);
-    if (things == reached_.end()) return found;
-    const std::string start = std::string(resource) + "/";
-    for (auto one = things->second.lower_bound(start); one != things->second.end() && one->first.starts_with(start); ++one) {
-        const std::string_view place = std::string_view(one->first).substr(start.size());
-        const std::size_t slash = place.find('/');
-        found.emplace_back(place.substr(0, slash), place.substr(slash + 1));
-    }
-    return found;
+bool NodeGraph::reaches_volume_secret(std::string_view node, std::string_view namespace_, std::string_view name) const {
+    const auto found = reached_.find(node);
+    if (found == reached_.end()) return false;
+    return volume_secrets_.is_of_claim(std::string(namespace_) + "/" + std::string(name),
+                                       [&](const std::string& claim) { return found->second.contains("persistentvolumeclaims/" + claim); });
 }
 
 bool NodeGraph::holds_pod(std::string_view node, std::string_view key) const {
@@ -163,40 +182,15 @@ bool NodeGraph::holds_pod(std::string_view node, std::string_view key) const {
 }
 
 Result<void> NodeGraph::load(const store::Store& store) {
-    TRY(const store::Range range, store.range({.prefix = kind_prefix(Pod::kind())}));
-    pods_.clear();
-    reached_.clear();
-    for (const store::RecordPtr& record : range.records) put_record(*record);
-    revision_ = range.revision;
+    for (RecordFollower* records : {&pod_records_, &volume_records_, &claim_records_}) TRY_VOID(records->load(store));
     return {};
 }
 
-Task<> NodeGraph::follow(store::Store& store) {
-    for (;;) {
-        auto watch = store.watch({.prefix = kind_prefix(Pod::kind()), .after = revision_});
-        if (watch) CO_TRY_VOID(co_await take_events(*watch));
-        CO_TRY_VOID(load(store));  // too much has been missed
-    }
+void NodeGraph::follow(store::Store& store, Scope& scope) {
+    for (RecordFollower* records : {&pod_records_, &volume_records_, &claim_records_}) scope.spawn(records->follow(store));
 }
 
-Task<> NodeGraph::take_events(store::Watch& watch) {
-    for (;;) {
-        auto events = co_await watch.next();
-        if (!events && events.error().reason == Reason::Expired) co_return {};
-        if (!events) co_return std::move(events).error();
-        for (const store::EventPtr& event : *events) {
-            if (event->type == store::Event::Type::Delete) {
-                remove_pod(event->record->key.substr(kind_prefix(Pod::kind()).size()));
-            } else {
-                put_record(*event->record);
-            }
-            revision_ = event->revision;
-        }
-    }
-}
-
-void NodeGraph::put_record(const store::Record& record) {
-    const std::string key = record.key.substr(kind_prefix(Pod::kind()).size());
+void NodeGraph::put_record(const std::string& key, const store::Record& record) {
     const bool unbound = record.attributes && record.attributes->topic().empty();  // a pod's topic is its node
     const auto pod = unbound ? Result<Pod>(Pod()) : referring_parts(key, *record.value);
     if (unbound || !pod) return remove_pod(key);

@@ -3,48 +3,51 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "api/core_v1.h"
-#include "store/store.h"
+#include "apiserver/authorization/volume_secrets.h"
+#include "apiserver/storage/record_follower.h"
+#include "runtime/scope.h"
 
 namespace porthole::apiserver {
 
-/// Which secrets, config maps, claims and service accounts the pods of each node refer to: a node may read these.
+/// Which secrets, config maps, claims and service accounts the pods of each node refer to, and which secrets the volumes of those claims
+/// have: a node may read these.
 ///
-/// Objects are named "secrets/ns/name". Mirror pods count as referring to nothing, because their node creates them. Lives on the store's
-/// loop.
+/// Objects are named "secrets/ns/name". Mirror pods, which their node creates, and objects that cannot be decoded count as referring to
+/// nothing. Lives on the store's loop.
 class NodeGraph {
 public:
+    NodeGraph();
+    NodeGraph(const NodeGraph&) = delete;
+
     void put_pod(const std::string& key, const api::core::v1::Pod& pod);
     void remove_pod(const std::string& key);
 
     /// Whether a pod on `node` refers to the object.
     bool reaches(std::string_view node, std::string_view resource, std::string_view namespace_, std::string_view name) const;
-    /// Namespaces and names of the objects of the resource that pods on `node` refer to.
-    std::vector<std::pair<std::string, std::string>> reached(std::string_view node, std::string_view resource) const;
+    /// Whether a volume that a pod on `node` claims has the secret for its node.
+    bool reaches_volume_secret(std::string_view node, std::string_view namespace_, std::string_view name) const;
     /// Whether the pod "ns/name" is on `node`.
     bool holds_pod(std::string_view node, std::string_view key) const;
 
-    /// Reads all pods of `store`, without suspending.
+    /// Reads all pods, claims and volumes of `store`, without suspending.
     Result<void> load(const store::Store& store);
-    /// Follows changes until it is cancelled. Requires: load().
-    Task<> follow(store::Store& store);
+    /// Follows changes in `scope`, until that is closed. Requires: load().
+    void follow(store::Store& store, Scope& scope);
 
 private:
     struct PodEdges {
         std::string node;
         std::set<std::string> things;
     };
-    /// A pod that cannot be decoded counts as referring to nothing.
-    void put_record(const store::Record& record);
-    Task<> take_events(store::Watch& watch);
+    void put_record(const std::string& key, const store::Record& record);
     void forget(const PodEdges& edges);
 
     std::map<std::string, PodEdges, std::less<>> pods_;
-    std::map<std::string, std::map<std::string, int, std::less<>>, std::less<>> reached_;  // node -> object -> pods
-    store::Revision revision_;
+    std::map<std::string, std::map<std::string, int, std::less<>>, std::less<>> reached_;  // node -> thing -> pods
+    VolumeSecrets volume_secrets_;
+    RecordFollower pod_records_, volume_records_, claim_records_;
 };
 
 }  // namespace porthole::apiserver

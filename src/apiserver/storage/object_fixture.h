@@ -22,9 +22,12 @@ protected:
 
     template <class T>
     void put(const T& object) {
+        put_text(object_key(T::kind(), object.metadata.namespace_, object.metadata.name), schema::encode_json(object));
+    }
+    void put_text(std::string key, std::string text) {
         store::Put put;
-        put.key = object_key(T::kind(), object.metadata.namespace_, object.metadata.name);
-        put.value = schema::encode_json(object);
+        put.key = std::move(key);
+        put.value = std::move(text);
         commit(std::move(put));
     }
     template <class T>
