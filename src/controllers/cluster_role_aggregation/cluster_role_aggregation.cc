@@ -1,8 +1,10 @@
 #include "controllers/cluster_role_aggregation/cluster_role_aggregation.h"
 
 #include <algorithm>
+#include <set>
 
 #include "objects/selectors.h"
+#include "schema/json/json.h"
 
 namespace porthole::controllers {
 
@@ -31,10 +33,11 @@ ClusterRoleAggregationController::ClusterRoleAggregationController(Context& cont
 
 std::vector<PolicyRule> ClusterRoleAggregationController::union_for(const ClusterRole& role) const {
     std::vector<PolicyRule> rules;
+    std::set<std::string> known;  // by their text: roles may have thousands
     for (const auto& part : roles_.list()) {
         if (part->metadata.name == role.metadata.name || !selects(*role.aggregation_rule, part->metadata.labels)) continue;
         for (const PolicyRule& rule : part->rules)
-            if (std::ranges::find(rules, rule) == rules.end()) rules.push_back(rule);
+            if (known.insert(schema::encode_json(rule)).second) rules.push_back(rule);
     }
     return rules;
 }

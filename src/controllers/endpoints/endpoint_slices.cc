@@ -1,10 +1,12 @@
 #include "controllers/endpoints/endpoint_slices.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
 #include "base/result.h"
+#include "controllers/endpoints/port_key.h"
 #include "controllers/framework/pod_control.h"
 #include "objects/owners.h"
 #include "objects/pods.h"
@@ -24,8 +26,9 @@ constexpr const char* ZoneLabel = "topology.kubernetes.io/zone";
 
 std::vector<EndpointPort> ports_of(const Service& service, const Pod& pod) {
     std::vector<EndpointPort> ports;
+    PodPorts pod_ports(pod);
     for (const auto& port : service.spec.ports) {
-        const auto number = find_port(pod, port);
+        const auto number = pod_ports.find(port);
         if (!number) continue;
         EndpointPort& result = ports.emplace_back();
         result.name = port.name;
@@ -130,6 +133,7 @@ Task<Requeue> EndpointSliceController::reconcile(NamespacedName key) {
 std::vector<PortGroup> EndpointSliceController::group_by_ports(const Service& service, const std::vector<PodPointer>& pods, bool ipv6,
                                                                std::string& lost_node) const {
     std::vector<PortGroup> groups;
+    std::map<std::string, std::size_t> places;
     for (const PodPointer& pod : pods) {
         if (!can_be_endpoint(*pod)) continue;
         std::string address = address_of(*pod, ipv6);
@@ -140,9 +144,9 @@ std::vector<PortGroup> EndpointSliceController::group_by_ports(const Service& se
             continue;
         }
         std::vector<EndpointPort> ports = ports_of(service, *pod);
-        auto group = std::ranges::find(groups, ports, &PortGroup::ports);
-        if (group == groups.end()) group = groups.insert(groups.end(), {std::move(ports), {}});
-        group->endpoints.push_back(make_endpoint(service, *pod, node.get(), std::move(address)));
+        const auto [place, is_new] = places.try_emplace(port_key(ports), groups.size());
+        if (is_new) groups.push_back({std::move(ports), {}});
+        groups[place->second].endpoints.push_back(make_endpoint(service, *pod, node.get(), std::move(address)));
     }
     return groups;
 }

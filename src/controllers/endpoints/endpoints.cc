@@ -1,11 +1,13 @@
 #include "controllers/endpoints/endpoints.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include <fmt/format.h>
 
 #include "base/result.h"
+#include "controllers/endpoints/port_key.h"
 #include "controllers/framework/pod_control.h"
 #include "objects/pods.h"
 
@@ -29,8 +31,9 @@ bool port_less(const api::core::v1::EndpointPort& a, const api::core::v1::Endpoi
 
 std::vector<api::core::v1::EndpointPort> ports_of(const Service& service, const Pod& pod) {
     std::vector<api::core::v1::EndpointPort> ports;
+    PodPorts pod_ports(pod);
     for (const auto& port : service.spec.ports) {
-        const auto number = find_port(pod, port);
+        const auto number = pod_ports.find(port);
         if (!number) continue;
         api::core::v1::EndpointPort& result = ports.emplace_back();
         result.name = port.name;
@@ -57,18 +60,17 @@ std::vector<EndpointSubset> make_subsets(const Service& service, const std::vect
     const bool publish = service.spec.publish_not_ready_addresses;
     const bool ipv6 = ip_families(service).front() == "IPv6";
     std::vector<EndpointSubset> subsets;
+    std::map<std::string, std::size_t> places;
     for (const auto& pod : pods) {
         if (!can_be_endpoint(*pod) || (objects::is_terminating(*pod) && !publish)) continue;
         std::string ip = address_of(*pod, ipv6);
         if (ip.empty()) continue;
         std::vector<api::core::v1::EndpointPort> ports = ports_of(service, *pod);
         if (ports.empty() && !(is_headless(service) && service.spec.ports.empty())) continue;
-        auto subset = std::ranges::find(subsets, ports, &EndpointSubset::ports);
-        if (subset == subsets.end()) {
-            subset = subsets.emplace(subsets.end());
-            subset->ports = std::move(ports);
-        }
-        auto& addresses = publish || objects::is_ready(*pod) ? subset->addresses : subset->not_ready_addresses;
+        const auto [place, is_new] = places.try_emplace(port_key(ports), subsets.size());
+        if (is_new) subsets.emplace_back().ports = std::move(ports);
+        EndpointSubset& subset = subsets[place->second];
+        auto& addresses = publish || objects::is_ready(*pod) ? subset.addresses : subset.not_ready_addresses;
         addresses.push_back(address(service, *pod, std::move(ip)));
     }
     const auto by_ip = [](const EndpointAddress& a, const EndpointAddress& b) {

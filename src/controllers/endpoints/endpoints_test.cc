@@ -226,6 +226,24 @@ TEST_F(EndpointsTest, APodOnAnUnknownNodeWaitsForIt) {
     EXPECT_EQ(shown(), "10.0.0.1 ready serving");
 }
 
+TEST_F(EndpointsTest, ManyNamedPortsTakeLinearTime) {
+    constexpr std::int32_t Ports = 30'000;
+    Service many = service();
+    many.spec.ports.clear();
+    Pod pod;
+    pod.status.pod_ip = "10.0.0.1";
+    pod.metadata.uid = "u";
+    pod.spec.containers.emplace_back();
+    for (std::int32_t i = 1; i <= Ports; ++i) {
+        many.spec.ports.push_back({.name = "s" + std::to_string(i), .protocol = "TCP", .port = i, .target_port = "p" + std::to_string(i)});
+        pod.spec.containers[0].ports.push_back({.name = "p" + std::to_string(i), .container_port = i + 1});
+    }
+    const auto subsets = endpoints::make_subsets(many, {std::make_shared<const Pod>(pod)});
+    ASSERT_EQ(subsets.size(), 1u);
+    EXPECT_EQ(subsets[0].ports.size(), static_cast<std::size_t>(Ports));
+    EXPECT_EQ(subsets[0].ports[0].port, 2) << "s1";
+}
+
 TEST_F(EndpointsTest, MirrorsEndpointsKeptByHand) {
     Service wanted = service();
     wanted.spec.selector.clear();

@@ -38,16 +38,7 @@ bool differs(const Pod& old, const Pod& now) {
            old.metadata.uid != now.metadata.uid;
 }
 
-template <class Containers>
-std::optional<std::int32_t> find_named(const Containers& containers, const ServicePort& port) {
-    for (const auto& container : containers)
-        for (const auto& candidate : container.ports) {
-            const std::string protocol = candidate.protocol.empty() ? "TCP" : candidate.protocol;
-            if (candidate.name == port.target_port.as_string() && protocol == (port.protocol.empty() ? "TCP" : port.protocol))
-                return candidate.container_port;
-        }
-    return std::nullopt;
-}
+std::string_view protocol_of(const auto& port) { return port.protocol.empty() ? std::string_view("TCP") : port.protocol; }
 
 }  // namespace
 
@@ -80,10 +71,17 @@ void ServicePods::follow_pods(std::function<void(const NamespacedName&)> affecte
                      .deleted = [this, affected](const auto& pod) { visit_services(*pod, affected); }});
 }
 
-std::optional<std::int32_t> find_port(const Pod& pod, const ServicePort& port) {
+std::optional<std::int32_t> PodPorts::find(const ServicePort& port) {
     if (port.target_port.is_int()) return port.target_port.is_zero() ? port.port : port.target_port.as_int();
-    if (const auto found = find_named(pod.spec.containers, port)) return found;
-    return find_named(pod.spec.init_containers, port);  // sidecars
+    if (!named_) {
+        named_.emplace();
+        for (const auto* containers : {&pod_.spec.containers, &pod_.spec.init_containers})  // sidecars are among the latter
+            for (const auto& container : *containers)
+                for (const auto& one : container.ports)
+                    named_->emplace(std::pair(std::string_view(one.name), protocol_of(one)), one.container_port);
+    }
+    const auto found = named_->find({port.target_port.as_string(), protocol_of(port)});
+    return found == named_->end() ? std::nullopt : std::optional(found->second);
 }
 
 bool can_be_endpoint(const Pod& pod) { return !objects::is_terminal(pod) && (!pod.status.pod_ip.empty() || !pod.status.pod_ips.empty()); }

@@ -4,6 +4,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/core_v1.h"
@@ -36,8 +38,18 @@ private:
     client::Informer<Pod>::Index pods_by_label_;
 };
 
-/// The port of `pod` that a service's port leads to; nullopt if the pod has none of that name.
-std::optional<std::int32_t> find_port(const Pod& pod, const ServicePort& port);
+/// Where the ports of services lead in a pod, which outlives it.
+class PodPorts {
+public:
+    explicit PodPorts(const Pod& pod) : pod_(pod) {}
+    /// nullopt if the pod has none of that name.
+    std::optional<std::int32_t> find(const ServicePort& port);
+
+private:
+    const Pod& pod_;
+    /// By name and protocol, once a name has been asked for: both sides may have thousands.
+    std::optional<std::map<std::pair<std::string_view, std::string_view>, std::int32_t>> named_;
+};
 /// Has an address and is not terminal.
 bool can_be_endpoint(const Pod& pod);
 bool is_ipv6(const std::string& address);

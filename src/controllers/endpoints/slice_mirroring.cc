@@ -1,7 +1,9 @@
 #include "controllers/endpoints/slice_mirroring.h"
 
 #include <algorithm>
+#include <map>
 
+#include "controllers/endpoints/port_key.h"
 #include "controllers/endpoints/service_pods.h"
 #include "controllers/framework/pod_control.h"
 #include "objects/owners.h"
@@ -112,6 +114,7 @@ Task<Requeue> SliceMirroringController::reconcile(NamespacedName key) {
 
 std::vector<PortGroup> SliceMirroringController::group_by_ports(const Endpoints& endpoints, bool ipv6) {
     std::vector<PortGroup> groups;
+    std::map<std::string, std::size_t> places;
     for (const auto& subset : endpoints.subsets) {
         std::vector<EndpointPort> ports = mirror_ports(subset.ports);
         std::vector<Endpoint> made;
@@ -129,11 +132,11 @@ std::vector<PortGroup> SliceMirroringController::group_by_ports(const Endpoints&
             events_.warning(endpoints, "TooManyAddressesToMirror",
                             "A max of 1000 addresses can be mirrored to EndpointSlices per Endpoints subset.");
         if (made.empty()) continue;
-        const auto group = std::ranges::find(groups, ports, &PortGroup::ports);
-        if (group == groups.end())
+        const auto [place, is_new] = places.try_emplace(port_key(ports), groups.size());
+        if (is_new)
             groups.push_back({std::move(ports), std::move(made)});
         else
-            std::ranges::move(made, std::back_inserter(group->endpoints));
+            std::ranges::move(made, std::back_inserter(groups[place->second].endpoints));
     }
     return groups;
 }

@@ -1,8 +1,11 @@
 #include "controllers/endpoints/slice_packing.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
+
+#include "controllers/endpoints/port_key.h"
 
 namespace porthole::controllers::endpoints {
 namespace {
@@ -116,16 +119,18 @@ SliceChanges pack_slices(std::vector<PortGroup> groups, std::vector<EndpointSlic
         reuse_removed(changes);
         return changes;
     }
+    std::map<std::string, std::vector<EndpointSlice>> by_ports;
+    for (const PortGroup& group : groups) by_ports[port_key(group.ports)];
+    std::vector<EndpointSlice> without_group;
+    for (EndpointSlice& slice : existing) {
+        const auto own = is_placeholder(slice) ? by_ports.end() : by_ports.find(port_key(slice.ports));
+        (own == by_ports.end() ? without_group : own->second).push_back(std::move(slice));
+    }
     for (PortGroup& group : groups) {
-        std::vector<EndpointSlice> own;
-        std::erase_if(existing, [&](EndpointSlice& slice) {
-            if (!(slice.ports == group.ports) || is_placeholder(slice)) return false;
-            own.push_back(slice);
-            return true;
-        });
+        std::vector<EndpointSlice> own = std::move(by_ports[port_key(group.ports)]);
         Packing(std::move(group), std::move(own), fresh, most).run(changes);
     }
-    for (EndpointSlice& slice : existing) changes.remove.push_back(std::move(slice));
+    std::ranges::move(without_group, std::back_inserter(changes.remove));
     reuse_removed(changes);
     return changes;
 }

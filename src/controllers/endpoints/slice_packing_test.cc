@@ -94,5 +94,32 @@ TEST(SlicePacking, BringsLabelsUpToDate) {
     EXPECT_EQ(text(pack_slices({{port(80), all("a")}}, {slice("x", "a")}, fresh, 3)), "update:x{a}");
 }
 
+TEST(SlicePacking, ManyGroupsTakeLinearTime) {
+    constexpr std::int32_t Groups = 20'000;
+    std::vector<PortGroup> groups;
+    std::vector<EndpointSlice> existing;
+    for (std::int32_t i = 1; i <= Groups; ++i) {
+        groups.push_back({port(i), all("a")});
+        existing.push_back(slice(std::to_string(i), "a", Groups + 2 - i));
+    }
+    const SliceChanges changes = pack_slices(std::move(groups), std::move(existing), EndpointSlice(), 3);
+    EXPECT_EQ(changes.create.size() + changes.remove.size(), 0u);
+    ASSERT_EQ(changes.update.size(), 1u) << "the group without a slice takes that without a group";
+    EXPECT_EQ(changes.update[0].ports, port(1));
+}
+
+TEST(SlicePacking, TellsPortsApartByEveryMember) {
+    EndpointPort plain;
+    plain.port = 80;
+    EndpointPort named = plain, of_protocol = plain, of_application = plain, empty_name = plain;
+    named.name = "80";
+    of_protocol.protocol = "80";
+    of_application.app_protocol = "80";
+    empty_name.name = "";
+    std::vector<PortGroup> groups;
+    for (const auto& one : {plain, named, of_protocol, of_application, empty_name}) groups.push_back({{one}, all("a")});
+    EXPECT_EQ(pack_slices(std::move(groups), {}, EndpointSlice(), 3).create.size(), 5u);
+}
+
 }  // namespace
 }  // namespace porthole::controllers::endpoints

@@ -2,6 +2,7 @@
 
 #include "api/apps_v1.h"
 #include "controllers/framework/sim/sim_world.h"
+#include "controllers/garbage_collector/graph.h"
 #include "objects/owners.h"
 
 namespace porthole::controllers {
@@ -41,6 +42,24 @@ struct GarbageCollectorTest : SimWorld {
         put<Pod>("pod", set);
     }
 };
+
+TEST(GarbageGraph, ManyOwnersTakeLinearTime) {
+    constexpr int Owners = 30'000;
+    garbage::Graph graph({.check = [](const auto&) {}, .orphan = [](const auto&) {}});
+    const auto kind = std::make_shared<const garbage::KindName>("v1", "ConfigMap");
+    const auto owned = [](int owners) {
+        garbage::Item item{.key = {"ns", "a"}, .uid = "u"};
+        for (int i = 0; i < owners; ++i)
+            item.owners.push_back({.api_version = "v1", .kind = "Pod", .name = "p", .uid = "u" + std::to_string(i)});
+        return std::make_shared<const garbage::Item>(std::move(item));
+    };
+    graph.observed(kind, owned(Owners));
+    graph.observed(kind, owned(Owners - 1));
+    graph.observed(kind, owned(Owners));
+    EXPECT_EQ(graph.dependents("u" + std::to_string(Owners - 1)).size(), 1u);
+    graph.observed(kind, owned(0));
+    EXPECT_EQ(graph.size(), 1u);
+}
 
 TEST_F(GarbageCollectorTest, LeavesWhatHasAnOwnerOrNone) {
     family();

@@ -13,6 +13,13 @@ namespace {
 
 bool blocks(const OwnerReference& reference) { return reference.block_owner_deletion.value_or(false); }
 
+/// The first of each owner.
+std::map<std::string_view, const OwnerReference*> by_uid(const std::vector<OwnerReference>& owners) {
+    std::map<std::string_view, const OwnerReference*> found;
+    for (const OwnerReference& owner : owners) found.emplace(owner.uid, &owner);
+    return found;
+}
+
 const OwnerReference* find_reference(const std::vector<OwnerReference>& owners, const Uid& uid) {
     const auto found = std::ranges::find(owners, uid, &OwnerReference::uid);
     return found == owners.end() ? nullptr : &*found;
@@ -96,15 +103,17 @@ void Graph::observed(std::shared_ptr<const KindName> kind, std::shared_ptr<const
 
 void Graph::compare_owners(const Node& node, const std::vector<OwnerReference>& before) {
     const Item& item = *node.item;
+    if (before == item.owners) return;
+    const auto now = by_uid(item.owners), earlier = by_uid(before);  // there may be thousands
     for (const OwnerReference& old : before) {
-        const OwnerReference* now = find_reference(item.owners, old.uid);
-        if (now && (blocks(*now) || !blocks(old))) continue;
+        const auto kept = now.find(old.uid);
+        if (kept != now.end() && (blocks(*kept->second) || !blocks(old))) continue;
         // One dependent less that the owner has to wait for.
-        if (!now) unlink(item.uid, old.uid);
+        if (kept == now.end()) unlink(item.uid, old.uid);
         if (const Node* owner = find(old.uid); owner && owner->item->deleting_dependents) events_.check(old.uid);
     }
     for (const OwnerReference& owner : item.owners)
-        if (!find_reference(before, owner.uid)) link(node, owner);
+        if (!earlier.contains(owner.uid)) link(node, owner);
 }
 
 void Graph::link(const Node& dependent, const OwnerReference& reference) {

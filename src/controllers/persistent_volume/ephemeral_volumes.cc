@@ -1,7 +1,5 @@
 #include "controllers/persistent_volume/ephemeral_volumes.h"
 
-#include <algorithm>
-
 #include "objects/owners.h"
 
 namespace porthole::controllers {
@@ -26,21 +24,20 @@ Task<Requeue> EphemeralVolumeController::reconcile(client::NamespacedName key) {
     const auto pod = pods_.find(key);
     if (!pod || pod->metadata.deletion_timestamp) co_return Requeue::never();
     for (const auto& volume : pod->spec.volumes)
-        if (volume.ephemeral && volume.ephemeral->volume_claim_template) CO_TRY_VOID(co_await ensure_claim(pod, volume.name));
+        if (volume.ephemeral && volume.ephemeral->volume_claim_template) CO_TRY_VOID(co_await ensure_claim(pod, volume));
     co_return Requeue::never();
 }
 
-Task<> EphemeralVolumeController::ensure_claim(std::shared_ptr<const Pod> pod, std::string name) {
-    const auto volume = std::ranges::find(pod->spec.volumes, name, &api::core::v1::Volume::name);
-    const std::string claim_name = ephemeral_claim_name(*pod, *volume);
+Task<> EphemeralVolumeController::ensure_claim(std::shared_ptr<const Pod> pod, const api::core::v1::Volume& volume) {
+    const std::string claim_name = ephemeral_claim_name(*pod, volume);
     if (const auto found = claims_.find({pod->metadata.namespace_, claim_name})) {
         if (objects::is_controlled_by(found->metadata, pod->metadata.uid)) co_return {};
-        const std::string message = "ephemeral volume " + name + ": PVC " + pod->metadata.namespace_ + "/" + claim_name +
+        const std::string message = "ephemeral volume " + volume.name + ": PVC " + pod->metadata.namespace_ + "/" + claim_name +
                                     " was not created for pod " + client::key_of(*pod).text() + " (pod is not owner)";
         events_.warning(*pod, "FailedBinding", message);
         co_return {};
     }
-    const auto& wanted = *volume->ephemeral->volume_claim_template;
+    const auto& wanted = *volume.ephemeral->volume_claim_template;
     Claim claim;
     claim.metadata.namespace_ = pod->metadata.namespace_;
     claim.metadata.name = claim_name;

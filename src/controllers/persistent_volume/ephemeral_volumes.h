@@ -17,7 +17,8 @@ private:
     using Claim = api::core::v1::PersistentVolumeClaim;
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
-    Task<> ensure_claim(std::shared_ptr<const Pod> pod, std::string volume);
+    /// `volume` is one of the pod's.
+    Task<> ensure_claim(std::shared_ptr<const Pod> pod, const api::core::v1::Volume& volume);
 
     client::Client& client_;
     client::EventRecorder& events_;
