@@ -1,7 +1,5 @@
 #include "proxy/service_feed.h"
 
-#include <algorithm>
-
 namespace porthole::proxy {
 namespace {
 
@@ -15,11 +13,20 @@ std::string key(const T& object) {
 
 bool is_of(Family family, const IpAddress& address) { return address.is_v4() == (family == Family::V4); }
 
-/// Adds the address unless it is none, of the other family or there already.
-void add(Family family, const std::string& text, std::vector<IpAddress>& into) {
-    const auto address = IpAddress::parse(text);
-    if (address && is_of(family, *address) && std::ranges::find(into, *address) == into.end()) into.push_back(*address);
-}
+/// Those of the family, each once. A service may have a hundred thousand.
+class Addresses {
+public:
+    Addresses(Family family, std::vector<IpAddress>& into) : family_(family), into_(into) {}
+    void add(const std::string& text) {
+        const auto address = IpAddress::parse(text);
+        if (address && is_of(family_, *address) && seen_.insert(*address).second) into_.push_back(*address);
+    }
+
+private:
+    Family family_;
+    std::vector<IpAddress>& into_;
+    std::set<IpAddress> seen_;
+};
 
 const std::string* find(const std::map<std::string, std::string>& map, const std::string& key) {
     const auto found = map.find(key);
@@ -104,12 +111,14 @@ std::optional<ServiceInfo> service_info(const core::Service& service, Family fam
 
     ServiceInfo info;
     info.key = service.metadata.namespace_ + "/" + service.metadata.name;
-    add(family, spec.cluster_ip, info.cluster_ips);
-    for (const std::string& address : spec.cluster_ips) add(family, address, info.cluster_ips);
-    for (const std::string& address : spec.external_ips) add(family, address, info.external_ips);
+    Addresses cluster_ips(family, info.cluster_ips), external_ips(family, info.external_ips);
+    cluster_ips.add(spec.cluster_ip);
+    for (const std::string& address : spec.cluster_ips) cluster_ips.add(address);
+    for (const std::string& address : spec.external_ips) external_ips.add(address);
     if (spec.type == "LoadBalancer") {
+        Addresses load_balancer_ips(family, info.load_balancer_ips);
         for (const auto& ingress : service.status.load_balancer.ingress) {
-            if (ingress.ip_mode != "Proxy") add(family, ingress.ip, info.load_balancer_ips);
+            if (ingress.ip_mode != "Proxy") load_balancer_ips.add(ingress.ip);
         }
         for (const std::string& range : spec.load_balancer_source_ranges) {
             if (const auto prefix = IpPrefix::parse(range); prefix && is_of(family, prefix->base())) info.source_ranges.push_back(*prefix);
@@ -170,8 +179,9 @@ NodeView node_view(const core::Node& node, Family family) {
     NodeView view;
     view.name = node.metadata.name;
     if (const std::string* zone = find(node.metadata.labels, "topology.kubernetes.io/zone")) view.zone = *zone;
+    Addresses node_port_addresses(family, view.node_port_addresses);
     for (const core::NodeAddress& address : node.status.addresses) {
-        if (address.type == "InternalIP") add(family, address.address, view.node_port_addresses);
+        if (address.type == "InternalIP") node_port_addresses.add(address.address);
     }
     for (const std::string& cidr : node.spec.pod_cidrs) {
         if (const auto prefix = IpPrefix::parse(cidr); prefix && is_of(family, prefix->base())) view.pod_prefixes.push_back(*prefix);

@@ -129,6 +129,22 @@ TEST(NetworkFiles, HostnameAndHosts) {
     EXPECT_FALSE(pod_hostname(pod, "cluster.local"));
 }
 
+TEST(NetworkFiles, ManyOptionsTakeLinearTime) {
+    constexpr int Options = 60'000;
+    core::Pod pod = pod_of(R"j({"metadata":{"name":"p","namespace":"ns"},"spec":{"dnsConfig":{}}})j");
+    for (int i = 0; i < Options; ++i) {
+        auto& option = pod.spec.dns_config->options.emplace_back();
+        option.name = "o" + std::to_string(i);
+        option.value = "1";
+    }
+    pod.spec.dns_config->options.push_back(pod.spec.dns_config->options[0]);
+    pod.spec.dns_config->options.back().value = "2";
+    const auto options = pod_dns(pod, {{"10.96.0.10"}, "cluster.local", parse_resolv_conf("options o1:7\n")}).config.options;
+    ASSERT_GE(options.size(), static_cast<std::size_t>(Options));
+    EXPECT_EQ(std::ranges::count(options, "o0:2"), 1) << "the last of a name counts";
+    EXPECT_EQ(std::ranges::count(options, "o0:1"), 0);
+}
+
 TEST(NetworkFiles, DnsByPolicy) {
     const ClusterDns cluster{
         {"10.96.0.10"},

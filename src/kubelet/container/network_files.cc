@@ -1,6 +1,7 @@
 #include "kubelet/container/network_files.h"
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 #include "base/strings.h"
@@ -35,14 +36,15 @@ void append_new(std::vector<std::string>& list, const std::vector<std::string>& 
 
 /// Options of the pod replace those of the same name.
 void merge_options(std::vector<std::string>& options, const std::vector<core::PodDNSConfigOption>& own) {
-    const auto name_of = [](const std::string& option) { return option.substr(0, option.find(':')); };
+    std::map<std::string, std::size_t> places;  // the first of each name
+    for (std::size_t i = 0; i < options.size(); ++i) places.emplace(options[i].substr(0, options[i].find(':')), i);
     for (const core::PodDNSConfigOption& option : own) {
-        const std::string text = option.value.value_or("").empty() ? option.name : option.name + ":" + *option.value;
-        const auto same = std::find_if(options.begin(), options.end(), [&](const auto& o) { return name_of(o) == option.name; });
-        if (same == options.end()) {
-            options.push_back(text);
+        std::string text = option.value.value_or("").empty() ? option.name : option.name + ":" + *option.value;
+        const auto [place, is_new] = places.try_emplace(option.name, options.size());
+        if (is_new) {
+            options.push_back(std::move(text));
         } else {
-            *same = text;
+            options[place->second] = std::move(text);
         }
     }
 }

@@ -35,16 +35,16 @@ std::string directory_name(std::string plugin) {
     return plugin;
 }
 
-/// Whether `list` of some container names the volume.
-template <class Use>
-bool is_used(const core::Pod& pod, const std::string& volume, std::vector<Use> core::Container::* list) {
-    return std::ranges::any_of(all_containers(pod), [&](const ContainerSpec& spec) {
-        return std::ranges::find(spec.container.*list, volume, &Use::name) != (spec.container.*list).end();
-    });
-}
-
-bool is_mounted(const core::Pod& pod, const std::string& volume) { return is_used(pod, volume, &core::Container::volume_mounts); }
-bool is_mapped(const core::Pod& pod, const std::string& volume) { return is_used(pod, volume, &core::Container::volume_devices); }
+/// The volumes that some container has as directories, and those that one has as devices.
+struct UsedVolumes {
+    explicit UsedVolumes(const core::Pod& pod) {
+        for (const ContainerSpec& spec : all_containers(pod)) {
+            for (const core::VolumeMount& mount : spec.container.volume_mounts) mounted.insert(mount.name);
+            for (const core::VolumeDevice& device : spec.container.volume_devices) mapped.insert(device.name);
+        }
+    }
+    std::set<std::string> mounted, mapped;
+};
 
 cri::MountPropagation propagation_of(const core::VolumeMount& mount) {
     using Mode = core::MountPropagationMode;
@@ -90,10 +90,12 @@ Task<MountedVolumes> VolumeManager::set_up(std::shared_ptr<const core::Pod> pod,
     CO_TRY(const auto permit, co_await lock->acquire());
     std::vector<std::string> names;
     std::vector<Task<MountedVolume>> tasks;
+    const UsedVolumes used(*pod);
     for (const core::Volume& volume : pod->spec.volumes) {
-        if (!is_mounted(*pod, volume.name) && !is_mapped(*pod, volume.name)) continue;
+        const VolumeUse use{.mounted = used.mounted.contains(volume.name), .mapped = used.mapped.contains(volume.name)};
+        if (!use.mounted && !use.mapped) continue;
         names.push_back(volume.name);
-        tasks.push_back(set_up_and_tell(pod, volume, node_allocatable));
+        tasks.push_back(set_up_and_tell(pod, volume, use, node_allocatable));
     }
     CO_TRY(auto results, co_await when_all(std::move(tasks)));
     for (const auto& result : results)
@@ -107,13 +109,13 @@ Task<MountedVolumes> VolumeManager::set_up(std::shared_ptr<const core::Pod> pod,
     co_return mounted;
 }
 
-Task<MountedVolume> VolumeManager::set_up_and_tell(std::shared_ptr<const core::Pod> pod, core::Volume volume,
+Task<MountedVolume> VolumeManager::set_up_and_tell(std::shared_ptr<const core::Pod> pod, core::Volume volume, VolumeUse use,
                                                    ResourceList node_allocatable) {
     VolumeStep step{"FailedMount", "MountVolume.SetUp failed for volume \"" + volume.name + "\" : "};
     const std::string uid = pod->metadata.uid, name = volume.name;
     const bool refreshes = find_mounted(uid) != nullptr;
     const MonotonicTime begin = services_.loop.now();
-    auto made = co_await set_up_one(pod, std::move(volume), std::move(node_allocatable), step);
+    auto made = co_await set_up_one(pod, std::move(volume), use, std::move(node_allocatable), step);
     if (is_cancelled(made)) co_return made;
     std::string& plugin = plugins_of_[uid][name];  // "" where there is none for it
     if (made && !made->csi_driver.empty()) plugin = "kubernetes.io/csi:" + made->csi_driver;
@@ -124,21 +126,20 @@ Task<MountedVolume> VolumeManager::set_up_and_tell(std::shared_ptr<const core::P
     co_return error;
 }
 
-Task<MountedVolume> VolumeManager::set_up_one(std::shared_ptr<const core::Pod> pod, core::Volume volume, ResourceList node_allocatable,
-                                              VolumeStep& step) {
+Task<MountedVolume> VolumeManager::set_up_one(std::shared_ptr<const core::Pod> pod, core::Volume volume, VolumeUse use,
+                                              ResourceList node_allocatable, VolumeStep& step) {
     if (const std::string refusal = services_.windows ? windows::volume_refusal(volume) : ""; !refusal.empty())
         co_return Error(Reason::BadRequest, refusal);
     const auto plugin = std::ranges::find_if(plugins_, [&](const auto& one) { return one->supports(volume); });
     if (plugin == plugins_.end()) co_return Error(Reason::BadRequest, "this node has no plugin for this kind of volume");
     plugins_of_[pod->metadata.uid].try_emplace(volume.name, (*plugin)->name());
     const std::string place = directory_name((*plugin)->name()) + "/" + volume.name, directory = pod_directory(pod->metadata.uid);
-    const bool mounted = is_mounted(*pod, volume.name), mapped = is_mapped(*pod, volume.name);
     co_return co_await (*plugin)->set_up({.pod = std::move(pod),
                                           .volume = std::move(volume),
                                           .directory = directory + "/volumes/" + place,
                                           .ready_mark = directory + "/plugins/" + place + "/ready",
-                                          .mounted = mounted,
-                                          .mapped = mapped,
+                                          .mounted = use.mounted,
+                                          .mapped = use.mapped,
                                           .node_allocatable = std::move(node_allocatable),
                                           .step = step},
                                          services_);

@@ -40,8 +40,13 @@ public:
     std::string pod_directory(const std::string& uid) const { return root_ + "/pods/" + uid; }
 
 private:
-    Task<MountedVolume> set_up_and_tell(std::shared_ptr<const core::Pod> pod, core::Volume volume, ResourceList node_allocatable);
-    Task<MountedVolume> set_up_one(std::shared_ptr<const core::Pod> pod, core::Volume volume, ResourceList node_allocatable,
+    /// How containers of the pod have a volume.
+    struct VolumeUse {
+        bool mounted = false, mapped = false;
+    };
+    Task<MountedVolume> set_up_and_tell(std::shared_ptr<const core::Pod> pod, core::Volume volume, VolumeUse use,
+                                        ResourceList node_allocatable);
+    Task<MountedVolume> set_up_one(std::shared_ptr<const core::Pod> pod, core::Volume volume, VolumeUse use, ResourceList node_allocatable,
                                    VolumeStep& step);
     /// `name`: upstream's of the operation, "volume_mount".
     void record(const char* name, const std::string& plugin, bool succeeded, MonotonicTime begin);

@@ -5,6 +5,23 @@
 namespace porthole::kubelet {
 namespace {
 
+TEST_F(VolumesTest, ManyVolumesTakeLinearTime) {
+    constexpr int Volumes = 2'000;
+    std::string volumes, uses;
+    for (int i = 0; i < Volumes; ++i) {
+        const std::string name = "v" + std::to_string(i), comma = i == 0 ? "" : ",";
+        volumes += comma + R"({"name":")" + name + R"(","emptyDir":{}})";
+        uses += comma + R"({"name":")" + name + R"(","mountPath":"/)" + name + R"("})";
+    }
+    const auto many = std::make_shared<const core::Pod>(
+        schema::decode_json<core::Pod>(R"({"metadata":{"name":"p","namespace":"ns","uid":"u"},"spec":{"volumes":[)" + volumes +
+                                       R"(],"containers":[{"name":"c","volumeMounts":[)" + uses + "]}]}}")
+            .value());
+    const auto mounted = porthole::sim::run(loop, manager.set_up(many, {}));
+    ASSERT_TRUE(mounted) << mounted.error().message;
+    EXPECT_EQ(mounted->size(), static_cast<std::size_t>(Volumes));
+}
+
 TEST_F(VolumesTest, ImagesAreMountedOnceAndForReadingOnly) {
     const std::string spec = R"({"volumes":[{"name":"data","image":{"reference":"data:1","pullPolicy":"Always"}}]})";
     const auto first = mounts(spec);

@@ -1,6 +1,7 @@
 #include "kubelet/volumes/block_devices/device_volumes.h"
 
 #include "base/strings.h"
+#include "kubelet/volumes/block_devices/iscsi_records.h"
 #include "kubelet/volumes/volumes_fixture.h"
 #include "runtime/scope.h"
 
@@ -17,6 +18,11 @@ struct FakePrograms final : ProcessRunner {
         calls.push_back(words);
         for (const auto& [part, code] : failures)
             if (words.contains(part)) co_return CommandOutput{.exit_code = code, .errors = "as told"};
+        if (words.contains("discoverydb") && words.ends_with("-o new"))
+            CO_TRY_VOID(make_record("/var/lib/iscsi/send_targets/10.0.0.9,3260", "st_config"));
+        if (words.ends_with("--discover"))
+            for (const char* interface : {"default", "other"})
+                CO_TRY_VOID(make_record("/var/lib/iscsi/nodes/iqn.2026-11.example:t/10.0.0.9,3260,1", interface));
         if (words.ends_with("--login")) show_units();
         if (words.starts_with("dd")) content = content_once_read;
         if (words.ends_with("--logout")) {
@@ -27,6 +33,11 @@ struct FakePrograms final : ProcessRunner {
         if (words.starts_with("mkfs")) content = "TYPE=ext4\n";
         if (words.starts_with("mount")) mounter.mounts[command.arguments.back()] = *(command.arguments.end() - 2);
         co_return CommandOutput{};
+    }
+    Result<void> make_record(const std::string& folder, const std::string& name) {
+        TRY_VOID(files.create_directories(folder, 0700));
+        return files.write(folder + "/" + name,
+                           "# BEGIN RECORD 2.1.8\nnode.startup = manual\nnode.session.auth.password = former\n# END RECORD\n", 0600);
     }
     void show_units() {
         for (const std::string lun : {"1", "2"}) {
@@ -299,10 +310,51 @@ TEST_F(DeviceVolumesTest, SecretsOfTheSessionAreSetBeforeLogin) {
     const auto at = [&](const std::string& part) {
         return std::ranges::find_if(node.calls, [&](const std::string& call) { return call.contains(part); }) - node.calls.begin();
     };
-    EXPECT_LT(at("node.session.auth.password -v word"), at("--login"));
-    EXPECT_EQ(node.count(" other "), 0);
+    EXPECT_LT(at("node.session.auth.authmethod -v CHAP"), at("--login"));
+    EXPECT_EQ(node.count("word -v") + node.count("username -v"), 0) << "arguments can be seen by others";
+    const std::string records = "/var/lib/iscsi/nodes/iqn.2026-11.example:t/10.0.0.9,3260,1/";
+    EXPECT_EQ(files.read(records + "default").value(),
+              "# BEGIN RECORD 2.1.8\nnode.startup = manual\nnode.session.auth.password = word\nnode.session.auth.username = me\n"
+              "# END RECORD\n");
+    EXPECT_EQ(files.status(records + "default")->mode, 0600u);
+    EXPECT_THAT(files.read(records + "other").value(), HasSubstr("password = former")) << "of another interface";
     const std::string record = "/k/plugins/kubernetes.io/iscsi/" + files.list("/k/plugins/kubernetes.io/iscsi")->at(0) + "/volume.json";
     EXPECT_FALSE(files.read(record)->contains("word"));
+}
+
+TEST_F(DeviceVolumesTest, SecretsOfTheDiscoveryAreSetBeforeIt) {
+    core::Secret secret;
+    secret.metadata.name = "chap";
+    secret.metadata.namespace_ = "ns";
+    secret.data = {{"discovery.sendtargets.auth.password", "word"}};
+    api.put(secret);
+    ASSERT_EQ(set_up(unit("1", R"(,"chapAuthDiscovery":true,"secretRef":{"name":"chap"})")), target());
+    EXPECT_THAT(files.read("/var/lib/iscsi/send_targets/10.0.0.9,3260/st_config").value(), HasSubstr("auth.password = word\n# END"));
+}
+
+TEST_F(DeviceVolumesTest, ASecretDoesNotAddLinesToARecord) {
+    core::Secret secret;
+    secret.metadata.name = "chap";
+    secret.metadata.namespace_ = "ns";
+    secret.data = {{"node.session.auth.password", "word\nnode.startup = automatic"}};
+    api.put(secret);
+    EXPECT_THAT(set_up(unit("1", R"(,"chapAuthSession":true,"secretRef":{"name":"chap"})")), HasSubstr("control character"));
+    EXPECT_EQ(node.count("--login"), 0);
+}
+
+TEST(IscsiRecords, AreThoseOfTheirPortal) {
+    porthole::sim::MemoryFileSystem files;
+    IscsiRecords records(files);
+    const std::string empty = "# BEGIN RECORD 2.1.8\n# END RECORD\n", set = "# BEGIN RECORD 2.1.8\nk = v\n# END RECORD\n";
+    ASSERT_TRUE(files.create_directories("/etc/iscsi/nodes/iqn/10.0.0.9,32600,1", 0700));
+    const std::string six = "/etc/iscsi/nodes/iqn/fd00::9,3260", longer = "/etc/iscsi/nodes/iqn/10.0.0.9,32600,1/default";
+    for (const std::string& path : {six, longer}) ASSERT_TRUE(files.write(path, empty, 0600));
+    EXPECT_TRUE(records.set_node("[fd00::9]:3260", "iqn", "default", {{"k", "v"}}));
+    EXPECT_EQ(files.read(six).value(), set) << "without a portal group";
+    EXPECT_TRUE(is_not_found(records.set_node("10.0.0.9:3260", "iqn", "default", {{"k", "v"}})));
+    EXPECT_TRUE(is_not_found(records.set_node("10.0.0.9:32600", "iqn", "other", {{"k", "v"}})));
+    EXPECT_TRUE(is_not_found(records.set_discovery("10.0.0.9:3260", {{"k", "v"}})));
+    EXPECT_EQ(files.read(longer).value(), empty);
 }
 
 TEST_F(DeviceVolumesTest, TheSecretOfAClaimsUnitIsInTheNamespaceOfTheClaimUnlessItNamesOne) {
@@ -323,7 +375,7 @@ TEST_F(DeviceVolumesTest, TheSecretOfAClaimsUnitIsInTheNamespaceOfTheClaimUnless
     volume.spec.iscsi->secret_ref->namespace_ = "";
     put_claim_of(volume);
     EXPECT_THAT(set_up(claimed), testing::StartsWith("/k/pods/u/volumes/"));
-    EXPECT_EQ(node.count("node.session.auth.password -v word"), 2);
+    EXPECT_EQ(node.count("node.session.auth.authmethod -v CHAP"), 2);
 }
 
 TEST_F(DeviceVolumesTest, ADiskOfFibreChannelIsFoundByEveryPathAndItsMultipathDeviceIsUsed) {

@@ -1,9 +1,11 @@
 #include "kubelet/volumes/block_devices/iscsi.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/strings.h"
 #include "kubelet/volumes/block_devices/file_systems.h"
+#include "kubelet/volumes/block_devices/iscsi_records.h"
 #include "kubelet/volumes/block_devices/scsi_devices.h"
 
 namespace porthole::kubelet {
@@ -14,14 +16,23 @@ constexpr int AlreadyLoggedIn = 15, NothingFound = 21;
 
 using Words = std::vector<std::string>;
 
+using Values = IscsiRecords::Values;
+
 constexpr const char* DiscoveryKeys[] = {"discovery.sendtargets.auth.username", "discovery.sendtargets.auth.password",
                                          "discovery.sendtargets.auth.username_in", "discovery.sendtargets.auth.password_in"};
 constexpr const char* SessionKeys[] = {"node.session.auth.username", "node.session.auth.password", "node.session.auth.username_in",
                                        "node.session.auth.password_in"};
 
+Values only(std::span<const char* const> keys, const Values& secrets) {
+    Values found;
+    for (const char* key : keys)
+        if (const auto secret = secrets.find(key); secret != secrets.end()) found.insert(*secret);
+    return found;
+}
+
 class Iscsi final : public DeviceKind {
 public:
-    Iscsi(EventLoop& loop, FileSystem& files, ProcessRunner& programs) : loop_(loop), files_(files), programs_(programs) {}
+    Iscsi(EventLoop& loop, FileSystem& files, ProcessRunner& programs) : loop_(loop), files_(files), programs_(programs), records_(files) {}
     const char* name() const override { return "iscsi"; }
 
     /// The names become parts of paths.
@@ -95,7 +106,6 @@ private:
     Task<> admin(Words where, Words what, std::vector<int> also = {}) {
         where.insert(where.begin(), "iscsiadm");
         where.insert(where.end(), what.begin(), what.end());
-        // Not with its words: they may hold a password.
         const auto ended = co_await programs_.run({.arguments = where});
         if (!ended) co_return ended.error();
         if (ended->exit_code == 0 || std::ranges::find(also, ended->exit_code) != also.end()) co_return {};
@@ -105,13 +115,6 @@ private:
 
     Task<> set(Words where, std::string key, std::string value) {
         co_return co_await admin(std::move(where), {"-o", "update", "-n", std::move(key), "-v", std::move(value)});
-    }
-
-    Task<> set_secrets(Words where, std::string method, std::vector<std::string> keys, std::map<std::string, std::string> secrets) {
-        CO_TRY_VOID(co_await set(where, method, "CHAP"));
-        for (const std::string& key : keys)
-            if (secrets.contains(key)) CO_TRY_VOID(co_await set(where, key, secrets[key]));
-        co_return {};
     }
 
     Task<> make_interface(DeviceDetails details) {
@@ -124,13 +127,15 @@ private:
         const Words discovery = {"-m", "discoverydb", "-t", "sendtargets", "-p", portal, "-I", interface_of(details)};
         const Words node = node_words(portal, details);
         CO_TRY_VOID(co_await admin(discovery, {"-o", "new"}));
-        if (details["chap_discovery"] == "true")
-            CO_TRY_VOID(co_await set_secrets(discovery, "discovery.sendtargets.auth.authmethod",
-                                             {std::begin(DiscoveryKeys), std::end(DiscoveryKeys)}, secrets));
+        if (details["chap_discovery"] == "true") {
+            CO_TRY_VOID(co_await set(discovery, "discovery.sendtargets.auth.authmethod", "CHAP"));
+            CO_TRY_VOID(records_.set_discovery(portal, only(DiscoveryKeys, secrets)));
+        }
         CO_TRY_VOID(co_await admin(discovery, {"--discover"}));
-        if (details["chap_session"] == "true")
-            CO_TRY_VOID(
-                co_await set_secrets(node, "node.session.auth.authmethod", {std::begin(SessionKeys), std::end(SessionKeys)}, secrets));
+        if (details["chap_session"] == "true") {
+            CO_TRY_VOID(co_await set(node, "node.session.auth.authmethod", "CHAP"));
+            CO_TRY_VOID(records_.set_node(portal, details["iqn"], interface_of(details), only(SessionKeys, secrets)));
+        }
         CO_TRY_VOID(co_await admin(node, {"--login"}, {AlreadyLoggedIn}));
         // Who logs in after a restart of the node is the kubelet.
         CO_TRY_VOID(co_await set(node, "node.startup", "manual"));
@@ -141,6 +146,7 @@ private:
     EventLoop& loop_;
     FileSystem& files_;
     ProcessRunner& programs_;
+    IscsiRecords records_;
 };
 
 }  // namespace

@@ -26,6 +26,16 @@ bool shows_attached(const core::Node& node, const std::string& name) {
 
 }  // namespace
 
+const CsiAttachments::Shown& CsiAttachments::shown() {
+    auto node = services_.node();
+    if (node == shown_.of) return shown_;
+    shown_ = {.of = std::move(node)};
+    if (!shown_.of) return shown_;
+    shown_.in_use.insert(shown_.of->status.volumes_in_use.begin(), shown_.of->status.volumes_in_use.end());
+    for (const core::AttachedVolume& one : shown_.of->status.volumes_attached) shown_.attached.insert(one.name);
+    return shown_;
+}
+
 /// Whether the API's node shows the volume as in use and attached. What is watched may be of before the last pod let the volume go: then
 /// the API says that it is not in use, and it may be detached.
 Task<bool> CsiAttachments::is_held(std::string name) {
@@ -40,9 +50,8 @@ Task<CsiAttachments::PublishContext> CsiAttachments::wait(const VolumeRequest& r
     Duration pause = FirstPause;
     for (;;) {
         if (!attach_required(services_.driver_objects.find({"", volume.driver}).get())) co_return PublishContext();
-        const auto node = services_.node();
-        const bool told = node && shows_in_use(*node, name);
-        bool held = told && shows_attached(*node, name);
+        const Shown& node = shown();
+        bool held = node.in_use.contains(name) && node.attached.contains(name);
         if (held) {
             CO_TRY(held, co_await is_held(name));
         }

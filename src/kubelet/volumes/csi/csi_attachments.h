@@ -1,5 +1,7 @@
 #pragma once
 #include <map>
+#include <memory>
+#include <set>
 #include <string>
 
 #include "kubelet/volumes/csi/csi_services.h"
@@ -22,10 +24,17 @@ public:
     Task<PublishContext> read(const CsiVolume& volume);
 
 private:
+    /// What the node that is watched says, remembered for the version `of`: thousands of volumes may wait, and each looks again and again.
+    struct Shown {
+        std::shared_ptr<const api::core::v1::Node> of;
+        std::set<std::string> in_use, attached;
+    };
+    const Shown& shown();
     Task<bool> is_held(std::string name);
     Task<bool> is_node_full(const CsiVolume& volume);
 
     const CsiServices& services_;
+    Shown shown_;
 };
 
 }  // namespace porthole::kubelet
