@@ -118,6 +118,34 @@ TEST(Cycle, NeverPutsTwoPodsOnOneHostPort) {
     EXPECT_EQ(world.choice(second), "only");
 }
 
+TEST(Cycle, ManyHostPortsTakeLinearTime) {
+    World world;
+    world.cluster.set_node(node("only"));
+    PodInfo first = pod("first"), second = pod("second");
+    for (std::int32_t port = 1; port <= 60'000; ++port) {
+        first.host_ports.push_back({"0.0.0.0", "TCP", port});
+        second.host_ports.push_back({"0.0.0.0", "UDP", port});
+    }
+    world.cluster.set_pod(placed(first, "only"));
+    EXPECT_EQ(world.choice(second), "only");
+    second.host_ports.push_back({"10.0.0.1", "TCP", 60'000});
+    EXPECT_EQ(world.choice(second), "0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports.");
+    world.cluster.remove_pod("uid-first");
+    EXPECT_EQ(world.choice(second), "only");
+}
+
+TEST(Cycle, APortThatTwoPodsHaveIsTakenUntilBothAreGone) {
+    HostPorts ports({{"10.0.0.1", "TCP", 80}, {"10.0.0.1", "TCP", 80}, {"10.0.0.2", "TCP", 80}});
+    ports.remove({"10.0.0.1", "TCP", 80});
+    EXPECT_TRUE(ports.conflict({{"10.0.0.1", "TCP", 80}}));
+    ports.remove({"10.0.0.1", "TCP", 80});
+    ports.remove({"10.0.0.1", "TCP", 80});
+    EXPECT_FALSE(ports.conflict({{"10.0.0.1", "TCP", 80}}));
+    EXPECT_TRUE(ports.conflict({{"0.0.0.0", "TCP", 80}}));
+    ports.remove({"10.0.0.2", "TCP", 80});
+    EXPECT_FALSE(ports.conflict({{"0.0.0.0", "TCP", 80}}));
+}
+
 TEST(Cycle, PrefersTheEmptierAndTheNodeWithTheImage) {
     World world;
     world.cluster.set_node(node("busy"));
@@ -252,6 +280,18 @@ TEST(Cluster, KeepsPodsOfANodeThatComesLate) {
     world.cluster.remove_pod("uid-early");
     world.cluster.set_node(node("late", 1000));
     EXPECT_EQ(world.choice(pod("p", 800)), "late");
+}
+
+TEST(Cluster, TopologyKeysThatNoNodeHasTakeNoRoom) {
+    World world;
+    world.cluster.set_node(labeled(node("a"), {{"zone", "1"}}));
+    const Topology& none = world.cluster.topology("one");
+    EXPECT_EQ(&world.cluster.topology("another"), &none);
+    EXPECT_EQ(none.domain(*world.cluster.find_node("a")), Topology::None);
+    EXPECT_EQ(world.cluster.topology("zone").values.size(), 1u);
+    world.cluster.set_node(labeled(node("b"), {{"one", "x"}}));
+    EXPECT_NE(world.cluster.topology("one").domain(*world.cluster.find_node("b")), Topology::None);
+    EXPECT_EQ(world.cluster.topology("another").domain(*world.cluster.find_node("b")), Topology::None);
 }
 
 TEST(Cluster, TakesNodesOfZonesInTurn) {

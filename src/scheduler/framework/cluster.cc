@@ -125,10 +125,17 @@ std::span<const std::uint32_t> Cluster::node_slots() const {
 
 void Cluster::topology_changed() {
     topologies_.clear();
+    label_keys_.clear();
     order_valid_ = false;
 }
 
 const Topology& Cluster::topology(const std::string& key) const {
+    if (label_keys_.empty()) {
+        for (const NodeInfo* node : nodes())
+            for (const auto& label : node->spec().labels) label_keys_.insert(label.first);
+        no_topology_.domain_of_slot.assign(slots_.size(), Topology::None);
+    }
+    if (!label_keys_.contains(key)) return no_topology_;
     const auto [entry, made] = topologies_.try_emplace(key);
     Topology& topology = entry->second;
     if (!made) return topology;

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "scheduler/framework/node_info.h"
@@ -131,7 +132,10 @@ private:
     std::vector<std::uint32_t> free_class_ids_;
 
     // Created on demand, and dropped when a node is added, removed or relabeled.
-    mutable std::unordered_map<std::string, Topology> topologies_;
+    mutable std::unordered_map<std::string, Topology> topologies_;  // of label_keys_
+    /// Of the labels of all nodes; empty until asked for. A pod may name ten thousand keys that no node has: they share no_topology_.
+    mutable std::unordered_set<std::string> label_keys_;
+    mutable Topology no_topology_;
     mutable std::vector<const NodeInfo*> order_;
     mutable std::vector<std::uint32_t> order_slots_;
     mutable bool order_valid_ = false;

@@ -65,9 +65,9 @@ void NodeInfo::account(const PodInfo& pod, bool adding) {
     scored_memory_ += sign * pod.scored_memory;
     for (const HostPort& port : pod.host_ports) {
         if (adding) {
-            used_ports_.push_back(port);
-        } else if (const auto used = std::ranges::find(used_ports_, port); used != used_ports_.end()) {
-            used_ports_.erase(used);
+            used_ports_.add(port);
+        } else {
+            used_ports_.remove(port);
         }
     }
 }

@@ -50,7 +50,7 @@ public:
     std::int64_t scored_milli_cpu() const { return scored_milli_cpu_; }
     std::int64_t scored_memory() const { return scored_memory_; }
     const std::vector<Entry>& pods() const { return pods_; }
-    const std::vector<HostPort>& used_ports() const { return used_ports_; }
+    const HostPorts& used_ports() const { return used_ports_; }
     const std::vector<ClassCount>& class_counts() const { return class_counts_; }
     bool has_prefer_no_schedule() const { return has_prefer_no_schedule_; }
 
@@ -69,7 +69,7 @@ private:
     Resources requested_;
     std::int64_t scored_milli_cpu_ = 0, scored_memory_ = 0;
     std::vector<Entry> pods_;
-    std::vector<HostPort> used_ports_;
+    HostPorts used_ports_;
     std::vector<ClassCount> class_counts_;
 };
 

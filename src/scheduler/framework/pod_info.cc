@@ -53,9 +53,27 @@ bool tolerated(const Taint& taint, const std::vector<Toleration>& tolerations) {
     return std::ranges::any_of(tolerations, [&](const Toleration& one) { return one.tolerates(taint); });
 }
 
-bool HostPort::conflicts(const HostPort& other) const {
-    if (port != other.port || protocol != other.protocol) return false;
-    return ip == other.ip || ip == "0.0.0.0" || other.ip == "0.0.0.0";
+HostPorts::HostPorts(const std::vector<HostPort>& ports) {
+    for (const HostPort& port : ports) add(port);
+}
+
+void HostPorts::add(const HostPort& port) { ++ips_[{port.port, port.protocol}][port.ip]; }
+
+void HostPorts::remove(const HostPort& port) {
+    const auto number = ips_.find({port.port, port.protocol});
+    if (number == ips_.end()) return;
+    const auto ip = number->second.find(port.ip);
+    if (ip == number->second.end() || --ip->second > 0) return;
+    number->second.erase(ip);
+    if (number->second.empty()) ips_.erase(number);
+}
+
+bool HostPorts::conflict(const std::vector<HostPort>& ports) const {
+    constexpr const char* AnyIp = "0.0.0.0";
+    return std::ranges::any_of(ports, [&](const HostPort& port) {
+        const auto taken = ips_.find({port.port, port.protocol});
+        return taken != ips_.end() && (port.ip == AnyIp || taken->second.contains(port.ip) || taken->second.contains(AnyIp));
+    });
 }
 
 bool PodInfo::accepts_node(const Labels& node_labels, const std::string& node) const {

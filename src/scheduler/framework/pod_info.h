@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,8 +53,22 @@ struct HostPort {
     std::string ip;        ///< "0.0.0.0" for all addresses
     std::string protocol;  ///< "TCP", "UDP", "SCTP"
     std::int32_t port = 0;
-    bool conflicts(const HostPort& other) const;
     bool operator==(const HostPort&) const = default;
+};
+
+/// Ports of a node that are taken, each as often as it was added. A pod may have tens of thousands.
+class HostPorts {
+public:
+    HostPorts() = default;
+    explicit HostPorts(const std::vector<HostPort>& ports);
+    void add(const HostPort& port);
+    void remove(const HostPort& port);  ///< fine if it is not there
+    /// Whether one of them is taken.
+    bool conflict(const std::vector<HostPort>& ports) const;
+
+private:
+    using Number = std::pair<std::int32_t, std::string>;          // and protocol
+    std::map<Number, std::map<std::string, std::uint32_t>> ips_;  // how often
 };
 
 /// An entry of spec.topologySpreadConstraints.

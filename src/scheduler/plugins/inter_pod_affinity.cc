@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <deque>
+#include <unordered_map>
 
 #include "scheduler/plugins/plugins.h"
 
@@ -34,13 +35,17 @@ struct DomainCounts {
 /// One DomainCounts for each topology key in use.
 class CountsByKey {
 public:
-    void clear() { entries_.clear(); }
+    void clear() {
+        entries_.clear();
+        by_key_.clear();
+    }
     DomainCounts& of(const Cluster& cluster, const std::string& key) {
-        for (DomainCounts& entry : entries_) {
-            if (entry.key == key) return entry;
+        DomainCounts*& entry = by_key_[key];
+        if (!entry) {
+            entry = &entries_.emplace_back();
+            entry->reset(cluster, key);
         }
-        entries_.emplace_back().reset(cluster, key);
-        return entries_.back();
+        return *entry;
     }
     bool empty() const { return entries_.empty(); }
     auto begin() const { return entries_.begin(); }
@@ -48,6 +53,7 @@ public:
 
 private:
     std::deque<DomainCounts> entries_;
+    std::unordered_map<std::string_view, DomainCounts*> by_key_;  ///< keys are those of the terms
 };
 
 /// Required pod affinity and anti-affinity of the pod, anti-affinity of the pods that are there, and the preferences of both.

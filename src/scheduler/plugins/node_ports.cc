@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "scheduler/plugins/plugins.h"
 
 namespace porthole::scheduler {
@@ -16,22 +14,17 @@ public:
         return pod.host_ports.empty() ? PreFilter::skip() : PreFilter::run();
     }
     bool filter(const NodeInfo& node, FilterStatus& status) override {
-        if (!conflict(pod_->host_ports, node.used_ports())) return true;
+        if (!node.used_ports().conflict(pod_->host_ports)) return true;
         status.reject("node(s) didn't have free ports for the requested pod ports", true);
         return false;
     }
     bool filters_by_node_alone() const override { return true; }
     bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const override {
-        if (event.kind == ClusterEvent::Kind::PodRemoved) return conflict(waiting.host_ports, event.pod->host_ports);
+        if (event.kind == ClusterEvent::Kind::PodRemoved) return HostPorts(event.pod->host_ports).conflict(waiting.host_ports);
         return event.kind == ClusterEvent::Kind::NodeAdded;
     }
 
 private:
-    static bool conflict(const std::vector<HostPort>& wanted, const std::vector<HostPort>& used) {
-        return std::ranges::any_of(wanted, [&](const HostPort& port) {
-            return std::ranges::any_of(used, [&](const HostPort& other) { return port.conflicts(other); });
-        });
-    }
     const PodInfo* pod_ = nullptr;
 };
 
