@@ -21,7 +21,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int DeepestList = 4;
-constexpr std::size_t MostEntries = 1 << 20;
+constexpr std::size_t MostEntries = 1 << 20, MostNameBytes = 64 << 20;
+/// Of all manifests, lists and configurations of an archive. A list may name the same list a thousand times, and that one another.
+constexpr std::size_t MostText = 64 << 20;
 
 /// "./blobs/x" and "blobs//x" are "blobs/x"; "" for what leads out.
 std::string clean(const std::string& name) {
@@ -106,13 +108,15 @@ Result<void> ArchiveSource::index_tar(const std::string& path) {
     TRY(const std::uint64_t size, size_of(path));
     TRY(const auto file, open_file_source(path, 0, size));
     TarReader tar(*file);
-    for (;;) {
+    for (std::size_t name_bytes = 0;;) {
         auto entry = tar.next();
         if (!entry) return std::move(entry).error().with_context(path);
         if (!*entry) return {};
         const std::string name = clean((*entry)->name);
         if (name.empty()) continue;
-        if (entries_.size() + links_.size() > MostEntries) return Error(Reason::Invalid, path + " has too many entries");
+        name_bytes += name.size() + (*entry)->link_name.size();
+        if (entries_.size() + links_.size() > MostEntries || name_bytes > MostNameBytes)
+            return Error(Reason::Invalid, path + " has too many entries");
         if ((*entry)->type == TarEntry::Type::File) {
             entries_[name] = {.path = path, .offset = (*entry)->offset, .size = (*entry)->size};
         } else if ((*entry)->type == TarEntry::Type::SymbolicLink) {
@@ -137,13 +141,16 @@ Result<BlobPlace> ArchiveSource::place(const std::string& wanted) const {
     return found->second;
 }
 
-Result<std::string> ArchiveSource::text(const std::string& name, std::size_t limit) const {
+Result<std::string> ArchiveSource::text(const std::string& name, std::size_t limit) {
     TRY(const BlobPlace at, place(name));
     TRY(const auto file, open_file_source(at.path, at.offset, at.size));
-    return read_all(*file, limit);
+    TRY(std::string content, read_all(*file, limit));
+    text_read_ += content.size();
+    if (text_read_ > MostText) return Error(Reason::Invalid, "the archive has too many manifests, lists and configurations");
+    return content;
 }
 
-Result<std::string> ArchiveSource::blob_text(const Descriptor& descriptor, std::size_t limit) const {
+Result<std::string> ArchiveSource::blob_text(const Descriptor& descriptor, std::size_t limit) {
     TRY(std::string content, text(blob_name(descriptor.digest), limit));
     if ("sha256:" + net::sha256_hex(content) != descriptor.digest)
         return Error(Reason::Invalid, "the archive's blob is not " + descriptor.digest);
@@ -151,7 +158,7 @@ Result<std::string> ArchiveSource::blob_text(const Descriptor& descriptor, std::
 }
 
 /// The manifests of a list and of the lists in it. An archive may lack those of other platforms.
-Result<void> ArchiveSource::expand(const Manifest& list, std::vector<Descriptor>& manifests, int depth) const {
+Result<void> ArchiveSource::expand(const Manifest& list, std::vector<Descriptor>& manifests, int depth) {
     if (depth == DeepestList) return Error(Reason::Invalid, "manifest lists are nested too deeply");
     for (const Descriptor& entry : list.manifests) {
         if (entry.is_index()) {
@@ -172,7 +179,7 @@ Result<void> ArchiveSource::expand(const Manifest& list, std::vector<Descriptor>
     return {};
 }
 
-Result<ImagePlan> ArchiveSource::plan_of_oci(const std::vector<Descriptor>& entries, const HostPlatform& host) const {
+Result<ImagePlan> ArchiveSource::plan_of_oci(const std::vector<Descriptor>& entries, const HostPlatform& host) {
     Manifest list{.is_index = true};
     TRY_VOID(expand({.is_index = true, .manifests = entries}, list.manifests, 0));
     TRY(const Descriptor chosen, choose_manifest(list, host));
@@ -187,7 +194,7 @@ Result<ImagePlan> ArchiveSource::plan_of_oci(const std::vector<Descriptor>& entr
 }
 
 /// Entries of the same name are one image for several platforms.
-Result<std::vector<ImagePlan>> ArchiveSource::plans_of_oci(const HostPlatform& host) const {
+Result<std::vector<ImagePlan>> ArchiveSource::plans_of_oci(const HostPlatform& host) {
     TRY(const std::string content, text("index.json", ManifestLimit));
     TRY(Manifest index, parse_manifest(content));
     std::vector<std::vector<Descriptor>> images;
@@ -205,7 +212,7 @@ Result<std::vector<ImagePlan>> ArchiveSource::plans_of_oci(const HostPlatform& h
     return plans_or_error(std::move(plans));
 }
 
-Result<std::vector<ImagePlan>> ArchiveSource::plans_of_docker(const HostPlatform& host) const {
+Result<std::vector<ImagePlan>> ArchiveSource::plans_of_docker(const HostPlatform& host) {
     TRY(const std::string content, text("manifest.json", ManifestLimit));
     TRY(const schema::Value images, schema::parse_json(content));
     std::vector<Result<ImagePlan>> plans;

@@ -20,17 +20,18 @@ public:
 private:
     Result<void> index_tar(const std::string& path);
     Result<BlobPlace> place(const std::string& name) const;
-    Result<std::string> text(const std::string& name, std::size_t limit) const;
-    Result<std::string> blob_text(const Descriptor& descriptor, std::size_t limit) const;
-    Result<void> expand(const Manifest& list, std::vector<Descriptor>& manifests, int depth) const;
-    Result<ImagePlan> plan_of_oci(const std::vector<Descriptor>& entries, const HostPlatform& host) const;
-    Result<std::vector<ImagePlan>> plans_of_oci(const HostPlatform& host) const;
-    Result<std::vector<ImagePlan>> plans_of_docker(const HostPlatform& host) const;
+    Result<std::string> text(const std::string& name, std::size_t limit);
+    Result<std::string> blob_text(const Descriptor& descriptor, std::size_t limit);
+    Result<void> expand(const Manifest& list, std::vector<Descriptor>& manifests, int depth);
+    Result<ImagePlan> plan_of_oci(const std::vector<Descriptor>& entries, const HostPlatform& host);
+    Result<std::vector<ImagePlan>> plans_of_oci(const HostPlatform& host);
+    Result<std::vector<ImagePlan>> plans_of_docker(const HostPlatform& host);
 
     std::string folder_;     ///< "" for a tar file
     std::string temporary_;  ///< the unpacked copy, removed with us
     std::map<std::string, BlobPlace> entries_;
     std::map<std::string, std::string> links_;  ///< Docker of old links layers that images share
+    std::size_t text_read_ = 0;                 ///< of manifests, lists and configurations
 };
 
 }  // namespace porthole::winhost

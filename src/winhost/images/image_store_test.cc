@@ -461,6 +461,24 @@ TEST_F(ImageStoreTest, ImportsWhatDockerSaves) {
     EXPECT_EQ(entries("work"), 0u);
 }
 
+/// A thousand manifests a list, four lists deep, would be 10^12 of them.
+TEST_F(ImageStoreTest, ReadsNoMoreListsOfAnArchiveThanItMay) {
+    TestTar archive;
+    std::string list = R"({"schemaVersion":2,"manifests":[]})";
+    for (int depth = 0; depth < 3; ++depth) {
+        archive.file("blobs/sha256/" + FakeRegistry::digest(list).substr(7), list);
+        const std::string entry =
+            R"({"mediaType":"application/vnd.oci.image.index.v1+json","size":1,"digest":")" + FakeRegistry::digest(list) + "\"}";
+        std::string entries = entry;
+        for (int i = 1; i < 1000; ++i) entries += "," + entry;
+        list = R"({"schemaVersion":2,"manifests":[)" + entries + "]}";
+    }
+    folder_.write("lists.tar", archive.file("index.json", list).text());
+    const auto images = import(folder_ / "lists.tar");
+    ASSERT_FALSE(images);
+    EXPECT_NE(images.error().message.find("too many manifests"), std::string::npos) << images.error().message;
+}
+
 TEST_F(ImageStoreTest, SaysWhyAnArchiveIsOfNoUse) {
     TestImage linux_image = app();
     linux_image.os = "linux";

@@ -102,12 +102,15 @@ LayerNames::Names& LayerNames::names_of(const std::string& folder) {
         for (const std::string& drive : drives_) {
             for_each_name(drive, folder, [&](std::string_view name) { found->second.try_emplace(fold_case(name), name); });
         }
+        names_ += found->second.size();
     }
     return found->second;
 }
 
 const std::string& LayerNames::spelling(const std::string& folder, const std::string& name) {
-    return names_of(folder).try_emplace(fold_case(name), name).first->second;
+    const auto [found, is_new] = names_of(folder).try_emplace(fold_case(name), name);
+    if (is_new) ++names_;
+    return found->second;
 }
 
 }  // namespace porthole::winhost

@@ -20,6 +20,8 @@ public:
 
     /// The spelling of `name` in `folder` ("windows/system32", in its existing spelling; "" for C:\). A new name is returned unchanged.
     const std::string& spelling(const std::string& folder, const std::string& name);
+    /// How many names and folders are known, which are held in memory.
+    std::size_t count() const { return folders_.size() + names_; }
 
 private:
     using Names = std::map<std::string, std::string>;  ///< by fold
@@ -27,6 +29,7 @@ private:
 
     std::vector<std::string> drives_;
     std::map<std::string, Names> folders_;
+    std::size_t names_ = 0;
 };
 
 }  // namespace porthole::winhost

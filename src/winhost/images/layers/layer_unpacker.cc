@@ -74,6 +74,7 @@ public:
                 return outcome_;
             }
             TRY_VOID(take(*entry, path));
+            if (names_.count() > job_.most_names) return invalid(entry->name, "is one too many for a layer");
         }
     }
 

@@ -1,5 +1,6 @@
 #include "winhost/images/layers/layer_unpacker.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -27,8 +28,11 @@ protected:
         fs::create_directories(folder_ / name);
         const std::string text = tar.text();
         const auto source = make_text_source(text);
-        const LayerJob job{
-            .folder = folder_ / name, .drive_path = "wine/drive_c", .lowers = lowers_, .template_lowers = {folder_ / "template"}};
+        const LayerJob job{.folder = folder_ / name,
+                           .drive_path = "wine/drive_c",
+                           .lowers = lowers_,
+                           .template_lowers = {folder_ / "template"},
+                           .most_names = most_names_};
         auto outcome = unpack_layer(*source, job);
         lowers_.insert(lowers_.begin(), job.folder);
         return outcome;
@@ -49,6 +53,7 @@ protected:
 
     TestFolder folder_;
     std::vector<std::string> lowers_;
+    std::size_t most_names_ = 1000;
     int count_ = 0;
 };
 
@@ -177,6 +182,27 @@ TEST_F(LayerUnpacker, TakesNamesOfAnyLengthTarAllows) {
     const std::string deep = "Files/" + std::string(90, 'a') + "/" + std::string(90, 'b') + "/" + std::string(200, 'c');
     ASSERT_TRUE(add(TestTar().file(deep, "1")));
     EXPECT_EQ(content(deep.substr(6)), "1");
+}
+
+TEST_F(LayerUnpacker, HoldsNoMoreNamesThanItMay) {
+    TestTar tar;
+    for (int i = 0; i < 200; ++i) tar.file("Files/a/" + std::to_string(i), "");
+    most_names_ = 100;
+    const auto refused = add(tar);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, testing::HasSubstr("one too many"));
+    most_names_ = 300;
+    EXPECT_TRUE(add(tar));
+}
+
+TEST_F(LayerUnpacker, HoldsNoMoreRecordsOfAnEntryThanItMay) {
+    TestTar few, many;
+    for (int i = 0; i < 2; ++i) few.pax("a" + std::to_string(i), std::string(400'000, 'x'));
+    for (int i = 0; i < 3; ++i) many.pax("a" + std::to_string(i), std::string(400'000, 'x'));
+    EXPECT_TRUE(add(few.file("Files/a", "")));
+    const auto refused = add(many.file("Files/a", ""));
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, testing::HasSubstr("too many names or records"));
 }
 
 TEST_F(LayerUnpacker, ReportsABrokenArchive) {

@@ -8,7 +8,7 @@
 namespace porthole::winhost {
 namespace {
 
-/// Long names and PAX records are held in memory.
+/// Long names and PAX records are held in memory: of all those before one entry.
 constexpr std::uint64_t MetadataLimit = 1 << 20;
 constexpr std::uint64_t ContentLimit = std::uint64_t{1} << 43;
 
@@ -188,6 +188,7 @@ Result<TarEntry> TarReader::make_entry(const Block& block, std::uint64_t size, c
 Result<std::optional<TarEntry>> TarReader::next() {
     TRY_VOID(skip_rest());
     Records records;
+    std::uint64_t metadata = 0;
     for (Block block;;) {
         TRY(const bool more, read_block(block));
         if (!more || std::ranges::all_of(block, [](char c) { return c == '\0'; })) return std::optional<TarEntry>();
@@ -195,6 +196,10 @@ Result<std::optional<TarEntry>> TarReader::next() {
         TRY(const std::uint64_t size, number(field(block, Size)));
         const char type = block[TypeAt];
         padding_ = (BlockSize - size % BlockSize) % BlockSize;
+        if (type == 'x' || type == 'L' || type == 'K') {
+            metadata += std::min(size, MetadataLimit);
+            if (metadata > MetadataLimit) return invalid("too many names or records before an entry");
+        }
         if (type == 'x') {
             TRY(auto found, read_records(size));
             found.merge(records);
