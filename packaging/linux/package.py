@@ -37,6 +37,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MAINTAINER = f"{os.environ.get('DEBFULLNAME') or 'Porthole project'} <{os.environ.get('DEBEMAIL') or 'porthole@porthole.invalid'}>"
 RUNTIME = ("containerd | containerd.io, runc | containerd.io, containernetworking-plugins, nftables, iptables, iproute2, conntrack, procps, kmod, e2fsprogs, "
            "ca-certificates")
+# What the guides' commands name; the package has it at the same paths, below the folder of its documentation.
+GUIDE_FILES = ["samples", "packaging/windows/examples/foreign-cluster.yaml", "packaging/image_archive.py", "packaging/windows_images/build.py",
+               "packaging/windows_images/windows_image.py"]
 WINDOWS_NAMES = ["kubelet.exe", "kube-proxy.exe", "kubeadm.exe", "flanneld.exe"]  # of kubernetes/node/bin
 CNI_NAMES = ["win-bridge.exe", "win-overlay.exe", "wincni.exe", "flannel.exe", "host-local.exe"]
 
@@ -97,6 +100,13 @@ class Tree:
             if path.is_dir() and not path.is_symlink():
                 path.chmod(0o755)
             os.utime(path, (epoch, epoch), follow_symlinks=False)
+
+
+def guide_files():
+    """The paths, in the tree, of all files below GUIDE_FILES."""
+    found = [ROOT / name for name in GUIDE_FILES]
+    found = [path for one in found for path in ([one] if one.is_file() else one.rglob("*")) if path.is_file()]
+    return sorted(str(path.relative_to(ROOT)) for path in found)
 
 
 def zipped(text):
@@ -215,6 +225,8 @@ class Packager:
         tree.add("usr/share/doc/porthole/porthole.spdx.json", self.bill("porthole", tree, self.libraries))
         for guide in sorted((ROOT / "docs/guide").glob("*.md")):
             tree.add(f"usr/share/doc/porthole/guide/{guide.name}", guide.read_bytes())
+        for name in guide_files():
+            tree.add(f"usr/share/doc/porthole/{name}", (ROOT / name).read_bytes())
         scripts = {path.name: path.read_text() for path in (ROOT / "packaging/linux/scripts").iterdir()}
         return make_deb(self.output, tree, self.release.epoch, scripts, name="porthole", version=self.release.version, architecture="amd64",
                         relations={"Depends": RUNTIME, "Recommends": "porthole-kubectl | kubectl | kubernetes-client, openssh-client", "Suggests": "porthole-windows-node"},

@@ -66,6 +66,8 @@ def parse(arguments):
 
 def main():
     options = parse(sys.argv[1:])
+    if ":" not in options.name.rpartition("/")[2]:
+        sys.exit(f"build.py: --name {options.name}: it has no tag; write {options.name}:1")
     write_oci(options.output, [WindowsImage(
         name=options.name,
         layers=[layer_of(argument) for argument in options.layers],

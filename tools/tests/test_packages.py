@@ -127,6 +127,29 @@ class Files(unittest.TestCase):
                 self.assertEqual(archive.extractfile("one-1/usr/bin/three").read(), b"\x7fELF")
 
 
+class Guides(unittest.TestCase):
+    # The commands in a guide are indented or in a fence of console lines; links in the text lead to the sources.
+    def test_the_package_has_the_files_that_commands_of_its_guides_name(self):
+        named = {}
+        for guide in sorted((ROOT / "docs/guide").glob("*.md")):
+            commands = "\n".join(package.re.findall(r"(?ms)^ *```console\n(.*?)^ *```", guide.read_text()))
+            for path in package.re.findall(r"(?<![\w/.-])(?:samples|packaging)/[\w./-]*\w", commands):
+                named.setdefault(path, guide.name)
+        self.assertIn("samples/claim.yaml", named)
+        packed = package.guide_files()
+        for path, guide in named.items():
+            self.assertTrue(any(f"{name}/".startswith(f"{path}/") for name in packed), f"{guide} uses {path}, which is not in the package")
+
+    def test_the_program_that_makes_images_runs_from_the_package(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in package.guide_files():
+                package.Tree(folder).add(name, (ROOT / name).read_bytes())
+            build = pathlib.Path(folder) / "packaging/windows_images/build.py"
+            subprocess.run([sys.executable, build, build.with_suffix(".tar"), "--name", "one:1", "--layer", f"{folder}/samples=C:\\app"], check=True)
+            refused = subprocess.run([sys.executable, build, build.with_suffix(".tar"), "--name", "localhost:5000/one"], capture_output=True, text=True)
+            self.assertEqual(refused.stderr, "build.py: --name localhost:5000/one: it has no tag; write localhost:5000/one:1\n")
+
+
 class Materials(unittest.TestCase):
     def libraries(self, *linked, tarballs={}, source=("source", "1-2")):
         return {one["name"]: one for one in materials.linked_libraries(set(linked), tarballs, lambda package: source)}
