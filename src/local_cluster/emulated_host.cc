@@ -1,6 +1,7 @@
 #include "local_cluster/emulated_host.h"
 #include "base/strings.h"
 #include "bundled_images/bundled_images.h"
+#include "local_cluster/node_progress.h"
 #include "runtime/files/durable_file.h"
 
 #include <sstream>
@@ -41,11 +42,13 @@ Command EmulatedHost::winhost(const std::string& verb, std::vector<std::string> 
 }
 
 Task<> EmulatedHost::ensure_ready() {
-    const MonotonicTime deadline = loop_.now() + 2min;
+    // The host logs each step: the first start on a slow machine makes the Windows root file system for minutes.
+    ProgressLimit limit(loop_.now(), 2min, 10min);
     for (;;) {
         CO_TRY(const CommandOutput status, co_await processes_.run(winhost("status")));
         if (status.exit_code == 0) co_return {};
-        if (loop_.now() > deadline) {
+        std::error_code ignored;
+        if (limit.is_passed(loop_.now(), std::to_string(fs::file_size(log_file(), ignored)))) {
             co_return Error(Reason::Timeout, "the emulated host does not start: " + last_line(status) + "; see " + log_file().string());
         }
         CO_TRY_VOID(co_await loop_.sleep(100ms));

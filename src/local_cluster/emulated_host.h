@@ -17,8 +17,8 @@ public:
     static Result<void> preflight();
 
     ChildCommand command() const;
-    /// Waits until programs can be run on the host. The first start on a machine creates a Windows root file system. Error: Timeout with
-    /// the log.
+    /// Waits until programs can be run on the host, as long as its log grows and at most ten minutes: the first start on a machine creates
+    /// a Windows root file system. Error: Timeout with the log.
     Task<> ensure_ready();
     bool has_joined() const;
     /// Joins a cluster by kubeadm.exe; `backend` is that of the pod network, "" for the cluster's own. Error: the join's message.
