@@ -48,13 +48,26 @@ Result<void> read_description_file(const std::string& file, ClusterOptions& opti
     return read ? std::move(read) : Result<void>(std::move(read).error().with_context(file));
 }
 
-/// Whoever does not say which nodes there should be wants those that the cluster has.
-Result<void> read_options(UpFlags& flags, const DataDir& data) {
-    if (const auto known = Cluster::load(data); known && !known->options.foreign) {
-        flags.options.linux_nodes = known->options.linux_nodes;
-        flags.options.windows_nodes = known->options.windows_nodes;
-        flags.options.servers = known->options.servers;
-        flags.options.server_arguments = known->options.server_arguments;
+/// The options of a cluster, except those for which there is a flag.
+ClusterOptions keep_options(const CLI::App& app, ClusterOptions known, const ClusterOptions& given) {
+    const auto take = [&](const char* flag, auto option) {
+        if (app.count(flag) > 0) known.*option = given.*option;
+    };
+    take("--hardened", &ClusterOptions::hardened);
+    take("--port", &ClusterOptions::port);
+    take("--cluster-cidr", &ClusterOptions::cluster_cidr);
+    take("--service-cidr", &ClusterOptions::service_cidr);
+    take("--backend", &ClusterOptions::backend);
+    take("--node-cidr", &ClusterOptions::node_cidr);
+    take("--cluster-dns", &ClusterOptions::cluster_dns);
+    take("--cluster-domain", &ClusterOptions::cluster_domain);
+    return known;
+}
+
+/// Whoever does not say how the cluster should be wants it as it is.
+Result<void> read_options(const CLI::App& app, UpFlags& flags, const DataDir& data) {
+    if (auto known = Cluster::load(data); known && !known->options.foreign) {
+        flags.options = keep_options(app, std::move(known->options), flags.options);
     } else if (const char* nodes = std::getenv("PORTHOLE_NODES")) {
         TRY_VOID(parse_nodes(nodes, flags.options));
     }
@@ -154,7 +167,8 @@ int run_up(std::vector<std::string> arguments) {
     app.footer(
         "Without --detach it stays in the foreground and Ctrl-C ends the cluster. You can run it again: it starts missing parts, and "
         "with other\n"
-        "--nodes it adds nodes to the running cluster or drains and removes the last of each system.\n\n"
+        "--nodes it adds nodes to the running cluster or drains and removes the last of each system. Options that are not given stay as "
+        "the cluster has them.\n\n"
         "Examples:\n"
         "  porthole up --detach                            one Linux node; then: kubectl get nodes\n"
         "  porthole up --nodes linux=2,windows=1 --detach  two Linux nodes and an emulated Windows one\n"
@@ -175,7 +189,7 @@ int run_up(std::vector<std::string> arguments) {
         if (!flags.file.empty() && option->count() > 0)
             return fail("--file and " + option->get_name() + " exclude each other: change the file");
     const DataDir data(flags.data);
-    if (const auto read = read_options(flags, data); !read) return fail(read.error().message);
+    if (const auto read = read_options(app, flags, data); !read) return fail(read.error().message);
     if (const auto taken = check_server_options(options); !taken) return fail(taken.error().message);
 
     RealWorld world;

@@ -292,6 +292,19 @@ Result<void> check_resize(const ClusterOptions& now, const ClusterOptions& wante
     return {};
 }
 
+Result<void> check_restart(const ClusterOptions& now, const ClusterOptions& wanted, const std::string& delete_it) {
+    constexpr std::pair<const char*, std::string ClusterOptions::*> Fixed[] = {{"--node-cidr", &ClusterOptions::node_cidr},
+                                                                               {"--cluster-cidr", &ClusterOptions::cluster_cidr},
+                                                                               {"--service-cidr", &ClusterOptions::service_cidr},
+                                                                               {"--cluster-dns", &ClusterOptions::cluster_dns},
+                                                                               {"--cluster-domain", &ClusterOptions::cluster_domain}};
+    for (const auto& [flag, option] : Fixed)
+        if (now.*option != wanted.*option)
+            return Error(Reason::AlreadyExists, fmt::format("{} {}: the cluster's objects contain {}, so it cannot be changed; {}", flag,
+                                                            wanted.*option, now.*option, delete_it));
+    return {};
+}
+
 Result<IpPrefix> cluster_range(const std::string& flag, const std::string& text) {
     if (text.contains(','))
         return Error(Reason::BadRequest,

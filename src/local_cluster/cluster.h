@@ -111,6 +111,10 @@ struct Cluster {
 /// else may change. Error: AlreadyExists, which ends with the remedy `end_it`.
 Result<void> check_resize(const ClusterOptions& now, const ClusterOptions& wanted, const std::string& end_it);
 
+/// Whether a stopped cluster of `now` can be started with `wanted`: its objects contain its networks and its domain. Error: AlreadyExists,
+/// which ends with the remedy `delete_it`.
+Result<void> check_restart(const ClusterOptions& now, const ClusterOptions& wanted, const std::string& delete_it);
+
 /// The range of pods, of services or of nodes. Errors: BadRequest for anything but one of IPv4; names `flag` where it has several.
 Result<IpPrefix> cluster_range(const std::string& flag, const std::string& text);
 

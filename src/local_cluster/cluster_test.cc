@@ -263,5 +263,15 @@ TEST(CheckResize, LetsOnlyTheEndsOfTheListsChange) {
     EXPECT_EQ(check_resize(now, other, "end it").error().message, "a cluster with other options is running; end it");
 }
 
+TEST(CheckRestart, KeepsTheNetworksAndTheDomainThatObjectsContain) {
+    const ClusterOptions now;
+    EXPECT_TRUE(check_restart(now, {.linux_nodes = 3, .backend = "vxlan", .port = 7443, .hardened = true}, "delete it"));
+    EXPECT_EQ(check_restart(now, {.service_cidr = "10.43.0.0/16"}, "delete it").error().message,
+              "--service-cidr 10.43.0.0/16: the cluster's objects contain 10.96.0.0/12, so it cannot be changed; delete it");
+    for (const ClusterOptions& other : {ClusterOptions{.cluster_cidr = "10.42.0.0/16"}, ClusterOptions{.cluster_dns = "10.96.0.11"},
+                                        ClusterOptions{.cluster_domain = "other.test"}, ClusterOptions{.node_cidr = "10.88.0.0/24"}})
+        EXPECT_FALSE(check_restart(now, other, ""));
+}
+
 }  // namespace
 }  // namespace porthole::local_cluster

@@ -45,6 +45,18 @@ class UpServerArguments(unittest.TestCase):
                 self.assertIn(told, self.up(argument, check=False).stderr)
                 self.assertFalse((self.cluster.data / "cluster.json").exists())
 
+    def test_a_stopped_cluster_starts_with_the_options_it_was_made_with(self):
+        self.cluster.options = ["--port", "7443", "--service-cidr", "10.43.0.0/16", "--cluster-dns", "10.43.0.10", "--backend", "vxlan"]
+        self.cluster.up()
+        self.cluster.down()
+        self.cluster.options = ["--service-cidr", "10.44.0.0/16", "--cluster-dns", "10.44.0.10"]
+        self.assertIn("--service-cidr 10.44.0.0/16: the cluster's objects contain 10.43.0.0/16, so it cannot be changed", self.cluster.up(check=False).stderr)
+        self.cluster.options = []
+        for _ in ("stopped", "running"):
+            self.cluster.up()
+            self.assertEqual(self.cluster.kubectl(NEWEST_CLIENT, "get", "service", "kubernetes", "-o", "jsonpath={.spec.clusterIP}").stdout, "10.43.0.1")
+        self.assertRegex(self.cluster.kubectl(NEWEST_CLIENT, "cluster-info").stdout, r":7443\b")
+
     @slow
     def test_why_the_server_ends_is_told(self):
         refused = self.up("feature-gates=NoSuchGate=true", check=False)
