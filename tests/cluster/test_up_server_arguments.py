@@ -3,7 +3,7 @@
 import os
 import unittest
 
-from harness import CLIENTS, NEWEST_CLIENT, Cluster, slow
+from harness import CLIENTS, NEWEST_CLIENT, PORTHOLE, Cluster, run, slow
 
 OLD = "extensions/v1beta1"
 
@@ -56,6 +56,14 @@ class UpServerArguments(unittest.TestCase):
             self.cluster.up()
             self.assertEqual(self.cluster.kubectl(NEWEST_CLIENT, "get", "service", "kubernetes", "-o", "jsonpath={.spec.clusterIP}").stdout, "10.43.0.1")
         self.assertRegex(self.cluster.kubectl(NEWEST_CLIENT, "cluster-info").stdout, r":7443\b")
+
+    def test_a_machine_that_is_a_node_gets_no_second_cluster(self):
+        self.cluster.up()
+        second = self.cluster.folder / "second"
+        refused = run(self.cluster.network.inside([PORTHOLE, "up", "--detach", "--port", "7443", "--node-cidr", "10.90.0.0/24", "--data", second]),
+                      env=self.cluster.environment(), check=False, seconds=60)
+        self.assertIn("this machine is a node of another cluster already: its kubelet has port 10250; end that first", refused.stderr)
+        self.assertFalse((second / "cluster.json").exists())
 
     @slow
     def test_why_the_server_ends_is_told(self):
