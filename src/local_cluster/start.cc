@@ -112,7 +112,7 @@ Result<void> check_ports(const Cluster& cluster) {
             return Error(Reason::AlreadyExists, "port " + std::to_string(port) + " is in use; choose another with --port");
     // The first node is the machine itself. Another node's bridge and rules would be lost with the start of this one.
     const std::uint16_t kubelet_port = node_join::AgentOptions{}.kubelet_port;
-    if (!runs(options.host_prefix + "linux-1/agent") && !port_is_free(kubelet_port))
+    if (options.linux_nodes > 0 && !runs(options.host_prefix + "linux-1/agent") && !port_is_free(kubelet_port))
         return Error(Reason::AlreadyExists, "this machine is a node of another cluster already: its kubelet has port " +
                                                 std::to_string(kubelet_port) + "; end that first, by `porthole down` or `porthole reset`");
     return {};
