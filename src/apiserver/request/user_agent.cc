@@ -35,6 +35,7 @@ Character first_character(std::string_view text) {
 /// Controls, blanks other than the space, invisible marks, private and invalid characters. Differs from Kubernetes: unassigned characters
 /// pass, so that this is no table of a Unicode version.
 bool is_printable(char32_t c) {
+    if (c >= 0x20 && c < 0x7F) return true;  // as nearly all are
     constexpr std::pair<char32_t, char32_t> Hidden[] = {{0x00, 0x1F},     {0x7F, 0xA0},     {0xAD, 0xAD},       {0x61C, 0x61C},
                                                         {0x1680, 0x1680}, {0x180E, 0x180E}, {0x2000, 0x200F},   {0x2028, 0x202F},
                                                         {0x205F, 0x206F}, {0x3000, 0x3000}, {0xE000, 0xF8FF},   {0xFEFF, 0xFEFF},

@@ -120,18 +120,26 @@ std::string format_seconds(std::int64_t since_epoch) {
     const hh_mm_ss clock(point - day);
     // By hand, since every object written holds several.
     constexpr std::string_view Rest = "-00-00T00:00:00";
-    std::string text = fmt::format("{:04}", static_cast<int>(date.year()));
+    const int year = static_cast<int>(date.year());
+    const bool is_usual = year >= 0 && year <= 9999;
+    std::string text;
+    text.reserve(sizeof "0000-00-00T00:00:00.000000Z");
+    text += is_usual ? "0000" : fmt::format("{:04}", year);
     const std::size_t year_size = text.size();
     text += Rest;
     const auto put = [&](std::size_t at, std::int64_t two_digits) {
-        text[year_size + at] = static_cast<char>('0' + two_digits / 10);
-        text[year_size + at + 1] = static_cast<char>('0' + two_digits % 10);
+        text[at] = static_cast<char>('0' + two_digits / 10);
+        text[at + 1] = static_cast<char>('0' + two_digits % 10);
     };
-    put(1, static_cast<unsigned>(date.month()));
-    put(4, static_cast<unsigned>(date.day()));
-    put(7, clock.hours().count());
-    put(10, clock.minutes().count());
-    put(13, clock.seconds().count());
+    if (is_usual) {
+        put(0, year / 100);
+        put(2, year % 100);
+    }
+    put(year_size + 1, static_cast<unsigned>(date.month()));
+    put(year_size + 4, static_cast<unsigned>(date.day()));
+    put(year_size + 7, clock.hours().count());
+    put(year_size + 10, clock.minutes().count());
+    put(year_size + 13, clock.seconds().count());
     return text;
 }
 
