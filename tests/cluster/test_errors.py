@@ -287,7 +287,7 @@ class FailedStarts(unittest.TestCase):
         self.cluster.data.mkdir()
         with open(self.cluster.data / "supervisor.lock", "w") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
-            self.fails_in_one_line(self.cluster.up(check=False), "did not come up", str(self.cluster.data / "logs"))
+            self.fails_in_one_line(self.cluster.up(check=False), "did not start", str(self.cluster.data / "logs"))
             self.assertIn("another supervisor of this cluster", (self.cluster.data / "logs/supervisor.log").read_text())
             self.assertFalse((self.cluster.data / "pki").exists(), "nothing was begun")
 

@@ -24,7 +24,7 @@ class LinuxSample(SampleCase):
         self.assertIn("deployment.apps/sample-web-linux is ready", printed)
         self.assertIn("sample-web-windows is left out: no Windows node is Ready; `porthole up --nodes linux=1,windows=1`", printed)
         self.assertEqual([each["metadata"]["name"] for each in self.list("deployments")], ["sample-web-linux"])
-        self.assertIn("was there", self.sample().stdout, "it can be repeated")
+        self.assertIn(" existed; ", self.sample().stdout, "it can be repeated")
 
     def test_the_image_comes_back_after_it_was_removed(self):
         self.sample()

@@ -100,7 +100,7 @@ TEST_F(SampleTest, CanBeMadeAgainAndIsRemovedWhole) {
     ASSERT_TRUE(sim::run(loop, first.apply()));
     Sample again = sample();
     ASSERT_TRUE(sim::run(loop, again.apply()));
-    EXPECT_THAT(all_told(), HasSubstr("service/sample-web was there"));
+    EXPECT_THAT(all_told(), HasSubstr("service/sample-web existed"));
     told.clear();
     Sample third = sample();
     ASSERT_TRUE(sim::run(loop, third.remove()));

@@ -125,9 +125,9 @@ TEST(NetVerify, TRB05_ProbesTheOutsideByTcpAndLooksAtTheExceptionsFromTranslatio
         return failing_hop(of(report.checks, Flow::OutsideByTcp, from).front(), outcomes(report.checks, fails), nodes);
     };
     EXPECT_THAT(hop("win1"), HasSubstr("198.51.100.0/24 is among its exceptions and covers the target"));
-    EXPECT_THAT(hop("lin1"), HasSubstr("look at address translation on lin1"));
+    EXPECT_THAT(hop("lin1"), HasSubstr("check address translation on lin1"));
     nodes[2].nat_exceptions.pop_back();
-    EXPECT_THAT(hop("win1"), HasSubstr("look at address translation on win1"));
+    EXPECT_THAT(hop("win1"), HasSubstr("check address translation on win1"));
 }
 
 // TRB-04, LIM-47

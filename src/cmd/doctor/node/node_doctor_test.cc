@@ -182,7 +182,7 @@ TEST(NodeDoctor, NamesEachThingThatIsWrong) {
         {"a volume in clear text", [](auto& e) { e.volume_encrypted = false; },
          "warn the volume with the kubelet's files is encrypted: C: is not encrypted, and contains pods' Secrets in plain text"},
         {"no CNI configuration", [](auto& e) { e.nat_exceptions.reset(); },
-         "fail packets between pods keep their addresses: there is no CNI configuration"},
+         "fail packets between pods keep their addresses: no CNI configuration at "},
         {"services are translated", [](auto& e) { e.nat_exceptions = {"10.0.0.0/10", "10.244.0.0/16"}; },
          "fail packets between pods keep their addresses: these ranges are not excluded from address translation"},
         {"nothing is translated", [](auto& e) { e.nat_exceptions = {"0.0.0.0/0"}; },
@@ -193,9 +193,7 @@ TEST(NodeDoctor, NamesEachThingThatIsWrong) {
          "fail pods and services are reached without a proxy: HTTP_PROXY or HTTPS_PROXY is not valid"},
         {"small packets", [](auto& e) { e.mtu = 1400; },
          "fail packets of pods fit the MTU of the node's adapter: vEthernet (Ethernet) takes 1400 bytes, and packets of the pod network "
-         "have "
-         "up "
-         "to 1500"},
+         "have up to 1500"},
         {"no room to encapsulate", [](auto& e) { e.mtu = 1450, e.overlay = true, e.pod_mtu.reset(); },
          "fail packets of pods fit the MTU of the node's adapter: vEthernet (Ethernet) takes 1450 bytes, and an encapsulated packet"},
         {"a dead API server", [](auto& e) { e.server_in_use = "https://192.0.2.1:6443", e.dead_servers = {"https://192.0.2.2:6443"}; },
