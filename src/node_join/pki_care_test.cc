@@ -256,9 +256,9 @@ TEST_F(PkiCareAuthority, IsNotEndedWhileSomethingDependsOnTheOldOne) {
         std::vector<std::string> beginnings;
     } rows[] = {
         {"all have followed", {{"system:node:a", fresh}, {"kubernetes-admin", fresh}}, true, later, {}},
-        {"an administrator has not", {{"system:node:a", fresh}, {"kubernetes-admin", old}}, true, later, {"kubernetes-admin last came"}},
-        {"a node has not", {{"system:node:a", old}}, true, later, {"system:node:a last came"}},
-        {"a node is away", {}, true, later, {"node a has not come"}},
+        {"an administrator has not", {{"system:node:a", fresh}, {"kubernetes-admin", old}}, true, later, {"kubernetes-admin last used"}},
+        {"a node has not", {{"system:node:a", old}}, true, later, {"system:node:a last used"}},
+        {"a node is away", {}, true, later, {"node a has not connected"}},
         {"a namespace has not", {{"system:node:a", fresh}}, false, later, {"not every namespace"}},
         {"pods may have not", {{"system:node:a", fresh}}, true, later - 1s, {"running pods may not"}},
     };

@@ -128,8 +128,7 @@ std::string covering_exception(const Check& check, const std::vector<Node>& node
 std::string dns_hop(const std::string& from, const std::vector<Node>& nodes) {
     const bool windows = std::ranges::any_of(nodes, [&](const Node& node) { return node.windows && node.name == from; });
     return "cluster DNS as pods of " + from + " see it: check their resolver" +
-           (windows ? " (there with Resolve-DnsName, since nslookup does not complete names as programs do)" : "") +
-           " and at the DNS service";
+           (windows ? " (there with Resolve-DnsName, since nslookup does not complete names as programs do)" : "") + " and the DNS service";
 }
 
 /// Whether what sends frames with MAC addresses of its own, the pods of a Windows node, is cut off from all other nodes while the node and
@@ -175,9 +174,9 @@ std::string pod_hop(const std::string& from, const std::string& to, const Outcom
     if (from == to) return "pods of " + from + " to each other: check the pod network of " + from;
     if (failed(Flow::NodeToNode, from, to) || failed(Flow::NodeToNode, to, from))
         return "between the nodes " + from + " and " + to + ": check cables, firewalls and the nodes' addresses";
-    if (failed(Flow::NodeToPod, from, to)) return "node " + from + " to the pods of " + to + ": look at " + routes_of(from, nodes);
+    if (failed(Flow::NodeToPod, from, to)) return "node " + from + " to the pods of " + to + ": check " + routes_of(from, nodes);
     if (failed(Flow::PodToPod, from, from)) return "pods of " + from + " to their node: check the pod network of " + from;
-    return "pods of " + from + " to those of " + to + ": check forwarding on " + from + " and at " + routes_of(to, nodes);
+    return "pods of " + from + " to those of " + to + ": check forwarding on " + from + " and " + routes_of(to, nodes);
 }
 
 }  // namespace

@@ -192,7 +192,7 @@ TEST(NetVerify, NET02_NamesTheRouterThatHasTheRoutes) {
     const auto to_lin1 = [](const Check& c) { return c.to == "lin1" && c.from != "lin1" && c.flow != Flow::NodeToNode; };
     EXPECT_THAT(
         failing_hop(of(checks, Flow::PodToPod, "lin2").front(), outcomes(checks, to_lin1), nodes),
-        HasSubstr("node lin2 to the pods of lin1: look at the routes of the router between them, which `porthole net routes` prints"));
+        HasSubstr("node lin2 to the pods of lin1: check the routes of the router between them, which `porthole net routes` prints"));
 }
 
 TEST(NetVerify, NamesTheHopAtWhichAWayEnds) {
