@@ -13,10 +13,9 @@ namespace porthole::cmd {
 namespace {
 
 constexpr const char* About =
-    "Diagnostic data of a Windows node of a Porthole cluster: its host network service, network, services and logs. Read it before you "
-    "share "
-    "it\n"
-    "it. Text that looks like a key, token or password is removed; names, addresses and programs' arguments are not.\n"
+    "Diagnostic data of a Windows node of a Porthole cluster: its host network service, network, services and logs. Read it\n"
+    "before you share it. Text that looks like a key, token or password is removed; names, addresses and programs' arguments\n"
+    "are not.\n"
     "errors.txt lists what could not be collected.\n";
 
 Result<void> write(const std::string& file, const std::string& program, const std::string& logs) {
