@@ -55,6 +55,7 @@ void SimNode::kill() {
     main_.cancel();
     CHECK(host_.run_until([&] { return !main_.running(); }, std::chrono::minutes(1)));
     fleet_.reset();
+    CHECK(process_.timers() == 0);
 }
 
 }  // namespace porthole::simulation

@@ -201,6 +201,7 @@ void SimServer::end(bool in_order) {
     const auto closed = run_in(setting_.loop, process_, close(in_order));
     CHECK(closed.has_value());
     up_.reset();
+    CHECK(process_.timers() == 0);
     ready_ = open_ = false;
     if (!in_order) etcd_link_.faults().refuses_dials = false;
 }
