@@ -34,10 +34,10 @@ std::string text_of(SystemTime time) { return Timestamp(time).to_string(); }
 Result<void> list(const std::filesystem::path& data) {
     const auto folder = DataDir(data).pki();
     TRY(const auto entries, list_certificates(folder));
-    std::printf("%-26s %-28s %-20s %-22s %s\n", "NAME", "SUBJECT", "AUTHORITY", "EXPIRES", "LEFT");
+    std::printf("%-31s %-31s %-20s %-22s %s\n", "NAME", "SUBJECT", "AUTHORITY", "EXPIRES", "LEFT");
     for (const PkiEntry& entry : entries) {
         const bool valid = entry.expires > wall_now();
-        std::printf("%-26s %-28s %-20s %-22s %s\n", entry.name.c_str(), entry.subject.c_str(),
+        std::printf("%-31s %-31s %-20s %-22s %s\n", entry.name.c_str(), entry.subject.c_str(),
                     entry.authority.empty() ? "<itself>" : entry.authority.c_str(), text_of(entry.expires).c_str(),
                     valid ? format_age(entry.expires - wall_now()).c_str() : "<expired>");
     }

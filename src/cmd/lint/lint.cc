@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "base/strings.h"
 #include "cmd/lint/lint_files.h"
 #include "cmd/program/flags.h"
 #include "windows/lint/fix.h"
@@ -37,7 +38,7 @@ Options options_of(const LintFlags& flags) {
 }
 
 int explain_code(const std::string& code) {
-    const windows::Rule* rule = windows::find_rule(code);
+    const windows::Rule* rule = windows::find_rule(to_upper(code));
     if (!rule) return std::fprintf(stderr, "lint: there is no rule %s; `porthole lint --rules` lists them\n", code.c_str()), 2;
     std::fputs(explain(*rule).c_str(), stdout);
     return 0;
@@ -135,7 +136,10 @@ int run_lint(std::vector<std::string> arguments) {
     app.add_option("paths", flags.paths, "files, directories (their *.yaml, *.yml and *.json), or - for standard input");
     app.add_option("--os", flags.system, "the operating system of pods that do not name one")->check(CLI::IsMember({"windows", "linux"}));
     app.add_option("--build", flags.build, "build of the Windows nodes: 2019, 2022, 2025, or a number such as 20348")
-        ->check(CLI::IsMember({"2019", "2022", "2025"}) | CLI::Range(10000, 99999));
+        ->check([](const std::string& text) {
+            const bool known = text == "2019" || text == "2022" || text == "2025" || CLI::Range(10000, 99999)(text).empty();
+            return known ? "" : text + " is not a build of Windows Server: use 2019, 2022, 2025, or a number such as 20348";
+        });
     app.add_option("--network", flags.network, "pod network of the Windows nodes")->check(CLI::IsMember({"l2bridge", "overlay"}));
     app.add_flag("--strict", flags.strict, "fail also if something is ignored or gets advice");
     app.add_flag("--fix", flags.fix,
