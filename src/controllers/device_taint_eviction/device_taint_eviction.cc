@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/result.h"
-#include "objects/conditions.h"
+#include "controllers/framework/pod_disruption.h"
 #include "objects/devices/device_taints.h"
 #include "objects/pods.h"
 #include "objects/resource_claims.h"
@@ -127,29 +127,11 @@ Task<Requeue> DeviceTaintEvictionController::reconcile(client::NamespacedName ke
     pending_[key] = pod->metadata.uid;
     const Duration left = *time - loop().wall_now();
     if (left > Duration::zero()) co_return Requeue::in(left);
-    CO_TRY_VOID(co_await evict(*pod));
+    const PodDisruption why{.reason = "DeletionByDeviceTaintManager",
+                            .message = "Device Taint manager: deleting due to NoExecute taint",
+                            .tell = [this, pod] { events_.normal(*pod, EventReason, "Marking for deletion"); }};
+    CO_TRY_VOID(co_await delete_disrupted(client_, *pod, why, Timestamp(loop().wall_now())));
     co_return Requeue::never();
-}
-
-Task<> DeviceTaintEvictionController::evict(const Pod& pod) {
-    const client::NamespacedName key = client::key_of(pod);
-    const std::string uid = pod.metadata.uid;
-    Pod changed = pod;
-    const bool is_new = objects::set_condition(changed.status.conditions,
-                                               {.type = "DisruptionTarget",
-                                                .observed_generation = pod.metadata.generation,
-                                                .status = "True",
-                                                .reason = "DeletionByDeviceTaintManager",
-                                                .message = "Device Taint manager: deleting due to NoExecute taint"},
-                                               Timestamp(loop().wall_now()));
-    if (is_new) {
-        events_.normal(pod, EventReason, "Marking for deletion");
-        const auto updated = co_await client_.update_status(std::move(changed));
-        if (is_not_found(updated)) co_return {};
-        if (!updated) co_return updated.error();
-    }
-    CO_TRY_VOID(ignore_not_found(co_await client_.remove<Pod>(key, {.uid = uid})));
-    co_return {};
 }
 
 Result<ControllerPtr> make_device_taint_eviction(Context& context) { return make_controller<DeviceTaintEvictionController>(context); }

@@ -29,7 +29,6 @@ private:
     std::optional<SystemTime> time_to_evict(const api::resource::v1::DeviceRequestAllocationResult& device) const;
     /// Null if no slice of the pool's newest generation has the device.
     const api::resource::v1::Device* find_device(const api::resource::v1::DeviceRequestAllocationResult& allocated) const;
-    Task<> evict(const Pod& pod);
 
     client::Client& client_;
     client::EventRecorder& events_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/result.h"
-#include "objects/conditions.h"
+#include "controllers/framework/pod_disruption.h"
 #include "objects/pods.h"
 #include "objects/tolerations.h"
 
@@ -80,7 +80,11 @@ Task<client::Requeue> TaintEvictionController::reconcile(client::NamespacedName 
     const auto since = pending_.try_emplace(key, Pending{pod->metadata.uid, loop().now()}).first->second.since;
     const Duration left = since + *time - loop().now();
     if (left > Duration::zero()) co_return client::Requeue::in(left);
-    CO_TRY_VOID(co_await evict(*pod));
+    const PodDisruption why{
+        .reason = "DeletionByTaintManager", .message = "Taint manager: deleting due to NoExecute taint", .tell = [this, pod] {
+            events_.normal(*pod, "TaintManagerEviction", "Marking for deletion Pod " + client::key_of(*pod).text());
+        }};
+    CO_TRY_VOID(co_await delete_disrupted(client_, *pod, why, Timestamp(loop().wall_now())));
     pending_.erase(key);
     co_return client::Requeue::never();
 }
@@ -88,26 +92,6 @@ Task<client::Requeue> TaintEvictionController::reconcile(client::NamespacedName 
 void TaintEvictionController::cancel(const Pod& pod) {
     const auto key = client::key_of(pod);
     if (pending_.erase(key)) events_.normal(pod, "TaintManagerEviction", "Cancelling deletion of Pod " + key.text());
-}
-
-Task<> TaintEvictionController::evict(const Pod& pod) {
-    const auto key = client::key_of(pod);
-    Pod changed = pod;
-    const bool is_new = objects::set_condition(changed.status.conditions,
-                                               {.type = "DisruptionTarget",
-                                                .observed_generation = pod.metadata.generation,
-                                                .status = "True",
-                                                .reason = "DeletionByTaintManager",
-                                                .message = "Taint manager: deleting due to NoExecute taint"},
-                                               Timestamp(loop().wall_now()));
-    if (is_new) {
-        const auto updated = co_await client_.update_status(std::move(changed));
-        if (is_not_found(updated)) co_return {};
-        if (!updated) co_return updated.error();
-        events_.normal(pod, "TaintManagerEviction", "Marking for deletion Pod " + key.text());
-    }
-    CO_TRY_VOID(ignore_not_found(co_await client_.remove<Pod>(key, {.uid = pod.metadata.uid})));
-    co_return {};
 }
 
 Result<ControllerPtr> make_taint_eviction(Context& context) { return make_controller<TaintEvictionController>(context); }

@@ -25,7 +25,6 @@ private:
     void look_at_pods_of(const Node& node);
     Taints no_execute_taints_of(const std::string& node) const;
     void cancel(const Pod& pod);
-    Task<> evict(const Pod& pod);
 
     client::Client& client_;
     client::EventRecorder& events_;
