@@ -343,7 +343,8 @@ TEST_F(DeviceVolumesTest, ASecretDoesNotAddLinesToARecord) {
 }
 
 TEST(IscsiRecords, AreThoseOfTheirPortal) {
-    porthole::sim::MemoryFileSystem files;
+    porthole::sim::SimLoop loop;
+    porthole::sim::MemoryFileSystem files(loop);
     IscsiRecords records(files);
     const std::string empty = "# BEGIN RECORD 2.1.8\n# END RECORD\n", set = "# BEGIN RECORD 2.1.8\nk = v\n# END RECORD\n";
     ASSERT_TRUE(files.create_directories("/etc/iscsi/nodes/iqn/10.0.0.9,32600,1", 0700));
