@@ -9,7 +9,7 @@ import secrets
 import shutil
 import sys
 
-from harness import PORTHOLE, ClusterCase, condition, eventually, list_names, run, slow
+from harness import PORTHOLE, ClusterCase, condition, eventually, list_names, needs_newest_kubectl, run, slow
 from manifests import container, pod
 from test_windows_node import WindowsCase, windows_pod
 
@@ -81,6 +81,7 @@ class OnNodes(ClusterCase):
 class ByNodes(ClusterCase):
     """By someone who has taken over a node."""
 
+    @needs_newest_kubectl
     def test_a_mirror_pod_opens_no_secret(self):
         self.kubectl("create", "secret", "generic", "target", "--from-literal=key=value")
         mirror = on_node("mirror", container(env=[{"name": "A", "valueFrom": {"secretKeyRef": {"name": "target", "key": "key"}}}]))

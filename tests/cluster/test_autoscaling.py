@@ -4,7 +4,7 @@ import json
 import re
 import unittest
 
-from harness import ClusterCase, condition, slow
+from harness import ClusterCase, condition, needs_newest_kubectl, slow
 from manifests import container, deployment, pod
 from test_windows_node import WINDOWS, WindowsCase, web_server, windows_pod
 
@@ -72,6 +72,7 @@ class Top(TopCase, ClusterCase):
                 self.wait_top(client, r"^busy +quiet +\d+m", "pod", "--containers")
                 self.wait_top(client, rf"^{self.namespace} +busy +\d+m", "pod", "-A", namespaced=False)
 
+    @needs_newest_kubectl
     def test_metrics_are_a_resource_of_the_api(self):
         self.apply(pod("busy", container(script=BUSY, resources=FEW)))
         self.wait_top("new", r"^busy", "pod")
@@ -109,6 +110,7 @@ class Autoscalers(TopCase, ClusterCase):
         first = json.loads(self.kubectl("get", "horizontalpodautoscalers.v1.autoscaling", "web", "-o", "json"))
         self.assertEqual((first["apiVersion"], first["spec"]["targetCPUUtilizationPercentage"]), ("autoscaling/v1", 80))
 
+    @needs_newest_kubectl
     def test_what_cannot_be_computed_is_told(self):
         self.apply(deployment("web", 1), autoscaler("web"), autoscaler("none"))
         self.wait_event("FailedGetScale", 'deployments.apps "none" not found', 60)
@@ -118,6 +120,7 @@ class Autoscalers(TopCase, ClusterCase):
 
 class WindowsAutoscalers(TopCase, WindowsCase):
     # CLI-11
+    @needs_newest_kubectl
     def test_windows_nodes_and_pods_are_shown(self):
         self.apply(web_server("web"))
         self.wait_ready("web")

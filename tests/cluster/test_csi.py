@@ -4,7 +4,7 @@ import json
 import pathlib
 import subprocess
 
-from harness import PORTHOLE, run, slow
+from harness import PORTHOLE, needs_newest_kubectl, run, slow
 from manifests import SLEEP, container, pod
 from test_volumes import NODE, NodeVolumeCase, mount_points
 
@@ -212,6 +212,7 @@ class CsiVolumes(CsiCase):
     def exec_fails_soon(self, name):
         self.eventually(lambda: self.kubectl_run("exec", name, "--", "true", check=False).returncode != 0, 60, "its container has ended")
 
+    @needs_newest_kubectl
     def test_a_volume_that_must_be_attached_waits_for_it(self):
         self.driver_object(attachRequired=True)
         self.start_driver()

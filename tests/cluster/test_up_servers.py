@@ -8,7 +8,7 @@ import tarfile
 import time
 import unittest
 
-from harness import CLIENTS, NEWEST_CLIENT, PATIENCE, Cluster, eventually, log_tails, slow
+from harness import CLIENTS, NEWEST_CLIENT, PATIENCE, Cluster, eventually, log_tails, needs_newest_kubectl, slow
 from manifests import container, deployment, pod
 
 SERVERS = {"server-1", "server-2", "server-3"}
@@ -218,6 +218,7 @@ class UpServers(unittest.TestCase):
 
     # API-14
     @slow
+    @needs_newest_kubectl
     def test_streams_through_other_servers_go_on_when_one_is_killed(self):
         self.streams = []
         self.cluster.nodes = "linux=1"

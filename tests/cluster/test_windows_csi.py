@@ -6,7 +6,7 @@ import os
 import pathlib
 import threading
 
-from harness import PORTHOLE, ROOT, condition, run
+from harness import PORTHOLE, ROOT, condition, needs_newest_kubectl, run
 from test_windows_pods import PROBE, ProbeCase
 
 import windows_probe  # the harness knows where
@@ -114,6 +114,7 @@ class WindowsCsi(ProbeCase):
         return controller
 
     # STO-22, STO-24, EMU-10
+    @needs_newest_kubectl
     def test_a_stateful_set_keeps_its_data(self):
         self.put_class()
         self.start_driver()

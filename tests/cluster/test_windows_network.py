@@ -20,7 +20,7 @@ import unittest
 
 import yaml
 
-from harness import CLIENTS, PORTHOLE, ROOT, TOOLS, SharedCluster, run, slow
+from harness import CLIENTS, PORTHOLE, ROOT, TOOLS, SharedCluster, needs_newest_kubectl, run, slow
 from manifests import PAGE, PROBE_SECONDS, container, pod, service
 from test_windows_node import WindowsCase, web_server, windows_pod
 
@@ -450,6 +450,7 @@ class Sample(NetworkCase):
         self.assertRegex(self.host("windows-1", "C:\\kubectl.exe", "get", "nodes", "--kubeconfig=C:\\k\\config").stdout, r"(?m)^windows-1 +Ready ")
 
     # VER-12
+    @needs_newest_kubectl
     def test_kubectl_version_succeeds_with_both_clients(self):
         for client in CLIENTS:
             done = self.cluster.kubectl(client, "version", "-o", "json")

@@ -6,7 +6,7 @@ import os
 import pathlib
 import unittest
 
-from harness import MIXED, PORTHOLE, ROOT, ClusterCase, condition, fetched_through_forward, run
+from harness import MIXED, PORTHOLE, ROOT, ClusterCase, condition, fetched_through_forward, needs_newest_kubectl, run
 from manifests import PROBE_SECONDS, pod, service, web_pod
 
 IMAGE = "registry.porthole.internal/web:1"
@@ -155,6 +155,7 @@ class Network(WindowsCase):
             self.assertIn("web", self.answers(self.fetch_from_node, f"http://{address}:{port}/").lower())
 
     # SVC-30
+    @needs_newest_kubectl
     def test_addresses_that_a_controller_of_load_balancers_gives_are_served_by_nodes_of_both_systems(self):
         given, external = "203.0.113.9", "198.51.100.7"
         self.apply(*[web_server(f"web-{number}", {"app": "web"}, nodeName=f"windows-{number}") for number in (1, 2)],
