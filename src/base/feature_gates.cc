@@ -40,7 +40,7 @@ const char* why_without_effect(Stage stage) {
         case Stage::Open:
             break;
     }
-    return "has no effect on this component";
+    return "is not used by this component";
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ TEST(FeatureGates, API10_WhatHasBecomePermanentIsTakenWithAWarning) {
         EXPECT_THAT(gates->warnings, ElementsAre(HasSubstr(std::string(name) + "=true has no effect: it is permanent")));
     }
     EXPECT_THAT(read_feature_gates({{"HyperVContainer", "true"}}, {})->warnings, ElementsAre(HasSubstr("was removed")));
-    EXPECT_THAT(read_feature_gates({{"AllAlpha", "true"}}, {})->warnings, ElementsAre(HasSubstr("has no effect on this component")));
+    EXPECT_THAT(read_feature_gates({{"AllAlpha", "true"}}, {})->warnings, ElementsAre(HasSubstr("is not used by this component")));
 }
 
 TEST(FeatureGates, WhatAComponentActsOnIsAsSetOrAsUsual) {

@@ -8,8 +8,8 @@
 namespace porthole::controllers {
 
 /// Deletes pods that use a device with a NoExecute taint, at once or when the toleration that was copied into the claim's allocation has
-/// expired, counted from the taint's timeAdded. Acts on the taints of ResourceSlices; DeviceTaintRules are off by default in
-/// Kubernetes 1.36 and not implemented.
+/// expired, counted from the taint's timeAdded. Acts on the taints of ResourceSlices; DeviceTaintRules, which
+/// Kubernetes 1.36 does not serve by default, are not served.
 class DeviceTaintEvictionController final : public client::Controller {
 public:
     static constexpr const char* Account = "device-taint-eviction-controller";
