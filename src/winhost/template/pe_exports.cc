@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <vector>
 
+#include "winhost/template/pe_bytes.h"
+
 namespace porthole::winhost {
 namespace {
 
-constexpr std::size_t SignatureAt = 0x3C;
-constexpr std::size_t SectionSize = 40, DirectorySize = 40;  // of their headers
-constexpr std::size_t MostExports = 0xF000;                  // ordinals have 16 bits
+constexpr std::size_t DirectorySize = 40;
+constexpr std::size_t MostExports = 0xF000;  // ordinals have 16 bits
 constexpr std::size_t LongestName = 256;
 constexpr std::uint32_t MostAlignment = 0x10000;
 constexpr std::uint32_t ReadableData = 0x40000040;
@@ -27,14 +27,12 @@ public:
 
     template <class T>
     T get(std::size_t at) const {
-        T value{};
-        if (at <= bytes_.size() && bytes_.size() - at >= sizeof value) std::memcpy(&value, bytes_.data() + at, sizeof value);
-        return value;
+        return winhost::get<T>(bytes_, at);
     }
     template <class T>
     void put(std::size_t at, T value) {
         if (bytes_.size() < at + sizeof value) bytes_.resize(at + sizeof value);
-        std::memcpy(bytes_.data() + at, &value, sizeof value);
+        winhost::put(bytes_, at, value);
     }
     std::string& text() { return bytes_; }
     const std::string& text() const { return bytes_; }
@@ -54,12 +52,14 @@ public:
         return file.text().starts_with("MZ") && file.get<std::uint32_t>(header()) == 0x4550 &&
                file.get<std::uint16_t>(optional()) == 0x20B && file.get<std::uint32_t>(optional() + 108) > 0;
     }
-    std::size_t header() const { return file.get<std::uint32_t>(SignatureAt); }
+    std::size_t header() const { return file.get<std::uint32_t>(HeaderOffsetAt); }
     std::size_t optional() const { return header() + 24; }
     std::size_t size_of_image() const { return optional() + 56; }
     std::size_t export_directory() const { return optional() + 112; }
     std::uint16_t sections() const { return file.get<std::uint16_t>(header() + 6); }
-    std::size_t section(std::size_t number) const { return optional() + file.get<std::uint16_t>(header() + 20) + number * SectionSize; }
+    std::size_t section(std::size_t number) const {
+        return optional() + file.get<std::uint16_t>(header() + 20) + number * SectionHeaderSize;
+    }
 
     std::uint32_t alignment_in_memory() const { return std::clamp(file.get<std::uint32_t>(optional() + 32), 1u, MostAlignment); }
     std::uint32_t alignment_in_file() const { return std::clamp(file.get<std::uint32_t>(optional() + 36), 1u, MostAlignment); }
@@ -84,9 +84,9 @@ public:
     bool append_section(std::string_view name, std::string_view content) {
         const std::size_t at = section(sections());
         const std::size_t headers = std::min<std::size_t>(file.get<std::uint32_t>(optional() + 60), file.text().size());
-        if (at + SectionSize > headers) return false;
+        if (at + SectionHeaderSize > headers) return false;
         const std::uint32_t alignment = alignment_in_file(), address = next_address(), place = aligned(file.text().size(), alignment);
-        file.text().replace(at, SectionSize, SectionSize, '\0');
+        file.text().replace(at, SectionHeaderSize, SectionHeaderSize, '\0');
         file.text().replace(at, name.size(), name);
         file.put(at + 8, static_cast<std::uint32_t>(content.size()));
         file.put(at + 12, address);
