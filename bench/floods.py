@@ -34,7 +34,7 @@ from raw_request import read_cluster  # noqa: E402
 NAMESPACE, ACCOUNT, POD = "floods", "flooder", "server"
 CONFIG_MAPS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
 LARGE, LARGE_MAPS = 500_000, 20  # bytes of one config map, and how many there are: what a list of them is
-IMAGE = "registry.porthole.internal/web:1"  # a server that writes little, on every node
+IMAGE = "registry.porthole.internal/web:2"  # a server that writes little, on every node
 
 
 class Target:

@@ -12,7 +12,7 @@ import windows_services  # noqa: E402
 from emulated_host import control_groups, memory, name_of, processes_below  # noqa: E402
 
 PODS = 10
-IMAGE = "registry.porthole.internal/web:1"
+IMAGE = "registry.porthole.internal/web:2"
 OWN = {"services.exe", "winedevice.exe", "host.exe", "pipes.exe", "launch.exe", "conhost.exe"}  # the emulation's; the rest are the node's
 
 

@@ -14,7 +14,7 @@ void limit_receive(Socket socket, int milliseconds);
 /* Whether calls wait until they are done; they do unless told otherwise. */
 void set_waiting(Socket socket, int waits);
 void sleep_milliseconds(int milliseconds);
-/* Runs `serve` beside the caller. 0 where no more can be run. */
-int run_beside(void (*serve)(Socket), Socket peer);
+/* Runs `work` beside the caller; `argument` can be a Socket. 0 where no more can be run. */
+int run_beside(void (*work)(size_t), size_t argument);
 /* Closes `listener` and sets *ending once the system asks this process to end. */
 void end_when_asked(Socket listener, volatile int* ending);

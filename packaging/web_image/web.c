@@ -109,7 +109,8 @@ static void end_politely(Socket peer) {
     close_socket(peer);
 }
 
-static void serve(Socket peer) {
+static void serve(size_t argument) {
+    const Socket peer = (Socket)argument;
     char head[RequestLimit], method[16] = "", path[PathLimit] = "", from[NI_MAXHOST] = "?";
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
@@ -153,7 +154,7 @@ static void accept_until_ended(void) {
         }
         while (atomic_load(&open_connections) >= MostConnections) sleep_milliseconds(5);
         atomic_fetch_add(&open_connections, 1);
-        if (run_beside(serve, peer)) continue;
+        if (run_beside(serve, (size_t)peer)) continue;
         close_socket(peer);
         atomic_fetch_sub(&open_connections, 1);
     }

@@ -3,7 +3,7 @@
 [--sign COMMAND].
 
   pause   registry.porthole.internal/pause:1, the sandbox image
-  web     registry.porthole.internal/web:1, the web server of samples/ and a client, fetch; on Linux also what `net verify` runs
+  web     registry.porthole.internal/web:2, the web server of samples/, a client, fetch, and check, what `net verify` runs
 
 One list names linux and every Windows build. Programs that use an image find it by its tag: raise the tag when they need the new content.
 
@@ -53,25 +53,29 @@ def pause_image(compiler, name, builds=None):
     )
 
 
+WEB_PROGRAMS = {"web": ["web.c"], "fetch": ["fetch.c", "http_get.c"], "check": ["check.c", "http_get.c", "{system}/ping.c"]}
+
+
+def web_sources(system, *programs):
+    """Of the programs together, each once."""
+    names = ["{system}/platform.c", *(source for program in programs for source in WEB_PROGRAMS[program])]
+    return [WEB / name.format(system=system) for name in dict.fromkeys(names)]
+
+
 def web_program(compiler, name):
     options = [*WINDOWS_FLAGS, "-static", "-I", WEB / "windows"]
-    return compile_program(compiler, options, [WEB / f"{name}.c", WEB / "windows/platform.c"], ["-lws2_32"])
-
-
-def gateway_program(compiler):
-    return compile_program(compiler, [*WINDOWS_FLAGS, "-static"], [WEB / "windows/gateway.c"], ["-liphlpapi", "-lws2_32"])
+    return compile_program(compiler, options, web_sources("windows", name), ["-liphlpapi", "-lws2_32"])
 
 
 def linux_web_program(compiler):
     """web, fetch and check as one program, in which the main function of each is named after it."""
     with tempfile.TemporaryDirectory() as folder:
         objects = []
-        for source in (WEB / "web.c", WEB / "fetch.c", WEB / "linux/check.c"):
-            name = source.stem
-            objects.append(pathlib.Path(folder, f"{name}.o"))
-            subprocess.run([compiler, *LINUX_FLAGS, f"-Dmain={name}_main", "-c", "-o", objects[-1], source], check=True)
+        for source in web_sources("linux", *WEB_PROGRAMS):
+            objects.append(pathlib.Path(folder, f"{source.stem}.o"))
+            subprocess.run([compiler, *LINUX_FLAGS, f"-Dmain={source.stem}_main", "-c", "-o", objects[-1], source], check=True)
         link = ["-s", "-static", "-fuse-ld=lld", "-Wl,--build-id=none"]
-        return compile_program(compiler, [*LINUX_FLAGS, *link], [*objects, WEB / "linux/main.c", WEB / "linux/platform.c"])
+        return compile_program(compiler, [*LINUX_FLAGS, *link], [*objects, WEB / "linux/main.c"])
 
 
 def linux_web_image(compiler, name):
@@ -86,10 +90,10 @@ def linux_web_image(compiler, name):
 
 
 def web_image(compiler, name, builds=None):
-    programs = {f"web/{program}.exe": web_program(compiler, program) for program in ("web", "fetch")}
+    programs = {f"web/{program}.exe": web_program(compiler, program) for program in WEB_PROGRAMS}
     return WindowsImage(
         name=name,
-        layers=[Layer(programs | {"web/gateway.exe": gateway_program(compiler)}, folders=["site"])],
+        layers=[Layer(programs, folders=["site"])],
         builds=builds or BUILDS,
         entrypoint=["C:\\web\\web.exe"],
         working_dir="C:\\web",
@@ -100,7 +104,7 @@ def web_image(compiler, name, builds=None):
 
 IMAGES = {
     "pause": (pause_image, "registry.porthole.internal/pause:1"),
-    "web": (web_image, "registry.porthole.internal/web:1"),
+    "web": (web_image, "registry.porthole.internal/web:2"),
 }
 
 

@@ -18,7 +18,7 @@ struct BundledImage {
 inline constexpr const char* PauseImage = "registry.porthole.internal/pause:1";
 /// The sample web server. Linux: /web/web (its entrypoint), /web/fetch and /web/check; Windows: C:\web\web.exe,
 /// C:\web\fetch.exe and C:\web\gateway.exe.
-inline constexpr const char* WebImage = "registry.porthole.internal/web:1";
+inline constexpr const char* WebImage = "registry.porthole.internal/web:2";
 
 /// nullptr if the program carries no image of this name.
 const BundledImage* find_bundled_image(std::string_view name);

@@ -19,8 +19,8 @@ TEST(BundledImages, AreFoundByTheirWholeNameOnly) {
         ASSERT_TRUE(image);
         EXPECT_THAT(std::string(image->archive), HasSubstr(name)) << "an archive names its image";
     }
-    EXPECT_FALSE(find_bundled_image("registry.porthole.internal/web:2"));
-    EXPECT_FALSE(find_bundled_image("docker.io/registry.porthole.internal/web:1"));
+    EXPECT_FALSE(find_bundled_image("registry.porthole.internal/web:3"));
+    EXPECT_FALSE(find_bundled_image("docker.io/registry.porthole.internal/web:2"));
 }
 
 struct BundledImageServiceTest : testing::Test {

@@ -224,7 +224,7 @@ class AgentsChangeOver(unittest.TestCase):
         self.assertTrue(all(self.ask_the_service() for _ in range(5)))
 
         # The image comes with the agent.
-        late = pod("late", {"name": "main", "image": "registry.porthole.internal/web:1"}, nodeName="extra")
+        late = pod("late", {"name": "main", "image": "registry.porthole.internal/web:2"}, nodeName="extra")
         eventually(lambda: other.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, 60, "the namespace default")
         other.kubectl("create", "-f", "-", stdin=json.dumps(late))
         running = lambda: (other.get("pod", "late") or {}).get("status", {}).get("phase") == "Running"

@@ -175,7 +175,7 @@ class Join(ClusterCase):
         self.assertEqual(ours[0]["spec"]["signerName"], "kubernetes.io/kube-apiserver-client-kubelet")
 
         # The sandbox image and the sample's come with the agent.
-        carried = {"name": "main", "image": "registry.porthole.internal/web:1", "readinessProbe": {"httpGet": {"path": "/", "port": 80}}}
+        carried = {"name": "main", "image": "registry.porthole.internal/web:2", "readinessProbe": {"httpGet": {"path": "/", "port": 80}}}
         self.apply(web_pod("there", nodeName="extra"), web_pod("here", nodeName="linux-2"), pod("carried", carried, nodeName="extra"))
         self.wait_ready("there")
         self.wait_ready("here")

@@ -206,7 +206,7 @@ class Provision(ClusterCase):
         self.assertEqual([self.node(machine.name)["metadata"]["uid"] for machine in self.machines], versions)
         self.assertEqual([(machine.folder / "lib/porthole-agent/client.pem").stat().st_mtime_ns for machine in self.machines], agents)
 
-        carried = {"name": "main", "image": "registry.porthole.internal/web:1", "readinessProbe": {"httpGet": {"path": "/", "port": 80}}}
+        carried = {"name": "main", "image": "registry.porthole.internal/web:2", "readinessProbe": {"httpGet": {"path": "/", "port": 80}}}
         self.apply(pod("alone", carried, nodeName="m2"))
         self.wait_ready("alone")
         steps, end = self.provision(first, check=False)

@@ -4,7 +4,7 @@ import re
 
 from harness import LINUX, MIXED, ClusterCase, run
 
-IMAGE = "registry.porthole.internal/web:1"
+IMAGE = "registry.porthole.internal/web:2"
 
 
 class SampleCase(ClusterCase):

@@ -9,7 +9,7 @@ import unittest
 from harness import MIXED, PORTHOLE, ROOT, ClusterCase, condition, fetched_through_forward, needs_newest_kubectl, run
 from manifests import PROBE_SECONDS, pod, service, web_pod
 
-IMAGE = "registry.porthole.internal/web:1"
+IMAGE = "registry.porthole.internal/web:2"
 WINDOWS = {"os": {"name": "windows"}, "nodeSelector": {"kubernetes.io/os": "windows"}}
 
 

@@ -13,7 +13,7 @@ from control_plane import (DOMAIN, POD_SUBNET, PORTHOLE, ROOT, SERVICE_SUBNET, T
                            fetched_through_forward, run)
 
 NODE = "box-windows-1"
-IMAGE = "registry.porthole.internal/web:1"
+IMAGE = "registry.porthole.internal/web:2"
 FOREIGN_RIGHTS = ROOT / "packaging/windows/examples/foreign-cluster.yaml"
 
 

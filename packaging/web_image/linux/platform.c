@@ -28,22 +28,22 @@ void set_waiting(Socket socket, int waits) { fcntl(socket, F_SETFL, waits ? 0 : 
 void sleep_milliseconds(int milliseconds) { poll(NULL, 0, milliseconds); }
 
 struct Job {
-    void (*serve)(Socket);
-    Socket peer;
+    void (*work)(size_t);
+    size_t argument;
 };
 
 static void* run_job(void* argument) {
     const struct Job job = *(struct Job*)argument;
     free(argument);
-    job.serve(job.peer);
+    job.work(job.argument);
     return NULL;
 }
 
-int run_beside(void (*serve)(Socket), Socket peer) {
+int run_beside(void (*work)(size_t), size_t argument) {
     struct Job* job = malloc(sizeof *job);
     pthread_t thread;
     if (!job) return 0;
-    *job = (struct Job){serve, peer};
+    *job = (struct Job){work, argument};
     if (pthread_create(&thread, NULL, run_job, job) != 0) {
         free(job);
         return 0;

@@ -28,21 +28,21 @@ void set_waiting(Socket socket, int waits) {
 void sleep_milliseconds(int milliseconds) { Sleep((DWORD)milliseconds); }
 
 struct Job {
-    void (*serve)(Socket);
-    Socket peer;
+    void (*work)(size_t);
+    size_t argument;
 };
 
 static DWORD WINAPI run_job(void* argument) {
     const struct Job job = *(struct Job*)argument;
     free(argument);
-    job.serve(job.peer);
+    job.work(job.argument);
     return 0;
 }
 
-int run_beside(void (*serve)(Socket), Socket peer) {
+int run_beside(void (*work)(size_t), size_t argument) {
     struct Job* job = malloc(sizeof *job);
     if (!job) return 0;
-    *job = (struct Job){serve, peer};
+    *job = (struct Job){work, argument};
     const HANDLE thread = CreateThread(NULL, 0, run_job, job, 0, NULL);
     if (!thread) {
         free(job);

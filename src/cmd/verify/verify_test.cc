@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/strings.h"
 #include "bundled_images/bundled_images.h"
 #include "client/fake/fake_api.h"
 #include "cmd/verify/router_routes.h"
@@ -82,8 +83,7 @@ TEST(NetVerify, VER02_PodsPingTheGatewayOfTheirOwnRouteTableAndTheNodes) {
     const std::vector<std::pair<std::size_t, Check>> one{{4, of(checks, Flow::PodToGateway, "win1")[0]}};
     EXPECT_EQ(prober_pod(Nodes[0], false, bundled, "ns", one).spec.containers[0].command.back(), "4=ping:gateway");
     EXPECT_THAT(prober_pod(Nodes[0], false, other, "ns", one).spec.containers[0].command.back(), HasSubstr("ip route"));
-    EXPECT_THAT(prober_pod(Nodes[2], false, bundled, "ns", one).spec.containers[0].command.back(),
-                HasSubstr("(for /f %g in ('C:\\web\\gateway.exe') do @ping.exe"));
+    EXPECT_EQ(prober_pod(Nodes[2], false, bundled, "ns", one).spec.containers[0].command.back(), "4=ping:gateway");
     EXPECT_THAT(prober_pod(Nodes[2], false, other, "ns", one).spec.containers[0].command.back(),
                 HasSubstr("'route print -4 0.0.0.0 ^| find"));
 }
@@ -280,9 +280,14 @@ private:
         std::string log;
         for (const auto& pod : api_.list<core::Pod>()) {
             if (pod.metadata.name != name) continue;
-            const std::string& script = pod.spec.containers.front().command.back();
-            for (std::size_t at = 0; (at = script.find("check ", at)) != script.npos; at += 6)
-                log += script.substr(at, script.find(' ', at + 6) - at) + (outcome_(round) ? " pass\n" : " fail\n");
+            // "NUMBER=TARGET" for the bundled image's program, "check NUMBER" in a script.
+            std::string before;
+            for (const std::string& word : split(join(pod.spec.containers.front().command, " "), ' ')) {
+                const std::string number = word.substr(0, word.find_first_not_of("0123456789"));
+                if (!number.empty() && (before == "check" || word.substr(number.size()).starts_with("=")))
+                    log += "check " + number + (outcome_(round) ? " pass\n" : " fail\n");
+                before = word;
+            }
         }
         return log;
     }
@@ -355,9 +360,10 @@ TEST(NetVerify, OnlyAHostProcessPodIsOnTheNetworkOfAWindowsHost) {
     const core::Pod host = prober_pod(Nodes[2], true, bundled, "ns", checks), inside = prober_pod(Nodes[2], false, bundled, "ns", checks);
     EXPECT_TRUE(host.spec.host_network);
     EXPECT_TRUE(host.spec.security_context->windows_options->host_process.value());
-    EXPECT_THAT(host.spec.containers[0].command.back(), HasSubstr("%CONTAINER_SANDBOX_MOUNT_POINT%\\web\\fetch.exe http://10.244.1.2:80/"));
+    EXPECT_THAT(host.spec.containers[0].command.back(),
+                HasSubstr("%CONTAINER_SANDBOX_MOUNT_POINT%\\web\\check.exe 0=http://10.244.1.2:80/"));
     EXPECT_FALSE(inside.spec.security_context.has_value());
-    EXPECT_THAT(inside.spec.containers[0].command.back(), HasSubstr("C:\\web\\fetch.exe"));
+    EXPECT_THAT(inside.spec.containers[0].command, ElementsAre("C:\\web\\check.exe", "0=http://10.244.1.2:80/"));
 }
 
 // NET-02

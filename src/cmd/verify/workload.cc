@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "base/strings.h"
 #include "bundled_images/bundled_images.h"
 
 namespace porthole::cmd::verify {
@@ -39,40 +40,42 @@ std::string linux_attempt(std::size_t number, const Check& check) {
     return "( " + attempt + " >/dev/null 2>&1 && echo check " + id + " pass || echo check " + id + " fail ) &\n";
 }
 
-/// `route` prints addresses in every language, but its lines are not for Wine's cmd.
-std::string ping_gateway(const std::string& image) {
-    const std::string ping = " do @ping.exe -n 2 -w 2000 %g)";
-    return is_bundled(image) ? "(for /f %g in ('C:\\web\\gateway.exe')" + ping
-                             : "(for /f \"tokens=3\" %g in ('route print -4 0.0.0.0 ^| find \" 0.0.0.0 \"')" + ping;
-}
-
-std::string windows_attempt(std::size_t number, const Check& check, const std::string& image, const std::string& fetch) {
+/// For agnhost. `route` prints addresses in every language, but its lines are not for Wine's cmd.
+std::string windows_attempt(std::size_t number, const Check& check) {
     const std::string id = std::to_string(number);
-    if (check.ping == Gateway) return "echo check " + id + " ping & " + ping_gateway(image) + " & echo check " + id + " fail";
+    const std::string ping = "ping.exe -n 2 -w 2000 ";
     // Its exit code says nothing: Windows' is 0 for "host unreachable", Wine's always.
-    if (check.url.empty()) return "echo check " + id + " ping & ping.exe -n 2 -w 2000 " + check.ping + " & echo check " + id + " fail";
-    const std::string attempt = (is_agnhost(image) ? "curl.exe -sS -m 5 " : fetch + " ") + check.url;
+    const auto read_answer = [&](const std::string& command) {
+        return "echo check " + id + " ping & " + command + " & echo check " + id + " fail";
+    };
+    if (check.ping == Gateway)
+        return read_answer("(for /f \"tokens=3\" %g in ('route print -4 0.0.0.0 ^| find \" 0.0.0.0 \"') do @" + ping + "%g)");
+    if (check.url.empty()) return read_answer(ping + check.ping);
     // Wine's cmd runs what follows && after a failure, too; it knows the error level, but may go through both branches.
-    return "(" + attempt + " >nul 2>nul & if errorlevel 1 (echo check " + id + " fail) else (echo check " + id + " pass))";
+    return "(curl.exe -sS -m 5 " + check.url + " >nul 2>nul & if errorlevel 1 (echo check " + id + " fail) else (echo check " + id +
+           " pass))";
 }
 
 using NumberedChecks = std::vector<std::pair<std::size_t, Check>>;
 
-std::vector<std::string> linux_command(const std::string& image, const NumberedChecks& checks) {
-    std::vector<std::string> bundled{"/web/check"};
-    std::string script;
-    for (const auto& [number, check] : checks) {
-        bundled.push_back(bundled_attempt(number, check));
-        script += linux_attempt(number, check);
-    }
-    return is_bundled(image) ? bundled : std::vector<std::string>{"sh", "-c", script + "wait"};
+std::vector<std::string> bundled_command(bool windows, bool on_host, const NumberedChecks& checks) {
+    std::vector<std::string> words{windows ? "C:\\web\\check.exe" : "/web/check"};
+    for (const auto& [number, check] : checks) words.push_back(bundled_attempt(number, check));
+    if (!windows || !on_host) return words;
+    // On the host the files of the image are somewhere below, and what the host has at C:\\web is none of ours.
+    words[0] = "%CONTAINER_SANDBOX_MOUNT_POINT%\\web\\check.exe";
+    return {"cmd.exe", "/c", join(words, " ")};
 }
 
-std::vector<std::string> windows_command(const std::string& image, bool on_host, const NumberedChecks& checks) {
-    // On the host the files of the image are somewhere below, and what the host has at C:\\web is none of ours.
-    const std::string fetch = std::string(on_host ? "%CONTAINER_SANDBOX_MOUNT_POINT%" : "C:") + "\\web\\fetch.exe";
+std::vector<std::string> linux_command(const NumberedChecks& checks) {
     std::string script;
-    for (const auto& [number, check] : checks) script += (script.empty() ? "" : " & ") + windows_attempt(number, check, image, fetch);
+    for (const auto& [number, check] : checks) script += linux_attempt(number, check);
+    return {"sh", "-c", script + "wait"};
+}
+
+std::vector<std::string> windows_command(const NumberedChecks& checks) {
+    std::string script;
+    for (const auto& [number, check] : checks) script += (script.empty() ? "" : " & ") + windows_attempt(number, check);
     return {"cmd.exe", "/c", script};
 }
 
@@ -135,7 +138,11 @@ core::Pod prober_pod(const Node& node, bool on_host, const Images& images, const
     container.name = "prober";
     container.image = node.windows ? images.windows_image : images.linux_image;
     container.image_pull_policy = "IfNotPresent";
-    container.command = node.windows ? windows_command(images.windows_image, on_host, checks) : linux_command(images.linux_image, checks);
+    // On Windows, what is not agnhost is the bundled image's programs on a base image of the user's choice.
+    if (node.windows ? !is_agnhost(container.image) : is_bundled(container.image))
+        container.command = bundled_command(node.windows, on_host, checks);
+    else
+        container.command = node.windows ? windows_command(checks) : linux_command(checks);
     pod.spec.containers.push_back(std::move(container));
     return pod;
 }
