@@ -1,5 +1,6 @@
 #pragma once
 #include "kubelet/kubelet.h"
+#include "kubelet/server/pod_use.h"
 #include "schema/value.h"
 
 namespace porthole::kubelet {
@@ -19,16 +20,15 @@ public:
     std::string kubelet_metrics();
 
 private:
-    struct ContainerUse;
-    struct PodUse;
-    Task<std::vector<PodUse>> collect();
+    std::int64_t node_rate(const HostUsage& host);
+    schema::Value node_summary(bool only_cpu_and_memory, const std::string& time);
+    schema::Value pod_summary(const PodUse& pod, bool only_cpu_and_memory, const std::string& time);
     void add_volume_metrics(std::string& out);
 
     Kubelet& kubelet_;
+    PodUseReader reader_;
     std::int64_t last_cpu_ = 0;
     MonotonicTime last_time_{};
-    /// CPU time and when it was read, by container id, for rates that the runtime does not report.
-    std::map<std::string, std::pair<std::uint64_t, std::int64_t>> before_;
 };
 
 }  // namespace porthole::kubelet
