@@ -201,6 +201,10 @@ TEST_F(KubeletServerTest, ServesWhatVolumesTake) {
     for (const schema::Value& shown : summary->find("pods")->as_array()) {
         if (shown.string_at({"podRef", "name"}) != "v") continue;
         EXPECT_EQ(shown.find("ephemeral-storage")->find("usedBytes")->as_int(), 1030) << "without what is in memory or a claim's";
+        const schema::Value& layer = *shown.find("containers")->as_array().front().find("rootfs");
+        EXPECT_EQ(layer.find("usedBytes")->as_int(), 30);
+        for (const char* key : {"availableBytes", "capacityBytes", "inodesFree", "inodes"})
+            EXPECT_EQ(layer.find(key)->as_int(), shown.find("ephemeral-storage")->find(key)->as_int()) << "of the node's disk";
         for (const schema::Value& one : shown.find("volume")->as_array()) {
             used[std::string(one.string_at({"name"}))] = one.find("usedBytes")->as_int();
             EXPECT_EQ(one.string_at({"pvcRef", "name"}), one.string_at({"name"}) == "d" ? "data" : "");

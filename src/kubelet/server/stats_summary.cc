@@ -49,13 +49,9 @@ Value file_system_value(FileSystem& files, const std::string& path, const std::s
     return value;
 }
 
-Value tree_value(const TreeUsage& used, const std::string& time) {
-    return Value::object({{"time", time}, {"usedBytes", used.bytes}, {"inodesUsed", used.inodes}});
-}
-
 /// `used` of the file system.
 Value share_value(const TreeUsage& used, const FileSystemUsage& of, const std::string& time) {
-    Value value = tree_value(used, time);
+    Value value = Value::object({{"time", time}, {"usedBytes", used.bytes}, {"inodesUsed", used.inodes}});
     value["availableBytes"] = of.available;
     value["capacityBytes"] = of.capacity;
     value["inodesFree"] = of.inodes_free;
@@ -79,10 +75,6 @@ Value page_file_value(const HostUsage& host, std::int64_t physical, const std::s
     const std::int64_t size = std::max<std::int64_t>(host.commit_limit - physical, 0);
     const std::int64_t used = std::clamp<std::int64_t>(host.commit_total - physical, 0, size);
     return Value::object({{"time", time}, {"swapAvailableBytes", size - used}, {"swapUsageBytes", used}});
-}
-
-Value rootfs_value(const cri::FilesystemUsage& layer, const std::string& time) {
-    return tree_value({.bytes = value_or_zero(layer.used_bytes), .inodes = value_or_zero(layer.inodes_used)}, time);
 }
 
 Value container_value(const ContainerUse& use) {
@@ -120,12 +112,17 @@ void add_sums(Value& shown, const PodUse& pod, const std::string& time) {
     shown["memory"] = Value::object({{"time", time}, {"usageBytes", usage}, {"workingSetBytes", working_set}});
 }
 
+TreeUsage layer_use(const cri::FilesystemUsage& layer) {
+    return {.bytes = value_or_zero(layer.used_bytes), .inodes = value_or_zero(layer.inodes_used)};
+}
+
 TreeUsage written_by(const PodUse& pod, const StorageUse& storage) {
     TreeUsage written = storage.on_node_disk();
     for (const ContainerUse& use : pod.containers) {
         if (!use.stats.writable_layer) continue;
-        written.bytes += value_or_zero(use.stats.writable_layer->used_bytes);
-        written.inodes += value_or_zero(use.stats.writable_layer->inodes_used);
+        const TreeUsage layer = layer_use(*use.stats.writable_layer);
+        written.bytes += layer.bytes;
+        written.inodes += layer.inodes;
     }
     return written;
 }
@@ -173,21 +170,22 @@ Value Stats::pod_summary(const PodUse& pod, bool only_cpu_and_memory, const std:
     const StorageUse& storage = kubelet_.storage().of(pod.uid);
     Value shown = Value::object({{"podRef", Value::object({{"name", pod.name}, {"namespace", pod.namespace_}, {"uid", pod.uid}})},
                                  {"startTime", time_text(pod.started_at)}});
+    // Layers and logs are on the node's disk.
+    const auto usage = deps.files.usage(kubelet_.config().root_directory);
+    const FileSystemUsage* disk = usage && !only_cpu_and_memory ? &*usage : nullptr;
     Value containers = Value::array();
     for (const ContainerUse& use : pod.containers) {
         Value one = container_value(use);
-        if (!only_cpu_and_memory) {
-            if (use.stats.writable_layer) one["rootfs"] = rootfs_value(*use.stats.writable_layer, time);
-            if (const auto log = storage.logs.find(use.name); log != storage.logs.end()) one["logs"] = tree_value(log->second, time);
-        }
+        if (disk && use.stats.writable_layer) one["rootfs"] = share_value(layer_use(*use.stats.writable_layer), *disk, time);
+        if (const auto log = storage.logs.find(use.name); disk && log != storage.logs.end())
+            one["logs"] = share_value(log->second, *disk, time);
         containers.as_array().push_back(std::move(one));
     }
     shown["containers"] = std::move(containers);
     add_sums(shown, pod, time);
     if (only_cpu_and_memory) return shown;
     shown["volume"] = volumes_value(storage, pod.namespace_, time);
-    if (const auto disk = deps.files.usage(kubelet_.config().root_directory))
-        shown["ephemeral-storage"] = share_value(written_by(pod, storage), *disk, time);
+    if (disk) shown["ephemeral-storage"] = share_value(written_by(pod, storage), *disk, time);
     if (!pod.sandbox) return shown;
     if (pod.sandbox->network) shown["network"] = network_value(*pod.sandbox->network);
     if (pod.sandbox->process)
