@@ -7,7 +7,7 @@ import pathlib
 import threading
 
 from harness import PORTHOLE, ROOT, condition, needs_newest_kubectl, run
-from test_windows_pods import PROBE, ProbeCase
+from windows_probe_case import PROBE, ProbeCase
 
 import windows_probe  # the harness knows where
 

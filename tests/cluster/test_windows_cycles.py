@@ -5,7 +5,7 @@ import pathlib
 
 import inventory
 from manifests import service
-from test_windows_pods import ProbeCase
+from windows_probe_case import ProbeCase
 
 HOST = "windows-1"
 AT_ONCE = 4

@@ -3,7 +3,7 @@
 import subprocess
 
 from harness import PORTHOLE, as_list
-from test_windows_pods import ProbeCase
+from windows_probe_case import ProbeCase
 
 import windows_probe  # the harness knows where
 
