@@ -53,6 +53,33 @@ TEST_F(PodGcWorld, RemovesTheManyPodsOfALostNodeSideBySide) {
     EXPECT_TRUE(pods().empty());
 }
 
+TEST_F(PodGcWorld, RemovesThePodsThatANodeOutOfServiceCannotEnd) {
+    for (const char* name : {"lost", "ready", "silent"}) add_node(name);
+    const auto change = [&](const std::string& node, const std::string& ready, bool out_of_service) {
+        api.change<Node>({"", node}, [&](Node& now) {
+            now.status.conditions = {{.type = "Ready", .status = ready}};
+            if (out_of_service) now.spec.taints = {{.key = "node.kubernetes.io/out-of-service", .effect = "NoExecute"}};
+        });
+    };
+    change("lost", "Unknown", true);
+    change("ready", "True", true);
+    change("silent", "Unknown", false);
+    for (const char* name : {"lost", "ready", "silent"}) {
+        add_pod(name, name, "Running");
+        api.change<Pod>({"ns", name}, [&](Pod& now) {
+            now.metadata.deletion_timestamp = Timestamp(loop.wall_now());
+            now.metadata.deletion_grace_period_seconds = 30;
+        });
+    }
+    add_pod("wanted", "lost", "Running");
+    run<PodGcController>();
+    pass(1min);
+    EXPECT_FALSE(has("lost"));
+    EXPECT_TRUE(has("ready")) << "its kubelet ends it";
+    EXPECT_TRUE(has("silent")) << "it may still run";
+    EXPECT_TRUE(has("wanted")) << "nobody has deleted it";
+}
+
 TEST_F(PodGcWorld, RemovesTheOldestTerminatedPodsBeyondTheLimit) {
     settings.terminated_pods_kept = 2;
     add_node("n");
