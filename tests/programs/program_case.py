@@ -78,6 +78,7 @@ class ProgramCase(harness.ClusterCase):
     secret = {"password": "correct-horse"}  # file name -> text
     environment = {}  # name -> value; a value that begins with "secret:" is a key of the Secret
     user = ""
+    working_dir = ""
     stdin = False  # whether its standard input stays open
     probe = None  # a readiness probe's action; a connection to the port, if not said
     memory = "256Mi"
@@ -133,7 +134,7 @@ class ProgramCase(harness.ClusterCase):
             files |= source.image_files()
         archive = self.cluster.folder / f"{self.name}.tar"
         self.addCleanup(archive.unlink, missing_ok=True)
-        write_oci(archive, [WindowsImage(name=self.image, layers=[Layer(files)], builds=[BUILD], user=self.user)], compress=False)
+        write_oci(archive, [WindowsImage(name=self.image, layers=[Layer(files)], builds=[BUILD], user=self.user, working_dir=self.working_dir)], compress=False)
         self.cluster.porthole("image", "load", archive, seconds=180)
 
     def start_pods(self):

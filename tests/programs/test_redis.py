@@ -55,5 +55,4 @@ class Redis(program_case.ProgramCase):
     check = ("C:\\redis\\redis-server.exe", "--version")
     check_prints = "v=5.0.14.1"
     says = "Ready to accept connections"
-    red = "its layer over Winsock ends with an exception where it listens; outside of a pod it works, with the function that Wine lacks added"
     talk = TALK

@@ -46,7 +46,8 @@ class Workerd(program_case.ProgramCase):
     program = "workerd 1.20261117.1"
     sources = (Npm("@cloudflare/workerd-windows-64", "1.20261117.1", "6396d98d239b0ad96076b4bb9476414b9c09df58446af19918997e0928f07adb",
                    (("package/bin/workerd.exe", "workerd/workerd.exe"),)),)
-    red = "GetFileInformationByHandle answers 'Incorrect function' in a pod; outside of one it works, with the functions that Wine lacks added"
+    # It asks for details of the folder that it starts in, by a name that is the volume's where that is the root of a drive.
+    working_dir = "C:\\workerd"
     command = ("C:\\workerd\\workerd.exe", "serve", "C:\\config\\config.capnp")
     port = 8080
     config = {"config.capnp": SETTINGS, "worker.js": WORKER}

@@ -1,6 +1,7 @@
 // ws2_32.dll in front of Wine's, which stands beside it as wine_ws2_32.dll and has all functions but those of ws2_32.def with a name of
-// ours. Wine 8 lacks two things: SIO_UDP_NETRESET, which Go's run time sets on every UDP socket since 1.23, giving the socket up where that
-// fails, and sockets of the family AF_UNIX (local_sockets_windows.h).
+// ours. Wine 8 lacks three things: SIO_UDP_NETRESET, which Go's run time sets on every UDP socket since 1.23, and SIO_LOOPBACK_FAST_PATH,
+// which Redis sets on every listening one, both giving the socket up where that fails; and sockets of the family AF_UNIX
+// (local_sockets_windows.h).
 #include "winhost/tools/local_sockets_windows.h"
 
 using porthole::winhost::LocalSockets;
@@ -10,11 +11,14 @@ namespace {
 
 LocalSockets* const local_sockets = new LocalSockets;  // for as long as the process
 
-constexpr DWORD UdpNetReset = _WSAIOW(IOC_VENDOR, 15);
+constexpr DWORD UdpNetReset = _WSAIOW(IOC_VENDOR, 15), LoopbackFastPath = _WSAIOW(IOC_VENDOR, 16);
 
-/// That nothing be reported is what sockets of Wine do in any case: Linux tells only connected ones that a network cannot be reached.
-bool switches_net_reset_off(DWORD code, const void* input, DWORD size) {
-    return code == UdpNetReset && input && size >= sizeof(BOOL) && !*static_cast<const BOOL*>(input);
+/// The type of the sockets on which this changes nothing that a program sees; 0: there is something to do.
+int sockets_left_as_they_are(DWORD code, const void* input, DWORD size) {
+    if (!input || size < sizeof(BOOL)) return 0;
+    // That nothing be reported is what sockets of Wine do in any case: Linux tells only connected ones that a network cannot be reached.
+    if (code == UdpNetReset) return *static_cast<const BOOL*>(input) ? 0 : SOCK_DGRAM;
+    return code == LoopbackFastPath ? SOCK_STREAM : 0;  // which is about speed alone
 }
 
 bool is_local(SOCKET socket, const sockaddr* name, int size) {
@@ -84,9 +88,9 @@ extern "C" int WSAAPI shim_ioctl(SOCKET socket, DWORD code, void* input, DWORD i
                                  WSAOVERLAPPED* overlapped, LPWSAOVERLAPPED_COMPLETION_ROUTINE completion) {
     static const auto Wine = wine_function<decltype(&WSAIoctl)>("WSAIoctl");
     int kind = 0, size = sizeof kind;
-    if (!overlapped && switches_net_reset_off(code, input, input_size)) {
+    if (const int unchanged = overlapped ? 0 : sockets_left_as_they_are(code, input, input_size)) {
         static const auto Option = wine_function<decltype(&::getsockopt)>("getsockopt");
-        if (Option(socket, SOL_SOCKET, SO_TYPE, reinterpret_cast<char*>(&kind), &size) == 0 && kind == SOCK_DGRAM) {
+        if (Option(socket, SOL_SOCKET, SO_TYPE, reinterpret_cast<char*>(&kind), &size) == 0 && kind == unchanged) {
             if (returned) *returned = 0;
             return 0;
         }
