@@ -30,6 +30,8 @@ using api::core::v1::ConfigMap;
 constexpr std::size_t TokenIdLength = 6, TokenLength = 23;
 constexpr std::string_view HashPrefix = "sha256:";
 constexpr std::size_t HashDigits = 64;
+/// A controller signs with a new token a moment later; if the server with the controllers is being replaced, when another one leads.
+constexpr Duration SignedSoon = 3s, SignedByNextLeader = 40s;
 
 std::string user_agent() { return std::string("porthole-join/") + PortholeVersion; }
 
@@ -63,9 +65,9 @@ std::optional<bool> is_signed(const ConfigMap& info, const std::string& token) {
 
 constexpr const char *IdentityFile = "client.pem", *ServingFile = "serving.pem";
 
-/// A token that has just been made is signed with a moment later.
-Task<ConfigMap> wait_for_signature(AsioLoop& loop, client::Client& client, std::string server, std::string token) {
-    const MonotonicTime deadline = loop.now() + 3s;
+/// cluster-info, once it is signed with the token, or after `limit` as it is.
+Task<ConfigMap> wait_for_signature(EventLoop& loop, client::Client& client, std::string server, std::string token, Duration limit) {
+    const MonotonicTime deadline = loop.now() + limit;
     for (;;) {
         auto stored =
             co_await with_timeout(client.get<ConfigMap>({"kube-public", "cluster-info"}), 10s, "asking the server for cluster-info");
@@ -108,26 +110,49 @@ Result<void> check_target(JoinTarget& target) {
 
 namespace {
 
-Task<ClusterInfo> discover_at(AsioLoop& loop, JoinTarget target, std::string server) {
-    CO_TRY(const auto transport, client::make_http_transport(loop, {.server = server, .insecure_skip_verify = true}, user_agent()));
-    client::Client client(*transport);
-    CO_TRY(ConfigMap stored, co_await wait_for_signature(loop, client, server, target.token));
-    CO_TRY(std::string ca_pem, authority_of(stored.data["kubeconfig"]));
-    CO_TRY(const auto authorities, authority_ids(ca_pem));
+/// The authorities in cluster-info, if the hash of one of them was given. Error: Unauthorized.
+Result<std::string> expected_authority(const ConfigMap& stored, const JoinTarget& target) {
+    const auto kubeconfig = stored.data.find("kubeconfig");
+    TRY(std::string ca_pem, authority_of(kubeconfig == stored.data.end() ? "" : kubeconfig->second));
+    TRY(const auto authorities, authority_ids(ca_pem));
     // While an authority is rotated there are two, and either hash was handed out.
     const bool expected = std::ranges::any_of(authorities, [&](const std::string& id) {
         return std::ranges::find(target.ca_hashes, std::string(HashPrefix) + id) != target.ca_hashes.end();
     });
-    if (!expected) {
-        co_return Error(Reason::Unauthorized, "the server's authority is " + std::string(HashPrefix) +
-                                                  (authorities.empty() ? "" : authorities.front()) +
-                                                  ", which does not match --ca-cert-hash: "
-                                                  "either the hash belongs to another cluster, or someone is intercepting the connection");
+    if (expected) return ca_pem;
+    return Error(Reason::Unauthorized, "the server's authority is " + std::string(HashPrefix) +
+                                           (authorities.empty() ? "" : authorities.front()) +
+                                           ", which does not match --ca-cert-hash: "
+                                           "either the hash belongs to another cluster, or someone is intercepting the connection");
+}
+
+/// Whether the server refuses the token. It is shown only to a server that `ca_pem` verifies.
+Task<bool> is_refused(std::string server, std::string ca_pem, std::string token, const Connector& connect) {
+    CO_TRY(const auto transport, connect({.server = std::move(server), .ca_pem = std::move(ca_pem), .token = std::move(token)}));
+    client::Client client(*transport);
+    const auto answer = co_await with_timeout(published_authority(client), 10s, "showing the token to the server");
+    if (is_cancelled(answer)) co_return answer.error();
+    co_return !answer && answer.error().reason == Reason::Unauthorized;
+}
+
+Task<ClusterInfo> discover_at(EventLoop& loop, JoinTarget target, std::string server, const Connector& connect) {
+    CO_TRY(const auto transport, connect({.server = server, .insecure_skip_verify = true}));
+    client::Client client(*transport);
+    CO_TRY(ConfigMap stored, co_await wait_for_signature(loop, client, server, target.token, SignedSoon));
+    CO_TRY(std::string ca_pem, expected_authority(stored, target));
+    if (!is_signed(stored, target.token)) {
+        CO_TRY(const bool refused, co_await is_refused(server, ca_pem, target.token, connect));
+        if (refused)
+            co_return Error(Reason::Unauthorized,
+                            "the token is unknown to the server or has expired; create another with `porthole token create`");
+        CO_TRY(stored, co_await wait_for_signature(loop, client, server, target.token, SignedByNextLeader));
+        CO_TRY(ca_pem, expected_authority(stored, target));
     }
     const std::optional<bool> genuine = is_signed(stored, target.token);
     if (!genuine) {
-        co_return Error(Reason::Unauthorized,
-                        "the token is unknown to the server or has expired; create another with `porthole token create`");
+        co_return Error(Reason::Timeout,
+                        "the server knows the token, but the cluster's controllers have not signed the ConfigMap cluster-info with it; "
+                        "if they run, join again");
     }
     if (!*genuine) {
         co_return Error(Reason::Unauthorized,
@@ -140,9 +165,15 @@ Task<ClusterInfo> discover_at(AsioLoop& loop, JoinTarget target, std::string ser
 }  // namespace
 
 Task<ClusterInfo> discover_cluster(AsioLoop& loop, JoinTarget target) {
+    return discover_cluster(loop, std::move(target), [&loop](const client::ClientConfig& config) {
+        return client::make_http_transport(loop, config, user_agent());
+    });
+}
+
+Task<ClusterInfo> discover_cluster(EventLoop& loop, JoinTarget target, Connector connect) {
     Error last(Reason::BadRequest, "no server is given");
     for (const std::string& server : target.servers) {
-        auto found = co_await discover_at(loop, target, server);
+        auto found = co_await discover_at(loop, target, server, connect);
         // One that answers wrongly is not passed over: something is wrong that others would hide.
         const bool next = !found && (found.error().reason == Reason::Unavailable || found.error().reason == Reason::Timeout);
         if (!next) co_return std::move(found);

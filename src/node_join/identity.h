@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,10 +13,13 @@
 
 namespace porthole {
 class AsioLoop;
-}
+class EventLoop;
+}  // namespace porthole
 namespace porthole::client {
 class Client;
 class Kubeconfig;
+class Transport;
+struct ClientConfig;
 }  // namespace porthole::client
 
 namespace porthole::node_join {
@@ -39,8 +43,11 @@ Result<void> check_target(JoinTarget& target);
 
 /// Reads kube-public/cluster-info from the first server that answers, none of which is trusted yet. Trusts the authority in it only if its
 /// public key is one of the given ones, and the whole is signed with our token. Errors: Unauthorized otherwise; Unavailable if none
-/// answers; BadRequest.
+/// answers; BadRequest; Timeout if the server accepts the token, but the cluster's controllers have not signed with it.
 Task<ClusterInfo> discover_cluster(AsioLoop& loop, JoinTarget target);
+/// The same, through transports that `connect` makes.
+using Connector = std::function<Result<std::unique_ptr<client::Transport>>(const client::ClientConfig&)>;
+Task<ClusterInfo> discover_cluster(EventLoop& loop, JoinTarget target, Connector connect);
 
 /// The authorities that the cluster publishes for joining nodes, from a server that is already trusted. Errors: NotFound if the cluster has
 /// no cluster-info; as any request.

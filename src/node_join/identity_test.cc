@@ -6,6 +6,16 @@
 #include <fstream>
 #include <sstream>
 
+#include "api/core_v1.h"
+#include "base/base64.h"
+#include "client/fake/fake_api.h"
+#include "client/kubeconfig.h"
+#include "net/tls/crypto.h"
+#include "net/tls/x509.h"
+#include "node_join/ca_rotation.h"
+#include "runtime/scope.h"
+#include "runtime/sim/sim_loop.h"
+
 namespace porthole::node_join {
 namespace {
 
@@ -42,6 +52,77 @@ TEST(NodeIdentity, RefusesWhatCannotBeATokenOrAHashBeforeAskingAnybody) {
 TEST(NodeIdentity, RefusesAServerWithoutEncryption) {
     JoinTarget target{{"http://10.0.0.5:6443"}, "abcdef.0123456789abcdef", {Hash}};
     EXPECT_EQ(check_target(target).error().message, "server \"http://10.0.0.5:6443\": a node reaches an API server by https:// only");
+}
+
+/// A server whose controllers have not signed cluster-info with the token yet.
+struct Discovery : testing::Test {
+    Discovery() {
+        info.metadata.namespace_ = "kube-public";
+        info.metadata.name = "cluster-info";
+        info.data["kubeconfig"] =
+            "clusters:\n- cluster: {certificate-authority-data: " + encode_base64(authority.certificate_pem()) + "}\n";
+        api.put(info);
+        target.ca_hashes = {"sha256:" + (*authority_ids(authority.certificate_pem()))[0]};
+    }
+    ~Discovery() override { EXPECT_TRUE(sim::run(loop, scope.close())); }
+    void sign_after(Duration delay) {
+        scope.spawn([](Discovery& self, Duration wait) -> Task<> {
+            CO_TRY_VOID(co_await self.loop.sleep(wait));
+            self.info.data["jws-kubeconfig-abcdef"] = net::sign_detached_jws(self.info.data["kubeconfig"], "abcdef", "0123456789abcdef");
+            self.api.put(self.info);
+            co_return {};
+        }(*this, delay));
+    }
+    /// A connection to the API; one that shows the token fails, if it is refused.
+    struct Door final : client::Transport {
+        explicit Door(Discovery& owner, bool refuses) : self(owner), refused(refuses) {}
+        Task<client::ApiResponse> call(client::ApiRequest request) override {
+            if (refused) co_return Error(Reason::Unauthorized, "Unauthorized");
+            co_return co_await self.api.call(std::move(request));
+        }
+        Task<std::unique_ptr<client::ApiStream>> watch(client::ApiRequest request) override { return self.api.watch(std::move(request)); }
+        Discovery& self;
+        bool refused;
+    };
+    Result<ClusterInfo> discover() {
+        return sim::run(
+            loop, discover_cluster(loop, target, [this](const client::ClientConfig& config) {
+                EXPECT_TRUE(config.token.empty() || (!config.insecure_skip_verify && config.ca_pem == authority.certificate_pem()));
+                return Result<std::unique_ptr<client::Transport>>(std::make_unique<Door>(*this, !config.token.empty() && refuses_token));
+            }));
+    }
+
+    sim::SimLoop loop;
+    client::FakeApi api{loop};
+    Scope scope{loop};
+    net::CertificateAuthority authority =
+        net::CertificateAuthority::create("ca", loop.wall_now(), loop.wall_now() + std::chrono::hours(24));
+    api::core::v1::ConfigMap info;
+    JoinTarget target{{"https://10.0.0.5:6443"}, "abcdef.0123456789abcdef", {}};
+    bool refuses_token = false;
+};
+
+TEST_F(Discovery, WaitsForTheNextLeaderToSignWithATokenThatTheServerKnows) {
+    sign_after(std::chrono::seconds(20));
+    const auto found = discover();
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_EQ(found->ca_pem, authority.certificate_pem());
+}
+
+TEST_F(Discovery, FailsSoonWithATokenThatTheServerRefuses) {
+    refuses_token = true;
+    const auto begun = loop.now();
+    const auto found = discover();
+    ASSERT_FALSE(found);
+    EXPECT_TRUE(found.error().message.starts_with("the token is unknown to the server or has expired;")) << found.error().message;
+    EXPECT_LT(loop.now() - begun, std::chrono::seconds(5));
+}
+
+TEST_F(Discovery, SaysThatNothingSignsRatherThanThatTheTokenIsUnknown) {
+    const auto found = discover();
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().reason, Reason::Timeout);
+    EXPECT_TRUE(found.error().message.starts_with("the server knows the token, but the cluster's controllers have not signed"));
 }
 
 struct NodeFolder : testing::Test {
