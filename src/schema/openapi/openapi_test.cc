@@ -52,6 +52,21 @@ void check_strictly(const Value& schema, const std::string& where) {
     }
 }
 
+/// `kubectl explain` shows them.
+TEST_F(OpenApiTest, EveryServedKindItsFieldsAndWhatIsForWindowsHaveADescription) {
+    for (const Kind* kind : api::registry().kinds()) {
+        if (!kind->is(Kind::Resource)) continue;
+        const std::string name = std::string(kind->group) + "/" + std::string(kind->version) + " " + std::string(kind->kind);
+        EXPECT_FALSE(kind->type->description.empty()) << name;
+        for (const Field& field : kind->type->fields)
+            EXPECT_FALSE(field.description().empty() && field.name != "metadata") << name << "." << field.name;
+    }
+    const Value schemas = *parsed(*openapi_.v3("api/v1")).find("components")->find("schemas");
+    for (const char* field : {"gmsaCredentialSpec", "gmsaCredentialSpecName", "hostProcess", "runAsUserName"})
+        EXPECT_NE(schemas.string_at({"io.k8s.api.core.v1.WindowsSecurityContextOptions", "properties", field, "description"}), "") << field;
+    EXPECT_NE(schemas.string_at({"io.k8s.api.core.v1.Pod", "properties", "metadata", "description"}), "") << "that of the type";
+}
+
 TEST_F(OpenApiTest, V2IsWholeAndStrict) {
     const Value document = parsed(openapi_.v2_json());
     const Value& definitions = *document.find("definitions");

@@ -223,7 +223,11 @@ Value SchemaObjects::member_schema(const Field& field, bool run_time) {
 
 Value SchemaObjects::with_siblings(Value schema, const Field& field) {
     Value siblings = Value::object();
-    if (!field.description().empty()) siblings["description"] = field.description();
+    if (!field.description().empty()) {
+        siblings["description"] = field.description();
+    } else if (dialect_ == Dialect::V3 && schema.find("$ref") && field.type && !field.type->description.empty()) {
+        siblings["description"] = field.type->description;  // `kubectl explain` does not look for it behind the reference
+    }
     if (!field.default_json().empty()) {
         if (auto parsed = parse_json(field.default_json())) siblings["default"] = std::move(*parsed);
     }
