@@ -11,13 +11,14 @@ Candidate::Candidate(Seams seams, Component component, std::string identity, cli
       component_(std::move(component)),
       retry_(timing.retry),
       elector_(seams_.loop, seams_.client, seams_.random, seams_.log, {"kube-system", component_.name}, std::move(identity), timing),
-      running_(seams_.loop) {}
+      running_(seams_.loop),
+      stopping_(seams_.loop) {}
 
 Task<> Candidate::run() {
     while (!resigned_.is_set()) {
         const auto ended = co_await elector_.run([this] { return lead(); });
         CO_TRY_VOID(co_await stop());
-        if (ended) continue;
+        if (ended || resigned_.is_set()) continue;
         if (is_cancelled(ended)) co_return ended.error();
         seams_.log.warn("does not lead any more", {{"component", component_.name}, {"error", ended.error().message}});
         CO_TRY_VOID(co_await seams_.loop.sleep(retry_));
@@ -32,9 +33,13 @@ Task<> Candidate::lead() {
     co_return co_await stop();  // before the lease is released
 }
 
+/// Not cancelled with its caller: a component that has begun to stop must not stay half-stopped when the Lease is lost, or resign() is
+/// called, at that time.
 Task<> Candidate::stop() {
     if (!std::exchange(started_, false)) co_return {};
-    co_return co_await component_.stop();
+    stopping_.start(component_.stop());
+    CO_TRY_VOID(co_await stopping_.join());
+    co_return stopping_.result();
 }
 
 Task<> Candidate::resign() {

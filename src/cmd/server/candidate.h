@@ -31,7 +31,8 @@ public:
     void start() { running_.start(run()); }
     const std::string& name() const { return component_.name; }
     bool leading() const { return elector_.leading(); }
-    /// Stops the component, then allows another server to lead immediately.
+    /// Stops the component, then allows another server to lead immediately. The component has stopped when this ends, even if the Lease is
+    /// lost meanwhile.
     Task<> resign();
 
 private:
@@ -45,7 +46,7 @@ private:
     client::LeaderElector elector_;
     Event resigned_;
     bool started_ = false;
-    net::ChildTask running_;
+    net::ChildTask running_, stopping_;
 };
 
 }  // namespace porthole::cmd
