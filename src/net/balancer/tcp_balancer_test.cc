@@ -296,6 +296,12 @@ TEST_F(TcpBalancerTest, AServerThatLivesAgainIsKnownAndTheOneInUseStays) {
     loop.advance(15s);
     EXPECT_THAT(dead(), IsEmpty());
     EXPECT_EQ(in_use(), "b");
+    const auto client = connect();
+    servers.kill("b");
+    loop.advance(10ms);
+    EXPECT_TRUE(is_cut(*client));
+    EXPECT_FALSE(is_cut(*connect()));
+    EXPECT_EQ(in_use(), "a") << "which is used when the other dies";
 }
 
 TEST_F(TcpBalancerTest, ConnectionsThatFailCauseFewProbes) {
