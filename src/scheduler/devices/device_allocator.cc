@@ -1,6 +1,7 @@
 #include "scheduler/devices/device_allocator.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "objects/devices/device_taints.h"
 
@@ -22,8 +23,8 @@ bool is_tainted(const Device& device, const std::vector<DeviceToleration>& toler
 
 bool is_shareable(const Device& device) { return device.allow_multiple_allocations.value_or(false); }
 
-/// The one selector that holds where all these devices can be used; nothing: everywhere.
-schema::Box<api::core::v1::NodeSelector> common_nodes(const std::vector<const DeviceRecord*>& devices) {
+/// The one selector that holds where all these devices, chosen for `node`, can be used; nothing: everywhere.
+schema::Box<api::core::v1::NodeSelector> common_nodes(const std::vector<const DeviceRecord*>& devices, const std::string& node) {
     schema::Box<api::core::v1::NodeSelector> selector;
     api::core::v1::NodeSelectorTerm term;
     const auto add = [](auto& list, const auto& requirement) {
@@ -31,9 +32,9 @@ schema::Box<api::core::v1::NodeSelector> common_nodes(const std::vector<const De
     };
     for (const DeviceRecord* device : devices) {
         const NodeChoice& nodes = device->nodes;
-        if (!nodes.node_name.empty()) {
+        if (!nodes.node_name.empty() || device->device->binds_to_node.value_or(false)) {
             term = {};
-            term.match_fields = {{.key = "metadata.name", .operator_ = "In", .values = {nodes.node_name}}};
+            term.match_fields = {{.key = "metadata.name", .operator_ = "In", .values = {node}}};
             break;
         }
         if (!nodes.selector) continue;
@@ -119,17 +120,30 @@ Result<void> DeviceAllocator::step() {
 Result<bool> DeviceAllocator::gather(const NodeSpec& node) {
     devices_.clear();
     incomplete_ = invalid_ = nullptr;
+    std::vector<const DeviceRecord*> last;  // of pools with devices that have to be waited for
+    bool is_decided = false;                // for the generations of a pool
     for (const auto& pool : world_.inventory.pools()) {
-        bool concerns = false;
-        for (const DeviceRecord& device : pool->devices) {
-            if (!device.nodes.includes(node)) continue;
-            concerns = true;
-            // Devices that are only usable once their driver has done something are not waited for.
-            if (pool->is_complete && !pool->is_invalid && device.device->binding_conditions.empty()) devices_.push_back(&device);
+        if (pool->is_newest) is_decided = false;
+        const std::size_t slices = is_decided ? 0 : pool->slices_for(node);
+        if (slices == 0) continue;
+        is_decided = true;
+        const bool is_whole = std::cmp_equal(slices, pool->slices.front()->spec.pool.resource_slice_count);
+        // An older generation is used as long as the newer ones say nothing of this node.
+        if (!pool->is_newest && !is_whole) continue;
+        if (!is_whole && !pool->is_complete) {
+            incomplete_ = pool.get();
+        } else if (pool->is_invalid) {
+            invalid_ = pool.get();
+        } else {
+            std::vector<const DeviceRecord*> found;
+            for (const DeviceRecord& device : pool->devices)
+                if (device.nodes.includes(node)) found.push_back(&device);
+            const bool waits = std::ranges::any_of(found, [](const DeviceRecord* one) { return !one->device->binding_conditions.empty(); });
+            std::vector<const DeviceRecord*>& into = waits ? last : devices_;
+            into.insert(into.end(), found.begin(), found.end());
         }
-        if (concerns && !pool->is_complete) incomplete_ = pool.get();
-        if (concerns && pool->is_invalid) invalid_ = pool.get();
     }
+    devices_.insert(devices_.end(), last.begin(), last.end());
     for (ClaimState& claim : claims_)
         for (Request& request : claim.requests)
             for (Wish& wish : request.alternatives) {
@@ -193,7 +207,7 @@ Result<std::optional<DeviceAllocator::Results>> DeviceAllocator::allocate(const 
     if (outcome == Outcome::Failed) return *error_;
     if (outcome != Outcome::Found) return std::optional<Results>();
     Results results;
-    for (const ClaimState& claim : claims_) results.push_back(result_of(claim));
+    for (const ClaimState& claim : claims_) results.push_back(result_of(claim, node.name));
     return std::optional(std::move(results));
 }
 
@@ -346,7 +360,7 @@ void DeviceAllocator::put_back_counters(const DeviceRecord& device) {
         for (const auto& [name, counter] : one.counters) left[one.counter_set + "/" + name] += counter.value;
 }
 
-AllocationResult DeviceAllocator::result_of(const ClaimState& state) const {
+AllocationResult DeviceAllocator::result_of(const ClaimState& state, const std::string& node) const {
     AllocationResult result;
     std::vector<const DeviceRecord*> devices;
     for (const Taken& taken : state.taken) {
@@ -357,13 +371,15 @@ AllocationResult DeviceAllocator::result_of(const ClaimState& state) const {
         one.device = taken.device->device->name;
         if (taken.wish->admin_access) one.admin_access = true;
         one.tolerations = *taken.wish->tolerations;
+        one.binding_conditions = taken.device->device->binding_conditions;
+        one.binding_failure_conditions = taken.device->device->binding_failure_conditions;
         if (taken.share) {
             one.share_id = world_.make_share_id();
             one.consumed_capacity = *taken.share;
         }
         devices.push_back(taken.device);
     }
-    result.node_selector = common_nodes(devices);
+    result.node_selector = common_nodes(devices, node);
 
     // The configuration of a class once, for all requests that use it; then the claim's own, as far as it is for what was chosen.
     const auto& spec = state.claim->spec.devices;

@@ -103,7 +103,7 @@ private:
     void put_back_counters(const DeviceRecord& device);
     std::unordered_map<std::string, Quantity>& counters_of(const DevicePool& pool);
 
-    api::resource::v1::AllocationResult result_of(const ClaimState& claim) const;
+    api::resource::v1::AllocationResult result_of(const ClaimState& claim, const std::string& node) const;
 
     DeviceWorld world_;
     Limits limits_;

@@ -227,6 +227,37 @@ TEST(DeviceAllocator, IgnoresPoolsThatAreBeingUpdated) {
     EXPECT_EQ(one_of_two.allocate({requests(all)}), "none") << "nobody knows how many all are";
 }
 
+TEST(DeviceAllocator, UsesAnOlderGenerationWhereTheNewerOneSaysNothing) {
+    const auto of = [](int generation, int count) {
+        return R"({"name": "pool", "generation": )" + std::to_string(generation) + R"(, "resourceSliceCount": )" + std::to_string(count) +
+               "}";
+    };
+    const std::string on_b = R"("nodeName": "b")";
+    Cluster moved({slice(OnA, R"({"name": "old"})", of(1, 1)), slice(on_b, R"({"name": "new"})", of(2, 2))});
+    EXPECT_EQ(moved.allocate({requests(exactly())}, "a"), "r=old");
+    EXPECT_EQ(moved.allocate({requests(exactly())}, "b"), "none") << "incomplete";
+    Cluster obsolete({slice(OnA, R"({"name": "old"})", of(1, 2)), slice(on_b, R"({"name": "older"})", of(1, 2)),
+                      slice(on_b, R"({"name": "new"})", of(2, 1))});
+    EXPECT_EQ(obsolete.allocate({requests(exactly())}, "a"), "none") << "a part of a generation that is being replaced";
+    Cluster emptied({slice(OnA, R"({"name": "old"})", of(1, 1)), slice(OnA, "", of(2, 1))});
+    EXPECT_EQ(emptied.allocate({requests(exactly())}, "a"), "none") << "all devices are gone";
+}
+
+TEST(DeviceAllocator, PrefersDevicesThatNeedNotBeWaitedFor) {
+    const std::string slow =
+        R"({"name": "slow", "bindsToNode": true, "bindingConditions": ["attached"], "bindingFailureConditions": ["broken"]})";
+    Cluster both({slice(R"("allNodes": true)", slow, R"({"name": "a-pool", "generation": 1, "resourceSliceCount": 1})"),
+                  slice(R"("allNodes": true)", R"({"name": "ready"})")});
+    EXPECT_EQ(both.allocate({requests(exactly())}), "r=ready");
+    EXPECT_FALSE(both.last[0].node_selector);
+    Cluster one({slice(R"("allNodes": true)", slow)});
+    EXPECT_EQ(one.allocate({requests(exactly())}), "r=slow");
+    const auto& result = one.last[0].devices.results[0];
+    EXPECT_EQ(result.binding_conditions, std::vector<std::string>{"attached"});
+    EXPECT_EQ(result.binding_failure_conditions, std::vector<std::string>{"broken"});
+    EXPECT_EQ(one.last[0].node_selector->node_selector_terms[0].match_fields[0].values, std::vector<std::string>{"a"});
+}
+
 TEST(DeviceAllocator, KeepsTaintedDevicesForThoseWhoTolerateThem) {
     struct {
         const char *taint, *tolerations;

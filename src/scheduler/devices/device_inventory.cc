@@ -1,7 +1,9 @@
 #include "scheduler/devices/device_inventory.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "scheduler/framework/convert.h"
@@ -25,6 +27,7 @@ NodeChoice node_choice(const std::optional<std::string>& name, std::optional<boo
 void add_devices(DevicePool& pool, const ResourceSlice& slice) {
     const bool each = slice.spec.per_device_node_selection.value_or(false);
     const NodeChoice shared = node_choice(slice.spec.node_name, slice.spec.all_nodes, slice.spec.node_selector);
+    pool.slice_nodes.push_back(shared);
     for (const Device& device : slice.spec.devices) {
         DeviceRecord& record = pool.devices.emplace_back();
         record.key = device_key(pool.driver, pool.name, device.name);
@@ -76,13 +79,24 @@ const objects::DeviceView& DeviceRecord::view() const {
     return *view_;
 }
 
+std::size_t DevicePool::slices_for(const NodeSpec& node) const {
+    std::size_t found = 0;
+    auto first = devices.begin();
+    for (std::size_t i = 0; i < slices.size(); ++i) {
+        const auto last = first + static_cast<std::ptrdiff_t>(slices[i]->spec.devices.size());
+        const auto includes = [&](const DeviceRecord& device) { return device.nodes.includes(node); };
+        if (!slices[i]->spec.shared_counters.empty() || slice_nodes[i].includes(node) || std::any_of(first, last, includes)) ++found;
+        first = last;
+    }
+    return found;
+}
+
 DeviceInventory::DeviceInventory(const std::vector<std::shared_ptr<const ResourceSlice>>& slices) {
-    std::map<std::pair<std::string, std::string>, std::unique_ptr<DevicePool>> pools;
+    std::map<std::tuple<std::string, std::string, std::int64_t>, std::unique_ptr<DevicePool>> pools;
     for (const auto& slice : slices) {
         const ResourcePool& of = slice->spec.pool;
-        auto& pool = pools[{slice->spec.driver, of.name}];
-        if (pool && of.generation < pool->generation) continue;
-        if (!pool || of.generation > pool->generation) {
+        auto& pool = pools[{slice->spec.driver, of.name, -of.generation}];
+        if (!pool) {
             pool = std::make_unique<DevicePool>();
             pool->driver = slice->spec.driver;
             pool->name = of.name;
@@ -91,6 +105,8 @@ DeviceInventory::DeviceInventory(const std::vector<std::shared_ptr<const Resourc
         pool->slices.push_back(slice);
     }
     for (auto& [key, pool] : pools) {
+        std::ranges::sort(pool->slices, {}, [](const auto& slice) -> const std::string& { return slice->metadata.name; });
+        pool->is_newest = pools_.empty() || pools_.back()->driver != pool->driver || pools_.back()->name != pool->name;
         pool->is_complete = std::cmp_equal(pool->slices.size(), pool->slices.front()->spec.pool.resource_slice_count);
         for (const auto& slice : pool->slices) add_devices(*pool, *slice);
         pool->is_invalid = !add_counters(*pool) || has_duplicates(*pool) || has_unknown_counters(*pool);

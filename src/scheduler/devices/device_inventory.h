@@ -40,21 +40,25 @@ private:
     mutable std::unique_ptr<objects::DeviceView> view_;
 };
 
-/// All that a driver offers under one name, in its newest generation.
+/// All that a driver offers under one name, in one generation.
 struct DevicePool {
     std::string driver, name;
     std::int64_t generation = 0;
-    std::vector<std::shared_ptr<const api::resource::v1::ResourceSlice>> slices;
+    std::vector<std::shared_ptr<const api::resource::v1::ResourceSlice>> slices;  ///< by name
+    std::vector<NodeChoice> slice_nodes;  ///< of each slice; of one whose devices have their own: none
     std::vector<DeviceRecord> devices;
+    bool is_newest = true;
     bool is_complete = false;  ///< every slice that the driver announces is there
     bool is_invalid = false;   ///< two devices have the same name, or a counter does not exist
     /// Shared counters by "set/counter".
     std::unordered_map<std::string, Quantity> counters;
 
     std::string text() const { return driver + "/" + name; }
+    /// How many slices matter to the node: those with devices for it, and those with shared counters.
+    std::size_t slices_for(const NodeSpec& node) const;
 };
 
-/// The pools of all ResourceSlices. Immutable; keeps the slices alive.
+/// The pools of all ResourceSlices, by driver and name, newer generations first. Immutable; keeps the slices alive.
 class DeviceInventory {
 public:
     DeviceInventory() = default;

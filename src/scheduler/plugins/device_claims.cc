@@ -5,6 +5,8 @@
 
 #include "base/result.h"
 #include "objects/resource_claims.h"
+#include "scheduler/devices/binding_conditions.h"
+#include "scheduler/framework/convert.h"
 #include "schema/json/json.h"
 #include "schema/value.h"
 
@@ -70,6 +72,7 @@ Task<> DeviceClaims::wait_for_sync() {
 }
 
 void DeviceClaims::claim_changed(const Claim& before, const Claim& now) {
+    changed_.set();
     bool freed = before && before->status.allocation && !(now && now->status.allocation);
     if (before && before->status.allocation) count(*before->status.allocation, -1);
     if (now && now->status.allocation) {
@@ -115,6 +118,11 @@ void DeviceClaims::devices_changed(const std::string* claim) {
     handle_.happened({.kind = ClusterEvent::Kind::DevicesChanged, .device_claim = claim});
 }
 
+bool DeviceClaims::is_useless(const ResourceClaim& claim) const {
+    const auto ready = is_ready_for_binding(claim);
+    return !ready || (!*ready && has_binding_timed_out(claim, Timestamp(handle_.context.loop.wall_now())));
+}
+
 DeviceWorld DeviceClaims::world() {
     if (!inventory_) inventory_.emplace(slices_.list());
     const auto find_use = [this](const std::string& key) -> const DeviceUse* {
@@ -141,14 +149,49 @@ void DeviceClaims::unreserve(const PodInfo& pod) {
         if (!entry.claim.empty()) handle_.scope.spawn(take_off(copy, {pod.namespace_, entry.claim}));
 }
 
-Task<> DeviceClaims::bind(PodRef pod) {
+Task<> DeviceClaims::bind(PodRef pod, std::string node) {
     for (const PodDeviceClaim& entry : pod->device_claims) {
         const NamespacedName key{pod->namespace_, entry.claim};
         const Claim claim = claims_.find(key);
         if (!claim) co_return Error(Reason::Conflict, "claim " + key.text() + " got deleted in the meantime");
         CO_TRY_VOID(co_await bind_one(pod, key, claim->metadata.uid));
     }
-    co_return {};
+    co_return co_await wait_for_devices(std::move(pod), std::move(node));
+}
+
+/// Whether drivers have to do something yet. Error: it is no use to wait.
+Result<bool> DeviceClaims::has_to_wait(const PodInfo& pod) const {
+    bool waits = false;
+    for (const PodDeviceClaim& entry : pod.device_claims) {
+        const NamespacedName key{pod.namespace_, entry.claim};
+        const Claim claim = claims_.find(key);
+        if (!claim) return Error(Reason::Conflict, "claim " + key.text() + " got deleted in the meantime");
+        const auto pending = pending_.find(claim->metadata.uid);
+        if (!claim->status.allocation && pending != pending_.end()) {
+            waits = waits || has_binding_conditions(pending->second.allocation);
+            continue;
+        }
+        if (!claim->status.allocation) return Error(Reason::Conflict, "claim " + key.text() + " got deallocated elsewhere in the meantime");
+        TRY(const bool is_ready, is_ready_for_binding(*claim));
+        if (!is_ready && has_binding_timed_out(*claim, Timestamp(handle_.context.loop.wall_now())))
+            return Error(Reason::Timeout, "device binding timeout: claim=" + entry.claim);
+        waits = waits || !is_ready;
+    }
+    return waits;
+}
+
+Task<> DeviceClaims::wait_for_devices(PodRef pod, std::string node) {
+    const EventLoop& loop = handle_.context.loop;
+    const MonotonicTime deadline = loop.now() + LongestDeviceWait;
+    for (bool told = false;; told = true) {
+        changed_.reset();
+        CO_TRY(const bool waits, has_to_wait(*pod));
+        if (!waits) co_return {};
+        if (!told)
+            handle_.context.events.normal(object_reference(*pod), "BindingConditionsPending",
+                                          "waiting for binding conditions for device on node " + node);
+        CO_TRY_VOID(co_await with_timeout(changed_.wait(), deadline - loop.now(), "device binding timeout"));
+    }
 }
 
 Task<> DeviceClaims::bind_one(PodRef pod, NamespacedName key, std::string claim_uid) {
@@ -172,7 +215,10 @@ Task<> DeviceClaims::bind_one(PodRef pod, NamespacedName key, std::string claim_
             if (!updated) co_return std::move(updated).error().with_context("add finalizer to claim " + key.text());
             claim = *std::move(updated);
         }
-        if (chosen) claim.status.allocation = *chosen;
+        if (chosen) {
+            claim.status.allocation = *chosen;
+            claim.status.allocation->allocation_timestamp = Timestamp(handle_.context.loop.wall_now());
+        }
         claim.status.reserved_for.push_back({.resource = "pods", .name = pod->name, .uid = pod->uid});
         const auto updated = co_await client.update_status(std::move(claim));
         if (!updated && updated.error().reason == Reason::Conflict && attempt < MostAttempts) continue;

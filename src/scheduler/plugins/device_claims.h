@@ -31,15 +31,17 @@ public:
     bool has_class(const std::string& name) const { return classes_.find({"", name}) != nullptr; }
     /// Whether devices are chosen for the claim and not yet observed in its status.
     bool is_being_allocated(const std::string& claim_uid) const { return pending_.contains(claim_uid); }
+    /// Whether a driver did not make the claim's devices usable, or not in time: they are usable nowhere.
+    bool is_useless(const api::resource::v1::ResourceClaim& claim) const;
     DeviceWorld world();
 
     /// Marks the devices of `claim` for the pod as in use.
     void reserve(const PodInfo& pod, const api::resource::v1::ResourceClaim& claim, api::resource::v1::AllocationResult allocation);
     /// Frees devices that were reserved for the pod and not written, and removes the pod from the claims' status.reservedFor.
     void unreserve(const PodInfo& pod);
-    /// Writes what was reserved for the pod, and adds the pod to status.reservedFor of all of its claims. Error: Conflict if a claim has
-    /// changed since the pod was placed.
-    Task<> bind(PodRef pod);
+    /// Writes what was reserved for the pod, adds the pod to status.reservedFor of all of its claims, and waits until the devices can be
+    /// used. Error: Conflict if a claim has changed since the pod was placed, or a driver failed; Timeout.
+    Task<> bind(PodRef pod, std::string node);
     /// Clears the allocation of a claim that is reserved for the pod alone, or for no pod.
     void deallocate(const Claim& claim);
 
@@ -61,6 +63,8 @@ private:
     bool forget_pending(const std::string& claim_uid, const Allocation* instead = nullptr);
     void devices_changed(const std::string* claim = nullptr);
     Task<> bind_one(PodRef pod, client::NamespacedName key, std::string claim_uid);
+    Result<bool> has_to_wait(const PodInfo& pod) const;
+    Task<> wait_for_devices(PodRef pod, std::string node);
     /// After a write with unknown outcome: asks until the API answers.
     Task<> settle(client::NamespacedName key, std::string claim_uid);
     Task<> take_off(PodRef pod, client::NamespacedName key);
@@ -73,6 +77,7 @@ private:
     DeviceSelectors selectors_;
     std::unordered_map<std::string, DeviceUse> in_use_;  ///< by device_key()
     std::unordered_map<std::string, Pending> pending_;   ///< by the claim's uid
+    Event changed_;                                      ///< a claim was observed in another state
 };
 
 /// Whether status.reservedFor has room for one more.

@@ -40,8 +40,9 @@ public:
             if (std::string problem = problem_of(pod, entry, *claim); !problem.empty()) return PreFilter::reject(std::move(problem));
             if (!claim->status.allocation)
                 unallocated_.push_back(claim);
-            else if (claim->status.allocation->node_selector)
-                allocated_.push_back({claim, terms_of(*claim->status.allocation->node_selector)});
+            else if (const bool useless = claims_.is_useless(*claim); useless || claim->status.allocation->node_selector)
+                allocated_.push_back(
+                    {claim, useless ? std::vector<NodeSelectorTerm>() : terms_of(*claim->status.allocation->node_selector)});
         }
         if (!unallocated_.empty()) allocator_.emplace(claims_.world(), unallocated_);
         return unallocated_.empty() && allocated_.empty() ? PreFilter::skip() : PreFilter::run();
@@ -96,7 +97,7 @@ public:
     void unreserve(const PodInfo& pod, const std::string&) override {
         if (!pod.device_claims.empty()) claims_.unreserve(pod);
     }
-    Task<> pre_bind(PodRef pod, std::string) override { return claims_.bind(std::move(pod)); }
+    Task<> pre_bind(PodRef pod, std::string node) override { return claims_.bind(std::move(pod), std::move(node)); }
 
     bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const override {
         if (event.kind == ClusterEvent::Kind::NodeAdded) return true;
@@ -145,7 +146,7 @@ private:
     DeviceClaims claims_;
     // Of this cycle.
     DeviceAllocator::Claims unallocated_;
-    std::vector<Allocated> allocated_;                                       // that cannot be used everywhere
+    std::vector<Allocated> allocated_;                                       // that cannot be used everywhere, or nowhere
     std::set<DeviceClaims::Claim> unavailable_;                              // of those, what some node was turned down for
     std::optional<DeviceAllocator> allocator_;                               // for the unallocated
     std::unordered_map<std::string, DeviceAllocator::Results> allocations_;  // by the node that passed

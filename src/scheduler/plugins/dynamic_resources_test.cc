@@ -290,5 +290,82 @@ TEST(DynamicResources, AClaimOnTheWrongNodesIsAllocatedAnew) {
     EXPECT_FALSE(world.claim("c").status.allocation);
 }
 
+/// The only device has to be attached by its driver.
+struct SlowDeviceTest : DeviceWorldTest {
+    SlowDeviceTest() {
+        put<ResourceSlice>(R"({"metadata": {"name": "s"}, "spec": {"driver": "d", "allNodes": true,
+            "pool": {"name": "p", "generation": 2, "resourceSliceCount": 1}, "devices": [{"name": "one", "bindsToNode": true,
+            "bindingConditions": ["attached", "powered"], "bindingFailureConditions": ["broken"]}]}})");
+        put_claim("c");
+        node = place(info);
+        loop.advance(1s);
+    }
+    void say(const std::string& conditions) {
+        api.change<ResourceClaim>({"default", "c"}, [&](ResourceClaim& claim) {
+            claim.status.devices = {schema::decode_json<AllocatedDeviceStatus>(
+                                        R"({"driver": "d", "pool": "p", "device": "one", "conditions": [)" + conditions + "]}")
+                                        .value()};
+        });
+        loop.advance(1s);
+    }
+    /// What the scheduler does after an error: another attempt, which finds no node.
+    void expect_deallocation() {
+        run_unreserve(plugins, info, node);
+        loop.advance(1s);
+        const Decision decision = cycle.decide(info);
+        EXPECT_EQ(decision.node, nullptr);
+        EXPECT_EQ(decision.diagnosis.text(), "0/2 nodes are available: 2 resourceclaim not available on the node.");
+        run_post_filters(plugins, std::make_shared<const PodInfo>(info), decision.diagnosis, cycle);
+        loop.advance(1s);
+        EXPECT_FALSE(claim("c").status.allocation);
+        EXPECT_NE(cycle.decide(info).node, nullptr) << "it may be tried again";
+    }
+    const PodInfo info = claiming("p", "c");
+    std::string node;
+};
+constexpr const char *Attached = R"({"type": "attached", "status": "True"})", *Powered = R"(, {"type": "powered", "status": "True"})";
+
+TEST(DynamicResources, APodIsBoundOnceItsDevicesCanBeUsed) {
+    SlowDeviceTest world;
+    ASSERT_TRUE(world.claim("c").status.allocation);
+    EXPECT_TRUE(world.claim("c").status.allocation->allocation_timestamp);
+    EXPECT_EQ(world.claim("c").status.allocation->node_selector->node_selector_terms[0].match_fields[0].values,
+              std::vector<std::string>{world.node});
+    EXPECT_FALSE(world.bound);
+    world.say(Attached);
+    EXPECT_FALSE(world.bound) << "not all of them are";
+    world.loop.advance(300s);
+    world.say(std::string(Attached) + Powered);
+    ASSERT_TRUE(world.bound);
+    EXPECT_TRUE(*world.bound) << world.bound->error().message;
+}
+
+TEST(DynamicResources, ADeviceThatItsDriverCannotPrepareIsGivenBack) {
+    SlowDeviceTest world;
+    world.say(std::string(Attached) + R"(, {"type": "broken", "status": "True", "reason": "Fan", "message": "too hot"})");
+    ASSERT_TRUE(world.bound);
+    EXPECT_EQ(world.bound->error().message,
+              "running PreBind plugin \"DynamicResources\": device binding failed: claim=c, reason=Fan, message=\"too hot\"");
+    world.expect_deallocation();
+}
+
+TEST(DynamicResources, ADeviceThatIsNotReadyInTimeIsGivenBack) {
+    SlowDeviceTest world;
+    world.loop.advance(590s);
+    EXPECT_FALSE(world.bound);
+    world.loop.advance(20s);
+    ASSERT_TRUE(world.bound);
+    EXPECT_EQ(world.bound->error().reason, Reason::Timeout);
+    world.expect_deallocation();
+}
+
+TEST(DynamicResources, APodThatWaitsForADeviceSeesItsClaimDeallocated) {
+    SlowDeviceTest world;
+    world.api.change<ResourceClaim>({"default", "c"}, [](ResourceClaim& claim) { claim.status = {}; });
+    world.loop.advance(1s);
+    ASSERT_TRUE(world.bound);
+    EXPECT_FALSE(*world.bound);
+}
+
 }  // namespace
 }  // namespace porthole::scheduler
