@@ -25,9 +25,24 @@ public:
     Task<MountedVolume> set_up(VolumeRequest request, VolumeServices& services) override {
         request.step.text = "Unable to attach or mount volumes: unmounted volumes=[" + request.volume.name +
                             "], unattached volumes=[], failed to process volumes=[" + request.volume.name + "]: ";
-        const std::string claim_name = claim_of(*request.pod, request.volume);
-        const client::NamespacedName key{request.pod->metadata.namespace_, claim_name};
-        CO_TRY(const auto claim, co_await services.client.get<core::PersistentVolumeClaim>(key));
+        CO_TRY(const ClaimRef claim, co_await find_claim(request, services));
+        CO_TRY(const VolumeRef volume, co_await find_volume(*claim, services));
+        CO_TRY_VOID(check_mode(request, *volume));
+        const auto& source = request.volume.persistent_volume_claim;
+        const bool read_only = source && source->read_only;
+        CO_TRY(MountedVolume mounted, co_await set_up_kind(claim, volume, request, read_only, services));
+        mounted.claim = claim->metadata.name;
+        co_return mounted;
+    }
+
+private:
+    using ClaimRef = std::shared_ptr<const core::PersistentVolumeClaim>;
+    using VolumeRef = std::shared_ptr<const core::PersistentVolume>;
+
+    /// The claim, if it is bound and the pod may use it.
+    static Task<ClaimRef> find_claim(const VolumeRequest& request, VolumeServices& services) {
+        const client::NamespacedName key{request.pod->metadata.namespace_, claim_of(*request.pod, request.volume)};
+        CO_TRY(auto claim, co_await services.client.get<core::PersistentVolumeClaim>(key));
         if (request.volume.ephemeral && !owned_by(claim, *request.pod))
             co_return Error(Reason::BadRequest,
                             "PVC " + key.text() + " was not created for pod " + pod_key(*request.pod) + " (pod is not owner)");
@@ -36,62 +51,57 @@ public:
             co_return Error(Reason::BadRequest, "error processing PVC " + key.text() + ": PVC is being deleted");
         if (claim.status.phase != "Bound" || claim.spec.volume_name.empty())
             co_return Error(Reason::BadRequest, "error processing PVC " + key.text() + ": PVC is not bound");
-        CO_TRY(const auto volume, co_await services.client.get<core::PersistentVolume>({"", claim.spec.volume_name}));
-        if (!volume.spec.claim_ref || volume.spec.claim_ref->uid != claim.metadata.uid)
-            co_return Error(Reason::BadRequest,
-                            "PVC " + key.text() + " is bound to PV " + volume.metadata.name + " that is bound to another claim");
-        CO_TRY_VOID(check_mode(request, volume));
-        MountedVolume mounted{.claim = claim_name};
-        mounted.read_only = request.volume.persistent_volume_claim && request.volume.persistent_volume_claim->read_only;
-        mounted.is_block = mode_of(volume) == core::PersistentVolumeMode::Block;
-        if (volume.spec.csi && !local_volume::is_local(volume)) {
-            CO_TRY(mounted,
-                   co_await set_up_csi(std::make_shared<const core::PersistentVolumeClaim>(claim),
-                                       std::make_shared<const core::PersistentVolume>(volume), request, mounted.read_only, services));
-            mounted.claim = claim_name;
-        } else if (is_on_device(volume)) {
-            request.step.text = "MountVolume.WaitForAttach failed for volume \"" + volume.metadata.name + "\" : ";
-            CO_TRY(mounted,
-                   co_await set_up_device(request, std::make_shared<const core::PersistentVolume>(volume), mounted.read_only, services));
-            mounted.claim = claim_name;
-        } else if (mounted.is_block) {
-            CO_TRY(mounted.path, map_device(request, volume, services));
-            CO_TRY_VOID(co_await grow_local(std::make_shared<const core::PersistentVolumeClaim>(claim),
-                                            std::make_shared<const core::PersistentVolume>(volume), request, services));
-        } else if (volume.spec.host_path) {
-            const core::HostPathVolumeSource& source = *volume.spec.host_path;
-            request.step.text = "MountVolume.SetUp failed for volume \"" + volume.metadata.name + "\" : ";
-            CO_TRY_VOID(check_host_path(services.files, source.path, source.type.value_or("")));
-            mounted.path = source.path;
-        } else if (volume.spec.local) {
-            CO_TRY(mounted.path, co_await mount_local(request, volume, mounted.read_only, services));
-            if (!mounted.read_only)
-                CO_TRY_VOID(co_await grow_local(std::make_shared<const core::PersistentVolumeClaim>(claim),
-                                                std::make_shared<const core::PersistentVolume>(volume), request, services));
-        } else if (local_volume::is_local(volume) && services.local_volumes) {
-            request.step.text = "MountVolume.SetUp failed for volume \"" + volume.metadata.name + "\" : ";
-            CO_TRY(mounted.path,
-                   co_await set_up_local(std::make_shared<const core::PersistentVolumeClaim>(claim),
-                                         std::make_shared<const core::PersistentVolume>(volume), request, mounted.read_only, services));
-        } else if (volume.spec.flex_volume) {
-            CO_TRY(mounted,
-                   co_await set_up_flex(request, std::make_shared<const core::PersistentVolume>(volume), mounted.read_only, services));
-            mounted.claim = claim_name;
-        } else if (volume.spec.nfs) {
-            request.step.text = "MountVolume.SetUp failed for volume \"" + volume.metadata.name + "\" : ";
-            CO_TRY(const MountedVolume share, co_await mount_nfs(request, volume, services));
-            mounted.path = share.path;
-            mounted.read_only |= share.read_only;
-            mounted.is_remote = true;
-        } else {
-            co_return Error(Reason::BadRequest, "this node has no plugin for the kind of volume that PV " + volume.metadata.name + " is");
-        }
-        co_return mounted;
+        co_return std::make_shared<const core::PersistentVolumeClaim>(std::move(claim));
     }
 
-private:
-    using ClaimRef = std::shared_ptr<const core::PersistentVolumeClaim>;
-    using VolumeRef = std::shared_ptr<const core::PersistentVolume>;
+    static Task<VolumeRef> find_volume(const core::PersistentVolumeClaim& claim, VolumeServices& services) {
+        CO_TRY(auto volume, co_await services.client.get<core::PersistentVolume>({"", claim.spec.volume_name}));
+        if (!volume.spec.claim_ref || volume.spec.claim_ref->uid != claim.metadata.uid)
+            co_return Error(Reason::BadRequest, "PVC " + client::NamespacedName{claim.metadata.namespace_, claim.metadata.name}.text() +
+                                                    " is bound to PV " + volume.metadata.name + " that is bound to another claim");
+        co_return std::make_shared<const core::PersistentVolume>(std::move(volume));
+    }
+
+    static Task<MountedVolume> set_up_kind(ClaimRef claim, VolumeRef volume, const VolumeRequest& request, bool read_only,
+                                           VolumeServices& services) {
+        const auto& spec = volume->spec;
+        const auto say = [&](const char* step) { request.step.text = step + (" for volume \"" + volume->metadata.name + "\" : "); };
+        MountedVolume mounted{.read_only = read_only, .is_block = mode_of(*volume) == core::PersistentVolumeMode::Block};
+        if (spec.csi && !local_volume::is_local(*volume)) co_return co_await set_up_csi(claim, volume, request, read_only, services);
+        if (is_on_device(*volume)) {
+            say("MountVolume.WaitForAttach failed");
+            co_return co_await set_up_device(request, volume, read_only, services);
+        }
+        if (mounted.is_block) {
+            CO_TRY(mounted.path, map_device(request, *volume, services));
+            CO_TRY_VOID(co_await grow_local(claim, volume, request, services));
+            co_return mounted;
+        }
+        if (spec.host_path) {
+            say("MountVolume.SetUp failed");
+            CO_TRY_VOID(check_host_path(services.files, spec.host_path->path, spec.host_path->type.value_or("")));
+            mounted.path = spec.host_path->path;
+            co_return mounted;
+        }
+        if (spec.local) {
+            CO_TRY(mounted.path, co_await mount_local(request, *volume, read_only, services));
+            if (!read_only) CO_TRY_VOID(co_await grow_local(claim, volume, request, services));
+            co_return mounted;
+        }
+        if (local_volume::is_local(*volume) && services.local_volumes) {
+            say("MountVolume.SetUp failed");
+            CO_TRY(mounted.path, co_await set_up_local(claim, volume, request, read_only, services));
+            co_return mounted;
+        }
+        if (spec.flex_volume) co_return co_await set_up_flex(request, volume, read_only, services);
+        if (spec.nfs) {
+            say("MountVolume.SetUp failed");
+            CO_TRY(MountedVolume share, co_await mount_nfs(request, *volume, services));
+            share.read_only |= read_only;
+            co_return share;
+        }
+        co_return Error(Reason::BadRequest, "this node has no plugin for the kind of volume that PV " + volume->metadata.name + " is");
+    }
 
     static std::string mode_of(const core::PersistentVolume& volume) {
         return volume.spec.volume_mode.value_or(core::PersistentVolumeMode::Filesystem);
