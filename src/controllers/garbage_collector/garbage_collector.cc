@@ -203,8 +203,9 @@ Task<> GarbageCollector::decide(Uid uid, ObjectMeta live) {
 
 Task<GarbageCollector::Owners> GarbageCollector::classify(const Identity& item, const std::vector<OwnerReference>& references) {
     Owners owners;
+    CO_TRY(const Listed listed, co_await list_owners(item, references));
     for (const OwnerReference& reference : references) {
-        CO_TRY(const std::optional<ObjectMeta> owner, co_await look_up_owner(item, reference));
+        CO_TRY(const std::optional<ObjectMeta> owner, co_await look_up_owner(item, reference, listed));
         if (!owner)
             owners.dangling.push_back(reference);
         else if (owner->deletion_timestamp && objects::has_finalizer(*owner, ForegroundFinalizer))
@@ -215,13 +216,44 @@ Task<GarbageCollector::Owners> GarbageCollector::classify(const Identity& item, 
     co_return std::move(owners);
 }
 
+Task<GarbageCollector::Listed> GarbageCollector::list_owners(Identity item, const std::vector<OwnerReference>& references) {
+    std::map<client::DiscoveredResourcePtr, std::set<std::string_view>> wanted;
+    for (const OwnerReference& reference : references) {
+        const client::DiscoveredResourcePtr resource = find_resource(reference.api_version, reference.kind);
+        const bool reachable = resource && !(resource->namespaced && item.key.namespace_.empty());
+        if (reachable && resource->has_verb("list")) wanted[resource].insert(reference.uid);
+    }
+    Listed listed;
+    for (const auto& [resource, uids] : wanted) {
+        if (uids.size() <= ManyOwners) continue;
+        auto& found = listed[resource->name()];
+        client::ListOptions options{.namespace_ = item.key.namespace_, .limit = 500};
+        do {
+            CO_TRY(const net::Bytes body, co_await context_.client.list_raw(resource->table, options, true));
+            CO_TRY(client::ListSlices list, client::slice_list(*body));
+            for (const std::string_view text : list.items) {
+                CO_TRY(const std::string_view metadata_text, client::json_member(text, "metadata"));
+                CO_TRY(ObjectMeta metadata, schema::decode_json<ObjectMeta>(metadata_text));
+                if (!uids.contains(metadata.uid)) continue;
+                ObjectMeta& owner = found[metadata.uid];  // without what may be large
+                owner.name = std::move(metadata.name);
+                owner.uid = std::move(metadata.uid);
+                owner.deletion_timestamp = metadata.deletion_timestamp;
+                owner.finalizers = std::move(metadata.finalizers);
+            }
+            options.continue_ = std::move(list.continue_);
+        } while (!options.continue_.empty());
+    }
+    co_return std::move(listed);
+}
+
 /// nullopt when there is no such owner: the name is taken by another object, or the reference leads to another namespace.
-Task<std::optional<ObjectMeta>> GarbageCollector::look_up_owner(Identity item, OwnerReference owner) {
+Task<std::optional<ObjectMeta>> GarbageCollector::look_up_owner(Identity item, OwnerReference owner, const Listed& listed) {
     constexpr Duration Remembered = std::chrono::minutes(10);
     if (absent_.size() > AbsentRemembered)
         std::erase_if(absent_, [&](const auto& entry) { return loop().now() - entry.second > Remembered; });
     if (absent_.size() > AbsentRemembered) absent_.clear();
-    const client::DiscoveredResource* resource = find_resource(owner.api_version, owner.kind);
+    const client::DiscoveredResourcePtr resource = find_resource(owner.api_version, owner.kind);
     if (!resource) co_return Error(Reason::NotFound, "no kind " + owner.kind + " in " + owner.api_version);
     if (resource->namespaced && item.key.namespace_.empty()) {
         api::core::v1::ObjectReference about;
@@ -232,6 +264,11 @@ Task<std::optional<ObjectMeta>> GarbageCollector::look_up_owner(Identity item, O
                         fmt::format("ownerRef [{}/{}, namespace: , name: {}, uid: {}] does not exist in namespace \"\"", owner.api_version,
                                     owner.kind, owner.name, owner.uid));
         co_return std::optional<ObjectMeta>();
+    }
+    if (const auto list = listed.find(resource->name()); list != listed.end()) {
+        const auto found = list->second.find(owner.uid);
+        const bool is_it = found != list->second.end() && found->second.name == owner.name;
+        co_return is_it ? std::optional(found->second) : std::nullopt;
     }
     Identity identity{owner.api_version, owner.kind, {resource->namespaced ? item.key.namespace_ : "", owner.name}};
     if (absent_.contains({identity, owner.uid})) co_return std::optional<ObjectMeta>();
@@ -310,15 +347,15 @@ Task<> GarbageCollector::patch(Identity identity, const ObjectMeta& live, const 
     co_return {};
 }
 
-const client::DiscoveredResource* GarbageCollector::find_resource(const std::string& api_version, const std::string& kind) const {
+client::DiscoveredResourcePtr GarbageCollector::find_resource(const std::string& api_version, const std::string& kind) const {
     const std::string group = api_version.contains('/') ? api_version.substr(0, api_version.find('/')) : "";
     for (const auto& resource : resources_)
-        if (resource->group == group && resource->kind == kind) return resource.get();
+        if (resource->group == group && resource->kind == kind) return resource;
     return nullptr;
 }
 
 Result<std::string> GarbageCollector::path(const Identity& identity) const {
-    const client::DiscoveredResource* resource = find_resource(identity.api_version, identity.kind);
+    const client::DiscoveredResourcePtr resource = find_resource(identity.api_version, identity.kind);
     if (!resource) return Error(Reason::NotFound, "no kind " + identity.kind + " in " + identity.api_version);
     NamespacedName key = identity.key;
     if (!resource->namespaced) key.namespace_.clear();

@@ -39,7 +39,11 @@ private:
     Task<> wait_for_dependents(garbage::Uid uid, ObjectMeta live);
     Task<> decide(garbage::Uid uid, ObjectMeta live);
     Task<Owners> classify(const garbage::Identity& item, const std::vector<OwnerReference>& owners);
-    Task<std::optional<ObjectMeta>> look_up_owner(garbage::Identity item, OwnerReference owner);
+    /// What lists have shown of owners, by the name of the resource and the uid.
+    using Listed = std::map<std::string, std::map<garbage::Uid, ObjectMeta>>;
+    /// Lists the resources of which `item` has many owners: one request for each owner would be tens of thousands.
+    Task<Listed> list_owners(garbage::Identity item, const std::vector<OwnerReference>& owners);
+    Task<std::optional<ObjectMeta>> look_up_owner(garbage::Identity item, OwnerReference owner, const Listed& listed);
     Task<> unblock_circular(const garbage::Node& node);
     Task<> orphan_dependents(garbage::Uid uid);
 
@@ -48,7 +52,8 @@ private:
     Task<> write_owners(garbage::Identity identity, ObjectMeta live, std::vector<OwnerReference> owners);
     Task<> remove_finalizer(garbage::Identity identity, ObjectMeta live, std::string finalizer);
     Task<> patch(garbage::Identity identity, const ObjectMeta& live, const char* field, schema::Value value);
-    const client::DiscoveredResource* find_resource(const std::string& api_version, const std::string& kind) const;
+    /// Null if the server does not have the kind.
+    client::DiscoveredResourcePtr find_resource(const std::string& api_version, const std::string& kind) const;
     Result<std::string> path(const garbage::Identity& identity) const;
 
     Context& context_;

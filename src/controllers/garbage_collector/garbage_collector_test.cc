@@ -212,6 +212,47 @@ TEST_F(GarbageCollectorTest, OwnersOfAnUnknownKindKeepTheirOwn) {
     EXPECT_TRUE(there<ConfigMap>("dependent"));
 }
 
+TEST_F(GarbageCollectorTest, ManyInventedOwnersAreLookedForInOneList) {
+    const auto one = put<ConfigMap>("one");
+    ConfigMap object;
+    object.metadata.namespace_ = "ns";
+    object.metadata.name = "dependent";
+    object.metadata.owner_references = {objects::controller_reference(one)};
+    for (int i = 0; i < 300; ++i)
+        object.metadata.owner_references.push_back(
+            {.api_version = "v1", .kind = "ConfigMap", .name = "one", .uid = "u" + std::to_string(i)});
+    auto one_more = object;
+    one_more.metadata.name = "orphan";
+    std::erase_if(one_more.metadata.owner_references, [&](const auto& owner) { return owner.uid == one.metadata.uid; });
+    begin();
+    api.clear_requests();
+    api.put(object);
+    api.put(one_more);
+    pass(10s);
+    ASSERT_TRUE(there<ConfigMap>("dependent"));
+    EXPECT_EQ(api.find<ConfigMap>({"ns", "dependent"})->metadata.owner_references.size(), 1u);
+    EXPECT_FALSE(there<ConfigMap>("orphan"));
+    EXPECT_LT(api.requests().size(), 20u);
+}
+
+TEST_F(GarbageCollectorTest, AFewOwnersThatAreSharedWithAnObjectOfManyAreLookedUp) {
+    ConfigMap many, few;
+    many.metadata.namespace_ = few.metadata.namespace_ = "ns";
+    many.metadata.name = "many";
+    few.metadata.name = "few";
+    many.metadata.owner_references = {objects::controller_reference(put<ConfigMap>("one"))};
+    for (int i = 0; i < 100; ++i)
+        many.metadata.owner_references.push_back(
+            {.api_version = "v1", .kind = "ConfigMap", .name = "gone", .uid = "u" + std::to_string(i)});
+    few.metadata.owner_references.push_back({.api_version = "v1", .kind = "ConfigMap", .name = "gone", .uid = "u7"});
+    begin();
+    api.put(many);
+    api.put(few);
+    pass(10s);
+    EXPECT_TRUE(there<ConfigMap>("many"));
+    EXPECT_FALSE(there<ConfigMap>("few"));
+}
+
 TEST_F(GarbageCollectorTest, DeletesNothingOnAnAnswerItCannotTrust) {
     family();
     api.set_fault([](const client::ApiRequest& request) -> std::optional<Error> {

@@ -118,16 +118,18 @@ void Graph::compare_owners(const Node& node, const std::vector<OwnerReference>& 
 
 void Graph::link(const Node& dependent, const OwnerReference& reference) {
     dependents_[reference.uid].insert(dependent.item->uid);
-    const Node* owner = find(reference.uid);
-    if (!owner) {
+    auto found = nodes_.find(reference.uid);
+    if (found == nodes_.end()) {
         Node missing = virtual_node(dependent, reference);
-        nodes_.emplace(missing.item->uid, missing);
-        events_.check(reference.uid);
-        return;
+        found = nodes_.emplace(missing.item->uid, missing).first;
     }
+    Node* owner = &found->second;
+    const bool many = dependent.item->owners.size() > ManyOwners;
+    if (owner->is_virtual && !many && !std::exchange(owner->asked_for, true)) events_.check(reference.uid);
     const std::string& namespace_ = owner->item->key.namespace_;
     const bool elsewhere = !owner->is_virtual && !namespace_.empty() && namespace_ != dependent.item->key.namespace_;
-    if (!points_at(reference, *owner) || elsewhere || owner->item->deleting_dependents) events_.check(dependent.item->uid);
+    if (!points_at(reference, *owner) || elsewhere || owner->item->deleting_dependents || (owner->is_virtual && many))
+        events_.check(dependent.item->uid);
 }
 
 void Graph::unlink(const Uid& dependent, const Uid& owner) {

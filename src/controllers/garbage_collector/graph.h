@@ -18,6 +18,7 @@ using Uid = std::string;
 
 inline constexpr const char* ForegroundFinalizer = "foregroundDeletion";
 inline constexpr const char* OrphanFinalizer = "orphan";
+inline constexpr std::size_t ManyOwners = 50;  ///< of one object: no controller sets more, but an object has room for 27,000
 
 /// The identity of an object, as far as a reference contains it.
 struct Identity {
@@ -47,6 +48,7 @@ struct Node {
     std::shared_ptr<const KindName> kind;
     std::shared_ptr<const Item> item;  ///< of a virtual node without owners
     bool is_virtual = false;           ///< known only from references
+    bool asked_for = false;            ///< virtual, and it has been named to be checked
 
     Identity identity() const { return {kind->api_version, kind->kind, item->key}; }
 };
@@ -54,7 +56,8 @@ struct Node {
 /// The ownership graph. Input are changes from watches, in any order between kinds; output are the objects to examine.
 ///
 /// An owner that has not been seen yet is a virtual node. `Events::check` names it, and the receiver looks it up and calls removed() if it
-/// does not exist: so dependents of an owner that never existed are found too. Not thread-safe; events are called from within the functions
+/// does not exist: so dependents of an owner that never existed are found too. An object with more than ManyOwners names itself instead,
+/// so that its owners are looked up together. Not thread-safe; events are called from within the functions
 /// that change the graph, and must not change it.
 class Graph {
 public:
