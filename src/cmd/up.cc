@@ -153,13 +153,7 @@ Task<std::string> survive_reboot(RealWorld& world, const DataDir& data) {
     co_return "after a reboot the cluster is started by " + unit.name();
 }
 
-}  // namespace
-
-int run_up(std::vector<std::string> arguments) {
-    UpFlags flags;
-    ClusterOptions& options = flags.options;
-    CLI::App app("Bring up a whole cluster on this machine and point kubectl at it.", "up");
-    const std::vector<CLI::Option*> described = add_cluster_flags(app, flags);
+void add_flags(CLI::App& app, UpFlags& flags) {
     app.add_option("--data", flags.data, "the cluster's data directory")->capture_default_str();
     app.add_option("--kubeconfig", flags.kubeconfig, "file to merge the cluster's context into (default: KUBECONFIG or ~/.kube/config)");
     app.add_flag("--detach,-d", flags.detach, "return once the cluster is ready and leave it running");
@@ -183,44 +177,65 @@ int run_up(std::vector<std::string> arguments) {
         "  porthole sample web                             a first workload, on each operating system of the cluster\n"
         "  porthole image load app.tar                     an image for its nodes\n"
         "  porthole down                                   end it; --purge deletes its data too");
-    if (const auto code = parse_flags(app, std::move(arguments))) return *code;
+}
 
+/// Options of the command line, the file and the cluster; whether they go together.
+Result<void> complete_options(const CLI::App& app, const std::vector<CLI::Option*>& described, UpFlags& flags, const DataDir& data) {
     for (const CLI::Option* option : described)
         if (!flags.file.empty() && option->count() > 0)
-            return fail("--file and " + option->get_name() + " exclude each other: change the file");
+            return Error(Reason::BadRequest, "--file and " + option->get_name() + " exclude each other: change the file");
+    TRY_VOID(read_options(app, flags, data));
+    return check_server_options(flags.options);
+}
+
+/// The cluster as it runs, or as it is to be started.
+Result<Cluster> find_cluster(RealWorld& world, const DataDir& data, const ClusterOptions& options, bool& running) {
+    auto cluster = planned_cluster(data, options, running);
+    if (!cluster || running || port_is_free(options.port)) return cluster;
+    // What has just been killed holds its port a moment longer, and a server that has lost its supervisor starts another.
+    (void)world.run(wait_for_port(world.loop, options.port));
+    return planned_cluster(data, options, running);
+}
+
+/// Starts the cluster, or changes the nodes of one that runs, and makes it known to kubectl.
+Result<Cluster> bring_up(RealWorld& world, const DataDir& data, const ClusterOptions& options, const std::string& kubeconfig,
+                         Progress& progress) {
+    TRY(auto lock, lock_cluster(data));
+    bool running = false;
+    TRY(Cluster cluster, find_cluster(world, data, options, running));
+    if (!running) {
+        TRY_VOID(check_machine(cluster));
+        TRY_VOID(check_kubeconfig(kubeconfig));
+        TRY_VOID(start_cluster(data, cluster, progress));
+    }
+    const bool changes = running && nodes_text(cluster.options) != nodes_text(options);
+    if (changes) {
+        TRY_VOID(change_nodes(world, data, cluster, options, progress));
+    } else if (running && !cluster.host_numbers.empty()) {
+        send_signal(cluster.supervisor, SIGHUP);  // it tries again what has failed
+    }
+    lock.reset();
+    TRY_VOID(write_admin_kubeconfig(data, cluster.server_url()));
+    TRY_VOID(enter_kubeconfig(data, kubeconfig));
+    progress.done((running && !changes ? "already running; kubectl context porthole in " : "kubectl context porthole in ") + kubeconfig);
+    return cluster;
+}
+
+}  // namespace
+
+int run_up(std::vector<std::string> arguments) {
+    UpFlags flags;
+    CLI::App app("Bring up a whole cluster on this machine and point kubectl at it.", "up");
+    const std::vector<CLI::Option*> described = add_cluster_flags(app, flags);
+    add_flags(app, flags);
+    if (const auto code = parse_flags(app, std::move(arguments))) return *code;
     const DataDir data(flags.data);
-    if (const auto read = read_options(app, flags, data); !read) return fail(read.error().message);
-    if (const auto taken = check_server_options(options); !taken) return fail(taken.error().message);
+    if (const auto complete = complete_options(app, described, flags, data); !complete) return fail(complete.error().message);
 
     RealWorld world;
     Progress progress(world.loop, flags.quiet);
-    auto lock = lock_cluster(data);
-    if (!lock) return fail(lock.error().message);
-    bool running = false;
-    auto cluster = planned_cluster(data, options, running);
-    if (cluster && !running && !port_is_free(options.port)) {
-        // What has just been killed holds its port a moment longer, and a server that has lost its supervisor starts another.
-        (void)world.run(wait_for_port(world.loop, options.port));
-        cluster = planned_cluster(data, options, running);
-    }
+    const auto cluster = bring_up(world, data, flags.options, flags.kubeconfig.empty() ? kubectl_file() : flags.kubeconfig, progress);
     if (!cluster) return fail(cluster.error().message);
-    const std::string kubeconfig = flags.kubeconfig.empty() ? kubectl_file() : flags.kubeconfig;
-    if (!running) {
-        if (const auto checked = check_machine(*cluster); !checked) return fail(checked.error().message);
-        if (const auto usable = check_kubeconfig(kubeconfig); !usable) return fail(usable.error().message);
-        if (const auto started = start_cluster(data, *cluster, progress); !started) return fail(started.error().message);
-    }
-    const bool changes = running && nodes_text(cluster->options) != nodes_text(options);
-    if (changes) {
-        if (const auto changed = change_nodes(world, data, *cluster, options, progress); !changed) return fail(changed.error().message);
-    } else if (running && !cluster->host_numbers.empty()) {
-        send_signal(cluster->supervisor, SIGHUP);  // it tries again what has failed
-    }
-    lock->reset();
-    if (const auto written = write_admin_kubeconfig(data, cluster->server_url()); !written) return fail(written.error().message);
-    if (const auto entered = enter_kubeconfig(data, kubeconfig); !entered) return fail(entered.error().message);
-    progress.done(running && !changes ? "already running; kubectl context porthole in " + kubeconfig
-                                      : "kubectl context porthole in " + kubeconfig);
     if (flags.machines_elsewhere > 0)
         progress.note(std::to_string(flags.machines_elsewhere) + " machines of " + flags.file +
                       " are not on this machine: porthole provision -f " + flags.file);
