@@ -92,15 +92,22 @@ private:
         if (attributes.subresource == "status") {
             TRY(const std::string why, stored_pod(node, attributes, "update status for"));
             if (!why.empty()) return why;
-            const Labels& before = attributes.old_object->view<Pod>().metadata.labels;
-            return std::string(before == attributes.object->view<Pod>().metadata.labels
-                                   ? ""
-                                   : "node \"" + node + "\" cannot update labels through pod status");
+            return status_of_pod(node, attributes.old_object->view<Pod>(), attributes.object->view<Pod>());
         }
         if (attributes.operation != AdmissionOperation::Create || !attributes.subresource.empty()) {
             return "unexpected operation of node \"" + node + "\" on pods";
         }
         return new_mirror_pod(node, attributes.object->view<Pod>());
+    }
+
+    /// A node may read the claims that a pod's status names.
+    static std::string status_of_pod(const std::string& node, const Pod& before, const Pod& now) {
+        const std::string refusal = "node \"" + node + "\" cannot update ";
+        if (before.metadata.labels != now.metadata.labels) return refusal + "labels through pod status";
+        if (before.status.resource_claim_statuses != now.status.resource_claim_statuses) return refusal + "resource claim statues";
+        if (before.status.extended_resource_claim_status != now.status.extended_resource_claim_status)
+            return refusal + "extended resource claim status";
+        return "";
     }
 
     Refusal stored_pod(const std::string& node, const AdmissionAttributes& attributes, const char* what) const {

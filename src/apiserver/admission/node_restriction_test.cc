@@ -99,6 +99,13 @@ TEST_F(NodeRestrictionTest, ANodeTouchesOnlyThePodsOnIt) {
     relabeled.metadata.labels["x"] = "y";
     EXPECT_EQ(update(*plugin_, pod_on("n1"), relabeled, "status"),
               "pods \"web\" is forbidden: node \"n1\" cannot update labels through pod status");
+    Pod claiming = pod_on("n1"), extended = pod_on("n1");
+    claiming.status.resource_claim_statuses.emplace_back().resource_claim_name = "of-another";
+    EXPECT_EQ(update(*plugin_, pod_on("n1"), claiming, "status"),
+              "pods \"web\" is forbidden: node \"n1\" cannot update resource claim statues");
+    extended.status.extended_resource_claim_status.emplace().resource_claim_name = "of-another";
+    EXPECT_EQ(update(*plugin_, pod_on("n1"), extended, "status"),
+              "pods \"web\" is forbidden: node \"n1\" cannot update extended resource claim status");
     EXPECT_NE(update(*plugin_, pod_on("n1"), pod_on("n1")), "");
     EXPECT_EQ(remove_object(*plugin_, pod_on("n1")), "");
     EXPECT_EQ(remove_object(*plugin_, pod_on("n2")),
