@@ -11,6 +11,13 @@ namespace porthole::objects {
 /// The name of the claim for an entry of the pod's spec.resourceClaims: "" if none is needed, nullopt if it has not been created yet.
 std::optional<std::string> resource_claim_name(const api::core::v1::Pod& pod, const api::core::v1::PodResourceClaim& entry);
 
+/// The name of the claim that the scheduler made for extended resources of the pod; "" for none.
+std::string extended_claim_name(const api::core::v1::Pod& pod);
+/// Whether the container gets the resource from that claim, and not from what the node itself has of it.
+bool is_of_extended_claim(const api::core::v1::Pod& pod, const std::string& container, const std::string& resource);
+/// Whether the scheduler made the claim for extended resources of a pod.
+bool is_extended_claim(const api::resource::v1::ResourceClaim& claim);
+
 /// Whether status.reservedFor has the pod.
 bool is_reserved_for(const api::resource::v1::ResourceClaim& claim, const std::string& pod_uid);
 

@@ -398,6 +398,10 @@ TEST_F(NodeAuthorizerTest, FindsMirrorPodsAndGeneratedClaimsAmongStoredPods) {
     claiming.metadata.annotations = {{"a", "b"}};
     claiming.spec.node_name = "n4";
     claiming.status.resource_claim_statuses.emplace_back().resource_claim_name = "claiming-gpu-x";
+    Pod extended = named<Pod>("a", "extended");
+    extended.spec.node_name = "n4";
+    extended.status.extended_resource_claim_status.emplace().resource_claim_name = "extended-y";
+    put(extended);
     Volume& scratch = claiming.spec.volumes.emplace_back();
     scratch.name = "scratch";
     scratch.ephemeral.emplace();
@@ -407,6 +411,7 @@ TEST_F(NodeAuthorizerTest, FindsMirrorPodsAndGeneratedClaimsAmongStoredPods) {
     EXPECT_TRUE(graph_.holds_pod("n3", "a/static"));
     EXPECT_FALSE(graph_.reaches("n3", "secrets", "a", "tls"));
     EXPECT_TRUE(graph_.reaches("n4", "resourceclaims", "a", "claiming-gpu-x"));
+    EXPECT_TRUE(graph_.reaches("n4", "resourceclaims", "a", "extended-y"));
     EXPECT_TRUE(graph_.reaches("n4", "persistentvolumeclaims", "a", "claiming-scratch"));
 }
 

@@ -29,6 +29,7 @@ public:
         for (const Volume& one : spec.volumes) volume(pod, one);
         for (const auto& claim : spec.resource_claims) add("resourceclaims", claim.resource_claim_name.value_or(""));
         for (const auto& claim : pod.status.resource_claim_statuses) add("resourceclaims", claim.resource_claim_name.value_or(""));
+        if (const auto& extended = pod.status.extended_resource_claim_status) add("resourceclaims", extended->resource_claim_name);
     }
     std::set<std::string> things;
 
@@ -98,7 +99,7 @@ Result<std::string> referring_members(std::string_view spec) {
 /// What put_pod() reads of the stored pod "namespace/name". The rest, most of it, is decoded only where it may matter, or
 /// where an escape could hide that it does.
 Result<Pod> referring_parts(std::string_view key, std::string_view stored) {
-    for (const std::string_view sign : {"config.mirror", "resourceClaimStatuses", "\\u"})
+    for (const std::string_view sign : {"config.mirror", "resourceClaimStatuses", "extendedResourceClaimStatus", "\\u"})
         if (stored.find(sign) != stored.npos) return schema::decode_json<Pod>(stored);
     Pod pod;
     const std::size_t slash = key.find('/');

@@ -11,6 +11,7 @@ std::vector<std::string> resource_claim_names(const Pod& pod) {
     std::vector<std::string> names;
     for (const PodResourceClaim& entry : pod.spec.resource_claims)
         if (auto name = objects::resource_claim_name(pod, entry); name && !name->empty()) names.push_back(*std::move(name));
+    if (std::string extended = objects::extended_claim_name(pod); !extended.empty()) names.push_back(std::move(extended));
     return names;
 }
 

@@ -130,6 +130,20 @@ TEST_F(ResourceClaims, OfSeveralPodsAreFreedWithTheLast) {
     EXPECT_TRUE(claims().front().metadata.finalizers.empty());
 }
 
+TEST_F(ResourceClaims, ForExtendedResourcesAreDeletedWhenTheirPodIsOver) {
+    const Pod pod = api.put(object<Pod>("p", [](Pod& made) {
+        made.spec.node_name = "n";
+        made.status.extended_resource_claim_status.emplace().resource_claim_name = "p-extended-resources-x";
+    }));
+    api.put(object<ResourceClaim>("p-extended-resources-x",
+                                  [&](ResourceClaim& claim) { claim.metadata.owner_references = {objects::controller_reference(pod)}; }));
+    allocate("p-extended-resources-x", {pod});
+    EXPECT_EQ(claims().size(), 1u);
+    set_phase({"ns", "p"}, "Succeeded");
+    pass(1s);
+    EXPECT_TRUE(claims().empty());
+}
+
 TEST_F(ResourceClaims, KeepConsumersOfOtherKinds) {
     api.put(object<ResourceClaim>("shared", [](ResourceClaim& claim) {
         claim.status.allocation.emplace();

@@ -56,17 +56,19 @@ const PreparedClaim* ClaimPreparer::find(const std::string& namespace_, const st
 }
 
 bool ClaimPreparer::is_prepared_for(const api::core::v1::Pod& pod) const {
-    return std::ranges::all_of(pod.spec.resource_claims, [&](const PodResourceClaim& entry) {
-        const auto name = claim_name(pod, entry);
-        if (!name) return false;
-        if (name->empty()) return true;
-        const PreparedClaim* claim = find(pod.metadata.namespace_, *name);
+    const auto is_prepared = [&](const std::string& name) {
+        if (name.empty()) return true;
+        const PreparedClaim* claim = find(pod.metadata.namespace_, name);
         return claim && claim->is_prepared && claim->pods.contains(pod.metadata.uid);
-    });
+    };
+    return is_prepared(objects::extended_claim_name(pod)) && std::ranges::all_of(pod.spec.resource_claims, [&](const auto& entry) {
+               const auto name = claim_name(pod, entry);
+               return name && is_prepared(*name);
+           });
 }
 
 Task<> ClaimPreparer::prepare(Pod pod) {
-    if (pod->spec.resource_claims.empty() || is_prepared_for(*pod)) co_return {};
+    if (is_prepared_for(*pod)) co_return {};
     CO_TRY(const std::vector<Claim> claims, co_await read_claims(pod));
     // In one order for all pods, so that no two wait for each other.
     std::set<std::string> uids;
@@ -83,14 +85,18 @@ Task<> ClaimPreparer::prepare(Pod pod) {
 
 /// Nothing is noted before all of them may be used: a pod that fails here can end without a driver.
 Task<std::vector<ClaimPreparer::Claim>> ClaimPreparer::read_claims(Pod pod) {
-    std::vector<Claim> claims;
+    std::vector<std::pair<std::string, bool>> names;  // and whether it was made for the pod
     for (const PodResourceClaim& entry : pod->spec.resource_claims) {
-        CO_TRY(const std::string name, claim_name(*pod, entry));
-        if (name.empty()) continue;
+        CO_TRY(std::string name, claim_name(*pod, entry));
+        if (!name.empty()) names.emplace_back(std::move(name), !entry.resource_claim_name);
+    }
+    if (std::string extended = objects::extended_claim_name(*pod); !extended.empty()) names.emplace_back(std::move(extended), true);
+    std::vector<Claim> claims;
+    const std::string& uid = pod->metadata.uid;
+    for (const auto& [name, is_own] : names) {
         auto read = co_await client_.get<Claim>({pod->metadata.namespace_, name});
         if (!read) co_return std::move(read).error().with_context("fetch ResourceClaim " + name);
-        const std::string& uid = pod->metadata.uid;
-        if (!entry.resource_claim_name && !objects::is_controlled_by(read->metadata, uid))
+        if (is_own && !objects::is_controlled_by(read->metadata, uid))
             co_return Error(Reason::Forbidden, "ResourceClaim " + client::key_of(*read).text() + " was not created for pod " +
                                                    client::key_of(*pod).text() + " (pod is not owner)");
         if (!objects::is_reserved_for(*read, uid))
@@ -190,15 +196,21 @@ Task<> ClaimPreparer::unprepare_stale(std::function<bool(const std::string& pod_
 
 std::vector<std::string> ClaimPreparer::cdi_ids(const api::core::v1::Pod& pod, const api::core::v1::Container& container) const {
     std::vector<std::string> ids;
+    const auto add = [&](const std::string& claim_name, const std::string& request) {
+        const PreparedClaim* claim = find(pod.metadata.namespace_, claim_name);
+        if (!claim) return;
+        for (std::string& id : claim->cdi_ids(request))
+            if (std::ranges::find(ids, id) == ids.end()) ids.push_back(std::move(id));
+    };
     for (const auto& wanted : container.resources.claims) {
         const auto entry = std::ranges::find(pod.spec.resource_claims, wanted.name, &PodResourceClaim::name);
         if (entry == pod.spec.resource_claims.end()) continue;
-        const auto name = claim_name(pod, *entry);
-        const PreparedClaim* claim = name ? find(pod.metadata.namespace_, *name) : nullptr;
-        if (!claim) continue;
-        for (std::string& id : claim->cdi_ids(wanted.request))
-            if (std::ranges::find(ids, id) == ids.end()) ids.push_back(std::move(id));
+        if (const auto name = claim_name(pod, *entry)) add(*name, wanted.request);
     }
+    if (const auto& extended = pod.status.extended_resource_claim_status)
+        for (const auto& mapping : extended->request_mappings)
+            if (mapping.container_name == container.name && container.resources.requests.contains(mapping.resource_name))
+                add(extended->resource_claim_name, mapping.request_name);
     return ids;
 }
 

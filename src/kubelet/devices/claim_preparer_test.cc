@@ -109,6 +109,28 @@ TEST_F(ClaimPreparerTest, PreparesTheClaimsOfAPodOnceAndReleasesThem) {
     EXPECT_TRUE(preparer->claims().empty());
 }
 
+TEST_F(ClaimPreparerTest, PreparesTheClaimForExtendedResources) {
+    put_claim("extra", {"p"});
+    gpu.devices = 2;
+    auto which = std::make_shared<Pod>(*pod("p", {}));
+    auto& container = which->spec.containers[0];
+    container.resources.requests["example.com/gpu"] = Quantity::from_value(1);
+    auto& status = which->status.extended_resource_claim_status.emplace();
+    status.resource_claim_name = "extra";
+    status.request_mappings = {{.container_name = "c", .resource_name = "example.com/gpu", .request_name = "r1"},
+                               {.container_name = "other", .resource_name = "example.com/gpu", .request_name = "r0"}};
+    EXPECT_EQ(prepare(which), "ResourceClaim ns/extra was not created for pod ns/p (pod is not owner)");
+    api.change<ResourceClaim>({"ns", "extra"}, [](ResourceClaim& claim) {
+        claim.metadata.owner_references = {{.api_version = "v1", .kind = "Pod", .name = "p", .uid = "p", .controller = true}};
+    });
+    EXPECT_EQ(prepare(which), "");
+    EXPECT_EQ(prepare(which), "");
+    EXPECT_EQ(gpu.calls, Calls{"prepare extra (v1)"});
+    EXPECT_EQ(preparer->cdi_ids(*which, container), Calls{"gpu.example.com/device=extra-1"}) << "the device of its request";
+    EXPECT_EQ(unprepare("p"), "");
+    EXPECT_EQ(gpu.calls.back(), "unprepare extra");
+}
+
 TEST_F(ClaimPreparerTest, ReleasesASharedClaimWithItsLastPod) {
     put_claim("shared", {"p", "q"});
     EXPECT_EQ(prepare(pod("p", {"shared"})), "");

@@ -84,7 +84,8 @@ void DeviceClaims::claim_changed(const Claim& before, const Claim& now) {
         if (pending != pending_.end() && pending->second.version && number_of(now->metadata.resource_version) > pending->second.version)
             freed = forget_pending(now->metadata.uid) || freed;
     }
-    if (before && (!now || now->metadata.uid != before->metadata.uid)) freed = forget_pending(before->metadata.uid) || freed;
+    if (before && (!now || now->metadata.uid != before->metadata.uid))
+        freed = forget_pending(before->metadata.uid) || objects::is_extended_claim(*before) || freed;
     // Devices that are free again are for everybody.
     if (freed) return devices_changed();
     if (!now || (before && before->status == now->status && before->metadata.uid == now->metadata.uid)) return;
@@ -149,43 +150,43 @@ void DeviceClaims::unreserve(const PodInfo& pod) {
         if (!entry.claim.empty()) handle_.scope.spawn(take_off(copy, {pod.namespace_, entry.claim}));
 }
 
-Task<> DeviceClaims::bind(PodRef pod, std::string node) {
-    for (const PodDeviceClaim& entry : pod->device_claims) {
-        const NamespacedName key{pod->namespace_, entry.claim};
-        const Claim claim = claims_.find(key);
-        if (!claim) co_return Error(Reason::Conflict, "claim " + key.text() + " got deleted in the meantime");
-        CO_TRY_VOID(co_await bind_one(pod, key, claim->metadata.uid));
-    }
-    co_return co_await wait_for_devices(std::move(pod), std::move(node));
+void DeviceClaims::created(const std::string& before, const std::string& claim_uid) {
+    auto pending = pending_.extract(before);
+    if (!pending) return;
+    pending.key() = claim_uid;
+    pending_.insert(std::move(pending));
+}
+
+void DeviceClaims::deleted(const std::string& claim_uid) {
+    if (forget_pending(claim_uid)) devices_changed();
 }
 
 /// Whether drivers have to do something yet. Error: it is no use to wait.
-Result<bool> DeviceClaims::has_to_wait(const PodInfo& pod) const {
-    bool waits = false;
-    for (const PodDeviceClaim& entry : pod.device_claims) {
-        const NamespacedName key{pod.namespace_, entry.claim};
-        const Claim claim = claims_.find(key);
-        if (!claim) return Error(Reason::Conflict, "claim " + key.text() + " got deleted in the meantime");
-        const auto pending = pending_.find(claim->metadata.uid);
-        if (!claim->status.allocation && pending != pending_.end()) {
-            waits = waits || has_binding_conditions(pending->second.allocation);
-            continue;
-        }
-        if (!claim->status.allocation) return Error(Reason::Conflict, "claim " + key.text() + " got deallocated elsewhere in the meantime");
-        TRY(const bool is_ready, is_ready_for_binding(*claim));
-        if (!is_ready && has_binding_timed_out(*claim, Timestamp(handle_.context.loop.wall_now())))
-            return Error(Reason::Timeout, "device binding timeout: claim=" + entry.claim);
-        waits = waits || !is_ready;
+Result<bool> DeviceClaims::has_to_wait(const ClaimId& id) const {
+    const Claim claim = claims_.find(id.key);
+    const bool is_known = claim && claim->metadata.uid == id.uid;
+    if (!is_known || !claim->status.allocation) {
+        const auto pending = pending_.find(id.uid);
+        if (pending != pending_.end()) return has_binding_conditions(pending->second.allocation);
+        const char* what = is_known ? " got deallocated elsewhere in the meantime" : " got deleted in the meantime";
+        return Error(Reason::Conflict, "claim " + id.key.text() + what);
     }
-    return waits;
+    TRY(const bool is_ready, is_ready_for_binding(*claim));
+    if (!is_ready && has_binding_timed_out(*claim, Timestamp(handle_.context.loop.wall_now())))
+        return Error(Reason::Timeout, "device binding timeout: claim=" + id.key.name);
+    return !is_ready;
 }
 
-Task<> DeviceClaims::wait_for_devices(PodRef pod, std::string node) {
+Task<> DeviceClaims::wait_for_devices(PodRef pod, std::string node, std::vector<ClaimId> claims) {
     const EventLoop& loop = handle_.context.loop;
     const MonotonicTime deadline = loop.now() + LongestDeviceWait;
     for (bool told = false;; told = true) {
         changed_.reset();
-        CO_TRY(const bool waits, has_to_wait(*pod));
+        bool waits = false;
+        for (const ClaimId& claim : claims) {
+            CO_TRY(const bool not_yet, has_to_wait(claim));
+            waits = waits || not_yet;
+        }
         if (!waits) co_return {};
         if (!told)
             handle_.context.events.normal(object_reference(*pod), "BindingConditionsPending",
@@ -194,7 +195,8 @@ Task<> DeviceClaims::wait_for_devices(PodRef pod, std::string node) {
     }
 }
 
-Task<> DeviceClaims::bind_one(PodRef pod, NamespacedName key, std::string claim_uid) {
+Task<> DeviceClaims::bind(PodRef pod, ClaimId id) {
+    const auto& [key, claim_uid] = id;
     client::Client& client = handle_.context.client;
     std::optional<Allocation> chosen;
     if (const auto pending = pending_.find(claim_uid); pending != pending_.end() && pending->second.pod_uid == pod->uid)

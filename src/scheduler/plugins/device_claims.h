@@ -21,6 +21,10 @@ namespace porthole::scheduler {
 class DeviceClaims {
 public:
     using Claim = std::shared_ptr<const api::resource::v1::ResourceClaim>;
+    struct ClaimId {
+        client::NamespacedName key;
+        std::string uid;
+    };
 
     explicit DeviceClaims(const Handle& handle);
     DeviceClaims(const DeviceClaims&) = delete;
@@ -39,9 +43,15 @@ public:
     void reserve(const PodInfo& pod, const api::resource::v1::ResourceClaim& claim, api::resource::v1::AllocationResult allocation);
     /// Frees devices that were reserved for the pod and not written, and removes the pod from the claims' status.reservedFor.
     void unreserve(const PodInfo& pod);
-    /// Writes what was reserved for the pod, adds the pod to status.reservedFor of all of its claims, and waits until the devices can be
-    /// used. Error: Conflict if a claim has changed since the pod was placed, or a driver failed; Timeout.
-    Task<> bind(PodRef pod, std::string node);
+    /// The claim for which devices were reserved, as `before`, was created.
+    void created(const std::string& before, const std::string& claim_uid);
+    /// Frees what was reserved for a claim that does not exist any more.
+    void deleted(const std::string& claim_uid);
+    /// Writes what was reserved for the pod, and adds the pod to status.reservedFor. Error: Conflict if the claim has changed since the pod
+    /// was placed.
+    Task<> bind(PodRef pod, ClaimId claim);
+    /// Waits until the devices of the claims can be used. Error: Conflict if a driver failed, or a claim was taken away; Timeout.
+    Task<> wait_for_devices(PodRef pod, std::string node, std::vector<ClaimId> claims);
     /// Clears the allocation of a claim that is reserved for the pod alone, or for no pod.
     void deallocate(const Claim& claim);
 
@@ -62,9 +72,7 @@ private:
     /// The claim was deleted, or has the allocation `instead`. Returns whether devices may have become free.
     bool forget_pending(const std::string& claim_uid, const Allocation* instead = nullptr);
     void devices_changed(const std::string* claim = nullptr);
-    Task<> bind_one(PodRef pod, client::NamespacedName key, std::string claim_uid);
-    Result<bool> has_to_wait(const PodInfo& pod) const;
-    Task<> wait_for_devices(PodRef pod, std::string node);
+    Result<bool> has_to_wait(const ClaimId& claim) const;
     /// After a write with unknown outcome: asks until the API answers.
     Task<> settle(client::NamespacedName key, std::string claim_uid);
     Task<> take_off(PodRef pod, client::NamespacedName key);

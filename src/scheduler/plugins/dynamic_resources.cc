@@ -2,10 +2,13 @@
 #include <set>
 
 #include "api/core_v1.h"
+#include "base/result.h"
 #include "objects/owners.h"
 #include "objects/resource_claims.h"
+#include "scheduler/devices/extended_requests.h"
 #include "scheduler/framework/convert.h"
 #include "scheduler/plugins/device_claims.h"
+#include "scheduler/plugins/extended_claims.h"
 #include "scheduler/plugins/plugins.h"
 
 namespace porthole::scheduler {
@@ -14,23 +17,36 @@ namespace {
 
 using namespace api::resource::v1;
 
-constexpr std::string_view NotAllocatable = "cannot allocate all claims", NotAvailable = "resourceclaim not available on the node";
+constexpr std::string_view NotAllocatable = "cannot allocate all claims", NotAvailable = "resourceclaim not available on the node",
+                           LeftOver = "cannot schedule extended resource claim";
 
 /// A pod goes where its ResourceClaims have their devices, or where those that have none yet can get some.
 class DynamicResources final : public Plugin {
 public:
-    explicit DynamicResources(const Handle& handle) : claims_(handle) {}
+    explicit DynamicResources(const Handle& handle) : claims_(handle), extended_(handle, claims_) {}
 
     std::string_view name() const override { return "DynamicResources"; }
-    Task<> wait_for_sync() override { return claims_.wait_for_sync(); }
+    Task<> wait_for_sync() override {
+        CO_TRY_VOID(co_await claims_.wait_for_sync());
+        co_return co_await extended_.wait_for_sync();
+    }
 
     PreFilter pre_filter(const PodInfo& pod, const Cluster&) override {
         unallocated_.clear();
         allocated_.clear();
         unavailable_.clear();
-        allocations_.clear();
-        allocator_.reset();
-        if (pod.device_claims.empty()) return PreFilter::skip();
+        places_.clear();
+        variants_.clear();
+        left_over_.reset();
+        pod_ = nullptr;
+        info_ = &pod;
+        classes_ = extended_.classes_for(pod);
+        if (pod.device_claims.empty() && classes_.empty()) return PreFilter::skip();
+        if (!classes_.empty()) {
+            pod_ = extended_.find_pod(pod);
+            if (!pod_) return PreFilter::reject("pod \"" + pod.key() + "\" not found");
+            left_over_ = extended_.find(pod);
+        }
         std::set<std::string> seen;
         for (const PodDeviceClaim& entry : pod.device_claims) {
             if (entry.claim.empty()) return PreFilter::reject("pod \"" + pod.key() + "\": ResourceClaim not created yet");
@@ -44,11 +60,14 @@ public:
                 allocated_.push_back(
                     {claim, useless ? std::vector<NodeSelectorTerm>() : terms_of(*claim->status.allocation->node_selector)});
         }
-        if (!unallocated_.empty()) allocator_.emplace(claims_.world(), unallocated_);
-        return unallocated_.empty() && allocated_.empty() ? PreFilter::skip() : PreFilter::run();
+        return unallocated_.empty() && allocated_.empty() && classes_.empty() ? PreFilter::skip() : PreFilter::run();
     }
 
     bool filter(const NodeInfo& node, FilterStatus& status) override {
+        if (left_over_) {
+            status.reject(LeftOver, false);
+            return false;
+        }
         bool available = true;
         for (const Allocated& one : allocated_) {
             const auto matches = [&](const NodeSelectorTerm& term) { return term.matches(node.spec().labels, node.name()); };
@@ -60,8 +79,9 @@ public:
             status.reject(NotAvailable, false);
             return false;
         }
-        if (!allocator_) return true;
-        auto results = allocator_->allocate(node.spec());
+        Variant& variant = variant_for(node);
+        if (!variant.allocator) return true;
+        auto results = variant.allocator->allocate(node.spec());
         if (!results) {
             status.reject(NotAllocatable, false);
             status.error = results.error().message;
@@ -71,12 +91,16 @@ public:
             status.reject(NotAllocatable, false);
             return false;
         }
-        allocations_[node.name()] = **std::move(results);
+        places_[node.name()] = {**std::move(results), &variant};
         return true;
     }
 
     /// A claim that is on the wrong nodes, and that no other pod holds, may be allocated anew.
     PostFilter post_filter(const PodRef& pod, const Diagnosis&, FilterRunner&) override {
+        if (left_over_) {
+            extended_.remove({client::key_of(*left_over_), left_over_->metadata.uid});
+            return {.message = "deletion of ResourceClaim completed"};
+        }
         for (const DeviceClaims::Claim& claim : unavailable_) {
             const auto& holders = claim->status.reserved_for;
             if (holders.size() > 1 || (holders.size() == 1 && holders.front().uid != pod->uid)) continue;
@@ -87,17 +111,32 @@ public:
     }
 
     Result<void> reserve(const PodInfo& pod, const std::string& node) override {
-        if (pod.device_claims.empty() || unallocated_.empty()) return {};
-        const auto found = allocations_.find(node);
-        if (found == allocations_.end()) return Error(Reason::InternalError, "claim allocation not found for node");
-        for (std::size_t i = 0; i < unallocated_.size(); ++i) claims_.reserve(pod, *unallocated_[i], std::move(found->second[i]));
-        allocations_.clear();
+        const auto found = places_.find(node);
+        if (found == places_.end())
+            return unallocated_.empty() ? Result<void>() : Error(Reason::InternalError, "claim allocation not found for node");
+        auto& [results, variant] = found->second;
+        for (std::size_t i = 0; i < unallocated_.size(); ++i) claims_.reserve(pod, *unallocated_[i], std::move(results[i]));
+        if (variant->claim) extended_.reserve(pod, variant->claim, variant->mappings, std::move(results.back()));
+        places_.clear();
         return {};
     }
     void unreserve(const PodInfo& pod, const std::string&) override {
-        if (!pod.device_claims.empty()) claims_.unreserve(pod);
+        claims_.unreserve(pod);
+        if (!pod.requests.extended.empty()) extended_.unreserve(pod);
     }
-    Task<> pre_bind(PodRef pod, std::string node) override { return claims_.bind(std::move(pod), std::move(node)); }
+    Task<> pre_bind(PodRef pod, std::string node) override {
+        std::vector<DeviceClaims::ClaimId> bound;
+        for (const PodDeviceClaim& entry : pod->device_claims) {
+            const client::NamespacedName key{pod->namespace_, entry.claim};
+            const DeviceClaims::Claim claim = claims_.find(key);
+            if (!claim) co_return Error(Reason::Conflict, "claim " + key.text() + " got deleted in the meantime");
+            bound.push_back({key, claim->metadata.uid});
+            CO_TRY_VOID(co_await claims_.bind(pod, bound.back()));
+        }
+        CO_TRY(auto extended, co_await extended_.bind(pod));
+        if (extended) bound.push_back(*std::move(extended));
+        co_return co_await claims_.wait_for_devices(std::move(pod), std::move(node), std::move(bound));
+    }
 
     bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const override {
         if (event.kind == ClusterEvent::Kind::NodeAdded) return true;
@@ -113,6 +152,35 @@ private:
         DeviceClaims::Claim claim;
         std::vector<NodeSelectorTerm> terms;
     };
+
+    /// What has to be allocated on nodes that have the same extended resources themselves.
+    struct Variant {
+        DeviceClaims::Claim claim;  ///< for the extended resources; null for none
+        ExtendedClaims::Mappings mappings;
+        std::optional<DeviceAllocator> allocator;  ///< for the unallocated claims, and then that one; nullopt if there are none
+    };
+    struct Place {
+        DeviceAllocator::Results results;
+        const Variant* variant = nullptr;
+    };
+
+    /// Extended resources that the node itself has are counted by NodeResourcesFit.
+    Variant& variant_for(const NodeInfo& node) {
+        std::map<std::string, std::string> wanted = classes_;
+        std::erase_if(wanted, [&](const auto& entry) { return node.spec().allocatable.extended_amount(entry.first) > 0; });
+        const auto [found, is_new] = variants_.try_emplace(wanted);
+        Variant& variant = found->second;
+        if (!is_new) return variant;
+        DeviceAllocator::Claims all = unallocated_;
+        if (!wanted.empty()) {
+            ExtendedRequests made = extended_requests(*pod_, wanted);
+            variant.mappings = std::move(made.mappings);
+            variant.claim = extended_.make(*info_, std::move(made.requests));
+            all.push_back(variant.claim);
+        }
+        if (!all.empty()) variant.allocator.emplace(claims_.world(), std::move(all));
+        return variant;
+    }
 
     static std::vector<NodeSelectorTerm> terms_of(const api::core::v1::NodeSelector& selector) {
         std::vector<NodeSelectorTerm> terms;
@@ -144,12 +212,17 @@ private:
     }
 
     DeviceClaims claims_;
+    ExtendedClaims extended_;
     // Of this cycle.
     DeviceAllocator::Claims unallocated_;
-    std::vector<Allocated> allocated_;                                       // that cannot be used everywhere, or nowhere
-    std::set<DeviceClaims::Claim> unavailable_;                              // of those, what some node was turned down for
-    std::optional<DeviceAllocator> allocator_;                               // for the unallocated
-    std::unordered_map<std::string, DeviceAllocator::Results> allocations_;  // by the node that passed
+    std::vector<Allocated> allocated_;            // that cannot be used everywhere, or nowhere
+    std::set<DeviceClaims::Claim> unavailable_;   // of those, what some node was turned down for
+    std::map<std::string, std::string> classes_;  // of the extended resources that devices may satisfy
+    DeviceClaims::Claim left_over_;               // made for these by an earlier attempt
+    const PodInfo* info_ = nullptr;
+    std::shared_ptr<const api::core::v1::Pod> pod_;                   // null where no such resource is wanted
+    std::map<std::map<std::string, std::string>, Variant> variants_;  // by the classes that are needed
+    std::unordered_map<std::string, Place> places_;                   // by the node that passed
 };
 
 }  // namespace

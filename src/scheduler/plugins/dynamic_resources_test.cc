@@ -359,6 +359,105 @@ TEST(DynamicResources, ADeviceThatIsNotReadyInTimeIsGivenBack) {
     world.expect_deallocation();
 }
 
+/// The class stands for an extended resource; "a" has one such device, and "b" has the resource itself as far as `b_has` says.
+struct ExtendedResourceTest : DeviceWorldTest {
+    explicit ExtendedResourceTest(std::int64_t b_has = 0) {
+        put<DeviceClass>(R"({"metadata": {"name": "gpu"}, "spec": {"extendedResourceName": "example.com/gpu"}})");
+        NodeSpec b = testing::node("b");
+        if (b_has > 0) b.allocatable.extended_slot("example.com/gpu") = b_has;
+        cluster.set_node(b);
+    }
+    PodInfo wanting(const std::string& name, const std::string& resource = "example.com/gpu") {
+        put<api::core::v1::Pod>(R"({"metadata": {"namespace": "default", "name": ")" + name + R"(", "uid": "uid-)" + name +
+                                R"("}, "spec": {"containers": [{"name": "main", "resources": {"requests": {")" + resource +
+                                R"(": "1"}}}]}})");
+        PodInfo info = pod(name);
+        info.requests.extended_slot(resource) = 1;
+        return info;
+    }
+    std::shared_ptr<const ResourceClaim> only_claim() {
+        const auto claims = informers.get<ResourceClaim>().list();
+        return claims.size() == 1 ? claims[0] : nullptr;
+    }
+};
+
+TEST(DynamicResources, ExtendedResourcesAreSatisfiedByDevices) {
+    for (const char* resource : {"example.com/gpu", "deviceclass.resource.kubernetes.io/gpu"}) {
+        ExtendedResourceTest world;
+        EXPECT_EQ(world.place(world.wanting("p", resource)), "a");
+        world.loop.advance(1s);
+        ASSERT_TRUE(world.bound && *world.bound) << world.bound->error().message;
+        const auto claim = world.only_claim();
+        ASSERT_TRUE(claim && claim->status.allocation);
+        EXPECT_TRUE(objects::is_extended_claim(*claim));
+        EXPECT_EQ(claim->metadata.owner_references.at(0).uid, "uid-p");
+        EXPECT_EQ(claim->status.allocation->devices.results.at(0).device, "one");
+        EXPECT_TRUE(objects::is_reserved_for(*claim, "uid-p"));
+        const auto status = world.api.find<api::core::v1::Pod>({"default", "p"})->status.extended_resource_claim_status;
+        ASSERT_TRUE(status);
+        EXPECT_EQ(status->resource_claim_name, claim->metadata.name);
+        EXPECT_EQ(status->request_mappings.at(0).request_name, "container-0-request-0");
+        EXPECT_TRUE(objects::is_of_extended_claim(*world.api.find<api::core::v1::Pod>({"default", "p"}), "main", resource));
+        EXPECT_EQ(world.choice(world.wanting("q", resource)), "0/2 nodes are available: 2 cannot allocate all claims.");
+    }
+}
+
+TEST(DynamicResources, ExtendedResourcesOfTheNodeNeedNoDevices) {
+    ExtendedResourceTest world(1);
+    world.cluster.remove_node("a");
+    EXPECT_EQ(world.place(world.wanting("p")), "b");
+    world.loop.advance(1s);
+    ASSERT_TRUE(world.bound && *world.bound);
+    EXPECT_FALSE(world.only_claim());
+}
+
+TEST(DynamicResources, AnExtendedResourceWithoutAClassIsWhatNodesHave) {
+    ExtendedResourceTest world;
+    const PodInfo info = world.wanting("p");
+    ASSERT_EQ(world.choice(info), "a");
+    world.put<DeviceClass>(R"({"metadata": {"name": "gpu"}})");
+    EXPECT_EQ(world.choice(info), "0/2 nodes are available: 2 Insufficient example.com/gpu.") << "nothing is remembered";
+}
+
+TEST(DynamicResources, TheClaimOfAPodThatIsNotBoundIsDeleted) {
+    ExtendedResourceTest world;
+    const PodInfo info = world.wanting("p");
+    EXPECT_EQ(world.place(info), "a");
+    world.loop.advance(1s);
+    ASSERT_TRUE(world.only_claim());
+    world.unreserve(info);
+    EXPECT_FALSE(world.only_claim());
+    EXPECT_EQ(world.choice(world.wanting("q")), "a");
+
+    // What could not be deleted then is before the next attempt.
+    EXPECT_EQ(world.place(info), "a");
+    world.loop.advance(1s);
+    world.api.set_fault([](const client::ApiRequest& request) -> std::optional<Error> {
+        if (request.method != "DELETE") return std::nullopt;
+        return Error(Reason::Forbidden, "no");
+    });
+    world.unreserve(info);
+    world.api.set_fault({});
+    const Decision decision = world.cycle.decide(info);
+    EXPECT_EQ(decision.diagnosis.text(), "0/2 nodes are available: 2 cannot schedule extended resource claim.");
+    world.happened.clear();
+    run_post_filters(world.plugins, std::make_shared<const PodInfo>(info), decision.diagnosis, world.cycle);
+    world.loop.advance(1s);
+    EXPECT_FALSE(world.only_claim());
+    EXPECT_FALSE(world.happened.empty()) << "the pod is tried again";
+    EXPECT_EQ(world.choice(info), "a");
+}
+
+TEST(DynamicResources, APodThatIsBoundAfterAllKeepsItsClaim) {
+    ExtendedResourceTest world;
+    const PodInfo info = world.wanting("p");
+    EXPECT_EQ(world.place(info), "a");
+    world.loop.advance(1s);
+    world.api.change<api::core::v1::Pod>({"default", "p"}, [](api::core::v1::Pod& pod) { pod.spec.node_name = "a"; });
+    world.unreserve(info);
+    EXPECT_TRUE(world.only_claim());
+}
+
 TEST(DynamicResources, APodThatWaitsForADeviceSeesItsClaimDeallocated) {
     SlowDeviceTest world;
     world.api.change<ResourceClaim>({"default", "c"}, [](ResourceClaim& claim) { claim.status = {}; });

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "scheduler/plugins/extended_resource_classes.h"
 #include "scheduler/plugins/plugins.h"
 
 namespace porthole::scheduler {
@@ -9,13 +10,19 @@ namespace {
 /// The pod's requests must fit beside those of the pods already there; emptier nodes score higher (LeastAllocated).
 class NodeResourcesFit final : public Plugin {
 public:
+    explicit NodeResourcesFit(const Handle& handle) : device_classes_(handle.context.informers) {}
+
     std::string_view name() const override { return "NodeResourcesFit"; }
     std::int64_t weight() const override { return 1; }
 
     PreFilter pre_filter(const PodInfo& pod, const Cluster&) override {
         pod_ = &pod;
         extended_reasons_.clear();
-        for (const auto& [resource, amount] : pod.requests.extended) extended_reasons_.push_back("Insufficient " + resource);
+        may_be_devices_.clear();
+        for (const auto& [resource, amount] : pod.requests.extended) {
+            extended_reasons_.push_back("Insufficient " + resource);
+            may_be_devices_.push_back(device_classes_.find(resource) != nullptr);
+        }
         return PreFilter::run();
     }
 
@@ -38,12 +45,15 @@ public:
         check(request.ephemeral_storage, allocatable.ephemeral_storage, used.ephemeral_storage, "Insufficient ephemeral-storage");
         for (std::size_t i = 0; i < request.extended.size(); ++i) {
             const auto& [resource, amount] = request.extended[i];
+            // Where the node does not have it, DynamicResources looks for devices.
+            if (may_be_devices_[i] && allocatable.extended_amount(resource) == 0) continue;
             check(amount, allocatable.extended_amount(resource), used.extended_amount(resource), extended_reasons_[i]);
         }
         return fits;
     }
 
-    bool filters_by_node_alone() const override { return true; }
+    /// Extended resources may also depend on device classes.
+    bool filters_by_node_alone() const override { return pod_->requests.extended.empty(); }
     bool scores_by_node_alone() const override { return true; }
 
     bool pre_score(const PodInfo& pod, const Cluster&, std::span<const NodeInfo* const>) override {
@@ -66,6 +76,7 @@ public:
     bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const override {
         if (event.kind == ClusterEvent::Kind::PodRemoved) return true;
         if (event.kind == ClusterEvent::Kind::PodChanged) return true;
+        if (event.kind == ClusterEvent::Kind::DevicesChanged) return !event.device_claim && !waiting.requests.extended.empty();
         if (!event.about_node()) return false;
         const bool grew = !event.old_node || event.old_node->allocatable != event.node->allocatable ||
                           event.old_node->allowed_pods != event.node->allowed_pods;
@@ -73,18 +84,21 @@ public:
     }
 
 private:
-    static bool could_hold(const NodeSpec& node, const Resources& request) {
+    bool could_hold(const NodeSpec& node, const Resources& request) const {
         return node.allowed_pods > 0 && request.milli_cpu <= node.allocatable.milli_cpu && request.memory <= node.allocatable.memory &&
                request.ephemeral_storage <= node.allocatable.ephemeral_storage &&
-               std::ranges::all_of(request.extended,
-                                   [&](const auto& entry) { return entry.second <= node.allocatable.extended_amount(entry.first); });
+               std::ranges::all_of(request.extended, [&](const auto& entry) {
+                   return entry.second <= node.allocatable.extended_amount(entry.first) || device_classes_.find(entry.first);
+               });
     }
+    ExtendedResourceClasses device_classes_;
     const PodInfo* pod_ = nullptr;
     std::vector<std::string> extended_reasons_;
+    std::vector<bool> may_be_devices_;  // for each of these
 };
 
 }  // namespace
 
-std::unique_ptr<Plugin> make_node_resources_fit(const Handle&) { return std::make_unique<NodeResourcesFit>(); }
+std::unique_ptr<Plugin> make_node_resources_fit(const Handle& handle) { return std::make_unique<NodeResourcesFit>(handle); }
 
 }  // namespace porthole::scheduler

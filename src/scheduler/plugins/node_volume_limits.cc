@@ -21,7 +21,7 @@ using api::storage::v1::CSINodeDriver;
 using api::storage::v1::StorageClass;
 using api::storage::v1::VolumeAttachment;
 
-constexpr const char* NoProvisioner = "kubernetes.io/no-provisioner";
+constexpr const char* WithoutProvisioner = "kubernetes.io/no-provisioner";
 /// The in-tree plug-ins whose volumes count for their driver.
 constexpr std::array Counted{"kubernetes.io/aws-ebs", "kubernetes.io/azure-disk", "kubernetes.io/cinder", "kubernetes.io/gce-pd",
                              "kubernetes.io/portworx-volume"};
@@ -133,7 +133,7 @@ private:
             return;
         }
         const auto storage_class = classes_.find({"", objects::class_of(claim)});
-        if (!storage_class || storage_class->provisioner == NoProvisioner) return;
+        if (!storage_class || storage_class->provisioner == WithoutProvisioner) return;
         const std::string driver = objects::driver_of_in_tree_plugin(storage_class->provisioner);
         if (!driver.empty() && !is_counted(storage_class->provisioner)) return;
         volumes.emplace("claim " + client::key_of(claim).text(), driver.empty() ? storage_class->provisioner : driver);

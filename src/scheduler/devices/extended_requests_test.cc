@@ -1,0 +1,47 @@
+#include "scheduler/devices/extended_requests.h"
+
+#include <gtest/gtest.h>
+
+#include "base/strings.h"
+#include "schema/json/json.h"
+
+namespace porthole::scheduler {
+namespace {
+
+/// "r1:2 r2:1 | c1=r1 c2=r2", for the amounts of "x/gpu" that the containers name.
+std::string requests(const std::string& init, const std::string& containers) {
+    const auto pod =
+        schema::decode_json<api::core::v1::Pod>(R"({"spec": {"initContainers": [)" + init + R"(], "containers": [)" + containers + "]}}")
+            .value();
+    const ExtendedRequests made = extended_requests(pod, {{"x/gpu", "gpu"}});
+    return join(made.requests, " ", [](const auto& one) { return one.name + ":" + std::to_string(one.exactly->count); }) + " | " +
+           join(made.mappings, " ", [](const auto& one) { return one.container_name + "=" + one.request_name; });
+}
+std::string container(const std::string& name, int gpus, const std::string& more = "") {
+    return R"({"name": ")" + name + R"(", "resources": {"requests": {"cpu": "1", "x/gpu": ")" + std::to_string(gpus) + "\"}}" + more + "}";
+}
+const std::string Sidecar = R"(, "restartPolicy": "Always")";
+
+TEST(ExtendedRequests, EachContainerHasItsOwn) {
+    EXPECT_EQ(requests("", container("a", 2) + ", " + container("none", 0) + ", " + container("b", 1)),
+              "container-0-request-1:2 container-2-request-1:1 | a=container-0-request-1 b=container-2-request-1");
+}
+
+TEST(ExtendedRequests, InitContainersUseWhatIsForThoseThatStartLater) {
+    EXPECT_EQ(requests(container("first", 1), container("a", 2)),
+              "container-1-request-1:2 | a=container-1-request-1 first=container-1-request-1");
+    EXPECT_EQ(
+        requests(container("side", 2, Sidecar) + ", " + container("first", 3), container("a", 1)),
+        "container-0-request-1:2 container-1-request-1:2 container-2-request-1:1 | side=container-0-request-1 a=container-2-request-1 "
+        "first=container-2-request-1 first=container-1-request-1")
+        << "a sidecar that runs already keeps its own";
+}
+
+TEST(ExtendedRequests, InitContainersShareWhatTheyNeedInAddition) {
+    EXPECT_EQ(requests(container("first", 2) + ", " + container("second", 3), container("a", 1)),
+              "container-1-request-1:2 container-2-request-1:1 | a=container-2-request-1 first=container-2-request-1 "
+              "first=container-1-request-1 second=container-2-request-1 second=container-1-request-1");
+}
+
+}  // namespace
+}  // namespace porthole::scheduler
