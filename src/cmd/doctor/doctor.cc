@@ -1,6 +1,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "client/http_transport.h"
@@ -19,6 +20,7 @@
 #include "local_cluster/system_unit.h"
 #include "net/http/proxy.h"
 #include "net/tls/x509.h"
+#include "node_join/ca_rotation.h"
 #include "node_join/pki.h"
 #include "node_join/server_list.h"
 #include "runtime/files/file_lock.h"
@@ -40,16 +42,23 @@ struct DoctorFlags {
 
 constexpr const char* AgentKubeconfig = "/var/lib/porthole-agent/kubeconfig";
 
+/// While an authority is replaced, one text may have two of them, and the other only one.
+bool have_common_authority(const std::string& one_pem, const std::string& other_pem) {
+    const auto one = node_join::authority_ids(one_pem), other = node_join::authority_ids(other_pem);
+    return one && other && std::ranges::find_first_of(*one, *other) != one->end();
+}
+
 /// The data directory counts only where it is that of the server that the kubeconfig leads to.
 void add_host(Evidence& evidence, const DoctorFlags& flags, const std::string& ca_pem) {
     const fs::path data = DataDir(flags.data).root();
     const auto own = node_join::Pki::load(data / "pki");
     if (!own) {
         evidence.host_missing = "the server's files are not on this machine, or not readable; --data names them, for root";
-    } else if (own->ca_pem != ca_pem) {
+    } else if (!have_common_authority(own->ca_pem, ca_pem)) {
         evidence.host_missing = data.string() + " belongs to another cluster";
     } else if (auto facts = doctor::gather_host(data, evidence.flag("audit-log-path").value_or(""))) {
         evidence.host = *std::move(facts);
+        if (Cluster::load(DataDir(flags.data))) evidence.host->up_data_flag = DataDir(flags.data).flag();
     } else {
         evidence.host_missing = facts.error().message;
     }

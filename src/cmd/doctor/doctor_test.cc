@@ -115,6 +115,34 @@ TEST(Doctor, AnEtcdIsReachedByCertificates) {
     EXPECT_THAT(with({{"etcd-servers", "http://a:2379"}}), ElementsAre("fail 1.2.23", "fail 1.2.26", "fail 2.1-7"));
 }
 
+/// Of the finding about the plugin, the audit log's size and the pods' images.
+std::vector<std::string> remedies(const Evidence& evidence) {
+    std::vector<std::string> found;
+    for (const Finding& finding : examine(evidence))
+        for (const char* item : {"1.2.9", "1.2.11", "1.2.19"})
+            if (std::string(finding.item.number) == item) found.push_back(finding.remedy);
+    return found;
+}
+
+TEST(Doctor, ARemedyIsWhatTheUserOfThisClusterTypes) {
+    Evidence evidence = hardened();
+    (*evidence.server_flags)["enable-admission-plugins"] = "NodeRestriction,DenyServiceExternalIPs";
+    (*evidence.server_flags)["audit-log-maxsize"] = "20";
+    EXPECT_THAT(remedies(evidence),
+                ElementsAre("porthole server --enable-admission-plugins=DenyServiceExternalIPs,EventRateLimit, with its limits in "
+                            "--admission-control-config-file",
+                            "porthole server --enable-admission-plugins=DenyServiceExternalIPs,AlwaysPullImages, if all images are in "
+                            "registries that the nodes can reach",
+                            "porthole server --audit-log-maxsize=100"));
+    evidence.host->up_data_flag = " --data /d";
+    EXPECT_THAT(remedies(evidence),
+                ElementsAre("porthole down --data /d, then porthole up --data /d --hardened",
+                            "porthole down --data /d, then porthole up --data /d --server-arg "
+                            "enable-admission-plugins=DenyServiceExternalIPs,AlwaysPullImages, if all images are in registries that the "
+                            "nodes can reach",
+                            "porthole down --data /d, then porthole up --data /d --hardened"));
+}
+
 TEST(Doctor, FindsNothingInAHardenedCluster) {
     EXPECT_THAT(problems(hardened()), ElementsAre());
     EXPECT_THAT(problems_after([](Evidence& e) { e.pods = {pod("web")}; }), ElementsAre());

@@ -56,7 +56,8 @@ struct HostFacts {
     std::vector<FileFact> files;
     std::vector<CertificateFact> certificates;
     std::vector<EmulatedHostFact> emulated_hosts;
-    bool has_own_etcd = false;  ///< of `up --servers 3`
+    bool has_own_etcd = false;                ///< of `up --servers 3`
+    std::optional<std::string> up_data_flag;  ///< if `porthole up` runs the cluster: its argument " --data DIR", or ""
 };
 
 /// A node, and its kubelet's own data. A plain value.

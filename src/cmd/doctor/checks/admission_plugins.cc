@@ -10,12 +10,21 @@ void check_admission_plugins(const Evidence& evidence, Findings& findings) {
             findings.none(item, otherwise, std::move(missing), "the plugin does not run", remedy);
         });
     };
-    const std::string enable = "porthole server --enable-admission-plugins=";
+    // The option names all plugins that are not on by themselves, those that run now as well.
+    const auto enable = [&](const std::string& plugin) {
+        std::string option = "enable-admission-plugins=";
+        const std::string running = evidence.flag("enable-admission-plugins").value_or("");
+        for (const char* other : {"AlwaysPullImages", "DenyServiceExternalIPs", "EventRateLimit", "ImagePolicyWebhook", "PodNodeSelector",
+                                  "PodTolerationRestriction"})
+            if (has_word(running, other)) option += std::string(other) + ",";
+        return option + plugin;
+    };
     require({"1.2.3", "services cannot claim arbitrary external IPs"}, "DenyServiceExternalIPs", Verdict::Warn,
-            enable + "DenyServiceExternalIPs");
-    require({"1.2.9", "the rate of events is limited"}, "EventRateLimit", Verdict::Warn, enable + "EventRateLimit");
+            start_hardened(evidence, enable("DenyServiceExternalIPs")));
+    require({"1.2.9", "the rate of events is limited"}, "EventRateLimit", Verdict::Warn,
+            start_hardened(evidence, enable("EventRateLimit") + ", with its limits in --admission-control-config-file"));
     require({"1.2.11", "a pod needs its own credentials for images that other pods have pulled"}, "AlwaysPullImages", Verdict::Warn,
-            enable + "AlwaysPullImages, if all images are in registries that the nodes can reach");
+            start_with(evidence, enable("AlwaysPullImages")) + ", if all images are in registries that the nodes can reach");
     require({"1.2.12", "pods have the service account they name"}, "ServiceAccount", Verdict::Fail, "do not disable ServiceAccount");
     require({"1.2.13", "nothing is created in a terminating namespace"}, "NamespaceLifecycle", Verdict::Fail,
             "do not disable NamespaceLifecycle");
@@ -31,7 +40,8 @@ void check_admission_plugins(const Evidence& evidence, Findings& findings) {
         if (has_word(running, "ImagePolicyWebhook")) return findings.pass(Images, "the webhook of ImagePolicyWebhook decides");
         // ValidatingAdmissionWebhook and ValidatingAdmissionPolicy are on by default, which does not say that a webhook or policy is there.
         findings.warn(Images, "no admission plugin for images runs",
-                      enable + "ImagePolicyWebhook, with a server that decides about images in --admission-control-config-file");
+                      start_with(evidence, enable("ImagePolicyWebhook")) +
+                          ", with a server that decides about images in the file of admission-control-config-file");
     });
 }
 

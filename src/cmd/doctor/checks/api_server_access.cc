@@ -23,7 +23,7 @@ void judge_anonymous(const Evidence& evidence, Findings& findings) {
     if (evidence.flag("anonymous-auth") == "false" || health == std::vector<std::string>{"/healthz"})
         return findings.pass(Anonymous, "only health endpoints are allowed, for probes");
     findings.warn(Anonymous, "only health, version and cluster-info (for joining nodes) are allowed",
-                  "porthole server --anonymous-auth=false, once all nodes have joined and probes have credentials", health);
+                  start_hardened(evidence, "anonymous-auth=false, once all nodes have joined and probes have credentials"), health);
 }
 
 /// A cluster that is older than its authority for kubelets asks, for some time, kubelets that show no certificate of it.
@@ -33,7 +33,7 @@ void judge_kubelet_certificates(const Evidence& evidence, Findings& findings) {
     if (until && evidence.now < until->to_system_time())
         return findings.warn(
             Kubelets, "until " + until->to_string() + " a kubelet is asked, too, that has not shown one yet",
-            "porthole server --kubelet-certificate-authority DATA/pki/kubelet-serving-ca.crt, once every node runs this version");
+            start_with(evidence, "kubelet-certificate-authority=DATA/pki/kubelet-serving-ca.crt") + ", once every node runs this version");
     require_flag(evidence, findings, Kubelets, "kubelet-certificate-authority", is_set, "set --kubelet-certificate-authority");
 }
 
@@ -71,8 +71,9 @@ void check_api_server_access(const Evidence& evidence, Findings& findings) {
     require(
         {"1.2.21", "a token is invalid once its service account is deleted"}, "service-account-lookup",
         [](const std::string& value) { return value != "false"; }, remedy_elsewhere("service-account-lookup=true"));
-    require({"1.2.30", "tokens of pods are not extended to a year"}, "service-account-extend-token-expiration", is("false"),
-            "porthole server --service-account-extend-token-expiration=false, if all programs reread their token when it changes");
+    require(
+        {"1.2.30", "tokens of pods are not extended to a year"}, "service-account-extend-token-expiration", is("false"),
+        start_hardened(evidence, "service-account-extend-token-expiration=false") + ", if all programs reread their token when it changes");
 }
 
 }  // namespace porthole::cmd::doctor

@@ -21,15 +21,15 @@ void check_audit_log(const Evidence& evidence, Findings& findings) {
         Policy{"3.2.1", "an audit policy is set"}, Covers{"3.2.2", "the audit policy covers security-relevant requests"};
     require_flag(
         evidence, findings, Kept, "audit-log-path", [](const std::string& path) { return !path.empty(); },
-        "porthole server --audit-log-path FILE, or porthole up --hardened");
+        start_hardened(evidence, "audit-log-path=FILE"));
     const std::string on = evidence.flag("audit-log-path").value_or("");
     if (evidence.server_flags && on.empty()) {
         for (const Item& item : {Age, Backups, Size, Policy, Covers}) findings.not_applicable(item, "no audit log is kept");
         return;
     }
-    require_flag(evidence, findings, Age, "audit-log-maxage", at_least(30), "--audit-log-maxage=30");
-    require_flag(evidence, findings, Backups, "audit-log-maxbackup", at_least(10), "--audit-log-maxbackup=10");
-    require_flag(evidence, findings, Size, "audit-log-maxsize", at_least(100), "--audit-log-maxsize=100");
+    require_flag(evidence, findings, Age, "audit-log-maxage", at_least(30), start_hardened(evidence, "audit-log-maxage=30"));
+    require_flag(evidence, findings, Backups, "audit-log-maxbackup", at_least(10), start_hardened(evidence, "audit-log-maxbackup=10"));
+    require_flag(evidence, findings, Size, "audit-log-maxsize", at_least(100), start_hardened(evidence, "audit-log-maxsize=100"));
     with_flag(evidence, findings, Policy, "audit-policy-file", [&](const std::string& file) {
         if (!file.empty()) {
             findings.pass(Policy, file);

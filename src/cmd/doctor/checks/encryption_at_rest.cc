@@ -7,7 +7,7 @@ void check_encryption_at_rest(const Evidence& evidence, Findings& findings) {
         Providers{"1.2.28", "the encryption provider is strong enough"};
     require_flag(
         evidence, findings, Configured, "encryption-provider-config", [](const std::string& file) { return !file.empty(); },
-        "porthole server --encryption-provider-config FILE");
+        start_with(evidence, "encryption-provider-config=FILE"));
     if (evidence.flag("encryption-provider-config").value_or("").empty()) return findings.not_applicable(Providers, "nothing is encrypted");
     with_flag(evidence, findings, Providers, "encryption-providers", [&](const std::string& providers) {
         if (providers.empty())

@@ -103,7 +103,9 @@ const std::vector<KubeletItem>& kubelet_items() {
          }},
         {{"", "kubelets require Kubernetes' kernel settings"},
          Verdict::Warn,
-         "sysctl -w vm.overcommit_memory=1 vm.panic_on_oom=0 kernel.panic=10 kernel.panic_on_oops=1, then protectKernelDefaults: true",
+         "sysctl -w vm.overcommit_memory=1 vm.panic_on_oom=0 kernel.panic=10 kernel.panic_on_oops=1, then protectKernelDefaults: true (a "
+         "node of "
+         "porthole up --hardened sets it at its next start)",
          true,
          [](const Value& c) { return is_true(c, {"protectKernelDefaults"}) ? "" : "not checked"; }},
     };

@@ -34,6 +34,20 @@ inline bool has_word(const std::string& list, const std::string& word) {
     return std::ranges::find(words, word) != words.end();
 }
 
+/// How to start the API server with an option, "profiling=false".
+inline std::string start_with(const Evidence& evidence, const std::string& option) {
+    if (!evidence.host || !evidence.host->up_data_flag) return "porthole server --" + option;
+    const std::string& data = *evidence.host->up_data_flag;
+    return "porthole down" + data + ", then porthole up" + data + " --server-arg " + option;
+}
+
+/// The same for an option that `porthole up --hardened` sets.
+inline std::string start_hardened(const Evidence& evidence, const std::string& option) {
+    if (!evidence.host || !evidence.host->up_data_flag) return "porthole server --" + option;
+    const std::string& data = *evidence.host->up_data_flag;
+    return "porthole down" + data + ", then porthole up" + data + " --hardened";
+}
+
 /// The remedy if no flag of `porthole server` sets it.
 inline std::string remedy_elsewhere(const std::string& flag) { return "not a flag of `porthole server`; another server: set --" + flag; }
 
