@@ -4,7 +4,9 @@
 
 #include <filesystem>
 #include <ranges>
+#include <sstream>
 
+#include "base/strings.h"
 #include "netlink/network_stack.h"
 #include "node_network/plan.h"
 #include "proxy/nftables/layout.h"
@@ -22,6 +24,29 @@ void remove_cgroup(const fs::path& group) {
     }
     for (const fs::path& folder : std::views::reverse(folders)) ::rmdir(folder.c_str());
     ::rmdir(group.c_str());
+}
+
+/// Whether a listing of a table "nat" has only the chains that iptables makes by itself, without rules.
+bool is_empty_nat_table(const std::string& listing) {
+    std::istringstream lines(listing);
+    for (std::string line; std::getline(lines, line);) {
+        const std::string_view text = trim(line);
+        const bool plain = text.empty() || text == "}" || text.starts_with('#') || text == "table ip nat {" || text == "table ip6 nat {" ||
+                           (text.starts_with("chain ") && text.ends_with(" {")) ||
+                           (text.starts_with("type nat hook ") && text.ends_with("; policy accept;"));
+        if (!plain) return false;
+    }
+    return !listing.empty();
+}
+
+/// The tables that the port-mapping plugin's iptables has made. iptables makes them again when it needs them.
+Task<> remove_empty_nat_tables(ProcessRunner& processes) {
+    for (const char* family : {"ip", "ip6"}) {
+        const auto listed = co_await processes.run({.arguments = {"nft", "list", "table", family, "nat"}});
+        if (listed && listed->exit_code == 0 && is_empty_nat_table(listed->output))
+            (void)co_await processes.run({.arguments = {"nft", "delete", "table", family, "nat"}});
+    }
+    co_return {};
 }
 
 }  // namespace
@@ -49,7 +74,7 @@ Task<> remove_node_rules(ProcessRunner& processes) {
         const auto done = co_await processes.run(std::move(command));
         if (!done) break;  // no iptables, no such rules
     }
-    co_return {};
+    co_return co_await remove_empty_nat_tables(processes);
 }
 
 /// A cgroup v2 tree is the root itself; in v1 every controller has a tree.
