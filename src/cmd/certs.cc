@@ -6,6 +6,7 @@
 #include "cmd/program/flags.h"
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/admin_client.h"
+#include "local_cluster/client_sightings.h"
 #include "local_cluster/data_dir.h"
 #include "node_join/ca_rotation.h"
 #include "node_join/pki.h"
@@ -113,7 +114,7 @@ Result<std::vector<std::string>> blockers_of(const std::string& data, const CaRo
     TRY(const Pki pki, Pki::load(folder));
     TRY(const auto admin, connect_as_admin(world.loop, "", data));
     TRY(const ClusterView view, world.run(with_timeout(look_at_cluster(admin->client, pki.ca_pem), 20s, "asking the cluster")));
-    TRY(const ClientSightings sightings, read_sightings(folder));
+    TRY(const ClientSightings sightings, read_client_sightings(DataDir(data)));
     return finish_blockers(rotation, sightings, view.nodes, view.published, wall_now());
 }
 
@@ -125,7 +126,7 @@ Result<void> show_ca_rotation(const std::string& data) {
         return {};
     }
     std::printf("ca: two authorities, rotation started %s\n\n", text_of(rotation->started).c_str());
-    TRY(const ClientSightings sightings, read_sightings(folder));
+    TRY(const ClientSightings sightings, read_client_sightings(DataDir(data)));
     std::printf("%-48s %-10s %s\n", "CLIENT", "AUTHORITY", "LAST SEEN");
     for (const auto& [name, seen] : sightings)
         std::printf("%-48s %-10s %s\n", name.c_str(), seen.authority == rotation->previous ? "old" : "new", text_of(seen.time).c_str());
@@ -137,10 +138,12 @@ Result<void> show_ca_rotation(const std::string& data) {
 }
 
 Result<void> finish_ca(const CertsFlags& flags) {
-    const auto folder = DataDir(flags.data).pki();
+    const DataDir data(flags.data);
+    const auto folder = data.pki();
     TRY(const auto rotation, ca_rotation(folder));
-    TRY(const auto shared, read_shared_mark(DataDir(flags.data).root()));
-    if (rotation && shared && !flags.force)
+    TRY(const auto shared, read_shared_mark(data.root()));
+    std::error_code code;  // the servers of `up --servers 3` are all on this machine, and their clients are known
+    if (rotation && shared && !flags.force && !std::filesystem::exists(data.further_servers(), code))
         return Error(
             Reason::Conflict,
             "several servers share this authority, and each knows only its own clients: run `porthole certs rotate ca "
@@ -162,12 +165,16 @@ Result<void> finish_ca(const CertsFlags& flags) {
 Result<void> rotate_ca(const CertsFlags& flags) {
     if (flags.status) return show_ca_rotation(flags.data);
     if (flags.finish) return finish_ca(flags);
-    TRY_VOID(start_ca_rotation(DataDir(flags.data).pki(), wall_now()));
-    std::puts(
+    const DataDir data(flags.data);
+    TRY_VOID(start_ca_rotation(data.pki(), wall_now()));
+    const std::string of = data.flag();
+    std::printf(
         "Both authorities are trusted, and a running server serves and signs with the new one within a minute. Nodes follow "
         "automatically.\n"
-        "For this machine's kubectl: porthole kubeconfig --merge. For other users, distribute the output of `porthole kubeconfig`.\n"
-        "Then: porthole certs rotate ca --status, and finally --finish");
+        "Then, for this machine's kubectl: porthole kubeconfig --merge%s. For other users, distribute the output of `porthole "
+        "kubeconfig%s`.\n"
+        "Then: porthole certs rotate ca --status%s, and finally --finish\n",
+        of.c_str(), of.c_str(), of.c_str());
     return {};
 }
 
@@ -229,9 +236,11 @@ int run_certs(std::vector<std::string> arguments) {
         "                              use that when the key has been stolen; pods that call the API fail until their token is renewed.");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
     const bool of_ca = flags.key == "ca";
-    if (rotate_command->parsed() && !flags.start && !flags.finish && !(of_ca && flags.status))
-        return fail(of_ca ? "one of --start, --status and --finish is needed; see --help"
-                          : "one of --start and --finish is needed; see --help");
+    if (rotate_command->parsed() && !flags.start && !flags.finish && !(of_ca && flags.status)) {
+        std::fprintf(stderr, "porthole certs rotate: %s is needed; see `porthole certs rotate --help`\n",
+                     of_ca ? "one of --start, --status and --finish" : "one of --start and --finish");
+        return 2;
+    }
 
     const auto folder = DataDir(flags.data).pki();
     Result<void> done;

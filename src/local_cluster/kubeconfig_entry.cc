@@ -2,10 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "client/kubeconfig.h"
 #include "local_cluster/cluster.h"
+#include "net/tls/x509.h"
+#include "node_join/ca_rotation.h"
 #include "node_join/pki.h"
 #include "node_join/server_list.h"
 #include "runtime/files/durable_file.h"
@@ -23,6 +26,25 @@ using schema::Value;
 constexpr const char* Name = "porthole";
 
 std::filesystem::path note_file(const DataDir& data) { return data.root() / "kubeconfig-entry.json"; }
+
+/// While the authority is rotated, the server writes the file again a moment after the start. Error: Conflict until then: a copy made
+/// before would stop working at the end of the rotation.
+Result<void> check_has_new_authority(const DataDir& data) {
+    TRY(const auto rotation, ca_rotation(data.pki()));
+    if (!rotation) return {};
+    const auto files = make_file_system();
+    TRY(const auto own, client::load_kubeconfig(*files, {data.admin_kubeconfig().string()}));
+    TRY(const auto config, own.resolve(*files, Name));
+    TRY(const auto trusted, authority_ids(config.ca_pem));
+    TRY(const std::string ca_pem, read_file(data.pki() / "ca.crt"));
+    TRY(const auto authority, net::parse_certificate(ca_pem));
+    TRY(const auto certificate, net::parse_certificate(config.certificate_pem));
+    if (std::ranges::find(trusted, rotation->current) != trusted.end() && certificate.issuer_common_name == authority.subject.common_name)
+        return {};
+    return Error(Reason::Conflict,
+                 "admin.kubeconfig does not have the new certificate authority yet; a running server writes it within a "
+                 "minute of `porthole certs rotate ca --start`: try again then");
+}
 
 /// {"path": …, "previousContext": …} of the last enter_kubeconfig; empty where there was none.
 Value read_note(const DataDir& data) {
@@ -50,6 +72,7 @@ Result<std::string> admin_kubeconfig(const DataDir& data) {
         if (code) return Error(Reason::Forbidden, "cannot read " + data.root().string() + ": " + code.message() + "; run it as root");
         return Error(Reason::NotFound, "no cluster in " + data.root().string() + "; `porthole up" + data.flag() + "` creates one");
     }
+    TRY_VOID(check_has_new_authority(data));
     return read_file(data.admin_kubeconfig());
 }
 

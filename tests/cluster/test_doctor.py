@@ -111,7 +111,8 @@ class AuthorityRotation(ClusterCase):
         self.eventually(served_by_new, 60, "the server serves with a certificate of the new authority")
         self.assertEqual(self.code(old), 200, "the old kubeconfig is valid until the end")
         self.assertIn("running pods", self.rotate("--finish", check=False).stderr)
-        self.cluster.porthole("kubeconfig", "--merge", "--kubeconfig", self.cluster.kubeconfig)
+        merged = lambda: self.cluster.porthole("kubeconfig", "--merge", "--kubeconfig", self.cluster.kubeconfig, check=False).returncode == 0
+        self.eventually(merged, 60, "the kubeconfig has the new authority")
 
         def followed():
             self.assertEqual(self.ready_nodes(), before)
