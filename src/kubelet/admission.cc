@@ -18,9 +18,12 @@ std::optional<Rejection> check_resources(const core::Pod& pod, const AdmissionCo
     };
     if (static_cast<std::int64_t>(context.active.size()) + 1 > pods)
         return lacking("pods", 1, static_cast<std::int64_t>(context.active.size()), pods);
+    const auto& extended = pod.status.extended_resource_claim_status;
     for (const auto& [name, wanted] : objects::pod_requests(pod.spec)) {
         // A resource of others that this node is not known to have was counted by whoever chose the node.
         if (wanted.is_zero() || (is_extended_resource(name) && !context.allocatable.contains(name))) continue;
+        const auto is_of_claim = [&](const core::ContainerExtendedResourceRequest& one) { return one.resource_name == name; };
+        if (extended && std::ranges::any_of(extended->request_mappings, is_of_claim)) continue;
         Quantity used;
         for (const auto& other : context.active) used += amount_of(objects::pod_requests(other->spec), name);
         const Quantity capacity = amount_of(context.allocatable, name);
@@ -108,7 +111,8 @@ std::optional<Rejection> admit(const core::Pod& pod, const windows::Verdict& ver
     if (context.operating_system != "windows" && !pod.spec.host_users.value_or(true))
         return Rejection{"UserNamespacesNotSupported",
                          "pod asks for a user namespace (hostUsers: false), which this node does not support"};
-    if (!pod.spec.resource_claims.empty() && !context.prepares_devices)
+    const bool has_claims = !pod.spec.resource_claims.empty() || pod.status.extended_resource_claim_status;
+    if (has_claims && !context.prepares_devices)
         return Rejection{"DynamicResourcesNotSupported", "pod has resource claims, whose devices this node does not prepare"};
     if (pod.spec.security_context)
         for (const core::Sysctl& sysctl : pod.spec.security_context->sysctls)

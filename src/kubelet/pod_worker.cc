@@ -253,7 +253,7 @@ Task<> PodWorker::prepare() {
 }
 
 Task<> PodWorker::prepare_devices() {
-    if (!services_.devices || pod_->spec.resource_claims.empty()) co_return {};
+    if (!services_.devices) co_return {};
     auto prepared = co_await services_.devices->prepare(pod_);
     if (!prepared && !is_cancelled(prepared))
         services_.events.warning(reference_to(*pod_), "FailedPrepareDynamicResources",
@@ -352,7 +352,8 @@ PodStartContext PodWorker::start_context() const {
     if (services_.devices)
         for (const auto* list : {&pod_->spec.init_containers, &pod_->spec.containers})
             for (const core::Container& container : *list)
-                if (!container.resources.claims.empty()) context.cdi_devices[container.name] = services_.devices->cdi_ids(*pod_, container);
+                if (auto ids = services_.devices->cdi_ids(*pod_, container); !ids.empty())
+                    context.cdi_devices[container.name] = std::move(ids);
     return context;
 }
 

@@ -426,6 +426,7 @@ core::PodStatus generate_status(const StatusInputs& in) {
     status.conditions = in.previous.conditions;
     status.nominated_node_name = in.previous.nominated_node_name;
     status.resource_claim_statuses = in.previous.resource_claim_statuses;
+    status.extended_resource_claim_status = in.previous.extended_resource_claim_status;
     status.start_time = in.previous.start_time ? in.previous.start_time : std::optional(Timestamp(in.now));
     status.qos_class = objects::qos_class(in.pod.spec);
     set_addresses(in, status);
