@@ -5,6 +5,7 @@ so that tests neither see nor wait for each other. Only processes that the clust
 """
 
 import atexit
+import contextlib
 import fnmatch
 import itertools
 import json
@@ -230,6 +231,35 @@ class Cluster:
                         os.kill(pid, signal.SIGKILL)
                     except ProcessLookupError:
                         pass
+
+    @contextlib.contextmanager
+    def nodes_lost(self, *nodes):
+        """As if the nodes' machines had lost their power: SIGKILL to all that they run. The supervisor starts nothing again before the end."""
+        supervisor = self.processes()["supervisor"]
+        os.kill(supervisor, signal.SIGSTOP)
+        try:
+            self.kill(*(name for name in self.processes() if name.split("/")[0] in nodes))
+            for pid in {pid for node in nodes for pid in self.pids_on(node)}:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            yield
+        finally:
+            os.kill(supervisor, signal.SIGCONT)
+
+    def pids_on(self, node):
+        """What still runs on a node without agents: of Linux shims and all in its control groups, of Windows the first process of each container."""
+        folder = self.data / "nodes" / node
+        found = {pid for pid, _ in processes_naming([f"{folder}/", f"{self.id}/{node}/"])}
+        for entry in pathlib.Path("/proc").iterdir():
+            with contextlib.suppress(OSError):
+                if entry.name.isdigit() and f"/porthole-{self.id}/{node}/" in entry.joinpath("cgroup").read_text():
+                    found.add(int(entry.name))
+        for state in folder.glob("*/runc/*/state.json"):
+            pid = json.loads(state.read_text())["init_process_pid"]
+            with contextlib.suppress(OSError):
+                if f"/porthole-winhost/{node}-" in pathlib.Path(f"/proc/{pid}/cgroup").read_text():
+                    found.add(pid)
+        return found
 
     def mark(self):
         """The six hex digits in the names of this cluster's links, namespaces and control groups; "" before it is up."""

@@ -7,13 +7,12 @@ import pathlib
 import threading
 
 from harness import PORTHOLE, ROOT, condition, needs_newest_kubectl, run
+from manifests import CSI_PROXY_PIPE, KUBELET, windows_csi_driver
 from windows_probe_case import PROBE, ProbeCase
 
 import windows_probe  # the harness knows where
 
 HOST, OTHER_HOST = "windows-1", "windows-2"
-PIPE = "\\\\.\\pipe\\csi-proxy-filesystem-v1"
-KUBELET = "C:\\var\\lib\\kubelet"
 PROGRAMS = pathlib.Path(os.environ.get("PORTHOLE_WINDOWS", ROOT / "build/windows")) / "bin"
 
 
@@ -80,16 +79,9 @@ class WindowsCsi(ProbeCase):
                     "provisioner": self.driver, "reclaimPolicy": "Retain"})
 
     def start_driver(self, name="driver"):
-        """The node's half, with what upstream's drivers mount: the host's pipe, and the folders of its sockets."""
-        own = f"{KUBELET}\\plugins\\{self.driver}"
-        folders = {"plugin": (own, "C:\\csi"), "registry": (KUBELET + "\\plugins_registry", "C:\\registry"), "programs": ("C:\\k", "C:\\k")}
-        volumes = [{"name": key, "hostPath": {"path": path, "type": "DirectoryOrCreate"}} for key, (path, _) in folders.items()]
-        mounts = [{"name": key, "mountPath": path} for key, (_, path) in folders.items()]
-        words = {"name": self.driver, "node": "id-of-" + HOST, "endpoint": "C:\\csi\\csi.sock", "published": own + "\\csi.sock",
-                 "registration": f"C:\\registry\\{self.namespace}-reg.sock", "storage": own + "\\volumes"}
-        pod = self.probe(name, memory="256Mi", nodeName=HOST, volumes=[*volumes, {"name": "pipe", "hostPath": {"path": PIPE}}],
-                         container_fields={"volumeMounts": [*mounts, {"name": "pipe", "mountPath": PIPE}]})
-        pod["spec"]["containers"][0]["command"] = ["C:\\k\\csi_windows_driver.exe", *(f"{key}={value}" for key, value in words.items())]
+        volumes, fields = windows_csi_driver(self.driver, "id-of-" + HOST, f"{self.namespace}-reg")
+        pod = self.probe(name, memory="256Mi", nodeName=HOST, volumes=volumes)
+        pod["spec"]["containers"][0].update(fields)
         self.kubectl_run("create", "-f", "-", stdin=json.dumps(pod))
         self.wait_ready(name)
         self.eventually(self.in_csi_node, 60, "the driver is registered")
@@ -189,7 +181,7 @@ class WindowsCsi(ProbeCase):
         self.put_class(attach=False)
         self.controller()
         self.apply(self.stateful_set(OTHER_HOST))
-        self.wait_event("FailedMount", f"; csi-proxy pipe {PIPE} not found; install csi-proxy on the node", 180)
+        self.wait_event("FailedMount", f"; csi-proxy pipe {CSI_PROXY_PIPE} not found; install csi-proxy on the node", 180)
         self.kubectl("delete", "statefulset", "web")
 
     def reboot(self, host):

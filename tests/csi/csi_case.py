@@ -1,5 +1,6 @@
 """Upstream's programs for CSI drivers, which `./run test csi` compiles, and the two halves of the tests' own driver."""
 
+import contextlib
 import pathlib
 import subprocess
 import sys
@@ -14,16 +15,20 @@ STAGE, STATS, EXPAND, MULTI_WRITER = "1", "2", "3", "5"
 
 
 class Programs:
-    """Started in a folder, which keeps their logs; ended in the opposite order. `inside`: what puts a command into a network namespace."""
+    """Started in a folder, which keeps their logs; ended in the opposite order by a cleanup that is registered here, however late they are started.
+    `inside`: what puts a command into a network namespace."""
 
     def __init__(self, case, folder, inside=lambda words: words):
-        self.case, self.folder, self.inside = case, folder, inside
+        self.folder, self.inside = folder, inside
+        self.running = case.enterContext(contextlib.ExitStack())
 
-    def start(self, program, *words):
+    def start(self, program, *words, name=""):
+        """`name`: of its log, where one program runs twice."""
         words = [str(word) for word in (program, *words)]
-        log = self.case.enterContext(open(self.folder / f"{program.name}.log", "wb"))
+        log = self.running.enter_context(open(self.folder / f"{name or program.name}.log", "wb"))
         process = subprocess.Popen(self.inside(words), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        self.case.addCleanup(self.end, process)
+        self.running.callback(self.end, process)
+        return process
 
     @staticmethod
     def end(process):

@@ -176,6 +176,8 @@ Result<csi::NodeStageVolumeResponse> CsiDriver::stage(const csi::NodeStageVolume
     if (request.volume_id.empty() || request.staging_target_path.empty() || !request.volume_capability)
         return refuse(GrpcStatus::InvalidArgument, "a field is missing");
     if (!files_->exists(request.staging_target_path)) return refuse(GrpcStatus::Internal, "the staging path is not there");
+    if (options_.attached && !files_->exists(folder_of(request.volume_id)))
+        return refuse(GrpcStatus::FailedPrecondition, "the volume is not attached to this node");
     if (request.volume_capability->block) {
         const std::string image = folder_of(request.volume_id) + ".img";
         if (!files_->exists(image)) TRY_VOID(files_->write(image, std::string(1 << 20, '\0'), 0600));

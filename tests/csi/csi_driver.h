@@ -27,6 +27,7 @@ public:
         bool mounts = true;        ///< binds folders and devices, which needs root; else targets are plain folders and files
         std::map<std::string, std::string> topology;
         std::int64_t most_volumes = 0;
+        bool attached = false;        ///< a controller attaches volumes: one that is not in `storage` is refused, not made
         bool has_controller = false;  ///< says that there is a controller's half, at a socket of its own
         std::set<api::csi::v1::NodeCapabilityType> capabilities;
         std::vector<std::string> versions{"1.0.0"};

@@ -1,6 +1,6 @@
 // csi_driver NAME=VALUE...: a driver of volumes for the cluster's tests, until it is told to end. Names: name, node, endpoint,
 // registration, storage, capabilities (numbers of the specification, "1,2,3"), most-volumes, topology ("key:value"), controller
-// ("elsewhere": there is a controller's half).
+// ("elsewhere": there is a controller's half), attached ("by-controller": it puts attached volumes into `storage`).
 #include <cstdio>
 #include <cstdlib>
 
@@ -23,6 +23,7 @@ testing::CsiDriver::Options parse(int count, char** words) {
         if (name == "endpoint") options.endpoint = value;
         if (name == "registration") options.registration = value;
         if (name == "storage") options.storage = value;
+        if (name == "attached") options.attached = true;
         if (name == "controller") options.has_controller = true;
         if (name == "most-volumes") options.most_volumes = std::atoll(value.c_str());
         if (name == "topology") options.topology[value.substr(0, value.find(':'))] = value.substr(value.find(':') + 1);

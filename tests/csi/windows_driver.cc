@@ -1,6 +1,7 @@
 // csi_windows_driver NAME=VALUE...: the node's half of a driver of volumes for tests, in a container of a Windows node. A volume is a
 // folder of the host, which the driver makes and links by the host's CSI proxy, as it has no rights on the host itself. Names: name, node,
-// endpoint (a socket), published (the same as the host names it), registration (a socket), storage (a folder of the host).
+// endpoint (a socket), published (the same as the host names it), registration (a socket), storage (a folder of the host), attached
+// ("by-controller": it puts attached volumes into `storage`, and no other is made).
 //
 // csi_windows_driver call METHOD PATH [PATH]: one call of the CSI proxy's group filesystem; prints what it answers.
 #include <windows.h>
@@ -45,9 +46,13 @@ public:
         CO_TRY_VOID(co_await call(proxy::Filesystem::Mkdir, {.path = std::move(path)}));
         co_return {};
     }
+    Task<bool> exists(std::string path) {
+        CO_TRY(const auto found, co_await call(proxy::Filesystem::PathExists, {.path = std::move(path)}));
+        co_return found.exists;
+    }
     Task<> remove(std::string path) {
-        CO_TRY(const auto found, co_await call(proxy::Filesystem::PathExists, {.path = path}));
-        if (found.exists) CO_TRY_VOID(co_await call(proxy::Filesystem::Rmdir, {.path = std::move(path)}));
+        CO_TRY(const bool is_there, co_await exists(path));
+        if (is_there) CO_TRY_VOID(co_await call(proxy::Filesystem::Rmdir, {.path = std::move(path)}));
         co_return {};
     }
     /// In place of whatever is there.
@@ -138,7 +143,10 @@ private:
     }
     Task<csi::NodeStageVolumeResponse> stage(csi::NodeStageVolumeRequest request) {
         const std::string folder = words_["storage"] + "\\" + request.volume_id;
-        CO_TRY_VOID(co_await proxy_.make(folder));
+        CO_TRY(const bool is_there, co_await proxy_.exists(folder));
+        if (!is_there && words_.contains("attached"))
+            co_return net::error_of_grpc(net::GrpcStatus::FailedPrecondition, "the volume is not attached to this node");
+        if (!is_there) CO_TRY_VOID(co_await proxy_.make(folder));
         CO_TRY_VOID(co_await proxy_.link(folder, request.staging_target_path));
         co_return csi::NodeStageVolumeResponse();
     }

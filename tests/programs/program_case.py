@@ -13,7 +13,7 @@ import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / "cluster"), str(HERE.parent / "images"), str(HERE.parents[1] / "packaging/windows_images"), str(HERE)]
+sys.path[:0] = [str(HERE.parent / "cluster"), str(HERE.parent / "images"), str(HERE.parent / "csi"), str(HERE.parents[1] / "packaging/windows_images"), str(HERE)]
 import harness  # noqa: E402
 import make  # noqa: E402
 import sources  # noqa: E402
