@@ -262,6 +262,35 @@ TEST_F(KubeletTest, AVanishedPodIsEndedEvenIfTheApiForgotIt) {
     EXPECT_TRUE(until([&] { return runtime.containers().empty() && runtime.sandboxes().empty(); }, 60s));
 }
 
+/// As after a loss of power: its containers have ended, and nobody has removed them.
+TEST_F(KubeletTest, VolumesOfAPodThatHasGoneMeanwhileDoNotWaitForTheRemovalOfItsContainers) {
+    add("p", OneContainer);
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    const std::string folder = "/var/lib/kubelet/pods/" + pod("p").metadata.uid;
+    stop();
+    runtime.exit("p", "a", 137);
+    runtime.kill_sandbox("p");
+    api.erase<core::Pod>({"default", "p"});
+    EXPECT_TRUE(files.exists(folder));
+    start();
+    EXPECT_TRUE(until([&] { return !files.exists(folder); }, 10s));
+    EXPECT_FALSE(runtime.containers().empty());
+}
+
+TEST_F(KubeletTest, NothingOfAPodGoesBeforeTheRuntimeTellsWhatRuns) {
+    add("p", OneContainer);
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    const std::string folder = "/var/lib/kubelet/pods/" + pod("p").metadata.uid;
+    stop();
+    api.erase<core::Pod>({"default", "p"});
+    runtime.fault = [](const std::string&) { return Error(Reason::Unavailable, "connection refused"); };
+    start();
+    loop.advance(3min);
+    EXPECT_TRUE(files.exists(folder)) << "its container may be running";
+    runtime.fault = nullptr;
+    EXPECT_TRUE(until([&] { return !files.exists(folder) && runtime.containers().empty(); }, 60s));
+}
+
 TEST_F(KubeletTest, ExtendedResourcesCountWhereTheNodeHasThem) {
     const auto wanting = [](int cards) {
         return R"({"containers":[{"name":"a","image":"image:1","resources":{"limits":{"example.com/card":")" + std::to_string(cards) +

@@ -1,6 +1,7 @@
 #include "kubelet/pod_manager.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/result.h"
 #include "base/time/time.h"
@@ -13,6 +14,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration RelistPeriod = 1s, RelistLimit = 3min;
 constexpr Duration HousekeepingPeriod = 2s, GcPeriod = 60s;
+constexpr Duration FirstPause = 500ms, LongestPause = 122s;  // upstream's, between attempts to unmount
 
 /// The pod with what the system ignores left out, so that nothing below has to know of it.
 std::shared_ptr<const core::Pod> as_it_runs(std::shared_ptr<const core::Pod> pod, const windows::Verdict& verdict) {
@@ -177,6 +179,7 @@ Task<> PodManager::relist_once() {
     auto listed = co_await services_.containers.reader.list();
     if (is_cancelled(listed)) co_return std::move(listed).error();
     if (!listed) co_return {};  // the node's Ready condition tells
+    has_listed_ = true;
     relisted_ = services_.loop.now();
     for (const auto& [uid, sighting] : *listed)
         if (const auto before = seen_.find(uid); before == seen_.end() || !(before->second == sighting)) wake(uid);
@@ -220,18 +223,22 @@ std::string PodManager::relist_problem() const {
 
 Task<> PodManager::run_housekeeping() {
     MonotonicTime collected = services_.loop.now();
+    bool has_looked = false;
     for (;;) {
         CO_TRY_VOID(co_await services_.loop.sleep(HousekeepingPeriod));
         retry_resizes();
         auto finished = co_await finish_removed();
         if (is_cancelled(finished)) co_return std::move(finished).error();
+        const bool knows_all = sources_ready_ && has_listed_;
+        // At once after a start: until then, volumes of pods that have gone meanwhile cannot be detached.
+        if (knows_all && !std::exchange(has_looked, true)) remove_stale();
         if (services_.loop.now() - collected < GcPeriod) continue;
         collected = services_.loop.now();
         auto collection =
             co_await services_.containers.gc.collect([this](const std::string& uid) { return pods_.contains(uid); }, sources_ready_);
         if (is_cancelled(collection)) co_return std::move(collection).error();
         if (!collection) services_.log.warn("dead containers cannot be removed", {{"error", collection.error().message}});
-        if (sources_ready_) remove_stale();
+        if (knows_all) remove_stale();
         if (sources_ready_ && services_.devices && !releasing_devices_) {
             releasing_devices_ = true;
             scope_.spawn(release_devices());
@@ -272,20 +279,27 @@ Task<> PodManager::finish_removed() {
     co_return {};
 }
 
-/// Directories and cgroups of pods that ended while no kubelet was there to see it.
+/// Directories and cgroups of pods that ended while no kubelet was there to see it. Containers that do not run use neither.
 void PodManager::remove_stale() {
-    const auto is_stale = [this](const std::string& uid) { return !pods_.contains(uid) && !seen_.contains(uid); };
+    const auto is_stale = [this](const std::string& uid) {
+        const auto seen = seen_.find(uid);
+        return !pods_.contains(uid) && (seen == seen_.end() || !seen->second.has_running);
+    };
     for (const std::string& uid : services_.footprint.pods_on_disk())
         if (is_stale(uid) && removing_volumes_.insert(uid).second) scope_.spawn(remove_stale_volumes(uid));
     services_.footprint.remove_stale_cgroups(is_stale);
 }
 
-/// Besides housekeeping, and for each pod on its own: a driver may take its time.
+/// Besides housekeeping, and for each pod on its own: a driver may take its time, or not be there yet.
 Task<> PodManager::remove_stale_volumes(std::string uid) {
-    const auto removed = co_await services_.footprint.tear_down_volumes(uid);
-    removing_volumes_.erase(uid);
-    if (!removed && !is_cancelled(removed))
+    for (Duration pause = FirstPause; !pods_.contains(uid); pause = std::min<Duration>(pause * 2, LongestPause)) {
+        const auto removed = co_await services_.footprint.tear_down_volumes(uid);
+        if (is_cancelled(removed)) co_return removed;
+        if (removed) break;
         services_.log.warn("volumes of an ended pod cannot be removed", {{"uid", uid}, {"error", removed.error().message}});
+        CO_TRY_VOID(co_await services_.loop.sleep(pause));
+    }
+    removing_volumes_.erase(uid);
     co_return {};
 }
 

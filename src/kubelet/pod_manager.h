@@ -34,7 +34,8 @@ public:
     Task<> relist_once();
     /// Checks the runtime for changes every second, until cancelled.
     Task<> run_relist();
-    /// Removes leftovers of ended pods every two seconds, and ended containers every minute, until cancelled.
+    /// Removes leftovers of ended pods every two seconds, and ended containers and what pods have left that ended without a kubelet every
+    /// minute, until cancelled.
     Task<> run_housekeeping();
     /// "" if relisting works.
     std::string relist_problem() const;
@@ -67,6 +68,7 @@ private:
     std::map<std::string, PodSighting> seen_;
     MonotonicTime relisted_;
     bool sources_ready_ = false;
+    bool has_listed_ = false;                 ///< the runtime has told once what is there
     bool releasing_devices_ = false;          ///< the task
     std::set<std::string> removing_volumes_;  ///< of these pods: their tasks
     Scope scope_;
