@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "api/core_v1.h"
 #include "apiserver/admission/plugins.h"
@@ -15,12 +16,10 @@ public:
     Task<> validate(const AdmissionAttributes& attributes) override {
         if (!attributes.is("", "services") || !attributes.subresource.empty() || !attributes.object) co_return {};
         const auto& wanted = attributes.object->view<Service>().spec.external_ips;
-        const auto had = [&](const std::string& address) {
-            if (!attributes.old_object) return false;
-            const auto& before = attributes.old_object->view<Service>().spec.external_ips;
-            return std::ranges::find(before, address) != before.end();
-        };
-        if (std::ranges::all_of(wanted, had)) co_return {};
+        std::set<std::string_view> before;
+        if (attributes.old_object)
+            for (const std::string& address : attributes.old_object->view<Service>().spec.external_ips) before.insert(address);
+        if (std::ranges::all_of(wanted, [&](const std::string& address) { return before.contains(address); })) co_return {};
         co_return admission_forbidden(attributes, "Use of external IPs is denied by admission control");
     }
 };

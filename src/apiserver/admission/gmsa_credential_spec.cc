@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 #include <type_traits>
 #include <vector>
 
@@ -129,12 +130,11 @@ private:
         if (!attributes.object || !attributes.object->is<Pod>() || is_mirror(attributes.object->view<Pod>())) return {};
         std::vector<Given> found = windows_options_in(attributes.object->view<Pod>().spec);
         if (!adds) return found;
-        const auto& before = attributes.old_object->view<Pod>().spec.ephemeral_containers;
-        const auto& now = attributes.object->view<Pod>().spec.ephemeral_containers;
-        std::erase_if(found, [&](const Given& one) {
-            const auto is_it = [&](const EphemeralContainer& container) { return container.name == one.container; };
-            return std::ranges::none_of(now, is_it) || std::ranges::any_of(before, is_it);
-        });
+        std::set<std::string_view> added;  // there may be thousands
+        for (const EphemeralContainer& container : attributes.object->view<Pod>().spec.ephemeral_containers) added.insert(container.name);
+        for (const EphemeralContainer& container : attributes.old_object->view<Pod>().spec.ephemeral_containers)
+            added.erase(container.name);
+        std::erase_if(found, [&](const Given& one) { return !added.contains(one.container); });
         return found;
     }
 

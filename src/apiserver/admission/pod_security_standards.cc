@@ -42,6 +42,19 @@ struct Subject {
 
 std::string listed_quoted(const Strings& items) { return join(items, ", ", quote); }
 
+/// The first of each, in the order in which they come: a pod has room for thousands.
+class Distinct {
+public:
+    void add(std::string_view item) {
+        if (known_.insert(std::string(item)).second) items_.emplace_back(item);
+    }
+    const Strings& items() const { return items_; }
+
+private:
+    Strings items_;
+    std::set<std::string, std::less<>> known_;
+};
+
 std::string plural(const char* what, const Strings& names) {
     return std::string(what) + (names.size() == 1 ? " " : "s ") + listed_quoted(names);
 }
@@ -158,26 +171,28 @@ std::string check_probe_hosts(const Subject& pod) {
 }
 
 std::string check_proc_mount(const Subject& pod) {
-    Strings kinds;
+    Distinct kinds;
     const Strings containers = names_where(pod, [&](const AnyContainer& container) {
         const auto& mount = container.security.proc_mount;
         const bool forbidden = mount && *mount != "Default";
-        if (forbidden && std::ranges::find(kinds, *mount) == kinds.end()) kinds.push_back(*mount);
+        if (forbidden) kinds.add(*mount);
         return forbidden;
     });
-    return containers.empty() ? "" : plural("container", containers) + " must not set securityContext.procMount to " + listed_quoted(kinds);
+    return containers.empty()
+               ? ""
+               : plural("container", containers) + " must not set securityContext.procMount to " + listed_quoted(kinds.items());
 }
 
 std::string check_selinux(const Subject& pod) {
     static constexpr std::array<std::string_view, 5> Types = {"", "container_t", "container_init_t", "container_kvm_t",
                                                               "container_engine_t"};
-    Strings types;
+    Distinct types;
     bool user = false, role = false;
     const auto forbidden = [&](const auto& security) {
         if (!security.se_linux_options) return false;
         const SELinuxOptions& options = *security.se_linux_options;
         const bool type = !contains(Types, options.type);
-        if (type && std::ranges::find(types, options.type) == types.end()) types.push_back(options.type);
+        if (type) types.add(options.type);
         user |= !options.user.empty();
         role |= !options.role.empty();
         return type || !options.user.empty() || !options.role.empty();
@@ -186,7 +201,8 @@ std::string check_selinux(const Subject& pod) {
     const Strings containers = names_where(pod, [&](const AnyContainer& container) { return forbidden(container.security); });
     if (!of_pod && containers.empty()) return "";
     Strings what;
-    if (!types.empty()) what.push_back((types.size() == 1 ? "type " : "types ") + listed_quoted(types));
+    const Strings& listed = types.items();
+    if (!listed.empty()) what.push_back((listed.size() == 1 ? "type " : "types ") + listed_quoted(listed));
     if (user) what.emplace_back("user may not be set");
     if (role) what.emplace_back("role may not be set");
     return culprits(of_pod, containers, "and") + " set forbidden securityContext.seLinuxOptions: " + join(what, "; ");

@@ -61,6 +61,20 @@ TEST_F(PodSecurityTest, ManyCapabilitiesTakeLinearTime) {
     EXPECT_THAT(refusal, HasSubstr("\"C" + std::to_string(Capabilities - 1) + "\""));
 }
 
+TEST_F(PodSecurityTest, ManyContainersTakeLinearTime) {
+    constexpr int Many = 20'000;
+    namespace_with({{"enforce", "baseline"}});
+    Pod many = pod(Harmless);
+    for (int i = 0; i < Many; ++i) {
+        Container& container = many.spec.containers.emplace_back();
+        container.name = "c" + std::to_string(i);
+        container.security_context.emplace().se_linux_options.emplace().type = "t" + std::to_string(i % (Many / 2));
+    }
+    const std::string refusal = create(*plugin, many);
+    EXPECT_THAT(refusal, HasSubstr("types \"t0\", \"t1\","));
+    EXPECT_THAT(refusal, HasSubstr(", \"t" + std::to_string(Many / 2 - 1) + "\")"));
+}
+
 TEST_F(PodSecurityTest, BaselineRefusesWhatLeavesTheContainerAndSaysWhichContainer) {
     namespace_with({{"enforce", "baseline"}});
     const struct {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -173,14 +174,17 @@ schema::Value schema_tree(const CustomResourceDefinitionVersion& version) {
 
 /// What an update's rules are compared with.
 struct StoredDefinition {
-    explicit StoredDefinition(const CustomResourceDefinitionSpec& spec) : spec(spec) {
-        for (const auto& version : spec.versions) expressions.add(schema_tree(version));
+    explicit StoredDefinition(const CustomResourceDefinitionSpec& spec) {
+        for (const auto& version : spec.versions) {
+            expressions.add(schema_tree(version));
+            versions.emplace(version.name, &version);
+        }
     }
     bool has(const CustomResourceDefinitionVersion& version) const {
-        const auto found = std::ranges::find(spec.versions, version.name, &CustomResourceDefinitionVersion::name);
-        return found != spec.versions.end() && found->schema == version.schema;
+        const auto found = versions.find(version.name);
+        return found != versions.end() && found->second->schema == version.schema;
     }
-    const CustomResourceDefinitionSpec& spec;
+    std::map<std::string_view, const CustomResourceDefinitionVersion*> versions;
     StoredExpressions expressions;
 };
 
@@ -283,9 +287,10 @@ void validate_stored_versions(const CustomResourceDefinition& definition, FieldE
     const FieldPath path = FieldPath("status") / "storedVersions";
     const auto& stored = definition.status.stored_versions;
     if (stored.empty()) return errors.invalid(path, list_of(stored), "must have at least one stored version");
+    std::set<std::string_view> versions;
+    for (const auto& version : definition.spec.versions) versions.insert(version.name);
     for (std::size_t i = 0; i < stored.size(); ++i) {
-        const bool known = std::ranges::any_of(definition.spec.versions, [&](const auto& version) { return version.name == stored[i]; });
-        check(known, stored[i],
+        check(versions.contains(stored[i]), stored[i],
               "missing from spec.versions; " + stored[i] +
                   " was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains "
                   "persisted in " +

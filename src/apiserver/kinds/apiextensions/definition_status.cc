@@ -1,6 +1,7 @@
 #include "apiserver/kinds/apiextensions/definition_status.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -38,9 +39,9 @@ public:
     std::vector<std::string> accept_short_names(const std::vector<std::string>& wanted, const std::vector<std::string>& present,
                                                 const std::set<std::string, std::less<>>& taken) {
         std::vector<std::string> conflicts;
+        const std::set<std::string_view> own(present.begin(), present.end());
         for (const std::string& name : wanted) {
-            const bool own = std::ranges::find(present, name) != present.end();
-            if (!own && taken.contains(name)) conflicts.push_back(fmt::format("{} is already in use", quote(name)));
+            if (!own.contains(name) && taken.contains(name)) conflicts.push_back(fmt::format("{} is already in use", quote(name)));
         }
         if (conflicts.empty()) return wanted;
         reason = "ShortNamesConflict";
