@@ -3,6 +3,7 @@
 #include "base/result.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace porthole::kubelet {
 namespace {
@@ -139,10 +140,12 @@ Task<> Eviction::evict_for_limits() {
 /// The message of the eviction; "" where the pod keeps its limits.
 std::string Eviction::exceeded_limit(const core::Pod& pod, const std::map<std::string, std::uint64_t>& layers) const {
     const StorageUse& use = services_.storage.of(pod.metadata.uid);
+    std::unordered_map<std::string_view, const VolumeUse*> volumes;  // there may be thousands
+    for (const VolumeUse& volume : use.volumes) volumes.emplace(volume.name, &volume);
     for (const core::Volume& volume : pod.spec.volumes) {
         if (!volume.empty_dir || !volume.empty_dir->size_limit) continue;
-        const VolumeUse* found = use.find_volume(volume.name);
-        if (found && exceeds(found->used.bytes, *volume.empty_dir->size_limit))
+        const auto found = volumes.find(volume.name);
+        if (found != volumes.end() && exceeds(found->second->used.bytes, *volume.empty_dir->size_limit))
             return "Usage of EmptyDir volume \"" + volume.name + "\" exceeds the limit \"" + volume.empty_dir->size_limit->to_string() +
                    "\". ";
     }

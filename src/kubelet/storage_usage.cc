@@ -72,11 +72,6 @@ StorageUse measure(FileSystem& files, PodPlaces places) {
 
 }  // namespace
 
-const VolumeUse* StorageUse::find_volume(const std::string& name) const {
-    const auto found = std::ranges::find(volumes, name, &VolumeUse::name);
-    return found == volumes.end() ? nullptr : &*found;
-}
-
 TreeUsage StorageUse::on_node_disk() const {
     TreeUsage sum;
     const auto add = [&sum](const TreeUsage& one) {

@@ -24,7 +24,6 @@ struct StorageUse {
     std::vector<VolumeUse> volumes;
     std::map<std::string, TreeUsage> logs;  ///< by container
 
-    const VolumeUse* find_volume(const std::string& name) const;
     /// Logs and volumes on the node's disk.
     TreeUsage on_node_disk() const;
 };

@@ -16,8 +16,8 @@ TEST_F(StorageUsageTest, FilesOfAnotherMachineAreNotAskedFor) {
     Scope scope(loop);
     scope.spawn(usage.run());
     loop.advance(1s);
-    EXPECT_TRUE(usage.of("u").find_volume("own"));
-    EXPECT_FALSE(usage.of("u").find_volume("share"));
+    ASSERT_EQ(usage.of("u").volumes.size(), 1u);
+    EXPECT_EQ(usage.of("u").volumes[0].name, "own");
     ASSERT_TRUE(porthole::sim::run(loop, scope.close()));
 }
 

@@ -11,10 +11,14 @@
 namespace porthole::kubelet {
 namespace {
 
-std::vector<std::string> expand_all(const std::vector<std::string>& texts, const Environment& environment) {
+Result<std::vector<std::string>> expand_all(const std::vector<std::string>& texts, const VariablesByName& environment) {
     std::vector<std::string> result;
-    for (const std::string& text : texts)
-        result.push_back(expand(text, [&](std::string_view name) { return find_variable(environment, name); }));
+    std::size_t left = MaxEnvironmentBytes;
+    for (const std::string& text : texts) {
+        TRY(std::string expanded, expand(text, [&](std::string_view name) { return environment.find(name); }, left));
+        left -= std::min(left, expanded.size());
+        result.push_back(std::move(expanded));
+    }
     return result;
 }
 
@@ -132,8 +136,9 @@ Result<cri::ContainerConfig> make_container_config(ContainerInputs in) {
     config.image.emplace();
     config.image->image = in.image_ref;
     config.image->user_specified_image = container.image;
-    config.command = expand_all(container.command, in.environment);
-    config.args = expand_all(container.args, in.environment);
+    const VariablesByName variables(in.environment);
+    TRY(config.command, expand_all(container.command, variables));
+    TRY(config.args, expand_all(container.args, variables));
     config.working_dir = container.working_dir;
     for (auto& [name, value] : in.environment) {
         cri::KeyValue& variable = config.envs.emplace_back();

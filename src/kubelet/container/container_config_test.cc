@@ -29,12 +29,24 @@ TEST(Expansion, FollowsTheRulesOfKubernetes) {
         {"$A", "$A"},      {"$(A", "$(A"},         {"a$$b", "a$b"},
         {"$()", "$()"},    {"$$$$$(A)", "$$1"},
     };
-    const auto lookup = [](std::string_view name) { return name == "A" ? std::optional<std::string>("1") : std::nullopt; };
-    for (const auto& row : rows) EXPECT_EQ(expand(row.text, lookup), row.expected) << row.text;
+    const std::string one = "1";
+    const auto lookup = [&](std::string_view name) { return name == "A" ? &one : nullptr; };
+    for (const auto& row : rows) EXPECT_EQ(*expand(row.text, lookup), row.expected) << row.text;
+}
+
+TEST(Expansion, AReferenceWithoutAnEndIsLookedForOnce) {
+    std::string text;
+    for (int i = 0; i < 500'000; ++i) text += "$(";
+    EXPECT_EQ(*expand(text, [](std::string_view) { return nullptr; }), text);
 }
 
 struct Objects final : ObjectSource {
     Task<std::shared_ptr<const core::ConfigMap>> config_map(std::string, std::string name) override {
+        if (name == "large") {
+            auto large = std::make_shared<core::ConfigMap>();
+            large->data["k"] = std::string(2 << 20, 'x');
+            co_return large;
+        }
         if (name != "settings") co_return Error(Reason::NotFound, "configmap \"" + name + "\" not found");
         auto map = std::make_shared<core::ConfigMap>();
         map->data = {{"color", "red"}, {"a=b", "bad"}};
@@ -70,10 +82,43 @@ TEST_F(EnvironmentTest, LaterDefinitionsWinAndSeeEarlierOnes) {
                    {"name":"LATER","value":"x"}]})j",
         {{"WEB_SERVICE_HOST", "10.96.0.5"}, {"LATER", "from service"}});
     ASSERT_TRUE(result);
-    EXPECT_EQ(find_variable(*result, "password"), "own");
-    EXPECT_EQ(find_variable(*result, "URL"), "http://10.96.0.5/red/from service");
-    EXPECT_EQ(find_variable(*result, "LATER"), "x");
-    EXPECT_EQ(find_variable(*result, "CFG_a=b"), std::nullopt);
+    const std::map<std::string, std::string> values(result->begin(), result->end());
+    EXPECT_EQ(values.at("password"), "own");
+    EXPECT_EQ(values.at("URL"), "http://10.96.0.5/red/from service");
+    EXPECT_EQ(values.at("LATER"), "x");
+    EXPECT_FALSE(values.contains("CFG_a=b"));
+}
+
+TEST_F(EnvironmentTest, ManyVariablesTakeLinearTime) {
+    constexpr int Many = 20'000;
+    std::string variables;
+    for (int i = 0; i < Many; ++i) {
+        const char* value = i % 2 ? R"j("value":"$(V0)")j" : R"j("valueFrom":{"resourceFieldRef":{"resource":"limits.cpu"}})j";
+        variables += (i ? "," : "") + std::string(R"j({"name":"V)j") + std::to_string(i) + "\"," + value + "}";
+    }
+    Environment services;
+    for (int i = 0; i < Many; ++i) services.emplace_back("S" + std::to_string(i), "1");
+    const std::string container = R"j({"name":"c","resources":{"limits":{"cpu":"2"}},"env":[)j" + variables + "]}";
+    const auto result = environment(container.c_str(), std::move(services));
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result->size(), 2u * Many);
+    EXPECT_EQ((*result)[Many - 1].second, "2");
+}
+
+TEST_F(EnvironmentTest, ValuesThatMultiplyAreRefused) {
+    std::string variables = R"({"name":"V0","value":"0123456789"})";
+    for (int i = 1; i < 20; ++i) {
+        std::string value;
+        for (int times = 0; times < 10; ++times) value += "$(V" + std::to_string(i - 1) + ")";
+        variables += R"(,{"name":"V)" + std::to_string(i) + R"(","value":")" + value + "\"}";
+    }
+    EXPECT_EQ(environment((R"({"name":"c","env":[)" + variables + "]}").c_str()).error().message,
+              "variables expand to more than 8388608 bytes");
+    std::string lists;
+    for (int i = 0; i < 5; ++i)
+        lists += (i ? "," : "") + std::string(R"({"prefix":"P)") + std::to_string(i) + R"(","configMapRef":{"name":"large"}})";
+    EXPECT_EQ(environment((R"({"name":"c","envFrom":[)" + lists + "]}").c_str()).error().message,
+              "environment variables take more than 8388608 bytes");
 }
 
 TEST_F(EnvironmentTest, DownwardApi) {

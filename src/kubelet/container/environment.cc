@@ -7,14 +7,36 @@
 namespace porthole::kubelet {
 namespace {
 
-void set(Environment& environment, const std::string& name, std::string value) {
-    for (auto& [existing, held] : environment) {
-        if (existing != name) continue;
+/// Variables in the order of definition. A config map has room for a hundred thousand, so that names are looked up.
+class Variables {
+public:
+    void set(const std::string& name, std::string value) {
+        const auto [place, is_new] = places_.emplace(name, variables_.size());
+        if (is_new) {
+            bytes_ += name.size() + value.size();
+            variables_.emplace_back(name, std::move(value));
+            return;
+        }
+        std::string& held = variables_[place->second].second;
+        bytes_ += value.size() - held.size();
         held = std::move(value);
-        return;
     }
-    environment.emplace_back(name, std::move(value));
-}
+    const std::string* find(std::string_view name) const {
+        const auto found = places_.find(std::string(name));
+        return found == places_.end() ? nullptr : &variables_[found->second].second;
+    }
+    /// Error: BadRequest if there is no room for them.
+    Result<void> check_size() const {
+        if (bytes_ <= MaxEnvironmentBytes) return {};
+        return Error(Reason::BadRequest, "environment variables take more than " + std::to_string(MaxEnvironmentBytes) + " bytes");
+    }
+    Environment take() { return std::move(variables_); }
+
+private:
+    Environment variables_;
+    std::unordered_map<std::string, std::size_t> places_;
+    std::size_t bytes_ = 0;  ///< of names and values
+};
 
 /// Since 1.34 any printable ASCII but '=' may be in a variable's name.
 bool is_valid_name(const std::string& name) {
@@ -40,11 +62,17 @@ public:
         : pod_(pod), container_(container), context_(context), services_(std::move(services)), objects_(objects) {}
 
     Task<Environment> build() {
-        for (const core::EnvFromSource& from : container_.env_from) CO_TRY_VOID(co_await add_all(from));
-        for (const core::EnvVar& variable : container_.env) CO_TRY_VOID(co_await add_one(variable));
+        for (const core::EnvFromSource& from : container_.env_from) {
+            CO_TRY_VOID(co_await add_all(from));
+            CO_TRY_VOID(result_.check_size());
+        }
+        for (const core::EnvVar& variable : container_.env) {
+            CO_TRY_VOID(co_await add_one(variable));
+            CO_TRY_VOID(result_.check_size());
+        }
         for (const auto& [name, value] : services_)
-            if (!find_variable(result_, name)) result_.emplace_back(name, value);
-        co_return std::move(result_);
+            if (!result_.find(name)) result_.set(name, value);
+        co_return result_.take();
     }
 
 private:
@@ -67,16 +95,17 @@ private:
     }
 
     void add_prefixed(const std::string& name, const std::string& value) {
-        if (is_valid_name(name)) set(result_, name, value);
+        if (is_valid_name(name)) result_.set(name, value);
     }
 
     Task<> add_one(const core::EnvVar& variable) {
         if (!variable.value_from) {
-            set(result_, variable.name, expand(variable.value, [this](std::string_view name) { return lookup(name); }));
+            CO_TRY(std::string expanded, expand(variable.value, [this](std::string_view name) { return lookup(name); }));
+            result_.set(variable.name, std::move(expanded));
             co_return {};
         }
         CO_TRY(std::optional<std::string> value, co_await referenced(*variable.value_from));
-        if (value) set(result_, variable.name, std::move(*value));
+        if (value) result_.set(variable.name, std::move(*value));
         co_return {};
     }
 
@@ -117,50 +146,45 @@ private:
         return error.reason == Reason::NotFound && optional.value_or(false);
     }
 
-    std::optional<std::string> lookup(std::string_view name) const {
-        if (auto own = find_variable(result_, name)) return own;
-        return find_variable(services_, name);
+    const std::string* lookup(std::string_view name) const {
+        const std::string* own = result_.find(name);
+        return own ? own : services_by_name_.find(name);
     }
 
     const core::Pod& pod_;
     const core::Container& container_;
     const DownwardContext& context_;
-    Environment services_;
+    const Environment services_;
+    const VariablesByName services_by_name_{services_};
     ObjectSource& objects_;
-    Environment result_;
+    Variables result_;
 };
 
 }  // namespace
 
-std::optional<std::string> find_variable(const Environment& environment, std::string_view name) {
-    for (const auto& [existing, value] : environment)
-        if (existing == name) return value;
-    return std::nullopt;
-}
-
 Environment service_environment(const std::vector<std::shared_ptr<const core::Service>>& services) {
-    Environment result;
+    Variables result;
     for (const auto& service : services) {
         const std::string& address = service->spec.cluster_ip;
         if (address.empty() || address == "None" || service->spec.ports.empty()) continue;
         const std::string name = variable_name(service->metadata.name);
         const core::ServicePort& first = service->spec.ports.front();
-        set(result, name + "_SERVICE_HOST", address);
-        set(result, name + "_SERVICE_PORT", std::to_string(first.port));
+        result.set(name + "_SERVICE_HOST", address);
+        result.set(name + "_SERVICE_PORT", std::to_string(first.port));
         for (const core::ServicePort& port : service->spec.ports)
-            if (!port.name.empty()) set(result, name + "_SERVICE_PORT_" + variable_name(port.name), std::to_string(port.port));
+            if (!port.name.empty()) result.set(name + "_SERVICE_PORT_" + variable_name(port.name), std::to_string(port.port));
         for (const core::ServicePort& port : service->spec.ports) {
             const std::string protocol = port.protocol.empty() ? "TCP" : port.protocol;
             const std::string url = to_lower(protocol) + "://" + host_port(address, port.port);
             const std::string prefix = name + "_PORT_" + std::to_string(port.port) + "_" + variable_name(protocol);
-            if (&port == &first) set(result, name + "_PORT", url);
-            set(result, prefix, url);
-            set(result, prefix + "_PROTO", to_lower(protocol));
-            set(result, prefix + "_PORT", std::to_string(port.port));
-            set(result, prefix + "_ADDR", address);
+            if (&port == &first) result.set(name + "_PORT", url);
+            result.set(prefix, url);
+            result.set(prefix + "_PROTO", to_lower(protocol));
+            result.set(prefix + "_PORT", std::to_string(port.port));
+            result.set(prefix + "_ADDR", address);
         }
     }
-    return result;
+    return result.take();
 }
 
 std::vector<std::shared_ptr<const core::Service>> services_for(const core::Pod& pod,
@@ -183,26 +207,33 @@ Task<Environment> make_environment(const core::Pod& pod, const core::Container& 
     co_return co_await builder.build();
 }
 
-std::string expand(std::string_view text, const Lookup& lookup) {
+Result<std::string> expand(std::string_view text, const Lookup& lookup, std::size_t most) {
     std::string out;
+    bool closes = true;  // as far as is known: looking for the same end again and again takes quadratic time
     for (std::size_t i = 0; i < text.size(); ++i) {
         if (text[i] != '$' || i + 1 == text.size()) {
             out += text[i];
             continue;
         }
         const char next = text[++i];
-        if (next == '$') {
+        if (next != '(') {
             out += '$';
-        } else if (next != '(') {
-            (out += '$') += next;
-        } else if (const std::size_t end = text.find(')', i); end == std::string_view::npos) {
-            out += "$(";
-        } else {
-            const std::string_view name = text.substr(i + 1, end - i - 1);
-            const std::optional<std::string> value = lookup(name);
-            out += value ? *value : "$(" + std::string(name) + ")";
-            i = end;
+            if (next != '$') out += next;
+            continue;
         }
+        const std::size_t end = closes ? text.find(')', i) : std::string_view::npos;
+        if (end == std::string_view::npos) {
+            closes = false;
+            out += "$(";
+            continue;
+        }
+        const std::string_view name = text.substr(i + 1, end - i - 1);
+        if (const std::string* value = lookup(name))
+            out += *value;
+        else
+            out.append("$(").append(name).append(")");
+        if (out.size() > most) return Error(Reason::BadRequest, "variables expand to more than " + std::to_string(most) + " bytes");
+        i = end;
     }
     return out;
 }

@@ -16,6 +16,18 @@ std::string value_or_empty(const std::map<std::string, std::string>& map, const 
     return found == map.end() ? "" : found->second;
 }
 
+/// The resources of one container of the pod; nullptr if there is none of that name. Without copies: each variable of a container may ask.
+const core::ResourceRequirements* find_resources(const core::Pod& pod, const std::string& container) {
+    const auto in = [&](const auto& containers) -> const core::ResourceRequirements* {
+        for (const auto& one : containers)
+            if (one.name == container) return &one.resources;
+        return nullptr;
+    };
+    if (const auto* found = in(pod.spec.init_containers)) return found;
+    if (const auto* found = in(pod.spec.containers)) return found;
+    return in(pod.spec.ephemeral_containers);
+}
+
 std::string in_units_of(const Quantity& amount, const Quantity& divisor, bool is_cpu) {
     const std::int64_t unit = divisor.is_zero() ? 1000 : divisor.milli_value();
     if (is_cpu || unit < 1000) return std::to_string((amount.milli_value() + unit - 1) / unit);
@@ -50,15 +62,14 @@ Result<std::string> field_value(const core::Pod& pod, const std::string& path, c
 Result<std::string> resource_value(const core::Pod& pod, const core::ResourceFieldSelector& selector, const std::string& own_container,
                                    const DownwardContext& context) {
     const std::string wanted = selector.container_name.empty() ? own_container : selector.container_name;
-    const std::optional<ContainerSpec> spec = find_container(pod, wanted);
-    if (!spec) return Error(Reason::BadRequest, "container " + wanted + " not found");
+    const core::ResourceRequirements* const found = find_resources(pod, wanted);
+    if (!found) return Error(Reason::BadRequest, "container " + wanted + " not found");
     const std::size_t dot = selector.resource.find('.');
     const std::string list = selector.resource.substr(0, dot);
     if (dot == std::string::npos || (list != "limits" && list != "requests"))
         return Error(Reason::BadRequest, "unsupported container resource : " + selector.resource);
     const std::string name = selector.resource.substr(dot + 1);
-    const core::ResourceRequirements& resources = spec->container.resources;
-    Quantity amount = amount_of(list == "limits" ? resources.limits : resources.requests, name);
+    Quantity amount = amount_of(list == "limits" ? found->limits : found->requests, name);
     // Without a limit a container may use all of the node.
     if (amount.is_zero() && list == "limits") amount = amount_of(context.node_allocatable, name);
     return in_units_of(amount, selector.divisor, name == "cpu");

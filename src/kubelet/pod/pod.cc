@@ -52,8 +52,14 @@ std::vector<ContainerSpec> all_containers(const core::Pod& pod) {
 }
 
 std::optional<ContainerSpec> find_container(const core::Pod& pod, const std::string& name) {
-    for (ContainerSpec& spec : all_containers(pod))
-        if (spec.container.name == name) return std::move(spec);
+    // Nothing but the one that is found is copied: there may be thousands.
+    for (const core::Container& container : pod.spec.init_containers)
+        if (container.name == name) return ContainerSpec{ContainerKind::Init, container, ""};
+    for (const core::Container& container : pod.spec.containers)
+        if (container.name == name) return ContainerSpec{ContainerKind::Regular, container, ""};
+    for (const core::EphemeralContainer& ephemeral : pod.spec.ephemeral_containers)
+        if (ephemeral.name == name)
+            return ContainerSpec{ContainerKind::Ephemeral, to_container(ephemeral), ephemeral.target_container_name};
     return std::nullopt;
 }
 

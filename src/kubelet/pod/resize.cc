@@ -1,6 +1,7 @@
 #include "kubelet/pod/resize.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "kubelet/pod/resources.h"
 #include "schema/json/json.h"
@@ -99,9 +100,11 @@ core::Pod with_resources_of(core::Pod pod, const core::Pod& other) {
 core::Pod with_reported_resources(core::Pod pod) {
     for (const auto& [containers, statuses] : {std::pair(&pod.spec.init_containers, &pod.status.init_container_statuses),
                                                std::pair(&pod.spec.containers, &pod.status.container_statuses)}) {
+        std::unordered_map<std::string_view, const core::ContainerStatus*> by_name;  // there may be thousands
+        for (const core::ContainerStatus& status : *statuses) by_name.emplace(status.name, &status);
         for (core::Container& container : *containers) {
-            const auto status = std::ranges::find(*statuses, container.name, &core::ContainerStatus::name);
-            if (status != statuses->end() && status->resources) container.resources = *status->resources;
+            const auto status = by_name.find(container.name);
+            if (status != by_name.end() && status->second->resources) container.resources = *status->second->resources;
         }
     }
     if (!pod.spec.resources || !pod.status.resources) return pod;

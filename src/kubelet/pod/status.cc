@@ -1,6 +1,7 @@
 #include "kubelet/pod/status.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/strings.h"
 #include "kubelet/pod/resize.h"
@@ -32,19 +33,28 @@ core::ContainerState lost_state(std::string message) {
 
 bool is_empty(const core::ContainerState& state) { return !state.waiting && !state.running && !state.terminated; }
 
-const core::ContainerStatus* find_status(const std::vector<core::ContainerStatus>& statuses, const std::string& name) {
-    for (const core::ContainerStatus& status : statuses)
-        if (status.name == name) return &status;
-    return nullptr;
-}
+/// Looked up by name: a pod has room for thousands of containers.
+class StatusesByName {
+public:
+    explicit StatusesByName(const std::vector<core::ContainerStatus>& statuses) {
+        for (const core::ContainerStatus& status : statuses) by_name_.emplace(status.name, &status);
+    }
+    /// nullptr if there is none.
+    const core::ContainerStatus* find(const std::string& name) const {
+        const auto found = by_name_.find(name);
+        return found == by_name_.end() ? nullptr : found->second;
+    }
+
+private:
+    std::unordered_map<std::string_view, const core::ContainerStatus*> by_name_;
+};
 
 class ContainerStatuses {
 public:
     ContainerStatuses(const StatusInputs& inputs, bool restarting_all) : in_(inputs), restarting_all_(restarting_all) {}
 
-    core::ContainerStatus make(ContainerKind kind, const core::Container& container,
-                               const std::vector<core::ContainerStatus>& previous) const {
-        const core::ContainerStatus* before = find_status(previous, container.name);
+    core::ContainerStatus make(ContainerKind kind, const core::Container& container, const StatusesByName& previous) const {
+        const core::ContainerStatus* before = previous.find(container.name);
         core::ContainerStatus status = from_runtime(kind, container, before);
         apply_waiting(kind, container, status);
         if (in_.terminated) settle(container, before, status);
@@ -227,8 +237,9 @@ struct Counts {
 
 Counts count_regular(const core::Pod& pod, const core::PodStatus& status) {
     Counts counts;
+    const StatusesByName statuses(status.container_statuses);
     for (const core::Container& container : pod.spec.containers) {
-        const core::ContainerStatus* found = find_status(status.container_statuses, container.name);
+        const core::ContainerStatus* found = statuses.find(container.name);
         if (!found) {
             ++counts.unknown;
         } else if (found->state.running) {
@@ -271,9 +282,10 @@ struct Unfit {
 core::PodCondition initialized_condition(const core::Pod& pod, const core::PodStatus& status) {
     if (status.phase == core::PodPhase::Succeeded) return condition(Condition::Initialized, true, "PodCompleted");
     Unfit found;
+    const StatusesByName statuses(status.init_container_statuses);
     for (std::size_t i = 0; i < pod.spec.init_containers.size(); ++i) {
         const core::Container& container = pod.spec.init_containers[i];
-        const core::ContainerStatus* one = find_status(status.init_container_statuses, container.name);
+        const core::ContainerStatus* one = statuses.find(container.name);
         if (!one) {
             found.unknown.push_back(container.name);
         } else if (is_regular_init(pod, i) ? !one->ready : !one->started.value_or(false)) {
@@ -292,17 +304,18 @@ core::PodCondition containers_ready_condition(const core::Pod& pod, const core::
     if (status.phase == core::PodPhase::Succeeded) return condition(Condition::ContainersReady, false, "PodCompleted");
     if (status.phase == core::PodPhase::Failed) return condition(Condition::ContainersReady, false, "PodFailed");
     Unfit found;
-    const auto look = [&](const core::Container& container, const std::vector<core::ContainerStatus>& statuses) {
-        const core::ContainerStatus* one = find_status(statuses, container.name);
+    const auto look = [&](const core::Container& container, const StatusesByName& statuses) {
+        const core::ContainerStatus* one = statuses.find(container.name);
         if (!one) {
             found.unknown.push_back(container.name);
         } else if (!one->ready) {
             found.unfit.push_back(container.name);
         }
     };
+    const StatusesByName init(status.init_container_statuses), regular(status.container_statuses);
     for (const core::Container& container : pod.spec.init_containers)
-        if (is_sidecar(container)) look(container, status.init_container_statuses);
-    for (const core::Container& container : pod.spec.containers) look(container, status.container_statuses);
+        if (is_sidecar(container)) look(container, init);
+    for (const core::Container& container : pod.spec.containers) look(container, regular);
     const std::string message = found.message("unready");
     if (message.empty()) return condition(Condition::ContainersReady, true);
     return condition(Condition::ContainersReady, false, "ContainersNotReady", message);
@@ -364,9 +377,10 @@ std::string phase_of(const core::Pod& pod, const core::PodStatus& status, bool f
     const Counts counts = count_regular(pod, status);
     // Before the first regular container has come to anything, the init containers decide.
     const bool started = counts.running + counts.stopped > 0;
+    const StatusesByName init(status.init_container_statuses), regular(status.container_statuses);
     for (std::size_t i = 0; i < pod.spec.init_containers.size(); ++i) {
         const core::Container& container = pod.spec.init_containers[i];
-        const core::ContainerStatus* one = find_status(status.init_container_statuses, container.name);
+        const core::ContainerStatus* one = init.find(container.name);
         if (is_sidecar(container)) {
             if (!started && !finishing && !(one && one->started.value_or(false))) return Phase::Pending;
             continue;
@@ -384,7 +398,7 @@ std::string phase_of(const core::Pod& pod, const core::PodStatus& status, bool f
         if (finishing && !is_static_pod(pod)) return all_well ? Phase::Succeeded : Phase::Failed;
         bool restartable = false;
         for (const core::Container& container : pod.spec.containers) {
-            const core::ContainerStatus* one = find_status(status.container_statuses, container.name);
+            const core::ContainerStatus* one = regular.find(container.name);
             const bool waits = one->state.waiting.has_value();
             restartable = restartable || waits || wants_restart(pod, container, one->state.terminated->exit_code);
         }
@@ -435,13 +449,14 @@ core::PodStatus generate_status(const StatusInputs& in) {
     const core::PodCondition* restarting = objects::find_condition(in.previous.conditions, Condition::AllContainersRestarting);
     const bool restarting_all = is_restarting_all(in.pod, in.state) || (restarting && restarting->status == core::ConditionStatus::True);
     const ContainerStatuses containers(in, restarting_all);
+    const StatusesByName init(in.previous.init_container_statuses), regular(in.previous.container_statuses),
+        ephemerals(in.previous.ephemeral_container_statuses);
     for (const core::Container& container : in.pod.spec.init_containers)
-        status.init_container_statuses.push_back(containers.make(ContainerKind::Init, container, in.previous.init_container_statuses));
+        status.init_container_statuses.push_back(containers.make(ContainerKind::Init, container, init));
     for (const core::Container& container : in.pod.spec.containers)
-        status.container_statuses.push_back(containers.make(ContainerKind::Regular, container, in.previous.container_statuses));
+        status.container_statuses.push_back(containers.make(ContainerKind::Regular, container, regular));
     for (const core::EphemeralContainer& ephemeral : in.pod.spec.ephemeral_containers)
-        status.ephemeral_container_statuses.push_back(
-            containers.make(ContainerKind::Ephemeral, to_container(ephemeral), in.previous.ephemeral_container_statuses));
+        status.ephemeral_container_statuses.push_back(containers.make(ContainerKind::Ephemeral, to_container(ephemeral), ephemerals));
     const auto by_name = [](const core::ContainerStatus& a, const core::ContainerStatus& b) { return a.name < b.name; };
     std::sort(status.container_statuses.begin(), status.container_statuses.end(), by_name);
     std::sort(status.ephemeral_container_statuses.begin(), status.ephemeral_container_statuses.end(), by_name);

@@ -65,6 +65,17 @@ struct StatusTest : testing::Test {
     bool finishing = false, terminated = false;
 };
 
+TEST_F(StatusTest, ManyContainersTakeLinearTime) {
+    constexpr int Many = 10'000;
+    for (int i = 0; i < Many; ++i) {
+        pod.spec.containers.emplace_back().name = "c" + std::to_string(i);
+        add_init("i" + std::to_string(i));
+    }
+    previous = status();
+    EXPECT_EQ(status().container_statuses.size(), Many + 1u);
+    EXPECT_EQ(status().phase, "Pending");
+}
+
 TEST_F(StatusTest, ANewPodIsPendingAndSaysWhatIsMissing) {
     const core::PodStatus now = status();
     EXPECT_EQ(now.phase, "Pending");

@@ -149,6 +149,7 @@ Result<std::vector<cri::Mount>> VolumeManager::mounts_for(const core::Pod& pod, 
                                                           const MountedVolumes& volumes, const Environment& environment,
                                                           bool recursive_read_only) {
     std::vector<cri::Mount> mounts;
+    const VariablesByName variables(environment);
     for (std::size_t i = 0; i < container.volume_mounts.size(); ++i) {
         const core::VolumeMount& wanted = container.volume_mounts[i];
         const auto volume = volumes.find(wanted.name);
@@ -157,7 +158,7 @@ Result<std::vector<cri::Mount>> VolumeManager::mounts_for(const core::Pod& pod, 
                          "cannot find volume \"" + wanted.name + "\" to mount into container \"" + container.name + "\"");
         TRY(const bool recursively, is_recursively_read_only(wanted, recursive_read_only));
         std::string host_path = volume->second.path;
-        TRY(const std::string sub_path, sub_path_of(wanted, environment));
+        TRY(const std::string sub_path, sub_path_of(wanted, variables));
         if (!sub_path.empty()) {
             TRY(host_path, bind_sub_path(pod, container, i, host_path, sub_path));
         }
@@ -196,15 +197,17 @@ Result<void> VolumeManager::admit(const core::Container& container, const Mounte
     return {};
 }
 
-Result<std::string> VolumeManager::sub_path_of(const core::VolumeMount& mount, const Environment& environment) const {
+Result<std::string> VolumeManager::sub_path_of(const core::VolumeMount& mount, const VariablesByName& environment) const {
     std::string sub_path = mount.sub_path;
     if (!mount.sub_path_expr.empty()) {
+        constexpr std::size_t LongestPath = 64 * 1024;  // no file system takes as much
         std::string missing;
-        sub_path = expand(mount.sub_path_expr, [&](std::string_view name) {
-            auto value = find_variable(environment, name);
+        const auto lookup = [&](std::string_view name) {
+            const std::string* value = environment.find(name);
             if (!value) missing = name;
             return value;
-        });
+        };
+        TRY(sub_path, expand(mount.sub_path_expr, lookup, LongestPath));
         if (!missing.empty()) return Error(Reason::BadRequest, "missing value for \"" + missing + "\"");
     }
     if (leads_out(sub_path))

@@ -52,7 +52,7 @@ private:
     void record(const char* name, const std::string& plugin, bool succeeded, MonotonicTime begin);
     std::shared_ptr<Semaphore> lock_of(const std::string& uid);
     Task<> unmount_below(std::string directory);
-    Result<std::string> sub_path_of(const core::VolumeMount& mount, const Environment& environment) const;
+    Result<std::string> sub_path_of(const core::VolumeMount& mount, const VariablesByName& environment) const;
     Result<std::string> bind_sub_path(const core::Pod& pod, const core::Container& container, std::size_t index,
                                       const std::string& volume_path, const std::string& sub_path);
 

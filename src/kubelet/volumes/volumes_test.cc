@@ -83,6 +83,18 @@ TEST_F(VolumesTest, ProjectedVolumesJoinTheirSources) {
     EXPECT_EQ(files.read(directory + "/cpu").value(), "4");
 }
 
+TEST_F(VolumesTest, FilesThatMultiplyAreRefused) {
+    objects.maps["large"].data = {{"k", std::string(1 << 20, 'x')}};
+    const std::string refusal = "MountVolume.SetUp failed for volume \"v\" : the files of the volume have more than 67108864 bytes";
+    std::string items, sources;
+    for (int i = 0; i < 70; ++i) {
+        items += (i ? "," : "") + std::string(R"({"key":"k","path":"p)") + std::to_string(i) + "\"}";
+        sources += (i ? "," : "") + std::string(R"({"configMap":{"name":"large"}})");
+    }
+    EXPECT_EQ(mounts(R"({"volumes":[{"name":"v","configMap":{"name":"large","items":[)" + items + "]}}]}").error().message, refusal);
+    EXPECT_EQ(mounts(R"({"volumes":[{"name":"v","projected":{"sources":[)" + sources + "]}}]}").error().message, refusal);
+}
+
 TEST_F(VolumesTest, EmptyDirOutlivesASecondSetUpAndEndsWithThePod) {
     const char* spec = R"({"volumes":[{"name":"v","emptyDir":{}},{"name":"m","emptyDir":{"medium":"Memory"}}]})";
     const auto result = mounts(spec);

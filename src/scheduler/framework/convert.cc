@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
 
 #include "objects/csi_translation.h"
 #include "objects/csi_volume.h"
@@ -66,10 +67,32 @@ Resources held(const ResourceList& asked, const ResourceList& allocated, const s
     return requests;
 }
 
-Resources requests_of(const core::Container& container, const std::vector<core::ContainerStatus>& statuses, Fallback fallback) {
-    const auto status = std::ranges::find(statuses, container.name, &core::ContainerStatus::name);
-    Resources requests = status == statuses.end() ? resources_of(container.resources.requests)
-                                                  : held(container.resources.requests, status->allocated_resources, status->resources);
+/// Of the containers of one list, by name: a pod has room for thousands, but most have one.
+class Statuses {
+public:
+    explicit Statuses(const std::vector<core::ContainerStatus>& list) : list_(list) {
+        constexpr std::size_t Few = 16;
+        if (list.size() <= Few) return;
+        for (const core::ContainerStatus& status : list) by_name_.emplace(status.name, &status);
+    }
+    const core::ContainerStatus* find(const std::string& name) const {
+        if (by_name_.empty()) {
+            const auto found = std::ranges::find(list_, name, &core::ContainerStatus::name);
+            return found == list_.end() ? nullptr : &*found;
+        }
+        const auto found = by_name_.find(name);
+        return found == by_name_.end() ? nullptr : found->second;
+    }
+
+private:
+    const std::vector<core::ContainerStatus>& list_;
+    std::unordered_map<std::string_view, const core::ContainerStatus*> by_name_;
+};
+
+Resources requests_of(const core::Container& container, const Statuses& statuses, Fallback fallback) {
+    const core::ContainerStatus* status = statuses.find(container.name);
+    Resources requests = status ? held(container.resources.requests, status->allocated_resources, status->resources)
+                                : resources_of(container.resources.requests);
     if (!container.resources.requests.contains("cpu")) requests.milli_cpu = std::max(requests.milli_cpu, fallback.milli_cpu);
     if (!container.resources.requests.contains("memory")) requests.memory = std::max(requests.memory, fallback.memory);
     return requests;
@@ -77,8 +100,9 @@ Resources requests_of(const core::Container& container, const std::vector<core::
 
 /// As objects::pod_requests(), with what the status says of resizes under way.
 Resources pod_requests(const core::Pod& pod, Fallback fallback) {
+    const Statuses init_statuses(pod.status.init_container_statuses), statuses(pod.status.container_statuses);
     Resources running = objects::most_in_use<Resources>(pod.spec, [&](const core::Container& container, bool init) {
-        return requests_of(container, init ? pod.status.init_container_statuses : pod.status.container_statuses, fallback);
+        return requests_of(container, init ? init_statuses : statuses, fallback);
     });
     if (pod.spec.resources) {
         const ResourceList& named = pod.spec.resources->requests;

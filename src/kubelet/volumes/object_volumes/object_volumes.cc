@@ -20,13 +20,33 @@ std::map<std::string, std::string> data_of(const core::ConfigMap& map) {
 
 std::uint32_t mode_of(std::optional<std::int32_t> mode) { return static_cast<std::uint32_t>(mode.value_or(DefaultMode)); }
 
+/// The files of one volume. Each entry of a volume may show the same value of a megabyte again, and a volume has room for tens of
+/// thousands.
+class Files {
+public:
+    /// Error: BadRequest if they have become too many bytes.
+    Result<void> add(const std::string& path, ProjectedFile file) {
+        bytes_ += path.size() + file.contents.size();
+        if (bytes_ > MaxBytes)
+            return Error(Reason::BadRequest, "the files of the volume have more than " + std::to_string(MaxBytes) + " bytes");
+        payload_[path] = std::move(file);
+        return {};
+    }
+    Payload take() { return std::move(payload_); }
+
+private:
+    static constexpr std::size_t MaxBytes = 64 << 20;
+    Payload payload_;
+    std::size_t bytes_ = 0;
+};
+
 /// The files for `items` out of `data` (all keys when there are no items). Error: BadRequest for a key that is missing.
 Result<Payload> payload_of(const std::map<std::string, std::string>& data, const std::vector<core::KeyToPath>& items,
                            std::uint32_t default_mode, bool optional, const std::string& what) {
-    Payload payload;
+    Files files;
     if (items.empty()) {
-        for (const auto& [key, value] : data) payload[key] = {value, default_mode, std::nullopt};
-        return payload;
+        for (const auto& [key, value] : data) TRY_VOID(files.add(key, {value, default_mode, std::nullopt}));
+        return files.take();
     }
     for (const core::KeyToPath& item : items) {
         const auto found = data.find(item.key);
@@ -34,9 +54,9 @@ Result<Payload> payload_of(const std::map<std::string, std::string>& data, const
             if (optional) continue;
             return Error(Reason::BadRequest, what + " references non-existent " + what + " key: " + item.key);
         }
-        payload[item.path] = {found->second, item.mode ? mode_of(item.mode) : default_mode, std::nullopt};
+        TRY_VOID(files.add(item.path, {found->second, item.mode ? mode_of(item.mode) : default_mode, std::nullopt}));
     }
-    return payload;
+    return files.take();
 }
 
 /// An object that may be missing where `optional` says so: nullptr then.
@@ -63,17 +83,18 @@ Task<Payload> secret_payload(const VolumeRequest& request, VolumeServices& servi
 Result<Payload> downward_payload(const VolumeRequest& request, const std::vector<core::DownwardAPIVolumeFile>& items,
                                  std::uint32_t default_mode) {
     const DownwardContext context{.node_allocatable = request.node_allocatable};
-    Payload payload;
+    Files files;
     for (const core::DownwardAPIVolumeFile& item : items) {
-        ProjectedFile& file = payload[item.path];
+        ProjectedFile file;
         file.mode = item.mode ? mode_of(item.mode) : default_mode;
         if (item.field_ref) {
             TRY(file.contents, field_value(*request.pod, item.field_ref->field_path, context));
         } else if (item.resource_field_ref) {
             TRY(file.contents, resource_value(*request.pod, *item.resource_field_ref, "", context));
         }
+        TRY_VOID(files.add(item.path, std::move(file)));
     }
-    return payload;
+    return files.take();
 }
 
 /// Readable by the pod's user alone where that is known; by the group where fsGroup says.
@@ -94,14 +115,20 @@ Task<Payload> token_payload(const VolumeRequest& request, VolumeServices& servic
 /// The accounts of the containers that mount the volume. What an image says is not known here: any account of a container, then.
 std::vector<std::string> readers_of(const VolumeRequest& request) {
     std::vector<std::string> readers;
-    for (const ContainerSpec& spec : all_containers(*request.pod)) {
-        const core::Container& container = spec.container;
-        if (std::ranges::find(container.volume_mounts, request.volume.name, &core::VolumeMount::name) == container.volume_mounts.end())
-            continue;
+    const auto mounts_it = [&](const auto& container) {
+        return std::ranges::find(container.volume_mounts, request.volume.name, &core::VolumeMount::name) != container.volume_mounts.end();
+    };
+    const auto take = [&](const core::Container& container) {
         const ImageUser image_user{.name = is_host_process(*request.pod, container) ? "" : "some account of the image"};
         const std::string reader = windows_reader(*request.pod, container, image_user);
         if (!reader.empty()) readers.push_back(reader);
-    }
+    };
+    // No container is copied that does not mount the volume: this is asked for each volume.
+    for (const auto* containers : {&request.pod->spec.init_containers, &request.pod->spec.containers})
+        for (const core::Container& container : *containers)
+            if (mounts_it(container)) take(container);
+    for (const core::EphemeralContainer& ephemeral : request.pod->spec.ephemeral_containers)
+        if (mounts_it(ephemeral)) take(to_container(ephemeral));
     return readers;
 }
 
@@ -184,12 +211,12 @@ class ProjectedVolume final : public ObjectVolume {
     Task<Payload> collect(const VolumeRequest& request, VolumeServices& services) override {
         const core::ProjectedVolumeSource& source = *request.volume.projected;
         const std::uint32_t mode = mode_of(source.default_mode);
-        Payload all;
+        Files all;
         for (const core::VolumeProjection& part : source.sources) {
             CO_TRY(Payload payload, co_await one(request, services, part, mode));
-            for (auto& [path, file] : payload) all[path] = std::move(file);  // the later source wins
+            for (auto& [path, file] : payload) CO_TRY_VOID(all.add(path, std::move(file)));  // the later source wins
         }
-        co_return all;
+        co_return all.take();
     }
 
     static Task<Payload> one(const VolumeRequest& request, VolumeServices& services, const core::VolumeProjection& part,
