@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <thread>
 
 #include "runtime/scope.h"
+#include "winhost/runtime/records.h"
 #include "winhost/template/wine_template.h"
 
 namespace porthole::winhost {
@@ -253,6 +255,15 @@ std::string RuntimeLab::address(const std::string& sandbox) {
     request.pod_sandbox_id = sandbox;
     const auto answer = run(cri().pod_sandbox_status(std::move(request)));
     return answer && answer->status && answer->status->network ? answer->status->network->ip : "";
+}
+
+void RuntimeLab::kill_process(const std::string& container, const std::string& name) {
+    std::error_code code;
+    for (const auto& entry : fs::directory_iterator("/proc", code)) {
+        const auto group = files_->read((entry.path() / "cgroup").string()), comm = files_->read((entry.path() / "comm").string());
+        if (group && comm && group->find(short_id(container)) != std::string::npos && *comm == name + "\n")
+            ::kill(static_cast<pid_t>(std::stol(entry.path().filename().string())), SIGKILL);
+    }
 }
 
 std::string RuntimeLab::leftovers() {

@@ -77,6 +77,8 @@ public:
     std::string log(const std::string& name);
     /// Waits until the log of container `name` contains `text`; a test failure after two minutes.
     void wait_for_log(const std::string& name, const std::string& text);
+    /// SIGKILL to the container's process of that name, as Linux does where memory is short.
+    void kill_process(const std::string& container, const std::string& name);
     std::string address(const std::string& sandbox);
     /// Remaining mounts, cgroups, processes and directories, one per line.
     std::string leftovers();

@@ -195,6 +195,20 @@ TEST_F(RuntimeSystem, AllocationsFailAtTheLimitInsteadOfAKill) {
     EXPECT_LE(megabytes, 144) << log;
 }
 
+TEST_F(RuntimeSystem, AProgramThatLinuxKillsAndOneWithoutWinesServerHaveNotCompleted) {
+    for (const std::string victim : {"probe.exe", "wineserver64"}) {
+        const std::string name = "killed-" + victim.substr(0, 5), sandbox = lab().make_sandbox(name);
+        const std::string id = lab().make_container(sandbox, lab().probe(name, {"wait"}));
+        ASSERT_EQ(lab().start_container(id), "");
+        lab().wait_for_log(name, "waiting");
+        lab().kill_process(id, victim);
+        const auto ended = lab().wait_for_end(id);
+        EXPECT_EQ(ended.exit_code, 137) << victim;
+        EXPECT_EQ(ended.reason, "Error") << victim;
+        remove(sandbox);
+    }
+}
+
 TEST_F(RuntimeSystem, AStormOfProcessesEndsAtItsContainersLimitAndTheNextContainerDoesNotFeelIt) {
     const std::string sandbox = lab().make_sandbox("stormy");
     const std::string calm = lab().make_container(sandbox, lab().probe("calm", {"wait"}));

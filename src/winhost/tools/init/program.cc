@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "winhost/tools/init/wine_processes.h"
+
 namespace porthole::winhost {
 
 namespace {
@@ -202,10 +204,13 @@ void read_report(Program& program) {
         if (line.starts_with("started")) {
             program.started = true;
             close_ends(program);
+            const WineProcesses found = find_wine_processes(program.pid);
+            program.process = found.program;
+            container.wine_server = found.server;
             resize_console(program);
             for_each_listener(program, [&](Connection& connection) { connection.send_number(FrameType::Started, number); });
         } else if (line.starts_with("exit")) {
-            program.code = number;
+            program.code = number == 0 ? program.killed : number;
             program.exited = true;
         } else if (line.starts_with("error")) {
             program.failed = true;
@@ -230,7 +235,18 @@ void finish(Program& program) {
 void reap() {
     int status = 0;
     for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+        const std::uint32_t killed = WIFSIGNALED(status) ? 128u + static_cast<unsigned>(WTERMSIG(status)) : 0;
+        const bool is_server = pid == container.wine_server;
+        if (is_server) container.wine_server = 0;
         for (const auto& program : container.programs) {
+            if (program->process == pid) {
+                program->process = 0;
+                program->killed = killed;
+            }
+            if (is_server && killed != 0 && program->started && !program->ended()) {
+                program->exited = true;
+                program->code = killed;
+            }
             if (program->pid != pid) continue;
             program->reaped = true;
             if (program->report >= 0) read_report(*program);
@@ -245,8 +261,7 @@ void reap() {
                 program->failure = "1450 Wine could not be started (status " + std::to_string(status) + ")";
             } else {
                 program->exited = true;
-                program->code =
-                    WIFSIGNALED(status) ? 128u + static_cast<unsigned>(WTERMSIG(status)) : static_cast<unsigned>(WEXITSTATUS(status));
+                program->code = killed != 0 ? killed : static_cast<unsigned>(WEXITSTATUS(status));
             }
         }
     }

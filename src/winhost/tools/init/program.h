@@ -111,6 +111,8 @@ struct Program {
     bool end_input = false;
     std::string report_text;
     bool started = false, failed = false, exited = false, reaped = false;
+    pid_t process = 0;         ///< its own, on Linux (wine_processes.h); 0 once that has ended
+    std::uint32_t killed = 0;  ///< its exit code if Linux killed it, which Wine does not know
     std::uint32_t code = 0;
     std::string failure;
     std::string console_size;  ///< "90 30", last set by a client; "" before
@@ -127,6 +129,7 @@ struct Container {
     std::list<std::unique_ptr<Program>> programs;
     std::list<std::unique_ptr<Connection>> connections;
     Program* main_program = nullptr;
+    pid_t wine_server = 0;  ///< since a program has started
     bool stopping = false;
 };
 extern Container container;
