@@ -434,6 +434,29 @@ core::PodCondition restarting_condition(const StatusInputs& in, const core::PodS
     return condition(Type, true, "RestartAllContainersStarted", "container exited with restart policy rule");
 }
 
+/// A pod that was refused before it had containers has none after a restart of the kubelet, either.
+bool never_had_containers(const StatusInputs& in) {
+    return is_terminal_phase(in.previous.phase) && in.previous.container_statuses.empty() &&
+           std::ranges::none_of(all_containers(in.pod),
+                                [&](const ContainerSpec& spec) { return in.state.find_newest(spec.container.name); });
+}
+
+void set_container_statuses(const StatusInputs& in, bool restarting_all, core::PodStatus& status) {
+    if (never_had_containers(in)) return;
+    const ContainerStatuses containers(in, restarting_all);
+    const StatusesByName init(in.previous.init_container_statuses), regular(in.previous.container_statuses),
+        ephemerals(in.previous.ephemeral_container_statuses);
+    for (const core::Container& container : in.pod.spec.init_containers)
+        status.init_container_statuses.push_back(containers.make(ContainerKind::Init, container, init));
+    for (const core::Container& container : in.pod.spec.containers)
+        status.container_statuses.push_back(containers.make(ContainerKind::Regular, container, regular));
+    for (const core::EphemeralContainer& ephemeral : in.pod.spec.ephemeral_containers)
+        status.ephemeral_container_statuses.push_back(containers.make(ContainerKind::Ephemeral, to_container(ephemeral), ephemerals));
+    const auto by_name = [](const core::ContainerStatus& a, const core::ContainerStatus& b) { return a.name < b.name; };
+    std::sort(status.container_statuses.begin(), status.container_statuses.end(), by_name);
+    std::sort(status.ephemeral_container_statuses.begin(), status.ephemeral_container_statuses.end(), by_name);
+}
+
 core::PodStatus generate_status(const StatusInputs& in) {
     core::PodStatus status;
     status.observed_generation = in.pod.metadata.generation;
@@ -448,18 +471,7 @@ core::PodStatus generate_status(const StatusInputs& in) {
 
     const core::PodCondition* restarting = objects::find_condition(in.previous.conditions, Condition::AllContainersRestarting);
     const bool restarting_all = is_restarting_all(in.pod, in.state) || (restarting && restarting->status == core::ConditionStatus::True);
-    const ContainerStatuses containers(in, restarting_all);
-    const StatusesByName init(in.previous.init_container_statuses), regular(in.previous.container_statuses),
-        ephemerals(in.previous.ephemeral_container_statuses);
-    for (const core::Container& container : in.pod.spec.init_containers)
-        status.init_container_statuses.push_back(containers.make(ContainerKind::Init, container, init));
-    for (const core::Container& container : in.pod.spec.containers)
-        status.container_statuses.push_back(containers.make(ContainerKind::Regular, container, regular));
-    for (const core::EphemeralContainer& ephemeral : in.pod.spec.ephemeral_containers)
-        status.ephemeral_container_statuses.push_back(containers.make(ContainerKind::Ephemeral, to_container(ephemeral), ephemerals));
-    const auto by_name = [](const core::ContainerStatus& a, const core::ContainerStatus& b) { return a.name < b.name; };
-    std::sort(status.container_statuses.begin(), status.container_statuses.end(), by_name);
-    std::sort(status.ephemeral_container_statuses.begin(), status.ephemeral_container_statuses.end(), by_name);
+    set_container_statuses(in, restarting_all, status);
 
     if (is_terminal_phase(in.previous.phase)) {
         status.phase = in.previous.phase;

@@ -76,6 +76,16 @@ TEST_F(StatusTest, ManyContainersTakeLinearTime) {
     EXPECT_EQ(status().phase, "Pending");
 }
 
+TEST_F(StatusTest, ARefusedPodKeepsItsReasonAfterARestartOfTheKubeletAndCreatesNoContainer) {
+    previous.phase = "Failed";
+    previous.reason = "HostPIDUnsupported";
+    terminated = true;
+    const core::PodStatus now = status();
+    EXPECT_EQ(now.phase, "Failed");
+    EXPECT_EQ(now.reason, "HostPIDUnsupported");
+    EXPECT_TRUE(now.container_statuses.empty()) << "kubectl would show their state instead of the reason";
+}
+
 TEST_F(StatusTest, ANewPodIsPendingAndSaysWhatIsMissing) {
     const core::PodStatus now = status();
     EXPECT_EQ(now.phase, "Pending");
