@@ -150,8 +150,11 @@ Result<void> check_options(const ClusterOptions& options) {
 
 /// Into `data`, whose folder is made here.
 Result<Restored> restore_into(const DataDir& data, const fs::path& file, const fs::path& keys_file, SystemTime now) {
-    TRY(const Value keys, parse_keys(keys_file));
     std::error_code error;
+    if (!fs::exists(file, error)) return Error(Reason::NotFound, file.string() + " does not exist");
+    if (!fs::exists(keys_file, error))
+        return Error(Reason::NotFound, keys_file.string() + ", with the backup's keys, does not exist; --keys names it");
+    TRY(const Value keys, parse_keys(keys_file));
     fs::create_directories(data.pki(), error);
     if (!error) fs::permissions(data.root(), fs::perms::owner_all, error);
     if (!error) fs::permissions(data.pki(), fs::perms::owner_all, error);

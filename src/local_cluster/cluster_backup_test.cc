@@ -106,6 +106,13 @@ TEST_F(ClusterBackup, AFailureLeavesNothing) {
     EXPECT_EQ(names(folder), (std::vector<std::string>{"data"}));
 }
 
+TEST_F(ClusterBackup, AMissingFileIsNamed) {
+    ASSERT_TRUE(back_up(data, file, Now));
+    EXPECT_EQ(restore(other, folder / "c", folder / "c.keys", Now).error().message, (folder / "c").string() + " does not exist");
+    EXPECT_EQ(restore(other, file, folder / "c.keys", Now).error().message,
+              (folder / "c.keys").string() + ", with the backup's keys, does not exist; --keys names it");
+}
+
 TEST_F(ClusterBackup, KeysMustBeThoseOfTheObjects) {
     ASSERT_TRUE(back_up(data, file, Now));
     const DataDir third(folder / "third");

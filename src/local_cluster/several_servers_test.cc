@@ -103,6 +103,12 @@ TEST_F(SeveralServers, WhatRunsWithoutASupervisorIsGoneOnWith) {
     EXPECT_THAT(planned_cluster(data, wanted, running).error().message, HasSubstr("cannot change that while it runs"));
 }
 
+TEST_F(SeveralServers, NeedAPortThatOthersCanName) {
+    cluster.options.port = 0;
+    bool running = false;
+    EXPECT_EQ(planned_cluster(data, cluster.options, running).error().message, "--port 0: the API server needs a port from 1 to 65535");
+}
+
 TEST_F(SeveralServers, AreBehindTheAddressInTheKubeconfigWhicheverOfThemWritesIt) {
     ASSERT_TRUE(node_join::Pki::ensure(data.pki(), {}, now));
     ASSERT_TRUE(cluster.save(data));

@@ -157,6 +157,7 @@ Result<void> check_surplus(const DataDir& data, const Cluster& cluster) {
 }  // namespace
 
 Result<Cluster> planned_cluster(const DataDir& data, const ClusterOptions& options, bool& running) {
+    if (options.port == 0) return Error(Reason::BadRequest, "--port 0: the API server needs a port from 1 to 65535");
     auto known = Cluster::load(data);
     running = known && is_running(known->supervisor);
     if (!known) return Cluster{.options = options};
