@@ -35,7 +35,8 @@ void print_help() {
     }
     std::puts(
         "\nStart with:  porthole up --detach   then:  porthole sample web\n"
-        "More about one command:  porthole COMMAND --help");
+        "More about one command:  porthole COMMAND --help\n"
+        "The environment variable PORTHOLE_DATA names another data directory than /var/lib/porthole, as --data does.");
 }
 
 /// A CNI runtime starts plugins by their type: a link of this name to the program is one.

@@ -79,8 +79,12 @@ Task<> list(RealWorld& world, AdminClient& admin) {
 
 Task<> remove(AdminClient& admin, std::vector<std::string> tokens) {
     for (const std::string& token : tokens) {
-        CO_TRY_VOID(co_await remove_bootstrap_token(admin.client, token));
-        std::printf("token %s deleted\n", token.substr(0, token.find('.')).c_str());
+        const std::string id = token.substr(0, token.find('.'));
+        const auto removed = co_await remove_bootstrap_token(admin.client, token);
+        if (!removed && removed.error().reason == Reason::NotFound)
+            co_return Error(Reason::NotFound, "there is no token " + id + "; `porthole token list` lists them");
+        CO_TRY_VOID(removed);
+        std::printf("token %s deleted\n", id.c_str());
     }
     co_return {};
 }

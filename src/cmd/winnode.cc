@@ -127,6 +127,9 @@ int run_winnode(std::vector<std::string> arguments) {
     CLI::App* status_command = app.add_subcommand("status", "show the hosts");
     for (CLI::App* command : {join_command, leave_command, status_command}) add_data_flag(*command, flags);
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
+    if (const auto hosts = Cluster::load(DataDir(flags.data));
+        !join_command->parsed() && !hosts && hosts.error().reason == Reason::NotFound)
+        return fail("no hosts in " + flags.data + "; `porthole winnode join` starts some");
     if (leave_command->parsed()) return run_down({"--data", flags.data, "--purge"});
     if (status_command->parsed()) return run_status({"--data", flags.data});
     return join(std::move(flags));

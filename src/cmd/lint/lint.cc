@@ -39,7 +39,7 @@ Options options_of(const LintFlags& flags) {
 
 int explain_code(const std::string& code) {
     const windows::Rule* rule = windows::find_rule(to_upper(code));
-    if (!rule) return std::fprintf(stderr, "lint: there is no rule %s; `porthole lint --rules` lists them\n", code.c_str()), 2;
+    if (!rule) return std::fprintf(stderr, "porthole lint: there is no rule %s; `porthole lint --rules` lists them\n", code.c_str()), 2;
     std::fputs(explain(*rule).c_str(), stdout);
     return 0;
 }
@@ -70,10 +70,11 @@ public:
         // What --fix makes of standard input has standard output for itself.
         const bool to_input = flags_.fix && !flags_.paths.empty() && flags_.paths.front() == "-";
         std::fputs(to_report(reports_, *format_of(flags_.output), color && !to_input).c_str(), to_input ? stderr : stdout);
-        if (fixed_) std::fprintf(stderr, "lint: fixes made: %zu\n", fixed_);
-        if (templates_) std::fprintf(stderr, "lint: Helm templates skipped: %zu; lint the output of `helm template`\n", templates_);
+        if (fixed_) std::fprintf(stderr, "porthole lint: fixes made: %zu\n", fixed_);
+        if (templates_)
+            std::fprintf(stderr, "porthole lint: Helm templates skipped: %zu; lint the output of `helm template`\n", templates_);
         for (const FileReport& one : reports_)
-            if (!one.error.empty()) std::fprintf(stderr, "lint: %s: %s\n", one.name.c_str(), one.error.c_str());
+            if (!one.error.empty()) std::fprintf(stderr, "porthole lint: %s: %s\n", one.name.c_str(), one.error.c_str());
         return exit_code();
     }
 
@@ -159,7 +160,7 @@ int run_lint(std::vector<std::string> arguments) {
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
     if (!flags.code.empty()) return explain_code(flags.code);
     if (flags.rules) return std::fputs(list_of_rules().c_str(), stdout) < 0 ? 2 : 0;
-    if (flags.paths.empty()) return std::fputs("lint: name files or directories, or - for standard input\n", stderr), 2;
+    if (flags.paths.empty()) return std::fputs("porthole lint: name files or directories, or - for standard input\n", stderr), 2;
 
     const std::unique_ptr<FileSystem> files = make_file_system();
     Linter linter(*files, flags);
@@ -168,7 +169,7 @@ int run_lint(std::vector<std::string> arguments) {
         return linter.finish();
     }
     const auto sources = lint::find_sources(*files, flags.paths);
-    if (!sources) return std::fprintf(stderr, "lint: %s\n", sources.error().message.c_str()), 2;
+    if (!sources) return std::fprintf(stderr, "porthole lint: %s\n", sources.error().message.c_str()), 2;
     for (const Source& one : *sources) linter.add_file(one);
     return linter.finish();
 }

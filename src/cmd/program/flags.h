@@ -3,7 +3,9 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +28,22 @@ inline bool lacks_directory(const CLI::App& app) {
     return std::ranges::any_of(app.get_subcommands(), [](const CLI::App* below) { return lacks_directory(*below); });
 }
 
+/// Subcommands are described in their command's list by a phrase, and at the top of their own help by a sentence.
+class HelpFormatter final : public CLI::Formatter {
+public:
+    std::string make_description(const CLI::App* app) const override {
+        std::string text = app->get_description();
+        if (text.empty()) return text;
+        text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+        return text + (text.ends_with('.') ? "\n" : ".\n");
+    }
+};
+
+inline void use_help_formatter(CLI::App& app) {
+    app.formatter(std::make_shared<HelpFormatter>());
+    for (CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; })) use_help_formatter(*below);
+}
+
 /// Parses arguments. Returns one line about the error, if any. Throws a CLI::ParseError with exit code 0 if help is requested.
 inline std::optional<std::string> parse_arguments(CLI::App& app, std::vector<std::string> arguments) {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the end
@@ -37,13 +55,16 @@ inline std::optional<std::string> parse_arguments(CLI::App& app, std::vector<std
         return unexpected(app);
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0) throw;
-        return error.what();
+        std::string text = error.what();
+        if (text.starts_with("A ")) text[0] = 'a';
+        return text;
     }
 }
 
 /// Parses a subcommand's arguments. Returns the exit code if the command must end here: after --help, or with one line about the error.
 inline std::optional<int> parse_flags(CLI::App& app, std::vector<std::string> arguments) {
     app.name("porthole " + app.get_name());
+    use_help_formatter(app);
     std::optional<std::string> why;
     try {
         why = parse_arguments(app, std::move(arguments));
