@@ -2,6 +2,7 @@
 
 #include "local_cluster/cluster.h"
 #include "node_join/ca_rotation.h"
+#include "node_join/pki_changes.h"
 #include "node_join/shared_secrets/accept_both.h"
 #include "runtime/files/durable_file.h"
 
@@ -49,6 +50,12 @@ Result<apiserver::KubeletTls> ServerCertificates::kubelet_tls(const Pki& pki) {
 }
 
 Task<> ServerCertificates::follow(Users users) {
+    const auto files = make_file_system();
+    PkiChanges changes(*files, DataDir(flags_.data).pki().string(), loop_);
+    const auto record = [&] {
+        if (const auto recorded = record_sightings(users.api); !recorded)
+            log_.warn("cannot record which clients used which authority", {{"error", recorded.error().message}});
+    };
     CO_TRY(Pki current, ensure());
     for (;;) {
         CO_TRY_VOID(co_await loop_.sleep(CertificatesLookEvery));
@@ -57,6 +64,11 @@ Task<> ServerCertificates::follow(Users users) {
             CO_TRY(use, co_await users.secrets->look());
         }
         if (use == SecretsAgreement::Use::None) continue;
+        const bool due = changes.due(), verifying = loop_.wall_now() >= current.kubelets_unverified_until;
+        if (!due && use == SecretsAgreement::Use::Sign && verifying == verifying_) {
+            record();
+            continue;
+        }
         Result<Pki> fresh = ensure();
         if (use == SecretsAgreement::Use::Accept) {  // other servers may not know yet what this one would sign
             const auto accepted = fresh ? accept(*fresh, current, users) : Result<void>(fresh.error());
@@ -70,10 +82,10 @@ Task<> ServerCertificates::follow(Users users) {
         // What follows (the administrator's kubeconfig, too) may fail again and again; the controllers are not restarted for it.
         if (taken && fresh) current.ca_pem = fresh->ca_pem;
         if (taken) taken = take_up(*fresh, current, users);
-        if (const auto recorded = record_sightings(users.api); !recorded)
-            log_.warn("cannot record which clients used which authority", {{"error", recorded.error().message}});
+        record();
         if (taken) {
             current = std::move(*fresh);
+            changes.taken();
         } else {
             log_.warn("certificates cannot be renewed", {{"error", taken.error().message}});
         }

@@ -36,7 +36,8 @@ public:
     Result<apiserver::KubeletTls> kubelet_tls(const node_join::Pki& pki);
     /// Accepts clients' certificates of the authorities of `pki`.
     Result<void> trust_clients(const node_join::Pki& pki, apiserver::ApiServer& api) const;
-    /// Renews certificates in the last third of their life, and uses these and the ones that `porthole certs` creates. Until cancelled.
+    /// Renews certificates in the last third of their life, and uses these and the ones that `porthole certs` creates, some seconds after
+    /// their files have changed. Until cancelled.
     Task<> follow(Users users);
 
 private:
