@@ -53,7 +53,15 @@ ApiLink::ApiLink(sim::SimLoop& loop, Random& random, const Addresses& addresses,
       current_(only.value_or(random.below(addresses.size()))),
       scope_(loop) {}
 
-Task<> ApiLink::travel() { return loop_.sleep(faults_.delay + faults_.jitter * static_cast<int>(random_.below(100)) / 100); }
+Task<> ApiLink::travel() {
+    if (faults_.jitter != Faults().jitter) ++met_;
+    return loop_.sleep(faults_.delay + faults_.jitter * static_cast<int>(random_.below(100)) / 100);
+}
+
+Task<> ApiLink::wait() {
+    ++met_;
+    return changes_.wait();
+}
 
 void ApiLink::move_on(std::size_t server) {
     if (!stays_ && current_ == server) current_ = (current_ + 1) % addresses_.size();
@@ -70,6 +78,7 @@ Task<T> ApiLink::exchange(client::ApiRequest request, Task<T> (ApiLink::*far)(st
     };
     const std::size_t server = current_;
     if (faults_.refuses || !addresses_[server]) {
+        met_ += faults_.refuses;
         CO_TRY_VOID(co_await travel());
         move_on(server);
         co_return refused();
@@ -92,12 +101,12 @@ Task<client::ApiResponse> ApiLink::call(client::ApiRequest request) { return exc
 
 Task<client::ApiResponse> ApiLink::call_far(std::size_t server, client::ApiRequest request) {
     CO_TRY_VOID(co_await travel());
-    while (faults_.loses_requests) CO_TRY_VOID(co_await changes_.wait());
+    while (faults_.loses_requests) CO_TRY_VOID(co_await wait());
     if (!addresses_[server]) co_return refused();
     Result<client::ApiResponse> response = co_await addresses_[server]->call(std::move(request));
     if (is_cancelled(response)) co_return reset();  // the server's end, not the caller's
     CO_TRY_VOID(co_await travel());
-    while (faults_.loses_answers) CO_TRY_VOID(co_await changes_.wait());
+    while (faults_.loses_answers) CO_TRY_VOID(co_await wait());
     co_return response;
 }
 
@@ -107,7 +116,7 @@ Task<std::unique_ptr<client::ApiStream>> ApiLink::watch(client::ApiRequest reque
 
 Task<std::unique_ptr<client::ApiStream>> ApiLink::watch_far(std::size_t server, client::ApiRequest request) {
     CO_TRY_VOID(co_await travel());
-    while (faults_.loses_requests) CO_TRY_VOID(co_await changes_.wait());
+    while (faults_.loses_requests) CO_TRY_VOID(co_await wait());
     if (!addresses_[server]) co_return refused();
     auto stream = co_await addresses_[server]->watch(std::move(request));
     if (is_cancelled(stream)) co_return reset();
@@ -133,7 +142,7 @@ Task<> ApiLink::pump(std::shared_ptr<Flow> flow) {
         const auto event = co_await flow->stream->next();
         if (!event) flow->broken = true;
         if (!event || !*event) co_return {};
-        while (faults_.holds_watches || faults_.loses_answers) CO_TRY_VOID(co_await changes_.wait());
+        while (faults_.holds_watches || faults_.loses_answers) CO_TRY_VOID(co_await wait());
         CO_TRY_VOID(co_await travel());
         flow->events.push(**event);
     }
@@ -147,11 +156,13 @@ void ApiLink::heal() {
 void ApiLink::cut(std::optional<std::size_t> server) {
     for (const auto& call : calls_) {
         if (server && call->server != *server) continue;
+        ++met_;
         call->broken.set();
         call->done.set();
     }
     for (const auto& flow : flows_) {
         if (server && flow->server != *server) continue;
+        ++met_;
         flow->broken = true;
         flow->stop();
     }

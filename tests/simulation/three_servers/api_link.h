@@ -41,6 +41,8 @@ public:
     /// What is under way with a server, or with all, breaks.
     void cut(std::optional<std::size_t> server = {});
     std::size_t open_watches() const { return flows_.size(); }
+    /// How often a request or a watch met a fault.
+    std::size_t met() const { return met_; }
     Task<> close();
 
 private:
@@ -53,6 +55,7 @@ private:
     Task<std::unique_ptr<client::ApiStream>> watch_far(std::size_t server, client::ApiRequest request);
     Task<> pump(std::shared_ptr<Flow> flow);
     Task<> travel();
+    Task<> wait();
     void move_on(std::size_t server);
 
     sim::SimLoop& loop_;
@@ -61,6 +64,7 @@ private:
     const bool stays_;
     std::size_t current_;
     Faults faults_;
+    std::size_t met_ = 0;
     WaitList<void> changes_;
     std::set<std::shared_ptr<Call>> calls_;
     std::set<std::shared_ptr<Flow>> flows_;

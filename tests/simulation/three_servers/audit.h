@@ -11,8 +11,8 @@ namespace porthole::simulation {
 /// the control plane that goes to another holder before its time. Also makes a number of the whole history, by which two runs are compared.
 class Audit {
 public:
-    /// Observes `etcd`, which outlives it.
-    explicit Audit(store::etcd::EtcdModel& etcd);
+    /// Observes `etcd`, which with `clock` outlives it.
+    Audit(store::etcd::EtcdModel& etcd, const Clock& clock);
 
     /// One line each.
     const std::vector<std::string>& violations() const { return violations_; }
@@ -25,10 +25,17 @@ private:
     struct Pod {
         std::string uid, node;
     };
+    struct Holder {
+        std::string name;
+        MonotonicTime end{};  ///< of its Lease, if it does not renew it
+    };
     void see(const store::etcd::WatchEvent& event);
     void see_pod(const store::etcd::WatchEvent& event);
+    void see_lease(const store::etcd::WatchEvent& event);
 
+    const Clock& clock_;
     std::map<std::string, Pod> pods_;
+    std::map<std::string, Holder> holders_;
     std::vector<std::string> violations_;
     std::uint64_t changes_ = 0, digest_ = 1469598103934665603ULL;
 };

@@ -22,6 +22,7 @@ struct EtcdLink::State {
     State(EventLoop& loop, Random& random) : loop(loop), random(random) {}
 
     Task<> travel() {
+        if (faults.delay != Faults().delay || faults.jitter != Faults().jitter) ++met;
         const Duration time = faults.delay + faults.jitter * static_cast<int>(random.below(100)) / 100;
         return loop.sleep(time);
     }
@@ -33,7 +34,14 @@ struct EtcdLink::State {
 
     EventLoop& loop;
     Random& random;
+    /// Something waits while a fault holds it.
+    Task<> wait() {
+        ++met;
+        return changes.wait();
+    }
+
     Faults faults;
+    std::size_t met = 0;
     WaitList<void> changes;
     std::vector<std::weak_ptr<Pipe>> pipes;
 };
@@ -55,17 +63,19 @@ private:
     static Task<std::size_t> read_from(StatePtr state, PipePtr pipe, std::span<char> buffer) {
         CO_TRY(const std::size_t count, co_await pipe->etcd->read(buffer.first(std::min(buffer.size(), state->faults.segment))));
         CO_TRY_VOID(co_await state->travel());
-        while (state->faults.loses_answers && !pipe->closed) CO_TRY_VOID(co_await state->changes.wait());
+        if (count == state->faults.segment) ++state->met;
+        while (state->faults.loses_answers && !pipe->closed) CO_TRY_VOID(co_await state->wait());
         if (pipe->closed) co_return broken();
         co_return count;
     }
     static Task<> write_to(StatePtr state, PipePtr pipe, std::string_view bytes) {
         CO_TRY_VOID(co_await state->travel());
-        while (state->faults.loses_requests && !pipe->closed) CO_TRY_VOID(co_await state->changes.wait());
+        while (state->faults.loses_requests && !pipe->closed) CO_TRY_VOID(co_await state->wait());
         if (pipe->closed) co_return broken();
         const auto limit = state->faults.breaks_after;
         const bool breaks = limit && pipe->sent + bytes.size() > *limit;
         if (breaks) bytes = bytes.substr(0, *limit > pipe->sent ? *limit - pipe->sent : 0);
+        if (breaks && !bytes.empty()) ++state->met;
         pipe->sent += bytes.size();
         CO_TRY_VOID(co_await pipe->etcd->write(bytes));
         if (breaks) state->close(*pipe);
@@ -82,8 +92,9 @@ EtcdLink::~EtcdLink() = default;
 
 std::vector<store::etcd::Member> EtcdLink::through(std::vector<store::etcd::Member> members) {
     static constexpr auto dial = [](std::shared_ptr<State> state, net::GrpcDial far) -> Task<std::unique_ptr<net::ByteStream>> {
-        while (state->faults.stalls_dials) CO_TRY_VOID(co_await state->changes.wait());
+        while (state->faults.stalls_dials) CO_TRY_VOID(co_await state->wait());
         CO_TRY_VOID(co_await state->travel());
+        if (state->faults.refuses_dials) ++state->met;
         if (state->faults.refuses_dials) co_return Error(Reason::Unavailable, "connection refused");
         CO_TRY(auto stream, co_await far());
         const auto pipe = std::make_shared<State::Pipe>();
@@ -97,6 +108,7 @@ std::vector<store::etcd::Member> EtcdLink::through(std::vector<store::etcd::Memb
 }
 
 EtcdLink::Faults& EtcdLink::faults() { return state_->faults; }
+std::size_t EtcdLink::met() const { return state_->met; }
 void EtcdLink::changed() { state_->changes.wake_all({}); }
 
 void EtcdLink::heal() {
@@ -106,7 +118,7 @@ void EtcdLink::heal() {
 
 void EtcdLink::cut() {
     for (const auto& known : std::exchange(state_->pipes, {}))
-        if (const auto pipe = known.lock()) state_->close(*pipe);
+        if (const auto pipe = known.lock()) ++state_->met, state_->close(*pipe);
 }
 
 }  // namespace porthole::simulation

@@ -33,6 +33,8 @@ public:
     void heal();
     /// Connections break.
     void cut();
+    /// How often a message or a connection met a fault.
+    std::size_t met() const;
 
 private:
     struct State;

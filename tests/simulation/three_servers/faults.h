@@ -6,7 +6,8 @@
 
 namespace porthole::simulation {
 
-/// A kind of fault. It holds from strike() until what that yields is called; World::heal() ends whatever is left of it.
+/// A kind of fault. It holds from strike() until what that yields is called; World::heal() ends whatever is left of it. In between
+/// something must meet it: see World::met().
 struct Fault {
     const char* name;
     World::Undo (*strike)(World& world);

@@ -8,7 +8,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using Undo = World::Undo;
-using Faults = ApiLink::Faults;
 
 Undo lost(std::vector<SimNode*> nodes) {
     for (SimNode* node : nodes) node->kill();
@@ -72,12 +71,12 @@ std::vector<Fault> client_faults() {
          [](World& world) -> Undo {
              SimNode& node = world.any_node();
              node.link().cut();
-             return link_of(node.link(), [](Faults& faults) { faults.refuses = true; });
+             return link_of(node.link(), [](ApiLink::Faults& faults) { faults.refuses = true; });
          }},
         {"a node's requests are lost",
-         [](World& world) { return link_of(world.any_node().link(), [](Faults& faults) { faults.loses_requests = true; }); }},
+         [](World& world) { return link_of(world.any_node().link(), [](ApiLink::Faults& faults) { faults.loses_requests = true; }); }},
         {"a node does not get its answers",
-         [](World& world) { return link_of(world.any_node().link(), [](Faults& faults) { faults.loses_answers = true; }); }},
+         [](World& world) { return link_of(world.any_node().link(), [](ApiLink::Faults& faults) { faults.loses_answers = true; }); }},
         {"a node's connections break again and again",
          [](World& world) {
              SimNode& node = world.any_node();
@@ -97,7 +96,7 @@ std::vector<Fault> client_faults() {
          }},
         {"a node is deleted, and registers again",
          [](World& world) -> Undo {
-             (void)world.run(world.client().remove<api::core::v1::Node>({"", world.any_node().name()}));
+             if (world.run(world.client().remove<api::core::v1::Node>({"", world.any_node().name()}))) world.add_met();
              return [] {};
          }},
         {"clients' connections break again and again",
@@ -107,10 +106,11 @@ std::vector<Fault> client_faults() {
              });
          }},
         {"clients do not get their answers",
-         [](World& world) { return links_of_clients(world, [](Faults& faults) { faults.loses_answers = true; }); }},
-        {"clients' requests arrive late", [](World& world) { return links_of_clients(world, [](Faults& faults) { faults.jitter = 4s; }); }},
+         [](World& world) { return links_of_clients(world, [](ApiLink::Faults& faults) { faults.loses_answers = true; }); }},
+        {"clients' requests arrive late",
+         [](World& world) { return links_of_clients(world, [](ApiLink::Faults& faults) { faults.jitter = 4s; }); }},
         {"clients do not read their watches",
-         [](World& world) { return links_of_clients(world, [](Faults& faults) { faults.holds_watches = true; }); }},
+         [](World& world) { return links_of_clients(world, [](ApiLink::Faults& faults) { faults.holds_watches = true; }); }},
         {"nodes do not read their watches",
          [](World& world) -> Undo {
              for (SimNode* node : half_of(world)) node->link().faults().holds_watches = true;

@@ -17,13 +17,16 @@ Undo answers(World& world, GrpcStatus status, const char* message, std::uint64_t
         static constexpr auto fail = [](Error error) -> Task<> { co_return error; };
         static constexpr auto pass = []() -> Task<> { co_return {}; };
         if (world.random().below(one_in)) return pass();
+        world.add_met();
         return fail(net::error_of_grpc(status, message));
     };
     return [&world] { world.etcd().before_call = {}; };
 }
 Undo slow(World& world, std::optional<std::size_t> member, Duration time) {
     world.etcd().before_call = [&world, member, time](std::size_t asked) -> Task<> {
-        return world.loop().sleep(!member || *member == asked ? time : 0s);
+        const bool slow = !member || *member == asked;
+        if (slow) world.add_met();
+        return world.loop().sleep(slow ? time : 0s);
     };
     return [&world] { world.etcd().before_call = {}; };
 }
@@ -92,8 +95,14 @@ std::vector<Fault> etcd_faults() {
         {"all connections to etcd break again and again", [](World& world) { return world.repeat(2s, [&world] { world.etcd().cut(); }); }},
         {"watches of etcd send one event at a time",
          [](World& world) -> Undo {
+             // Several are there at a time only if they were late.
              world.etcd().fragment_at(1);
-             return [&world] { world.etcd().fragment_at(1000); };
+             auto held = std::make_shared<bool>(false);
+             return [&world, undo = world.repeat(1s, [&world, held] { world.etcd().hold_watches(*held = !*held); })] {
+                 undo();
+                 world.etcd().hold_watches(false);
+                 world.etcd().fragment_at(1000);
+             };
          }},
         {"what late watches need is compacted",
          [](World& world) -> Undo {
@@ -105,7 +114,13 @@ std::vector<Fault> etcd_faults() {
              };
          }},
         {"everything is compacted all the time",
-         [](World& world) { return world.repeat(500ms, [&world] { world.etcd().compact(world.etcd().revision()); }); }},
+         [](World& world) {
+             return world.repeat(500ms, [&world] {
+                 // A watch that begins again is told only if it has missed something.
+                 if (world.random().below(4) == 0) world.etcd().cut(), world.etcd().put("/others/key", "value");
+                 world.etcd().compact(world.etcd().revision());
+             });
+         }},
         {"etcd is full",
          [](World& world) -> Undo {
              world.etcd().exceed_space(true);
@@ -140,10 +155,16 @@ std::vector<Fault> etcd_faults() {
          }},
         {"leases end in etcd", [](World& world) { return world.repeat(3s, [&world] { world.etcd().end_leases(); }); }},
         {"others write next to the cluster's keys",
-         [](World& world) { return world.repeat(200ms, [&world] { world.etcd().put("/others/key", "value"); }); }},
+         [](World& world) {
+             return world.repeat(200ms, [&world] {
+                 world.etcd().put("/others/key", "value");
+                 world.add_met();
+             });
+         }},
         {"others write what cannot be read",
          [](World& world) -> Undo {
              world.etcd().put("/registry/configmaps/default/nonsense", "{nonsense");
+             world.add_met();
              return [&world] { world.etcd().remove("/registry/configmaps/default/nonsense"); };
          }},
         {"servers that start again read etcd in small pages",

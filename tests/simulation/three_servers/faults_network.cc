@@ -6,7 +6,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using Undo = World::Undo;
-using Faults = EtcdLink::Faults;
 
 /// Until it is undone, when connections that are there go on.
 template <class Change>
@@ -15,7 +14,7 @@ Undo link_of(SimServer& server, Change change) {
     server.etcd().changed();
     return [&server] { server.etcd().heal(); };
 }
-void part(Faults& faults) { faults.loses_requests = faults.loses_answers = faults.stalls_dials = true; }
+void part(EtcdLink::Faults& faults) { faults.loses_requests = faults.loses_answers = faults.stalls_dials = true; }
 
 }  // namespace
 
@@ -35,19 +34,20 @@ std::vector<Fault> network_faults() {
          [](World& world) {
              SimServer& server = world.any_server();
              server.etcd().cut();
-             return link_of(server, [](Faults& faults) { faults.refuses_dials = true; });
+             return link_of(server, [](EtcdLink::Faults& faults) { faults.refuses_dials = true; });
          }},
         {"a server makes no new connections to etcd",
          [](World& world) {
              SimServer& server = world.any_server();
              server.etcd().cut();
-             return link_of(server, [](Faults& faults) { faults.stalls_dials = true; });
+             return link_of(server, [](EtcdLink::Faults& faults) { faults.stalls_dials = true; });
          }},
         {"what a server asks etcd does not arrive",
-         [](World& world) { return link_of(world.any_server(), [](Faults& faults) { faults.loses_requests = true; }); }},
+         [](World& world) { return link_of(world.any_server(), [](EtcdLink::Faults& faults) { faults.loses_requests = true; }); }},
         {"etcd's answers to a server do not arrive",
-         [](World& world) { return link_of(world.any_server(), [](Faults& faults) { faults.loses_answers = true; }); }},
-        {"etcd is far away", [](World& world) { return link_of(world.any_server(), [](Faults& faults) { faults.delay = 150ms; }); }},
+         [](World& world) { return link_of(world.any_server(), [](EtcdLink::Faults& faults) { faults.loses_answers = true; }); }},
+        {"etcd is far away",
+         [](World& world) { return link_of(world.any_server(), [](EtcdLink::Faults& faults) { faults.delay = 150ms; }); }},
         {"times to etcd vary widely",
          [](World& world) -> Undo {
              for (const auto& server : world.servers()) server->etcd().faults().jitter = 400ms;
@@ -63,11 +63,12 @@ std::vector<Fault> network_faults() {
         {"connections to etcd break within a message",
          [](World& world) {
              const std::size_t after = 300 + world.random().below(20'000);
-             return link_of(world.any_server(), [after](Faults& faults) { faults.breaks_after = after; });
+             return link_of(world.any_server(), [after](EtcdLink::Faults& faults) { faults.breaks_after = after; });
          }},
         {"bytes from etcd arrive a few at a time",
          [](World& world) {
-             return link_of(world.any_server(), [](Faults& faults) { faults.segment = 7, faults.delay = {}, faults.jitter = {}; });
+             return link_of(world.any_server(),
+                            [](EtcdLink::Faults& faults) { faults.segment = 7, faults.delay = {}, faults.jitter = {}; });
          }},
         {"all servers are cut off from etcd",
          [](World& world) -> Undo {

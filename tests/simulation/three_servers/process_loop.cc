@@ -6,10 +6,16 @@ namespace porthole::simulation {
 
 void ProcessLoop::run(std::uint64_t timer, Callback callback) {
     if (paused_) {
+        ++met_;
         due_.push_back({timer, std::move(callback)});
     } else {
         callback();
     }
+}
+
+SystemTime ProcessLoop::wall_now() const {
+    if (wall_offset_ != Duration()) ++met_;
+    return host_.wall_now() + wall_offset_;
 }
 
 void ProcessLoop::post(Callback callback) {

@@ -18,7 +18,7 @@ public:
     TimerId call_at(MonotonicTime when, Callback callback) override;
     void cancel_timer(TimerId timer) override;
     MonotonicTime now() const override { return host_.now(); }
-    SystemTime wall_now() const override { return host_.wall_now() + wall_offset_; }
+    SystemTime wall_now() const override;
 
     /// Nothing runs until resume(); then what was due meanwhile, in order.
     void pause() { paused_ = true; }
@@ -27,6 +27,8 @@ public:
     void set_wall_offset(Duration offset) { wall_offset_ = offset; }
     /// Timers that are armed: none once the process has ended.
     std::size_t timers() const { return timers_.size(); }
+    /// How often something had to wait, or was told a wrong time.
+    std::size_t met() const { return met_; }
 
 private:
     struct Due {
@@ -40,6 +42,7 @@ private:
     std::deque<Due> due_;
     std::uint64_t last_ = 0;
     Duration wall_offset_{};
+    mutable std::size_t met_ = 0;
     bool paused_ = false;
 };
 

@@ -55,6 +55,7 @@ World::Undo Rounds::strike() {
     Random& random = world_.random();
     const std::size_t count = random.below(4) == 0 ? 2 : 1;
     last_.clear();
+    present_.clear();
     std::vector<World::Undo> undos;
     for (std::size_t i = 0; i < count; ++i) {
         if (waiting_.empty()) waiting_ = faults_;
@@ -62,7 +63,7 @@ World::Undo Rounds::strike() {
         const Fault fault = waiting_[chosen];
         waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(chosen));
         last_ += (last_.empty() ? "" : " + ") + std::string(fault.name);
-        ++struck_[fault.name];
+        present_.push_back(fault.name);
         undos.push_back(fault.strike(world_));
     }
     return [undos = std::move(undos)] {
@@ -117,10 +118,13 @@ std::string Rounds::next() {
     churn.spawn(apps_.churn());
     world_.loop().advance(std::chrono::milliseconds(2000 + random.below(8000)));
     {
+        const std::size_t met = world_.met();
         const World::Undo undo = strike();
         tell(last_);
         world_.loop().advance(std::chrono::milliseconds(3000 + random.below(40'000)));
         undo();
+        if (world_.met() > met)
+            for (const std::string& name : present_) ++struck_[name];
         world_.heal();
     }
     world_.loop().advance(std::chrono::milliseconds(random.below(15'000)));

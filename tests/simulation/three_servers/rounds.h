@@ -26,7 +26,7 @@ public:
     std::string next();
     /// The faults of the last round.
     const std::string& last() const { return last_; }
-    /// How often each has come.
+    /// How often each has struck, and not only come.
     const std::map<std::string, std::size_t>& struck() const { return struck_; }
     World& world() { return world_; }
     Duration simulated() { return world_.loop().now() - MonotonicTime(std::chrono::hours(1)); }
@@ -46,6 +46,7 @@ private:
     World world_;
     Apps apps_{world_};
     std::vector<Fault> faults_, waiting_;  // each comes once before any comes again
+    std::vector<std::string> present_;
     std::map<std::string, std::size_t> struck_;
     std::map<std::string, std::string> ledger_;
     std::string last_;

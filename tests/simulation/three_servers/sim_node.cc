@@ -50,6 +50,7 @@ Task<> SimNode::serve() {
 
 void SimNode::kill() {
     if (!running()) return;
+    ++ends_;
     process_.resume();
     link_.cut();
     main_.cancel();

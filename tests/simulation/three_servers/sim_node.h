@@ -26,6 +26,8 @@ public:
     ProcessLoop& loop() { return process_; }
     ApiLink& link() { return link_; }
     client::Client& client() { return client_; }
+    /// How often its process has been ended, or it or its connections met another fault.
+    std::size_t met() const { return ends_ + process_.met() + link_.met(); }
     Task<> close() { return link_.close(); }
 
 private:
@@ -40,6 +42,7 @@ private:
     client::Client client_;
     std::unique_ptr<fleet::Fleet> fleet_;
     net::ChildTask main_{process_};
+    std::size_t ends_ = 0;
 };
 
 }  // namespace porthole::simulation

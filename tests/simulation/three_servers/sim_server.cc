@@ -131,7 +131,6 @@ SimServer::~SimServer() { CHECK(!running()); }
 
 void SimServer::start() {
     CHECK(!running());
-    ++starts_;
     open_ = true;
     main_.start(serve());
 }
@@ -191,6 +190,7 @@ Task<> SimServer::close(bool in_order) {
 
 void SimServer::end(bool in_order) {
     if (!running()) return;
+    ++ends_;
     if (!in_order) {
         // Nothing of what the process still does reaches anyone.
         setting_.listens(nullptr);

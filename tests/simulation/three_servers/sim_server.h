@@ -40,8 +40,8 @@ public:
     bool leads(const std::string& component) const;
     /// What the Leases name while it leads.
     std::string identity() const;
-    /// How often it has been started.
-    std::size_t starts() const { return starts_; }
+    /// How often its process has been ended, or it or its connections met another fault.
+    std::size_t met() const { return ends_ + process_.met() + etcd_link_.met(); }
 
 private:
     struct Process;
@@ -59,7 +59,7 @@ private:
     std::unique_ptr<Process> up_;
     net::ChildTask main_{process_};
     bool ready_ = false, open_ = false;
-    std::size_t starts_ = 0;
+    std::size_t ends_ = 0;
 };
 
 }  // namespace porthole::simulation

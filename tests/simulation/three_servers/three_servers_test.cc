@@ -1,9 +1,11 @@
 // A short share of ./run test simulated: few nodes, some rounds, and that a seed decides everything.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
 #include "simulation/three_servers/rounds.h"
+#include "simulation/three_servers/views.h"
 
 namespace porthole::simulation {
 namespace {
@@ -35,6 +37,50 @@ TEST(ThreeServers, OneSeedIsOneHistory) {
         one = {rounds.world().audit().changes(), rounds.world().audit().digest()};
     }
     EXPECT_EQ(told[0], told[1]);
+}
+
+/// What no server does, done in etcd behind their backs.
+TEST(ThreeServers, ChecksFindWhatIsWrong) {
+    Rounds rounds(small(5));
+    ASSERT_EQ(rounds.start(), "");
+    World& world = rounds.world();
+    Apps apps(world);
+    const auto pods = world.etcd().revisions("/registry/pods/default/");
+    ASSERT_FALSE(pods.empty());
+    const std::string pod = pods.begin()->first, lease = "/registry/leases/kube-system/kube-scheduler";
+    const auto changed = [&](const std::string& key, const std::string& old, const std::string& fresh) {
+        std::string text = world.etcd().value(key);
+        const std::size_t at = text.find(old);
+        ASSERT_NE(at, std::string::npos) << text;
+        world.etcd().put(key, text.replace(at, old.size(), fresh));
+    };
+
+    EXPECT_EQ(world.run(find_wrong_leader(world)).value(), "");
+    EXPECT_TRUE(world.audit().violations().empty());
+    changed(lease, R"("holderIdentity":"server-)", R"("holderIdentity":"other-)");
+    EXPECT_NE(world.run(find_wrong_leader(world)).value(), "");
+
+    ASSERT_EQ(world.audit().violations().size(), 1u);
+    EXPECT_THAT(world.audit().violations().back(), testing::HasSubstr("before its time"));
+    changed(pod, R"("nodeName":"n)", R"("nodeName":"other-n)");
+    ASSERT_EQ(world.audit().violations().size(), 2u);
+    EXPECT_THAT(world.audit().violations().back(), testing::HasSubstr("is bound to"));
+    EXPECT_NE(world.run(apps.difference()).value(), "");
+
+    EXPECT_EQ(world.run(find_difference_of_views(world)).value(), "");
+    world.etcd().hold_watches(true);
+    world.etcd().put("/registry/configmaps/default/unseen", R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"unseen"}})");
+    const auto views = world.run(find_difference_of_views(world));
+    EXPECT_TRUE(!views || !views->empty());
+}
+
+/// A write that a server has acknowledged, and that is gone.
+TEST(ThreeServers, FindALostWriteOfAnEarlierRound) {
+    Rounds rounds(small(6));
+    ASSERT_EQ(rounds.start(), "");
+    ASSERT_EQ(rounds.next(), "") << rounds.last();
+    rounds.world().etcd().remove("/registry/configmaps/default/ledger-1");
+    EXPECT_THAT(rounds.next(), testing::HasSubstr("ledger-1 was acknowledged and is lost"));
 }
 
 TEST(ThreeServers, MeetAtLeastFiftyKindsOfFaults) {

@@ -11,7 +11,7 @@ World::World(Options options)
     : options_(options),
       random_(options.seed),
       etcd_(loop_, options.members, 1),
-      audit_(etcd_),
+      audit_(etcd_, loop_),
       addresses_(options.servers),
       any_(*this, {}) {
     const std::string account_key = net::PrivateKey::generate().pem();
@@ -97,6 +97,14 @@ void World::heal() {
         node->link().heal();
         if (!node->running()) node->start();
     }
+}
+
+std::size_t World::met() {
+    std::size_t met = met_ + etcd_.met;
+    for (ApiLink* link : client_links()) met += link->met();
+    for (const auto& server : servers_) met += server->met();
+    for (const auto& node : nodes_) met += node->met();
+    return met;
 }
 
 std::string World::not_ready() const {

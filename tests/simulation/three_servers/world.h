@@ -48,6 +48,10 @@ public:
 
     /// Ends every fault and has everything run.
     void heal();
+    /// How often anything has met a fault: one during which this stays the same has not struck.
+    std::size_t met();
+    /// Of faults that act by themselves.
+    void add_met() { ++met_; }
     /// "" when all servers answer.
     std::string not_ready() const;
     template <class T>
@@ -73,6 +77,7 @@ private:
     Visitor any_;
     std::vector<std::unique_ptr<Visitor>> of_server_;
     std::vector<std::unique_ptr<SimNode>> nodes_;
+    std::size_t met_ = 0;
     Scope scope_{loop_};
 };
 

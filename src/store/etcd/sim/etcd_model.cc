@@ -43,10 +43,12 @@ struct EtcdModel::Server {
     net::GrpcHandler handler;
     std::vector<std::weak_ptr<net::ByteStream>> connections;
 
-    void cut() {
-        for (const auto& connection : connections)
-            if (const auto stream = connection.lock()) stream->close();
-        connections.clear();
+    /// How many connections there were.
+    std::size_t cut() {
+        std::size_t open = 0;
+        for (const auto& connection : std::exchange(connections, {}))
+            if (const auto stream = connection.lock()) ++open, stream->close();
+        return open;
     }
 };
 
@@ -62,7 +64,7 @@ EtcdModel::EtcdModel(EventLoop& loop, std::size_t members, std::int64_t first_re
 EtcdModel::~EtcdModel() = default;
 
 Task<> EtcdModel::close() {
-    for (const auto& server : servers_) server->cut();
+    cut_all();
     leases_.close();
     return scope_.close();
 }
@@ -102,7 +104,10 @@ std::vector<Member> EtcdModel::members() {
 Task<std::unique_ptr<net::ByteStream>> EtcdModel::dial(std::size_t member) {
     Server& server = *servers_[member];
     while (stalled_) CO_TRY_VOID(co_await changed_.wait());
-    if (!server.running) co_return Error(Reason::Unavailable, "connection refused");
+    if (!server.running) {
+        ++met;
+        co_return Error(Reason::Unavailable, "connection refused");
+    }
     auto [ours, theirs] = net::make_memory_stream_pair();
     const std::shared_ptr<net::ByteStream> shared(std::move(ours));
     server.connections.push_back(shared);
@@ -136,14 +141,23 @@ void EtcdModel::restore(std::int64_t revision, bool same_cluster) {
 
 void EtcdModel::stop(std::size_t member) {
     servers_[member]->running = false;
-    servers_[member]->cut();
+    met += servers_[member]->cut();
 }
 
 void EtcdModel::start(std::size_t member) { servers_[member]->running = true; }
 void EtcdModel::lose_leader(std::size_t member, bool lost) { servers_[member]->has_leader = !lost; }
 
-void EtcdModel::cut() {
-    for (const auto& server : servers_) server->cut();
+void EtcdModel::cut() { met += cut_all(); }
+
+std::size_t EtcdModel::cut_all() {
+    std::size_t open = 0;
+    for (const auto& server : servers_) open += server->cut();
+    return open;
+}
+
+Error EtcdModel::refuse(Error error) {
+    ++met;
+    return error;
 }
 
 void EtcdModel::stall_dials(bool stalled) {
@@ -157,6 +171,7 @@ void EtcdModel::hold_watches(bool held) {
 }
 
 void EtcdModel::send_progress() {
+    met += open_watches_;
     ++progress_;
     changed_.wake_all({});
 }
@@ -165,21 +180,21 @@ void EtcdModel::send_progress() {
 
 Task<std::string> EtcdModel::range(const Server& server, std::string request) {
     ++ranges;
-    if (!server.has_leader) co_return no_leader();
+    if (!server.has_leader) co_return refuse(no_leader());
     CO_TRY(const auto asked, decode<RangeRequest>(request));
     if (before_range) CO_TRY_VOID(co_await before_range(asked));
     CO_TRY(auto response, keys_.read(asked));
     response.header = header();
     // What a client says that has been sent more than it takes.
     if (most_keys_ > 0 && static_cast<std::int64_t>(response.kvs.size()) > most_keys_)
-        co_return net::error_of_grpc(GrpcStatus::ResourceExhausted, "gRPC: message of 100000000 bytes is too large");
+        co_return refuse(net::error_of_grpc(GrpcStatus::ResourceExhausted, "gRPC: message of 100000000 bytes is too large"));
     co_return encode(response);
 }
 
-Result<void> EtcdModel::check_txn(const TxnRequest& request) const {
+Result<void> EtcdModel::check_txn(const TxnRequest& request) {
     for (const RequestOp& op : request.success) {
         if (!op.request_put) continue;
-        if (space_exceeded_) return net::error_of_grpc(GrpcStatus::ResourceExhausted, "etcdserver: mvcc: database space exceeded");
+        if (space_exceeded_) return refuse(net::error_of_grpc(GrpcStatus::ResourceExhausted, "etcdserver: mvcc: database space exceeded"));
         if (op.request_put->lease != 0 && !leases_.contains(op.request_put->lease))
             return net::error_of_grpc(GrpcStatus::NotFound, "etcdserver: requested lease not found");
     }
@@ -195,13 +210,15 @@ Result<std::string> EtcdModel::carry_out(const std::string& bytes) {
 }
 
 void EtcdModel::carry_out_late() {
-    // Once; etcd may refuse it by now.
+    // Once; etcd may refuse it by now, and what it requires may not hold any more.
+    const std::int64_t before = revision();
     if (const std::string late = std::exchange(late_, {}); !late.empty()) (void)carry_out(late);
+    met += revision() != before;
 }
 
 Task<std::string> EtcdModel::txn(const Server& server, std::string bytes) {
     ++txns;
-    if (!server.has_leader) co_return no_leader();
+    if (!server.has_leader) co_return refuse(no_leader());
     if (before_txn) CO_TRY_VOID(co_await before_txn());
     const Break breaks = std::exchange(break_, Break::None);
     if (breaks == Break::Late) late_ = bytes;
@@ -211,8 +228,9 @@ Task<std::string> EtcdModel::txn(const Server& server, std::string bytes) {
         if (breaks == Break::After && after_break_) std::exchange(after_break_, {})();
         co_return answer;
     }
-    cut();
-    co_return no_leader();  // which nobody gets
+    const std::size_t open = cut_all();
+    if (breaks == Break::Before) met += open;  // one that is late is met when it is carried out
+    co_return no_leader();                     // which nobody gets
 }
 
 Task<std::string> EtcdModel::compact_call(std::string bytes) {
@@ -279,6 +297,7 @@ Task<> EtcdModel::watch(std::string bytes, net::GrpcWriter& writer) {
     CO_TRY_VOID(co_await writer.write(encode(WatchResponse{.header = header(), .created = true})));
     std::int64_t next = wanted.start_revision;
     if (next <= compacted()) {
+        ++met;
         const std::string reason = "etcdserver: mvcc: required revision has been compacted";
         co_return co_await writer.write(
             encode(WatchResponse{.header = header(), .canceled = true, .compact_revision = compacted(), .cancel_reason = reason}));
@@ -287,6 +306,7 @@ Task<> EtcdModel::watch(std::string bytes, net::GrpcWriter& writer) {
         std::vector<WatchEvent> events;
         const bool held = held_ || number <= silent_;
         if (!held) events = keys_.changes(next, wanted.key, wanted.range_end);
+        if (events.size() > most_events_ || (held && keys_.revision() >= next)) ++met;
         if (!events.empty()) {
             next = events.back().kv.mod_revision + 1;
             CO_TRY_VOID(co_await send(events, writer));

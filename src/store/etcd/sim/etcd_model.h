@@ -43,7 +43,7 @@ public:
     /// With a new lease of that many seconds.
     void put_leased(const std::string& key, std::string value, std::int64_t ttl);
     /// Ends all existing leases and deletes their keys.
-    void end_leases() { leases_.end_all(); }
+    void end_leases() { met += leases_.size(), leases_.end_all(); }
     /// The time granted to the key's lease; 0 if it has none.
     std::int64_t granted_ttl(const std::string& key) const;
     /// Called for each change, in order.
@@ -79,6 +79,8 @@ public:
     /// Answers of a Range with more keys are larger than a client accepts.
     void limit_pages(std::int64_t keys) { most_keys_ = keys; }
 
+    /// How often a client met one of these faults.
+    std::size_t met = 0;
     // Numbers of calls.
     std::size_t ranges = 0, txns = 0, watches = 0, compactions = 0;
     std::size_t open_watches() const { return open_watches_; }
@@ -100,7 +102,9 @@ private:
     Task<> send(const std::vector<WatchEvent>& events, net::GrpcWriter& writer);
 
     ResponseHeader header() const { return {.cluster_id = cluster_id_, .member_id = 1, .revision = keys_.revision()}; }
-    Result<void> check_txn(const TxnRequest& request) const;
+    std::size_t cut_all();
+    Error refuse(Error error);
+    Result<void> check_txn(const TxnRequest& request);
     Result<std::string> carry_out(const std::string& bytes);
 
     EventLoop& loop_;
