@@ -315,5 +315,27 @@ TEST(PodRules, ClaimsAreNamedOnceAndKnown) {
                     .starts_with("spec.resourceClaims[0].resourceClaimName: Invalid"));
 }
 
+TEST(PodRules, AClaimForExtendedResourcesIsForContainersThatAskForThem) {
+    RulesOf rules("", "v1", "Pod",
+                  "spec: {containers: [{name: c, image: i, terminationMessagePolicy: File, imagePullPolicy: Always, "
+                  "resources: {requests: {example.com/gpu: 1}, limits: {example.com/gpu: 1}}}]}");
+    const auto status = [&](const std::string& container, const std::string& resource, const std::string& claim) {
+        const std::string text = "status: {extendedResourceClaimStatus: {resourceClaimName: \"" + claim +
+                                 "\", requestMappings: [{containerName: " + container + ", resourceName: " + resource +
+                                 ", requestName: container-0-request-0}]}}";
+        return rules.update_status("{}", text.c_str());
+    };
+    EXPECT_EQ(status("c", "example.com/gpu", "claim"), "");
+    EXPECT_EQ(
+        status("d", "example.com/gpu", "claim"),
+        "status.extendedResourceClaimStatus.requestMappings[0].containerName: Invalid value: \"d\": must match the name of an entry in "
+        "spec.initContainers.name or spec.containers.name");
+    EXPECT_EQ(
+        status("c", "cpu", ""),
+        "[status.extendedResourceClaimStatus.requestMappings[0].resourceName: Invalid value: \"cpu\": must match the extended resource "
+        "name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests, "
+        "status.extendedResourceClaimStatus.resourceClaimName: Required value]");
+}
+
 }  // namespace
 }  // namespace porthole::apiserver

@@ -129,6 +129,37 @@ void validate_mirror_annotation(const Pod& object, const Pod& old, FieldErrors& 
         errors.forbidden(FieldPath("metadata.annotations").key(MirrorAnnotation), "may not set, update or delete mirror pod annotation");
 }
 
+/// What the scheduler says of devices for extended resources.
+void validate_extended_claim(const Pod& pod, FieldErrors& errors) {
+    if (!pod.status.extended_resource_claim_status) return;
+    const auto& [mappings, claim] = *pod.status.extended_resource_claim_status;
+    const FieldPath path = "status.extendedResourceClaimStatus", list = path / "requestMappings";
+    auto containers = by_name(pod.spec.containers);
+    containers.merge(by_name(pod.spec.init_containers));
+    std::set<std::tuple<std::string_view, std::string_view, std::string_view>> seen;
+    if (mappings.empty()) errors.required(list, "at least one request mapping is required");
+    for (std::size_t i = 0; i < mappings.size(); ++i) {
+        const auto& [name, resource, request] = mappings[i];
+        const auto container = containers.find(name);
+        if (container == containers.end())
+            errors.invalid(list.index(i) / "containerName", name,
+                           "must match the name of an entry in spec.initContainers.name or spec.containers.name");
+        else if (!container->second->resources.requests.contains(resource))
+            errors.invalid(list.index(i) / "resourceName", resource,
+                           "must match the extended resource name of an entry in spec.initContainers.resources.requests or "
+                           "spec.containers.resources.requests");
+        invalid_all(errors, path / "requestName", request, names::check_dns1123_label(request));
+        if (seen.emplace(name, resource, request).second) continue;
+        errors.duplicate(list.index(i) / "containerName", name);
+        errors.duplicate(list.index(i) / "resourceName", resource);
+        errors.duplicate(list.index(i) / "requestName", request);
+    }
+    if (claim.empty())
+        errors.required(path / "resourceClaimName");
+    else
+        invalid_all(errors, path / "resourceClaimName", claim, names::check_dns1123_subdomain(claim));
+}
+
 }  // namespace
 
 void validate_pod_update(const Pod& object, const Pod& old, FieldErrors& errors) {
@@ -167,6 +198,7 @@ void validate_pod_update(const Pod& object, const Pod& old, FieldErrors& errors)
 
 void validate_pod_status_update(const Pod& object, const Pod& old, FieldErrors& errors) {
     validate_mirror_annotation(object, old, errors);
+    validate_extended_claim(object, errors);
     if (object.spec.node_name != old.spec.node_name) errors.forbidden("status.nodeName", "may not be changed directly");
     if (!old.status.qos_class.empty() && object.status.qos_class != old.status.qos_class)
         errors.invalid("status.qosClass", object.status.qos_class, "field is immutable");

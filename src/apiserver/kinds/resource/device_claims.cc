@@ -7,6 +7,7 @@
 #include "apiserver/kinds/checks.h"
 #include "apiserver/kinds/kinds.h"
 #include "apiserver/kinds/resource/device_checks.h"
+#include "apiserver/kinds/resource_names.h"
 #include "apiserver/strategy/object_meta.h"
 #include "base/strings.h"
 #include "objects/devices/device_selector.h"
@@ -191,6 +192,8 @@ void validate_class(const DeviceClass& object, FieldErrors& errors) {
     cel::Work work(expression_costs::Compilation);
     validate_selectors(object.spec.selectors, work, "spec.selectors", errors);
     validate_configurations(object.spec.config, "spec.config", errors);
+    if (const auto& resource = object.spec.extended_resource_name; resource && !is_extended_resource(*resource))
+        errors.invalid("spec.extendedResourceName", *resource, "must be a valid extended resource name");
 }
 
 void default_resource_claim(ResourceClaim& object) { default_claim(object.spec.devices); }

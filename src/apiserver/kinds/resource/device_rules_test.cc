@@ -206,6 +206,14 @@ TEST(ResourceSliceRules, BoundWhatNodesPublish) {
     EXPECT_EQ(rules.update("spec: {driver: e.example.com}"), "spec.driver: Invalid value: field is immutable");
 }
 
+TEST(DeviceClassRules, StandForResourcesOfOthers) {
+    RulesOf rules("resource.k8s.io", "v1", "DeviceClass", "spec: {extendedResourceName: example.com/gpu}");
+    EXPECT_EQ(rules.create("{}"), "");
+    for (const std::string name : {"gpu", "kubernetes.io/gpu", "deviceclass.resource.kubernetes.io/gpu"})
+        EXPECT_EQ(rules.create(("spec: {extendedResourceName: " + name + "}").c_str()),
+                  "spec.extendedResourceName: Invalid value: \"" + name + "\": must be a valid extended resource name");
+}
+
 /// Whoever may make a claim may write thousands of selectors; compiling them ends.
 TEST(ResourceClaimRules, BoundWhatSelectorsTakeToCompile) {
     RulesOf rules("resource.k8s.io", "v1", "ResourceClaim",
