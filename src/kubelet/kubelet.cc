@@ -6,6 +6,7 @@
 #include "kubelet/api_objects.h"
 #include "kubelet/api_pods.h"
 #include "kubelet/devices/claim_preparer.h"
+#include "kubelet/devices/device_health.h"
 #include "kubelet/eviction.h"
 #include "kubelet/images/pulled_image_volumes.h"
 #include "kubelet/log_rotation.h"
@@ -64,9 +65,14 @@ NodeFacts node_facts(const KubeletConfig& config, const HostFacts& facts, FileSy
 struct Plugins {
     Plugins(const KubeletConfig& config, KubeletDependencies& deps, bool windows, CsiNodeInfo& csi_node,
             CsiVolumes::DriverObjects& csi_driver_objects, std::function<std::shared_ptr<const core::Node>()> node,
-            std::function<void()> report_node)
+            std::function<void()> report_node, std::function<void(const std::string& pod_uid)> wake_pod)
         : drivers(deps.loop, deps.client, *deps.plugins, deps.log.named("devices"), config.node.name),
           devices(deps.client, deps.files, drivers, deps.log.named("devices"), config.root_directory + "/dra_manager_state"),
+          health(deps.loop, drivers, deps.log.named("devices"),
+                 [this, wake_pod = std::move(wake_pod)](const std::string& driver) {
+                     for (const auto& [uid, claim] : devices.claims())
+                         if (claim.drivers.contains(driver)) std::ranges::for_each(claim.pods, wake_pod);
+                 }),
           registry(deps.loop, deps.files, *deps.plugins, deps.log.named("plugins"), config.root_directory + "/plugins_registry",
                    {.files_may_be_sockets = windows}),
           csi_drivers(deps.loop, *deps.plugins, csi_node),
@@ -85,10 +91,12 @@ struct Plugins {
         // Drivers of devices give the runtime CDI devices, which Windows does not have.
         if (!windows) registry.add_handler(DriverPlugins::Type, drivers);
         registry.add_handler(CsiDrivers::Type, csi_drivers);
+        devices.set_health(&health);
     }
 
     DriverPlugins drivers;
     ClaimPreparer devices;
+    DeviceHealth health;
     PluginRegistry registry;
     CsiDrivers csi_drivers;
     CsiVolumes csi_volumes;
@@ -129,7 +137,8 @@ struct Kubelet::Impl {
           csi_node(deps.client, deps.log.named("volumes"), config.node.name),
           plugins(deps.plugins ? std::make_unique<Plugins>(
                                      config, deps, node.windows, csi_node, informers.get<api::storage::v1::CSIDriver>(),
-                                     [this] { return own_node.find({"", config.node.name}); }, [this] { reporter.wake(); })
+                                     [this] { return own_node.find({"", config.node.name}); }, [this] { reporter.wake(); },
+                                     [this](const std::string& uid) { pods.wake(uid); })
                                : nullptr),
           volumes({.loop = deps.loop,
                    .random = deps.random,
@@ -297,6 +306,7 @@ struct Kubelet::Impl {
         if (plugins) {
             scope.spawn(plugins->registry.run());
             scope.spawn(plugins->drivers.run());
+            scope.spawn(plugins->health.run());
             scope.spawn(plugins->csi_limits.run());
         }
         own_node.on_change([this](const core::Node& seen) { csi_node.node_seen(seen.metadata.uid); });

@@ -132,6 +132,7 @@ core::PodStatus PodWorker::status_now() const {
                                               .terminated = stopped_,
                                               .now = services_.loop.wall_now()});
     resizer_.add_conditions(*pod_, state_, termination_.has_value(), status);
+    if (services_.devices) services_.devices->add_health(*pod_, status);
     if (termination_ && !termination_->reason.empty()) {
         status.phase = core::PodPhase::Failed;
         status.reason = termination_->reason;

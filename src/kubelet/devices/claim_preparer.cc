@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/result.h"
+#include "kubelet/devices/device_health.h"
 #include "objects/owners.h"
 #include "objects/resource_claims.h"
 
@@ -192,6 +193,10 @@ Task<> ClaimPreparer::unprepare_stale(std::function<bool(const std::string& pod_
         if (!released) log_.warn("claims of an ended pod not released", {{"uid", pod}, {"error", released.error().message}});
     }
     co_return {};
+}
+
+void ClaimPreparer::add_health(const api::core::v1::Pod& pod, api::core::v1::PodStatus& status) const {
+    if (health_) health_->add_to(pod, claims_, status);
 }
 
 std::vector<std::string> ClaimPreparer::cdi_ids(const api::core::v1::Pod& pod, const api::core::v1::Container& container) const {

@@ -14,6 +14,8 @@
 
 namespace porthole::kubelet {
 
+class DeviceHealth;
+
 /// Calls drivers to prepare the claims of pods before their containers are created, and to release them when the last pod that uses them
 /// has ended.
 ///
@@ -35,6 +37,10 @@ public:
     /// CDI ids of the devices of a container, in the order of its claims.
     std::vector<std::string> cdi_ids(const api::core::v1::Pod& pod, const api::core::v1::Container& container) const;
     const PreparedClaims& claims() const { return claims_; }
+    /// What is known of the health of the devices; null: nothing.
+    void set_health(const DeviceHealth* health) { health_ = health; }
+    /// Adds it to the containers' statuses.
+    void add_health(const api::core::v1::Pod& pod, api::core::v1::PodStatus& status) const;
 
 private:
     using Claim = api::resource::v1::ResourceClaim;
@@ -54,6 +60,7 @@ private:
     DriverPlugins& drivers_;
     Logger log_;
     std::string checkpoint_;
+    const DeviceHealth* health_ = nullptr;
     PreparedClaims claims_;
     std::map<std::string, std::weak_ptr<Semaphore>> locks_;  ///< by the claim's uid
 };

@@ -138,6 +138,13 @@ Result<const DriverPlugins::Instance*> DriverPlugins::find(const std::string& dr
     return &found->second.back();
 }
 
+std::map<std::string, std::shared_ptr<PluginConnection>> DriverPlugins::connections() const {
+    std::map<std::string, std::shared_ptr<PluginConnection>> found;
+    for (const auto& [driver, instances] : drivers_)
+        if (!instances.empty()) found[driver] = instances.back().connection;
+    return found;
+}
+
 Result<void> DriverPlugins::check_registered(const std::string& driver) const {
     TRY_VOID(find(driver));
     return {};

@@ -32,6 +32,8 @@ public:
     /// Deletes slices, until cancelled.
     Task<> run();
 
+    /// The instance in use of each driver.
+    std::map<std::string, std::shared_ptr<PluginConnection>> connections() const;
     /// Error: NotFound, "DRA driver x is not registered".
     Result<void> check_registered(const std::string& driver) const;
     /// The devices of each claim, by uid. Error: why one is not prepared; or NotFound and as PluginConnection::call().

@@ -27,14 +27,14 @@ std::vector<std::string> strings_at(const Value& object, std::string_view key) {
     return strings;
 }
 
+}  // namespace
+
 bool is_for(const PreparedDevice& device, const std::string& request) {
     if (request.empty() || device.requests.empty()) return true;
     // A container names a request, and gets the device of whichever of its alternatives was chosen.
     return std::ranges::any_of(device.requests,
                                [&](const std::string& name) { return name == request || name.substr(0, name.find('/')) == request; });
 }
-
-}  // namespace
 
 std::vector<std::string> PreparedClaim::cdi_ids(const std::string& request) const {
     std::vector<std::string> ids;

@@ -17,6 +17,9 @@ struct PreparedDevice {
     bool operator==(const PreparedDevice&) const = default;
 };
 
+/// Whether the device is for a container that names this request of the claim; "" for all.
+bool is_for(const PreparedDevice& device, const std::string& request);
+
 /// A claim that drivers were, or are about to be, asked to prepare, and the pods that use it.
 struct PreparedClaim {
     std::string namespace_, name, uid;

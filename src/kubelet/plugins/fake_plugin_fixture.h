@@ -43,6 +43,8 @@ public:
             serve<api::dra::v1::NodeUnprepareResourcesRequest>(service + "NodeUnprepareResources",
                                                                [this](auto request) { return unprepare(request); });
         }
+        grpc_.add_streaming("/v1alpha1.DRAResourceHealth/NodeWatchResources",
+                            [this](std::string, net::GrpcWriter& writer) { return tell_health(writer); });
         EXPECT_TRUE(server_.listen_unix(socket));
     }
     Task<> close() { return server_.close(); }
@@ -50,10 +52,13 @@ public:
     const std::string name;
     api::pluginregistration::v1::PluginInfo info;
     int asked = 0;
-    std::vector<std::string> told;   ///< "registered", or why not
-    std::vector<std::string> calls;  ///< "prepare c (v1)", "unprepare c"
-    std::string failure;             ///< of each claim; "" for none
-    std::size_t devices = 1;         ///< of each claim
+    std::vector<std::string> told;                    ///< "registered", or why not
+    std::vector<std::string> calls;                   ///< "prepare c (v1)", "unprepare c"
+    std::string failure;                              ///< of each claim; "" for none
+    std::size_t devices = 1;                          ///< of each claim
+    api::dra::v1::NodeWatchResourcesResponse health;  ///< told when health_changed is set
+    Event health_changed;
+    bool ends_telling = false;
 
 private:
     template <class Request, class Answer>
@@ -61,6 +66,15 @@ private:
         grpc_.add(method, [answer](std::string request) -> Task<std::string> {
             return answered(schema::encode_protobuf(answer(schema::decode_protobuf<Request>(request).value())));
         });
+    }
+    Task<> tell_health(net::GrpcWriter& writer) {
+        for (bool first = true; first || !ends_telling;) {
+            health_changed.reset();
+            if (!first || !health.devices.empty()) CO_TRY_VOID(co_await writer.write(schema::encode_protobuf(health)));
+            first = false;
+            CO_TRY_VOID(co_await health_changed.wait());
+        }
+        co_return {};
     }
     static Task<std::string> answered(std::string text) { co_return text; }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -14,6 +15,10 @@ public:
     virtual ~PluginConnection() = default;
     /// One message each way. Error: Timeout after `limit`, Unavailable if no program listens, or the reason of the plugin's status.
     virtual Task<std::string> call(std::string method, std::string request, Duration limit) = 0;
+    /// Sends one message and calls `heard` with each answer, until cancelled. Error: why there are no more, as call().
+    virtual Task<> watch(std::string method, std::string request, std::function<void(const std::string& message)> heard) {
+        co_return Error(Reason::MethodNotAllowed, "no streams");
+    }
     virtual Task<> close() = 0;
 
     /// A method of the schema, such as api::pluginregistration::v1::Registration::GetInfo; at another path if `path` is given.

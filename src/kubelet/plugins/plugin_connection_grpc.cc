@@ -19,6 +19,14 @@ public:
     Task<std::string> call(std::string method, std::string request, Duration limit) override {
         return channel_.call(std::move(method), std::move(request), limit);
     }
+    Task<> watch(std::string method, std::string request, std::function<void(const std::string& message)> heard) override {
+        CO_TRY(const auto stream, co_await channel_.open(std::move(method), std::move(request)));
+        for (;;) {
+            CO_TRY(const auto message, co_await stream->next());
+            if (!message) co_return Error(Reason::Unavailable, "the plugin has ended its answers");
+            heard(*message);
+        }
+    }
     Task<> close() override { return channel_.close(); }
 
 private:
