@@ -1,6 +1,7 @@
 #include "scheduler/scheduler.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/result.h"
 #include "objects/conditions.h"
@@ -22,6 +23,8 @@ using schema::Value;
 
 /// Bindings under way at a time: enough to fill the store's group commits.
 constexpr std::size_t MaxBindings = 512;
+/// One that takes longer than this waits for others, for volumes or devices, and does not hold up further ones.
+constexpr Duration LongestBinding = std::chrono::seconds(5);
 /// Pods decided in one turn of the loop, so that watches and requests get theirs.
 constexpr int PodsPerTurn = 32;
 constexpr std::size_t LongestNote = 1024;
@@ -232,10 +235,17 @@ void Scheduler::reserve(PodRef pod, std::string node) {
 }
 
 Task<> Scheduler::bind(PodRef pod, std::string node) {
+    bool is_counted = true;
+    const auto discount = [&] {
+        if (!std::exchange(is_counted, false)) return;
+        --bindings_;
+        wake_.set();
+    };
+    const TimerId patience = context_.loop.call_after(LongestBinding, discount);
     auto bound = co_await run_pre_bind(plugins_, pod, node);
     if (bound) bound = co_await post_binding(pod, node);
-    --bindings_;
-    wake_.set();
+    context_.loop.cancel_timer(patience);
+    discount();
     if (bound) {
         ++counts_.scheduled;
         queue_.remove(pod->uid);

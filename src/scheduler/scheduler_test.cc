@@ -402,6 +402,23 @@ TEST(Scheduler, LetsAClaimThatWaitsForItsConsumerBeBoundFirst) {
     EXPECT_EQ(world.node_of("web"), "n1");
 }
 
+TEST(Scheduler, PodsThatWaitForVolumesDoNotHoldUpOthers) {
+    SchedulerWorld world;
+    world.api.put(api_node("n1", "100"));
+    world.api.change<core::Node>({"", "n1"}, [](core::Node& node) { node.status.allocatable["pods"] = Quantity::from_value(1000); });
+    world.api.put(claim_of_class("late"));
+    constexpr int MoreThanAreBoundAtATime = 600;
+    for (int i = 0; i < MoreThanAreBoundAtATime; ++i) {
+        core::Pod waiting = pod_with_claim("waiting-" + std::to_string(i));
+        waiting.spec.containers[0].resources.requests = {{"cpu", Quantity::parse("1m").value()}};
+        world.api.put(waiting);
+    }
+    world.loop.advance(1s);
+    world.api.put(api_pod("web"));
+    world.loop.advance(10s);
+    EXPECT_EQ(world.node_of("web"), "n1");
+}
+
 TEST(Scheduler, DoesNotBindAPodWhoseClaimCannotBeBoundAndTriesAgain) {
     SchedulerWorld world;
     world.api.put(api_node("n1"));
