@@ -63,7 +63,7 @@ private:
     static Task<std::size_t> read_from(StatePtr state, PipePtr pipe, std::span<char> buffer) {
         CO_TRY(const std::size_t count, co_await pipe->etcd->read(buffer.first(std::min(buffer.size(), state->faults.segment))));
         CO_TRY_VOID(co_await state->travel());
-        if (count == state->faults.segment) ++state->met;
+        if (state->faults.segment != Faults().segment) ++state->met;
         while (state->faults.loses_answers && !pipe->closed) CO_TRY_VOID(co_await state->wait());
         if (pipe->closed) co_return broken();
         co_return count;

@@ -123,8 +123,11 @@ std::string Rounds::next() {
         tell(last_);
         world_.loop().advance(std::chrono::milliseconds(3000 + random.below(40'000)));
         undo();
-        if (world_.met() > met)
+        if (world_.met() == met) {
+            tell("which nothing met");
+        } else {
             for (const std::string& name : present_) ++struck_[name];
+        }
         world_.heal();
     }
     world_.loop().advance(std::chrono::milliseconds(random.below(15'000)));
