@@ -14,6 +14,7 @@
 #include "net/http/http_server.h"
 #include "runtime/asio_loop.h"
 #include "runtime/files/file_system.h"
+#include "runtime/sync.h"
 #include "schema/protobuf/protobuf.h"
 
 namespace porthole::kubelet::testing {
