@@ -1,14 +1,11 @@
 // Searches every list and map of every kind for work of the API server that grows faster than the list: objects with long lists are sent
 // through a whole server in memory, and the processor time of a request with N entries is compared with that of one with four times as
 // many. Times depend on the machine, so that this is a search whose findings are read, and no test: what it finds gets a test of its own.
-//
-//   long_lists [--entries=N] [--pairs] [--templates] [--same] [KIND[/PLACE]...]
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include <CLI/CLI.hpp>
 #include <ctime>
 #include <map>
-#include <set>
 
 #include "api/registry.h"
 #include "apiserver/example_options.h"
@@ -237,12 +234,17 @@ std::vector<Place> chosen(const schema::Kind& kind, bool templates) {
 int main(int count, char** words) {
     using namespace porthole;
     using namespace porthole::long_lists;
-    std::set<std::string> flags, wanted;
-    for (int i = 1; i < count; ++i) (std::string_view(words[i]).starts_with("--") ? flags : wanted).insert(words[i]);
     std::size_t entries = 20'000;
-    for (const std::string& flag : flags)
-        if (flag.starts_with("--entries=")) entries = std::strtoul(flag.c_str() + 10, nullptr, 10);
-    Search search(entries, flags.contains("--same"));
+    bool same = false, pairs = false, templates = false;
+    std::vector<std::string> wanted;
+    CLI::App app("Searches the lists and maps of all kinds for work of the API server that grows faster than they do.", "long_lists");
+    app.add_option("--entries", entries, "of the longer list; the shorter one has a quarter of them")->capture_default_str();
+    app.add_flag("--pairs", pairs, "make two lists of an object long at a time");
+    app.add_flag("--templates", templates, "look into the pod templates of all kinds, and not only into those of Deployments");
+    app.add_flag("--same", same, "give all entries the same value");
+    app.add_option("places", wanted, "KIND or KIND/PLACE, for example Pod or Service/spec.ports[]; all, if none is given");
+    CLI11_PARSE(app, count, words);
+    Search search(entries, same);
     for (const schema::Kind* kind : api::kinds()) {
         if (!kind->is(schema::Kind::Resource) || !kind->has_verb("create")) continue;
         const auto is_wanted = [&](const Place* place) {
@@ -251,10 +253,10 @@ int main(int count, char** words) {
                 if (one == kind->kind || (place && one == std::string(kind->kind) + "/" + text_of(*place))) return true;
             return false;
         };
-        const std::vector<Place> all = chosen(*kind, flags.contains("--templates") || kind->kind == "Deployment");
+        const std::vector<Place> all = chosen(*kind, templates || kind->kind == "Deployment");
         for (std::size_t i = 0; i < all.size(); ++i) {
             if (!is_wanted(&all[i])) continue;
-            if (!flags.contains("--pairs")) {
+            if (!pairs) {
                 search.look(*kind, {all[i]});
                 continue;
             }

@@ -70,7 +70,7 @@ const std::map<std::string_view, const char*> Bases = {
     {"StorageClass", "{provisioner: a.example.com}"},
     {"VolumeAttributesClass", "{driverName: a.example.com, parameters: {a: b}}"},
     {"VolumeAttachment", "{spec: {attacher: a.example.com, nodeName: a, source: {persistentVolumeName: a}}}"},
-    {"Service", "{spec: {ports: [{name: first, port: 80}]}}"},
+    {"Service", "{spec: {ports: [{name: first, port: 65535}]}}"},
     {"ServiceCIDR", "{spec: {cidrs: [10.97.0.0/16]}}"},
     {"EndpointSlice", "{addressType: IPv4, endpoints: []}"},
     {"CertificateSigningRequest",
@@ -117,7 +117,7 @@ const std::map<std::string_view, const char*> Parts = {
     {"CustomResourceColumnDefinition", "{type: string, jsonPath: .a}"},
     {"ValidationRule", "{rule: 'true'}"},
     {"Endpoint", "{addresses: [10.1.2.3]}"},
-    {"EndpointSubset", "{addresses: [{ip: 10.1.2.3}], ports: [{port: 80}]}"},
+    {"EndpointSubset", "{addresses: [{ip: 10.1.2.3}], ports: [{name: first, port: 80}]}"},
     {"VolumeProjection", "{configMap: {name: a}}"},
     {"PodFailurePolicyRule", "{action: Ignore, onPodConditions: [{type: a, status: 'True'}]}"},
     {"PodFailurePolicyOnExitCodesRequirement", "{operator: In}"},
@@ -216,7 +216,8 @@ Value single(const Field& field, std::size_t i);
 Value minimal(const Type& type, std::size_t i) {
     Value made = Value::object();
     for (const Field& field : type.fields) {
-        if (!field.is(Field::Required)) continue;
+        const bool is_name = field.name == "name" && field.form == Form::String;  // mostly needed where there are several
+        if (!field.is(Field::Required) && !is_name) continue;
         if (field.is_single())
             made[field.name] = single(field, i);
         else if (field.is_list())
