@@ -55,9 +55,10 @@ void Registry::add(const Kind& kind) {
     auto& versions = versions_[group];
     if (versions.empty()) groups_.push_back(group);
     if (std::find(versions.begin(), versions.end(), version) != versions.end()) return;
-    versions.push_back(version);
-    // Built-in groups come in the order that upstream gives them, the others in that of their names.
-    if (kind.type && !kind.type->create) std::ranges::sort(versions, is_preferred_version);
+    // Built-in groups come in the order that upstream gives them, the others in that of their names. A definition has room for thousands of
+    // versions, so that they are not sorted with each.
+    const bool built_in = !kind.type || kind.type->create;
+    versions.insert(built_in ? versions.end() : std::ranges::upper_bound(versions, version, is_preferred_version), version);
 }
 
 void Registry::remove(const Kind& kind) {
