@@ -12,6 +12,10 @@ namespace {
 using namespace api::core::v1;
 using api::resource::v1::DeviceRequest;
 
+/// Of a claim; one with more is refused when it is created, so that there is no need to go on, and a pod has room for thousands of
+/// containers.
+constexpr std::size_t MostRequests = 32;
+
 /// What the containers of a pod need of one resource.
 class ResourceRequests {
 public:
@@ -20,7 +24,7 @@ public:
     /// In the order of the pod; `position` counts init containers first.
     void add_lasting(const Container& container, std::size_t position) {
         const std::int64_t amount = amount_for(container);
-        if (amount <= 0) return;
+        if (amount <= 0 || lasting_.size() > MostRequests) return;
         lasting_.emplace_back(position, request(container, position, amount));
         map(mappings_, container, lasting_.back().second.name);
     }

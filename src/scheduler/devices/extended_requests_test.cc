@@ -43,5 +43,19 @@ TEST(ExtendedRequests, InitContainersShareWhatTheyNeedInAddition) {
               "first=container-1-request-1 second=container-2-request-1 second=container-1-request-1");
 }
 
+TEST(ExtendedRequests, ThoseOfManyContainersEndBeyondWhatAClaimCanHave) {
+    constexpr int Many = 5'000;
+    api::core::v1::Pod pod;
+    for (auto* containers : {&pod.spec.init_containers, &pod.spec.containers})
+        for (int i = 0; i < Many; ++i) {
+            auto& one = containers->emplace_back();
+            one.name = "c" + std::to_string(i);
+            one.resources.requests["x/gpu"] = Quantity::from_value(containers == &pod.spec.containers ? 1 : Many);
+        }
+    const ExtendedRequests made = extended_requests(pod, {{"x/gpu", "gpu"}});
+    EXPECT_GT(made.requests.size(), 32u) << "which the API server refuses";
+    EXPECT_LT(made.mappings.size(), 50u * Many) << "not one for each pair of containers";
+}
+
 }  // namespace
 }  // namespace porthole::scheduler
