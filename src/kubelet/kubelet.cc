@@ -5,6 +5,7 @@
 #include "base/result.h"
 #include "kubelet/api_objects.h"
 #include "kubelet/api_pods.h"
+#include "kubelet/device_plugins/device_plugins.h"
 #include "kubelet/devices/claim_preparer.h"
 #include "kubelet/devices/device_health.h"
 #include "kubelet/eviction.h"
@@ -69,10 +70,17 @@ struct Plugins {
         : drivers(deps.loop, deps.client, *deps.plugins, deps.log.named("devices"), config.node.name),
           devices(deps.client, deps.files, drivers, deps.log.named("devices"), config.root_directory + "/dra_manager_state"),
           health(deps.loop, drivers, deps.log.named("devices"),
-                 [this, wake_pod = std::move(wake_pod)](const std::string& driver) {
+                 [this, wake_pod](const std::string& driver) {
                      for (const auto& [uid, claim] : devices.claims())
                          if (claim.drivers.contains(driver)) std::ranges::for_each(claim.pods, wake_pod);
                  }),
+          device_plugins({.loop = deps.loop,
+                          .files = deps.files,
+                          .connector = *deps.plugins,
+                          .log = deps.log.named("device-plugins"),
+                          .report_node = report_node,
+                          .wake_pod = wake_pod},
+                         config.root_directory + "/device-plugins"),
           registry(deps.loop, deps.files, *deps.plugins, deps.log.named("plugins"), config.root_directory + "/plugins_registry",
                    {.files_may_be_sockets = windows}),
           csi_drivers(deps.loop, *deps.plugins, csi_node),
@@ -91,12 +99,14 @@ struct Plugins {
         // Drivers of devices give the runtime CDI devices, which Windows does not have.
         if (!windows) registry.add_handler(DriverPlugins::Type, drivers);
         registry.add_handler(CsiDrivers::Type, csi_drivers);
+        registry.add_handler(DevicePlugins::Type, device_plugins);
         devices.set_health(&health);
     }
 
     DriverPlugins drivers;
     ClaimPreparer devices;
     DeviceHealth health;
+    DevicePlugins device_plugins;
     PluginRegistry registry;
     CsiDrivers csi_drivers;
     CsiVolumes csi_volumes;
@@ -182,7 +192,8 @@ struct Kubelet::Impl {
                        .probes = probes,
                        .statuses = statuses,
                        .events = events,
-                       .devices = plugins && !node.windows ? &plugins->devices : nullptr},
+                       .devices = plugins && !node.windows ? &plugins->devices : nullptr,
+                       .device_plugins = plugins ? &plugins->device_plugins : nullptr},
           pods(pod_services, [this] { return admission_context(); }),
           runtime_check(deps.loop, deps.runtime, node, deps.log, [this] { runtime_changed(); }),
           static_pods(deps.loop, deps.client, deps.files, deps.log.named("static-pods"), config.static_pod_directory, config.node.name,
@@ -233,6 +244,9 @@ struct Kubelet::Impl {
             context.node_labels = found->metadata.labels;
             context.allocatable.merge(extended_resources(found->status.allocatable));
         }
+        // The devices themselves are counted when they are allocated.
+        if (plugins)
+            for (const auto& [resource, amounts] : plugins->device_plugins.amounts()) context.allocatable.erase(resource);
         context.active = pods.active();
         context.memory_pressure = eviction.memory_pressure();
         context.prepares_devices = plugins && !node.windows;
@@ -248,6 +262,7 @@ struct Kubelet::Impl {
         if (std::string problem = pods.relist_problem(); !problem.empty()) health.problems.push_back(std::move(problem));
         if (!csi_node.is_initialized()) health.problems.push_back("CSINode is not yet initialized");
         if (plugins) health.volumes_in_use = plugins->csi_volumes.volumes_in_use();
+        if (plugins) health.devices = plugins->device_plugins.amounts();
         health.runtime_version = runtime_check.version();
         for (const cri::RuntimeHandler& handler : node.runtime_handlers) {
             core::NodeRuntimeHandler& shown = health.runtime_handlers.emplace_back();
@@ -307,6 +322,7 @@ struct Kubelet::Impl {
             scope.spawn(plugins->registry.run());
             scope.spawn(plugins->drivers.run());
             scope.spawn(plugins->health.run());
+            scope.spawn(plugins->device_plugins.run());
             scope.spawn(plugins->csi_limits.run());
         }
         own_node.on_change([this](const core::Node& seen) { csi_node.node_seen(seen.metadata.uid); });

@@ -239,6 +239,8 @@ Task<> PodManager::run_housekeeping() {
         if (is_cancelled(collection)) co_return std::move(collection).error();
         if (!collection) services_.log.warn("dead containers cannot be removed", {{"error", collection.error().message}});
         if (knows_all) remove_stale();
+        if (knows_all && services_.device_plugins)
+            services_.device_plugins->release_stale([this](const std::string& uid) { return pods_.contains(uid) || seen_.contains(uid); });
         if (sources_ready_ && services_.devices && !releasing_devices_) {
             releasing_devices_ = true;
             scope_.spawn(release_devices());

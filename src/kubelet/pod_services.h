@@ -1,4 +1,5 @@
 #pragma once
+#include "kubelet/device_plugins/device_plugins.h"
 #include "kubelet/devices/claim_preparer.h"
 #include "kubelet/lifecycle/pod_containers.h"
 #include "kubelet/pod_footprint.h"
@@ -21,7 +22,8 @@ struct PodServices {
     ProbeManager& probes;
     StatusManager& statuses;
     client::EventRecorder& events;
-    ClaimPreparer* devices = nullptr;  ///< null if pods with claims are refused
+    ClaimPreparer* devices = nullptr;         ///< null if pods with claims are refused
+    DevicePlugins* device_plugins = nullptr;  ///< null if there are none
 };
 
 }  // namespace porthole::kubelet

@@ -133,6 +133,7 @@ core::PodStatus PodWorker::status_now() const {
                                               .now = services_.loop.wall_now()});
     resizer_.add_conditions(*pod_, state_, termination_.has_value(), status);
     if (services_.devices) services_.devices->add_health(*pod_, status);
+    if (services_.device_plugins) services_.device_plugins->add_health(*pod_, status);
     if (termination_ && !termination_->reason.empty()) {
         status.phase = core::PodPhase::Failed;
         status.reason = termination_->reason;
@@ -254,12 +255,25 @@ Task<> PodWorker::prepare() {
 }
 
 Task<> PodWorker::prepare_devices() {
+    if (services_.device_plugins) CO_TRY_VOID(co_await allocate_devices());
     if (!services_.devices) co_return {};
     auto prepared = co_await services_.devices->prepare(pod_);
     if (!prepared && !is_cancelled(prepared))
         services_.events.warning(reference_to(*pod_), "FailedPrepareDynamicResources",
                                  "Failed to prepare dynamic resources: prepare dynamic resources: " + prepared.error().message);
     co_return prepared;
+}
+
+/// What a plugin does not have is not waited for: the scheduler chooses another node for the pod that takes this one's place.
+Task<> PodWorker::allocate_devices() {
+    auto refusal = co_await services_.device_plugins->allocate(pod_);
+    if (!refusal && !is_cancelled(refusal))
+        services_.events.warning(reference_to(*pod_), "FailedAllocateDevices", "Failed to allocate devices: " + refusal.error().message);
+    if (!refusal) co_return std::move(refusal).error();
+    if (!*refusal) co_return {};
+    services_.events.warning(reference_to(*pod_), "UnexpectedAdmissionError", **refusal);
+    terminate({.reason = "UnexpectedAdmissionError", .message = "Pod was rejected: " + **refusal});
+    co_return Error(Reason::Conflict, **refusal);
 }
 
 /// Files that come out of the API follow it while the pod runs.
@@ -355,6 +369,14 @@ PodStartContext PodWorker::start_context() const {
             for (const core::Container& container : *list)
                 if (auto ids = services_.devices->cdi_ids(*pod_, container); !ids.empty())
                     context.cdi_devices[container.name] = std::move(ids);
+    if (services_.device_plugins) {
+        const std::string& uid = pod_->metadata.uid;
+        if (const auto found = services_.device_plugins->allocations().find(uid); found != services_.device_plugins->allocations().end())
+            context.plugin_devices = found->second;
+        context.prepare_plugin_devices = [this, uid](const std::string& container) {
+            return services_.device_plugins->prepare_start(uid, container);
+        };
+    }
     return context;
 }
 
@@ -393,6 +415,7 @@ Task<> PodWorker::clean_up() {
     services_.probes.remove_pod(uid);
     services_.containers.forget_pod(uid);
     CO_TRY_VOID(co_await services_.footprint.tear_down_volumes(uid));
+    if (services_.device_plugins) services_.device_plugins->release(uid);
     if (services_.devices) {
         auto released = co_await services_.devices->unprepare(uid);
         if (!released) co_return std::move(released).error().with_context("unprepare dynamic resources");

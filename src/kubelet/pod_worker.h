@@ -80,6 +80,7 @@ private:
     Task<bool> take_step(const PodActions& actions);
     Task<> prepare();
     Task<> prepare_devices();
+    Task<> allocate_devices();
     cri::PodSandboxConfig sandbox_config(std::uint32_t attempt, cri::DNSConfig dns) const;
     Task<> make_sandbox(const PodActions& actions);
     Task<> reset_containers(const PodActions& actions);

@@ -130,6 +130,10 @@ Task<cri::ContainerConfig> ContainerStarter::prepare(const PodStartContext& cont
     CO_TRY_VOID(add_own_mounts(context, container, mounts));
     const auto claimed = context.cdi_devices.find(container.name);
     std::vector<std::string> cdi_devices = claimed == context.cdi_devices.end() ? std::vector<std::string>() : claimed->second;
+    const auto allocated = context.plugin_devices.find(container.name);
+    const auto plugin_devices = allocated == context.plugin_devices.end() ? std::map<std::string, AllocatedDevices>() : allocated->second;
+    if (!plugin_devices.empty()) CO_TRY_VOID(co_await context.prepare_plugin_devices(container.name));
+    for (std::string& id : cdi_ids(plugin_devices)) cdi_devices.push_back(std::move(id));
     std::string target;
     if (!spec.target_container.empty()) {
         const cri::ContainerStatus* found = context.state.find_newest(spec.target_container);
@@ -154,6 +158,7 @@ Task<cri::ContainerConfig> ContainerStarter::prepare(const PodStartContext& cont
                                   .seccomp_root = config_.root_directory + "/seccomp",
                                   .cgroup_v2 = config_.cgroup_v2,
                                   .seccomp_default = config_.seccomp_default}));
+    add_allocated_devices(plugin_devices, config_.platform.windows, config);
     if (!context.runtime_knows_cdi) CO_TRY_VOID(add_cdi_devices(services_.files, cdi_devices, config));
     co_return config;
 }

@@ -1,4 +1,6 @@
 #pragma once
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -10,13 +12,20 @@ namespace porthole::kubelet {
 
 namespace core = api::core::v1;
 
+/// How many devices a plugin has, and how many of them can be used.
+struct DeviceAmounts {
+    std::int64_t capacity = 0, allocatable = 0;
+    bool operator==(const DeviceAmounts&) const = default;
+};
+
 /// Conditions that other parts of the kubelet determine.
 struct NodeHealth {
     std::vector<std::string> problems;  ///< why the node is not ready; empty when it is
     bool memory_pressure = false, disk_pressure = false, pid_pressure = false;
     std::string runtime_version;  ///< "containerd://1.6.20"
     std::vector<core::NodeRuntimeHandler> runtime_handlers;
-    std::vector<std::string> volumes_in_use;  ///< that must not be detached, by upstream's names
+    std::vector<std::string> volumes_in_use;       ///< that must not be detached, by upstream's names
+    std::map<std::string, DeviceAmounts> devices;  ///< of device plugins, by resource
 };
 
 /// A condition without its times, and the reason of the event for a change.

@@ -170,6 +170,10 @@ void NodeReporter::fill_status(core::NodeStatus& status) {
     status.allocatable = node_allocatable(identity_, status.capacity);
     status.capacity.insert(extended.begin(), extended.end());
     status.allocatable.insert(extended.begin(), extended.end());
+    for (const auto& [name, amounts] : health.devices) {
+        status.capacity[name] = Quantity::from_value(amounts.capacity);
+        status.allocatable[name] = Quantity::from_value(amounts.allocatable);
+    }
     status.addresses = node_addresses(identity_);
     status.daemon_endpoints.kubelet_endpoint.port = identity_.port;
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -30,13 +31,27 @@ public:
     }
 };
 
-/// Creates connections; outlives them.
+/// A gRPC server of the kubelet's own on a Unix socket. close() it before destroying it.
+class PluginServer {
+public:
+    virtual ~PluginServer() = default;
+    virtual Task<> close() = 0;
+};
+/// One message each way; a failure becomes the call's status.
+using PluginMethod = std::function<Task<std::string>(std::string request)>;
+
+/// Creates connections and servers; outlives them.
 class PluginConnector {
 public:
     virtual ~PluginConnector() = default;
     virtual std::unique_ptr<PluginConnection> connect(const std::string& socket_path) = 0;
     /// Whether a program listens there; nothing is sent. Error: Unavailable if none does.
     virtual Task<> reach(std::string socket_path) = 0;
+    /// Offers methods, by their paths, to the programs that may open the socket. Error: why there can be none.
+    virtual Result<std::unique_ptr<PluginServer>> serve(const std::string& /*socket_path*/,
+                                                        std::map<std::string, PluginMethod> /*methods*/) {
+        return Error(Reason::MethodNotAllowed, "no sockets");
+    }
 };
 
 }  // namespace porthole::kubelet

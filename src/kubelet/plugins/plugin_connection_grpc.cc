@@ -3,6 +3,7 @@
 #include "base/result.h"
 #include "net/byte_stream.h"
 #include "net/grpc/grpc.h"
+#include "net/http/http_server.h"
 #include "net/socket.h"
 #include "runtime/asio_loop.h"
 
@@ -33,6 +34,22 @@ private:
     net::GrpcChannel channel_;
 };
 
+class GrpcServer final : public PluginServer {
+public:
+    static constexpr std::size_t LargestRequest = 1 << 20;
+
+    GrpcServer(AsioLoop& loop, std::map<std::string, PluginMethod> methods)
+        : server_(loop, grpc_, {.body_limit = LargestRequest}, Logger(make_null_sink(), "plugins")) {
+        for (auto& [path, method] : methods) grpc_.add(path, std::move(method));
+    }
+    Result<void> listen(const std::string& path) { return server_.listen_unix(path); }
+    Task<> close() override { return server_.close(); }
+
+private:
+    net::GrpcHandler grpc_;
+    net::HttpServer server_;
+};
+
 class GrpcConnector final : public PluginConnector {
 public:
     explicit GrpcConnector(AsioLoop& loop) : loop_(loop) {}
@@ -41,6 +58,11 @@ public:
         CO_TRY(const auto stream, co_await net::connect_socket(loop_, net::Endpoint{.unix_path = std::move(path)}));
         stream->close();
         co_return {};
+    }
+    Result<std::unique_ptr<PluginServer>> serve(const std::string& path, std::map<std::string, PluginMethod> methods) override {
+        auto server = std::make_unique<GrpcServer>(loop_, std::move(methods));
+        TRY_VOID(server->listen(path));
+        return std::unique_ptr<PluginServer>(std::move(server));
     }
 
 private:
