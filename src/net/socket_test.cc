@@ -374,7 +374,8 @@ class TestService {
 public:
     explicit TestService(EventLoop& loop) : loop_(loop) {
         handler.add("/test/Echo", [](std::string request) { return echo(std::move(request)); });
-        handler.add("/test/Fail", [](std::string) { return fail(); });
+        handler.add("/test/Fail", [](std::string) { return fail(Reason::NotFound); });
+        handler.add("/test/Break", [](std::string) { return fail(Reason::Io); });
         handler.add("/test/Hang", [this](std::string) { return hang(); });
         handler.add_streaming("/test/Count", [](std::string request, GrpcWriter& writer) { return count(std::move(request), writer); });
     }
@@ -382,7 +383,7 @@ public:
 
 private:
     static Task<std::string> echo(std::string request) { co_return request; }
-    static Task<std::string> fail() { co_return Error(Reason::NotFound, "no <100%> match"); }
+    static Task<std::string> fail(Reason reason) { co_return Error(reason, "no <100%> match"); }
     Task<std::string> hang() {
         CO_TRY_VOID(co_await loop_.sleep(1h));
         co_return "";
@@ -406,6 +407,7 @@ Task<> grpc_calls(Sockets& test, Endpoint endpoint) {
     EXPECT_EQ(failed.error().reason, Reason::NotFound);
     EXPECT_EQ(failed.error().message, "no <100%> match");
     EXPECT_EQ(grpc_status_of(failed.error()), GrpcStatus::NotFound);
+    EXPECT_EQ(grpc_status_of((co_await channel.call("/test/Break", "")).error()), GrpcStatus::Unknown);
     EXPECT_EQ(grpc_status_of((co_await channel.call("/test/None", "")).error()), GrpcStatus::Unimplemented);
     EXPECT_EQ((co_await channel.call("/test/Hang", "", 50ms)).error().reason, Reason::Timeout);
     CO_TRY(const auto stream, co_await channel.open("/test/Count", "n"));

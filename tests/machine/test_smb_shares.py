@@ -41,6 +41,7 @@ class SmbSharesOnDebian12(MachineTest):
                     " systemctl is-active --quiet lab || { journalctl -u lab --no-pager; exit 1; }; sleep 1; done", seconds=180)
         share = "\\\\10.0.2.15\\data"
         refused = self.call("NewSmbGlobalMapping", remote_path=share, username="me", password="wrong")
+        self.assertRegex(refused, r"(?im)^grpc-status: 2$")
         self.assertIn("mount error(13)", refused)
         machine.run(f"mkdir -p {DRIVE}/var/lib/kubelet/staged")
         done = self.call("NewSmbGlobalMapping", remote_path=share + "\\sub", local_path="C:\\var\\lib\\kubelet\\staged", username="me", password="secret-1")

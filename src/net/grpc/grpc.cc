@@ -14,6 +14,8 @@ struct StatusRow {
 // Order: where several rows share a reason, the first is what the reason becomes.
 constexpr std::array StatusRows{
     StatusRow{GrpcStatus::Unknown, Reason::Unknown},
+    // DataLoss says that something is gone for ever. What an operation of the host has failed with is Unknown, as of servers in Go.
+    StatusRow{GrpcStatus::Unknown, Reason::Io},
     StatusRow{GrpcStatus::InvalidArgument, Reason::BadRequest},
     StatusRow{GrpcStatus::InvalidArgument, Reason::Invalid},
     StatusRow{GrpcStatus::OutOfRange, Reason::BadRequest},
