@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/strings.h"
+#include "kubelet/container/security_context.h"
 #include "objects/node_selectors.h"
 
 namespace porthole::kubelet {
@@ -77,6 +79,21 @@ bool is_safe_sysctl(const std::string& name) {
     return Safe.contains(dotted);
 }
 
+/// A pod that asks for a profile does not run without one. Whether a profile of this name is loaded is for the runtime to say.
+std::optional<Rejection> check_app_armor(const core::Pod& pod, const AdmissionContext& context) {
+    const auto refused = [](const std::string& why) { return Rejection{"AppArmor", "Cannot enforce AppArmor: " + why}; };
+    const auto confines = [](const schema::Box<core::AppArmorProfile>& profile) { return profile && profile->type != "Unconfined"; };
+    bool needed = pod.spec.security_context && confines(pod.spec.security_context->app_armor_profile), unnamed = false;
+    for (const ContainerSpec& spec : all_containers(pod)) {
+        const auto profile = effective_security_context(pod, spec.container).app_armor_profile;
+        needed = needed || confines(profile);
+        unnamed = unnamed || (profile && profile->type == "Localhost" && trim(profile->localhost_profile.value_or("")).empty());
+    }
+    if (needed && !context.app_armor) return refused("AppArmor is not enabled on the host");
+    if (unnamed) return refused("invalid empty AppArmor profile name");
+    return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Rejection> check_resize(const core::Pod& pod, const AdmissionContext& context) {
@@ -118,6 +135,8 @@ std::optional<Rejection> admit(const core::Pod& pod, const windows::Verdict& ver
         for (const core::Sysctl& sysctl : pod.spec.security_context->sysctls)
             if (!is_safe_sysctl(sysctl.name))
                 return Rejection{"SysctlForbidden", "forbidden sysctl: \"" + sysctl.name + "\" not allowlisted"};
+    if (context.operating_system != "windows")
+        if (auto refused = check_app_armor(pod, context)) return refused;
     if (!objects::accepts_node(pod.spec, context.node_labels, pod.spec.node_name))
         return Rejection{"NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"};
     if (auto lacking = check_resources(pod, context)) return lacking;

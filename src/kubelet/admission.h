@@ -20,6 +20,7 @@ struct AdmissionContext {
     bool memory_pressure = false;
     bool prepares_devices = false;  ///< of ResourceClaims
     bool identify_pod_os = true;    ///< whether spec.os counts
+    bool app_armor = false;         ///< the kernel enforces its profiles
 };
 
 /// The last check before a pod's first container: nullopt if it may run. `verdict` is that of its original spec; empty except on Windows.

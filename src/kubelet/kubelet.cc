@@ -62,6 +62,12 @@ NodeFacts node_facts(const KubeletConfig& config, const HostFacts& facts, FileSy
     return node;
 }
 
+/// Whether the kernel confines by AppArmor; that changes with its next start only.
+bool enforces_app_armor(FileSystem& files) {
+    return files.exists("/sys/kernel/security/apparmor") &&
+           files.read("/sys/module/apparmor/parameters/enabled").value_or("").starts_with('Y');
+}
+
 /// The plugins of the node, and what is done with them.
 struct Plugins {
     Plugins(const KubeletConfig& config, KubeletDependencies& deps, bool windows, CsiNodeInfo& csi_node,
@@ -121,6 +127,7 @@ struct Kubelet::Impl {
           deps(std::move(given)),
           facts(deps.host.describe()),
           node(node_facts(config, facts, deps.files)),
+          app_armor(!node.windows && enforces_app_armor(deps.files)),
           events(deps.loop, deps.client, deps.log.named("events"), "kubelet", config.node.name),
           informers({deps.loop, deps.client, deps.random, deps.log.named("informer")}),
           services(informers.get<core::Service>()),
@@ -251,6 +258,7 @@ struct Kubelet::Impl {
         context.memory_pressure = eviction.memory_pressure();
         context.prepares_devices = plugins && !node.windows;
         context.identify_pod_os = config.identify_pod_os;
+        context.app_armor = app_armor;
         return context;
     }
 
@@ -368,6 +376,7 @@ struct Kubelet::Impl {
     KubeletDependencies deps;
     HostFacts facts;
     NodeFacts node;
+    bool app_armor;
     client::EventRecorder events;
     client::Informers informers;
     client::Informer<core::Service>& services;

@@ -320,6 +320,33 @@ TEST_F(KubeletTest, APodThatDoesNotFitFails) {
     EXPECT_TRUE(until([&] { return !exists("big"); }));
 }
 
+TEST_F(KubeletTest, APodWithAnAppArmorProfileNeedsAKernelThatEnforcesIt) {
+    const std::string wanted =
+        R"({"containers":[{"name":"a","image":"image:1","securityContext":{"appArmorProfile":{"type":"RuntimeDefault"}}}]})";
+    const std::map<std::string, std::string> annotation = {{"container.apparmor.security.beta.kubernetes.io/a", "localhost/mine"}};
+    add("p", wanted);
+    add("annotated", OneContainer, annotation);
+    for (const char* name : {"p", "annotated"}) {
+        ASSERT_TRUE(until([&] { return pod(name).status.phase == "Failed"; })) << name;
+        EXPECT_EQ(pod(name).status.reason, "AppArmor");
+        EXPECT_EQ(pod(name).status.message, "Pod was rejected: Cannot enforce AppArmor: AppArmor is not enabled on the host");
+    }
+    add("unconfined", R"({"securityContext":{"appArmorProfile":{"type":"Unconfined"}},"containers":[{"name":"a","image":"image:1"}]})");
+    EXPECT_TRUE(until([&] { return ready("unconfined"); }));
+
+    stop();
+    ASSERT_TRUE(files.create_directories("/sys/kernel/security/apparmor", 0755));
+    ASSERT_TRUE(files.create_directories("/sys/module/apparmor/parameters", 0755));
+    ASSERT_TRUE(files.write("/sys/module/apparmor/parameters/enabled", "Y\n", 0444));
+    start();
+    add("q", wanted);
+    add("other", OneContainer, annotation);
+    EXPECT_TRUE(until([&] { return ready("q") && ready("other"); }));
+    add("unnamed", R"({"containers":[{"name":"a","image":"image:1","securityContext":{"appArmorProfile":{"type":"Localhost"}}}]})");
+    ASSERT_TRUE(until([&] { return pod("unnamed").status.phase == "Failed"; }));
+    EXPECT_EQ(pod("unnamed").status.message, "Pod was rejected: Cannot enforce AppArmor: invalid empty AppArmor profile name");
+}
+
 TEST_F(KubeletTest, ConfigMapsAndSecretsBecomeFilesThatFollowTheApi) {
     core::ConfigMap map;
     map.metadata.name = "settings";

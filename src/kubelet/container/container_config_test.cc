@@ -302,6 +302,26 @@ TEST(ContainerConfig, SeccompProfilesComeFromTheirDirectoryOnly) {
         EXPECT_EQ(made_with(bad), "refused") << bad;
 }
 
+TEST(ContainerConfig, AContainersAppArmorProfileComesBeforeItsAnnotationAndThePods) {
+    const auto profile_of = [](const std::string& context, const std::string& annotation) {
+        core::Pod pod = pod_of(R"({"metadata":{"name":"p","namespace":"ns","uid":"u1"},"spec":{"containers":[{"name":"c","image":"i:1",
+            "securityContext":)" +
+                               context + R"(}],"securityContext":{"appArmorProfile":{"type":"Localhost","localhostProfile":"of-pod"}}}})");
+        if (!annotation.empty()) pod.metadata.annotations["container.apparmor.security.beta.kubernetes.io/c"] = annotation;
+        const ContainerSpec spec{ContainerKind::Regular, pod.spec.containers[0], ""};
+        const auto config = make_container_config({.pod = pod, .spec = spec, .image_ref = "sha256:9", .platform = {.memory = 1 << 30}});
+        const auto& security = *config->linux->security_context;
+        EXPECT_EQ(security.apparmor->profile_type == cri::SecurityProfileProfileType::Localhost, !security.apparmor->localhost_ref.empty());
+        return security.apparmor_profile;
+    };
+    EXPECT_EQ(profile_of("{}", ""), "localhost/of-pod");
+    EXPECT_EQ(profile_of("{}", "localhost/mine"), "localhost/mine");
+    EXPECT_EQ(profile_of("{}", "runtime/default"), "runtime/default");
+    EXPECT_EQ(profile_of("{}", "unknown"), "localhost/of-pod");
+    EXPECT_EQ(profile_of(R"({"appArmorProfile":{"type":"Unconfined"}})", "localhost/mine"), "unconfined");
+    EXPECT_EQ(profile_of(R"({"appArmorProfile":{"type":"RuntimeDefault"}})", ""), "runtime/default");
+}
+
 TEST(ContainerConfig, SeccompMayBeOnByDefault) {
     const auto profile_of = [](const char* context, bool by_default) {
         const core::Pod pod = pod_of(std::string(R"({"metadata":{"name":"p","namespace":"ns","uid":"u1"},"spec":{"containers":[{"name":"c",

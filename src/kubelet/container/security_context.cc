@@ -58,15 +58,33 @@ schema::Box<cri::SELinuxOption> selinux(const schema::Box<core::SELinuxOptions>&
     return to;
 }
 
-schema::Box<cri::SecurityProfile> apparmor(const schema::Box<core::AppArmorProfile>& wanted) {
-    if (!wanted) return std::nullopt;
-    using Type = cri::SecurityProfileProfileType;
-    cri::SecurityProfile profile;
-    profile.profile_type = wanted->type == "Localhost"    ? Type::Localhost
-                           : wanted->type == "Unconfined" ? Type::Unconfined
-                                                          : Type::RuntimeDefault;
-    profile.localhost_ref = wanted->localhost_profile.value_or("");
+/// As pods that no API server has seen may say it: an annotation for each container, from before there was a field.
+schema::Box<core::AppArmorProfile> annotated_app_armor(const core::Pod& pod, const std::string& container) {
+    const auto found = pod.metadata.annotations.find("container.apparmor.security.beta.kubernetes.io/" + container);
+    if (found == pod.metadata.annotations.end()) return std::nullopt;
+    const std::string &text = found->second, localhost = "localhost/";
+    core::AppArmorProfile profile;
+    profile.type = text == "runtime/default" ? "RuntimeDefault" : text == "unconfined" ? "Unconfined" : "Localhost";
+    if (profile.type != "Localhost") return profile;
+    if (!text.starts_with(localhost)) return std::nullopt;
+    profile.localhost_profile = text.substr(localhost.size());
     return profile;
+}
+
+void set_app_armor(cri::LinuxContainerSecurityContext& security, const schema::Box<core::AppArmorProfile>& wanted) {
+    if (!wanted) return;
+    using Type = cri::SecurityProfileProfileType;
+    cri::SecurityProfile& profile = security.apparmor.emplace();
+    if (wanted->type == "Localhost") {
+        profile.profile_type = Type::Localhost;
+        profile.localhost_ref = wanted->localhost_profile.value_or("");
+    } else {
+        profile.profile_type = wanted->type == "Unconfined" ? Type::Unconfined : Type::RuntimeDefault;
+    }
+    // Runtimes that speak v1alpha2 only, such as Debian 11's, know no other.
+    security.apparmor_profile = wanted->type == "Localhost"    ? "localhost/" + profile.localhost_ref
+                                : wanted->type == "Unconfined" ? "unconfined"
+                                                               : "runtime/default";
 }
 
 std::vector<std::int64_t> supplemental_groups(const core::Pod& pod) {
@@ -93,6 +111,7 @@ bool any_privileged(const core::Pod& pod) {
 
 core::SecurityContext effective_security_context(const core::Pod& pod, const core::Container& container) {
     core::SecurityContext effective = container.security_context.value_or(core::SecurityContext());
+    if (!effective.app_armor_profile) effective.app_armor_profile = annotated_app_armor(pod, container.name);
     if (!pod.spec.security_context) return effective;
     const core::PodSecurityContext& shared = *pod.spec.security_context;
     const auto inherit = [](auto& own, const auto& other) {
@@ -157,7 +176,7 @@ Result<cri::LinuxContainerSecurityContext> linux_security_context(const Containe
         security.readonly_paths = ReadonlyPaths;
     }
     TRY(security.seccomp, seccomp_profile(effective.seccomp_profile, in.seccomp_root, in.seccomp_default));
-    security.apparmor = apparmor(effective.app_armor_profile);
+    set_app_armor(security, effective.app_armor_profile);
     return security;
 }
 

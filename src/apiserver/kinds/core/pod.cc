@@ -54,6 +54,7 @@ void prepare_for_create(Pod& object, const WriteContext& context) {
     }
     for (TopologySpreadConstraint& constraint : object.spec.topology_spread_constraints)
         merge_label_keys(object, constraint, constraint.match_label_keys, "In");
+    take_app_armor_annotations(object);
 }
 
 void prepare_for_status_update(Pod& object, const Pod& old, const WriteContext&) {
@@ -66,6 +67,7 @@ void validate(const Pod& object, FieldErrors& errors) {
     const FieldPath spec = "spec";
     if (!object.spec.ephemeral_containers.empty()) errors.forbidden(spec / "ephemeralContainers", "cannot be set on create");
     validate_pod_spec(object.spec, spec, PodSpecIn::Pod, errors);
+    validate_app_armor_annotations(object.metadata, object.spec, "metadata.annotations", spec, errors);
     const auto& annotations = object.metadata.annotations;
     if (const auto cost = annotations.find("controller.kubernetes.io/pod-deletion-cost"); cost != annotations.end()) {
         const bool number =

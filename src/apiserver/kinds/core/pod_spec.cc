@@ -315,6 +315,7 @@ void validate_pod_spec(const PodSpec& spec, const FieldPath& path, PodSpecIn in,
     const auto validate_context = [&](const auto& context, const FieldPath& at) {
         if (!context) return;
         validate_seccomp(context->seccomp_profile, at / "securityContext" / "seccompProfile", errors);
+        validate_app_armor(context->app_armor_profile, at / "securityContext" / "appArmorProfile", errors);
         if (context->windows_options)
             validate_windows_options(*context->windows_options, at / "securityContext" / "windowsOptions", errors);
     };
@@ -326,6 +327,7 @@ void validate_pod_spec(const PodSpec& spec, const FieldPath& path, PodSpecIn in,
 void validate_pod_template(const PodTemplateSpec& object, const FieldPath& path, FieldErrors& errors) {
     validate_labels(object.metadata.labels, path / "labels", errors);
     validate_annotations(object.metadata.annotations, path / "annotations", errors);
+    validate_app_armor_annotations(object.metadata, object.spec, path / "annotations", path / "spec", errors);
     if (!object.spec.ephemeral_containers.empty())
         errors.forbidden(path / "spec" / "ephemeralContainers", "ephemeral containers not allowed in pod template");
     validate_pod_spec(object.spec, path / "spec", PodSpecIn::Template, errors);

@@ -66,6 +66,21 @@ void validate_pod_level_resources(const PodSpec& spec, const FieldPath& path, Fi
 // pod_volume.cc
 void validate_volumes(const std::vector<Volume>& volumes, const FieldPath& path, PodSpecIn in, FieldErrors& errors);
 
+// app_armor.cc
+using AppArmorProfileBox = schema::Box<api::core::v1::AppArmorProfile>;
+void validate_app_armor(const AppArmorProfileBox& profile, const FieldPath& path, FieldErrors& errors);
+/// The annotations that named the profiles of containers before the field did: they name containers of the spec, and agree with its
+/// fields. `annotations` and `path` lead to the annotations and to the spec.
+void validate_app_armor_annotations(const api::meta::v1::ObjectMeta& metadata, const PodSpec& spec, const FieldPath& annotations,
+                                    const FieldPath& path, FieldErrors& errors);
+/// Sets the fields of containers that have the annotation only. Nothing of Windows pods.
+void take_app_armor_annotations(api::core::v1::Pod& pod);
+void forbid_changed_app_armor_annotations(const api::meta::v1::ObjectMeta& now, const api::meta::v1::ObjectMeta& before,
+                                          FieldErrors& errors);
+/// Of annotations in place of the field. A pod has got the field already, so one that was sent with both is told so too.
+void warn_of_app_armor(const api::meta::v1::ObjectMeta& metadata, const PodSpec& spec, const FieldPath& path,
+                       std::vector<std::string>& warnings);
+
 // pod_affinity.cc
 void validate_placement(const PodSpec& spec, const FieldPath& path, FieldErrors& errors);
 void validate_node_selector(const api::core::v1::NodeSelector& selector, const FieldPath& path, FieldErrors& errors);

@@ -194,10 +194,12 @@ void validate_pod_update(const Pod& object, const Pod& old, FieldErrors& errors)
     }
     if (!(allowed == before)) errors.forbidden("spec", std::string(SpecIsFixed) + difference(allowed, before));
     validate_mirror_annotation(object, old, errors);
+    forbid_changed_app_armor_annotations(object.metadata, old.metadata, errors);
 }
 
 void validate_pod_status_update(const Pod& object, const Pod& old, FieldErrors& errors) {
     validate_mirror_annotation(object, old, errors);
+    forbid_changed_app_armor_annotations(object.metadata, old.metadata, errors);
     validate_extended_claim(object, errors);
     if (object.spec.node_name != old.spec.node_name) errors.forbidden("status.nodeName", "may not be changed directly");
     if (!old.status.qos_class.empty() && object.status.qos_class != old.status.qos_class)

@@ -225,6 +225,7 @@ void warn_of_pod(const ObjectMeta& metadata, const PodSpec& spec, const FieldPat
     warn_of_node_choice(spec, at, warnings);
     warn_of_spreading(spec, at, warnings);
     warn_of_annotations(metadata, spec, path, warnings);
+    warn_of_app_armor(metadata, spec, path, warnings);
     warn_of_volumes(spec, at, warnings);
     warn_of_doubles(spec, at, warnings);
     warn_of_fractions(spec.overhead, at / "overhead", warnings);
