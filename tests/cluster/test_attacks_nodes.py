@@ -77,6 +77,12 @@ class OnNodes(ClusterCase):
         self.apply(on_node("users", hostUsers=False))
         self.assertIn("hostUsers", self.wait_phase("users", "Failed")["status"]["message"])
 
+    def test_a_pod_without_its_apparmor_profile_does_not_run(self):
+        if pathlib.Path("/sys/kernel/security/apparmor").exists():
+            self.skipTest("this kernel has AppArmor; tests/machine shows what it does")
+        self.apply(on_node("confined", securityContext={"appArmorProfile": {"type": "RuntimeDefault"}}))
+        self.assertEqual(self.wait_phase("confined", "Failed")["status"]["reason"], "AppArmor")
+
 
 class ByNodes(ClusterCase):
     """By someone who has taken over a node."""
