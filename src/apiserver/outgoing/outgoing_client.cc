@@ -120,6 +120,8 @@ std::unique_ptr<OutgoingClients> make_outgoing_clients(AsioLoop& loop, FileSyste
 
 Result<std::unique_ptr<OutgoingClient>> open_by_kubeconfig(OutgoingClients& clients, const std::string& path) {
     const auto opened = [&]() -> Result<std::unique_ptr<OutgoingClient>> {
+        // read_kubeconfig would advise to join, which is for the kubeconfig of a node.
+        if (!clients.files().exists(path)) return Error(Reason::NotFound, "no such file");
         TRY(const client::Kubeconfig kubeconfig, client::read_kubeconfig(clients.files(), path));
         TRY(const client::ClientConfig server, kubeconfig.resolve(clients.files()));
         return clients.open(server);

@@ -45,6 +45,13 @@ TEST_F(WebhookTest, PostsTheReviewAndYieldsItsAnswer) {
     EXPECT_EQ(server.requests[0].headers.get("content-type"), "application/json");
 }
 
+TEST_F(WebhookTest, AKubeconfigThatIsMissingIsNamedWithoutAdviceForNodes) {
+    const auto client = open_by_kubeconfig(servers, "/etc/hook.kubeconfig");
+    ASSERT_FALSE(client);
+    EXPECT_EQ(client.error().reason, Reason::NotFound);
+    EXPECT_EQ(client.error().message, "/etc/hook.kubeconfig: no such file");
+}
+
 TEST_F(WebhookTest, ReadsHostileAnswersAsFailures) {
     const struct {
         const char* name;
