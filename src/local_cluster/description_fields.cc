@@ -68,7 +68,7 @@ Result<void> Fields::read(std::string_view name, std::map<std::string, std::stri
     if (!found.is_object()) return wrong(at(name), "must be an object");
     into.clear();
     for (const schema::Member& member : found.as_object()) {
-        if (!member.value.is_string()) return wrong(at(name) + "." + member.key, "must be a string");
+        if (!member.value.is_string()) return wrong(at(name) + "." + member.key, "must be a string: numbers, true and false need quotes");
         into[member.key] = member.value.as_string();
     }
     return {};

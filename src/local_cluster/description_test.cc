@@ -51,7 +51,7 @@ TEST(Description, NamesTheFieldThatIsWrongAndChangesNothing) {
         {"[]", "spec: must be an object"},
         {"{apiServer: {port: 70000}}", "spec.apiServer.port: must be a number from 1 to 65535"},
         {"{apiServer: {servers: 2}}", "spec.apiServer.servers: must be 1, 3 or 5"},
-        {"{apiServer: {extraArgs: {v: 1}}}", "spec.apiServer.extraArgs.v: must be a string"},
+        {"{apiServer: {extraArgs: {v: 1}}}", "spec.apiServer.extraArgs.v: must be a string: numbers, true and false need quotes"},
         {"{apiServer: {extraArgs: {port: '1'}}}",
          "spec.apiServer.extraArgs: `porthole up` itself sets the server's option --port; see `porthole up --help`"},
         {"{hardened: 1}", "spec.hardened: must be true or false"},
