@@ -125,8 +125,8 @@ std::string Rounds::next() {
         undo();
         if (world_.met() == met) {
             tell("which nothing met");
-        } else {
-            for (const std::string& name : present_) ++struck_[name];
+        } else if (present_.size() == 1) {
+            ++struck_[present_.front()];
         }
         world_.heal();
     }
