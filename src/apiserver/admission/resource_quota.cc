@@ -2,13 +2,17 @@
 #include <deque>
 
 #include "api/core_v1.h"
+#include "api/resource_v1.h"
 #include "apiserver/admission/plugins.h"
-#include "objects/quota_usage.h"
+#include "objects/claim_usage.h"
 
 namespace porthole::apiserver {
 namespace {
 
 using namespace api::core::v1;
+using api::resource::v1::DeviceClass;
+using api::resource::v1::ResourceClaim;
+using objects::ClaimUsage;
 using objects::ResourceAmounts;
 using objects::operator+=;  // std::map's own lookup does not reach our namespace
 
@@ -72,10 +76,16 @@ public:
         CO_TRY(const auto quotas, reader_.list<ResourceQuota>(attributes.namespace_));
         if (quotas.empty()) co_return {};
 
-        const ResourceAmounts whole = usage_of(attributes.kind, *attributes.object);
+        const bool extended =
+            std::ranges::any_of(quotas, [](const auto& quota) { return objects::limits_extended_resources(quota->spec); });
+        std::optional<ClaimUsage> claims;
+        if (attributes.object->is<ResourceClaim>() || (attributes.object->is<Pod>() && extended))
+            CO_TRY_VOID(read_claims(attributes.namespace_, claims));
+        const auto usage_of = [&](const ApiObject& object) { return usage(attributes.kind, object, claims); };
+        const ResourceAmounts whole = usage_of(*attributes.object);
         ResourceAmounts wanted = whole;
         if (update && attributes.old_object)
-            for (const auto& [resource, amount] : usage_of(attributes.kind, *attributes.old_object)) wanted[resource] -= amount;
+            for (const auto& [resource, amount] : usage_of(*attributes.old_object)) wanted[resource] -= amount;
         std::erase_if(wanted, [](const auto& item) { return item.second.sign() <= 0; });
         const ResourceAmounts more = wanted;
         bool is_limited = false;
@@ -91,7 +101,7 @@ public:
             const ResourceAmounts& counted = enters ? whole : more;
             if (!limits(*quota, counted)) continue;
             is_limited = true;
-            CO_TRY_VOID(check(*quota, attributes, counted));
+            CO_TRY_VOID(check(*quota, attributes, counted, claims));
         }
         // What no quota limits would be kept for nothing, and nothing would let it go.
         if (!attributes.dry_run && is_limited) reserve(attributes, std::move(wanted));
@@ -121,7 +131,16 @@ private:
         return one.kind == &attributes.kind && one.namespace_ == attributes.namespace_ && one.name == name;
     }
 
-    ResourceAmounts usage_of(const schema::Kind& kind, const ApiObject& object) const {
+    Result<void> read_claims(const std::string& space, std::optional<ClaimUsage>& usage) const {
+        TRY(const auto classes, reader_.list<DeviceClass>());
+        TRY(const auto pods, reader_.list<Pod>(space));
+        TRY(auto claims, reader_.list<ResourceClaim>(space));
+        usage.emplace(classes, pods, std::move(claims), clock_.wall_now());
+        return {};
+    }
+
+    ResourceAmounts usage(const schema::Kind& kind, const ApiObject& object, const std::optional<ClaimUsage>& claims) const {
+        if (object.is<ResourceClaim>()) return claims->of(object.view<ResourceClaim>());
         if (object.is<Pod>()) return objects::usage_of(object.view<Pod>(), clock_.wall_now());
         if (object.is<Service>()) return objects::usage_of(object.view<Service>());
         if (object.is<PersistentVolumeClaim>()) return objects::usage_of(object.view<PersistentVolumeClaim>());
@@ -134,13 +153,21 @@ private:
         return !objects::has_scopes(quota.spec);
     }
 
+    static bool counts_with(const schema::Kind& one, const schema::Kind& other) {
+        const auto uses_extended_resources = [](const schema::Kind& kind) {
+            return &kind == &Pod::kind() || &kind == &ResourceClaim::kind();
+        };
+        return &one == &other || (uses_extended_resources(one) && uses_extended_resources(other));
+    }
+
     static bool limits(const ResourceQuota& quota, const ResourceAmounts& wanted) {
         return std::ranges::any_of(quota.spec.hard, [&](const auto& hard) { return wanted.contains(hard.first); });
     }
 
-    Result<void> check(const ResourceQuota& quota, const AdmissionAttributes& attributes, const ResourceAmounts& wanted) {
+    Result<void> check(const ResourceQuota& quota, const AdmissionAttributes& attributes, const ResourceAmounts& wanted,
+                       const std::optional<ClaimUsage>& claims) {
         std::vector<std::string> exceeded;
-        TRY(ResourceAmounts used, stored_usage(quota, attributes));
+        TRY(ResourceAmounts used, stored_usage(quota, attributes, claims));
         used += reserved_usage(quota, attributes);
         for (const auto& [resource, hard] : quota.spec.hard)
             if (wanted.contains(resource) && used[resource] + wanted.at(resource) > hard) exceeded.push_back(resource);
@@ -150,11 +177,13 @@ private:
                                                    ", limited: " + text_of(quota.spec.hard, exceeded));
     }
 
-    /// By all stored objects of the kind that is being written.
-    Result<ResourceAmounts> stored_usage(const ResourceQuota& quota, const AdmissionAttributes& attributes) const {
+    /// By all stored objects of the kind that is being written; pods and claims both use extended resources.
+    Result<ResourceAmounts> stored_usage(const ResourceQuota& quota, const AdmissionAttributes& attributes,
+                                         const std::optional<ClaimUsage>& claims) const {
         ResourceAmounts used;
         const std::string& space = attributes.namespace_;
-        if (attributes.object->is<Pod>()) {
+        if (claims && !objects::has_scopes(quota.spec)) used += claims->of_all();
+        if (attributes.object->is<Pod>() || attributes.object->is<ResourceClaim>()) {
             TRY(const auto pods, reader_.list<Pod>(space));
             for (const auto& pod : pods)
                 if (objects::covers(quota.spec, *pod)) used += objects::usage_of(*pod, clock_.wall_now());
@@ -180,7 +209,7 @@ private:
         });
         ResourceAmounts used;
         for (const Reservation& reserved : reservations_) {
-            if (reserved.namespace_ != attributes.namespace_ || reserved.kind != &attributes.kind) continue;
+            if (reserved.namespace_ != attributes.namespace_ || !counts_with(*reserved.kind, attributes.kind)) continue;
             if (reserved.revision != store::Revision() && is_of(reserved, attributes, attributes.object->name())) continue;
             if (!concerns(quota, reserved.object)) continue;
             used += reserved.wanted;

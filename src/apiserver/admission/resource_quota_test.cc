@@ -1,6 +1,7 @@
 #include <malloc.h>
 
 #include "api/core_v1.h"
+#include "api/resource_v1.h"
 #include "apiserver/admission/admission_fixture.h"
 
 namespace porthole::apiserver {
@@ -63,6 +64,39 @@ TEST_F(ResourceQuotaTest, AClaimMayComeIntoAQuotasScopeLater) {
     put(claim("b", std::nullopt));
     EXPECT_EQ(update(*plugin_, claim("b", std::nullopt), claim("b", "silver")), refusal);
     EXPECT_EQ(update(*plugin_, claim("a", "gold"), claim("a", "silver")), "") << "it is counted already";
+}
+
+TEST_F(ResourceQuotaTest, ClaimsCountByTheClassesOfTheirDevices) {
+    using api::resource::v1::DeviceClass;
+    using api::resource::v1::ExactDeviceRequest;
+    using api::resource::v1::ResourceClaim;
+    DeviceClass gpu;
+    gpu.metadata.name = "gpu";
+    gpu.spec.extended_resource_name = "example.com/gpu";
+    put(gpu);
+    const auto claim = [](const char* name, std::int64_t count) {
+        ResourceClaim made;
+        made.metadata.namespace_ = "ns";
+        made.metadata.name = name;
+        ExactDeviceRequest& exactly = made.spec.devices.requests.emplace_back().exactly.emplace();
+        exactly.device_class_name = "gpu";
+        exactly.allocation_mode = "ExactCount";
+        exactly.count = count;
+        return made;
+    };
+    quota({{"gpu.deviceclass.resource.k8s.io/devices", "3"}, {"requests.example.com/gpu", "4"}});
+    put(claim("a", 2));
+    EXPECT_EQ(create(*plugin_, claim("b", 2)),
+              "resourceclaims.resource.k8s.io \"b\" is forbidden: exceeded quota: q, requested: gpu.deviceclass.resource.k8s.io/devices=2, "
+              "used: gpu.deviceclass.resource.k8s.io/devices=2, limited: gpu.deviceclass.resource.k8s.io/devices=3");
+    EXPECT_EQ(create(*plugin_, claim("b", 1)), "");
+    Pod wants = pod("p");
+    wants.spec.containers[0].resources.requests["example.com/gpu"] = Quantity::from_value(2);
+    EXPECT_EQ(
+        create(*plugin_, wants),
+        "pods \"p\" is forbidden: exceeded quota: q, requested: requests.example.com/gpu=2, used: requests.example.com/gpu=3, limited: "
+        "requests.example.com/gpu=4")
+        << "claims and pods use it together, those too that are on their way";
 }
 
 TEST_F(ResourceQuotaTest, CountsEveryKindByName) {

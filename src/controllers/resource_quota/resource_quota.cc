@@ -1,18 +1,25 @@
 #include "controllers/resource_quota/resource_quota.h"
 
+#include "objects/claim_usage.h"
+
 namespace porthole::controllers {
 
 using api::core::v1::PersistentVolumeClaim;
 using api::core::v1::Pod;
 using api::core::v1::ResourceQuota;
 using api::core::v1::Service;
+using api::resource::v1::DeviceClass;
+using api::resource::v1::ResourceClaim;
 using objects::ResourceAmounts;
 
 namespace {
 
 constexpr Duration Recount = std::chrono::minutes(5);  ///< for what ends by the clock: a pod's grace
 
-bool is_typed(std::string_view plural) { return plural == "pods" || plural == "services" || plural == "persistentvolumeclaims"; }
+bool is_typed(const schema::Kind& kind) {
+    if (kind.group == "resource.k8s.io") return kind.plural == "resourceclaims";
+    return kind.group.empty() && (kind.plural == "pods" || kind.plural == "services" || kind.plural == "persistentvolumeclaims");
+}
 
 }  // namespace
 
@@ -22,21 +29,25 @@ ResourceQuotaController::ResourceQuotaController(Context& context)
       quotas_(context.informers.get<ResourceQuota>()),
       pods_(context.informers.get<Pod>()),
       services_(context.informers.get<Service>()),
-      claims_(context.informers.get<PersistentVolumeClaim>()) {
+      claims_(context.informers.get<PersistentVolumeClaim>()),
+      device_classes_(context.informers.get<DeviceClass>()),
+      device_claims_(context.informers.get<ResourceClaim>()) {
     reconcile_each(quotas_);
     depends_on(pods_).on_change([this](const Pod& pod) { recount(pod.metadata.namespace_); });
     depends_on(services_).on_change([this](const Service& service) { recount(service.metadata.namespace_); });
     depends_on(claims_).on_change([this](const PersistentVolumeClaim& claim) { recount(claim.metadata.namespace_); });
+    depends_on(device_claims_).on_change([this](const ResourceClaim& claim) { recount(claim.metadata.namespace_); });
+    depends_on(device_classes_).on_change([this](const DeviceClass&) { recount(""); });
 }
 
 void ResourceQuotaController::recount(const std::string& namespace_) {
-    for (const auto& quota : quotas_.list(namespace_)) queue().add(client::key_of(*quota));
+    for (const auto& quota : namespace_.empty() ? quotas_.list() : quotas_.list(namespace_)) queue().add(client::key_of(*quota));
 }
 
 ResourceQuotaController::Counter* ResourceQuotaController::counter_for(const std::string& resource) {
     if (const auto known = counters_.find(resource); known != counters_.end()) return known->second;
     for (const schema::Kind* kind : context_.kinds.kinds()) {
-        if (!kind->namespaced() || !kind->has_verb("watch") || (kind->group.empty() && is_typed(kind->plural))) continue;
+        if (!kind->namespaced() || !kind->has_verb("watch") || is_typed(*kind)) continue;
         if (objects::count_resource(*kind) != resource && objects::old_count_resource(*kind) != resource) continue;
         Counter& counter = context_.informers.get<api::meta::v1::PartialObjectMetadata>(*kind, true);
         counter.on_change([this](const api::meta::v1::PartialObjectMetadata& object) { recount(object.metadata.namespace_); });
@@ -54,6 +65,8 @@ ResourceAmounts ResourceQuotaController::used_by_typed_kinds(const ResourceQuota
         if (objects::covers(quota.spec, *claim)) objects::operator+=(used, objects::usage_of(*claim));
     if (objects::has_scopes(quota.spec)) return used;
     for (const auto& service : services_.list(space)) objects::operator+=(used, objects::usage_of(*service));
+    objects::operator+=(
+        used, objects::ClaimUsage(device_classes_.list(), pods_.list(space), device_claims_.list(space), loop().wall_now()).of_all());
     return used;
 }
 

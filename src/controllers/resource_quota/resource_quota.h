@@ -3,6 +3,7 @@
 #include <string>
 
 #include "api/meta_v1.h"
+#include "api/resource_v1.h"
 #include "controllers/framework/context.h"
 #include "objects/quota_usage.h"
 
@@ -19,7 +20,7 @@ private:
     using Counter = client::Informer<api::meta::v1::PartialObjectMetadata>;
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
-    void recount(const std::string& namespace_);
+    void recount(const std::string& namespace_);  ///< "" for all
     objects::ResourceAmounts used_by_typed_kinds(const ResourceQuota& quota) const;
     /// Counts the objects of the kind that "count/…" or an older name refers to; null if there is no such kind.
     Counter* counter_for(const std::string& resource);
@@ -29,6 +30,8 @@ private:
     client::Informer<api::core::v1::Pod>& pods_;
     client::Informer<api::core::v1::Service>& services_;
     client::Informer<api::core::v1::PersistentVolumeClaim>& claims_;
+    client::Informer<api::resource::v1::DeviceClass>& device_classes_;
+    client::Informer<api::resource::v1::ResourceClaim>& device_claims_;
     std::map<std::string, Counter*> counters_;  ///< by the resource's name in quotas
 };
 

@@ -1,4 +1,5 @@
 #include "api/core_v1.h"
+#include "api/resource_v1.h"
 #include "controllers/framework/sim/sim_world.h"
 #include "controllers/resource_quota/resource_quota.h"
 
@@ -60,6 +61,37 @@ TEST_F(ResourceQuotaTest, CountsKindsByNameFromTheMomentTheyAreLimited) {
     api.erase<ConfigMap>({"ns", "m"});
     pass(1s);
     EXPECT_EQ(used("configmaps"), "0");
+}
+
+TEST_F(ResourceQuotaTest, CountsDevicesOfClaimsAndFollowsTheirClasses) {
+    using api::resource::v1::DeviceClass;
+    using api::resource::v1::ExactDeviceRequest;
+    using api::resource::v1::ResourceClaim;
+    quota({{"count/resourceclaims.resource.k8s.io", "5"},
+           {"gpu.deviceclass.resource.k8s.io/devices", "5"},
+           {"requests.example.com/gpu", "5"}});
+    run<ResourceQuotaController>();
+    ResourceClaim claim;
+    claim.metadata.namespace_ = "ns";
+    claim.metadata.name = "c";
+    ExactDeviceRequest& exactly = claim.spec.devices.requests.emplace_back().exactly.emplace();
+    exactly.device_class_name = "gpu";
+    exactly.allocation_mode = "ExactCount";
+    exactly.count = 2;
+    api.put(claim);
+    pass(1s);
+    EXPECT_EQ(used("count/resourceclaims.resource.k8s.io"), "1");
+    EXPECT_EQ(used("gpu.deviceclass.resource.k8s.io/devices"), "2");
+    EXPECT_EQ(used("requests.example.com/gpu"), "0");
+    DeviceClass gpu;
+    gpu.metadata.name = "gpu";
+    gpu.spec.extended_resource_name = "example.com/gpu";
+    api.put(gpu);
+    pass(1s);
+    EXPECT_EQ(used("requests.example.com/gpu"), "2");
+    api.erase<ResourceClaim>({"ns", "c"});
+    pass(1s);
+    EXPECT_EQ(used("requests.example.com/gpu"), "0");
 }
 
 TEST_F(ResourceQuotaTest, ANewLimitIsSeenAtOnce) {
