@@ -1,7 +1,6 @@
 #include "objects/claim_usage.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "objects/owners.h"
 #include "objects/resource_claims.h"
@@ -23,14 +22,14 @@ std::int64_t devices_of(const Request& request) {
 }
 
 /// Of alternatives, for each class the one with the most devices.
-std::map<std::string, std::int64_t> devices_by_class(const ResourceClaim& claim) {
-    std::map<std::string, std::int64_t> devices;
+ResourceAmounts devices_by_class(const ResourceClaim& claim) {
+    ResourceAmounts devices;
     for (const DeviceRequest& request : claim.spec.devices.requests) {
         std::map<std::string, std::int64_t> most;
         if (request.exactly) most[request.exactly->device_class_name] = devices_of(*request.exactly);
         for (const DeviceSubRequest& one : request.first_available)
             most[one.device_class_name] = std::max(most[one.device_class_name], devices_of(one));
-        for (const auto& [name, count] : most) devices[name] += count;
+        for (const auto& [name, count] : most) devices[name] += Quantity::from_value(count);
     }
     return devices;
 }
@@ -48,12 +47,17 @@ ClaimUsage::ClaimUsage(const Objects<DeviceClass>& classes, const Objects<Pod>& 
     for (const auto& one : classes)
         if (one->spec.extended_resource_name) offered_[one->metadata.name] = *one->spec.extended_resource_name;
     for (const auto& pod : pods) pods_[pod->metadata.uid] = pod;
+    for (const auto& claim : claims_)
+        if (const auto* owner = pod_of(*claim)) {
+            const Age age{claim->metadata.creation_timestamp, claim->metadata.name};
+            const auto [first, is_first] = first_.emplace(owner->uid, age);
+            if (!is_first) first->second = std::min(first->second, age);
+        }
 }
 
 ResourceAmounts ClaimUsage::of(const ResourceClaim& claim) const {
     ResourceAmounts usage = usage_of_kind(ResourceClaim::kind()), extended;
-    for (const auto& [name, count] : devices_by_class(claim)) {
-        const Quantity devices = Quantity::from_value(count);
+    for (const auto& [name, devices] : devices_by_class(claim)) {
         usage[name + ".deviceclass.resource.k8s.io/devices"] = devices;
         extended["requests.deviceclass.resource.kubernetes.io/" + name] = devices;
         if (const auto offered = offered_.find(name); offered != offered_.end()) extended["requests." + offered->second] += devices;
@@ -77,12 +81,8 @@ ResourceAmounts ClaimUsage::counted_of_pod(const ResourceClaim& claim) const {
     if (found == pods_.end() || found->second->metadata.name != owner->name) return {};
     const std::string named = extended_claim_name(*found->second);
     if (!named.empty() && named != claim.metadata.name) return {};
-    const auto age = [](const ResourceClaim& one) { return std::tie(one.metadata.creation_timestamp, one.metadata.name); };
-    if (named.empty() && std::ranges::any_of(claims_, [&](const auto& other) {
-            const auto* its = pod_of(*other);
-            return its && its->uid == owner->uid && age(*other) < age(claim);
-        }))
-        return {};
+    const auto first = first_.find(owner->uid);
+    if (named.empty() && first != first_.end() && first->second < Age{claim.metadata.creation_timestamp, claim.metadata.name}) return {};
     return usage_of(*found->second, now_);
 }
 

@@ -27,11 +27,14 @@ public:
     ResourceAmounts of_all() const;
 
 private:
+    using Age = std::pair<Timestamp, std::string>;
+
     ResourceAmounts counted_of_pod(const api::resource::v1::ResourceClaim& claim) const;
 
     Objects<api::resource::v1::ResourceClaim> claims_;
     std::map<std::string, std::string> offered_;                             ///< extended resource by class
-    std::map<std::string, std::shared_ptr<const api::core::v1::Pod>> pods_;  ///< by uid; those that scheduler's claims belong to
+    std::map<std::string, std::shared_ptr<const api::core::v1::Pod>> pods_;  ///< by uid
+    std::map<std::string, Age> first_;  ///< the first claim that says that the scheduler made it for the pod, by the pod's uid
     SystemTime now_;
 };
 

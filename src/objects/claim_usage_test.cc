@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "objects/owners.h"
 
 namespace porthole::objects {
@@ -55,6 +57,12 @@ TEST_F(ClaimUsageTest, DevicesCountForTheirClassAndForTheExtendedResourceThatItO
     EXPECT_EQ(used(claim("c", 3), "count/resourceclaims.resource.k8s.io"), "1");
     EXPECT_EQ(used(claim("c", 0, "All"), Devices), "32") << "as many as a claim can have";
     EXPECT_EQ(used(claim("c", 3, "Newer"), Devices), "0");
+}
+
+TEST_F(ClaimUsageTest, HugeCountsAddUp) {
+    ResourceClaim huge = claim("c", std::numeric_limits<std::int64_t>::max());
+    huge.spec.devices.requests.push_back(huge.spec.devices.requests[0]);
+    EXPECT_EQ(used(huge, Devices), "9223372036854775807") << "the largest that is written";
 }
 
 TEST_F(ClaimUsageTest, OfAlternativesTheLargestOfEachClassCounts) {

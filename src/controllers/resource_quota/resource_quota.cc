@@ -65,8 +65,10 @@ ResourceAmounts ResourceQuotaController::used_by_typed_kinds(const ResourceQuota
         if (objects::covers(quota.spec, *claim)) objects::operator+=(used, objects::usage_of(*claim));
     if (objects::has_scopes(quota.spec)) return used;
     for (const auto& service : services_.list(space)) objects::operator+=(used, objects::usage_of(*service));
-    objects::operator+=(
-        used, objects::ClaimUsage(device_classes_.list(), pods_.list(space), device_claims_.list(space), loop().wall_now()).of_all());
+    if (const auto claims = device_claims_.list(space); !claims.empty()) {
+        const objects::ClaimUsage usage(device_classes_.list(), pods_.list(space), claims, loop().wall_now());
+        objects::operator+=(used, usage.of_all());
+    }
     return used;
 }
 
