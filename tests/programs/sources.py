@@ -25,7 +25,7 @@ CACHE = pathlib.Path(os.environ.get("PORTHOLE_CACHE") or os.path.join(os.environ
 
 
 def call(*command, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=1800, **options)
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=3600, **options)
     if done.returncode:
         sys.exit(f"sources.py: {' '.join(map(str, command))} ended with {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
 
