@@ -20,6 +20,10 @@ struct Command {
     Duration limit = std::chrono::minutes(2);        ///< the process group is killed after this
 };
 
+/// That there is a program, and no text has a zero byte. Systems end a text there: an argument would be cut, and on Windows the rest of a
+/// variable's value would be further variables, so that anyone who chooses the value of one chooses the program's search path. BadRequest.
+Result<void> check_command(const Command& command);
+
 /// A program's output and exit code.
 struct CommandOutput {
     int exit_code = 0;  ///< 128 + signal if a signal ended it

@@ -253,7 +253,7 @@ class LinuxProcessRunner final : public ProcessRunner {
 public:
     explicit LinuxProcessRunner(WorkerPool& pool) : pool_(pool) {}
     Task<CommandOutput> run(Command command) override {
-        if (command.arguments.empty()) co_return Error(Reason::BadRequest, "a command needs a program");
+        CO_TRY_VOID(check_command(command));
         ProcessOperation operation(pool_, std::move(command));
         co_return co_await operation;
     }

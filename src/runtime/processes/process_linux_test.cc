@@ -34,6 +34,12 @@ TEST_F(ProcessTest, InputThatNobodyReadsIsNoError) {
     EXPECT_EQ(result->exit_code, 0);
 }
 
+TEST_F(ProcessTest, RefusesTextsThatTheSystemWouldEndEarly) {
+    using std::string_literals::operator""s;
+    EXPECT_EQ(run({.arguments = {"echo", "a\0b"s}}).error().message, "an argument or a variable of echo has a zero byte");
+    EXPECT_EQ(run({.arguments = {"env"}, .environment = {{"PASSWORD", "p\0PATH=/evil"s}}}).error().reason, Reason::BadRequest);
+}
+
 TEST_F(ProcessTest, SaysThatAProgramIsMissing) {
     auto result = run({.arguments = {"porthole-no-such-program"}});
     ASSERT_FALSE(result);

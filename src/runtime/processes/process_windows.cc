@@ -311,7 +311,7 @@ class WindowsProcessRunner final : public ProcessRunner {
 public:
     explicit WindowsProcessRunner(WorkerPool& pool) : pool_(pool) {}
     Task<CommandOutput> run(Command command) override {
-        if (command.arguments.empty()) co_return Error(Reason::BadRequest, "a command needs a program");
+        CO_TRY_VOID(check_command(command));
         if (!command.network_namespace.empty()) co_return Error(Reason::BadRequest, "Windows has no network namespaces by path");
         ProcessOperation operation(pool_, std::move(command));
         co_return co_await operation;

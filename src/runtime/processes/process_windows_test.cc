@@ -20,6 +20,13 @@ TEST_F(WindowsProcessTest, ReturnsBothStreamsAndTheWholeExitCode) {
     EXPECT_EQ(result->exit_code, 70000);
 }
 
+TEST_F(WindowsProcessTest, AValueAddsNoFurtherVariables) {
+    using std::string_literals::operator""s;
+    auto result = run({.arguments = {"cmd", "/c", "set"}, .environment = {{"password", "p\0PSModulePath=C:\\evil"s}}});
+    ASSERT_FALSE(result) << result->output;
+    EXPECT_EQ(result.error().reason, Reason::BadRequest);
+}
+
 /// The part of the next test that runs in the child.
 TEST(CopyForAnother, DISABLED_Test) {
     _setmode(0, _O_BINARY);
