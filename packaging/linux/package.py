@@ -110,8 +110,9 @@ def guide_files():
 
 
 def zipped(text):
+    """Level 6: 9 takes twice the time for half a percent."""
     data = io.BytesIO()
-    with gzip.GzipFile(fileobj=data, mode="wb", compresslevel=9, mtime=0) as stream:
+    with gzip.GzipFile(fileobj=data, mode="wb", compresslevel=6, mtime=0) as stream:
         stream.write(text if isinstance(text, bytes) else text.encode())
     return data.getvalue()
 
@@ -321,7 +322,7 @@ class Packager:
                 "porthole/LICENSES.libraries.txt": self.windows_licences}
         target = self.output / f"porthole-{self.release.version}-windows-amd64.zip"
         make_zip.write(target, program)
-        with zipfile.ZipFile(target, "a", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        with zipfile.ZipFile(target, "a", zipfile.ZIP_DEFLATED) as archive:
             for name, text in more.items():
                 entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
                 entry.compress_type = zipfile.ZIP_DEFLATED

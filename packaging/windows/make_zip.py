@@ -33,7 +33,7 @@ def text(path):
 def write(output, source):
     output = pathlib.Path(output)
     partial = output.with_suffix(".new")
-    with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in tests(source) if pathlib.Path(source).is_dir() else contents(source):
             entry = zipfile.ZipInfo(f"{FOLDER}/{name}", LONG_AGO)
             entry.compress_type = zipfile.ZIP_DEFLATED
