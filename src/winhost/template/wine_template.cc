@@ -49,7 +49,8 @@ Task<> make_prefix(TemplateContext context, std::string building, std::string ro
     auto made = co_await runc.create(id, bundle_folder, std::move(bundle));
     if (made) made = co_await runc.start(id);
     for (int round = 0; made && !context.files.exists(join_path(exchange, "exit")); ++round) {
-        if (round == 1200) made = Error(Reason::Timeout, "Wine did not finish making its prefix within 2 minutes");
+        // It takes seconds, and in a virtual machine whose instructions are translated many minutes.
+        if (round == 9000) made = Error(Reason::Timeout, "Wine did not finish making its prefix within 15 minutes");
         CO_TRY_VOID(co_await context.loop.sleep(100ms));
     }
     CO_TRY_VOID(co_await runc.remove(id));
