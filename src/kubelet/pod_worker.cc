@@ -364,11 +364,7 @@ PodStartContext PodWorker::start_context() const {
     context.hostname = hostname_;
     context.pull_secrets = pull_secrets_;
     context.runtime_knows_cdi = services_.node.runtime_knows_cdi;
-    if (services_.devices)
-        for (const auto* list : {&pod_->spec.init_containers, &pod_->spec.containers})
-            for (const core::Container& container : *list)
-                if (auto ids = services_.devices->cdi_ids(*pod_, container); !ids.empty())
-                    context.cdi_devices[container.name] = std::move(ids);
+    if (services_.devices) context.cdi_devices = services_.devices->cdi_ids(*pod_);
     if (services_.device_plugins) {
         const std::string& uid = pod_->metadata.uid;
         if (const auto found = services_.device_plugins->allocations().find(uid); found != services_.device_plugins->allocations().end())

@@ -13,6 +13,20 @@ std::optional<std::string> resource_claim_name(const Pod& pod, const PodResource
     return status->resource_claim_name.value_or("");
 }
 
+std::unordered_map<std::string_view, std::optional<std::string>> resource_claim_names(const Pod& pod) {
+    std::unordered_map<std::string_view, const PodResourceClaimStatus*> statuses;
+    if (!pod.spec.resource_claims.empty())
+        for (const PodResourceClaimStatus& status : pod.status.resource_claim_statuses) statuses.try_emplace(status.name, &status);
+    std::unordered_map<std::string_view, std::optional<std::string>> names;
+    for (const PodResourceClaim& entry : pod.spec.resource_claims) {
+        const auto [name, is_new] = names.try_emplace(entry.name, entry.resource_claim_name);
+        if (!is_new || name->second) continue;
+        if (const auto status = statuses.find(entry.name); status != statuses.end())
+            name->second = status->second->resource_claim_name.value_or("");
+    }
+    return names;
+}
+
 std::string extended_claim_name(const Pod& pod) {
     return pod.status.extended_resource_claim_status ? pod.status.extended_resource_claim_status->resource_claim_name : "";
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include "base/result.h"
 #include "kubelet/devices/device_health.h"
@@ -13,11 +14,19 @@ namespace {
 
 using api::core::v1::PodResourceClaim;
 
-/// The claim of the entry; "" where none is needed. Error: NotFound while it is not made.
-Result<std::string> claim_name(const api::core::v1::Pod& pod, const PodResourceClaim& entry) {
-    if (auto name = objects::resource_claim_name(pod, entry)) return *std::move(name);
-    return Error(Reason::NotFound, "pod \"" + pod.metadata.namespace_ + "/" + pod.metadata.name + "\": ResourceClaim not created yet");
-}
+/// Lists of ids in which each is once.
+class IdLists {
+public:
+    void add(const std::string& container, std::vector<std::string> ids) {
+        for (std::string& id : ids)
+            if (seen_[container].insert(id).second) lists_[container].push_back(std::move(id));
+    }
+    std::map<std::string, std::vector<std::string>> take() && { return std::move(lists_); }
+
+private:
+    std::map<std::string, std::set<std::string>> seen_;
+    std::map<std::string, std::vector<std::string>> lists_;
+};
 
 }  // namespace
 
@@ -50,22 +59,17 @@ std::shared_ptr<Semaphore> ClaimPreparer::lock_of(const std::string& claim_uid) 
     return lock;
 }
 
-const PreparedClaim* ClaimPreparer::find(const std::string& namespace_, const std::string& name) const {
-    const auto found = std::ranges::find_if(
-        claims_, [&](const auto& entry) { return entry.second.namespace_ == namespace_ && entry.second.name == name; });
-    return found == claims_.end() ? nullptr : &found->second;
-}
-
 bool ClaimPreparer::is_prepared_for(const api::core::v1::Pod& pod) const {
+    const std::string extended = objects::extended_claim_name(pod);
+    if (pod.spec.resource_claims.empty() && extended.empty()) return true;
+    const auto claims = claims_of(claims_, pod.metadata.namespace_);
     const auto is_prepared = [&](const std::string& name) {
         if (name.empty()) return true;
-        const PreparedClaim* claim = find(pod.metadata.namespace_, name);
-        return claim && claim->is_prepared && claim->pods.contains(pod.metadata.uid);
+        const auto claim = claims.find(name);
+        return claim != claims.end() && claim->second->is_prepared && claim->second->pods.contains(pod.metadata.uid);
     };
-    return is_prepared(objects::extended_claim_name(pod)) && std::ranges::all_of(pod.spec.resource_claims, [&](const auto& entry) {
-               const auto name = claim_name(pod, entry);
-               return name && is_prepared(*name);
-           });
+    return is_prepared(extended) && std::ranges::all_of(objects::resource_claim_names(pod),
+                                                        [&](const auto& entry) { return entry.second && is_prepared(*entry.second); });
 }
 
 Task<> ClaimPreparer::prepare(Pod pod) {
@@ -87,9 +91,11 @@ Task<> ClaimPreparer::prepare(Pod pod) {
 /// Nothing is noted before all of them may be used: a pod that fails here can end without a driver.
 Task<std::vector<ClaimPreparer::Claim>> ClaimPreparer::read_claims(Pod pod) {
     std::vector<std::pair<std::string, bool>> names;  // and whether it was made for the pod
+    const auto by_entry = objects::resource_claim_names(*pod);
     for (const PodResourceClaim& entry : pod->spec.resource_claims) {
-        CO_TRY(std::string name, claim_name(*pod, entry));
-        if (!name.empty()) names.emplace_back(std::move(name), !entry.resource_claim_name);
+        const auto& name = by_entry.at(entry.name);
+        if (!name) co_return Error(Reason::NotFound, "pod \"" + client::key_of(*pod).text() + "\": ResourceClaim not created yet");
+        if (!name->empty()) names.emplace_back(*name, !entry.resource_claim_name);
     }
     if (std::string extended = objects::extended_claim_name(*pod); !extended.empty()) names.emplace_back(std::move(extended), true);
     std::vector<Claim> claims;
@@ -112,12 +118,11 @@ Task<std::vector<ClaimPreparer::Claim>> ClaimPreparer::read_claims(Pod pod) {
 
 /// Notes who is about to be asked for what.
 Result<void> ClaimPreparer::begin(const api::core::v1::Pod& pod, const std::vector<Claim>& claims) {
-    for (const Claim& claim : claims) {
-        const PreparedClaim* known = find(claim.metadata.namespace_, claim.metadata.name);
-        if (known && known->uid != claim.metadata.uid)
-            return Error(Reason::Conflict, "old ResourceClaim with same name " + claim.metadata.name + " and different UID " + known->uid +
-                                               " still exists (previous pod force-deleted?!)");
-    }
+    const auto known = claims_of(claims_, pod.metadata.namespace_);
+    for (const Claim& claim : claims)
+        if (const auto old = known.find(claim.metadata.name); old != known.end() && old->second->uid != claim.metadata.uid)
+            return Error(Reason::Conflict, "old ResourceClaim with same name " + claim.metadata.name + " and different UID " +
+                                               old->second->uid + " still exists (previous pod force-deleted?!)");
     PreparedClaims before = claims_;
     for (const Claim& claim : claims) {
         PreparedClaim& noted = claims_[claim.metadata.uid];
@@ -199,24 +204,27 @@ void ClaimPreparer::add_health(const api::core::v1::Pod& pod, api::core::v1::Pod
     if (health_) health_->add_to(pod, claims_, status);
 }
 
-std::vector<std::string> ClaimPreparer::cdi_ids(const api::core::v1::Pod& pod, const api::core::v1::Container& container) const {
-    std::vector<std::string> ids;
-    const auto add = [&](const std::string& claim_name, const std::string& request) {
-        const PreparedClaim* claim = find(pod.metadata.namespace_, claim_name);
-        if (!claim) return;
-        for (std::string& id : claim->cdi_ids(request))
-            if (std::ranges::find(ids, id) == ids.end()) ids.push_back(std::move(id));
+std::map<std::string, std::vector<std::string>> ClaimPreparer::cdi_ids(const api::core::v1::Pod& pod) const {
+    IdLists ids;
+    const auto claims = claims_of(claims_, pod.metadata.namespace_);
+    const auto add = [&](const std::string& container, const std::string& claim_name, const std::string& request) {
+        if (const auto claim = claims.find(claim_name); claim != claims.end()) ids.add(container, claim->second->cdi_ids(request));
     };
-    for (const auto& wanted : container.resources.claims) {
-        const auto entry = std::ranges::find(pod.spec.resource_claims, wanted.name, &PodResourceClaim::name);
-        if (entry == pod.spec.resource_claims.end()) continue;
-        if (const auto name = claim_name(pod, *entry)) add(*name, wanted.request);
-    }
+    const auto names = objects::resource_claim_names(pod);
+    std::unordered_map<std::string_view, const api::core::v1::Container*> containers;
+    for (const auto* list : {&pod.spec.init_containers, &pod.spec.containers})
+        for (const api::core::v1::Container& container : *list) {
+            containers.try_emplace(container.name, &container);
+            for (const auto& wanted : container.resources.claims)
+                if (const auto name = names.find(wanted.name); name != names.end() && name->second)
+                    add(container.name, *name->second, wanted.request);
+        }
     if (const auto& extended = pod.status.extended_resource_claim_status)
         for (const auto& mapping : extended->request_mappings)
-            if (mapping.container_name == container.name && container.resources.requests.contains(mapping.resource_name))
-                add(extended->resource_claim_name, mapping.request_name);
-    return ids;
+            if (const auto container = containers.find(mapping.container_name);
+                container != containers.end() && container->second->resources.requests.contains(mapping.resource_name))
+                add(mapping.container_name, extended->resource_claim_name, mapping.request_name);
+    return std::move(ids).take();
 }
 
 }  // namespace porthole::kubelet

@@ -34,8 +34,8 @@ public:
     /// Pods that ended while no kubelet was there to see it.
     Task<> unprepare_stale(std::function<bool(const std::string& pod_uid)> is_known);
 
-    /// CDI ids of the devices of a container, in the order of its claims.
-    std::vector<std::string> cdi_ids(const api::core::v1::Pod& pod, const api::core::v1::Container& container) const;
+    /// CDI ids of the devices of each container that has any, by its name; in the order of its claims.
+    std::map<std::string, std::vector<std::string>> cdi_ids(const api::core::v1::Pod& pod) const;
     const PreparedClaims& claims() const { return claims_; }
     /// What is known of the health of the devices; null: nothing.
     void set_health(const DeviceHealth* health) { health_ = health; }
@@ -53,7 +53,6 @@ private:
     Task<> release(std::string claim_uid, std::string pod_uid);
     Result<void> save();
     std::shared_ptr<Semaphore> lock_of(const std::string& claim_uid);
-    const PreparedClaim* find(const std::string& namespace_, const std::string& name) const;
 
     client::Client& client_;
     FileSystem& files_;

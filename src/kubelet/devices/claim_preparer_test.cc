@@ -99,10 +99,10 @@ TEST_F(ClaimPreparerTest, PreparesTheClaimsOfAPodOnceAndReleasesThem) {
     EXPECT_EQ(prepare(both), "");
     EXPECT_EQ(prepare(both), "");
     EXPECT_EQ(gpu.calls.size(), 2u) << "a prepared claim is left alone";
-    EXPECT_EQ(preparer->cdi_ids(*both, both->spec.containers[0]), (Calls{"gpu.example.com/device=one-0", "gpu.example.com/device=one-1",
-                                                                         "gpu.example.com/device=two-0", "gpu.example.com/device=two-1"}));
+    EXPECT_EQ(preparer->cdi_ids(*both).at("c"), (Calls{"gpu.example.com/device=one-0", "gpu.example.com/device=one-1",
+                                                       "gpu.example.com/device=two-0", "gpu.example.com/device=two-1"}));
     const auto first = pod("p", {"one"}, "r1");
-    EXPECT_EQ(preparer->cdi_ids(*first, first->spec.containers[0]), Calls{"gpu.example.com/device=one-1"});
+    EXPECT_EQ(preparer->cdi_ids(*first).at("c"), Calls{"gpu.example.com/device=one-1"});
     gpu.calls.clear();
     EXPECT_EQ(unprepare("p"), "");
     EXPECT_EQ(gpu.calls.size(), 2u);
@@ -126,9 +126,29 @@ TEST_F(ClaimPreparerTest, PreparesTheClaimForExtendedResources) {
     EXPECT_EQ(prepare(which), "");
     EXPECT_EQ(prepare(which), "");
     EXPECT_EQ(gpu.calls, Calls{"prepare extra (v1)"});
-    EXPECT_EQ(preparer->cdi_ids(*which, container), Calls{"gpu.example.com/device=extra-1"}) << "the device of its request";
+    EXPECT_EQ(preparer->cdi_ids(*which).at("c"), Calls{"gpu.example.com/device=extra-1"}) << "the device of its request";
     EXPECT_EQ(unprepare("p"), "");
     EXPECT_EQ(gpu.calls.back(), "unprepare extra");
+}
+
+TEST_F(ClaimPreparerTest, ManyEntriesOfManyContainersTakeLinearTime) {
+    constexpr int Many = 10'000;
+    put_claim("c", {"p"});
+    auto many = std::make_shared<Pod>(*pod("p", {"c"}));
+    for (int i = 0; i < Many; ++i) {
+        const std::string number = std::to_string(i);
+        many->spec.resource_claims.emplace_back() = {.name = "e" + number, .resource_claim_name = "c"};
+        auto& container = many->spec.containers.emplace_back();
+        container.name = "c" + number;
+        container.resources.claims = {{.name = "e" + number}};
+        // Of a template, as the controller names them.
+        many->spec.resource_claims.emplace_back() = {.name = "t" + number, .resource_claim_template_name = "t"};
+        many->status.resource_claim_statuses.emplace_back() = {.name = "t" + number, .resource_claim_name = ""};
+    }
+    EXPECT_EQ(prepare(pod("p", {"c"})), "");
+    EXPECT_EQ(prepare(many), "");
+    EXPECT_EQ(gpu.calls, Calls{"prepare c (v1)"});
+    EXPECT_EQ(preparer->cdi_ids(*many).size(), Many + 1u);
 }
 
 TEST_F(ClaimPreparerTest, ReleasesASharedClaimWithItsLastPod) {
@@ -164,7 +184,7 @@ TEST_F(ClaimPreparerTest, RemembersWhatIsPreparedOverARestart) {
     const auto user = pod("p", {"c"});
     EXPECT_EQ(prepare(user), "");
     restart();
-    EXPECT_EQ(preparer->cdi_ids(*user, user->spec.containers[0]), Calls{"gpu.example.com/device=c-0"});
+    EXPECT_EQ(preparer->cdi_ids(*user).at("c"), Calls{"gpu.example.com/device=c-0"});
     add_driver();
     EXPECT_EQ(prepare(user), "");
     EXPECT_EQ(gpu.calls, (Calls{"prepare c (v1)", "prepare c (v1)"})) << "what a driver prepared is gone after a reboot";

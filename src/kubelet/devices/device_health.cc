@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include "api/dra_v1.h"
 #include "base/result.h"
@@ -17,6 +18,8 @@ namespace dra = api::dra::v1;
 constexpr Duration Interval = 1s, Retry = 5s;
 constexpr Duration UsuallyHolds = 30s, LongestHold = 24h;
 constexpr std::size_t MostHealths = 4096, LongestName = 1024, LongestMessage = 1024;
+/// Of one pod's status: it is stored with the pod, which may have 1.5 MiB, and cannot be written if it is larger.
+constexpr std::size_t MostBytes = 256 << 10, Overhead = 64;
 
 /// Of a HealthStatus.
 const char* text_of(std::int32_t health) { return health == 1 ? "Healthy" : health == 2 ? "Unhealthy" : "Unknown"; }
@@ -24,6 +27,12 @@ const char* text_of(std::int32_t health) { return health == 1 ? "Healthy" : heal
 std::string shortened(std::string message) {
     if (message.size() <= LongestMessage) return message;
     return message.substr(0, LongestMessage - 3) + "...";
+}
+
+/// Whether so many bytes are left, which are then taken; otherwise nothing is left.
+bool take(std::size_t& left, std::size_t bytes) {
+    left = left > bytes + Overhead ? left - bytes - Overhead : 0;
+    return left > 0;
 }
 
 Duration hold_of(std::int64_t seconds) {
@@ -110,28 +119,40 @@ core::ResourceHealth DeviceHealth::health_of(const std::string& driver, const Pr
 }
 
 void DeviceHealth::add_to(const core::Pod& pod, const PreparedClaims& claims, core::PodStatus& status) const {
+    const auto names = objects::resource_claim_names(pod);
+    if (names.empty()) return;
+    const auto prepared = claims_of(claims, pod.metadata.namespace_);
+    std::unordered_map<std::string_view, const core::Container*> specs;
+    for (const core::Container& container : pod.spec.containers) specs.try_emplace(container.name, &container);
+    std::size_t left = MostBytes;
     for (core::ContainerStatus& container : status.container_statuses) {
-        const auto spec = std::ranges::find(pod.spec.containers, container.name, &core::Container::name);
-        if (spec == pod.spec.containers.end()) continue;
-        for (const auto& wanted : spec->resources.claims) {
-            const auto entry = std::ranges::find(pod.spec.resource_claims, wanted.name, &core::PodResourceClaim::name);
-            if (entry == pod.spec.resource_claims.end()) continue;
-            const auto name = objects::resource_claim_name(pod, *entry);
-            const auto claim = std::ranges::find_if(claims, [&](const auto& one) {
-                return name && one.second.name == *name && one.second.namespace_ == pod.metadata.namespace_;
-            });
-            if (claim == claims.end()) continue;
-            core::ResourceStatus& resource = container.allocated_resources_status.emplace_back();
-            resource.name = "claim:" + wanted.name + (wanted.request.empty() ? "" : "/" + wanted.request);
-            std::set<std::string> ids;
-            for (const auto& [driver, devices] : claim->second.drivers)
-                for (const PreparedDevice& device : devices) {
-                    core::ResourceHealth health = is_for(device, wanted.request) ? health_of(driver, device) : core::ResourceHealth();
-                    if (!health.resource_id.empty() && ids.insert(health.resource_id).second)
-                        resource.resources.push_back(std::move(health));
-                }
+        const auto spec = specs.find(container.name);
+        if (spec == specs.end()) continue;
+        for (const auto& wanted : spec->second->resources.claims) {
+            const auto name = names.find(wanted.name);
+            const auto claim = name == names.end() || !name->second ? prepared.end() : prepared.find(*name->second);
+            if (claim == prepared.end()) continue;
+            core::ResourceStatus resource{.name = "claim:" + wanted.name + (wanted.request.empty() ? "" : "/" + wanted.request)};
+            if (!take(left, resource.name.size())) return;
+            resource.resources = healths_of(*claim->second, wanted.request, left);
+            container.allocated_resources_status.push_back(std::move(resource));
         }
     }
+}
+
+std::vector<core::ResourceHealth> DeviceHealth::healths_of(const PreparedClaim& claim, const std::string& request,
+                                                           std::size_t& left) const {
+    std::vector<core::ResourceHealth> healths;
+    std::set<std::string> ids;
+    for (const auto& [driver, devices] : claim.drivers)
+        for (const PreparedDevice& device : devices) {
+            if (!is_for(device, request)) continue;
+            core::ResourceHealth health = health_of(driver, device);
+            if (!ids.insert(health.resource_id).second) continue;
+            if (!take(left, health.resource_id.size() + health.message.value_or("").size())) return healths;
+            healths.push_back(std::move(health));
+        }
+    return healths;
 }
 
 }  // namespace porthole::kubelet

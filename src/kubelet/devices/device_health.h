@@ -21,7 +21,7 @@ public:
 
     /// Follows the drivers, until cancelled.
     Task<> run();
-    /// Adds the health of its devices to each container that has a claim.
+    /// Adds the health of its devices to each container that has a claim, up to 256 KiB for the pod.
     void add_to(const api::core::v1::Pod& pod, const PreparedClaims& claims, api::core::v1::PodStatus& status) const;
 
 private:
@@ -37,6 +37,8 @@ private:
     void heard(const std::string& driver, const std::string& message);
     void forget(const std::string& driver);
     api::core::v1::ResourceHealth health_of(const std::string& driver, const PreparedDevice& device) const;
+    /// Of the claim's devices for the request; ends early where no byte is `left`.
+    std::vector<api::core::v1::ResourceHealth> healths_of(const PreparedClaim& claim, const std::string& request, std::size_t& left) const;
 
     EventLoop& loop_;
     const DriverPlugins& drivers_;

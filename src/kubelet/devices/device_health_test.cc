@@ -111,6 +111,34 @@ struct OneMessage final : PluginConnection, PluginConnector {
     std::string message;
 };
 
+TEST(DeviceHealth, OfManyContainersEndsBeforeThePodIsTooLarge) {
+    constexpr std::size_t Many = 5'000;
+    sim::SimLoop loop;
+    client::FakeApi api{loop};
+    client::Client client{api};
+    const Logger log{make_null_sink(), "devices"};
+    OneMessage connector(loop, "");
+    const DriverPlugins drivers(loop, client, connector, log, "n1");
+    const DeviceHealth health(loop, drivers, log, [](const std::string&) {});
+    PreparedClaims claims;
+    claims["uid"].name = "claim";
+    for (int i = 0; i < 32; ++i) claims["uid"].drivers["d"].push_back({.pool = "p", .device = std::to_string(i)});
+    Pod pod;
+    PodStatus status;
+    for (std::size_t i = 0; i < Many; ++i) {
+        pod.spec.resource_claims.emplace_back() = {.name = "dev" + std::to_string(i), .resource_claim_name = "claim"};
+        pod.spec.containers.emplace_back().name = status.container_statuses.emplace_back().name = std::to_string(i);
+        pod.spec.containers.back().resources.claims = {{.name = "dev" + std::to_string(i)}};
+    }
+    health.add_to(pod, claims, status);
+    std::size_t told = 0;
+    for (const ContainerStatus& container : status.container_statuses)
+        for (const auto& resource : container.allocated_resources_status) told += resource.resources.size();
+    EXPECT_EQ(status.container_statuses[0].allocated_resources_status.at(0).resources.size(), 32u);
+    EXPECT_GT(told, 3'000u);
+    EXPECT_LT(told, 4'096u) << "of 160,000";
+}
+
 TEST(DeviceHealth, HoldsForATime) {
     sim::SimLoop loop;
     client::FakeApi api{loop};

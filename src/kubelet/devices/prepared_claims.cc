@@ -1,6 +1,7 @@
 #include "kubelet/devices/prepared_claims.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "schema/json/json.h"
 
@@ -38,13 +39,21 @@ bool is_for(const PreparedDevice& device, const std::string& request) {
 
 std::vector<std::string> PreparedClaim::cdi_ids(const std::string& request) const {
     std::vector<std::string> ids;
+    std::unordered_set<std::string_view> seen;
     for (const auto& [driver, devices] : drivers)
         for (const PreparedDevice& device : devices) {
             if (!is_for(device, request)) continue;
             for (const std::string& id : device.cdi_ids)
-                if (std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
+                if (seen.insert(id).second) ids.push_back(id);
         }
     return ids;
+}
+
+std::unordered_map<std::string_view, const PreparedClaim*> claims_of(const PreparedClaims& claims, const std::string& namespace_) {
+    std::unordered_map<std::string_view, const PreparedClaim*> found;
+    for (const auto& [uid, claim] : claims)
+        if (claim.namespace_ == namespace_) found.try_emplace(claim.name, &claim);
+    return found;
 }
 
 std::string checkpoint_text(const PreparedClaims& claims) {

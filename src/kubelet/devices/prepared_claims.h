@@ -2,6 +2,8 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -34,6 +36,8 @@ struct PreparedClaim {
 
 /// By uid.
 using PreparedClaims = std::map<std::string, PreparedClaim>;
+/// Those of the namespace, by name.
+std::unordered_map<std::string_view, const PreparedClaim*> claims_of(const PreparedClaims& claims, const std::string& namespace_);
 
 /// The text of the checkpoint.
 std::string checkpoint_text(const PreparedClaims& claims);
