@@ -6,13 +6,6 @@ namespace porthole::objects {
 
 using namespace api::core::v1;
 
-std::optional<std::string> resource_claim_name(const Pod& pod, const PodResourceClaim& entry) {
-    if (entry.resource_claim_name) return entry.resource_claim_name;
-    const auto status = std::ranges::find(pod.status.resource_claim_statuses, entry.name, &PodResourceClaimStatus::name);
-    if (status == pod.status.resource_claim_statuses.end()) return std::nullopt;
-    return status->resource_claim_name.value_or("");
-}
-
 std::unordered_map<std::string_view, std::optional<std::string>> resource_claim_names(const Pod& pod) {
     std::unordered_map<std::string_view, const PodResourceClaimStatus*> statuses;
     if (!pod.spec.resource_claims.empty())

@@ -10,8 +10,6 @@
 /// Pods and their ResourceClaims.
 namespace porthole::objects {
 
-/// The name of the claim for an entry of the pod's spec.resourceClaims: "" if none is needed, nullopt if it has not been created yet.
-std::optional<std::string> resource_claim_name(const api::core::v1::Pod& pod, const api::core::v1::PodResourceClaim& entry);
 /// The names of the claims for the entries of the pod's spec.resourceClaims, by the entry's name: "" if none is needed, nullopt if it has
 /// not been created yet. In the time of the lists, of which each may have ten thousands. The keys are the pod's texts.
 std::unordered_map<std::string_view, std::optional<std::string>> resource_claim_names(const api::core::v1::Pod& pod);

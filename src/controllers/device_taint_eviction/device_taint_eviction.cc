@@ -103,8 +103,7 @@ std::optional<SystemTime> DeviceTaintEvictionController::time_to_evict(const Dev
 
 std::optional<SystemTime> DeviceTaintEvictionController::time_to_evict(const Pod& pod) const {
     std::optional<SystemTime> first;
-    for (const auto& entry : pod.spec.resource_claims) {
-        const auto name = objects::resource_claim_name(pod, entry);
+    for (const auto& [entry, name] : objects::resource_claim_names(pod)) {
         if (!name || name->empty()) continue;
         const auto claim = claims_.find({pod.metadata.namespace_, *name});
         if (!claim || !claim->status.allocation || !objects::is_reserved_for(*claim, pod.metadata.uid)) continue;

@@ -9,8 +9,9 @@ using namespace api::core::v1;
 
 std::vector<std::string> resource_claim_names(const Pod& pod) {
     std::vector<std::string> names;
+    const auto by_entry = objects::resource_claim_names(pod);
     for (const PodResourceClaim& entry : pod.spec.resource_claims)
-        if (auto name = objects::resource_claim_name(pod, entry); name && !name->empty()) names.push_back(*std::move(name));
+        if (const auto& name = by_entry.at(entry.name); name && !name->empty()) names.push_back(*name);
     if (std::string extended = objects::extended_claim_name(pod); !extended.empty()) names.push_back(std::move(extended));
     return names;
 }

@@ -51,9 +51,10 @@ ResourceClaimController::ResourceClaimController(Context& context)
 Task<Requeue> ResourceClaimController::reconcile(client::NamespacedName key) {
     const Pod pod = pods_.find(key);
     if (!pod || pod->spec.resource_claims.empty() || pod->metadata.deletion_timestamp || is_pod_over(*pod)) co_return Requeue::never();
-    std::map<std::string, std::string> names;
+    const auto named = objects::resource_claim_names(*pod);
+    std::map<std::string, std::string> names, seen = claims_by_entry(*pod);
     for (const auto& entry : pod->spec.resource_claims) {
-        auto name = co_await ensure_claim(pod, entry);
+        auto name = co_await ensure_claim(pod, entry, named.at(entry.name), seen[entry.name]);
         if (!name) {
             if (!is_cancelled(name))
                 events_.warning(*pod, "FailedResourceClaimCreation", "PodResourceClaim " + entry.name + ": " + name.error().message);
@@ -66,16 +67,17 @@ Task<Requeue> ResourceClaimController::reconcile(client::NamespacedName key) {
     co_return Requeue::never();
 }
 
-Task<std::string> ResourceClaimController::ensure_claim(Pod pod, api::core::v1::PodResourceClaim entry) {
+Task<std::string> ResourceClaimController::ensure_claim(Pod pod, api::core::v1::PodResourceClaim entry, std::optional<std::string> named,
+                                                        std::string seen) {
     if (!entry.resource_claim_template_name) co_return std::string();
     const std::string& namespace_ = pod->metadata.namespace_;
-    if (const auto name = objects::resource_claim_name(*pod, entry)) {
-        if (name->empty()) co_return std::string();
-        const auto known = claims_.find({namespace_, *name});
+    if (named) {
+        if (named->empty()) co_return std::string();
+        const auto known = claims_.find({namespace_, *named});
         if (known && objects::is_controlled_by(known->metadata, pod->metadata.uid)) co_return std::string();
     }
     // Made, but not told of: by a predecessor, or a moment ago.
-    if (const auto found = find_made(*pod, entry.name)) co_return found->metadata.name;
+    if (!seen.empty()) co_return seen;
     const std::string key = pod->metadata.uid + "/" + entry.name;
     if (const auto made = made_.find(key); made != made_.end()) co_return made->second;
 
@@ -99,13 +101,13 @@ Task<std::string> ResourceClaimController::ensure_claim(Pod pod, api::core::v1::
     co_return created->metadata.name;
 }
 
-std::shared_ptr<const ResourceClaimController::Claim> ResourceClaimController::find_made(const api::core::v1::Pod& pod,
-                                                                                         const std::string& entry) const {
+std::map<std::string, std::string> ResourceClaimController::claims_by_entry(const api::core::v1::Pod& pod) const {
+    std::map<std::string, std::string> claims;
     for (const auto& claim : claims_by_owner_.find(pod.metadata.uid)) {
         const auto annotation = claim->metadata.annotations.find(EntryAnnotation);
-        if (annotation != claim->metadata.annotations.end() && annotation->second == entry) return claim;
+        if (annotation != claim->metadata.annotations.end()) claims.try_emplace(annotation->second, claim->metadata.name);
     }
-    return nullptr;
+    return claims;
 }
 
 Task<> ResourceClaimController::write_names(Pod pod, std::map<std::string, std::string> names) {

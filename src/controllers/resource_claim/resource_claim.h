@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 
 #include "api/resource_v1.h"
@@ -20,11 +21,12 @@ private:
     using Template = api::resource::v1::ResourceClaimTemplate;
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
-    /// The name of the entry's claim, which is created if necessary; "" if the entry needs no name in the status.
-    Task<std::string> ensure_claim(Pod pod, api::core::v1::PodResourceClaim entry);
+    /// The name of the entry's claim, which is created if necessary; "" if the entry needs no name in the status. `named`: by the status;
+    /// `seen`: "" or the claim that the cache has for the entry.
+    Task<std::string> ensure_claim(Pod pod, api::core::v1::PodResourceClaim entry, std::optional<std::string> named, std::string seen);
     Task<> write_names(Pod pod, std::map<std::string, std::string> names);
     Task<> reserve_claims(Pod pod);
-    std::shared_ptr<const Claim> find_made(const api::core::v1::Pod& pod, const std::string& entry) const;
+    std::map<std::string, std::string> claims_by_entry(const api::core::v1::Pod& pod) const;
 
     client::Client& client_;
     client::EventRecorder& events_;

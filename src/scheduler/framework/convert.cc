@@ -233,8 +233,9 @@ void read_container(const core::Container& container, const core::PodSpec& spec,
 
 std::vector<PodDeviceClaim> device_claims(const core::Pod& pod) {
     std::vector<PodDeviceClaim> claims;
+    const auto names = objects::resource_claim_names(pod);
     for (const core::PodResourceClaim& entry : pod.spec.resource_claims) {
-        const auto name = objects::resource_claim_name(pod, entry);
+        const auto& name = names.at(entry.name);
         if (name && name->empty()) continue;  // none is needed
         claims.push_back({.name = entry.name, .claim = name.value_or(""), .is_generated = !entry.resource_claim_name});
     }
