@@ -5,6 +5,7 @@
 #include "apiserver/authentication/token_issuer_fixture.h"
 #include "apiserver/authentication/token_webhook.h"
 #include "runtime/scope.h"
+#include "runtime/sim/kept_log.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -30,7 +31,8 @@ struct ExternalUsers : testing::Test {
 struct Issuers : ExternalUsers {
     ~Issuers() override { EXPECT_TRUE(sim::run(loop, scope.close())); }
     JwtAuthenticator& follow(JwtIssuer settings) {
-        followed.push_back(std::make_unique<JwtAuthenticator>(std::move(settings), servers, loop, Logger(make_null_sink(), "test")));
+        followed.push_back(
+            std::make_unique<JwtAuthenticator>(std::move(settings), servers, loop, Logger(std::make_shared<sim::KeptLog>(told), "test")));
         authenticator = followed.back().get();
         scope.spawn(authenticator->follow());
         loop.run_ready();
@@ -39,6 +41,7 @@ struct Issuers : ExternalUsers {
     std::string user_of_token(const std::string& token) { return user_of(*authenticator, bearer_request(token)); }
 
     FakeIssuer issuer{servers};
+    std::string told;  ///< the log
     std::vector<std::unique_ptr<JwtAuthenticator>> followed;
     JwtAuthenticator* authenticator = nullptr;  // the last of them
     Scope scope{loop};
@@ -64,6 +67,20 @@ TEST_F(Issuers, TokensOfOthersAreNoCredentialOfThisKind) {
     EXPECT_EQ(user_of_token(""), "");
     EXPECT_EQ(user_of_token("abcdef.0123456789abcdef"), "");
     EXPECT_EQ(user_of_token(FakeIssuer::sign(issuer.key, R"({"iss":"https://else.test","sub":"jane"})")), "");
+}
+
+TEST_F(Issuers, TheLogSaysWhyATokenIsRefusedAndIsNotFlooded) {
+    follow(issuer.settings());
+    const auto refused = [&](int expiry) { user_of_token(issuer.token(issuer.claims(now() + expiry, R"("sub":"jane")"))); };
+    refused(60);
+    EXPECT_EQ(told, "") << "a valid token";
+    refused(-1);
+    EXPECT_EQ(told, "a token of this issuer is refused https://issuer.test oidc: the token has expired\n");
+    for (int i = 0; i < 100; ++i) refused(-1);
+    EXPECT_EQ(std::ranges::count(told, '\n'), 1);
+    loop.advance(10s);
+    refused(-1);
+    EXPECT_EQ(std::ranges::count(told, '\n'), 2);
 }
 
 TEST_F(Issuers, HostileClaimsAreRefused) {

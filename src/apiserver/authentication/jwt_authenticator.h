@@ -18,9 +18,15 @@ public:
     Task<std::optional<User>> authenticate(const net::HttpRequest& request) override;
 
 private:
+    Task<std::optional<User>> user_of(const Jwt& token);
+    /// Clients are not told why; who configures the issuer has to know. At most a line in ten seconds: anybody can send such tokens.
+    void log_refusal(const Error& error);
+
     const JwtIssuer issuer_;
     const Clock& clock_;
+    const Logger log_;
     IssuerKeys keys_;
+    std::optional<MonotonicTime> logged_;  ///< the last refusal
 };
 
 /// Tokens of several issuers, which can be replaced while requests are in progress. Call use() any number of times, then close(), even if
