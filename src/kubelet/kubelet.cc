@@ -13,6 +13,7 @@
 #include "kubelet/log_rotation.h"
 #include "kubelet/node/kernel_defaults.h"
 #include "kubelet/plugins/plugin_registry.h"
+#include "kubelet/pod_resources/pod_resources_server.h"
 #include "kubelet/runtime_check.h"
 #include "kubelet/volumes/block_devices/device_volumes.h"
 #include "kubelet/volumes/csi/csi_limits.h"
@@ -202,6 +203,15 @@ struct Kubelet::Impl {
                        .devices = plugins && !node.windows ? &plugins->devices : nullptr,
                        .device_plugins = plugins ? &plugins->device_plugins : nullptr},
           pods(pod_services, [this] { return admission_context(); }),
+          pod_resources(plugins
+                            ? std::make_unique<PodResourcesServer>(PodResourcesServer::Services{.files = deps.files,
+                                                                                                .connector = *deps.plugins,
+                                                                                                .log = deps.log.named("pod-resources"),
+                                                                                                .plugins = plugins->device_plugins,
+                                                                                                .claims = plugins->devices,
+                                                                                                .pods = [this] { return pods.active(); }},
+                                                                   config.root_directory + "/pod-resources")
+                            : nullptr),
           runtime_check(deps.loop, deps.runtime, node, deps.log, [this] { runtime_changed(); }),
           static_pods(deps.loop, deps.client, deps.files, deps.log.named("static-pods"), config.static_pod_directory, config.node.name,
                       pods, statuses),
@@ -331,6 +341,7 @@ struct Kubelet::Impl {
             scope.spawn(plugins->drivers.run());
             scope.spawn(plugins->health.run());
             scope.spawn(plugins->device_plugins.run());
+            scope.spawn(pod_resources->run());
             scope.spawn(plugins->csi_limits.run());
         }
         own_node.on_change([this](const core::Node& seen) { csi_node.node_seen(seen.metadata.uid); });
@@ -398,6 +409,7 @@ struct Kubelet::Impl {
     StatusManager statuses;
     PodServices pod_services;
     PodManager pods;
+    std::unique_ptr<PodResourcesServer> pod_resources;  ///< null without plugins
     RuntimeCheck runtime_check;
     StaticPods static_pods;
     ApiPods api_pods;

@@ -208,6 +208,14 @@ std::map<std::string, DeviceAmounts> DevicePlugins::amounts() const {
     return amounts;
 }
 
+std::map<std::string, std::set<std::string>> DevicePlugins::healthy_devices() const {
+    std::map<std::string, std::set<std::string>> found;
+    for (const auto& [name, resource] : resources_)
+        for (const auto& [id, healthy] : resource.devices)
+            if (healthy) found[name].insert(id);
+    return found;
+}
+
 bool DevicePlugins::has_all(const core::Pod& pod) const {
     const auto allocated = allocations_.find(pod.metadata.uid);
     const auto has = [&](const core::Container& container) {

@@ -49,6 +49,8 @@ public:
 
     /// For the node's status: of all resources that have or had plugins.
     std::map<std::string, DeviceAmounts> amounts() const;
+    /// Their ids, by resource.
+    std::map<std::string, std::set<std::string>> healthy_devices() const;
 
     /// Allocates what the pod's containers request and do not have yet. Why it cannot, in upstream's words: the pod is to be rejected;
     /// nullopt if all is allocated. Error: a plugin is not there; to be retried.
