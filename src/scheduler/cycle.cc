@@ -20,12 +20,14 @@ void clear(FilterStatus& status) {
 
 }  // namespace
 
-Cycle::Cycle(const Cluster& cluster, const PluginList& plugins, Random& random) : cluster_(cluster), plugins_(plugins), random_(random) {}
+Cycle::Cycle(const Cluster& cluster, PluginCalls calls, Random& random, std::int64_t percentage_of_nodes)
+    : cluster_(cluster), calls_(std::move(calls)), random_(random), percentage_of_nodes_(percentage_of_nodes) {}
 
-std::size_t Cycle::nodes_wanted(std::size_t node_count) {
+std::size_t Cycle::nodes_wanted(std::size_t node_count, std::int64_t percentage) {
     constexpr std::size_t Least = 100;
     if (node_count < Least) return node_count;
-    const std::size_t percent = node_count / 125 >= 45 ? 5 : 50 - node_count / 125;
+    const std::size_t adaptive = node_count / 125 >= 45 ? 5 : 50 - node_count / 125;
+    const std::size_t percent = percentage == 0 ? adaptive : static_cast<std::size_t>(percentage);
     return std::max(Least, node_count * percent / 100);
 }
 
@@ -53,24 +55,23 @@ bool Cycle::run_pre_filters(const PodInfo& pod, Decision& decision) {
     filters_.clear();
     only_nodes_.reset();
     limiting_plugins_.clear();
-    for (std::uint32_t position = 0; position < plugins_.size(); ++position) {
-        Plugin& plugin = *plugins_[position];
-        PreFilter result = plugin.pre_filter(pod, cluster_);
+    for (const auto& [position, plugin] : calls_.filters) {
+        PreFilter result = plugin->pre_filter(pod, cluster_);
         if (result.outcome == PreFilter::Outcome::Skip) continue;
         if (result.outcome == PreFilter::Outcome::Reject) {
             decision.diagnosis.pre_filter_message = std::move(result.message);
-            decision.diagnosis.rejected_by |= 1u << position;
+            decision.diagnosis.rejected_by |= only(position);
             return false;
         }
-        filters_.push_back({position, &plugin, plugin.filters_by_node_alone()});
+        filters_.push_back({position, plugin, plugin->filters_by_node_alone()});
         if (!result.nodes) continue;
-        limiting_plugins_.emplace_back(plugin.name());
+        limiting_plugins_.emplace_back(plugin->name());
         if (!only_nodes_) {
             only_nodes_ = std::move(result.nodes);
         } else {
             std::erase_if(*only_nodes_, [&](const std::string& name) { return !result.nodes->contains(name); });
         }
-        decision.diagnosis.rejected_by |= 1u << position;
+        decision.diagnosis.rejected_by |= only(position);
     }
     return true;
 }
@@ -99,7 +100,7 @@ void Cycle::find_feasible(Decision& decision) {
 void Cycle::find_among_all(Decision& decision) {
     const auto nodes = cluster_.nodes();
     const auto slots = cluster_.node_slots();
-    const std::size_t wanted = nodes_wanted(nodes.size());
+    const std::size_t wanted = calls_.scorers.empty() ? 1 : nodes_wanted(nodes.size(), percentage_of_nodes_);
     verdicts_ = remembered_.of(*pod_, cluster_.slot_count());
     const bool has_others = !std::ranges::all_of(filters_, &Filter::by_node_alone);
     std::size_t at = next_start_ % nodes.size();
@@ -126,10 +127,10 @@ void Cycle::look_at(const NodeInfo& node, Decision& decision) {
         return;
     }
     Diagnosis& diagnosis = decision.diagnosis;
-    diagnosis.rejected_by |= 1u << rejecting_;
+    diagnosis.rejected_by |= only(rejecting_->position);
     record(status_, node, diagnosis);
     if (!status_.error.empty())
-        diagnosis.error = "running \"" + std::string(plugins_[rejecting_]->name()) + "\" filter plugin: " + status_.error;
+        diagnosis.error = "running \"" + std::string(rejecting_->plugin->name()) + "\" filter plugin: " + status_.error;
 }
 
 /// Whether the filters that look at one node alone have passed it. Pods nominated to run there are no part of what they were asked.
@@ -156,9 +157,9 @@ void Cycle::record(const FilterStatus& status, const NodeInfo& node, Diagnosis& 
 
 /// `known`: only the filters that do not look at the node alone are asked.
 bool Cycle::passes(const NodeInfo& node, FilterStatus& status, bool known) {
-    for (const auto& [position, plugin, by_node_alone] : filters_) {
-        if ((known && by_node_alone) || plugin->filter(node, status)) continue;
-        rejecting_ = position;
+    for (const Filter& filter : filters_) {
+        if ((known && filter.by_node_alone) || filter.plugin->filter(node, status)) continue;
+        rejecting_ = &filter;
         return false;
     }
     return true;
@@ -198,11 +199,10 @@ const NodeInfo* Cycle::best() {
     if (feasible_.size() == 1) return feasible_.front();
     totals_.assign(feasible_.size(), 0);
     by_node_alone_.clear();
-    for (const auto& plugin : plugins_) {
-        const std::int64_t weight = plugin->weight();
-        if (weight == 0 || !plugin->pre_score(*pod_, cluster_, feasible_)) continue;
+    for (const auto& [plugin, weight] : calls_.scorers) {
+        if (!plugin->pre_score(*pod_, cluster_, feasible_)) continue;
         if (plugin->scores_by_node_alone()) {
-            by_node_alone_.push_back(plugin.get());
+            by_node_alone_.push_back({plugin, weight});
             continue;
         }
         scores_.resize(feasible_.size());
@@ -229,7 +229,7 @@ void Cycle::add_scores_by_node_alone() {
         NodeVerdicts::Verdict& verdict = verdicts_.empty() ? asked : verdicts_[feasible_slots_[i]];
         if (verdict.score == NodeVerdicts::Unscored) {
             verdict.score = 0;
-            for (Plugin* plugin : by_node_alone_) verdict.score += plugin->weight() * plugin->score(*feasible_[i]);
+            for (const auto& [plugin, weight] : by_node_alone_) verdict.score += weight * plugin->score(*feasible_[i]);
         }
         totals_[i] += verdict.score;
     }

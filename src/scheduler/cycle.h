@@ -20,13 +20,16 @@ struct Decision {
 
 /// The choice of a node for one pod: filters over a sufficient number of nodes, then scores.
 ///
-/// Synchronous and without side effects on the cluster. In clusters of 100 nodes or more it stops filtering once it has found a share of
-/// them (50 % falling to 5 %, at least 100), starting each time where the last cycle stopped. Results of plugins that depend on one node
-/// alone are cached for identical pods until the node changes, which changes no decision. Runs on the scheduler's loop; references outlive
-/// it, and a Decision's pointers are valid until the cluster changes.
+/// For the pods of one profile. Synchronous and without side effects on the cluster. In clusters of 100 nodes or more it stops filtering
+/// once it has found a share of them (by default 50 % falling to 5 %; at least 100), starting each time where the last cycle stopped.
+/// Results of plugins that depend on one node alone are cached for identical pods until the node changes, which changes no decision. Runs
+/// on the scheduler's loop; references outlive it, and a Decision's pointers are valid until the cluster changes.
 class Cycle final : public FilterRunner {
 public:
-    Cycle(const Cluster& cluster, const PluginList& plugins, Random& random);
+    /// `percentage_of_nodes` is the share of nodes to find; 0: by the size of the cluster. `calls` are what the profile calls.
+    Cycle(const Cluster& cluster, PluginCalls calls, Random& random, std::int64_t percentage_of_nodes = 0);
+    /// With every plugin of the list.
+    Cycle(const Cluster& cluster, const PluginList& plugins, Random& random) : Cycle(cluster, PluginCalls::all_of(plugins), random) {}
 
     Decision decide(const PodInfo& pod);
 
@@ -35,7 +38,9 @@ public:
     void pod_added(const PodInfo& pod, const NodeInfo& node) override;
     void pod_removed(const PodInfo& pod, const NodeInfo& node) override;
 
-    static std::size_t nodes_wanted(std::size_t node_count);
+    const PluginCalls& calls() const { return calls_; }
+
+    static std::size_t nodes_wanted(std::size_t node_count, std::int64_t percentage = 0);
 
 private:
     bool run_pre_filters(const PodInfo& pod, Decision& decision);
@@ -51,8 +56,9 @@ private:
     void add_scores_by_node_alone();
 
     const Cluster& cluster_;
-    const PluginList& plugins_;
+    const PluginCalls calls_;
     Random& random_;
+    const std::int64_t percentage_of_nodes_;
 
     // State of the current cycle; members, to reuse their memory.
     const PodInfo* pod_ = nullptr;
@@ -62,12 +68,12 @@ private:
         bool by_node_alone;
     };
     std::vector<Filter> filters_;
-    std::uint32_t rejecting_ = 0;  // index of the plugin that rejected last
+    const Filter* rejecting_ = nullptr;  // the filter that rejected last
     std::optional<std::set<std::string>> only_nodes_;
     std::vector<std::string> limiting_plugins_;
     std::vector<const NodeInfo*> feasible_;
     std::vector<std::uint32_t> feasible_slots_;
-    std::vector<Plugin*> by_node_alone_;  // those whose score depends on one node alone
+    std::vector<PluginCalls::Scorer> by_node_alone_;  // those whose score depends on one node alone
     std::vector<std::int64_t> totals_, scores_;
     NodeVerdicts remembered_;
     std::span<NodeVerdicts::Verdict> verdicts_;  // by slot; empty if nodes are evaluated one by one

@@ -6,14 +6,16 @@
 namespace porthole::scheduler {
 
 std::string metrics_text(const Scheduler& scheduler) {
-    const SchedulerCounts& counts = scheduler.counts();
+    const SchedulerCounts counts = scheduler.counts();
     const SchedulingQueue::Sizes sizes = scheduler.queue_sizes();
     std::string out;
     const MetricFamily attempts(out, "scheduler_schedule_attempts_total", "counter", "Attempts to place a pod, by result.");
-    const std::string profile = metric_label("profile", scheduler.name()) + ',';
-    attempts.add(profile + metric_label("result", "scheduled"), counts.scheduled);
-    attempts.add(profile + metric_label("result", "unschedulable"), counts.unschedulable);
-    attempts.add(profile + metric_label("result", "error"), counts.errors);
+    for (const auto& [name, of_profile] : scheduler.profiles()) {
+        const std::string profile = metric_label("profile", name) + ',';
+        attempts.add(profile + metric_label("result", "scheduled"), of_profile.scheduled);
+        attempts.add(profile + metric_label("result", "unschedulable"), of_profile.unschedulable);
+        attempts.add(profile + metric_label("result", "error"), of_profile.errors);
+    }
 
     const MetricFamily pending(out, "scheduler_pending_pods", "gauge", "Pods without a node, by the queue they are in.");
     pending.add(metric_label("queue", "active"), sizes.active);

@@ -7,7 +7,6 @@ namespace porthole::scheduler {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr Duration InitialBackoff = 1s, LongestBackoff = 10s;
 constexpr Duration LongestWait = 5min;
 
 /// What may change in a pending pod and matter to its placement.
@@ -121,9 +120,10 @@ PodRef SchedulingQueue::pop() {
 }
 
 Duration SchedulingQueue::backoff_of(const Entry& entry) const {
-    Duration backoff = InitialBackoff;
-    for (int i = 1; i < entry.attempts && backoff < LongestBackoff; ++i) backoff *= 2;
-    return std::min(backoff, LongestBackoff);
+    const auto& [initial, longest] = backoff_times_;
+    Duration backoff = initial;
+    for (int i = 1; i < entry.attempts && backoff < longest; ++i) backoff += std::min(backoff, longest - backoff);
+    return backoff;
 }
 
 void SchedulingQueue::retry_after_rejection(const std::string& uid, PluginSet rejected_by) {

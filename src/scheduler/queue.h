@@ -12,13 +12,19 @@ namespace porthole::scheduler {
 
 /// Pods that wait for a node. Lives on the scheduler's loop; `clock` and `plugins` must outlive it.
 ///
-/// A pod is *active* (to be tried, highest priority first, then oldest), *in back-off* after a failed attempt (1 s, doubling to 10 s),
+/// A pod is *active* (to be tried, highest priority first, then oldest), *in back-off* after a failed attempt (by default 1 s, doubling to
+/// 10 s),
 /// *unschedulable* until an event that one of the plugins that rejected it finds helpful (or 5 minutes pass), *gated* while it has
 /// scheduling gates or ResourceClaims that do not exist yet, or *in flight* between pop() and done() or retry. When nothing is active, pods
 /// in back-off after a rejection are returned early.
 class SchedulingQueue {
 public:
-    SchedulingQueue(const Clock& clock, const PluginList& plugins) : clock_(clock), plugins_(plugins) {}
+    struct Backoff {
+        Duration initial = std::chrono::seconds(1), longest = std::chrono::seconds(10);
+    };
+    SchedulingQueue(const Clock& clock, const PluginList& plugins) : SchedulingQueue(clock, plugins, Backoff()) {}
+    SchedulingQueue(const Clock& clock, const PluginList& plugins, Backoff backoff)
+        : clock_(clock), plugins_(plugins), backoff_times_(backoff) {}
     SchedulingQueue(const SchedulingQueue&) = delete;
 
     /// A pending pod appeared or changed. A change that placement cannot see leaves it where it is.
@@ -74,6 +80,7 @@ private:
 
     const Clock& clock_;
     const PluginList& plugins_;
+    const Backoff backoff_times_;
     std::unordered_map<std::string, Entry> entries_;
     std::set<ActiveKey> active_;
     std::set<TimeKey> backoff_;

@@ -31,6 +31,19 @@ PodRef pending(std::string name, std::int32_t priority = 0, std::int64_t cpu = 0
     return std::make_shared<const PodInfo>(info);
 }
 
+TEST(SchedulingQueue, BacksOffAsConfigured) {
+    World world;
+    SchedulingQueue queue{world.loop, world.plugins, {.initial = 3s, .longest = 4s}};
+    queue.set(pending("a"));
+    for (const Duration backoff : {Duration(3s), Duration(4s), Duration(4s)}) {
+        ASSERT_TRUE(queue.pop());
+        queue.retry_after_error("uid-a");
+        EXPECT_EQ(*queue.flush() - world.loop.now(), backoff);
+        world.loop.advance(backoff);
+        queue.flush();
+    }
+}
+
 TEST(SchedulingQueue, HandsOutByPriorityThenAge) {
     QueueWorld world;
     world.queue.set(pending("old"));

@@ -42,19 +42,21 @@ bool says_the_same(const core::Pod& pod, const std::string& reason, const std::s
 
 }  // namespace
 
-Scheduler::Scheduler(SchedulerContext context, std::string scheduler_name)
+Scheduler::Scheduler(SchedulerContext context, Configuration configuration)
     : context_(std::move(context)),
-      scheduler_name_(std::move(scheduler_name)),
+      configuration_(std::move(configuration)),
       pods_(context_.informers.get<core::Pod>()),
       nodes_(context_.informers.get<core::Node>()),
       namespaces_(context_.informers.get<core::Namespace>()),
-      plugins_(make_plugins({.context = context_,
-                             .scheduler_name = scheduler_name_,
-                             .cluster = cluster_,
-                             .scope = scope_,
-                             .happened = [this](const ClusterEvent& event) { happened(event); }})),
-      queue_(context_.loop, plugins_),
-      cycle_(cluster_, plugins_, context_.random),
+      configured_(make_plugins({.context = context_,
+                                .configuration = configuration_,
+                                .profile = configuration_.profiles.front(),
+                                .events_of = [this](const std::string& name) -> client::EventRecorder& { return events_of(name); },
+                                .cluster = cluster_,
+                                .scope = scope_,
+                                .happened = [this](const ClusterEvent& event) { happened(event); }})),
+      queue_(context_.loop, configured_.plugins, {configuration_.initial_backoff, configuration_.longest_backoff}),
+      workers_(make_workers()),
       scope_(context_.loop) {
     follow_pods();
     follow_nodes();
@@ -63,6 +65,48 @@ Scheduler::Scheduler(SchedulerContext context, std::string scheduler_name)
 
 Scheduler::~Scheduler() {
     if (timer_) context_.loop.cancel_timer(timer_->second);
+}
+
+// ---- the profiles
+
+std::vector<Scheduler::Worker> Scheduler::make_workers() {
+    std::vector<Worker> workers;
+    for (std::size_t i = 0; i < configuration_.profiles.size(); ++i) {
+        const ProfileConfiguration& profile = configuration_.profiles[i];
+        Worker& worker = workers.emplace_back(profile.scheduler_name);
+        const std::int64_t percentage = profile.percentage_of_nodes_to_score.value_or(configuration_.percentage_of_nodes_to_score);
+        worker.cycle = std::make_unique<Cycle>(cluster_, configured_.calls[i], context_.random, percentage);
+        if (worker.name == ProfileConfiguration().scheduler_name) continue;
+        worker.own_events = std::make_unique<client::EventRecorder>(context_.loop, context_.client, context_.log, worker.name);
+    }
+    return workers;
+}
+
+Scheduler::Worker* Scheduler::find_worker(std::string_view scheduler_name) {
+    const auto found = std::ranges::find(workers_, scheduler_name, &Worker::name);
+    return found == workers_.end() ? nullptr : &*found;
+}
+
+client::EventRecorder& Scheduler::events_of(const std::string& scheduler_name) {
+    const Worker* worker = find_worker(scheduler_name);
+    return worker && worker->own_events ? *worker->own_events : context_.events;
+}
+
+std::vector<Scheduler::Profile> Scheduler::profiles() const {
+    std::vector<Profile> profiles;
+    for (const Worker& worker : workers_) profiles.push_back({worker.name, worker.counts});
+    return profiles;
+}
+
+SchedulerCounts Scheduler::counts() const {
+    SchedulerCounts sum;
+    for (const auto& [name, events, cycle, counts] : workers_) {
+        sum.scheduled += counts.scheduled;
+        sum.unschedulable += counts.unschedulable;
+        sum.errors += counts.errors;
+        sum.preemptions += counts.preemptions;
+    }
+    return sum;
 }
 
 // ---- what the watches tell
@@ -107,7 +151,7 @@ void Scheduler::pod_seen(const core::Pod& pod) {
         pod_gone(info->uid);
     } else if (!info->node_name.empty()) {
         pod_placed(info);
-    } else if (info->scheduler_name == scheduler_name_) {
+    } else if (find_worker(info->scheduler_name)) {
         pod_pending(info);
     }
 }
@@ -156,7 +200,10 @@ Task<> Scheduler::run() {
     for (client::InformerCore* source : {&pods_.core(), &nodes_.core(), &namespaces_.core()}) {
         CO_TRY_VOID(co_await source->wait_for_sync());
     }
-    for (const auto& plugin : plugins_) CO_TRY_VOID(co_await plugin->wait_for_sync());
+    for (const auto& plugin : configured_.plugins) CO_TRY_VOID(co_await plugin->wait_for_sync());
+    for (const Worker& worker : workers_) {
+        if (worker.own_events) scope_.spawn(worker.own_events->run());
+    }
     auto ended = co_await work();
     CO_TRY_VOID(co_await scope_.close());
     co_return ended;
@@ -191,24 +238,25 @@ void Scheduler::wake_at(MonotonicTime when) {
 }
 
 void Scheduler::schedule(PodRef pod) {
-    const Decision decision = cycle_.decide(*pod);
+    auto& [name, events, cycle, counts] = worker_of(*pod);
+    const Decision decision = cycle->decide(*pod);
     if (decision.node) {
         reserve(std::move(pod), decision.node->name());
         return;
     }
     if (!decision.diagnosis.error.empty()) {
-        ++counts_.errors;
+        ++counts.errors;
         report(pod, "SchedulerError", decision.diagnosis.error, "");
         // It would come to the same again, at the same cost, as long as nothing changes.
         return queue_.retry_after_rejection(pod->uid, decision.diagnosis.rejected_by);
     }
-    ++counts_.unschedulable;
+    ++counts.unschedulable;
     std::string message = decision.diagnosis.text();
     PostFilter helped;
-    if (decision.diagnosis.node_count > 0) helped = run_post_filters(plugins_, pod, decision.diagnosis, cycle_);
+    if (decision.diagnosis.node_count > 0) helped = run_post_filters(cycle->calls(), pod, decision.diagnosis, *cycle);
     if (!helped.nominated_node.empty()) {
         cluster_.nominate(pod, helped.nominated_node);
-        ++counts_.preemptions;
+        ++counts.preemptions;
     } else if (!helped.message.empty()) {
         message += " " + helped.message;
     }
@@ -228,7 +276,7 @@ void Scheduler::add_windows_reasons(const PodInfo& pod, const Diagnosis& diagnos
 void Scheduler::reserve(PodRef pod, std::string node) {
     cluster_.clear_nomination(pod->uid);
     cluster_.assume(pod, node);
-    const auto reserved = run_reserve(plugins_, *pod, node);
+    const auto reserved = run_reserve(worker_of(*pod).cycle->calls(), *pod, node);
     if (!reserved) return give_up_node(pod, reserved.error());
     ++bindings_;
     scope_.spawn(bind(std::move(pod), std::move(node)));
@@ -242,17 +290,18 @@ Task<> Scheduler::bind(PodRef pod, std::string node) {
         wake_.set();
     };
     const TimerId patience = context_.loop.call_after(LongestBinding, discount);
-    auto bound = co_await run_pre_bind(plugins_, pod, node);
+    Worker& worker = worker_of(*pod);
+    auto bound = co_await run_pre_bind(worker.cycle->calls(), pod, node);
     if (bound) bound = co_await post_binding(pod, node);
     context_.loop.cancel_timer(patience);
     discount();
     if (bound) {
-        ++counts_.scheduled;
+        ++worker.counts.scheduled;
         queue_.remove(pod->uid);
-        context_.events.normal(object_reference(*pod), "Scheduled", "Successfully assigned " + pod->key() + " to " + node);
+        events_of(worker.name).normal(object_reference(*pod), "Scheduled", "Successfully assigned " + pod->key() + " to " + node);
         context_.log.debug("pod bound", {{"pod", pod->key()}, {"node", node}});
     } else if (!is_cancelled(bound)) {
-        run_unreserve(plugins_, *pod, node);
+        run_unreserve(worker.cycle->calls(), *pod, node);
         give_up_node(pod, bound.error());
     }
     co_return {};
@@ -277,7 +326,7 @@ void Scheduler::give_up_node(const PodRef& pod, const Error& error) {
     happened({.kind = ClusterEvent::Kind::PodRemoved, .pod = pod.get()});
     queue_.retry_after_error(pod->uid);
     if (error.reason == Reason::NotFound) return;  // deleted; its watch event is on the way
-    ++counts_.errors;
+    ++worker_of(*pod).counts.errors;
     context_.log.warn("binding failed", {{"pod", pod->key()}, {"error", error.message}});
     report(pod, "SchedulerError", error.message, "");
 }
@@ -285,7 +334,7 @@ void Scheduler::give_up_node(const PodRef& pod, const Error& error) {
 // ---- telling people
 
 void Scheduler::report(const PodRef& pod, const std::string& reason, const std::string& message, const std::string& nominated_node) {
-    context_.events.warning(object_reference(*pod), "FailedScheduling", note(message));
+    events_of(pod->scheduler_name).warning(object_reference(*pod), "FailedScheduling", note(message));
     const NamespacedName key{pod->namespace_, pod->name};
     const auto current = pods_.find(key);
     if (!current || current->metadata.uid != pod->uid || says_the_same(*current, reason, message, nominated_node)) return;

@@ -4,35 +4,57 @@
 
 #include "scheduler/cycle.h"
 #include "scheduler/framework/plugin.h"
+#include "scheduler/plugins/registry.h"
 #include "scheduler/queue.h"
 
 namespace porthole::scheduler {
 
 /// Counted since the scheduler was made; never falls.
-/// Counted since the scheduler was made; never falls.
 struct SchedulerCounts {
     std::uint64_t scheduled = 0, unschedulable = 0, errors = 0, preemptions = 0;
 };
 
-/// The scheduler as a component: feeds queue and cluster from watches, decides one pod after the other, binds in the background.
+/// The scheduler as a component, with the profiles of its configuration: feeds queue and cluster from watches, decides one pod after the
+/// other, binds in the background.
 ///
 /// A decision is counted in the cluster immediately (assumed), so the next one need not wait for its binding to be written. A failed
 /// binding reverts the assumption and the pod is tried again after a back-off. Its handlers stay subscribed: the informers must have
 /// stopped before it is destroyed.
 class Scheduler {
 public:
-    explicit Scheduler(SchedulerContext context, std::string scheduler_name = "default-scheduler");
+    /// Requires that the configuration has at most MostProfiles.
+    explicit Scheduler(SchedulerContext context, Configuration configuration = {});
     ~Scheduler();
     Scheduler(const Scheduler&) = delete;
 
     /// Waits for the first lists, then schedules until cancelled.
     Task<> run();
 
-    const std::string& name() const { return scheduler_name_; }
-    const SchedulerCounts& counts() const { return counts_; }
+    struct Profile {
+        std::string name;
+        SchedulerCounts counts;
+    };
+    /// Of each profile, in their order.
+    std::vector<Profile> profiles() const;
+    /// Of all profiles.
+    SchedulerCounts counts() const;
     SchedulingQueue::Sizes queue_sizes() const { return queue_.sizes(); }
 
 private:
+    /// A profile at work.
+    struct Worker {
+        std::string name;
+        std::unique_ptr<client::EventRecorder> own_events;  ///< null: those of the context
+        std::unique_ptr<Cycle> cycle;
+        SchedulerCounts counts;
+    };
+    std::vector<Worker> make_workers();
+    /// nullptr: pods with that scheduler name are not ours.
+    Worker* find_worker(std::string_view scheduler_name);
+    /// Requires: the pod is one of ours.
+    Worker& worker_of(const PodInfo& pod) { return *find_worker(pod.scheduler_name); }
+    client::EventRecorder& events_of(const std::string& scheduler_name);
+
     void follow_pods();
     void follow_nodes();
     void follow_namespaces();
@@ -53,19 +75,18 @@ private:
     void report(const PodRef& pod, const std::string& reason, const std::string& message, const std::string& nominated_node);
 
     SchedulerContext context_;
-    std::string scheduler_name_;
+    const Configuration configuration_;
     client::Informer<api::core::v1::Pod>& pods_;
     client::Informer<api::core::v1::Node>& nodes_;
     client::Informer<api::core::v1::Namespace>& namespaces_;
 
     Cluster cluster_;
-    PluginList plugins_;
+    ConfiguredPlugins configured_;
     SchedulingQueue queue_;
-    Cycle cycle_;
+    std::vector<Worker> workers_;  ///< one for each profile
     Event wake_;
     std::optional<std::pair<MonotonicTime, TimerId>> timer_;
     std::size_t bindings_ = 0;  // in progress
-    SchedulerCounts counts_;
     Scope scope_;
 };
 

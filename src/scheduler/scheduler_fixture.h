@@ -27,6 +27,7 @@ inline PodInfo pod(std::string name, std::int64_t milli_cpu = 0, std::int64_t me
     PodInfo info;
     info.namespace_ = "default";
     info.uid = "uid-" + name;
+    info.scheduler_name = "default-scheduler";
     info.name = std::move(name);
     info.requests = {.milli_cpu = milli_cpu, .memory = memory};
     info.scored_milli_cpu = milli_cpu ? milli_cpu : 100;
@@ -44,8 +45,12 @@ inline AffinityTerm term(Labels labels, std::string topology_key, std::int32_t w
     return {.selector = Selector::of(labels), .namespaces = {"default"}, .topology_key = std::move(topology_key), .weight = weight};
 }
 
-/// A cluster and the default plugins. Those that watch the API see the content of `api` once the informers are started.
+/// A cluster and the plugins of the first profile of a configuration, by default all. Those that watch the API see the content of `api`
+/// once the informers are started.
 struct World {
+    explicit World(Configuration given = {}) : configuration(std::move(given)) {}
+
+    Configuration configuration;
     sim::SimLoop loop;
     client::FakeApi api{loop};
     client::Client client{api};
@@ -57,15 +62,20 @@ struct World {
     Cluster cluster;
     std::vector<ClusterEvent::Kind> happened;  // events reported by plugins
     int devices_for_everybody = 0;             // of these, how many may help any pod
-    PluginList plugins = make_plugins({.context = {loop, client, informers, events, random, log},
-                                       .scheduler_name = "default-scheduler",
-                                       .cluster = cluster,
-                                       .scope = scope,
-                                       .happened = [this](const ClusterEvent& event) {
-                                           happened.push_back(event.kind);
-                                           devices_for_everybody += event.kind == ClusterEvent::Kind::DevicesChanged && !event.device_claim;
-                                       }});
-    Cycle cycle{cluster, plugins, random};
+    ConfiguredPlugins configured = make_plugins({.context = {loop, client, informers, events, random, log},
+                                                 .configuration = configuration,
+                                                 .profile = configuration.profiles.front(),
+                                                 .events_of = [this](const std::string&) -> client::EventRecorder& { return events; },
+                                                 .cluster = cluster,
+                                                 .scope = scope,
+                                                 .happened =
+                                                     [this](const ClusterEvent& event) {
+                                                         happened.push_back(event.kind);
+                                                         devices_for_everybody +=
+                                                             event.kind == ClusterEvent::Kind::DevicesChanged && !event.device_claim;
+                                                     }});
+    PluginList& plugins = configured.plugins;
+    Cycle cycle{cluster, configured.calls.front(), random, configuration.percentage_of_nodes_to_score};
 
     ~World() {
         sim::run(loop, scope.close()).value();

@@ -1,4 +1,5 @@
 #include <functional>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -10,6 +11,7 @@
 #include "runtime/sim/sim_loop.h"
 #include "scheduler/metrics.h"
 #include "scheduler/scheduler.h"
+#include "schema/json/json.h"
 
 namespace porthole::scheduler {
 namespace {
@@ -64,10 +66,11 @@ struct SchedulerWorld {
     Logger log{make_null_sink(), "scheduler"};
     client::Informers informers{{loop, client, random, log}};
     client::EventRecorder events{loop, client, log, "default-scheduler"};
-    Scheduler scheduler{{loop, client, informers, events, random, log}};
+    Scheduler scheduler;
     Scope scope{loop};
 
-    SchedulerWorld() {
+    explicit SchedulerWorld(Configuration configuration = {})
+        : scheduler({loop, client, informers, events, random, log}, std::move(configuration)) {
         api::storage::v1::StorageClass late;
         late.metadata.name = "late";
         late.provisioner = "example.com/disks";
@@ -136,6 +139,36 @@ TEST(Scheduler, LeavesOtherSchedulersPodsAndGatedOnesAlone) {
     world.api.change<core::Pod>({"default", "gated"}, [](core::Pod& pod) { pod.spec.scheduling_gates.clear(); });
     world.loop.advance(1s);
     EXPECT_EQ(world.node_of("gated"), "n1");
+}
+
+TEST(Scheduler, PlacesThePodsOfEachProfileUnderItsName) {
+    Configuration configuration;
+    configuration.profiles.resize(2);
+    configuration.profiles[1].scheduler_name = "packing";
+    configuration.profiles[1].arguments["NodeResourcesFit"] =
+        schema::parse_json(R"({"scoringStrategy": {"type": "MostAllocated"}})").value();
+    SchedulerWorld world(std::move(configuration));
+    world.api.put(api_node("n1", "8"));
+    world.api.put(api_node("n2", "8"));
+    world.api.put(api_pod("first", "4"));
+    world.loop.advance(1s);
+    core::Pod packed = api_pod("packed", "1"), too_large = api_pod("large", "9");
+    packed.spec.scheduler_name = too_large.spec.scheduler_name = "packing";
+    world.api.put(packed);
+    world.api.put(too_large);
+    world.api.put(api_pod("spread", "1"));
+    world.loop.advance(5s);
+    EXPECT_EQ(world.node_of("packed"), world.node_of("first"));
+    EXPECT_NE(world.node_of("spread"), world.node_of("first"));
+
+    std::set<std::string> told;
+    for (const auto& event : world.api.list<core::Event>())
+        told.insert(event.involved_object.name + " " + event.reason + " " + event.source.component);
+    EXPECT_TRUE(told.contains("packed Scheduled packing"));
+    EXPECT_TRUE(told.contains("large FailedScheduling packing"));
+    EXPECT_TRUE(told.contains("spread Scheduled default-scheduler"));
+    EXPECT_NE(metrics_text(world.scheduler).find("scheduler_schedule_attempts_total{profile=\"packing\",result=\"scheduled\"} 1\n"),
+              std::string::npos);
 }
 
 TEST(Scheduler, SaysWhyAPodFitsNowhereAndTriesAgainWhenThatChanges) {

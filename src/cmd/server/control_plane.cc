@@ -75,10 +75,12 @@ struct ControlPlane::Election {
 /// The scheduler with what it needs, all on one loop.
 class ControlPlane::SchedulerProcess {
 public:
-    SchedulerProcess(EventLoop& loop, client::Client& client, client::SharedObjects& shared, Logger log)
+    SchedulerProcess(EventLoop& loop, client::Client& client, client::SharedObjects& shared, scheduler::Configuration configuration,
+                     Logger log)
         : informers_({loop, client, random_, log, &shared}),
           events_(loop, client, log, "default-scheduler"),
-          scheduler_({.loop = loop, .client = client, .informers = informers_, .events = events_, .random = random_, .log = log}),
+          scheduler_({.loop = loop, .client = client, .informers = informers_, .events = events_, .random = random_, .log = log},
+                     std::move(configuration)),
           scope_(loop, [log](const Error& error) { log.error("the scheduler ended", {{"error", error.message}}); }) {}
 
     void start() {
@@ -137,6 +139,7 @@ apiserver::ApiServerOptions ControlPlane::options(const Pki& pki, const std::str
 Task<> ControlPlane::start() {
     const DataDir data(flags_.data);
     CO_TRY_VOID(check_election_flags(flags_.election));
+    CO_TRY_VOID(read_scheduler_configuration());
     CO_TRY_VOID(cluster_range("--service-cidr", flags_.service_cidr));
     CO_TRY_VOID(cluster_range("--cluster-cidr", flags_.cluster_cidr));
     CO_TRY(const std::string service_ip, address_in(flags_.service_cidr, 1));
@@ -314,9 +317,21 @@ Task<> ControlPlane::restart_running_controllers(controllers::Settings settings)
     co_return co_await start_controllers(std::move(settings));
 }
 
+Result<void> ControlPlane::read_scheduler_configuration() {
+    const std::string& path = flags_.scheduler_config;
+    if (path.empty()) return {};
+    TRY(const std::string text, read_file(path));
+    auto read = scheduler::read_configuration(text);
+    if (!read) return std::move(read).error().with_context("scheduler configuration file " + path);
+    for (const std::string& warning : read->warnings) log_.warn(warning, {{"file", path}});
+    scheduler_configuration_ = std::move(read->configuration);
+    return {};
+}
+
 Task<> ControlPlane::start_scheduler() {
     Component& on = *scheduler_component_;
-    scheduler_ = std::make_unique<SchedulerProcess>(on.loop(), on.clients().of(), shared_objects_, log_.named("scheduler"));
+    scheduler_ = std::make_unique<SchedulerProcess>(on.loop(), on.clients().of(), shared_objects_, scheduler_configuration_,
+                                                    log_.named("scheduler"));
     scheduler_->start();
     co_return {};
 }

@@ -20,6 +20,7 @@
 #include "node_join/pki.h"
 #include "runtime/files/file_lock.h"
 #include "runtime/sync.h"
+#include "scheduler/configuration/configuration.h"
 
 namespace porthole::cmd {
 
@@ -60,6 +61,7 @@ private:
     Task<> start_controllers(controllers::Settings settings);
     Task<> restart_running_controllers(controllers::Settings settings);
     Task<> start_scheduler();
+    Result<void> read_scheduler_configuration();
     Task<> read_controller_metrics(std::string& into);
     Task<> read_scheduler_metrics(std::string& into);
     // On the API's loop.
@@ -92,7 +94,8 @@ private:
     std::unique_ptr<controllers::ControllerManager> controllers_;
     std::unique_ptr<SchedulerProcess> scheduler_;
     controllers::Settings controller_settings_;  ///< with which they start next
-    Semaphore controllers_turn_{1};              ///< new authorities and a loss of leadership may coincide
+    scheduler::Configuration scheduler_configuration_;
+    Semaphore controllers_turn_{1};  ///< new authorities and a loss of leadership may coincide
     std::vector<std::unique_ptr<Election>> elections_;
 };
 

@@ -30,6 +30,7 @@ struct ServerFlags {
     EtcdFlags etcd;
     std::string server_token_file;  ///< "": no secrets are shared with other servers
     ElectionFlags election;
+    std::string scheduler_config;  ///< file; "": the scheduler's defaults
     std::string kubelet_certificate_authority;
     std::size_t store_quota_bytes = store::Store::Options().quota_bytes;
     apiserver::AccessFlags access;

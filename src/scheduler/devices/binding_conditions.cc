@@ -44,10 +44,10 @@ Result<bool> is_ready_for_binding(const ResourceClaim& claim) {
     return is_ready;
 }
 
-bool has_binding_timed_out(const ResourceClaim& claim, Timestamp now) {
+bool has_binding_timed_out(const ResourceClaim& claim, Timestamp now, Duration longest) {
     const auto& allocation = claim.status.allocation;
     return allocation && allocation->allocation_timestamp && has_binding_conditions(*allocation) &&
-           *allocation->allocation_timestamp + LongestDeviceWait < now;
+           *allocation->allocation_timestamp + longest < now;
 }
 
 }  // namespace porthole::scheduler

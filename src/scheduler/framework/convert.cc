@@ -193,6 +193,8 @@ void read_node_affinity(const core::NodeAffinity& affinity, PodInfo& info) {
     }
 }
 
+}  // namespace
+
 SpreadConstraint spread_constraint(const core::TopologySpreadConstraint& from, const Labels& labels) {
     SpreadConstraint constraint{.max_skew = from.max_skew,
                                 .topology_key = from.topology_key,
@@ -207,6 +209,8 @@ SpreadConstraint spread_constraint(const core::TopologySpreadConstraint& from, c
     }
     return constraint;
 }
+
+namespace {
 
 // ---- the rest
 

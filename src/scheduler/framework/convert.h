@@ -8,6 +8,8 @@ namespace porthole::scheduler {
 /// The properties of a pod that matter to placement. Malformed parts, which the API refuses, count as absent.
 PodInfo pod_info(const api::core::v1::Pod& pod);
 NodeSpec node_spec(const api::core::v1::Node& node);
+/// `labels` are the pod's.
+SpreadConstraint spread_constraint(const api::core::v1::TopologySpreadConstraint& from, const Labels& labels);
 NodeSelectorTerm node_term(const api::core::v1::NodeSelectorTerm& term);
 /// An absent selector matches nothing.
 Selector selector(const schema::Box<api::meta::v1::LabelSelector>& selector);

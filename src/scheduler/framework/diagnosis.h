@@ -9,7 +9,9 @@
 namespace porthole::scheduler {
 
 /// Plugins by their position in the list.
-using PluginSet = std::uint32_t;
+using PluginSet = std::uint64_t;
+constexpr std::size_t MostPlugins = 64;  // in a list
+constexpr PluginSet only(std::size_t position) { return PluginSet{1} << position; }
 
 /// Why no node took a pod.
 struct Diagnosis {

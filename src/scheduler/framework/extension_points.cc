@@ -12,9 +12,9 @@ Error failed(const char* point, const Plugin& plugin, Error error) {
 
 }  // namespace
 
-PostFilter run_post_filters(const PluginList& plugins, const PodRef& pod, const Diagnosis& diagnosis, FilterRunner& filters) {
+PostFilter run_post_filters(const PluginCalls& calls, const PodRef& pod, const Diagnosis& diagnosis, FilterRunner& filters) {
     PostFilter all;
-    for (const auto& plugin : plugins) {
+    for (Plugin* plugin : calls.post_filters) {
         PostFilter result = plugin->post_filter(pod, diagnosis, filters);
         if (!result.nominated_node.empty()) return result;
         if (result.message.empty()) continue;
@@ -24,22 +24,22 @@ PostFilter run_post_filters(const PluginList& plugins, const PodRef& pod, const 
     return all;
 }
 
-Result<void> run_reserve(const PluginList& plugins, const PodInfo& pod, const std::string& node) {
-    for (const auto& plugin : plugins) {
+Result<void> run_reserve(const PluginCalls& calls, const PodInfo& pod, const std::string& node) {
+    for (Plugin* plugin : calls.reservers) {
         auto reserved = plugin->reserve(pod, node);
         if (reserved) continue;
-        run_unreserve(plugins, pod, node);
+        run_unreserve(calls, pod, node);
         return failed("Reserve", *plugin, std::move(reserved).error());
     }
     return {};
 }
 
-void run_unreserve(const PluginList& plugins, const PodInfo& pod, const std::string& node) {
-    for (const auto& plugin : plugins | std::views::reverse) plugin->unreserve(pod, node);
+void run_unreserve(const PluginCalls& calls, const PodInfo& pod, const std::string& node) {
+    for (Plugin* plugin : calls.reservers | std::views::reverse) plugin->unreserve(pod, node);
 }
 
-Task<> run_pre_bind(const PluginList& plugins, PodRef pod, std::string node) {
-    for (const auto& plugin : plugins) {
+Task<> run_pre_bind(const PluginCalls& calls, PodRef pod, std::string node) {
+    for (Plugin* plugin : calls.binders) {
         auto done = co_await plugin->pre_bind(pod, node);
         if (!done) co_return failed("PreBind", *plugin, std::move(done).error());
     }

@@ -54,11 +54,12 @@ struct ExtensionPoints : ::testing::Test {
     Recorder& plugin(std::size_t index) { return static_cast<Recorder&>(*plugins[index]); }
     Result<void> pre_bind() {
         sim::SimLoop loop;
-        return sim::run(loop, run_pre_bind(plugins, pod, "n"));
+        const PluginCalls calls = PluginCalls::all_of(plugins);
+        return sim::run(loop, run_pre_bind(calls, pod, "n"));
     }
     PostFilter post_filter() {
         NoFilters filters;
-        return run_post_filters(plugins, pod, {}, filters);
+        return run_post_filters(PluginCalls::all_of(plugins), pod, {}, filters);
     }
 
     std::vector<std::string> calls;
@@ -69,13 +70,13 @@ struct ExtensionPoints : ::testing::Test {
 using Calls = std::vector<std::string>;
 
 TEST_F(ExtensionPoints, ReserveIsInTheOrderOfTheList) {
-    EXPECT_TRUE(run_reserve(plugins, *pod, "n"));
+    EXPECT_TRUE(run_reserve(PluginCalls::all_of(plugins), *pod, "n"));
     EXPECT_EQ(calls, (Calls{"reserve A web n", "reserve B web n", "reserve C web n"}));
 }
 
 TEST_F(ExtensionPoints, AFailedReserveIsUndoneByAllInReverseOrder) {
     plugin(1).fails = true;
-    const auto reserved = run_reserve(plugins, *pod, "n");
+    const auto reserved = run_reserve(PluginCalls::all_of(plugins), *pod, "n");
     ASSERT_FALSE(reserved);
     EXPECT_EQ(reserved.error().reason, Reason::Conflict);
     EXPECT_EQ(reserved.error().message, "running Reserve plugin \"B\": no");

@@ -4,6 +4,17 @@
 
 namespace porthole::scheduler {
 
+PluginCalls PluginCalls::all_of(const PluginList& plugins) {
+    PluginCalls calls;
+    for (std::uint32_t position = 0; position < plugins.size(); ++position) {
+        Plugin* plugin = plugins[position].get();
+        calls.filters.push_back({position, plugin});
+        if (plugin->weight() > 0) calls.scorers.push_back({plugin, plugin->weight()});
+        for (auto* point : {&calls.post_filters, &calls.reservers, &calls.binders}) point->push_back(plugin);
+    }
+    return calls;
+}
+
 void normalize_to_largest(std::span<std::int64_t> scores, bool reverse) {
     const std::int64_t largest = scores.empty() ? 0 : std::ranges::max(scores);
     for (std::int64_t& score : scores) {

@@ -13,6 +13,7 @@
 #include "client/informers/informer.h"
 #include "runtime/task.h"
 #include "scheduler/framework/cluster.h"
+#include "scheduler/framework/configuration.h"
 #include "scheduler/framework/diagnosis.h"
 
 namespace porthole::scheduler {
@@ -25,7 +26,7 @@ struct SchedulerContext {
     EventLoop& loop;
     client::Client& client;
     client::Informers& informers;
-    client::EventRecorder& events;  ///< of component "default-scheduler"
+    client::EventRecorder& events;  ///< of component "default-scheduler", for the profile of that name
     Random& random;
     Logger log;
 };
@@ -33,7 +34,10 @@ struct SchedulerContext {
 /// The collaborators of plugins (upstream's framework.Handle). All references outlive the plugins.
 struct Handle {
     SchedulerContext context;
-    std::string scheduler_name;
+    const Configuration& configuration;
+    const ProfileConfiguration& profile;  ///< whose arguments the plugin gets; others may have the same. A plugin that reserves serves all
+    /// Of the component that a profile's events name.
+    std::function<client::EventRecorder&(const std::string& scheduler_name)> events_of;
     const Cluster& cluster;
     Scope& scope;                                       ///< for work that outlasts a call; the scheduler closes it
     std::function<void(const ClusterEvent&)> happened;  ///< for events that a plugin watches itself: waiting pods are tried again
@@ -109,7 +113,8 @@ inline constexpr std::int64_t MaxScore = 100;
 
 /// One aspect of placement, such as taints or ports. Implement it in plugins/<name>.cc and list it in plugins/plugins.def.
 ///
-/// One instance serves all cycles of a scheduler, on the scheduler's loop. A cycle handles one pod from start to end without suspending, so
+/// One instance serves all cycles of a scheduler, on the scheduler's loop; profiles whose arguments for it differ have one each, unless it
+/// reserves. A cycle handles one pod from start to end without suspending, so
 /// a plugin keeps the state of the current cycle in its own members: pre_filter() and pre_score() set it, the other functions read it. It
 /// may keep pointers to the pod and the cluster until the cycle ends, and no longer. Order of calls in a cycle:
 ///     pre_filter -> filter for each node -> pre_score -> score for each feasible node -> normalize -> reserve
@@ -122,7 +127,7 @@ public:
     virtual ~Plugin() = default;
     /// Upstream's name of the plugin, unique in the list; a literal.
     virtual std::string_view name() const = 0;
-    /// The factor of its score in a node's sum; 0 for a plugin that does not score.
+    /// The factor of its score in a node's sum, where the configuration names none; 0 for a plugin that does not score.
     virtual std::int64_t weight() const { return 0; }
 
     virtual PreFilter pre_filter(const PodInfo& pod, const Cluster& cluster) { return PreFilter::skip(); }
@@ -163,6 +168,24 @@ public:
 };
 
 using PluginList = std::vector<std::unique_ptr<Plugin>>;
+
+/// What a profile calls at each extension point, in order. The plugins belong to a list.
+struct PluginCalls {
+    struct Filter {
+        std::uint32_t position;  ///< in the list
+        Plugin* plugin;
+    };
+    struct Scorer {
+        Plugin* plugin;
+        std::int64_t weight;  ///< > 0
+    };
+    std::vector<Filter> filters;
+    std::vector<Scorer> scorers;
+    std::vector<Plugin*> post_filters, reservers, binders;
+
+    /// Every plugin everywhere.
+    static PluginCalls all_of(const PluginList& plugins);
+};
 
 /// 100·x/max, or 100 less that.
 void normalize_to_largest(std::span<std::int64_t> scores, bool reverse);

@@ -1,3 +1,4 @@
+#include "api/kubescheduler_v1.h"
 #include "api/policy_v1.h"
 #include "base/result.h"
 #include "scheduler/framework/convert.h"
@@ -18,7 +19,11 @@ using schema::Value;
 class DefaultPreemption final : public Plugin {
 public:
     explicit DefaultPreemption(const Handle& handle)
-        : handle_(handle), budgets_(handle_.context.informers.get<policy::PodDisruptionBudget>()) {}
+        : handle_(handle), budgets_(handle_.context.informers.get<policy::PodDisruptionBudget>()) {
+        const auto arguments = arguments_of<api::kubescheduler::v1::DefaultPreemptionArgs>(handle.profile, name());
+        effort_ = {static_cast<std::size_t>(arguments.min_candidate_nodes_percentage.value()),
+                   static_cast<std::size_t>(arguments.min_candidate_nodes_absolute.value())};
+    }
 
     std::string_view name() const override { return "DefaultPreemption"; }
     Task<> wait_for_sync() override { return budgets_.wait_for_sync(); }
@@ -28,7 +33,7 @@ public:
         for (const auto& budget : budgets_.list()) {
             budgets.push_back({budget->metadata.namespace_, selector(budget->spec.selector), budget->status.disruptions_allowed});
         }
-        const Preemption preemption = find_preemption(*pod, handle_.cluster, budgets, diagnosis, filters, handle_.context.random);
+        const Preemption preemption = find_preemption(*pod, handle_.cluster, budgets, diagnosis, filters, handle_.context.random, effort_);
         if (!preemption.node) return {.message = "preemption: " + preemption.message};
         const std::string node = preemption.node->name();
         for (const PodRef& victim : preemption.victims) {
@@ -43,7 +48,7 @@ private:
         const client::NamespacedName key{victim->namespace_, victim->name};
         const Value status = Value::object(
             {{"conditions", Value::array({pod_condition("DisruptionTarget", "True", "PreemptionByScheduler",
-                                                        handle_.scheduler_name + ": preempting to accommodate a higher priority pod",
+                                                        preemptor->scheduler_name + ": preempting to accommodate a higher priority pod",
                                                         handle_.context.loop.wall_now())})}});
         const Value patch = Value::object({{"metadata", Value::object({{"uid", victim->uid}})}, {"status", status}});
         const auto marked = co_await client.patch<core::Pod>(key, client::PatchType::StrategicMerge, schema::to_json(patch), "status");
@@ -55,12 +60,14 @@ private:
             }
             co_return {};
         }
-        handle_.context.events.normal(object_reference(*victim), "Preempted", "Preempted by pod " + preemptor->uid + " on node " + node);
+        handle_.events_of(preemptor->scheduler_name)
+            .normal(object_reference(*victim), "Preempted", "Preempted by pod " + preemptor->uid + " on node " + node);
         handle_.context.log.info("pod preempted", {{"victim", victim->key()}, {"preemptor", preemptor->key()}, {"node", node}});
         co_return {};
     }
 
     Handle handle_;
+    PreemptionEffort effort_;
     client::Informer<policy::PodDisruptionBudget>& budgets_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "api/kubescheduler_v1.h"
 #include "base/result.h"
 #include "objects/resource_claims.h"
 #include "scheduler/devices/binding_conditions.h"
@@ -119,9 +120,15 @@ void DeviceClaims::devices_changed(const std::string* claim) {
     handle_.happened({.kind = ClusterEvent::Kind::DevicesChanged, .device_claim = claim});
 }
 
-bool DeviceClaims::is_useless(const ResourceClaim& claim) const {
+bool DeviceClaims::is_useless(const ResourceClaim& claim, const PodInfo& pod) const {
     const auto ready = is_ready_for_binding(claim);
-    return !ready || (!*ready && has_binding_timed_out(claim, Timestamp(handle_.context.loop.wall_now())));
+    return !ready || (!*ready && has_binding_timed_out(claim, Timestamp(handle_.context.loop.wall_now()), longest_wait(pod)));
+}
+
+Duration DeviceClaims::longest_wait(const PodInfo& pod) const {
+    using Arguments = api::kubescheduler::v1::DynamicResourcesArgs;
+    const ProfileConfiguration& profile = handle_.configuration.profile(pod.scheduler_name);
+    return arguments_of<Arguments>(profile, "DynamicResources").binding_timeout.value_or(LongestDeviceWait);
 }
 
 DeviceWorld DeviceClaims::world() {
@@ -162,7 +169,7 @@ void DeviceClaims::deleted(const std::string& claim_uid) {
 }
 
 /// Whether drivers have to do something yet. Error: it is no use to wait.
-Result<bool> DeviceClaims::has_to_wait(const ClaimId& id) const {
+Result<bool> DeviceClaims::has_to_wait(const ClaimId& id, const PodInfo& pod) const {
     const Claim claim = claims_.find(id.key);
     const bool is_known = claim && claim->metadata.uid == id.uid;
     if (!is_known || !claim->status.allocation) {
@@ -172,25 +179,25 @@ Result<bool> DeviceClaims::has_to_wait(const ClaimId& id) const {
         return Error(Reason::Conflict, "claim " + id.key.text() + what);
     }
     TRY(const bool is_ready, is_ready_for_binding(*claim));
-    if (!is_ready && has_binding_timed_out(*claim, Timestamp(handle_.context.loop.wall_now())))
+    if (!is_ready && has_binding_timed_out(*claim, Timestamp(handle_.context.loop.wall_now()), longest_wait(pod)))
         return Error(Reason::Timeout, "device binding timeout: claim=" + id.key.name);
     return !is_ready;
 }
 
 Task<> DeviceClaims::wait_for_devices(PodRef pod, std::string node, std::vector<ClaimId> claims) {
     const EventLoop& loop = handle_.context.loop;
-    const MonotonicTime deadline = loop.now() + LongestDeviceWait;
+    const MonotonicTime deadline = loop.now() + longest_wait(*pod);
     for (bool told = false;; told = true) {
         changed_.reset();
         bool waits = false;
         for (const ClaimId& claim : claims) {
-            CO_TRY(const bool not_yet, has_to_wait(claim));
+            CO_TRY(const bool not_yet, has_to_wait(claim, *pod));
             waits = waits || not_yet;
         }
         if (!waits) co_return {};
         if (!told)
-            handle_.context.events.normal(object_reference(*pod), "BindingConditionsPending",
-                                          "waiting for binding conditions for device on node " + node);
+            handle_.events_of(pod->scheduler_name)
+                .normal(object_reference(*pod), "BindingConditionsPending", "waiting for binding conditions for device on node " + node);
         CO_TRY_VOID(co_await with_timeout(changed_.wait(), deadline - loop.now(), "device binding timeout"));
     }
 }

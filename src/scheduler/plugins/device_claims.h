@@ -36,7 +36,7 @@ public:
     /// Whether devices are chosen for the claim and not yet observed in its status.
     bool is_being_allocated(const std::string& claim_uid) const { return pending_.contains(claim_uid); }
     /// Whether a driver did not make the claim's devices usable, or not in time: they are usable nowhere.
-    bool is_useless(const api::resource::v1::ResourceClaim& claim) const;
+    bool is_useless(const api::resource::v1::ResourceClaim& claim, const PodInfo& pod) const;
     DeviceWorld world();
 
     /// Marks the devices of `claim` for the pod as in use.
@@ -72,7 +72,9 @@ private:
     /// The claim was deleted, or has the allocation `instead`. Returns whether devices may have become free.
     bool forget_pending(const std::string& claim_uid, const Allocation* instead = nullptr);
     void devices_changed(const std::string* claim = nullptr);
-    Result<bool> has_to_wait(const ClaimId& claim) const;
+    Result<bool> has_to_wait(const ClaimId& claim, const PodInfo& pod) const;
+    /// For devices of `pod`, by its profile.
+    Duration longest_wait(const PodInfo& pod) const;
     /// After a write with unknown outcome: asks until the API answers.
     Task<> settle(client::NamespacedName key, std::string claim_uid);
     Task<> take_off(PodRef pod, client::NamespacedName key);

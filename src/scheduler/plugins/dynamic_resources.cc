@@ -56,7 +56,7 @@ public:
             if (std::string problem = problem_of(pod, entry, *claim); !problem.empty()) return PreFilter::reject(std::move(problem));
             if (!claim->status.allocation)
                 unallocated_.push_back(claim);
-            else if (const bool useless = claims_.is_useless(*claim); useless || claim->status.allocation->node_selector)
+            else if (const bool useless = claims_.is_useless(*claim, pod); useless || claim->status.allocation->node_selector)
                 allocated_.push_back(
                     {claim, useless ? std::vector<NodeSelectorTerm>() : terms_of(*claim->status.allocation->node_selector)});
         }

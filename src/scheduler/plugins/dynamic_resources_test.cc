@@ -41,16 +41,16 @@ struct DeviceWorldTest : World {
         const Decision decision = cycle.decide(info);
         if (!decision.node) return decision.diagnosis.text();
         const std::string node = decision.node->name();
-        const auto reserved = run_reserve(plugins, info, node);
+        const auto reserved = run_reserve(PluginCalls::all_of(plugins), info, node);
         if (!reserved) return reserved.error().message;
         scope.spawn([](DeviceWorldTest& world, PodRef pod, std::string node) -> Task<> {
-            world.bound = co_await run_pre_bind(world.plugins, pod, node);
+            world.bound = co_await run_pre_bind(PluginCalls::all_of(world.plugins), pod, node);
             co_return {};
         }(*this, placed(info, node), node));
         return node;
     }
     void unreserve(const PodInfo& info) {
-        run_unreserve(plugins, info, "a");
+        run_unreserve(PluginCalls::all_of(plugins), info, "a");
         loop.advance(1s);
     }
     std::optional<Result<void>> bound;
@@ -104,7 +104,7 @@ TEST(DynamicResources, AClaimThatIsDeletedAfterItsChoiceFreesItsDevice) {
     world.put_claim("other");
     const PodInfo info = claiming("p", "c");
     ASSERT_EQ(world.choice(info), "a");
-    ASSERT_TRUE(run_reserve(world.plugins, info, "a"));
+    ASSERT_TRUE(run_reserve(PluginCalls::all_of(world.plugins), info, "a"));
     EXPECT_EQ(world.choice(claiming("q", "other")), "0/2 nodes are available: 2 cannot allocate all claims.");
     world.happened.clear();
     world.api.erase<ResourceClaim>({"default", "c"});
@@ -120,7 +120,7 @@ TEST(DynamicResources, AClaimThatAnotherSchedulerAllocatedFreesWhatWasChosen) {
     const PodInfo info = claiming("p", "c");
     const auto allocate = [&](const std::string& device) {
         ASSERT_EQ(world.choice(info), "a");
-        ASSERT_TRUE(run_reserve(world.plugins, info, "a"));
+        ASSERT_TRUE(run_reserve(PluginCalls::all_of(world.plugins), info, "a"));
         world.devices_for_everybody = 0;
         world.api.change<ResourceClaim>({"default", "c"}, [&](ResourceClaim& claim) {
             auto& result = claim.status.allocation.emplace().devices.results.emplace_back();
@@ -284,7 +284,8 @@ TEST(DynamicResources, AClaimOnTheWrongNodesIsAllocatedAnew) {
     const PodInfo info = claiming("p", "c");
     const Decision decision = world.cycle.decide(info);
     ASSERT_EQ(decision.node, nullptr);
-    EXPECT_EQ(run_post_filters(world.plugins, std::make_shared<const PodInfo>(info), decision.diagnosis, world.cycle).message.substr(0, 41),
+    EXPECT_EQ(run_post_filters(PluginCalls::all_of(world.plugins), std::make_shared<const PodInfo>(info), decision.diagnosis, world.cycle)
+                  .message.substr(0, 41),
               "deallocation of ResourceClaim completed p");
     world.loop.advance(1s);
     EXPECT_FALSE(world.claim("c").status.allocation);
@@ -310,12 +311,12 @@ struct SlowDeviceTest : DeviceWorldTest {
     }
     /// What the scheduler does after an error: another attempt, which finds no node.
     void expect_deallocation() {
-        run_unreserve(plugins, info, node);
+        run_unreserve(PluginCalls::all_of(plugins), info, node);
         loop.advance(1s);
         const Decision decision = cycle.decide(info);
         EXPECT_EQ(decision.node, nullptr);
         EXPECT_EQ(decision.diagnosis.text(), "0/2 nodes are available: 2 resourceclaim not available on the node.");
-        run_post_filters(plugins, std::make_shared<const PodInfo>(info), decision.diagnosis, cycle);
+        run_post_filters(PluginCalls::all_of(plugins), std::make_shared<const PodInfo>(info), decision.diagnosis, cycle);
         loop.advance(1s);
         EXPECT_FALSE(claim("c").status.allocation);
         EXPECT_NE(cycle.decide(info).node, nullptr) << "it may be tried again";
@@ -441,7 +442,7 @@ TEST(DynamicResources, TheClaimOfAPodThatIsNotBoundIsDeleted) {
     const Decision decision = world.cycle.decide(info);
     EXPECT_EQ(decision.diagnosis.text(), "0/2 nodes are available: 2 cannot schedule extended resource claim.");
     world.happened.clear();
-    run_post_filters(world.plugins, std::make_shared<const PodInfo>(info), decision.diagnosis, world.cycle);
+    run_post_filters(PluginCalls::all_of(world.plugins), std::make_shared<const PodInfo>(info), decision.diagnosis, world.cycle);
     world.loop.advance(1s);
     EXPECT_FALSE(world.only_claim());
     EXPECT_FALSE(world.happened.empty()) << "the pod is tried again";

@@ -2,6 +2,7 @@
 #include <deque>
 #include <unordered_map>
 
+#include "api/kubescheduler_v1.h"
 #include "scheduler/plugins/plugins.h"
 
 namespace porthole::scheduler {
@@ -59,6 +60,9 @@ private:
 /// Required pod affinity and anti-affinity of the pod, anti-affinity of the pods that are there, and the preferences of both.
 class InterPodAffinity final : public Plugin {
 public:
+    explicit InterPodAffinity(const Handle& handle)
+        : arguments_(arguments_of<api::kubescheduler::v1::InterPodAffinityArgs>(handle.profile, name())) {}
+
     std::string_view name() const override { return "InterPodAffinity"; }
     std::int64_t weight() const override { return 2; }
 
@@ -97,11 +101,16 @@ public:
             each_class(cluster, term,
                        [&](const PodClass& pod_class) { preference_.of(cluster, term.topology_key).add_class(pod_class, term.weight); });
         }
-        constexpr std::int64_t HardAffinityWeight = 1;
+        const bool ignores_existing = arguments_.ignore_preferred_terms_of_existing_pods;
+        if (ignores_existing && pod.preferred_affinity.empty()) return false;
+        const std::int64_t hard_weight = arguments_.hard_pod_affinity_weight.value_or(1);
         for (const PodClass* pod_class : cluster.classes_with_affinity()) {
             const PodInfo& existing = *pod_class->example;
-            for (const AffinityTerm& term : existing.preferred_affinity) add_if_named(pod, cluster, *pod_class, term, term.weight);
-            for (const AffinityTerm& term : existing.affinity) add_if_named(pod, cluster, *pod_class, term, HardAffinityWeight);
+            if (!ignores_existing) {
+                for (const AffinityTerm& term : existing.preferred_affinity) add_if_named(pod, cluster, *pod_class, term, term.weight);
+            }
+            if (hard_weight == 0) continue;
+            for (const AffinityTerm& term : existing.affinity) add_if_named(pod, cluster, *pod_class, term, hard_weight);
         }
         return !preference_.empty();
     }
@@ -228,6 +237,7 @@ private:
         }
     }
 
+    const api::kubescheduler::v1::InterPodAffinityArgs arguments_;
     const PodInfo* pod_ = nullptr;
     const Cluster* cluster_ = nullptr;
     std::vector<DomainCounts> affinity_, anti_;  // by term
@@ -237,6 +247,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Plugin> make_inter_pod_affinity(const Handle&) { return std::make_unique<InterPodAffinity>(); }
+std::unique_ptr<Plugin> make_inter_pod_affinity(const Handle& handle) { return std::make_unique<InterPodAffinity>(handle); }
 
 }  // namespace porthole::scheduler

@@ -2,15 +2,20 @@
 
 #include "scheduler/plugins/extended_resource_classes.h"
 #include "scheduler/plugins/plugins.h"
+#include "scheduler/plugins/resource_scorer.h"
 
 namespace porthole::scheduler {
 
 namespace {
 
-/// The pod's requests must fit beside those of the pods already there; emptier nodes score higher (LeastAllocated).
+/// The pod's requests must fit beside those of the pods already there; by default, emptier nodes score
+/// higher (LeastAllocated).
 class NodeResourcesFit final : public Plugin {
 public:
-    explicit NodeResourcesFit(const Handle& handle) : device_classes_(handle.context.informers) {}
+    explicit NodeResourcesFit(const Handle& handle)
+        : device_classes_(handle.context.informers), arguments_(arguments_of<Arguments>(handle.profile, name())) {
+        if (arguments_.scoring_strategy) scorer_.emplace(*arguments_.scoring_strategy);
+    }
 
     std::string_view name() const override { return "NodeResourcesFit"; }
     std::int64_t weight() const override { return 1; }
@@ -19,9 +24,11 @@ public:
         pod_ = &pod;
         extended_reasons_.clear();
         may_be_devices_.clear();
+        ignored_.clear();
         for (const auto& [resource, amount] : pod.requests.extended) {
             extended_reasons_.push_back("Insufficient " + resource);
             may_be_devices_.push_back(device_classes_.find(resource) != nullptr);
+            ignored_.push_back(is_ignored(resource));
         }
         return PreFilter::run();
     }
@@ -44,6 +51,7 @@ public:
         check(request.memory, allocatable.memory, used.memory, "Insufficient memory");
         check(request.ephemeral_storage, allocatable.ephemeral_storage, used.ephemeral_storage, "Insufficient ephemeral-storage");
         for (std::size_t i = 0; i < request.extended.size(); ++i) {
+            if (ignored_[i]) continue;
             const auto& [resource, amount] = request.extended[i];
             // Where the node does not have it, DynamicResources looks for devices.
             if (may_be_devices_[i] && allocatable.extended_amount(resource) == 0) continue;
@@ -61,6 +69,7 @@ public:
         return true;
     }
     std::int64_t score(const NodeInfo& node) override {
+        if (scorer_) return scorer_->score(node, *pod_);
         const Resources& allocatable = node.spec().allocatable;
         std::int64_t sum = 0, resources = 0;
         const auto add = [&](std::int64_t total, std::int64_t used) {
@@ -84,17 +93,29 @@ public:
     }
 
 private:
+    using Arguments = api::kubescheduler::v1::NodeResourcesFitArgs;
+
+    /// By name, or by what is before the "/": an extender counts it, or nobody does.
+    bool is_ignored(const std::string& resource) const {
+        const std::size_t slash = resource.find('/');
+        return slash != resource.npos && (std::ranges::find(arguments_.ignored_resources, resource) != arguments_.ignored_resources.end() ||
+                                          std::ranges::find(arguments_.ignored_resource_groups, resource.substr(0, slash)) !=
+                                              arguments_.ignored_resource_groups.end());
+    }
     bool could_hold(const NodeSpec& node, const Resources& request) const {
         return node.allowed_pods > 0 && request.milli_cpu <= node.allocatable.milli_cpu && request.memory <= node.allocatable.memory &&
                request.ephemeral_storage <= node.allocatable.ephemeral_storage &&
                std::ranges::all_of(request.extended, [&](const auto& entry) {
-                   return entry.second <= node.allocatable.extended_amount(entry.first) || device_classes_.find(entry.first);
+                   return entry.second <= node.allocatable.extended_amount(entry.first) || device_classes_.find(entry.first) ||
+                          is_ignored(entry.first);
                });
     }
     ExtendedResourceClasses device_classes_;
+    const Arguments arguments_;
+    std::optional<ResourceScorer> scorer_;  // none: LeastAllocated of CPU and memory, which score() has in a faster form
     const PodInfo* pod_ = nullptr;
     std::vector<std::string> extended_reasons_;
-    std::vector<bool> may_be_devices_;  // for each of these
+    std::vector<bool> may_be_devices_, ignored_;  // for each of these
 };
 
 }  // namespace

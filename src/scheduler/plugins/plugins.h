@@ -10,7 +10,7 @@ namespace porthole::scheduler {
 /// The reason of TaintToleration.
 inline constexpr std::string_view UntoleratedTaint = "node(s) had untolerated taint(s)";
 
-#define PORTHOLE_PLUGIN(name) std::unique_ptr<Plugin> make_##name(const Handle& handle);
+#define PORTHOLE_PLUGIN(name, Name, points) std::unique_ptr<Plugin> make_##name(const Handle& handle);
 #include "scheduler/plugins/plugins.def"
 #undef PORTHOLE_PLUGIN
 

@@ -2,6 +2,8 @@
 #include <cmath>
 #include <limits>
 
+#include "api/kubescheduler_v1.h"
+#include "scheduler/framework/convert.h"
 #include "scheduler/plugins/plugins.h"
 
 namespace porthole::scheduler {
@@ -56,16 +58,29 @@ struct PreferredSpread {
 /// Spreads pods over zones, hosts or any other topology.
 ///
 /// Differs from Kubernetes: for the default constraints a pod's own labels stand for the selector of the set that owns it, so
-/// that the scheduler needs to watch neither services nor sets. Only scores depend on it.
+/// that the scheduler needs to watch neither services nor sets. Only scores depend on it, unless the configuration has default constraints
+/// with DoNotSchedule.
 class PodTopologySpread final : public Plugin {
 public:
+    explicit PodTopologySpread(const Handle& handle) {
+        const auto arguments = arguments_of<api::kubescheduler::v1::PodTopologySpreadArgs>(handle.profile, name());
+        defaults_of_system_ = arguments.defaulting_type != "List";
+        if (defaults_of_system_) {
+            defaults_ = {{.max_skew = 3, .topology_key = std::string(Hostname), .required = false},
+                         {.max_skew = 5, .topology_key = "topology.kubernetes.io/zone", .required = false}};
+            return;
+        }
+        for (const auto& constraint : arguments.default_constraints) defaults_.push_back(spread_constraint(constraint, {}));
+        any_default_required_ = std::ranges::any_of(defaults_, &SpreadConstraint::required);
+    }
+
     std::string_view name() const override { return "PodTopologySpread"; }
     std::int64_t weight() const override { return 2; }
 
     PreFilter pre_filter(const PodInfo& pod, const Cluster& cluster) override {
         pod_ = &pod;
         required_.clear();
-        for (const SpreadConstraint& constraint : pod.spread_constraints) {
+        for (const SpreadConstraint& constraint : any_default_required_ ? constraints_for(pod) : std::span(pod.spread_constraints)) {
             if (constraint.required) required_.push_back({.constraint = &constraint});
         }
         if (required_.empty()) return PreFilter::skip();
@@ -109,7 +124,7 @@ public:
         for (const PreferredSpread& spread : preferred_) {
             const std::int32_t domain = spread.topology->domain(node);
             if (domain == Topology::None) {
-                ignored_[index] = ignored_[index] || own_constraints_;
+                ignored_[index] = ignored_[index] || all_keys_needed_;
                 continue;
             }
             const std::int64_t count = spread.per_node ? count_on(node, spread) : spread.counts[static_cast<std::size_t>(domain)];
@@ -184,17 +199,18 @@ private:
 
     void choose_preferred(const PodInfo& pod, const Cluster& cluster) {
         preferred_count_ = 0;
-        own_constraints_ = !pod.spread_constraints.empty();
-        for (const SpreadConstraint& constraint : pod.spread_constraints) {
+        all_keys_needed_ = !pod.spread_constraints.empty() || !defaults_of_system_;
+        for (const SpreadConstraint& constraint : constraints_for(pod)) {
             if (!constraint.required) add_preferred(constraint, cluster);
         }
-        if (!own_constraints_ && pod.owned_by_set) {
-            const Selector alike = labels_of_set(pod);
-            defaults_[0] = {.max_skew = 3, .topology_key = std::string(Hostname), .required = false, .selector = alike};
-            defaults_[1] = {.max_skew = 5, .topology_key = "topology.kubernetes.io/zone", .required = false, .selector = alike};
-            for (const SpreadConstraint& constraint : defaults_) add_preferred(constraint, cluster);
-        }
         preferred_.resize(preferred_count_);
+    }
+    /// The pod's own constraints or, for a pod of a set that has none, the default constraints.
+    std::span<const SpreadConstraint> constraints_for(const PodInfo& pod) {
+        if (!pod.spread_constraints.empty() || !pod.owned_by_set || defaults_.empty()) return pod.spread_constraints;
+        const Selector alike = labels_of_set(pod);
+        for (SpreadConstraint& constraint : defaults_) constraint.selector = alike;
+        return defaults_;
     }
     /// Reuses the tables of the last cycle.
     void add_preferred(const SpreadConstraint& constraint, const Cluster& cluster) {
@@ -255,15 +271,16 @@ private:
     std::vector<RequiredSpread> required_;
     std::vector<PreferredSpread> preferred_;
     std::size_t preferred_count_ = 0;
-    SpreadConstraint defaults_[2];
+    std::vector<SpreadConstraint> defaults_;  // whose selectors are those of the last pod that they were for
+    bool defaults_of_system_ = true, any_default_required_ = false;
     std::vector<bool> ignored_;  // by position among the scored nodes
     std::size_t next_ = 0;
     std::uint32_t stamp_ = 0;
-    bool own_constraints_ = false;
+    bool all_keys_needed_ = false;  // nodes that lack one are not preferred
 };
 
 }  // namespace
 
-std::unique_ptr<Plugin> make_pod_topology_spread(const Handle&) { return std::make_unique<PodTopologySpread>(); }
+std::unique_ptr<Plugin> make_pod_topology_spread(const Handle& handle) { return std::make_unique<PodTopologySpread>(handle); }
 
 }  // namespace porthole::scheduler

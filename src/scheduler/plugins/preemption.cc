@@ -125,14 +125,14 @@ const char* not_eligible(const PodInfo& pod, const Cluster& cluster) {
 }  // namespace
 
 Preemption find_preemption(const PodInfo& pod, const Cluster& cluster, const std::vector<DisruptionBudget>& budgets,
-                           const Diagnosis& diagnosis, FilterRunner& filters, Random& random) {
+                           const Diagnosis& diagnosis, FilterRunner& filters, Random& random, PreemptionEffort effort) {
     if (const char* why = not_eligible(pod, cluster)) return {.message = why};
     const auto& nodes = diagnosis.resolvable_nodes;
     std::map<std::string, std::size_t> reasons;
     const std::size_t helpless = diagnosis.node_count - nodes.size();
     if (helpless > 0) reasons["Preemption is not helpful for scheduling"] = helpless;
 
-    const std::size_t wanted = std::max<std::size_t>(diagnosis.node_count / 10, 100);
+    const std::size_t wanted = std::max(diagnosis.node_count * effort.percent / 100, effort.least);
     const std::size_t offset = nodes.empty() ? 0 : random.below(nodes.size());
     std::vector<Candidate> candidates;
     for (std::size_t i = 0; i < nodes.size() && candidates.size() < wanted; ++i) {

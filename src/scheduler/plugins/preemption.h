@@ -22,9 +22,14 @@ struct Preemption {
     std::string message;             ///< without a node: why; completes "… preemption: "
 };
 
+/// How many nodes are tried: this share of all nodes, and at least that many.
+struct PreemptionEffort {
+    std::size_t percent = 10, least = 100;
+};
+
 /// Finds the node where evicting pods of lower priority costs least: fewest violated budgets, then the least important victims, then the
 /// fewest, then the youngest. Requires: `filters` belong to the cycle that failed to place `pod`.
 Preemption find_preemption(const PodInfo& pod, const Cluster& cluster, const std::vector<DisruptionBudget>& budgets,
-                           const Diagnosis& diagnosis, FilterRunner& filters, Random& random);
+                           const Diagnosis& diagnosis, FilterRunner& filters, Random& random, PreemptionEffort effort = {});
 
 }  // namespace porthole::scheduler

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/kubescheduler_v1.h"
 #include "api/storage_v1.h"
 #include "base/strings.h"
 #include "objects/csi_translation.h"
@@ -23,7 +24,6 @@ using schema::Value;
 constexpr const char* NoProvisioner = "kubernetes.io/no-provisioner";
 constexpr const char* SelectedNode = "volume.kubernetes.io/selected-node";
 constexpr const char* MigratedPlugins = "storage.alpha.kubernetes.io/migrated-plugins";
-constexpr Duration LongestVolumeWait = std::chrono::minutes(10);
 
 VolumeInfo::Terms node_terms(const core::PersistentVolume& volume) {
     if (!volume.spec.node_affinity || !volume.spec.node_affinity->required) return std::nullopt;
@@ -267,7 +267,9 @@ Task<> VolumeBinder::bind(PodRef pod, std::string node) {
                                                                                        schema::to_json(patch)));
     }
     const EventLoop& loop = handle_.context.loop;
-    const MonotonicTime deadline = loop.now() + LongestVolumeWait;
+    const auto arguments =
+        arguments_of<api::kubescheduler::v1::VolumeBindingArgs>(handle_.configuration.profile(pod->scheduler_name), "VolumeBinding");
+    const MonotonicTime deadline = loop.now() + std::chrono::seconds(arguments.bind_timeout_seconds.value());
     std::set<std::string> asked;
     while (!all_bound(*pod)) {
         changed_.reset();

@@ -55,7 +55,7 @@ struct VolumeWorld : World {
     /// Starts to bind the pod's claims for `node`; the outcome is in `bound` once there is one.
     void pre_bind(const PodInfo& info, const std::string& node) {
         scope.spawn([](VolumeWorld& world, PodRef pod, std::string node) -> Task<> {
-            world.bound = co_await run_pre_bind(world.plugins, pod, node);
+            world.bound = co_await run_pre_bind(PluginCalls::all_of(world.plugins), pod, node);
             co_return {};
         }(*this, placed(info, node), node));
         loop.advance(1s);
@@ -222,21 +222,21 @@ TEST(VolumeBinding, ASharedClaimIsBoundForOneNode) {
     const PodInfo first = pod_with({"data"});
     PodInfo second = pod_with({"data"});
     second.uid = "uid-second";
-    ASSERT_TRUE(run_reserve(world.plugins, first, "b1"));
+    ASSERT_TRUE(run_reserve(PluginCalls::all_of(world.plugins), first, "b1"));
     EXPECT_EQ(world.choice(second), "b1");
     world.cluster.remove_node("b1");
     EXPECT_EQ(world.choice(second), "0/1 nodes are available: 1 node(s) didn't find available persistent volumes to bind.");
 
     world.happened.clear();
-    run_unreserve(world.plugins, second, "a1");
+    run_unreserve(PluginCalls::all_of(world.plugins), second, "a1");
     EXPECT_TRUE(world.happened.empty()) << "the first still waits for it";
-    run_unreserve(world.plugins, first, "b1");
+    run_unreserve(PluginCalls::all_of(world.plugins), first, "b1");
     EXPECT_EQ(world.happened, std::vector(1, ClusterEvent::Kind::VolumesChanged));
     EXPECT_EQ(world.choice(second), "a1");
-    run_unreserve(world.plugins, first, "b1");
+    run_unreserve(PluginCalls::all_of(world.plugins), first, "b1");
     EXPECT_EQ(world.happened.size(), 1u) << "once";
 
-    ASSERT_TRUE(run_reserve(world.plugins, first, "b1"));
+    ASSERT_TRUE(run_reserve(PluginCalls::all_of(world.plugins), first, "b1"));
     world.put_claim("data", "late", "v");
     world.put_volume("v", "a", "late");
     EXPECT_EQ(world.choice(second), "a1") << "a bound claim's volume decides";
