@@ -5,6 +5,7 @@
 #include "api/core_v1.h"
 #include "api/discovery_v1.h"
 #include "base/result.h"
+#include "controllers/job/job_status.h"
 #include "objects/pods.h"
 #include "schema/json/json.h"
 
@@ -180,9 +181,15 @@ Task<std::string> Apps::difference_of_pods() {
     co_return "";
 }
 
-/// Those that have ended go by themselves.
+/// Those that have ended go by themselves; those that a clock far ahead says have ended in years go only then, as in Kubernetes: someone
+/// has to delete them.
 Task<std::string> Apps::difference_of_jobs() {
     CO_TRY(const auto jobs, co_await world_.client().list<Job>(InDefault));
+    for (const Job& job : jobs.items) {
+        const auto* end = controllers::find_end(job);
+        if (end && !job.metadata.deletion_timestamp && end->last_transition_time.to_system_time() > world_.loop().wall_now() + 1h)
+            CO_TRY_VOID(co_await world_.client().remove<Job>({"default", job.metadata.name}, {.propagation_policy = "Background"}));
+    }
     if (!jobs.items.empty()) co_return "job " + jobs.items.front().metadata.name + " is still there";
     co_return "";
 }

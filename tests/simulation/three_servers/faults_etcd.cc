@@ -29,7 +29,7 @@ Undo slow(World& world, Duration time) {
     };
     return [&world] { world.etcd().before_call = {}; };
 }
-/// The member that is asked next: the servers may have no connections to another one, and not miss it.
+// These three strike the member that is asked next: the servers may have no connections to another one, and not miss it.
 Undo slow_member(World& world, Duration time) {
     auto slow = std::make_shared<std::optional<std::size_t>>();
     world.etcd().before_call = [&world, time, slow](std::size_t asked) -> Task<> {
@@ -38,6 +38,17 @@ Undo slow_member(World& world, Duration time) {
         return world.loop().sleep(asked == **slow ? time : 0s);
     };
     return [&world] { world.etcd().before_call = {}; };
+}
+Undo stopped_member(World& world) {
+    auto stopped = std::make_shared<std::optional<std::size_t>>();
+    world.etcd().before_call = [&world, stopped](std::size_t asked) -> Task<> {
+        if (!*stopped) world.etcd().stop(stopped->emplace(asked));
+        return world.loop().sleep(0s);
+    };
+    return [&world, stopped] {
+        world.etcd().before_call = {};
+        if (*stopped) world.etcd().start(**stopped);
+    };
 }
 Undo leaderless_member(World& world) {
     auto lost = std::make_shared<bool>(false);
@@ -59,12 +70,7 @@ std::size_t any_member(World& world) { return world.random().below(world.members
 
 std::vector<Fault> etcd_faults() {
     return {
-        {"a member of etcd is stopped",
-         [](World& world) -> Undo {
-             const std::size_t member = any_member(world);
-             world.etcd().stop(member);
-             return [&world, member] { world.etcd().start(member); };
-         }},
+        {"a member of etcd is stopped", stopped_member},
         {"all members but one are stopped",
          [](World& world) -> Undo {
              const std::size_t left = any_member(world);

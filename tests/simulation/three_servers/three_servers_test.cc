@@ -57,6 +57,9 @@ TEST(ThreeServers, ChecksFindWhatIsWrong) {
 
     EXPECT_EQ(world.run(find_wrong_leader(world)).value(), "");
     EXPECT_TRUE(world.audit().violations().empty());
+    const std::size_t met = world.met();
+    world.loop().advance(std::chrono::minutes(2));
+    EXPECT_EQ(world.met(), met) << "nothing meets a fault where there is none";
     changed(lease, R"("holderIdentity":"server-)", R"("holderIdentity":"other-)");
     EXPECT_NE(world.run(find_wrong_leader(world)).value(), "");
 
