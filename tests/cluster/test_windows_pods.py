@@ -117,12 +117,14 @@ class Containers(WindowsCase):
     # POD-05
     def test_status_is_complete(self):
         self.apply(web_server("web"))
-        status = self.wait_ready("web")["status"]
+        web = self.wait_ready("web")
+        status = web["status"]
         self.assertEqual((status["phase"], status["qosClass"]), ("Running", "Burstable"))
         self.assertEqual(status["podIPs"], [{"ip": status["podIP"]}])
         self.assertTrue(status["hostIP"] and status["startTime"])
         main = status["containerStatuses"][0]
         self.assertTrue(main["state"]["running"]["startedAt"] and main["imageID"] and main["containerID"])
+        self.assertEqual(main["image"], web["spec"]["containers"][0]["image"])
         self.assertEqual((main["restartCount"], main["ready"]), (0, True))
 
     # POD-06

@@ -97,6 +97,7 @@ Result<ContainerRecord> Containers::make_record(const cri::CreateContainerReques
     record.config = *request.config;
     record.image_id = image.id;
     record.image_ref = image.repo_digests.empty() ? image.id : image.repo_digests.front();
+    if (!image.repo_tags.empty()) record.image_name = image.repo_tags.front();
     record.lower_folders = image.lower_folders;
     record.created_at = wall_nanoseconds(context_.loop);
     if (is_host_process(record.config) != sandbox.record.is_host_process())

@@ -62,6 +62,7 @@ std::string ContainerRecord::encode() const {
                                           {"config", schema::encode_json(config)},
                                           {"imageId", image_id},
                                           {"imageRef", image_ref},
+                                          {"imageName", image_name},
                                           {"lowerFolders", strings(lower_folders)},
                                           {"spec", spec},
                                           {"stopEvent", stop_event},
@@ -85,6 +86,7 @@ Result<ContainerRecord> ContainerRecord::decode(const std::string& text) {
     record.sandbox_id = text_of(value, "sandboxId");
     record.image_id = text_of(value, "imageId");
     record.image_ref = text_of(value, "imageRef");
+    record.image_name = text_of(value, "imageName");
     record.lower_folders = strings_of(schema::at(value, "lowerFolders"));
     record.spec = text_of(value, "spec");
     record.stop_event = text_of(value, "stopEvent");

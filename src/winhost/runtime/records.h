@@ -38,6 +38,7 @@ struct ContainerRecord {
     std::string id, sandbox_id;
     cri::ContainerConfig config;
     std::string image_id, image_ref;
+    std::string image_name;                  ///< a name that the image had when the container was made, or ""
     std::vector<std::string> lower_folders;  ///< of the image
     std::string spec;                        ///< for launch.exe
     std::string stop_event, start_error;

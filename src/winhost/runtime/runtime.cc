@@ -47,6 +47,8 @@ cri::ContainerStatus status_of(const Container& container) {
     status.finished_at = record.finished_at;
     status.exit_code = record.exit_code;
     status.image = record.config.image;
+    // As containerd does: the kubelet asks for an image by its id, and the pod's status shows the name.
+    if (status.image && !record.image_name.empty()) status.image->image = record.image_name;
     status.image_ref = record.image_ref;
     status.image_id = record.image_id;
     status.reason = record.reason;
