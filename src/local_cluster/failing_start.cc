@@ -19,15 +19,25 @@ std::uintmax_t size_of(const fs::path& file) {
     return error ? 0 : size;
 }
 
-/// The last line, without the program's name, where it is no record of the log; "" otherwise.
+/// Whether the line is a record of the log, which begins with the time: "2026-01-02T03:04:05.678Z".
+bool is_record(std::string_view line) { return line.size() > 23 && line[10] == 'T' && line[23] == 'Z'; }
+
+/// What comes after the last record, without the program's name, on one line; "" if there is nothing.
 std::string last_words_in(const fs::path& log) {
     constexpr std::streamoff Tail = 4096;
+    constexpr std::string_view Program = "porthole: ";
     std::ifstream file(log, std::ios::ate);
     file.seekg(std::max<std::streamoff>(file.tellg() - Tail, 0));
-    std::string last;
-    for (std::string line; std::getline(file, line);) last = std::move(line);
-    constexpr std::string_view Program = "porthole: ";
-    return last.starts_with(Program) ? last.substr(Program.size()) : "";
+    std::string words;
+    for (std::string line; std::getline(file, line);) {
+        if (is_record(line))
+            words.clear();
+        else if (line.starts_with(Program))
+            words = line.substr(Program.size());
+        else if (!words.empty())
+            words += "; " + line;
+    }
+    return words;
 }
 
 }  // namespace

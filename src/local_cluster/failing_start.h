@@ -6,8 +6,8 @@
 
 namespace porthole::local_cluster {
 
-/// Detects from its log that a program exits at each start, so that callers stop waiting for it. Our programs write the reason as their
-/// last line, after the records of the log; the supervisor restarts them after increasing pauses.
+/// Detects from its log that a program exits at each start, so that callers stop waiting for it. Our programs write the reason
+/// after the last record of the log; the supervisor restarts them after increasing pauses.
 class FailingStart {
 public:
     /// Entries of the log before `now` belong to an earlier start.

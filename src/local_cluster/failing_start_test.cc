@@ -26,7 +26,7 @@ struct FailingStartTest : testing::Test {
 TEST_F(FailingStartTest, OfAProgramThatSaysTheSameForLong) {
     FailingStart failing(log, start);
     EXPECT_FALSE(failing.is_hopeless(start + 1s)) << "there is no log yet";
-    write("I reading the store");
+    write("2026-01-02T03:04:05.678Z I store: reading");
     write("porthole: the store is of a newer version");
     EXPECT_FALSE(failing.is_hopeless(start + 2s));
     EXPECT_EQ(failing.last_words(), "the store is of a newer version");
@@ -34,11 +34,21 @@ TEST_F(FailingStartTest, OfAProgramThatSaysTheSameForLong) {
     EXPECT_TRUE(failing.is_hopeless(start + 7s + 1ms));
 }
 
+TEST_F(FailingStartTest, MayHaveSeveralReasons) {
+    FailingStart failing(log, start);
+    write("porthole: file f: a: unknown field\nb: Required value");
+    EXPECT_FALSE(failing.is_hopeless(start + 1s));
+    EXPECT_EQ(failing.last_words(), "file f: a: unknown field; b: Required value");
+    write("porthole: file f: b: Required value");
+    EXPECT_FALSE(failing.is_hopeless(start + 7s)) << "it is another reason";
+    EXPECT_EQ(failing.last_words(), "file f: b: Required value");
+}
+
 TEST_F(FailingStartTest, IsNoneWhereTheProgramHasBegunAgain) {
     FailingStart failing(log, start);
     write("porthole: the port is taken");
     EXPECT_FALSE(failing.is_hopeless(start + 1s));
-    write("I reading the store");
+    write("2026-01-02T03:04:05.678Z I store: reading");
     EXPECT_FALSE(failing.is_hopeless(start + 20s));
     EXPECT_EQ(failing.last_words(), "");
     write("porthole: the port is taken");
