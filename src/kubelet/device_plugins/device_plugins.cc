@@ -18,6 +18,8 @@ constexpr const char *Version = "v1beta1", *Healthy = "Healthy";
 constexpr const char *KubeletSocket = "kubelet.sock", *Checkpoint = "kubelet_devices";
 // Upstream waits without end for some of them.
 constexpr Duration AllocateLimit = 60s, PreferenceLimit = 10s, PreStartLimit = 30s;
+/// Of the health in a pod's status: what is larger could not be written.
+constexpr std::size_t MostHealthBytes = 256 << 10, HealthOverhead = 64;
 constexpr Duration Kept = 5min, LookPeriod = 10s;
 
 /// The devices of each resource that the container is to have.
@@ -348,13 +350,20 @@ void DevicePlugins::release_stale(const std::function<bool(const std::string&)>&
 }
 
 void DevicePlugins::add_health(const core::Pod& pod, core::PodStatus& status) const {
-    if (!allocations_.contains(pod.metadata.uid)) return;
-    for (core::ContainerStatus& container : status.container_statuses)
-        for (const auto& [name, allocated] : devices_of(pod.metadata.uid, container.name)) {
+    const auto containers = allocations_.find(pod.metadata.uid);
+    if (containers == allocations_.end()) return;
+    std::size_t bytes = 0;
+    for (core::ContainerStatus& container : status.container_statuses) {
+        const auto own = containers->second.find(container.name);
+        if (own == containers->second.end()) continue;
+        for (const auto& [name, allocated] : own->second) {
             core::ResourceStatus& shown = container.allocated_resources_status.emplace_back();
             shown.name = name;
+            bytes += name.size() + HealthOverhead;
             const auto resource = resources_.find(name);
             for (const std::string& id : allocated.ids) {
+                bytes += id.size() + HealthOverhead;
+                if (bytes > MostHealthBytes) return;
                 core::ResourceHealth& health = shown.resources.emplace_back();
                 health.resource_id = id;
                 health.health = "Unknown";
@@ -363,6 +372,7 @@ void DevicePlugins::add_health(const core::Pod& pod, core::PodStatus& status) co
                     health.health = device->second ? Healthy : "Unhealthy";
             }
         }
+    }
 }
 
 }  // namespace porthole::kubelet

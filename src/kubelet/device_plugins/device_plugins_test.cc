@@ -347,6 +347,19 @@ TEST_F(DevicePluginsTest, TellsTheHealthOfAContainersDevices) {
     EXPECT_EQ(told.resources[1].resource_id + " " + told.resources[1].health, "g1 Unhealthy");
 }
 
+TEST_F(DevicePluginsTest, TheHealthOfManyDevicesEndsBeforeTheStatusIsTooLarge) {
+    const std::string tail(DevicePlugins::LongestId - 5, 'x');
+    for (int i = 0; i < 1000; ++i) gpu.devices["d" + std::to_string(1000 + i) + tail] = "Healthy";
+    ASSERT_TRUE(ask_to_register(Gpu));
+    EXPECT_EQ(allocate(pod("a", {1003})), "");
+    core::PodStatus status;
+    status.container_statuses.emplace_back().name = "c0";
+    devices->add_health(*pod("a", {1003}), status);
+    const std::size_t told = status.container_statuses[0].allocated_resources_status.at(0).resources.size();
+    EXPECT_GT(told, 200u);
+    EXPECT_LT(told, 300u);
+}
+
 TEST_F(DevicePluginsTest, AListWithoutBoundsIsNotTaken) {
     ASSERT_TRUE(ask_to_register(Gpu));
     for (std::size_t i = 0; i <= DevicePlugins::MostDevices; ++i) gpu.devices["d" + std::to_string(i)] = "Healthy";
