@@ -1,9 +1,16 @@
 #include "client/informers/controller.h"
 
+#include <algorithm>
+
 #include "base/result.h"
 #include "runtime/scope.h"
 
 namespace porthole::client {
+
+namespace {
+/// What waits for a moment of the wall clock looks again: the clock may have been wrong when it began to wait.
+constexpr Duration LongestWait = std::chrono::hours(1);
+}  // namespace
 
 Controller::Controller(EventLoop& loop, Logger log, Settings settings, WorkQueue::RateLimit limit)
     : loop_(loop), log_(log.named(settings.name)), settings_(std::move(settings)), queue_(loop, limit) {}
@@ -36,7 +43,7 @@ Task<> Controller::work() {
 void Controller::settle(const NamespacedName& key, Result<Requeue> result) {
     if (result) {
         queue_.forget(key);
-        if (result->delay()) queue_.add_after(key, *result->delay());
+        if (result->delay()) queue_.add_after(key, std::min(*result->delay(), LongestWait));
         return;
     }
     const Error& error = result.error();

@@ -111,6 +111,15 @@ TEST_F(ControllerTest, ComesBackWhenAskedTo) {
     EXPECT_EQ(probe.seen.size(), 6u);
 }
 
+TEST_F(ControllerTest, LooksEveryHourAtWhatWaitsForADistantTime) {
+    Probe& probe = make(-1);
+    probe.again = 24h * 365 * 50;
+    put("a");
+    start(probe);
+    loop.advance(10h);
+    EXPECT_EQ(probe.seen.size(), 11u);
+}
+
 TEST_F(ControllerTest, WorksOnSeveralKeysButNeverTwiceOnOne) {
     Probe& probe = make(-1);
     probe.work = 10s;

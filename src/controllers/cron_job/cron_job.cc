@@ -43,6 +43,12 @@ std::optional<Seconds> last_in(const LocalSchedule& schedule, Seconds after, Sec
     return latest;
 }
 
+/// Until then nothing would start. If the object itself is of the future, it is our clock that is behind.
+bool is_of_wrong_clock(const CronJob& cron, Seconds now) {
+    const auto last = cron.status.last_schedule_time;
+    return last && last->to_system_time() > now + 24h && cron.metadata.creation_timestamp.to_system_time() <= now;
+}
+
 }  // namespace
 
 CronJobController::CronJobController(Context& context)
@@ -153,6 +159,10 @@ std::optional<LocalSchedule> CronJobController::schedule_of(const CronJob& cron)
 }
 
 Task<> CronJobController::start_due(CronJob& cron, const LocalSchedule& schedule) {
+    if (is_of_wrong_clock(cron, now())) {
+        events_.warning(cron, "ClockSkew", "The last schedule time is more than a day ahead, and is set to now");
+        cron.status.last_schedule_time = Timestamp(now());
+    }
     Timestamp since = cron.status.last_schedule_time.value_or(cron.metadata.creation_timestamp);
     if (const auto deadline = cron.spec.starting_deadline_seconds)
         since = std::max(since, Timestamp(now() - std::chrono::seconds(*deadline)));

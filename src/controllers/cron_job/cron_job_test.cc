@@ -141,6 +141,30 @@ TEST_F(CronJobTest, SuspendedStartsNothing) {
     EXPECT_TRUE(jobs().empty());
 }
 
+TEST_F(CronJobTest, StartsAgainAfterAClockThatWasYearsAhead) {
+    begin(make("* * * * *"));
+    clock_ahead = 24h * 365 * 5;
+    pass(2min);
+    const auto made = jobs().size();
+    EXPECT_GT(cron().status.last_schedule_time->to_system_time(), loop.wall_now() + 24h);
+    clock_ahead = {};
+    pass(5min);
+    EXPECT_GE(jobs().size(), made + 3);
+    EXPECT_LT(cron().status.last_schedule_time->to_system_time(), loop.wall_now());
+    EXPECT_TRUE(has_event("ClockSkew: The last schedule time is more than a day ahead, and is set to now"));
+}
+
+TEST_F(CronJobTest, AClockThatIsYearsBehindChangesNothing) {
+    begin(make("* * * * *"));
+    pass(1min);
+    const auto last = cron().status.last_schedule_time;
+    const auto made = jobs().size();
+    clock_ahead = -24h * 365 * 5;
+    pass(5min);
+    EXPECT_EQ(cron().status.last_schedule_time, last);
+    EXPECT_EQ(jobs().size(), made);
+}
+
 TEST_F(CronJobTest, CountsInItsTimeZone) {
     // A zone with one offset: "<+0530>-5:30".
     std::string part = "TZif2" + std::string(15 + 12, '\0') + std::string(4, '\0') + std::string("\0\0\0\1", 4) +

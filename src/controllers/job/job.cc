@@ -281,14 +281,14 @@ Task<> JobController::release_all(std::vector<PodPointer> pods) {
 
 void JobController::note_failures(const NamespacedName& key, const Tally& tally) {
     if (tally.newly_failed.empty() && tally.newly_succeeded.empty()) return;
-    const SystemTime now = loop().wall_now();
+    const auto monotonic = [&, now = loop().wall_now()](const Pod& pod) { return loop().now() - (now - end_time(pod, now)); };
     Failures& failures = failures_[key];
     for (const PodPointer& pod : tally.newly_failed) {
         ++failures.count;
-        failures.last = std::max(failures.last, end_time(*pod, now));
+        failures.last = std::max(failures.last, monotonic(*pod));
     }
     for (const PodPointer& pod : tally.newly_succeeded)
-        if (end_time(*pod, now) > failures.last) failures.count = 0;
+        if (monotonic(*pod) > failures.last) failures.count = 0;
 }
 
 Duration JobController::backoff_left(const NamespacedName& key) const {
@@ -296,7 +296,7 @@ Duration JobController::backoff_left(const NamespacedName& key) const {
     if (found == failures_.end() || found->second.count == 0) return {};
     const auto& [count, last] = found->second;
     const Duration backoff = std::min<Duration>(FirstBackoff * (std::int64_t(1) << std::min(count - 1, 10)), LongestBackoff);
-    return std::max<Duration>(last + backoff - loop().wall_now(), Duration::zero());
+    return std::max<Duration>(last + backoff - loop().now(), Duration::zero());
 }
 
 Task<Duration> JobController::adjust_pods(const Job& job, const std::vector<PodPointer>& pods, const Tally& tally) {
@@ -382,7 +382,8 @@ void JobController::settle_end(const Job& job, JobStatus& status, const End& end
     set_condition(status, {.type = decided, .status = "True", .reason = end.reason, .message = end.message}, now);
     if (!all_ended) return;
     set_condition(status, {.type = ended, .status = "True", .reason = end.reason, .message = end.message}, now);
-    if (end.success) status.completion_time = Timestamp(now);
+    // One that began by a clock that was ahead would otherwise never end: no completion before the start is accepted.
+    if (end.success) status.completion_time = std::max(Timestamp(now), status.start_time.value_or(Timestamp()));
     failures_.erase(client::key_of(job));
 }
 

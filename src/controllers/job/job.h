@@ -23,10 +23,10 @@ public:
 private:
     using Pod = api::core::v1::Pod;
     using PodPointer = jobs::PodPointer;
-    /// Failures in a row, and when the last one was.
+    /// Failures in a row, and when the last one was: not by the wall clock, which may be set back.
     struct Failures {
         int count = 0;
-        SystemTime last{};
+        MonotonicTime last{};
     };
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;

@@ -136,6 +136,27 @@ TEST_F(JobTest, ReplacesFailedPodsWithGrowingDelayUntilTheLimit) {
     EXPECT_TRUE(has_event("BackoffLimitExceeded: Job has reached the specified backoff limit"));
 }
 
+TEST_F(JobTest, EndsWhenTheClockThatItBeganByWasAhead) {
+    clock_ahead = 24h * 365 * 5;
+    begin(make(1, 1));
+    clock_ahead = {};
+    end_all("Succeeded");
+    EXPECT_EQ(ended(), "Complete CompletionsReached");
+    EXPECT_EQ(job().status.completion_time, job().status.start_time) << "the API accepts none before the start";
+    EXPECT_LE(find_end(job())->last_transition_time.to_system_time(), loop.wall_now()) << "from which the time until it is deleted counts";
+}
+
+TEST_F(JobTest, ReplacesAFailedPodAlsoWhenTheClockIsSetBack) {
+    begin(make(1, 1));
+    clock_ahead = 24h * 365 * 5;
+    api.change<Pod>(client::key_of(running().at(0)), [&](Pod& pod) { pod.status.phase = "Failed"; });
+    pass(2s);
+    clock_ahead = {};
+    pass(10s);
+    settle();
+    EXPECT_EQ(running().size(), 1u);
+}
+
 TEST_F(JobTest, AJobPastItsDeadlineFailsAndItsPodsGo) {
     Job wanted = make(1, 1);
     wanted.spec.active_deadline_seconds = 60;

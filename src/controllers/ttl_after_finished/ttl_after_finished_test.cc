@@ -50,6 +50,15 @@ TEST_F(TtlAfterFinished, LeavesRunningJobsAndThoseWithoutATime) {
     EXPECT_FALSE(deleted());
 }
 
+TEST_F(TtlAfterFinished, AClockThatWasYearsBehindDelaysItByAnHour) {
+    api.put(job(60, "Complete"));
+    clock_ahead = -24h * 365 * 5;
+    run<TtlAfterFinishedController>();
+    clock_ahead = {};
+    pass(1h);
+    EXPECT_TRUE(deleted());
+}
+
 TEST_F(TtlAfterFinished, AProlongedTimeCounts) {
     api.put(job(60, "Complete"));
     run<TtlAfterFinishedController>();

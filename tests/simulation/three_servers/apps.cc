@@ -190,7 +190,8 @@ Task<std::string> Apps::difference_of_jobs() {
         if (end && !job.metadata.deletion_timestamp && end->last_transition_time.to_system_time() > world_.loop().wall_now() + 1h)
             CO_TRY_VOID(co_await world_.client().remove<Job>({"default", job.metadata.name}, {.propagation_policy = "Background"}));
     }
-    if (!jobs.items.empty()) co_return "job " + jobs.items.front().metadata.name + " is still there";
+    if (!jobs.items.empty())
+        co_return "job " + jobs.items.front().metadata.name + " is still there: " + schema::encode_json(jobs.items.front());
     co_return "";
 }
 

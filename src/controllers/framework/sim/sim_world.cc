@@ -38,6 +38,21 @@ private:
     const std::string account_;
 };
 
+/// The simulation's loop with the machine's wall clock.
+class Machine final : public EventLoop {
+public:
+    Machine(EventLoop& loop, const Duration& ahead) : loop_(loop), ahead_(ahead) {}
+    void post(Callback callback) override { loop_.post(std::move(callback)); }
+    TimerId call_at(MonotonicTime when, Callback callback) override { return loop_.call_at(when, std::move(callback)); }
+    void cancel_timer(TimerId timer) override { loop_.cancel_timer(timer); }
+    MonotonicTime now() const override { return loop_.now(); }
+    SystemTime wall_now() const override { return loop_.wall_now() + ahead_; }
+
+private:
+    EventLoop& loop_;
+    const Duration& ahead_;
+};
+
 }  // namespace
 
 /// What acts as one account.
@@ -52,8 +67,12 @@ struct SimWorld::Account {
 
 struct SimWorld::Process {
     explicit Process(SimWorld& world)
-        : manager(world, ""), informers({world.loop, manager.client, world.random, world.log}), scope(world.loop) {}
+        : machine(world.loop, world.clock_ahead),
+          manager(world, ""),
+          informers({world.loop, manager.client, world.random, world.log}),
+          scope(world.loop) {}
 
+    Machine machine;
     Account manager;
     client::Informers informers;
     SharedIndexes indexes;
@@ -71,7 +90,7 @@ Context& SimWorld::context(const std::string& name) {
     auto& account = process_->accounts[name];
     if (!account) {
         account = std::make_unique<Account>(*this, name);
-        account->context.emplace(Context{.loop = loop,
+        account->context.emplace(Context{.loop = process_->machine,
                                          .client = account->client,
                                          .random = random,
                                          .log = log,

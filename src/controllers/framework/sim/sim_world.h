@@ -47,6 +47,7 @@ public:
     bool has_event(const std::string& text) const;
 
     sim::SimLoop loop;
+    Duration clock_ahead{};  ///< of the controllers' wall clock, which is wrong by it
     client::FakeApi api{loop};
     client::Client client{api};
     SeededRandom random{1};
