@@ -32,23 +32,61 @@ std::size_t Cycle::nodes_wanted(std::size_t node_count, std::int64_t percentage)
 }
 
 Decision Cycle::decide(const PodInfo& pod) {
-    pod_ = &pod;
+    has_extenders_ = false;
+    answers_ = nullptr;
     Decision decision;
-    decision.diagnosis.node_count = cluster_.nodes().size();
-    if (cluster_.nodes().empty() || !run_pre_filters(pod, decision)) return decision;
-
-    if (!pod.nominated_node_name.empty()) {
-        const NodeInfo* nominated = cluster_.find_node(pod.nominated_node_name);
-        status_ = {};
-        if (nominated && (!only_nodes_ || only_nodes_->contains(nominated->name())) && fits(*nominated, status_)) {
-            decision.evaluated = decision.feasible = 1;
-            decision.node = nominated;
-            return decision;
-        }
-    }
-    find_feasible(decision);
+    if (!begin(pod, decision)) return decision;
+    if (!find_nominated(decision)) find_feasible(decision);
     if (!feasible_.empty()) decision.node = best();
     return decision;
+}
+
+Proposal Cycle::propose(const PodInfo& pod, Among among) {
+    has_extenders_ = true;
+    answers_ = nullptr;
+    const std::size_t start = next_start_;
+    Proposal proposal;
+    find(pod, among, proposal.decision);
+    for (const NodeInfo* node : feasible_) proposal.nodes.push_back(node->name());
+    if (!proposal.nodes.empty()) next_start_ = start;  // so that decide() looks at the same nodes
+    return proposal;
+}
+
+Decision Cycle::decide(const PodInfo& pod, Among among, const ExtenderAnswers& answers) {
+    has_extenders_ = true;
+    answers_ = &answers;
+    Decision decision;
+    find(pod, among, decision);
+    if (!feasible_.empty()) decision.node = best();
+    return decision;
+}
+
+void Cycle::find(const PodInfo& pod, Among among, Decision& decision) {
+    if (!begin(pod, decision)) return;
+    if (among == Among::AllNodes) return find_feasible(decision);
+    if (find_nominated(decision) && answers_) keep_accepted(decision.diagnosis);
+}
+
+/// False if that ends the cycle.
+bool Cycle::begin(const PodInfo& pod, Decision& decision) {
+    pod_ = &pod;
+    feasible_.clear();
+    feasible_slots_.clear();
+    counted_.clear();
+    verdicts_ = {};
+    decision.diagnosis.node_count = cluster_.nodes().size();
+    return !cluster_.nodes().empty() && run_pre_filters(pod, decision);
+}
+
+/// Whether the pod fits on the node that it is nominated for, which is then the only one.
+bool Cycle::find_nominated(Decision& decision) {
+    if (pod_->nominated_node_name.empty()) return false;
+    const NodeInfo* nominated = cluster_.find_node(pod_->nominated_node_name);
+    status_ = {};
+    if (!nominated || (only_nodes_ && !only_nodes_->contains(nominated->name())) || !fits(*nominated, status_)) return false;
+    decision.evaluated = decision.feasible = 1;
+    add_feasible(*nominated, nominated->slot());
+    return true;
 }
 
 bool Cycle::run_pre_filters(const PodInfo& pod, Decision& decision) {
@@ -77,10 +115,6 @@ bool Cycle::run_pre_filters(const PodInfo& pod, Decision& decision) {
 }
 
 void Cycle::find_feasible(Decision& decision) {
-    feasible_.clear();
-    feasible_slots_.clear();
-    counted_.clear();
-    verdicts_ = {};
     Diagnosis& diagnosis = decision.diagnosis;
     if (only_nodes_) {
         for (const std::string& name : *only_nodes_) {
@@ -92,15 +126,35 @@ void Cycle::find_feasible(Decision& decision) {
         find_among_all(decision);
     }
     if (!diagnosis.error.empty()) feasible_.clear();
+    if (answers_) keep_accepted(diagnosis);
     decision.feasible = feasible_.size();
     if (!feasible_.empty()) return;
     for (const auto& [reason, count] : counted_) diagnosis.reasons.emplace_back(reason, count);
 }
 
+/// Takes away what extenders have refused, and nodes that they have not been asked about because they fit only now.
+void Cycle::keep_accepted(Diagnosis& diagnosis) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < feasible_.size(); ++i) {
+        const NodeInfo& node = *feasible_[i];
+        if (answers_->accepted.contains(node.name())) {
+            feasible_[kept] = &node;
+            feasible_slots_[kept++] = feasible_slots_[i];
+        } else if (const auto refusal = answers_->refused.find(node.name()); refusal != answers_->refused.end()) {
+            count(refusal->second.reason);
+            if (refusal->second.resolvable) diagnosis.resolvable_nodes.push_back(&node);
+        }
+    }
+    // Nobody knows what an extender waits for: any event may help.
+    if (kept < feasible_.size()) diagnosis.rejected_by = 0;
+    feasible_.resize(kept);
+    feasible_slots_.resize(kept);
+}
+
 void Cycle::find_among_all(Decision& decision) {
     const auto nodes = cluster_.nodes();
     const auto slots = cluster_.node_slots();
-    const std::size_t wanted = calls_.scorers.empty() ? 1 : nodes_wanted(nodes.size(), percentage_of_nodes_);
+    const std::size_t wanted = calls_.scorers.empty() && !has_extenders_ ? 1 : nodes_wanted(nodes.size(), percentage_of_nodes_);
     verdicts_ = remembered_.of(*pod_, cluster_.slot_count());
     const bool has_others = !std::ranges::all_of(filters_, &Filter::by_node_alone);
     std::size_t at = next_start_ % nodes.size();
@@ -144,15 +198,17 @@ void Cycle::add_feasible(const NodeInfo& node, std::uint32_t slot) {
 }
 
 void Cycle::record(const FilterStatus& status, const NodeInfo& node, Diagnosis& diagnosis) {
-    for (const std::string_view reason : status.reasons) {
-        const auto known = std::ranges::find(counted_, reason, &std::pair<std::string_view, std::size_t>::first);
-        if (known == counted_.end()) {
-            counted_.emplace_back(reason, 1);
-        } else {
-            ++known->second;
-        }
-    }
+    for (const std::string_view reason : status.reasons) count(reason);
     if (status.resolvable) diagnosis.resolvable_nodes.push_back(&node);
+}
+
+void Cycle::count(std::string_view reason) {
+    const auto known = std::ranges::find(counted_, reason, &std::pair<std::string_view, std::size_t>::first);
+    if (known == counted_.end()) {
+        counted_.emplace_back(reason, 1);
+    } else {
+        ++known->second;
+    }
 }
 
 /// `known`: only the filters that do not look at the node alone are asked.
@@ -211,6 +267,9 @@ const NodeInfo* Cycle::best() {
         for (std::size_t i = 0; i < feasible_.size(); ++i) totals_[i] += weight * scores_[i];
     }
     add_scores_by_node_alone();
+    if (answers_) {
+        for (std::size_t i = 0; i < feasible_.size(); ++i) totals_[i] += answers_->accepted.at(feasible_[i]->name());
+    }
     std::size_t chosen = 0, ties = 1;
     for (std::size_t i = 1; i < totals_.size(); ++i) {
         if (totals_[i] > totals_[chosen]) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/random.h"
+#include "scheduler/extenders/answers.h"
 #include "scheduler/framework/diagnosis.h"
 #include "scheduler/framework/plugin.h"
 #include "scheduler/node_verdicts.h"
@@ -16,6 +17,12 @@ struct Decision {
     const NodeInfo* node = nullptr;  ///< nullptr: see diagnosis
     std::size_t evaluated = 0, feasible = 0;
     Diagnosis diagnosis;
+};
+
+/// The nodes that extenders are asked about.
+struct Proposal {
+    std::vector<std::string> nodes;
+    Decision decision;  ///< without nodes: the end of the cycle, as of decide()
 };
 
 /// The choice of a node for one pod: filters over a sufficient number of nodes, then scores.
@@ -33,6 +40,13 @@ public:
 
     Decision decide(const PodInfo& pod);
 
+    // With extenders, whose answers take time. propose() filters; then they are asked, while the cluster may change; then decide() filters
+    // again, in the cluster's present state, leaves out what they have not accepted, and scores. No other cycle of the profile may be in
+    // between.
+    enum class Among : std::uint8_t { NominatedNode, AllNodes };
+    Proposal propose(const PodInfo& pod, Among among);
+    Decision decide(const PodInfo& pod, Among among, const ExtenderAnswers& answers);
+
     // Within the cycle of the pod last decided.
     bool fits(const NodeInfo& node, FilterStatus& status) override;
     void pod_added(const PodInfo& pod, const NodeInfo& node) override;
@@ -43,8 +57,12 @@ public:
     static std::size_t nodes_wanted(std::size_t node_count, std::int64_t percentage = 0);
 
 private:
+    void find(const PodInfo& pod, Among among, Decision& decision);
+    bool begin(const PodInfo& pod, Decision& decision);
     bool run_pre_filters(const PodInfo& pod, Decision& decision);
+    bool find_nominated(Decision& decision);
     void find_feasible(Decision& decision);
+    void keep_accepted(Diagnosis& diagnosis);
     void find_among_all(Decision& decision);
     void look_at(const NodeInfo& node, Decision& decision);
     bool is_known(std::uint32_t slot) const;
@@ -52,6 +70,7 @@ private:
     bool passes(const NodeInfo& node, FilterStatus& status, bool known = false);
     bool passes_with_nominated(const NodeInfo& node, FilterStatus& status);
     void record(const FilterStatus& status, const NodeInfo& node, Diagnosis& diagnosis);
+    void count(std::string_view reason);
     const NodeInfo* best();
     void add_scores_by_node_alone();
 
@@ -62,6 +81,8 @@ private:
 
     // State of the current cycle; members, to reuse their memory.
     const PodInfo* pod_ = nullptr;
+    bool has_extenders_ = false;                ///< which take part in this cycle
+    const ExtenderAnswers* answers_ = nullptr;  ///< null until they have been asked
     struct Filter {
         std::uint32_t position;
         Plugin* plugin;

@@ -126,7 +126,7 @@ Duration SchedulingQueue::backoff_of(const Entry& entry) const {
     return backoff;
 }
 
-void SchedulingQueue::retry_after_rejection(const std::string& uid, PluginSet rejected_by) {
+void SchedulingQueue::retry_after_rejection(const std::string& uid, PluginSet rejected_by, bool event_may_have_come) {
     const auto found = entries_.find(uid);
     if (found == entries_.end()) return;
     Entry& entry = found->second;
@@ -134,7 +134,7 @@ void SchedulingQueue::retry_after_rejection(const std::string& uid, PluginSet re
     entry.failed_by_error = false;
     entry.parked = clock_.now();
     entry.ready = entry.parked + backoff_of(entry);
-    put(entry, entry.event_while_in_flight ? Place::Backoff : Place::Unschedulable);
+    put(entry, entry.event_while_in_flight || event_may_have_come ? Place::Backoff : Place::Unschedulable);
 }
 
 void SchedulingQueue::retry_after_error(const std::string& uid) {

@@ -35,8 +35,9 @@ public:
 
     /// The next pod to try, now in flight; nullptr if there is none at this time.
     PodRef pop();
-    /// No node fits: waits for an event that helps. Ignored if the pod has been removed.
-    void retry_after_rejection(const std::string& uid, PluginSet rejected_by);
+    /// No node fits: waits for an event that helps, or, if one may have come since pop(), only for the end of the back-off. Ignored if the
+    /// pod has been removed.
+    void retry_after_rejection(const std::string& uid, PluginSet rejected_by, bool event_may_have_come = false);
     /// The attempt failed for an internal reason (such as a failed bind): back-off, then retry.
     void retry_after_error(const std::string& uid);
 

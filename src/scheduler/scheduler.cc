@@ -42,19 +42,21 @@ bool says_the_same(const core::Pod& pod, const std::string& reason, const std::s
 
 }  // namespace
 
-Scheduler::Scheduler(SchedulerContext context, Configuration configuration)
+Scheduler::Scheduler(SchedulerContext context, Configuration configuration, const Extenders::MakeTransport& make_transport)
     : context_(std::move(context)),
       configuration_(std::move(configuration)),
       pods_(context_.informers.get<core::Pod>()),
       nodes_(context_.informers.get<core::Node>()),
       namespaces_(context_.informers.get<core::Namespace>()),
+      extenders_(context_, cluster_, configuration_.extenders, make_transport),
       configured_(make_plugins({.context = context_,
                                 .configuration = configuration_,
                                 .profile = configuration_.profiles.front(),
                                 .events_of = [this](const std::string& name) -> client::EventRecorder& { return events_of(name); },
                                 .cluster = cluster_,
                                 .scope = scope_,
-                                .happened = [this](const ClusterEvent& event) { happened(event); }})),
+                                .happened = [this](const ClusterEvent& event) { happened(event); },
+                                .reviewer = extenders_.empty() ? nullptr : &extenders_})),
       queue_(context_.loop, configured_.plugins, {configuration_.initial_backoff, configuration_.longest_backoff}),
       workers_(make_workers()),
       scope_(context_.loop) {
@@ -190,6 +192,7 @@ void Scheduler::pod_gone(const std::string& uid) {
 }
 
 void Scheduler::happened(const ClusterEvent& event) {
+    ++happenings_;
     queue_.on_event(event);
     wake_.set();
 }
@@ -217,7 +220,12 @@ Task<> Scheduler::work() {
         while (decided < PodsPerTurn && bindings_ < MaxBindings) {
             PodRef pod = queue_.pop();
             if (!pod) break;
-            schedule(std::move(pod));
+            if (extenders_.concern(*pod)) {
+                CO_TRY_VOID(co_await schedule_with_extenders(std::move(pod)));
+                wake_.set();  // it may wait for a time now
+            } else {
+                schedule(std::move(pod));
+            }
             ++decided;
         }
         if (decided == PodsPerTurn) {
@@ -238,31 +246,79 @@ void Scheduler::wake_at(MonotonicTime when) {
 }
 
 void Scheduler::schedule(PodRef pod) {
-    auto& [name, events, cycle, counts] = worker_of(*pod);
-    const Decision decision = cycle->decide(*pod);
+    const Decision decision = worker_of(*pod).cycle->decide(*pod);
     if (decision.node) {
         reserve(std::move(pod), decision.node->name());
         return;
     }
-    if (!decision.diagnosis.error.empty()) {
+    const PostFilter helped = post_filter(pod, decision.diagnosis);
+    CHECK(!helped.later);  // the pod concerns no extender
+    refuse(pod, decision.diagnosis, helped);
+}
+
+/// The same, with calls in between. Other pods wait, as upstream: an extender may rely on being asked about one pod at a time.
+Task<> Scheduler::schedule_with_extenders(PodRef pod) {
+    const std::uint64_t happenings = happenings_;
+    Result<Decision> decision;
+    if (!pod->nominated_node_name.empty()) decision = co_await decide_with_extenders(pod, Cycle::Among::NominatedNode);
+    if (!is_cancelled(decision) && !(decision && decision->node)) decision = co_await decide_with_extenders(pod, Cycle::Among::AllNodes);
+    if (is_cancelled(decision)) co_return std::move(decision).error();
+    if (!queue_.contains(pod->uid)) co_return {};  // deleted, or bound by someone else
+    if (!decision) {
+        ++worker_of(*pod).counts.errors;
+        report(pod, "SchedulerError", decision.error().message, "");
+        queue_.retry_after_error(pod->uid);
+        co_return {};
+    }
+    if (decision->node) {
+        reserve(pod, decision->node->name());
+        co_return {};
+    }
+    PostFilter helped = post_filter(pod, decision->diagnosis);
+    if (helped.later) {
+        Task<PostFilter> later = *std::move(helped.later);
+        CO_TRY(helped, co_await std::move(later));
+        if (!queue_.contains(pod->uid)) co_return {};
+    }
+    refuse(pod, decision->diagnosis, helped, happenings_ != happenings);
+    co_return {};
+}
+
+/// The result is valid until the next suspension.
+Task<Decision> Scheduler::decide_with_extenders(PodRef pod, Cycle::Among among) {
+    Cycle& cycle = *worker_of(*pod).cycle;
+    Proposal proposal = cycle.propose(*pod, among);
+    if (proposal.nodes.empty()) co_return std::move(proposal.decision);
+    CO_TRY(const ExtenderAnswers answers, co_await extenders_.ask(pod, std::move(proposal.nodes)));
+    co_return cycle.decide(*pod, among, answers);
+}
+
+PostFilter Scheduler::post_filter(const PodRef& pod, const Diagnosis& diagnosis) {
+    if (!diagnosis.error.empty() || diagnosis.node_count == 0) return {};
+    Cycle& cycle = *worker_of(*pod).cycle;
+    return run_post_filters(cycle.calls(), pod, diagnosis, cycle);
+}
+
+/// There is no node for the pod at this time.
+void Scheduler::refuse(const PodRef& pod, const Diagnosis& diagnosis, const PostFilter& helped, bool event_may_have_come) {
+    SchedulerCounts& counts = worker_of(*pod).counts;
+    if (!diagnosis.error.empty()) {
         ++counts.errors;
-        report(pod, "SchedulerError", decision.diagnosis.error, "");
+        report(pod, "SchedulerError", diagnosis.error, "");
         // It would come to the same again, at the same cost, as long as nothing changes.
-        return queue_.retry_after_rejection(pod->uid, decision.diagnosis.rejected_by);
+        return queue_.retry_after_rejection(pod->uid, diagnosis.rejected_by, event_may_have_come);
     }
     ++counts.unschedulable;
-    std::string message = decision.diagnosis.text();
-    PostFilter helped;
-    if (decision.diagnosis.node_count > 0) helped = run_post_filters(cycle->calls(), pod, decision.diagnosis, *cycle);
+    std::string message = diagnosis.text();
     if (!helped.nominated_node.empty()) {
         cluster_.nominate(pod, helped.nominated_node);
         ++counts.preemptions;
     } else if (!helped.message.empty()) {
         message += " " + helped.message;
     }
-    if (helped.nominated_node.empty()) add_windows_reasons(*pod, decision.diagnosis, message);
+    if (helped.nominated_node.empty()) add_windows_reasons(*pod, diagnosis, message);
     report(pod, "Unschedulable", message, helped.nominated_node);
-    queue_.retry_after_rejection(pod->uid, decision.diagnosis.rejected_by);
+    queue_.retry_after_rejection(pod->uid, diagnosis.rejected_by, event_may_have_come);
 }
 
 /// After what upstream says, which programs read.
@@ -292,7 +348,10 @@ Task<> Scheduler::bind(PodRef pod, std::string node) {
     const TimerId patience = context_.loop.call_after(LongestBinding, discount);
     Worker& worker = worker_of(*pod);
     auto bound = co_await run_pre_bind(worker.cycle->calls(), pod, node);
-    if (bound) bound = co_await post_binding(pod, node);
+    if (bound && extenders_.empty())
+        bound = co_await post_binding(pod, node);
+    else if (bound)
+        bound = co_await bind_with_extenders(pod, node);
     context_.loop.cancel_timer(patience);
     discount();
     if (bound) {
@@ -305,6 +364,12 @@ Task<> Scheduler::bind(PodRef pod, std::string node) {
         give_up_node(pod, bound.error());
     }
     co_return {};
+}
+
+Task<> Scheduler::bind_with_extenders(PodRef pod, std::string node) {
+    CO_TRY(const bool is_bound, co_await extenders_.bind(pod, node));
+    if (is_bound) co_return {};
+    co_return co_await post_binding(std::move(pod), std::move(node));
 }
 
 Task<> Scheduler::post_binding(PodRef pod, std::string node) {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "scheduler/cycle.h"
+#include "scheduler/extenders/extenders.h"
 #include "scheduler/framework/plugin.h"
 #include "scheduler/plugins/registry.h"
 #include "scheduler/queue.h"
@@ -22,8 +23,8 @@ struct SchedulerCounts {
 /// stopped before it is destroyed.
 class Scheduler {
 public:
-    /// Requires that the configuration has at most MostProfiles.
-    explicit Scheduler(SchedulerContext context, Configuration configuration = {});
+    /// Requires that the configuration has at most MostProfiles, and `make_transport` if it has extenders.
+    explicit Scheduler(SchedulerContext context, Configuration configuration = {}, const Extenders::MakeTransport& make_transport = {});
     ~Scheduler();
     Scheduler(const Scheduler&) = delete;
 
@@ -67,9 +68,14 @@ private:
     Task<> work();
     void wake_at(MonotonicTime when);
     void schedule(PodRef pod);
+    Task<> schedule_with_extenders(PodRef pod);
+    Task<Decision> decide_with_extenders(PodRef pod, Cycle::Among among);
+    PostFilter post_filter(const PodRef& pod, const Diagnosis& diagnosis);
+    void refuse(const PodRef& pod, const Diagnosis& diagnosis, const PostFilter& helped, bool event_may_have_come = false);
     void add_windows_reasons(const PodInfo& pod, const Diagnosis& diagnosis, std::string& message) const;
     void reserve(PodRef pod, std::string node);
     Task<> bind(PodRef pod, std::string node);
+    Task<> bind_with_extenders(PodRef pod, std::string node);
     Task<> post_binding(PodRef pod, std::string node);
     void give_up_node(const PodRef& pod, const Error& error);
     void report(const PodRef& pod, const std::string& reason, const std::string& message, const std::string& nominated_node);
@@ -81,12 +87,14 @@ private:
     client::Informer<api::core::v1::Namespace>& namespaces_;
 
     Cluster cluster_;
+    Extenders extenders_;
     ConfiguredPlugins configured_;
     SchedulingQueue queue_;
     std::vector<Worker> workers_;  ///< one for each profile
     Event wake_;
     std::optional<std::pair<MonotonicTime, TimerId>> timer_;
-    std::size_t bindings_ = 0;  // in progress
+    std::size_t bindings_ = 0;      // in progress
+    std::uint64_t happenings_ = 0;  // events so far
     Scope scope_;
 };
 

@@ -51,7 +51,7 @@ public:
     Component(ApiServer& api, std::string name, std::shared_ptr<const apiserver::LeaderFence> fence)
         : clients_(api, std::move(name), std::move(fence)) {}
 
-    EventLoop& loop() { return thread_.loop(); }
+    AsioLoop& loop() { return thread_.loop(); }
     apiserver::LocalClients& clients() { return clients_; }
     Task<> run(std::function<Task<>()> task) { return thread_.run(std::move(task)); }
     Task<> close() { return clients_.close(); }
@@ -75,12 +75,14 @@ struct ControlPlane::Election {
 /// The scheduler with what it needs, all on one loop.
 class ControlPlane::SchedulerProcess {
 public:
-    SchedulerProcess(EventLoop& loop, client::Client& client, client::SharedObjects& shared, scheduler::Configuration configuration,
+    SchedulerProcess(AsioLoop& loop, client::Client& client, client::SharedObjects& shared, scheduler::Configuration configuration,
                      Logger log)
         : informers_({loop, client, random_, log, &shared}),
           events_(loop, client, log, "default-scheduler"),
+          extenders_(loop),
           scheduler_({.loop = loop, .client = client, .informers = informers_, .events = events_, .random = random_, .log = log},
-                     std::move(configuration)),
+                     std::move(configuration),
+                     [this](const scheduler::ExtenderConfiguration& extender) { return extenders_.open(extender); }),
           scope_(loop, [log](const Error& error) { log.error("the scheduler ended", {{"error", error.message}}); }) {}
 
     void start() {
@@ -90,6 +92,7 @@ public:
     }
     Task<> close() {
         CO_TRY_VOID(co_await scope_.close());
+        CO_TRY_VOID(co_await extenders_.close());
         co_return co_await informers_.close();
     }
     std::string metrics() const { return scheduler::metrics_text(scheduler_); }
@@ -98,6 +101,7 @@ private:
     SystemRandom random_;
     client::Informers informers_;
     client::EventRecorder events_;
+    scheduler::HttpExtenderTransports extenders_;
     scheduler::Scheduler scheduler_;
     Scope scope_;
 };
@@ -321,7 +325,7 @@ Result<void> ControlPlane::read_scheduler_configuration() {
     const std::string& path = flags_.scheduler_config;
     if (path.empty()) return {};
     TRY(const std::string text, read_file(path));
-    auto read = scheduler::read_configuration(text);
+    auto read = scheduler::read_configuration(text, [](const std::string& file) { return read_file(file); });
     if (!read) return std::move(read).error().with_context("scheduler configuration file " + path);
     for (const std::string& warning : read->warnings) log_.warn(warning, {{"file", path}});
     scheduler_configuration_ = std::move(read->configuration);

@@ -6,6 +6,7 @@
 #include "api/kubescheduler_v1.h"
 #include "base/strings.h"
 #include "scheduler/configuration/argument_rules.h"
+#include "scheduler/configuration/extender_rules.h"
 #include "scheduler/configuration/plugin_sets.h"
 #include "scheduler/plugins/registry.h"
 #include "schema/convert.h"
@@ -28,6 +29,8 @@ constexpr std::int64_t MostSeconds = 1'000'000'000;
 
 class Reader {
 public:
+    explicit Reader(const ReadFile& read_file) : read_file_(read_file) {}
+
     Result<ReadConfiguration> read(std::string_view text) {
         std::vector<schema::DuplicateKey> duplicates;
         TRY(Value tree, schema::parse_yaml(text, &duplicates));
@@ -87,8 +90,9 @@ private:
             errors_.invalid("podMaxBackoffSeconds", longest, "must be less than or equal to 1000000000");
         else
             made_.initial_backoff = std::chrono::seconds(initial), made_.longest_backoff = std::chrono::seconds(longest);
-        if (!given.extenders.empty()) errors_.forbidden("extenders", "this scheduler calls no extenders");
         take_profiles(given.profiles);
+        made_.extenders = take_extenders(given.extenders, read_file_, errors_);
+        ignore_resources(given.extenders);
     }
 
     void take_profiles(const std::vector<file::KubeSchedulerProfile>& given) {
@@ -108,6 +112,21 @@ private:
             if (given[i].plugins) profile.plugins = plugin_uses(*given[i].plugins, path.child("plugins"), errors_);
             for (std::size_t j = 0; j < given[i].plugin_config.size(); ++j)
                 take_arguments(given[i].plugin_config[j], path.child("pluginConfig").index(j), profile);
+        }
+    }
+
+    /// Extenders count them; as upstream, they take precedence over what the profile says.
+    void ignore_resources(const std::vector<file::Extender>& extenders) {
+        Value ignored = Value::array();
+        for (const file::Extender& extender : extenders) {
+            for (const file::ExtenderManagedResource& resource : extender.managed_resources)
+                if (resource.ignored_by_scheduler) ignored.as_array().emplace_back(resource.name);
+        }
+        if (ignored.as_array().empty()) return;
+        for (ProfileConfiguration& profile : made_.profiles) {
+            Value& arguments = profile.arguments["NodeResourcesFit"];
+            if (arguments.is_null()) arguments = Value::object();
+            arguments["ignoredResources"] = ignored;
         }
     }
 
@@ -138,6 +157,7 @@ private:
         if (percentage && (*percentage < 0 || *percentage > 100)) errors_.invalid(path, *percentage, "not in valid range [0-100]");
     }
 
+    const ReadFile& read_file_;
     Configuration made_;
     FieldErrors errors_;
     std::vector<std::string> lines_;  // what is wrong beyond these
@@ -145,6 +165,6 @@ private:
 
 }  // namespace
 
-Result<ReadConfiguration> read_configuration(std::string_view text) { return Reader().read(text); }
+Result<ReadConfiguration> read_configuration(std::string_view text, const ReadFile& read_file) { return Reader(read_file).read(text); }
 
 }  // namespace porthole::scheduler

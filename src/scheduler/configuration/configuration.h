@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,8 +15,11 @@ struct ReadConfiguration {
     std::vector<std::string> warnings;
 };
 
+/// The content of a file that the configuration names.
+using ReadFile = std::function<Result<std::string>(const std::string& path)>;
+
 /// Reads a KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1, YAML or JSON. Error: BadRequest with one line for each problem,
-/// which begins with the path of the field.
-Result<ReadConfiguration> read_configuration(std::string_view text);
+/// which begins with the path of the field. `read_file` may be empty if there are none.
+Result<ReadConfiguration> read_configuration(std::string_view text, const ReadFile& read_file = {});
 
 }  // namespace porthole::scheduler

@@ -68,7 +68,21 @@ TEST(SchedulerConfiguration, RefusesWrongFieldsWithTheirPaths) {
          "podMaxBackoffSeconds: Invalid value: 0: must be greater than or equal to PodInitialBackoffSeconds"},
         {"name of several", "profiles: [{schedulerName: a}, {}]", "profiles[1].schedulerName: Required value"},
         {"the same name", "profiles: [{schedulerName: a}, {schedulerName: a}]", "profiles[1].schedulerName: Duplicate value: \"a\""},
-        {"extenders", "extenders: [{urlPrefix: 'http://localhost'}]", "extenders: Forbidden: this scheduler calls no extenders"},
+        {"extender without URL", "extenders: [{}]", "extenders[0].urlPrefix: Required value"},
+        {"URL of an extender", "extenders: [{urlPrefix: localhost}]",
+         "extenders[0].urlPrefix: Invalid value: \"localhost\": server \"localhost\": must begin with https:// or http://"},
+        {"verb of an extender", "extenders: [{urlPrefix: 'http://a', filterVerb: 'x y'}]",
+         "extenders[0].filterVerb: Invalid value: \"x y\": must be a part of a URL"},
+        {"weight of an extender", "extenders: [{urlPrefix: 'http://a', prioritizeVerb: score}]",
+         "extenders[0].weight: Invalid value: 0: must have a positive weight applied to it"},
+        {"two binders", "extenders: [{urlPrefix: 'http://a', bindVerb: bind}, {urlPrefix: 'http://b', bindVerb: bind}]",
+         "extenders: Invalid value: \"found 2 extenders implementing bind\": only one extender can implement bind"},
+        {"resource of the system", "extenders: [{urlPrefix: 'http://a', managedResources: [{name: kubernetes.io/gpu}]}]",
+         "extenders[0].managedResources[0].name: Invalid value: \"kubernetes.io/gpu\": is an invalid extended resource name"},
+        {"a resource twice",
+         "extenders: [{urlPrefix: 'http://a', managedResources: [{name: a.b/c}]}, {urlPrefix: 'http://b', managedResources: [{name: "
+         "a.b/c}]}]",
+         "extenders[1].managedResources[0].name: Invalid value: \"a.b/c\": duplicate extender managed resource name"},
         {"point", "profiles: [{plugins: {score: {enabled: [{name: NodePorts}]}}}]",
          "profiles[0].plugins.score.enabled[0].name: Invalid value: \"NodePorts\": the plugin does not extend score"},
         {"sort", "profiles: [{plugins: {queueSort: {disabled: [{name: '*'}]}}}]",
@@ -104,6 +118,47 @@ TEST(SchedulerConfiguration, WarnsOfWhatHasNoEffect) {
     EXPECT_EQ(warnings("parallelism: 4\n"), Names{"parallelism has no effect: one thread decides"});
     EXPECT_EQ(warnings("profiles: [{plugins: {score: {disabled: [{name: Mine}]}}}]"),
               Names{"profiles[0].plugins.score.disabled[0] has no effect: this scheduler has no plugin Mine"});
+}
+
+TEST(SchedulerConfiguration, ReadsExtenders) {
+    const std::string text =
+        "extenders: [{urlPrefix: 'https://a/ext/', filterVerb: filter, prioritizeVerb: score, weight: 3, httpTimeout: 300ms, "
+        "nodeCacheCapable: true, ignorable: true, managedResources: [{name: example.com/licence}]}, {urlPrefix: 'http://b'}]";
+    const std::vector<ExtenderConfiguration> extenders = read(text).extenders;
+    ASSERT_EQ(extenders.size(), 2u);
+    EXPECT_EQ(extenders[0].filter_verb, "filter");
+    EXPECT_EQ(extenders[0].weight, 3);
+    EXPECT_EQ(extenders[0].timeout, std::chrono::milliseconds(300));
+    EXPECT_TRUE(extenders[0].node_cache_capable && extenders[0].ignorable && extenders[0].tls);
+    EXPECT_EQ(extenders[0].managed_resources, Names{"example.com/licence"});
+    EXPECT_EQ(extenders[1].timeout, std::chrono::seconds(5));
+    EXPECT_FALSE(extenders[1].tls);
+}
+
+TEST(SchedulerConfiguration, ReadsFilesThatExtendersName) {
+    const auto result = read_configuration(
+        Head + "extenders: [{urlPrefix: 'https://a', tlsConfig: {caFile: /ca.crt, keyFile: /missing.key}}]", [](const std::string& path) {
+            return path == "/ca.crt" ? Result<std::string>("not a certificate") : Error(Reason::NotFound, "no such file");
+        });
+    ASSERT_FALSE(result);
+    EXPECT_TRUE(result.error().message.starts_with(
+        "extenders[0].tlsConfig.keyFile: Invalid value: \"/missing.key\": no such file\nextenders[0].tlsConfig: Invalid value: "))
+        << result.error().message;
+    EXPECT_NE(refusal("extenders: [{urlPrefix: 'https://a', tlsConfig: {insecure: true, caData: eA==}}]")
+                  .find("specifying a root certificates file with the insecure flag is not allowed"),
+              std::string::npos);
+}
+
+TEST(SchedulerConfiguration, LeavesResourcesToExtenders) {
+    World world(
+        read("extenders: [{urlPrefix: 'http://a', managedResources: [{name: example.com/a, ignoredByScheduler: true}, {name: "
+             "example.com/b}]}]"));
+    world.cluster.set_node(node("n"));
+    PodInfo info = pod("p");
+    info.requests.extended = {{"example.com/a", 1}};
+    EXPECT_EQ(world.choice(info), "n");
+    info.requests.extended = {{"example.com/b", 1}};
+    EXPECT_EQ(world.choice(info), "0/1 nodes are available: 1 Insufficient example.com/b.");
 }
 
 // ---- which plugins are called

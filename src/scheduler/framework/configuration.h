@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,10 @@
 #include "runtime/event_loop.h"
 #include "schema/convert.h"
 #include "schema/value.h"
+
+namespace porthole::net {
+class TlsClientContext;
+}
 
 namespace porthole::scheduler {
 
@@ -40,11 +45,24 @@ struct ProfileConfiguration {
     std::map<std::string, schema::Value, std::less<>> arguments;
 };
 
+/// A server that is asked about pods, over HTTP: an entry of `extenders`. A verb is "" for what it does not do.
+struct ExtenderConfiguration {
+    std::string url_prefix;  ///< http or https
+    std::string filter_verb, prioritize_verb, preempt_verb, bind_verb;
+    std::int64_t weight = 0;  ///< of its scores; > 0 if it gives any
+    Duration timeout = std::chrono::seconds(5);
+    std::shared_ptr<const net::TlsClientContext> tls;  ///< null for http
+    bool node_cache_capable = false;                   ///< gets names of nodes, and identifiers of pods, instead of objects
+    bool ignorable = false;                            ///< its failures do not stop a decision
+    std::vector<std::string> managed_resources;        ///< it is asked only about pods that name one of them; empty: about all
+};
+
 /// The content of a KubeSchedulerConfiguration; by default what there is without one.
 struct Configuration {
     std::int64_t percentage_of_nodes_to_score = 0;  ///< 0: by the size of the cluster
     Duration initial_backoff = std::chrono::seconds(1), longest_backoff = std::chrono::seconds(10);
     std::vector<ProfileConfiguration> profiles{1};  ///< never empty, and of different names
+    std::vector<ExtenderConfiguration> extenders;   ///< in the order of the calls
 
     /// Requires: there is one.
     const ProfileConfiguration& profile(std::string_view scheduler_name) const;

@@ -16,7 +16,7 @@ PostFilter run_post_filters(const PluginCalls& calls, const PodRef& pod, const D
     PostFilter all;
     for (Plugin* plugin : calls.post_filters) {
         PostFilter result = plugin->post_filter(pod, diagnosis, filters);
-        if (!result.nominated_node.empty()) return result;
+        if (!result.nominated_node.empty() || result.later) return result;
         if (result.message.empty()) continue;
         if (!all.message.empty()) all.message += ' ';
         all.message += result.message;

@@ -15,7 +15,7 @@ public:
 
     PostFilter post_filter(const PodRef&, const Diagnosis&, FilterRunner&) override {
         calls_.push_back("post_filter " + name_);
-        return answer;
+        return {.nominated_node = answer.nominated_node, .message = answer.message};
     }
     Result<void> reserve(const PodInfo& pod, const std::string& node) override {
         calls_.push_back("reserve " + name_ + " " + pod.name + " " + node);

@@ -31,6 +31,24 @@ struct SchedulerContext {
     Logger log;
 };
 
+/// Pods whose eviction would let another pod run on a node.
+struct PreemptionCandidate {
+    std::string node;
+    std::vector<PodRef> victims;  ///< not empty; the most important first
+    std::size_t broken_budgets = 0;
+};
+
+/// Servers that take part in preemption.
+class PreemptionReviewer {
+public:
+    virtual bool reviews_preemption_for(const PodInfo& pod) const = 0;
+    /// What they leave of the candidates, and with which victims. Error: with upstream's message.
+    virtual Task<std::vector<PreemptionCandidate>> review_preemption(PodRef pod, std::vector<PreemptionCandidate> candidates) = 0;
+
+protected:
+    ~PreemptionReviewer() = default;
+};
+
 /// The collaborators of plugins (upstream's framework.Handle). All references outlive the plugins.
 struct Handle {
     SchedulerContext context;
@@ -41,6 +59,7 @@ struct Handle {
     const Cluster& cluster;
     Scope& scope;                                       ///< for work that outlasts a call; the scheduler closes it
     std::function<void(const ClusterEvent&)> happened;  ///< for events that a plugin watches itself: waiting pods are tried again
+    PreemptionReviewer* reviewer = nullptr;             ///< null if there is none
 };
 
 /// A change of the cluster that may allow a waiting pod to run.
@@ -107,6 +126,8 @@ protected:
 struct PostFilter {
     std::string nominated_node;  ///< "" for none
     std::string message;         ///< without a node; completes the diagnosis. May be ""
+    /// The answer itself, where others have to be asked for it. Only of pods for which Handle::reviewer reviews preemption.
+    std::optional<Task<PostFilter>> later = {};
 };
 
 inline constexpr std::int64_t MaxScore = 100;

@@ -85,6 +85,12 @@ bool PodInfo::accepts_node(const Labels& node_labels, const std::string& node) c
     return std::ranges::any_of(*required_node_terms, [&](const NodeSelectorTerm& term) { return term.matches(node_labels, node); });
 }
 
+bool is_more_important(const PodRef& one, const PodRef& other) {
+    if (one->priority != other->priority) return one->priority > other->priority;
+    if (one->started != other->started) return one->started < other->started;
+    return one->uid < other->uid;
+}
+
 bool alike_on_any_node(const PodInfo& one, const PodInfo& other) {
     return one.requests == other.requests && one.scored_milli_cpu == other.scored_milli_cpu && one.scored_memory == other.scored_memory &&
            one.node_name == other.node_name && one.host_ports == other.host_ports && one.node_selector == other.node_selector &&

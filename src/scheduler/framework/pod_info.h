@@ -149,6 +149,9 @@ struct PodInfo {
 
 using PodRef = std::shared_ptr<const PodInfo>;
 
+/// Whether preemption spares `one` rather than `other`: by priority, then by the time that it has run.
+bool is_more_important(const PodRef& one, const PodRef& other);
+
 /// Whether plugins whose result depends only on the pod and one node give the same result for both; see Plugin::filters_by_node_alone().
 bool alike_on_any_node(const PodInfo& one, const PodInfo& other);
 

@@ -33,16 +33,27 @@ public:
         for (const auto& budget : budgets_.list()) {
             budgets.push_back({budget->metadata.namespace_, selector(budget->spec.selector), budget->status.disruptions_allowed});
         }
-        const Preemption preemption = find_preemption(*pod, handle_.cluster, budgets, diagnosis, filters, handle_.context.random, effort_);
-        if (!preemption.node) return {.message = "preemption: " + preemption.message};
-        const std::string node = preemption.node->name();
-        for (const PodRef& victim : preemption.victims) {
-            if (!victim->terminating) handle_.scope.spawn(evict(victim, pod, node));
-        }
-        return {.nominated_node = node};
+        auto [candidates, why_not] = find_candidates(*pod, handle_.cluster, budgets, diagnosis, filters, handle_.context.random, effort_);
+        if (candidates.empty()) return {.message = "preemption: " + why_not};
+        if (handle_.reviewer && handle_.reviewer->reviews_preemption_for(*pod)) return {.later = ask(pod, std::move(candidates))};
+        return preempt(pod, cheapest(candidates));
     }
 
 private:
+    Task<PostFilter> ask(PodRef pod, std::vector<PreemptionCandidate> candidates) {
+        const auto left = co_await handle_.reviewer->review_preemption(pod, std::move(candidates));
+        if (is_cancelled(left)) co_return left.error();
+        if (!left) co_return PostFilter{.message = "preemption: " + left.error().message};
+        if (left->empty()) co_return PostFilter{.message = "preemption: no candidate node for preemption"};
+        co_return preempt(pod, cheapest(*left));
+    }
+
+    PostFilter preempt(const PodRef& pod, const PreemptionCandidate& candidate) {
+        for (const PodRef& victim : candidate.victims) {
+            if (!victim->terminating) handle_.scope.spawn(evict(victim, pod, candidate.node));
+        }
+        return {.nominated_node = candidate.node};
+    }
     Task<> evict(PodRef victim, PodRef preemptor, std::string node) {
         client::Client& client = handle_.context.client;
         const client::NamespacedName key{victim->namespace_, victim->name};

@@ -8,29 +8,16 @@ namespace porthole::scheduler {
 
 namespace {
 
-/// What preempting on one node would cost.
-struct Candidate {
-    const NodeInfo* node = nullptr;
-    std::vector<PodRef> victims;  // most important first
-    std::size_t broken_budgets = 0;
-
-    /// Smaller is better, in upstream's order of criteria.
-    auto cost() const {
-        const std::int32_t highest = victims.front()->priority;
-        std::int64_t sum = 0;
-        Timestamp earliest;
-        for (const PodRef& victim : victims) {
-            sum += std::int64_t{victim->priority} + (std::int64_t{1} << 31);
-            if (victim->priority == highest && (earliest.is_zero() || victim->started < earliest)) earliest = victim->started;
-        }
-        return std::tuple(broken_budgets, highest, sum, victims.size(), -earliest.nanoseconds());
+/// What preempting on one node would cost. Smaller is better, in upstream's order of criteria.
+auto cost(const PreemptionCandidate& candidate) {
+    const std::int32_t highest = candidate.victims.front()->priority;
+    std::int64_t sum = 0;
+    Timestamp earliest;
+    for (const PodRef& victim : candidate.victims) {
+        sum += std::int64_t{victim->priority} + (std::int64_t{1} << 31);
+        if (victim->priority == highest && (earliest.is_zero() || victim->started < earliest)) earliest = victim->started;
     }
-};
-
-bool more_important(const PodRef& left, const PodRef& right) {
-    if (left->priority != right->priority) return left->priority > right->priority;
-    if (left->started != right->started) return left->started < right->started;
-    return left->uid < right->uid;
+    return std::tuple(candidate.broken_budgets, highest, sum, candidate.victims.size(), -earliest.nanoseconds());
 }
 
 /// Moves those that would break a budget to the front; `victims` is sorted by importance and stays so within both parts.
@@ -58,7 +45,7 @@ public:
     Attempt(const PodInfo& pod, const NodeInfo& node, FilterRunner& filters) : pod_(pod), original_(node), node_(node), filters_(filters) {}
 
     /// Sets the victims if the pod fits once they are gone.
-    std::optional<Candidate> run(const std::vector<DisruptionBudget>& budgets, FilterStatus& status) {
+    std::optional<PreemptionCandidate> run(const std::vector<DisruptionBudget>& budgets, FilterStatus& status) {
         std::vector<PodRef> lower;
         for (const auto& entry : original_.pods()) {
             if (entry.pod->priority < pod_.priority) lower.push_back(entry.pod);
@@ -68,9 +55,9 @@ public:
             return std::nullopt;
         }
         for (const PodRef& victim : lower) remove(victim);
-        std::optional<Candidate> candidate;
+        std::optional<PreemptionCandidate> candidate;
         if (filters_.fits(node_, status)) {
-            std::ranges::sort(lower, more_important);
+            std::ranges::sort(lower, is_more_important);
             candidate = reprieve(std::move(lower), budgets);
         }
         // The cycle's state returns to what it was, for the next node.
@@ -90,8 +77,8 @@ private:
         std::erase(removed_, victim);
     }
     /// Lets each one stay whose staying does no harm, the most important first.
-    std::optional<Candidate> reprieve(std::vector<PodRef> lower, const std::vector<DisruptionBudget>& budgets) {
-        Candidate candidate{.node = &original_};
+    std::optional<PreemptionCandidate> reprieve(std::vector<PodRef> lower, const std::vector<DisruptionBudget>& budgets) {
+        PreemptionCandidate candidate{.node = original_.name()};
         const std::size_t breakers = budget_breakers_first(lower, budgets);
         FilterStatus ignored;
         for (std::size_t i = 0; i < lower.size(); ++i) {
@@ -102,7 +89,7 @@ private:
             if (i < breakers) ++candidate.broken_budgets;
         }
         if (candidate.victims.empty()) return std::nullopt;
-        std::ranges::sort(candidate.victims, more_important);
+        std::ranges::sort(candidate.victims, is_more_important);
         return candidate;
     }
 
@@ -124,8 +111,8 @@ const char* not_eligible(const PodInfo& pod, const Cluster& cluster) {
 
 }  // namespace
 
-Preemption find_preemption(const PodInfo& pod, const Cluster& cluster, const std::vector<DisruptionBudget>& budgets,
-                           const Diagnosis& diagnosis, FilterRunner& filters, Random& random, PreemptionEffort effort) {
+PreemptionCandidates find_candidates(const PodInfo& pod, const Cluster& cluster, const std::vector<DisruptionBudget>& budgets,
+                                     const Diagnosis& diagnosis, FilterRunner& filters, Random& random, PreemptionEffort effort) {
     if (const char* why = not_eligible(pod, cluster)) return {.message = why};
     const auto& nodes = diagnosis.resolvable_nodes;
     std::map<std::string, std::size_t> reasons;
@@ -134,7 +121,7 @@ Preemption find_preemption(const PodInfo& pod, const Cluster& cluster, const std
 
     const std::size_t wanted = std::max(diagnosis.node_count * effort.percent / 100, effort.least);
     const std::size_t offset = nodes.empty() ? 0 : random.below(nodes.size());
-    std::vector<Candidate> candidates;
+    std::vector<PreemptionCandidate> candidates;
     for (std::size_t i = 0; i < nodes.size() && candidates.size() < wanted; ++i) {
         FilterStatus status;
         auto candidate = Attempt(pod, *nodes[(offset + i) % nodes.size()], filters).run(budgets, status);
@@ -147,8 +134,11 @@ Preemption find_preemption(const PodInfo& pod, const Cluster& cluster, const std
     if (candidates.empty()) {
         return {.message = nodes_available_text(diagnosis.node_count, {reasons.begin(), reasons.end()})};
     }
-    auto best = std::ranges::min_element(candidates, {}, [](const Candidate& one) { return one.cost(); });
-    return {.node = best->node, .victims = std::move(best->victims)};
+    return {.candidates = std::move(candidates)};
+}
+
+const PreemptionCandidate& cheapest(const std::vector<PreemptionCandidate>& candidates) {
+    return *std::ranges::min_element(candidates, {}, cost);
 }
 
 }  // namespace porthole::scheduler

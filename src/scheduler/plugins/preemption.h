@@ -15,11 +15,10 @@ struct DisruptionBudget {
     std::int64_t disruptions_allowed = 0;
 };
 
-/// The pods to evict so that a pod can run, or why that would not help.
-struct Preemption {
-    const NodeInfo* node = nullptr;  ///< nullptr: preemption does not help
-    std::vector<PodRef> victims;     ///< most important first
-    std::string message;             ///< without a node: why; completes "… preemption: "
+/// The nodes where evicting pods would let a pod run, or why there are none.
+struct PreemptionCandidates {
+    std::vector<PreemptionCandidate> candidates;
+    std::string message;  ///< without candidates: why; completes "… preemption: "
 };
 
 /// How many nodes are tried: this share of all nodes, and at least that many.
@@ -27,9 +26,11 @@ struct PreemptionEffort {
     std::size_t percent = 10, least = 100;
 };
 
-/// Finds the node where evicting pods of lower priority costs least: fewest violated budgets, then the least important victims, then the
-/// fewest, then the youngest. Requires: `filters` belong to the cycle that failed to place `pod`.
-Preemption find_preemption(const PodInfo& pod, const Cluster& cluster, const std::vector<DisruptionBudget>& budgets,
-                           const Diagnosis& diagnosis, FilterRunner& filters, Random& random, PreemptionEffort effort = {});
+/// Finds nodes where `pod` fits without pods of lower priority. Requires: `filters` belong to the cycle that failed to place `pod`.
+PreemptionCandidates find_candidates(const PodInfo& pod, const Cluster& cluster, const std::vector<DisruptionBudget>& budgets,
+                                     const Diagnosis& diagnosis, FilterRunner& filters, Random& random, PreemptionEffort effort = {});
+/// Where eviction costs least: fewest violated budgets, then the least important victims, then the fewest, then the youngest. Requires:
+/// not empty.
+const PreemptionCandidate& cheapest(const std::vector<PreemptionCandidate>& candidates);
 
 }  // namespace porthole::scheduler

@@ -24,14 +24,15 @@ PodInfo runs(std::string name, std::int64_t cpu, std::int32_t priority, std::int
 
 struct PreemptionWorld : World {
     std::vector<DisruptionBudget> budgets;
-    Preemption preempt(const PodInfo& info) {
+    PreemptionCandidates preempt(const PodInfo& info) {
         const Decision decision = cycle.decide(info);
         EXPECT_EQ(decision.node, nullptr);
-        return find_preemption(info, cluster, budgets, decision.diagnosis, cycle, random);
+        return find_candidates(info, cluster, budgets, decision.diagnosis, cycle, random);
     }
-    static std::string names(const Preemption& preemption) {
-        std::string text = preemption.node ? preemption.node->name() + ":" : preemption.message;
-        for (const PodRef& victim : preemption.victims) text += " " + victim->name;
+    static std::string names(const PreemptionCandidates& found) {
+        if (found.candidates.empty()) return found.message;
+        std::string text = cheapest(found.candidates).node + ":";
+        for (const PodRef& victim : cheapest(found.candidates).victims) text += " " + victim->name;
         return text;
     }
 };

@@ -55,7 +55,8 @@ private:
                                                   .events_of = handle_.events_of,
                                                   .cluster = handle_.cluster,
                                                   .scope = handle_.scope,
-                                                  .happened = handle_.happened}));
+                                                  .happened = handle_.happened,
+                                                  .reviewer = handle_.reviewer}));
         CHECK(made_.plugins.back()->name() == Entries[entry].name);
         made_for_.push_back({entry, &profile});
         return static_cast<std::uint32_t>(made_for_.size() - 1);
