@@ -141,7 +141,7 @@ struct Kubelet::Impl {
           image_volumes(deps.image_mounts ? std::make_unique<PulledImageVolumes>(puller, objects, *deps.image_mounts) : nullptr),
           local_volumes(deps.loop, deps.files, deps.image_disks, config.root_directory),
           devices(deps.programs && !node.windows
-                      ? make_device_volumes(deps.loop, deps.files, deps.mounter, *deps.programs, config.root_directory)
+                      ? make_device_volumes(deps.loop, deps.workers, deps.files, deps.mounter, *deps.programs, config.root_directory)
                       : nullptr),
           flex(deps.programs ? std::make_unique<FlexVolumes>(FlexVolumes::Services{.files = deps.files,
                                                                                    .mounter = deps.mounter,

@@ -65,6 +65,17 @@ struct FakeMount final : ProcessRunner {
     bool fails_after_mounting = false;
 };
 
+/// Workers that are busy until release().
+struct BusyWorkers final : WorkerPool {
+    explicit BusyWorkers(porthole::sim::SimLoop& of) : loop(of) {}
+    void submit(Callback work) override { held.push_back(std::move(work)); }
+    void release() {
+        for (Callback& work : std::exchange(held, {})) loop.post(std::move(work));
+    }
+    porthole::sim::SimLoop& loop;
+    std::vector<Callback> held;
+};
+
 /// The volume manager of a node in memory, with a fake API.
 struct VolumesTest : testing::Test {
     VolumesTest() {

@@ -173,9 +173,15 @@ Task<> DeviceVolumes::release(DeviceKind& kind, std::string folder, std::string 
     const std::shared_ptr<Semaphore> lock = lock_of(folder);
     CO_TRY(const auto permit, co_await lock->acquire());
     const std::string mark = folder + "/pods/" + uid;
-    CO_TRY_VOID(unmount_targets(mark, uid));
-    if (users_of(folder).size() > 1) co_return services_.files.remove(mark);
-    CO_TRY_VOID(services_.mounter.unmount_idle(folder + "/mount"));
+    CO_TRY(const std::vector<std::string> targets, targets_of(mark, uid));
+    const bool is_last = users_of(folder).size() <= 1;
+    // A target of iSCSI that is away keeps what has to be written waiting for minutes.
+    CO_TRY_VOID(co_await run_blocking<void>(services_.workers, [&]() -> Result<void> {
+        for (const std::string& target : targets) TRY_VOID(services_.mounter.unmount(target));
+        if (is_last) TRY_VOID(services_.mounter.unmount_idle(folder + "/mount"));
+        return {};
+    }));
+    if (!is_last) co_return services_.files.remove(mark);
     auto details = read_details(folder);
     if (!details && !is_not_found(details)) co_return details.error();
     if (details) CO_TRY_VOID(co_await detach(kind, folder, *std::move(details)));
@@ -211,12 +217,11 @@ Task<> DeviceVolumes::detach(DeviceKind& kind, std::string folder, DeviceDetails
     co_return co_await kind.detach(std::move(details), std::move(others));
 }
 
-Result<void> DeviceVolumes::unmount_targets(const std::string& mark, const std::string& uid) {
-    TRY(const std::string targets, services_.files.read(mark, LargestRecord));
-    for (const std::string& target : split_nonempty(targets, '\n')) {
-        if (target.starts_with(services_.root + "/pods/" + uid + "/")) TRY_VOID(services_.mounter.unmount(target));
-    }
-    return {};
+Result<std::vector<std::string>> DeviceVolumes::targets_of(const std::string& mark, const std::string& uid) {
+    TRY(const std::string text, services_.files.read(mark, LargestRecord));
+    std::vector<std::string> targets = split_nonempty(text, '\n');
+    std::erase_if(targets, [&](const std::string& target) { return !target.starts_with(services_.root + "/pods/" + uid + "/"); });
+    return targets;
 }
 
 std::vector<DeviceVolumes::Other> DeviceVolumes::others_than(const std::string& folder, DeviceKind& kind) {
@@ -231,9 +236,10 @@ std::vector<DeviceVolumes::Other> DeviceVolumes::others_than(const std::string& 
     return others;
 }
 
-std::unique_ptr<DeviceVolumes> make_device_volumes(EventLoop& loop, FileSystem& files, Mounter& mounter, ProcessRunner& programs,
-                                                   std::string root) {
-    DeviceVolumes::Services services{.files = files, .mounter = mounter, .programs = programs, .kinds = {}, .root = std::move(root)};
+std::unique_ptr<DeviceVolumes> make_device_volumes(EventLoop& loop, WorkerPool& workers, FileSystem& files, Mounter& mounter,
+                                                   ProcessRunner& programs, std::string root) {
+    DeviceVolumes::Services services{
+        .workers = workers, .files = files, .mounter = mounter, .programs = programs, .kinds = {}, .root = std::move(root)};
     services.kinds.push_back(make_iscsi_devices(loop, files, programs));
     services.kinds.push_back(make_fibre_channel_devices(loop, files, programs));
     services.kinds.push_back(make_local_devices(files));

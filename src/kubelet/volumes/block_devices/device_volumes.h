@@ -30,6 +30,7 @@ struct DeviceVolume {
 class DeviceVolumes {
 public:
     struct Services {
+        WorkerPool& workers;
         FileSystem& files;
         Mounter& mounter;
         ProcessRunner& programs;
@@ -63,7 +64,8 @@ private:
     Result<void> check_mounted(const std::string& folder, const DeviceVolume& volume);
     Task<> mount_once(std::string device, std::string folder, const DeviceVolume& volume);
     Task<> release(DeviceKind& kind, std::string folder, std::string uid);
-    Result<void> unmount_targets(const std::string& mark, const std::string& uid);
+    /// Where the pod has the device, by its record `mark`.
+    Result<std::vector<std::string>> targets_of(const std::string& mark, const std::string& uid);
     /// The pods of the device. Removes leftovers of an interrupted FileSystem::replace().
     std::vector<std::string> users_of(const std::string& folder);
     /// Removes the record; without volume.json it has no owner.
@@ -83,7 +85,7 @@ private:
 };
 
 /// With all kinds that there are: iSCSI, Fibre Channel, and devices of the node itself.
-std::unique_ptr<DeviceVolumes> make_device_volumes(EventLoop& loop, FileSystem& files, Mounter& mounter, ProcessRunner& programs,
-                                                   std::string root);
+std::unique_ptr<DeviceVolumes> make_device_volumes(EventLoop& loop, WorkerPool& workers, FileSystem& files, Mounter& mounter,
+                                                   ProcessRunner& programs, std::string root);
 
 }  // namespace porthole::kubelet

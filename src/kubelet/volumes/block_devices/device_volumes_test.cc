@@ -99,7 +99,7 @@ struct DeviceVolumesTest : VolumesTest {
     }
 
     FakePrograms node{loop, files, mounter};
-    std::unique_ptr<DeviceVolumes> devices_of_node = make_device_volumes(loop, files, mounter, node, "/k");
+    std::unique_ptr<DeviceVolumes> devices_of_node = make_device_volumes(loop, pool, files, mounter, node, "/k");
     std::optional<VolumeManager> with_devices;
     MountedVolume mounted;
 };
@@ -177,8 +177,22 @@ TEST_F(DeviceVolumesTest, AUnitIsNotCutOffByTheLogoutOfAnotherOne) {
 
 TEST_F(DeviceVolumesTest, AnotherKubeletTakesDownWhatItFinds) {
     ASSERT_EQ(set_up(unit("1")), target());
-    devices_of_node = make_device_volumes(loop, files, mounter, node, "/k");
+    devices_of_node = make_device_volumes(loop, pool, files, mounter, node, "/k");
     ASSERT_TRUE(porthole::sim::run(loop, devices_of_node->tear_down("u")));
+    EXPECT_TRUE(mounter.mounts.empty());
+    EXPECT_EQ(node.count("--logout"), 1);
+}
+
+TEST_F(DeviceVolumesTest, AWorkerWaitsForADeviceThatIsSlowToWrite) {
+    ASSERT_EQ(set_up(unit("1")), target());
+    BusyWorkers workers(loop);
+    devices_of_node = make_device_volumes(loop, workers, files, mounter, node, "/k");
+    Scope scope(loop);
+    scope.spawn([](DeviceVolumesTest& test) -> Task<> { co_return co_await test.devices_of_node->tear_down("u"); }(*this));
+    ASSERT_TRUE(porthole::sim::run(loop, loop.sleep(5s)));
+    EXPECT_EQ(mounter.mounts.size(), 2u);
+    workers.release();
+    ASSERT_TRUE(porthole::sim::run(loop, loop.sleep(5s)));
     EXPECT_TRUE(mounter.mounts.empty());
     EXPECT_EQ(node.count("--logout"), 1);
 }
@@ -262,6 +276,23 @@ TEST_F(DeviceVolumesTest, AFileSystemThatCannotBeRepairedIsNotMounted) {
     EXPECT_THAT(set_up(unit("1")), HasSubstr("'fsck' found errors on device /dev/sd1 but could not correct them"));
     node.failures["fsck"] = 1;
     EXPECT_EQ(set_up(unit("1")), target()) << "repaired";
+}
+
+TEST_F(DeviceVolumesTest, AFileSystemThatCannotBeCheckedIsMounted) {
+    node.content = "TYPE=ext4\n";
+    node.failures["fsck"] = 8;
+    EXPECT_EQ(set_up(unit("1")), target()) << "there is no fsck.ext4";
+    node.missing = "fsck";
+    EXPECT_EQ(set_up(unit("2"), "w"), target("w"));
+    EXPECT_EQ(node.count("mount -t ext4"), 2);
+}
+
+TEST_F(DeviceVolumesTest, ATargetWithAnAddressOfIpv6IsFoundByTheNameThatUdevGivesIt) {
+    ASSERT_TRUE(files.create_directories("/dev/disk/by-path", 0755));
+    ASSERT_TRUE(files.write("/dev/sd9", "", 0600));
+    ASSERT_TRUE(files.create_symlink("/dev/sd9", "/dev/disk/by-path/ip-fd00::9:3260-iscsi-iqn.2026-11.example:t-lun-9"));
+    EXPECT_EQ(set_up(R"("iscsi":{"targetPortal":"[fd00::9]","iqn":"iqn.2026-11.example:t","lun":9})"), target());
+    EXPECT_EQ(node.count("mount -t ext4"), 1);
 }
 
 TEST_F(DeviceVolumesTest, NamesLeadNowhereElse) {

@@ -8,8 +8,8 @@
 namespace porthole::kubelet {
 namespace {
 
-constexpr int NoContent = 2;                  // blkid
-constexpr int Repaired = 1, NotRepaired = 4;  // fsck
+constexpr int NoContent = 2;    // blkid
+constexpr int NotRepaired = 4;  // a bit of what fsck answers
 
 Task<CommandOutput> identify(const std::string& device, ProcessRunner& programs) {
     return run_program({"blkid", "-p", "-s", "TYPE", "-s", "PTTYPE", "-o", "export", device}, {NoContent}, programs);
@@ -34,6 +34,16 @@ Task<std::string> content_of(std::string device, ProcessRunner& programs) {
     if (type.empty() && has_partitions)
         co_return Error(Reason::BadRequest, "device " + device + " has a partition table, not a file system");
     co_return type;
+}
+
+/// A program that is absent, or that cannot check this file system, is no reason not to mount it.
+Task<> check_and_repair(const std::string& device, ProcessRunner& programs) {
+    const auto checked = co_await programs.run({.arguments = {"fsck", "-a", device}, .limit = std::chrono::minutes(10)});
+    if (is_not_found(checked)) co_return {};
+    if (!checked) co_return checked.error();
+    if (checked->exit_code & NotRepaired)
+        co_return Error(Reason::Io, "'fsck' found errors on device " + device + " but could not correct them: " + checked->output);
+    co_return {};
 }
 
 std::vector<std::string> making(const DeviceMount& mount) {
@@ -61,9 +71,7 @@ Task<> format_and_mount(DeviceMount mount, ProcessRunner& programs) {
     } else if (content != mount.fs_type) {
         co_return Error(Reason::BadRequest, "failed to mount the volume as \"" + mount.fs_type + "\", it already contains " + content);
     } else if (!mount.read_only) {
-        CO_TRY(const CommandOutput checked, co_await run_program({"fsck", "-a", mount.device}, {Repaired, NotRepaired}, programs));
-        if (checked.exit_code == NotRepaired)
-            co_return Error(Reason::Io, "'fsck' found errors on device " + mount.device + " but could not correct them: " + checked.output);
+        CO_TRY_VOID(co_await check_and_repair(mount.device, programs));
     }
     mount.options.push_back(mount.read_only ? "ro" : "rw");
     mount.options.push_back("defaults");

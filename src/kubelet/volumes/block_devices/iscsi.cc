@@ -92,10 +92,13 @@ private:
         return details["initiator"].empty() ? details["interface"] : details["interface"] + "-" + details["iqn"] + "-" + details["lun"];
     }
 
+    /// udev names an address of IPv6 without the brackets that a portal needs.
     static Words links_of(DeviceDetails& details) {
         Words links;
-        for (const std::string& portal : portals_of(details))
+        for (std::string portal : portals_of(details)) {
+            std::erase_if(portal, [](char c) { return c == '[' || c == ']'; });
             links.push_back("/dev/disk/by-path/ip-" + portal + "-iscsi-" + details["iqn"] + "-lun-" + details["lun"]);
+        }
         return links;
     }
 

@@ -33,8 +33,9 @@ Task<MountedVolume> set_up_nfs(core::NFSVolumeSource source, std::vector<std::st
     words.insert(words.end(), {"--", source.server + ":" + source.path, directory});
     const auto result = co_await run_mount(std::move(words), *services.programs);
     if (!result) {
-        // What a mount that was cut off has done meanwhile is undone; an empty directory that stays is found by the next attempt.
-        CO_TRY_VOID(services.mounter.unmount(directory));
+        // What a mount that was cut off has done meanwhile is undone, which takes as long as its server is away; an empty directory that
+        // stays is found by the next attempt.
+        CO_TRY_VOID(co_await run_blocking<void>(services.workers, [&] { return services.mounter.unmount(directory); }));
         co_return result.error();
     }
     co_return mounted;

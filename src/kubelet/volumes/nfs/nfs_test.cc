@@ -1,4 +1,7 @@
+#include "kubelet/volumes/nfs/nfs.h"
+
 #include "kubelet/volumes/volumes_fixture.h"
+#include "runtime/scope.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -56,6 +59,25 @@ TEST_F(NfsTest, AFailureIsToldInTheProgramsWordsAndLeavesNothingMounted) {
     EXPECT_TRUE(mounter.mounts.empty());
     programs.result = {};
     EXPECT_TRUE(mounts(pod_with(""))) << "tried again";
+}
+
+TEST_F(NfsTest, AWorkerWaitsForAServerThatIsAwayAfterAFailure) {
+    BusyWorkers workers(loop);
+    VolumeServices services{loop,   random, files,   workers, mounter, objects, tokens,
+                            client, events, &images, nullptr, false,   nullptr, &programs};
+    core::NFSVolumeSource source{.server = "files.example.com", .path = "/exports/a"};
+    programs.result = {.exit_code = 32};
+    programs.fails_after_mounting = true;
+    Scope scope(loop);
+    scope.spawn([](core::NFSVolumeSource source, VolumeServices& services) -> Task<> {
+        CO_TRY_VOID(co_await set_up_nfs(std::move(source), {}, Share, services));
+        co_return {};
+    }(source, services));
+    ASSERT_TRUE(porthole::sim::run(loop, loop.sleep(1s)));
+    EXPECT_TRUE(mounter.mounts.contains(Share));
+    workers.release();
+    ASSERT_TRUE(porthole::sim::run(loop, loop.sleep(1s)));
+    EXPECT_TRUE(mounter.mounts.empty());
 }
 
 }  // namespace
