@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/result.h"
+#include "controllers/framework/batches.h"
 #include "controllers/framework/claim.h"
 #include "controllers/framework/owner.h"
 #include "controllers/framework/revisions.h"
@@ -266,12 +267,10 @@ Task<> DaemonSetController::apply(const DaemonSet& set, const PodSpec& spec, Cha
     for (int i = created ? created->succeeded : 0; i < count; ++i) expectations_.creation_observed(key);
     std::vector<Task<>> removals;
     for (const PodPointer& pod : changes.remove) removals.push_back(remove(set, pod));
-    CO_TRY(const auto removed, co_await when_all(std::move(removals)));
+    const Result<void> removed = co_await perform_all(std::move(removals));
     if (!created) co_return std::move(created).error();
     if (created->error) co_return std::move(*created->error);
-    for (const Result<void>& result : removed)
-        if (!result) co_return result.error();
-    co_return {};
+    co_return removed;
 }
 
 Task<> DaemonSetController::create_on(const DaemonSet& set, const PodSpec& spec, std::string node, std::string hash) {

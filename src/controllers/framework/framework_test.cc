@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "controllers/framework/batches.h"
 #include "controllers/framework/claim.h"
 #include "controllers/framework/expectations.h"
 #include "controllers/framework/pod_control.h"
@@ -120,6 +121,38 @@ TEST(SlowStart, StopsAtTheFirstBatchWithAnError) {
     EXPECT_EQ(bad->succeeded, 6);
     EXPECT_EQ(bad->error->message, "exceeded quota");
     EXPECT_EQ(some.most, 6) << "batches are 0, 1-2, 3-6";
+}
+
+/// Requests that each take a second.
+struct Requests {
+    explicit Requests(EventLoop& its_loop) : loop(its_loop) {}
+    Task<> one(int index) {
+        most = std::max(most, ++open);
+        CO_TRY_VOID(co_await loop.sleep(std::chrono::seconds(1)));
+        --open;
+        ++done;
+        if (index % 100 == 50) co_return Error(Reason::NotFound, "pod " + std::to_string(index));
+        co_return {};
+    }
+    EventLoop& loop;
+    int open = 0, most = 0, done = 0;
+};
+
+TEST(SlowStart, HasAtMost64RequestsInFlight) {
+    sim::SimLoop loop;
+    Requests requests(loop);
+    EXPECT_EQ(sim::run(loop, slow_start(500, 1, [&](int) { return requests.one(0); }))->succeeded, 500);
+    EXPECT_EQ(requests.most, 64);
+}
+
+TEST(PerformAll, DoesAllAtMost64AtATimeAndTellsTheFirstError) {
+    sim::SimLoop loop;
+    Requests requests(loop);
+    std::vector<Task<>> tasks;
+    for (int i = 0; i < 500; ++i) tasks.push_back(requests.one(i));
+    EXPECT_EQ(sim::run(loop, perform_all(std::move(tasks))).error().message, "pod 50");
+    EXPECT_EQ(requests.done, 500);
+    EXPECT_EQ(requests.most, 64);
 }
 
 }  // namespace

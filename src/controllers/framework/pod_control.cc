@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/result.h"
-#include "runtime/scope.h"
 
 namespace porthole::controllers {
 
@@ -47,25 +46,6 @@ Task<> PodControl::remove(client::NamespacedName key, std::string uid, Owner own
     if (error.reason != Reason::NotFound && !is_cancelled(error))
         events_.warning(owner.reference(), "FailedDelete", "Error deleting: " + error.message);
     co_return error;
-}
-
-Task<SlowStart> slow_start(int count, int first, std::function<Task<>(int)> step) {
-    SlowStart outcome;
-    for (int done = 0, batch = first; done < count; batch *= 2) {
-        const int size = std::min(batch, count - done);
-        std::vector<Task<>> tasks;
-        for (int i = 0; i < size; ++i) tasks.push_back(step(done + i));
-        CO_TRY(const auto results, co_await when_all(std::move(tasks)));
-        for (const Result<void>& result : results) {
-            if (result)
-                ++outcome.succeeded;
-            else if (!outcome.error)
-                outcome.error = result.error();
-        }
-        if (outcome.error) break;
-        done += size;
-    }
-    co_return std::move(outcome);
 }
 
 }  // namespace porthole::controllers

@@ -1,5 +1,4 @@
 #pragma once
-#include <functional>
 #include <string>
 
 #include "api/core_v1.h"
@@ -29,14 +28,5 @@ private:
     client::Client& client_;
     client::EventRecorder& events_;
 };
-
-/// The result of slow_start().
-struct SlowStart {
-    int succeeded = 0;
-    std::optional<Error> error;  ///< the first failure; later batches were not begun
-};
-/// Calls `step(i)` for i in [0, count), in batches of `first`, twice that, and so on, until a batch has a failure: its cause (a quota, an
-/// admission rule) would make all fail.
-Task<SlowStart> slow_start(int count, int first, std::function<Task<>(int)> step);
 
 }  // namespace porthole::controllers

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/result.h"
+#include "controllers/framework/batches.h"
 #include "controllers/framework/claim.h"
 #include "controllers/framework/owner.h"
 #include "controllers/framework/pod_ranking.h"
@@ -273,10 +274,7 @@ Task<> JobController::release_pod(PodPointer pod) {
 Task<> JobController::release_all(std::vector<PodPointer> pods) {
     std::vector<Task<>> releases;
     for (PodPointer& pod : pods) releases.push_back(release_pod(std::move(pod)));
-    CO_TRY(const auto results, co_await when_all(std::move(releases)));
-    for (const Result<void>& result : results)
-        if (!result) co_return result.error();
-    co_return {};
+    co_return co_await perform_all(std::move(releases));
 }
 
 void JobController::note_failures(const NamespacedName& key, const Tally& tally) {
@@ -358,10 +356,7 @@ Task<> JobController::delete_pods(const Job& job, std::vector<PodPointer> pods, 
         expectations_.expect_deletion(client::key_of(job), pod->metadata.uid);
         deletions.push_back(delete_pod(job, std::move(pod), counted_no_more));
     }
-    CO_TRY(const auto results, co_await when_all(std::move(deletions)));
-    for (const Result<void>& result : results)
-        if (!result) co_return result.error();
-    co_return {};
+    co_return co_await perform_all(std::move(deletions));
 }
 
 /// A pod that is merely one too many has not failed: it is let go before it is deleted.

@@ -4,10 +4,10 @@
 #include <set>
 
 #include "base/result.h"
+#include "controllers/framework/batches.h"
 #include "controllers/node_lifecycle/version_skew.h"
 #include "objects/conditions.h"
 #include "objects/pods.h"
-#include "runtime/scope.h"
 #include "schema/convert.h"
 #include "schema/json/json.h"
 #include "schema/value.h"
@@ -24,7 +24,6 @@ struct LabelCopy {
 };
 constexpr LabelCopy LabelCopies[] = {{"kubernetes.io/os", "beta.kubernetes.io/os"}, {"kubernetes.io/arch", "beta.kubernetes.io/arch"}};
 
-constexpr std::size_t PodsMarkedAtATime = 32;
 constexpr const char* LeaseNamespace = "kube-node-lease";
 /// A node that does not count when zones are judged.
 constexpr const char* ExcludeLabel = "node.kubernetes.io/exclude-disruption";
@@ -173,20 +172,12 @@ Task<api::core::v1::Node> NodeLifecycleController::declare_silent(const Node& no
     co_return co_await client_.update_status(std::move(silent));
 }
 
-/// Services must not send to them any longer: several at a time, as each write waits for the store's disk. Error: of the last that failed.
+/// Services must not send to them any longer: several at a time, as each write waits for the store's disk.
 Task<> NodeLifecycleController::mark_pods_not_ready(std::string node) {
-    Result<void> outcome;
-    const auto pods = pods_by_node_.find(node);
-    for (std::size_t at = 0; at < pods.size(); at += PodsMarkedAtATime) {
-        std::vector<Task<>> some;
-        for (std::size_t i = at; i < std::min(pods.size(), at + PodsMarkedAtATime); ++i)
-            if (objects::is_ready(*pods[i])) some.push_back(mark_not_ready(pods[i]));
-        CO_TRY(const auto results, co_await when_all(std::move(some)));
-        for (const Result<void>& result : results)
-            if (!result) outcome = result.error();
-        if (is_cancelled(outcome)) break;
-    }
-    co_return outcome;
+    std::vector<Task<>> marks;
+    for (const auto& pod : pods_by_node_.find(node))
+        if (objects::is_ready(*pod)) marks.push_back(mark_not_ready(pod));
+    co_return co_await perform_all(std::move(marks));
 }
 
 Task<> NodeLifecycleController::mark_not_ready(std::shared_ptr<const Pod> pod) {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/result.h"
+#include "controllers/framework/batches.h"
 #include "objects/conditions.h"
 #include "objects/pods.h"
-#include "runtime/scope.h"
 #include "schema/convert.h"
 
 namespace porthole::controllers {
@@ -19,9 +19,6 @@ namespace {
 constexpr auto Period = 20s;
 /// A node may be missing from the cache for a moment while it registers anew.
 constexpr auto Quarantine = 40s;
-/// Each waits for the store's disk, which writes what is there together: a lost node of a hundred pods need not take a hundred times as
-/// long.
-constexpr std::size_t RemovedAtATime = 32;
 
 bool is_out_of_service(const Node& node) {
     return !objects::is_ready(node) &&
@@ -109,14 +106,9 @@ Task<> PodGcController::remove_orphans(const std::vector<Pod>& pods) {
 }
 
 Task<> PodGcController::force_remove_all(std::vector<Pod> pods, std::string message) {
-    for (std::size_t at = 0; at < pods.size(); at += RemovedAtATime) {
-        std::vector<Task<>> some;
-        for (std::size_t i = at; i < std::min(pods.size(), at + RemovedAtATime); ++i) some.push_back(force_remove(pods[i], message));
-        CO_TRY(const auto results, co_await when_all(std::move(some)));
-        for (const Result<void>& result : results)
-            if (!result) co_return result.error();
-    }
-    co_return {};
+    std::vector<Task<>> removals;
+    for (Pod& pod : pods) removals.push_back(force_remove(std::move(pod), message));
+    co_return co_await perform_all(std::move(removals));
 }
 
 Task<> PodGcController::force_remove(Pod pod, std::string message) {

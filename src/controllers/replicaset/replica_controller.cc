@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/result.h"
+#include "controllers/framework/batches.h"
 #include "controllers/framework/claim.h"
 #include "controllers/framework/owner.h"
 #include "objects/conditions.h"
@@ -157,10 +158,7 @@ Task<> ReplicaController::delete_surplus(const ReplicaSet& set, const std::vecto
         expectations_.expect_deletion(client::key_of(set), victim.pod->metadata.uid);
         deletions.push_back(delete_one(set, victim.pod));
     }
-    CO_TRY(const auto results, co_await when_all(std::move(deletions)));
-    for (const Result<void>& result : results)
-        if (!result) co_return result.error();
-    co_return {};
+    co_return co_await perform_all(std::move(deletions));
 }
 
 Task<> ReplicaController::delete_one(const ReplicaSet& set, PodPointer pod) {
