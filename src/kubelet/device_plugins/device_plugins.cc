@@ -19,7 +19,7 @@ constexpr const char *KubeletSocket = "kubelet.sock", *Checkpoint = "kubelet_dev
 // Upstream waits without end for some of them.
 constexpr Duration AllocateLimit = 60s, PreferenceLimit = 10s, PreStartLimit = 30s;
 /// Of the health in a pod's status: what is larger could not be written.
-constexpr std::size_t MostHealthBytes = 256 << 10, HealthOverhead = 64;
+constexpr std::size_t MostHealthBytes = 256 << 10, DeviceOverhead = 64;
 constexpr Duration Kept = 5min, LookPeriod = 10s;
 
 /// The devices of each resource that the container is to have.
@@ -42,6 +42,13 @@ bool is_plugin_resource(std::string_view name) {
     const std::string_view domain = name.substr(0, slash), own = name.substr(slash + 1);
     return is_part(domain, "-.") && own.size() <= 63 && is_part(own, "-_.") && domain != "kubernetes.io" &&
            !domain.ends_with(".kubernetes.io");
+}
+
+/// About what the kubelet keeps for them.
+std::size_t size_of(const AllocatedDevices& allocated) {
+    std::size_t bytes = schema::encode_protobuf(allocated.answer).size();
+    for (const std::string& id : allocated.ids) bytes += id.size() + DeviceOverhead;
+    return bytes;
 }
 
 std::string unexpected(const std::string& why) { return "Allocate failed due to " + why + ", which is unexpected"; }
@@ -237,15 +244,19 @@ Task<std::optional<std::string>> DevicePlugins::allocate(std::shared_ptr<const c
     const std::string& uid = pod->metadata.uid;
     const auto before = allocations_.find(uid) == allocations_.end() ? PodAllocations() : allocations_[uid];
     Reusable reusable;
+    std::size_t bytes = 0;
     Result<std::optional<std::string>> outcome = std::optional<std::string>();
     for (const auto* list : {&pod->spec.init_containers, &pod->spec.containers})
         for (const core::Container& container : *list) {
             if (!outcome || *outcome) break;
             outcome = co_await allocate_container(uid, container, reusable);
             const bool is_init = list == &pod->spec.init_containers && !objects::is_sidecar(container);
-            for (const auto& [resource, allocated] : devices_of(uid, container.name))
+            for (const auto& [resource, allocated] : devices_of(uid, container.name)) {
+                bytes += size_of(allocated);
                 for (const std::string& id : allocated.ids)
                     is_init ? (void)reusable[resource].insert(id) : (void)reusable[resource].erase(id);
+            }
+            if (bytes > MostBytes && outcome && !*outcome) outcome = std::optional(unexpected("devices of too many containers"));
         }
     if (outcome && !*outcome)
         if (const auto saved = save(); !saved) outcome = saved.error();
@@ -359,10 +370,10 @@ void DevicePlugins::add_health(const core::Pod& pod, core::PodStatus& status) co
         for (const auto& [name, allocated] : own->second) {
             core::ResourceStatus& shown = container.allocated_resources_status.emplace_back();
             shown.name = name;
-            bytes += name.size() + HealthOverhead;
+            bytes += name.size() + DeviceOverhead;
             const auto resource = resources_.find(name);
             for (const std::string& id : allocated.ids) {
-                bytes += id.size() + HealthOverhead;
+                bytes += id.size() + DeviceOverhead;
                 if (bytes > MostHealthBytes) return;
                 core::ResourceHealth& health = shown.resources.emplace_back();
                 health.resource_id = id;

@@ -29,6 +29,8 @@ class DevicePlugins final : public PluginHandler {
 public:
     static constexpr const char* Type = "DevicePlugin";
     static constexpr std::size_t MostResources = 256, MostDevices = 16'384, LongestId = 1024;
+    /// Of what is kept for one pod: each of thousands of init containers may have all devices of the node.
+    static constexpr std::size_t MostBytes = 8 << 20;
 
     struct Services {
         EventLoop& loop;

@@ -248,6 +248,17 @@ TEST_F(DevicePluginsTest, InitContainersLeaveTheirDevicesToTheOthers) {
         << "a sidecar keeps its own";
 }
 
+TEST_F(DevicePluginsTest, ManyInitContainersWithAllDevicesAreRefused) {
+    const std::string tail(DevicePlugins::LongestId - 5, 'x');
+    for (int i = 0; i < 400; ++i) gpu.devices["d" + std::to_string(1000 + i) + tail] = "Healthy";
+    ASSERT_TRUE(ask_to_register(Gpu));
+    const std::size_t answered = gpu.calls.size();
+    EXPECT_EQ(allocate(pod("a", std::vector<int>(20, 403))), "Allocate failed due to devices of too many containers, which is unexpected");
+    EXPECT_FALSE(devices->allocations().contains("a"));
+    EXPECT_LT(gpu.calls.size() - answered, 20u);
+    EXPECT_EQ(allocate(pod("b", {403, 403})), "");
+}
+
 TEST_F(DevicePluginsTest, AsksThePluginWhichItPrefers) {
     ASSERT_TRUE(ask_to_register(Gpu, "gpu.sock", "v1beta1", true));
     EXPECT_EQ(allocate(pod("a", {2})), "");

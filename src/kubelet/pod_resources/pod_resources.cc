@@ -1,5 +1,7 @@
 #include "kubelet/pod_resources/pod_resources.h"
 
+#include <unordered_map>
+
 #include "objects/pod_resources.h"
 #include "objects/resource_claims.h"
 
@@ -9,27 +11,58 @@ namespace {
 namespace core = api::core::v1;
 namespace told = api::podresources::v1;
 
-told::ContainerDevices devices_of(const std::string& resource, const std::set<std::string>& ids) {
-    told::ContainerDevices devices;
+/// Monitors receive no more than 16 MiB, and a node has 110 pods.
+constexpr std::size_t MostBytes = 128 << 10, Overhead = 16;
+
+/// What may still be told of one pod. False when that has been too much: containers multiply by the devices of the claims that they share.
+class Room {
+public:
+    bool take(std::size_t bytes) {
+        bytes += Overhead;
+        left_ = bytes > left_ ? 0 : left_ - bytes;
+        return left_ > 0;
+    }
+
+private:
+    std::size_t left_ = MostBytes;
+};
+
+void tell_devices(const std::string& resource, const std::set<std::string>& ids, Room& room, told::ContainerResources& shown) {
+    if (!room.take(resource.size())) return;
+    told::ContainerDevices& devices = shown.devices.emplace_back();
     devices.resource_name = resource;
-    devices.device_ids.assign(ids.begin(), ids.end());
-    return devices;
+    for (const std::string& id : ids) {
+        if (!room.take(id.size())) return;
+        devices.device_ids.push_back(id);
+    }
 }
 
-told::DynamicResource dynamic_resource(const PreparedClaim& claim, const std::string& request) {
-    told::DynamicResource resource;
+void tell_claim(const PreparedClaim& claim, const std::string& request, Room& room, told::ContainerResources& shown) {
+    if (!room.take(claim.name.size() + claim.namespace_.size())) return;
+    told::DynamicResource& resource = shown.dynamic_resources.emplace_back();
     resource.claim_name = claim.name;
     resource.claim_namespace = claim.namespace_;
     for (const auto& [driver, devices] : claim.drivers)
         for (const PreparedDevice& device : devices) {
             if (!is_for(device, request)) continue;
+            if (!room.take(driver.size() + device.pool.size() + device.device.size())) return;
             told::ClaimResource& one = resource.claim_resources.emplace_back();
             one.driver_name = driver;
             one.pool_name = device.pool;
             one.device_name = device.device;
-            for (const std::string& id : device.cdi_ids) one.cdi_devices.emplace_back().name = id;
+            for (const std::string& id : device.cdi_ids) {
+                if (!room.take(id.size())) return;
+                one.cdi_devices.emplace_back().name = id;
+            }
         }
-    return resource;
+}
+
+/// The requests that stand for a container's extended resources, by its name.
+std::unordered_map<std::string_view, std::vector<std::string_view>> extended_requests(const core::Pod& pod) {
+    std::unordered_map<std::string_view, std::vector<std::string_view>> requests;
+    if (const auto& extended = pod.status.extended_resource_claim_status)
+        for (const auto& mapping : extended->request_mappings) requests[mapping.container_name].push_back(mapping.request_name);
+    return requests;
 }
 
 }  // namespace
@@ -41,24 +74,25 @@ told::PodResources pod_resources(const core::Pod& pod, const DeviceAllocations& 
     const auto allocated = allocations.find(pod.metadata.uid);
     const auto names = objects::resource_claim_names(pod);
     const auto prepared = claims_of(claims, pod.metadata.namespace_);
+    const auto extended = extended_requests(pod);
+    const auto& extended_status = pod.status.extended_resource_claim_status;
+    const auto extended_claim = extended_status ? prepared.find(extended_status->resource_claim_name) : prepared.end();
+    Room room;
     const auto add = [&](const core::Container& container) {
         told::ContainerResources& shown = resources.containers.emplace_back();
         shown.name = container.name;
         if (allocated != allocations.end())
             if (const auto own = allocated->second.find(container.name); own != allocated->second.end())
-                for (const auto& [resource, devices] : own->second) shown.devices.push_back(devices_of(resource, devices.ids));
+                for (const auto& [resource, devices] : own->second) tell_devices(resource, devices.ids, room, shown);
         for (const auto& wanted : container.resources.claims) {
             const auto name = names.find(wanted.name);
             if (name == names.end() || !name->second) continue;
             if (const auto claim = prepared.find(*name->second); claim != prepared.end())
-                shown.dynamic_resources.push_back(dynamic_resource(*claim->second, wanted.request));
+                tell_claim(*claim->second, wanted.request, room, shown);
         }
-        const auto& extended = pod.status.extended_resource_claim_status;
-        const auto claim = extended ? prepared.find(extended->resource_claim_name) : prepared.end();
-        if (claim == prepared.end()) return;
-        for (const auto& mapping : extended->request_mappings)
-            if (mapping.container_name == container.name)
-                shown.dynamic_resources.push_back(dynamic_resource(*claim->second, mapping.request_name));
+        const auto requests = extended.find(container.name);
+        if (extended_claim == prepared.end() || requests == extended.end()) return;
+        for (const std::string_view request : requests->second) tell_claim(*extended_claim->second, std::string(request), room, shown);
     };
     for (const core::Container& container : pod.spec.init_containers)
         if (objects::is_sidecar(container)) add(container);
@@ -68,7 +102,11 @@ told::PodResources pod_resources(const core::Pod& pod, const DeviceAllocations& 
 
 told::AllocatableResourcesResponse allocatable_resources(const std::map<std::string, std::set<std::string>>& devices) {
     told::AllocatableResourcesResponse response;
-    for (const auto& [resource, ids] : devices) response.devices.push_back(devices_of(resource, ids));
+    for (const auto& [resource, ids] : devices) {
+        told::ContainerDevices& one = response.devices.emplace_back();
+        one.resource_name = resource;
+        one.device_ids.assign(ids.begin(), ids.end());
+    }
     return response;
 }
 

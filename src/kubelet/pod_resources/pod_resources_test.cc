@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "schema/protobuf/protobuf.h"
+
 namespace porthole::kubelet {
 namespace {
 
@@ -71,6 +73,29 @@ TEST(PodResources, HaveTheDevicesThatAreExtendedResources) {
     claims["1"] = {.namespace_ = "ns", .name = "made", .uid = "1"};
     claims["1"].drivers["d.com"] = {{.pool = "p", .device = "d0", .requests = {"r0"}, .cdi_ids = {}}};
     EXPECT_EQ(text(pod_resources(pod, {}, claims)), "main: made/d.com/p/d0; other:");
+}
+
+TEST(PodResources, DevicesThatManyContainersShareEndBeforeTheAnswerIsTooLarge) {
+    core::Pod pod;
+    pod.metadata.namespace_ = "ns";
+    pod.spec.resource_claims = {{.name = "dev", .resource_claim_name = "claim"}};
+    pod.status.extended_resource_claim_status.emplace();
+    pod.status.extended_resource_claim_status->resource_claim_name = "claim";
+    for (int i = 0; i < 2000; ++i) {
+        core::Container& one = pod.spec.containers.emplace_back(container(("c" + std::to_string(i)).c_str()));
+        one.resources.claims = {{.name = "dev"}};
+        pod.status.extended_resource_claim_status->request_mappings.push_back(
+            {.container_name = one.name, .resource_name = "d.com/gpu", .request_name = "r"});
+    }
+    PreparedClaims claims;
+    claims["1"] = {.namespace_ = "ns", .name = "claim", .uid = "1"};
+    for (int i = 0; i < 32; ++i) claims["1"].drivers["d.com"].push_back({.pool = "p", .device = "d" + std::to_string(i), .cdi_ids = {"c"}});
+    const told::PodResources resources = pod_resources(pod, {}, claims);
+    EXPECT_EQ(resources.containers.size(), 2000u);
+    EXPECT_EQ(resources.containers.front().dynamic_resources.at(0).claim_resources.size(), 32u);
+    const std::size_t bytes = schema::encode_protobuf(resources).size();
+    EXPECT_GT(bytes, 50'000u);
+    EXPECT_LT(bytes, 200'000u);
 }
 
 TEST(PodResources, AllocatableDevicesAreGroupedByResource) {
