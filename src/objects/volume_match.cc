@@ -25,6 +25,12 @@ bool has_same_attributes(const PersistentVolume& volume, const PersistentVolumeC
     return volume.spec.volume_attributes_class_name.value_or("") == claim.spec.volume_attributes_class_name.value_or("");
 }
 
+bool has_access_modes(const PersistentVolume& volume, const PersistentVolumeClaim& claim) {
+    return std::ranges::all_of(claim.spec.access_modes, [&](const std::string& mode) {
+        return std::ranges::find(volume.spec.access_modes, mode) != volume.spec.access_modes.end();
+    });
+}
+
 }  // namespace
 
 const std::string& class_of(const PersistentVolumeClaim& claim) {
@@ -48,10 +54,7 @@ std::string mismatch(const PersistentVolume& volume, const PersistentVolumeClaim
     if (volume.spec.storage_class_name != class_of(claim)) return "storageClassName does not match";
     if (!has_same_attributes(volume, claim)) return "volumeAttributesClassName does not match";
     if (!has_same_mode(volume, claim)) return "incompatible volumeMode";
-    const auto offers = [&](const std::string& mode) {
-        return std::ranges::find(volume.spec.access_modes, mode) != volume.spec.access_modes.end();
-    };
-    return std::ranges::all_of(claim.spec.access_modes, offers) ? "" : "incompatible accessMode";
+    return has_access_modes(volume, claim) ? "" : "incompatible accessMode";
 }
 
 bool fits(const PersistentVolume& volume, const PersistentVolumeClaim& claim, const Node* node) {
@@ -68,7 +71,7 @@ std::shared_ptr<const PersistentVolume> choose_volume(const std::vector<std::sha
         if (is_reserved_for(*volume, claim)) {
             // Its maker has promised it, so the class does not matter; what the pod could not work with does.
             if (!volume->metadata.deletion_timestamp && amount(volume->spec.capacity) >= amount(claim.spec.resources.requests) &&
-                has_same_mode(*volume, claim) && has_same_attributes(*volume, claim))
+                has_same_mode(*volume, claim) && has_same_attributes(*volume, claim) && has_access_modes(*volume, claim))
                 return volume;
             continue;
         }

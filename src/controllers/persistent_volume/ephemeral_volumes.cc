@@ -1,5 +1,7 @@
 #include "controllers/persistent_volume/ephemeral_volumes.h"
 
+#include "base/result.h"
+#include "controllers/persistent_volume/claims_of.h"
 #include "objects/owners.h"
 
 namespace porthole::controllers {
@@ -15,9 +17,13 @@ EphemeralVolumeController::EphemeralVolumeController(Context& context)
       client_(context.client),
       events_(context.events.get("ephemeral_volume")),
       pods_(context.informers.get<Pod>()),
-      claims_(context.informers.get<Claim>()) {
+      claims_(context.informers.get<Claim>()),
+      pods_by_claim_(pods_.add_index(claims_of)) {
     reconcile_each(pods_);
-    depends_on(claims_);
+    // One that is deleted too early is made again.
+    depends_on(claims_).subscribe({.deleted = [this](const auto& claim) {
+        for (const auto& pod : pods_by_claim_.find(client::key_of(*claim).text())) queue().add(client::key_of(*pod));
+    }});
 }
 
 Task<Requeue> EphemeralVolumeController::reconcile(client::NamespacedName key) {
@@ -46,8 +52,11 @@ Task<> EphemeralVolumeController::ensure_claim(std::shared_ptr<const Pod> pod, c
     claim.metadata.owner_references = {objects::controller_reference(*pod)};
     claim.spec = wanted.spec;
     const auto created = co_await client_.create(std::move(claim));
-    if (!created && created.error().reason != Reason::AlreadyExists) co_return created.error();
-    co_return {};
+    if (created || created.error().reason == Reason::AlreadyExists) co_return {};
+    if (!is_cancelled(created))
+        events_.warning(*pod, "FailedBinding",
+                        "ephemeral volume " + volume.name + ": create PVC " + claim_name + ": " + created.error().message);
+    co_return created.error();
 }
 
 Result<ControllerPtr> make_ephemeral_volume(Context& context) { return make_controller<EphemeralVolumeController>(context); }

@@ -24,6 +24,7 @@ private:
     client::EventRecorder& events_;
     client::Informer<Pod>& pods_;
     client::Informer<Claim>& claims_;
+    client::Informer<Pod>::Index pods_by_claim_;
 };
 
 }  // namespace porthole::controllers

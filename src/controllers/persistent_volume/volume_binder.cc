@@ -52,6 +52,15 @@ bool has_external_deleter(const PersistentVolume& volume) {
     return volume.metadata.annotations.contains(MigratedTo) || volume.spec.csi;
 }
 
+/// The claim in that phase, with nothing of a volume's in its status.
+PersistentVolumeClaim without_volume(PersistentVolumeClaim claim, const char* phase) {
+    claim.status.phase = phase;
+    claim.status.access_modes.clear();
+    claim.status.capacity.clear();
+    claim.status.current_volume_attributes_class_name.reset();
+    return claim;
+}
+
 NamespacedName claim_key(const PersistentVolume& volume) { return {volume.spec.claim_ref->namespace_, volume.spec.claim_ref->name}; }
 
 }  // namespace
@@ -180,20 +189,14 @@ Task<> VolumeBinder::bind(ClaimRef claim, VolumeRef volume) {
 
 Task<> VolumeBinder::lose(ClaimRef claim, std::string reason, std::string message) {
     if (claim->status.phase == "Lost") co_return {};
-    PersistentVolumeClaim lost = *claim;
-    lost.status.phase = "Lost";
-    lost.status.access_modes.clear();
-    lost.status.capacity.clear();
-    lost.status.current_volume_attributes_class_name.reset();
-    CO_TRY_VOID(co_await client_.update_status(std::move(lost)));
+    CO_TRY_VOID(co_await client_.update_status(without_volume(*claim, "Lost")));
     events_.warning(*claim, std::move(reason), std::move(message));
     co_return {};
 }
 
 Task<> VolumeBinder::set_pending(ClaimRef claim) {
-    if (claim->status.phase == "Pending") co_return {};
-    PersistentVolumeClaim pending = *claim;
-    pending.status.phase = "Pending";
+    PersistentVolumeClaim pending = without_volume(*claim, "Pending");
+    if (pending.status == claim->status) co_return {};
     CO_TRY_VOID(co_await client_.update_status(std::move(pending)));
     co_return {};
 }
@@ -319,13 +322,14 @@ Task<> VolumeBinder::sync_volume(VolumeRef volume) {
         co_return {};
     }
     // The claim has found another one. What was made for it is not needed; what we have promised, we take back; what a person has promised
-    // stays.
+    // stays, for the next claim of that name.
     const bool made_for_it = !annotation(volume->metadata, ProvisionedBy).empty();
     if (made_for_it && volume->spec.persistent_volume_reclaim_policy == "Delete") co_return co_await release(volume);
-    if (annotation(volume->metadata, BoundByController).empty()) co_return {};
     PersistentVolume freed = *volume;
-    freed.spec.claim_ref.reset();
-    freed.metadata.annotations.erase(BoundByController);
+    if (freed.metadata.annotations.erase(BoundByController) > 0)
+        freed.spec.claim_ref.reset();
+    else
+        freed.spec.claim_ref->uid.clear();
     CO_TRY_VOID(co_await client_.update(std::move(freed)));
     co_return {};
 }
@@ -334,11 +338,13 @@ Task<> VolumeBinder::release(VolumeRef volume) {
     const std::string& policy = volume->spec.persistent_volume_reclaim_policy;
     if (volume->status.phase == "Failed") co_return {};
     if (policy == "Retain" || (policy == "Delete" && has_external_deleter(*volume))) co_return co_await set_phase(volume, "Released");
-    const std::string what = policy == "Delete" ? "deletable" : "recyclable";
-    const std::string message = "no " + what + " volume plugin matched: no provisioner of this cluster created \"" + volume->metadata.name +
-                                "\"; delete it, or set persistentVolumeReclaimPolicy to Retain";
-    CO_TRY_VOID(co_await set_phase(volume, "Failed", policy == "Delete" ? "VolumeFailedDelete" : "VolumeFailedRecycle", message));
-    events_.warning(*volume, policy == "Delete" ? "VolumeFailedDelete" : "VolumeFailedRecycle", message);
+    const bool deleted = policy == "Delete";
+    const std::string reason = deleted ? "VolumeFailedDelete" : "VolumeFailedRecycle";
+    const std::string message =
+        deleted ? "error getting deleter volume plugin for volume \"" + volume->metadata.name + "\": no deletable volume plugin matched"
+                : "No recycler plugin found for the volume!";
+    CO_TRY_VOID(co_await set_phase(volume, "Failed", reason, message));
+    events_.warning(*volume, reason, message);
     co_return {};
 }
 

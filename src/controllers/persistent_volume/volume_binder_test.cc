@@ -172,7 +172,7 @@ TEST_F(VolumeBinderTest, ReleasesAVolumeWhoseClaimIsGone) {
     EXPECT_EQ(volume_now("v").status.phase, "Released");
     EXPECT_TRUE(volume_now("v").spec.claim_ref.has_value()) << "its data is still the old claim's";
     EXPECT_EQ(volume_now("w").status.phase, "Failed") << "nobody here can delete it";
-    EXPECT_TRUE(told_of("VolumeFailedDelete: no deletable volume plugin matched"));
+    EXPECT_TRUE(has_event("VolumeFailedDelete: error getting deleter volume plugin for volume \"w\": no deletable volume plugin matched"));
     api.put(claim("c", "1Gi"));
     pass(1s);
     EXPECT_EQ(state("c"), "Pending") << "a namesake is another claim";
@@ -245,6 +245,52 @@ TEST_F(VolumeBinderTest, AVolumeThatWasMadeForAClaimWithAnotherIsReleased) {
     pass(1s);
     EXPECT_EQ(volume_now("late").status.phase, "Released");
     EXPECT_EQ(state("c"), "Bound v Bound");
+}
+
+TEST_F(VolumeBinderTest, AVolumeThatAPersonKeptForAClaimWithAnotherStaysKeptForItsName) {
+    api.put(volume("v", "1Gi"));
+    api.put(claim("c", "1Gi"));
+    run<VolumeBinder>();
+    pass(1s);
+    auto kept = volume("kept", "1Gi");
+    kept.spec.claim_ref = objects::object_reference(claim_now("c"));
+    api.put(kept);
+    pass(1s);
+    EXPECT_EQ(volume_now("kept").status.phase, "Available");
+    api.erase<PersistentVolumeClaim>({"ns", "c"});
+    pass(1s);
+    auto next = claim("c", "1Gi");
+    api.put(next);
+    pass(1s);
+    EXPECT_EQ(state("c"), "Bound kept Bound");
+}
+
+TEST_F(VolumeBinderTest, AVolumeKeptForAClaimIsNotBoundWithoutItsAccessModes) {
+    auto kept = volume("kept", "1Gi");
+    kept.spec.claim_ref.emplace();
+    kept.spec.claim_ref->namespace_ = "ns";
+    kept.spec.claim_ref->name = "c";
+    api.put(kept);
+    auto shared = claim("c", "1Gi");
+    shared.spec.access_modes = {"ReadWriteMany"};
+    api.put(shared);
+    run<VolumeBinder>();
+    pass(1s);
+    EXPECT_EQ(state("c"), "Pending");
+}
+
+TEST_F(VolumeBinderTest, AClaimThatIsNoLongerBoundHasNothingOfAVolume) {
+    api.put(volume("v", "1Gi"));
+    auto unbound = claim("c", "3Gi");
+    unbound.status.phase = "Bound";
+    unbound.status.access_modes = {"ReadWriteOnce"};
+    unbound.status.capacity["storage"] = *Quantity::parse("3Gi");
+    api.put(unbound);
+    run<VolumeBinder>();
+    pass(1s);
+    EXPECT_EQ(state("c"), "Pending");
+    EXPECT_TRUE(claim_now("c").status.capacity.empty());
+    EXPECT_TRUE(claim_now("c").status.access_modes.empty());
 }
 
 TEST_F(VolumeBinderTest, AsksTheDriverThatTookOverFromAnInTreeProvisioner) {

@@ -34,6 +34,18 @@ bool is_held(const api::meta::v1::ObjectMeta& metadata, const char* finalizer) {
     return metadata.deletion_timestamp && objects::has_finalizer(metadata, finalizer);
 }
 
+/// Admission adds it to new objects; this is for those that have lost it, or are from before.
+bool lacks(const api::meta::v1::ObjectMeta& metadata, const char* finalizer) {
+    return !metadata.deletion_timestamp && !objects::has_finalizer(metadata, finalizer);
+}
+
+template <class T>
+T with_finalizer(const T& object, const char* finalizer) {
+    T held = object;
+    held.metadata.finalizers.emplace_back(finalizer);
+    return held;
+}
+
 template <class T>
 T without_finalizer(const T& object, const char* finalizer) {
     T free = object;
@@ -65,6 +77,7 @@ Task<bool> ClaimProtection::is_used(const Claim& claim) {
 
 Task<Requeue> ClaimProtection::reconcile(client::NamespacedName key) {
     const auto claim = claims_.find(key);
+    if (claim && lacks(claim->metadata, ClaimFinalizer)) CO_TRY_VOID(co_await client_.update(with_finalizer(*claim, ClaimFinalizer)));
     if (!claim || !is_held(claim->metadata, ClaimFinalizer)) co_return Requeue::never();
     CO_TRY(const bool used, co_await is_used(*claim));
     if (!used) CO_TRY_VOID(co_await client_.update(without_finalizer(*claim, ClaimFinalizer)));
@@ -80,6 +93,7 @@ VolumeProtection::VolumeProtection(Context& context)
 
 Task<Requeue> VolumeProtection::reconcile(client::NamespacedName key) {
     const auto volume = volumes_.find(key);
+    if (volume && lacks(volume->metadata, VolumeFinalizer)) CO_TRY_VOID(co_await client_.update(with_finalizer(*volume, VolumeFinalizer)));
     if (volume && is_held(volume->metadata, VolumeFinalizer) && volume->status.phase != "Bound")
         CO_TRY_VOID(co_await client_.update(without_finalizer(*volume, VolumeFinalizer)));
     co_return Requeue::never();

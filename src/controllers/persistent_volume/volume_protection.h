@@ -3,7 +3,8 @@
 
 namespace porthole::controllers {
 
-/// Removes the finalizer of a deleted claim once no pod that was bound to a node uses it. A pod that has ended does until it is deleted.
+/// Gives claims their finalizer, and removes that of a deleted one once no pod that was bound to a node uses it. A pod that has ended does
+/// until it is deleted.
 class ClaimProtection final : public client::Controller {
 public:
     static constexpr const char* Account = "pvc-protection-controller";
@@ -23,7 +24,7 @@ private:
     client::Informer<Pod>::Index by_claim_;
 };
 
-/// Removes the finalizer of a deleted volume once no claim is bound to it.
+/// Gives volumes their finalizer, and removes that of a deleted one once no claim is bound to it.
 class VolumeProtection final : public client::Controller {
 public:
     static constexpr const char* Account = "pv-protection-controller";

@@ -77,6 +77,21 @@ TEST_F(VolumeProtectionTest, AVolumeStaysWhileAClaimHasIt) {
     EXPECT_TRUE(!left || left->metadata.finalizers.empty());
 }
 
+TEST_F(VolumeProtectionTest, WhatHasNoFinalizerGetsOne) {
+    PersistentVolumeClaim claim;
+    claim.metadata.namespace_ = "ns";
+    claim.metadata.name = "bare";
+    api.put(claim);
+    PersistentVolume volume;
+    volume.metadata.name = "v";
+    api.put(volume);
+    run<ClaimProtection>();
+    run<VolumeProtection>();
+    pass(1s);
+    EXPECT_TRUE(is_held("bare"));
+    EXPECT_EQ((api.find<PersistentVolume>({"", "v"})->metadata.finalizers), std::vector<std::string>{"kubernetes.io/pv-protection"});
+}
+
 TEST_F(VolumeProtectionTest, EphemeralVolumesGetClaimsThatBelongToTheirPod) {
     Pod pod;
     pod.metadata.namespace_ = "ns";
@@ -101,6 +116,29 @@ TEST_F(VolumeProtectionTest, EphemeralVolumesGetClaimsThatBelongToTheirPod) {
     api.put(pod);
     pass(1s);
     EXPECT_TRUE(has_event("FailedBinding: ephemeral volume scratch: PVC ns/q-scratch was not created for pod ns/q (pod is not owner)"));
+
+    for (const char* name : {"p-scratch", "q-scratch"}) api.erase<PersistentVolumeClaim>({"ns", name});
+    pass(1s);
+    for (const char* name : {"p-scratch", "q-scratch"})
+        EXPECT_TRUE((api.find<PersistentVolumeClaim>({"ns", name}).has_value())) << name << " was needed";
+}
+
+TEST_F(VolumeProtectionTest, APodIsToldWhyTheClaimOfItsVolumeIsRefused) {
+    Pod pod;
+    pod.metadata.namespace_ = "ns";
+    pod.metadata.name = "p";
+    pod.spec.volumes.emplace_back().name = "scratch";
+    pod.spec.volumes[0].ephemeral.emplace().volume_claim_template.emplace();
+    api.put(pod);
+    api.set_fault([](const client::ApiRequest& request) -> std::optional<Error> {
+        if (request.method != "POST" || !request.path.ends_with("/persistentvolumeclaims")) return std::nullopt;
+        return Error(Reason::Forbidden, "exceeded quota: q");
+    });
+    run<EphemeralVolumeController>();
+    EXPECT_TRUE(has_event("FailedBinding: ephemeral volume scratch: create PVC p-scratch: exceeded quota: q"));
+    api.set_fault({});
+    pass(10s);
+    EXPECT_TRUE((api.find<PersistentVolumeClaim>({"ns", "p-scratch"}).has_value()));
 }
 
 }  // namespace
