@@ -40,6 +40,7 @@ struct OciBundle {
     std::optional<OciUserNamespace> user_namespace;  ///< the other namespaces with a path must be owned by it
     std::string cgroup_path;                         ///< "/porthole/..."
     std::vector<OciMount> mounts;
+    std::string late_mounts;  ///< directory in the root file system: what is mounted below it later appears in the container; "" for none
     OciLimits limits;
     bool with_devices = true;  ///< /sys, /dev/shm, terminals, /tmp and /run, which the sandbox's process does not need
 };

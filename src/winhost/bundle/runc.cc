@@ -40,14 +40,17 @@ Task<> Runc::create(std::string id, std::string folder, OciBundle bundle) {
     // runc keeps its standard streams for the container's process, and a pipe would keep us waiting: they go to files.
     std::string script = "exec runc --root \"$0\" --log \"$2/runc.log\" create --bundle \"$2\" \"$1\" </dev/null >\"$2/init.log\" 2>&1";
     Command command;
+    const std::string rootfs = bundle.user_namespace ? ReachableRoot : bundle.rootfs;
+    // runc makes the mount of the root file system private (1.1.15 does, 1.1.5 did not). Mounts below it stay as they are.
+    if (!bundle.late_mounts.empty()) script = "mount --rbind \"$3/$5\" \"$4/$5\" && " + script;
     if (bundle.user_namespace) {
-        // Only this runc sees the root file system there, so that many can be made at once; the folder's place is root's. Mounts that come
-        // later to the file system, such as shares, still come to the container's.
+        // Only this runc sees the root file system there, so that many can be made at once; the folder's place is root's.
         CO_TRY_VOID(files_.create_directories(ReachableRoot, 0755));
-        command.arguments = {"unshare", "--mount", "--propagation", "slave", "--"};
         script = "mount --rbind \"$3\" \"$4\" && " + script;
     }
-    const std::initializer_list<std::string> shell = {"sh", "-c", script, state_folder_, id, folder, bundle.rootfs, ReachableRoot};
+    if (bundle.user_namespace || !bundle.late_mounts.empty()) command.arguments = {"unshare", "--mount", "--propagation", "slave", "--"};
+    const std::initializer_list<std::string> shell = {"sh",   "-c",          script, state_folder_,     id,
+                                                      folder, bundle.rootfs, rootfs, bundle.late_mounts};
     command.arguments.insert(command.arguments.end(), shell);
     command.limit = std::chrono::seconds(60);
     CO_TRY(CommandOutput output, co_await processes_.run(std::move(command)));

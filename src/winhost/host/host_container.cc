@@ -86,6 +86,7 @@ Task<HostContainer::Connection> HostContainer::boot() {
     bundle.user_namespace = options_.users.user_namespace();
     bundle.cgroup_path = options_.cgroup;
     bundle.mounts = {{folder.exchange(), "/.ph"}, {folder.hosts(), "/etc/hosts"}, {folder.resolv_conf(), "/etc/resolv.conf"}};
+    bundle.late_mounts = drive().substr(root().size() + 1);  // for SMB shares
     bundle.limits.processes = ProcessLimit;
     bundle.limits.memory_bytes = MemoryLimit;
     CO_TRY_VOID(co_await runc_.create(Id, folder.path, std::move(bundle)));
