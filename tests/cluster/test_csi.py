@@ -162,7 +162,7 @@ class CsiVolumes(CsiCase):
         self.wait_ready("user")
         self.kubectl("patch", "pv", volume, "-p", '{"spec":{"capacity":{"storage":"128Mi"}}}', namespaced=False)
         self.eventually(lambda: self.get("pvc", "data")["status"]["capacity"]["storage"] == "128Mi", 150, "the claim tells its new size")
-        self.wait_event("FileSystemResizeSuccessful", "NodeExpandVolume succeeded for volume")
+        self.wait_event("FileSystemResizeSuccessful", "MountVolume.NodeExpandVolume succeeded for volume")
         start = f'kubelet_volume_stats_capacity_bytes{{namespace="{self.namespace}",persistentvolumeclaim="data"}} '
 
         def capacity():

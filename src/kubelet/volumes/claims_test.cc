@@ -100,6 +100,8 @@ TEST_F(VolumesTest, ClaimsLeadToTheirVolume) {
     claim.spec.volume_name = "pv1";
     const auto stored = api.put(claim);
     const char* spec = R"({"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"data"}}]})";
+    EXPECT_THAT(mounts(R"({"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"none"}}]})").error().message,
+                HasSubstr("failed to process volumes=[v]: error processing PVC ns/none: failed to fetch PVC from API server: "));
     EXPECT_THAT(mounts(spec).error().message, HasSubstr("failed to process volumes=[v]: error processing PVC ns/data: PVC is not bound"));
     core::PersistentVolume volume;
     volume.metadata.name = "pv1";
@@ -110,10 +112,15 @@ TEST_F(VolumesTest, ClaimsLeadToTheirVolume) {
     const auto result = mounts(spec);
     ASSERT_TRUE(result) << result.error().message;
     EXPECT_EQ((*result)[0].host_path, "/disks/1");
-    api.change<core::PersistentVolumeClaim>({"ns", "data"}, [&](auto& c) {
-        c.metadata.finalizers = {"kubernetes.io/pvc-protection"};
-        c.metadata.deletion_timestamp = Timestamp(loop.wall_now());
-    });
+    const auto delete_with = [&](const char* finalizer) {
+        api.change<core::PersistentVolumeClaim>({"ns", "data"}, [&](auto& c) {
+            c.metadata.finalizers = {finalizer};
+            c.metadata.deletion_timestamp = Timestamp(loop.wall_now());
+        });
+    };
+    delete_with("kubernetes.io/pvc-protection");
+    EXPECT_TRUE(mounts(spec)) << "it is kept for this pod, whose containers may start again";
+    delete_with("example.com/kept-for-another-reason");
     EXPECT_THAT(mounts(spec).error().message, HasSubstr("error processing PVC ns/data: PVC is being deleted"));
 }
 

@@ -2,10 +2,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/values/quantity.h"
 #include "kubelet/volumes/csi/csi_paths.h"
 #include "kubelet/volumes/csi/csi_services.h"
 #include "kubelet/volumes/csi/volume_data.h"
@@ -23,6 +25,7 @@ struct CsiNodeVolume {
     bool is_staged = false;        ///< by this kubelet, and no driver was called to unstage it since
     bool failed_to_grow = false;   ///< and the driver was not at work on it any longer
     bool grows_unused = false;     ///< not while a pod has it
+    std::optional<Quantity> size;  ///< null: not asked for yet
     Semaphore lock{1};             ///< held while a driver is called to change it
 };
 

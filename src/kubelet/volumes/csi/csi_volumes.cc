@@ -268,6 +268,13 @@ Task<> CsiVolumes::publish(const Work& work) {
     co_return co_await change(work, csi::Node::NodePublishVolume, std::move(request));
 }
 
+bool CsiVolumes::has_size(const CsiVolume& volume, Quantity size) {
+    const CsiNodeVolumes::Entry entry = volumes_.find(key_of(volume));
+    if (!entry) return true;  // it has been taken down
+    if (!entry->size) entry->size = size;
+    return !(*entry->size < size);
+}
+
 Task<> CsiVolumes::expand(CsiVolume volume, std::string path, Quantity size, bool is_outdated, VolumeServices& services) {
     const CsiNodeVolumes::Entry entry = volumes_.find(key_of(volume));
     const Error gone(Reason::Unavailable, "the volume has been taken down");  // says nothing of the claim's growth
@@ -276,7 +283,10 @@ Task<> CsiVolumes::expand(CsiVolume volume, std::string path, Quantity size, boo
     if (volumes_.find(key_of(volume)) != entry) co_return gone;
     if (entry->grows_unused) co_return Error(Reason::Conflict, "the driver does not enlarge the volume while it is in use");
     CO_TRY(const CsiCapabilities capabilities, co_await services_.drivers.capabilities(volume.driver));
-    if (!capabilities.expand) co_return Error(Reason::MethodNotAllowed, "NodeExpand is not supported by the CSI driver " + volume.driver);
+    if (!capabilities.expand) {
+        entry->size = size;
+        co_return Error(Reason::MethodNotAllowed, "NodeExpand is not supported by the CSI driver " + volume.driver);
+    }
     csi::NodeExpandVolumeRequest request;
     request.volume_id = volume.handle;
     request.volume_path = paths_.for_driver(std::move(path));
@@ -285,7 +295,11 @@ Task<> CsiVolumes::expand(CsiVolume volume, std::string path, Quantity size, boo
     request.volume_capability = capability_of(volume, capabilities, std::nullopt);
     CO_TRY(request.secrets, co_await csi_secret(volume.expand_secret, "NodeExpandSecretRef", services));
     auto expanded = co_await services_.drivers.call(volume.driver, csi::Node::NodeExpandVolume, std::move(request));
-    if (expanded || is_cancelled(expanded)) co_return expanded ? Result<void>() : Result<void>(expanded.error());
+    if (expanded) {
+        entry->size = size;
+        co_return {};
+    }
+    if (is_cancelled(expanded)) co_return expanded.error();
     auto error = expansion_error(expanded.error());
     entry->grows_unused = error.reason == Reason::Conflict;
     if (is_outdated && entry->failed_to_grow && error.reason == Reason::InternalError) error.reason = Reason::BadRequest;

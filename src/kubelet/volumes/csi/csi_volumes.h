@@ -44,6 +44,8 @@ public:
     /// final. Error: MethodNotAllowed if the driver does not support it, BadRequest if a retry does not help, Conflict if it is impossible
     /// while a pod uses the volume, Timeout if the driver may still be working; any other: it has failed.
     Task<> expand(CsiVolume volume, std::string path, Quantity size, bool is_outdated, VolumeServices& services);
+    /// Whether what set_up() has set up is that large on this node: what expand() has made of it, else what was first asked for.
+    bool has_size(const CsiVolume& volume, Quantity size);
     /// Takes down all volumes of the pod, each independently; volumes without users are then unstaged in the background. Error: of one of
     /// those that could not be taken down; they are unchanged, to be retried.
     Task<> tear_down(std::string uid, VolumeServices& services);

@@ -513,6 +513,33 @@ TEST_F(CsiGrowthTest, TheControllersPartComesFirst) {
     EXPECT_EQ(asked(), 0u);
 }
 
+TEST_F(CsiGrowthTest, AVolumeForManyNodesIsEnlargedOnEachOfThem) {
+    const auto grown_elsewhere = [this](std::int64_t bytes) {
+        api.change<core::PersistentVolume>({"", "pv1"},
+                                           [&](auto& volume) { volume.spec.capacity["storage"] = Quantity::from_value(bytes); });
+        api.change<core::PersistentVolumeClaim>({"ns", "data"}, [&](auto& claim) {
+            claim.spec.access_modes = {"ReadWriteMany"};
+            claim.status.capacity["storage"] = Quantity::from_value(bytes);
+            claim.status.allocated_resource_statuses.clear();
+        });
+    };
+    grown_elsewhere(2 << 20);
+    sync();
+    EXPECT_EQ(asked(), 1u);
+    EXPECT_THAT(last("NodeExpandVolume"), HasSubstr("\"required_bytes\":2097152"));
+    sync();
+    EXPECT_EQ(asked(), 1u) << "it is done";
+    answer(net::GrpcStatus::Internal, "not now");
+    grown_elsewhere(3 << 20);
+    sync();
+    EXPECT_EQ(asked(), 2u);
+    EXPECT_TRUE(status().conditions.empty()) << "the claim has what it wants";
+    api.change<core::PersistentVolumeClaim>(
+        {"ns", "data"}, [](auto& claim) { claim.metadata.annotations["volume.kubernetes.io/node-expansion-not-required"] = "true"; });
+    sync();
+    EXPECT_EQ(asked(), 2u) << "the controller has done it all";
+}
+
 TEST_F(CsiVolumesTest, StatisticsAreTheDrivers) {
     options.capabilities.insert(NodeCapabilityType::GetVolumeStats);
     options.capabilities.insert(NodeCapabilityType::VolumeCondition);

@@ -13,6 +13,8 @@ constexpr const char* Pending = "NodeResizePending";
 constexpr const char* InProgress = "NodeResizeInProgress";
 constexpr const char* Infeasible = "NodeResizeInfeasible";
 constexpr const char* ResizeError = "NodeResizeError";
+/// Of a claim whose volume the driver's controller has enlarged alone.
+constexpr const char* NotOnNodes = "volume.kubernetes.io/node-expansion-not-required";
 
 const Quantity* storage_of(const std::map<std::string, Quantity>& amounts) {
     const auto found = amounts.find(Storage);
@@ -46,6 +48,18 @@ std::optional<ClaimGrowth> ClaimGrowth::find(ClaimRef claim, VolumeRef volume, P
     return ClaimGrowth(std::move(claim), std::move(volume), std::move(pod), size);
 }
 
+std::optional<ClaimGrowth> ClaimGrowth::find_further(ClaimRef claim, VolumeRef volume, PodRef pod) {
+    const Quantity *offered = storage_of(volume->spec.capacity), *known = storage_of(claim->status.capacity);
+    if (!offered || !known || *known < *offered || !status_of(*claim).empty()) return std::nullopt;
+    if (std::ranges::find(claim->spec.access_modes, core::PersistentVolumeAccessMode::ReadWriteMany) == claim->spec.access_modes.end() ||
+        claim->metadata.annotations.contains(NotOnNodes))
+        return std::nullopt;
+    const Quantity size = *offered;
+    ClaimGrowth growth(std::move(claim), std::move(volume), std::move(pod), size);
+    growth.is_further_ = true;
+    return growth;
+}
+
 bool ClaimGrowth::is_outdated() const {
     const Quantity* wanted = storage_of(claim_->spec.resources.requests);
     return wanted && !(*wanted == size_);
@@ -59,12 +73,15 @@ Task<> ClaimGrowth::begin(client::Client& client) {
 }
 
 Task<> ClaimGrowth::succeed(VolumeServices& services) {
-    core::PersistentVolumeClaim told = *claim_;
-    told.status.capacity[Storage] = size_;
-    told.status.allocated_resource_statuses.erase(Storage);
-    std::erase_if(told.status.conditions, is_of_growth);
-    CO_TRY_VOID(co_await write(std::move(told), services.client));
-    const std::string message = "NodeExpandVolume succeeded for volume \"" + volume_->metadata.name + "\"";
+    if (!is_further_) {
+        core::PersistentVolumeClaim told = *claim_;
+        told.status.capacity[Storage] = size_;
+        told.status.allocated_resource_statuses.erase(Storage);
+        std::erase_if(told.status.conditions, is_of_growth);
+        CO_TRY_VOID(co_await write(std::move(told), services.client));
+    }
+    const std::string message =
+        "MountVolume.NodeExpandVolume succeeded for volume \"" + volume_->metadata.name + "\" " + pod_->spec.node_name;
     services.events.normal(reference_to(*pod_), "FileSystemResizeSuccessful", message);
     services.events.normal(*claim_, "FileSystemResizeSuccessful", message);
     co_return {};
@@ -72,14 +89,15 @@ Task<> ClaimGrowth::succeed(VolumeServices& services) {
 
 Task<> ClaimGrowth::fail(Error error, VolumeServices& services) {
     const bool is_unsupported = error.reason == Reason::MethodNotAllowed;
+    if (is_further_ && is_unsupported) co_return {};
     const char* reason = is_unsupported ? "FileSystemResizeUnsupported" : "VolumeResizeFailed";
-    const std::string message = "NodeExpandVolume failed for volume \"" + volume_->metadata.name + "\" : " + error.message;
+    const std::string message = "NodeExpandVolume.NodeExpandVolume failed for volume \"" + volume_->metadata.name + "\" : " + error.message;
     if (error.reason != Reason::Conflict) {
         services.events.warning(reference_to(*pod_), reason, message);
         services.events.warning(*claim_, reason, message);
     }
     // The next pod may grow it where this one's cannot be grown: nothing has failed.
-    if (is_unsupported || !is_final(error)) co_return {};
+    if (is_unsupported || is_further_ || !is_final(error)) co_return {};
     core::PersistentVolumeClaim told = *claim_;
     if (error.reason == Reason::BadRequest && !status_of(told).empty()) told.status.allocated_resource_statuses[Storage] = Infeasible;
     if (std::ranges::find(told.status.conditions, ResizeError, &core::PersistentVolumeClaimCondition::type) ==

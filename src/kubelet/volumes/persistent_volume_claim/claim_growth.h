@@ -20,6 +20,9 @@ public:
 
     /// Nullopt: there is nothing to expand, or it is not the node's turn.
     static std::optional<ClaimGrowth> find(ClaimRef claim, VolumeRef volume, PodRef pod);
+    /// The part of every further node that has a volume for many of them: the first one has updated the claim, which stays as it is.
+    /// Nullopt: the volume is for one node only, or the nodes have no part in it.
+    static std::optional<ClaimGrowth> find_further(ClaimRef claim, VolumeRef volume, PodRef pod);
 
     const core::PersistentVolume& volume() const { return *volume_; }
     Quantity size() const { return size_; }
@@ -42,6 +45,7 @@ private:
     VolumeRef volume_;
     PodRef pod_;
     Quantity size_;
+    bool is_further_ = false;
 };
 
 }  // namespace porthole::kubelet

@@ -6,6 +6,7 @@
 #include "kubelet/volumes/nfs/nfs.h"
 #include "kubelet/volumes/persistent_volume_claim/claim_growth.h"
 #include "objects/local_volume.h"
+#include "objects/owners.h"
 #include "windows/support.h"
 
 namespace porthole::kubelet {
@@ -39,26 +40,42 @@ private:
     using ClaimRef = std::shared_ptr<const core::PersistentVolumeClaim>;
     using VolumeRef = std::shared_ptr<const core::PersistentVolume>;
 
+    static Error problem_of(const client::NamespacedName& claim, Error error, const std::string& step = "") {
+        if (error.reason == Reason::Cancelled) return error;
+        return Error(error.reason, "error processing PVC " + claim.text() + ": " + step + error.message);
+    }
+
     /// The claim, if it is bound and the pod may use it.
     static Task<ClaimRef> find_claim(const VolumeRequest& request, VolumeServices& services) {
         const client::NamespacedName key{request.pod->metadata.namespace_, claim_of(*request.pod, request.volume)};
-        CO_TRY(auto claim, co_await services.client.get<core::PersistentVolumeClaim>(key));
+        auto found = co_await services.client.get<core::PersistentVolumeClaim>(key);
+        if (!found) co_return problem_of(key, std::move(found).error(), "failed to fetch PVC from API server: ");
+        core::PersistentVolumeClaim claim = *std::move(found);
         if (request.volume.ephemeral && !owned_by(claim, *request.pod))
             co_return Error(Reason::BadRequest,
                             "PVC " + key.text() + " was not created for pod " + pod_key(*request.pod) + " (pod is not owner)");
-        // Its protection waits only for pods that the scheduler had bound before.
-        if (claim.metadata.deletion_timestamp)
-            co_return Error(Reason::BadRequest, "error processing PVC " + key.text() + ": PVC is being deleted");
-        if (claim.status.phase != "Bound" || claim.spec.volume_name.empty())
-            co_return Error(Reason::BadRequest, "error processing PVC " + key.text() + ": PVC is not bound");
+        // While it has the finalizer, its protection waits for the pods that have it: they keep it, and may start containers again.
+        if (claim.metadata.deletion_timestamp && !objects::has_finalizer(claim.metadata, "kubernetes.io/pvc-protection"))
+            co_return problem_of(key, Error(Reason::BadRequest, "PVC is being deleted"));
+        if (claim.status.phase != "Bound") co_return problem_of(key, Error(Reason::BadRequest, "PVC is not bound"));
+        if (claim.spec.volume_name.empty()) co_return problem_of(key, Error(Reason::BadRequest, "PVC has empty pvc.Spec.VolumeName"));
         co_return std::make_shared<const core::PersistentVolumeClaim>(std::move(claim));
     }
 
     static Task<VolumeRef> find_volume(const core::PersistentVolumeClaim& claim, VolumeServices& services) {
-        CO_TRY(auto volume, co_await services.client.get<core::PersistentVolume>({"", claim.spec.volume_name}));
-        if (!volume.spec.claim_ref || volume.spec.claim_ref->uid != claim.metadata.uid)
-            co_return Error(Reason::BadRequest, "PVC " + client::NamespacedName{claim.metadata.namespace_, claim.metadata.name}.text() +
-                                                    " is bound to PV " + volume.metadata.name + " that is bound to another claim");
+        const client::NamespacedName key{claim.metadata.namespace_, claim.metadata.name};
+        const std::string& name = claim.spec.volume_name;
+        auto found = co_await services.client.get<core::PersistentVolume>({"", name});
+        if (!found) co_return problem_of(key, std::move(found).error(), "failed to fetch PV " + name + " from API server: ");
+        core::PersistentVolume volume = *std::move(found);
+        const auto& reference = volume.spec.claim_ref;
+        const std::string text = "found PV object " + name + " but ";
+        if (!reference)
+            co_return problem_of(
+                key, Error(Reason::BadRequest, text + "it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim"));
+        if (reference->uid != claim.metadata.uid)
+            co_return problem_of(key, Error(Reason::BadRequest, text + "its pv.Spec.ClaimRef.UID " + reference->uid +
+                                                                    " does not point to claim.UID " + claim.metadata.uid));
         co_return std::make_shared<const core::PersistentVolume>(std::move(volume));
     }
 
@@ -226,7 +243,10 @@ private:
         const CsiVolume wanted = CsiVolume::of(*volume, read_only);
         const bool is_running = services.csi->is_published(request.pod->metadata.uid, wanted);
         CO_TRY(const MountedVolume mounted, co_await services.csi->set_up(request, wanted, services));
+        const auto known = claim->status.capacity.find("storage");
+        const bool has_size = known == claim->status.capacity.end() || services.csi->has_size(wanted, known->second);
         auto growth = ClaimGrowth::find(claim, volume, request.pod);
+        if (!growth && !has_size) growth = ClaimGrowth::find_further(claim, volume, request.pod);
         if (!growth || read_only) co_return mounted;
         if (is_running)
             services.csi->in_background("grow " + request.pod->metadata.uid + "/" + wanted.name,
