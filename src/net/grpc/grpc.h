@@ -67,6 +67,9 @@ struct GrpcChannelOptions {
     Headers metadata;
     std::size_t largest = 64 << 20;  ///< bytes of an answer; a longer one is an error
     Duration connect_time = std::chrono::seconds(10);
+    /// Before a connection is tried again that could not be made, or broke before it answered a call a second after it was made; it
+    /// doubles up to the longest. Calls in between fail at once. Zero: no pause.
+    Duration first_pause{}, longest_pause{};
 };
 
 /// Calls to one gRPC server over one HTTP/2 connection, which is opened when needed and reopened when lost. Messages are encoded bytes;

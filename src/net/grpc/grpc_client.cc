@@ -7,6 +7,9 @@
 namespace porthole::net {
 namespace {
 
+/// A connection that still answers after it is a good one.
+constexpr Duration ProbationTime = std::chrono::seconds(1);
+
 /// "1500m": milliseconds, at most eight digits.
 std::string timeout_text(Duration deadline) {
     constexpr std::int64_t Longest = 99'999'999;
@@ -75,12 +78,31 @@ struct GrpcChannel::Impl {
         if (connection && connection->has_room()) co_return connection;
         if (closed) co_return Error(Reason::Unavailable, "the channel was closed");
         if (failures != failures_before) co_return *failure;
+        note_loss();
+        if (loop.now() < not_before) co_return *failure;
         auto dialed = co_await with_timeout(dial(), options.connect_time, "connect to gRPC server");
-        if (!dialed && !is_cancelled(dialed)) failure = dialed.error(), ++failures;
+        if (!dialed && !is_cancelled(dialed)) ++failures, pause_after(dialed.error());
         CO_TRY_VOID(dialed);
         if (closed) co_return Error(Reason::Unavailable, "the channel was closed");
         connection = Http2Client::start(loop, *std::move(dialed));
+        made = loop.now();
+        on_probation = true;
         co_return connection;
+    }
+
+    void note_loss() {
+        if (!connection || connection->usable() || !std::exchange(on_probation, false)) return;
+        pause_after(Error(Reason::Unavailable, "the connection broke soon after it was made"));
+    }
+    void note_answer() {
+        if (loop.now() - made < ProbationTime) return;
+        on_probation = false;
+        pause = options.first_pause;
+    }
+    void pause_after(Error why) {
+        failure = std::move(why);
+        not_before = loop.now() + pause;
+        pause = std::min(2 * pause, options.longest_pause);
     }
 
     Task<std::unique_ptr<Http2GrpcStream>> open(std::string method, std::optional<Duration> deadline) {
@@ -116,6 +138,7 @@ struct GrpcChannel::Impl {
             std::string first = std::move(**answer);
             CO_TRY(const auto end, co_await stream->next());
             if (end) co_return Error(Reason::InternalError, "gRPC: more than one response");
+            note_answer();
             co_return first;
         }
     }
@@ -134,6 +157,9 @@ struct GrpcChannel::Impl {
     Semaphore dialing{1};
     std::size_t failures = 0;  ///< of dialing
     std::optional<Error> failure;
+    Duration pause = options.first_pause;  ///< after the next failure
+    MonotonicTime made{}, not_before{};
+    bool on_probation = false;
     bool closed = false;
 };
 

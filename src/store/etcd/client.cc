@@ -10,7 +10,8 @@ namespace {
 using net::GrpcStatus;
 
 constexpr Duration ConnectTime = std::chrono::seconds(2);
-constexpr Duration PauseTime = std::chrono::milliseconds(100);
+/// gRPC's clients wait for up to two minutes. A server has to serve again within seconds, and there are only a few of them.
+constexpr Duration PauseTime = std::chrono::milliseconds(100), LongestPauseTime = std::chrono::seconds(2);
 /// A page of objects, of which one may have 1.5 MiB, or what one revision has changed.
 constexpr std::size_t LargestAnswer = 64 << 20;
 
@@ -68,7 +69,9 @@ net::GrpcChannelOptions options_of(const Member& member) {
             .authority = member.authority,
             .metadata = {{"hasleader", "true"}},
             .largest = LargestAnswer,
-            .connect_time = ConnectTime};
+            .connect_time = ConnectTime,
+            .first_pause = PauseTime,
+            .longest_pause = LongestPauseTime};
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include <list>
 
 #include "base/result.h"
+#include "runtime/scope.h"
+#include "store/etcd/client.h"
 #include "store/etcd/etcd_store_fixture.h"
 #include "store/etcd/fence.h"
 
@@ -9,6 +11,24 @@ namespace {
 
 /// What becomes of writes and loads when connections, members and the state itself are lost.
 using EtcdLossTest = EtcdStoreTest;
+
+/// Carries so many bytes to etcd, and breaks.
+class ShortLived final : public net::ByteStream {
+public:
+    ShortLived(std::unique_ptr<net::ByteStream> stream, std::size_t bytes) : stream_(std::move(stream)), left_(bytes) {}
+    Task<std::size_t> read(std::span<char> buffer) override { return stream_->read(buffer); }
+    Task<> write(std::string_view bytes) override {
+        if (bytes.size() > left_) stream_->close();
+        left_ -= std::min(left_, bytes.size());
+        return stream_->write(bytes);
+    }
+    Task<> end_writing() override { return stream_->end_writing(); }
+    void close() override { stream_->close(); }
+
+private:
+    std::unique_ptr<net::ByteStream> stream_;
+    std::size_t left_;
+};
 
 TEST_F(EtcdLossTest, WhatWasCreatedAndThenDeletedIsNotCreatedAgain) {
     open();
@@ -180,6 +200,42 @@ TEST_F(EtcdLossTest, WithoutAConnectionNothingIsUnknown) {
     etcd.stall_dials(false);
     loop.advance(10s);
     EXPECT_EQ(etcd.txns, 0u);
+}
+
+TEST_F(EtcdLossTest, ConnectionsThatBreakSoonAreMadeAgainAfterAPauseThatGrows) {
+    std::size_t dials = 0, limit = 3000;
+    static constexpr auto dial = [](net::GrpcDial far, std::size_t limit) -> Task<std::unique_ptr<net::ByteStream>> {
+        CO_TRY(auto stream, co_await far());
+        co_return std::make_unique<ShortLived>(std::move(stream), limit);
+    };
+    Member member = etcd.members().front();
+    member.dial = [&dials, &limit, far = member.dial] { return ++dials, dial(far, limit); };
+    Client client(loop, {std::move(member)});
+    Scope scope(loop);
+    static constexpr auto ask = [](EventLoop& loop, Client& client, std::size_t& answers) -> Task<> {
+        for (;;) {
+            answers += (co_await client.range({.key = "/registry/" + std::string(500, 'a')})).has_value();
+            CO_TRY_VOID(co_await loop.sleep(20ms));
+        }
+    };
+    std::size_t answers = 0;
+    for (int i = 0; i < 4; ++i) scope.spawn(ask(loop, client, answers));
+    loop.advance(60s);
+    EXPECT_LE(dials, 40u) << "one in two seconds, after the first";
+    EXPECT_GE(dials, 20u);
+    EXPECT_GT(answers, 0u);
+
+    limit = 1 << 30;
+    loop.advance(4s);
+    etcd.cut();
+    dials = answers = 0;
+    loop.advance(50ms);
+    EXPECT_EQ(dials, 1u) << "one that was good is made again at once";
+    loop.advance(10s);
+    EXPECT_EQ(dials, 1u);
+    EXPECT_GT(answers, 1'000u);
+    EXPECT_TRUE(sim::run(loop, scope.close()));
+    EXPECT_TRUE(sim::run(loop, client.close()));
 }
 
 TEST_F(EtcdLossTest, ARefusalIsNotToldBeforeReadersSeeWhy) {
