@@ -42,7 +42,11 @@ Task<> Runc::create(std::string id, std::string folder, OciBundle bundle) {
     Command command;
     const std::string rootfs = bundle.user_namespace ? ReachableRoot : bundle.rootfs;
     // runc makes the mount of the root file system private (1.1.15 does, 1.1.5 did not). Mounts below it stay as they are.
-    if (!bundle.late_mounts.empty()) script = "mount --rbind \"$3/$5\" \"$4/$5\" && " + script;
+    // A directory that the container's programs have replaced by a link is not followed.
+    if (!bundle.late_mounts.empty())
+        script =
+            "[ \"$(realpath \"$3/$5\")\" = \"$(realpath \"$3\")/$5\" ] || { echo \"$3/$5 is not a directory of its own\" >&2; exit 1; }; " +
+            ("mount --rbind \"$3/$5\" \"$4/$5\" && " + script);
     if (bundle.user_namespace) {
         // Only this runc sees the root file system there, so that many can be made at once; the folder's place is root's.
         CO_TRY_VOID(files_.create_directories(ReachableRoot, 0755));
