@@ -1,8 +1,10 @@
 #include "controllers/persistent_volume/claims_of.h"
 
-#include "controllers/persistent_volume/ephemeral_volumes.h"
-
 namespace porthole::controllers {
+
+std::string ephemeral_claim_name(const api::core::v1::Pod& pod, const api::core::v1::Volume& volume) {
+    return pod.metadata.name + "-" + volume.name;
+}
 
 std::vector<std::string> claims_of(const api::core::v1::Pod& pod) {
     std::vector<std::string> keys;

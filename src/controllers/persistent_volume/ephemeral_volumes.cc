@@ -8,10 +8,6 @@ namespace porthole::controllers {
 
 using client::Requeue;
 
-std::string ephemeral_claim_name(const api::core::v1::Pod& pod, const api::core::v1::Volume& volume) {
-    return pod.metadata.name + "-" + volume.name;
-}
-
 EphemeralVolumeController::EphemeralVolumeController(Context& context)
     : Controller(context.loop, context.log, {.name = "ephemeral-volume", .workers = 5}),
       client_(context.client),

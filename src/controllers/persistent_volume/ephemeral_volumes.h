@@ -3,9 +3,6 @@
 
 namespace porthole::controllers {
 
-/// "<pod>-<volume>": the claim behind a pod's ephemeral volume.
-std::string ephemeral_claim_name(const api::core::v1::Pod& pod, const api::core::v1::Volume& volume);
-
 /// Creates the claims of pods' ephemeral volumes. They are owned by their pod, and deleted with it.
 class EphemeralVolumeController final : public client::Controller {
 public:

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "controllers/persistent_volume/claims_of.h"
-#include "controllers/persistent_volume/ephemeral_volumes.h"
 #include "objects/owners.h"
 
 namespace porthole::controllers {

@@ -1,10 +1,9 @@
 #pragma once
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "scheduler/configuration/read_file.h"
 #include "scheduler/framework/configuration.h"
 
 namespace porthole::scheduler {
@@ -14,9 +13,6 @@ struct ReadConfiguration {
     Configuration configuration;
     std::vector<std::string> warnings;
 };
-
-/// The content of a file that the configuration names.
-using ReadFile = std::function<Result<std::string>(const std::string& path)>;
 
 /// Reads a KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1, YAML or JSON. Error: BadRequest with one line for each problem,
 /// which begins with the path of the field. `read_file` may be empty if there are none.

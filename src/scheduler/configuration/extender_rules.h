@@ -2,7 +2,8 @@
 #include <vector>
 
 #include "api/kubescheduler_v1.h"
-#include "scheduler/configuration/configuration.h"
+#include "scheduler/configuration/read_file.h"
+#include "scheduler/framework/configuration.h"
 #include "schema/fields/field_errors.h"
 
 namespace porthole::scheduler {
