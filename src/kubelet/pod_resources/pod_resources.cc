@@ -14,9 +14,10 @@ namespace told = api::podresources::v1;
 /// Monitors receive no more than 16 MiB, and a node has 110 pods.
 constexpr std::size_t MostBytes = 128 << 10, Overhead = 16;
 
-/// What may still be told of one pod. False when that has been too much: containers multiply by the devices of the claims that they share.
-class Room {
+/// Of what is reported of one pod, as containers multiply by the devices of the claims that they share.
+class ByteLimit {
 public:
+    /// False once the limit is reached.
     bool take(std::size_t bytes) {
         bytes += Overhead;
         left_ = bytes > left_ ? 0 : left_ - bytes;
@@ -27,31 +28,31 @@ private:
     std::size_t left_ = MostBytes;
 };
 
-void tell_devices(const std::string& resource, const std::set<std::string>& ids, Room& room, told::ContainerResources& shown) {
-    if (!room.take(resource.size())) return;
+void tell_devices(const std::string& resource, const std::set<std::string>& ids, ByteLimit& limit, told::ContainerResources& shown) {
+    if (!limit.take(resource.size())) return;
     told::ContainerDevices& devices = shown.devices.emplace_back();
     devices.resource_name = resource;
     for (const std::string& id : ids) {
-        if (!room.take(id.size())) return;
+        if (!limit.take(id.size())) return;
         devices.device_ids.push_back(id);
     }
 }
 
-void tell_claim(const PreparedClaim& claim, const std::string& request, Room& room, told::ContainerResources& shown) {
-    if (!room.take(claim.name.size() + claim.namespace_.size())) return;
+void tell_claim(const PreparedClaim& claim, const std::string& request, ByteLimit& limit, told::ContainerResources& shown) {
+    if (!limit.take(claim.name.size() + claim.namespace_.size())) return;
     told::DynamicResource& resource = shown.dynamic_resources.emplace_back();
     resource.claim_name = claim.name;
     resource.claim_namespace = claim.namespace_;
     for (const auto& [driver, devices] : claim.drivers)
         for (const PreparedDevice& device : devices) {
             if (!is_for(device, request)) continue;
-            if (!room.take(driver.size() + device.pool.size() + device.device.size())) return;
+            if (!limit.take(driver.size() + device.pool.size() + device.device.size())) return;
             told::ClaimResource& one = resource.claim_resources.emplace_back();
             one.driver_name = driver;
             one.pool_name = device.pool;
             one.device_name = device.device;
             for (const std::string& id : device.cdi_ids) {
-                if (!room.take(id.size())) return;
+                if (!limit.take(id.size())) return;
                 one.cdi_devices.emplace_back().name = id;
             }
         }
@@ -77,22 +78,22 @@ told::PodResources pod_resources(const core::Pod& pod, const DeviceAllocations& 
     const auto extended = extended_requests(pod);
     const auto& extended_status = pod.status.extended_resource_claim_status;
     const auto extended_claim = extended_status ? prepared.find(extended_status->resource_claim_name) : prepared.end();
-    Room room;
+    ByteLimit limit;
     const auto add = [&](const core::Container& container) {
         told::ContainerResources& shown = resources.containers.emplace_back();
         shown.name = container.name;
         if (allocated != allocations.end())
             if (const auto own = allocated->second.find(container.name); own != allocated->second.end())
-                for (const auto& [resource, devices] : own->second) tell_devices(resource, devices.ids, room, shown);
+                for (const auto& [resource, devices] : own->second) tell_devices(resource, devices.ids, limit, shown);
         for (const auto& wanted : container.resources.claims) {
             const auto name = names.find(wanted.name);
             if (name == names.end() || !name->second) continue;
             if (const auto claim = prepared.find(*name->second); claim != prepared.end())
-                tell_claim(*claim->second, wanted.request, room, shown);
+                tell_claim(*claim->second, wanted.request, limit, shown);
         }
         const auto requests = extended.find(container.name);
         if (extended_claim == prepared.end() || requests == extended.end()) return;
-        for (const std::string_view request : requests->second) tell_claim(*extended_claim->second, std::string(request), room, shown);
+        for (const std::string_view request : requests->second) tell_claim(*extended_claim->second, std::string(request), limit, shown);
     };
     for (const core::Container& container : pod.spec.init_containers)
         if (objects::is_sidecar(container)) add(container);

@@ -37,22 +37,23 @@ Task<CommandOutput> Runc::run(std::vector<std::string> arguments, std::string in
 
 Task<> Runc::create(std::string id, std::string folder, OciBundle bundle) {
     CO_TRY_VOID(files_.write(join_path(folder, "config.json"), make_oci_config(bundle), 0600));
-    // runc keeps its standard streams for the container's process, and a pipe would keep us waiting: they go to files.
-    std::string script = "exec runc --root \"$0\" --log \"$2/runc.log\" create --bundle \"$2\" \"$1\" </dev/null >\"$2/init.log\" 2>&1";
-    Command command;
+    const bool has_late_mounts = !bundle.late_mounts.empty();
     const std::string rootfs = bundle.user_namespace ? ReachableRoot : bundle.rootfs;
-    // runc makes the mount of the root file system private (1.1.15 does, 1.1.5 did not). Mounts below it stay as they are.
+    std::string script;
     // A directory that the container's programs have replaced by a link is not followed.
-    if (!bundle.late_mounts.empty())
-        script =
-            "[ \"$(realpath \"$3/$5\")\" = \"$(realpath \"$3\")/$5\" ] || { echo \"$3/$5 is not a directory of its own\" >&2; exit 1; }; " +
-            ("mount --rbind \"$3/$5\" \"$4/$5\" && " + script);
+    if (has_late_mounts)
+        script += "[ \"$(realpath \"$3/$5\")\" = \"$(realpath \"$3\")/$5\" ] || { echo \"$3/$5 is a link\" >&2; exit 1; }; ";
     if (bundle.user_namespace) {
         // Only this runc sees the root file system there, so that many can be made at once; the folder's place is root's.
         CO_TRY_VOID(files_.create_directories(ReachableRoot, 0755));
-        script = "mount --rbind \"$3\" \"$4\" && " + script;
+        script += "mount --rbind \"$3\" \"$4\" && ";
     }
-    if (bundle.user_namespace || !bundle.late_mounts.empty()) command.arguments = {"unshare", "--mount", "--propagation", "slave", "--"};
+    // runc of Debian 13 (1.1.15) makes the mount of the root file system private. Mounts below it stay as they are.
+    if (has_late_mounts) script += "mount --rbind \"$3/$5\" \"$4/$5\" && ";
+    // runc keeps its standard streams for the container's process, and a pipe would keep us waiting: they go to files.
+    script += "exec runc --root \"$0\" --log \"$2/runc.log\" create --bundle \"$2\" \"$1\" </dev/null >\"$2/init.log\" 2>&1";
+    Command command;
+    if (bundle.user_namespace || has_late_mounts) command.arguments = {"unshare", "--mount", "--propagation", "slave", "--"};
     const std::initializer_list<std::string> shell = {"sh",   "-c",          script, state_folder_,     id,
                                                       folder, bundle.rootfs, rootfs, bundle.late_mounts};
     command.arguments.insert(command.arguments.end(), shell);
