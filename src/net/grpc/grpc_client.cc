@@ -92,7 +92,8 @@ struct GrpcChannel::Impl {
 
     void note_loss() {
         if (!connection || connection->usable() || !std::exchange(on_probation, false)) return;
-        pause_after(Error(Reason::Unavailable, "the connection broke soon after it was made"));
+        const std::string& why = connection->why_ended();
+        pause_after(Error(Reason::Unavailable, why.empty() ? "the server is ending the connection" : why));
     }
     void note_answer() {
         if (loop.now() - made < ProbationTime) return;
