@@ -356,5 +356,17 @@ TEST_F(Verbs, ServeStableVersionsOnly) {
     EXPECT_EQ(get("/livez/nothing").code, 404);
 }
 
+TEST_F(Verbs, RenewalsOfANodesLeaseWaitForOthersToShareTheirSync) {
+    const auto renewal_time = [this](const std::string& namespace_) {
+        const std::string leases = "/apis/coordination.k8s.io/v1/namespaces/" + namespace_ + "/leases";
+        EXPECT_EQ(post(leases, R"({"metadata":{"name":"n"},"spec":{"holderIdentity":"n"}})").code, 201);
+        const MonotonicTime before = loop.now();
+        EXPECT_EQ(merge(leases + "/n", R"({"spec":{"renewTime":"2026-01-01T00:00:00.000000Z"}})").code, 200);
+        return loop.now() - before;
+    };
+    EXPECT_EQ(renewal_time("kube-node-lease"), std::chrono::milliseconds(100));
+    EXPECT_EQ(renewal_time("default"), Duration::zero()) << "an elected leader waits for its renewal";
+}
+
 }  // namespace
 }  // namespace porthole::apiserver

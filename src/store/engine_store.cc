@@ -15,6 +15,7 @@ constexpr std::size_t GroupBytes = 4u << 20;
 constexpr std::size_t CompactionSlice = 4096;
 constexpr std::size_t KeysPerRevoke = 512;
 constexpr Duration RetryDelay = std::chrono::seconds(1);
+constexpr Duration Patience = std::chrono::milliseconds(100);
 
 /// As etcd's, which clients and operators know.
 Error quota_error() { return Error(Reason::Unknown, "etcdserver: mvcc: database space exceeded"); }
@@ -81,6 +82,7 @@ Task<Committed> EngineStore::commit(Transaction transaction) {
     pending->transaction = std::move(transaction);
     queue_.push_back(pending);
     work_.set();
+    if (!pending->transaction.patient) urgent_work_.set();
     co_return co_await pending->result.wait();
 }
 
@@ -90,8 +92,17 @@ Task<> EngineStore::write_groups() {
             work_.reset();
             CO_TRY_VOID(co_await work_.wait());
         }
+        CO_TRY_VOID(co_await wait_for_company());
         CO_TRY_VOID(co_await write_group());
     }
+    co_return {};
+}
+
+Task<> EngineStore::wait_for_company() {
+    if (!std::ranges::all_of(queue_, [](const PendingPtr& pending) { return pending->transaction.patient; })) co_return {};
+    urgent_work_.reset();
+    const auto waited = co_await with_timeout(urgent_work_.wait(), Patience, "urgent work");
+    if (is_cancelled(waited)) co_return waited.error();
     co_return {};
 }
 

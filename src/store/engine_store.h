@@ -40,6 +40,7 @@ private:
     bool has_lease(LeaseId lease) const override { return leases_.contains(lease); }
 
     Task<> write_groups();
+    Task<> wait_for_company();
     Task<> write_group();
     std::vector<PendingPtr> form_group(WriteGroup& group);
     void publish(WriteGroup& group, const std::vector<PendingPtr>& members);
@@ -65,7 +66,7 @@ private:
     HistoryLimits limits_;
 
     std::deque<PendingPtr> queue_;
-    porthole::Event work_;
+    porthole::Event work_, urgent_work_;
     Semaphore engine_turn_{1};  // append and compact never overlap
     bool write_failed_ = false, quota_exceeded_ = false, quota_enforced_ = true;
     bool checkpointing_ = false;

@@ -15,6 +15,47 @@ TEST_F(FaultTest, WritesOfOneMomentShareOneSync) {
     EXPECT_EQ(disk_.append_count(), 1u);
 }
 
+TEST_F(FaultTest, WritesThatCanWaitShareASyncWithLaterOnes) {
+    const MonotonicTime start = loop_.now();
+    const auto put_later = [this](std::string key, Duration delay, bool patient) -> Task<Committed> {
+        CO_TRY_VOID(co_await loop_.sleep(delay));
+        Transaction transaction{.operations = {put_of(std::move(key), "1")}, .patient = patient};
+        co_return co_await store_->commit(std::move(transaction));
+    };
+    const auto all_of = [](std::vector<Task<Committed>> tasks) -> Task<std::vector<Result<Committed>>> {
+        AllOperation<Committed> all(std::move(tasks));
+        co_return co_await all;
+    };
+    std::vector<Task<Committed>> tasks;
+    for (int i = 0; i < 8; ++i) tasks.push_back(put_later("/" + std::to_string(i), i * 10ms, true));
+    ASSERT_TRUE(run(all_of(std::move(tasks))));
+    EXPECT_EQ(disk_.append_count(), 1u);
+    EXPECT_EQ(loop_.now() - start, 100ms);
+
+    tasks.clear();
+    tasks.push_back(put_later("/patient", 0ms, true));
+    tasks.push_back(put_later("/urgent", 20ms, false));
+    ASSERT_TRUE(run(all_of(std::move(tasks))));
+    EXPECT_EQ(disk_.append_count(), 2u);
+    EXPECT_EQ(loop_.now() - start, 120ms) << "what is urgent takes along what waits";
+}
+
+TEST_F(FaultTest, AStoreClosesWhileAWriteWaitsForOthers) {
+    std::optional<Result<Committed>> result;
+    Scope scope(loop_);
+    scope.spawn([](Store& store, std::optional<Result<Committed>>& result) -> Task<> {
+        Transaction transaction{.operations = {put_of("/a", "1")}, .patient = true};
+        result = co_await store.commit(std::move(transaction));
+        co_return {};
+    }(*store_, result));
+    loop_.run_ready();
+    EXPECT_FALSE(result);
+    close();
+    ASSERT_TRUE(result);
+    open();
+    EXPECT_EQ(value("/a"), *result ? "1" : "(absent)");
+}
+
 TEST_F(FaultTest, AFullDiskRefusesWritesAndLeavesReadsAlone) {
     ASSERT_TRUE(put("/a", "1"));
     auto watch = store_->watch({.prefix = "/", .after = Revision(1)});

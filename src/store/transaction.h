@@ -45,6 +45,8 @@ struct Transaction {
     std::vector<Operation> operations;
     /// Leads to a deletion, such as the write that sets a deletionTimestamp: may exceed the store's quota a little.
     bool frees = false;
+    /// Its writer can wait: a store that has nothing else to write may take a tenth of a second, to write it together with others.
+    bool patient = false;
 };
 
 /// The result of a transaction.
