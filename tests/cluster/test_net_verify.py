@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from harness import IMAGE, MIXED, ClusterCase, SharedCluster, run
+from harness import IMAGE, MIXED, ClusterCase, SharedCluster, run, slow
 
 
 class VerifyCase(ClusterCase):
@@ -113,6 +113,7 @@ class Routed(VerifyCase):
         return run(["ip", "-netns", f"porthole-{self.cluster.id}-router", *words]).stdout
 
     # EMU-06, NET-02
+    @slow
     def test_an_emulated_router_has_the_routes_and_its_loss_is_named(self):
         nodes = self.list("nodes")
         ranges = {node["spec"]["podCIDR"]: node["status"]["addresses"][0]["address"] for node in nodes}

@@ -188,6 +188,7 @@ class Provision(ClusterCase):
         return self.try_get("node", name)
 
     # PRV-01, PRV-03, PRV-06, PRV-07, JOI-19
+    @slow
     def test_machines_join_stay_as_they_are_and_leave_without_leftovers(self):
         first, second = self.machines
         self.assertEqual(self.texts(first, second, options=["--dry-run"]), ["would join m1", "would join m2"])
@@ -238,6 +239,7 @@ class Provision(ClusterCase):
             self.assertIsNone(self.node(machine.name))
 
     # PRV-07, SEC-16
+    @slow
     def test_a_second_run_is_refused_and_an_interrupted_one_leaves_no_token(self):
         first, second = self.machines
         refused = hashlib.sha256(pathlib.Path(PORTHOLE).read_bytes()).hexdigest()

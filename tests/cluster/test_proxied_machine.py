@@ -3,7 +3,7 @@
 import pathlib
 import unittest
 
-from harness import Cluster, ClusterCase, SharedCluster, condition, run
+from harness import Cluster, ClusterCase, SharedCluster, condition, run, slow
 from manifests import web_pod
 from test_windows_node import web_server
 
@@ -25,6 +25,7 @@ class ProxiedMachine(ClusterCase):
     shared = PROXIED
 
     # JOI-14
+    @slow
     def test_a_cluster_on_one_machine_does_without_the_proxy(self):
         self.assertIn("windows-1", self.cluster.porthole("status").stdout)
         for node in ("linux-1", "windows-1"):

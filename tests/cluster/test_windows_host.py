@@ -407,6 +407,7 @@ class Build(HostCase):
         self.wait_ready("probe", 150)
 
     # EMU-04
+    @slow
     def test_hosts_of_the_builds_between_2019_and_2022_are_nodes_that_run_pods(self):
         builds = {"windows-1": ("1903", "10.0.18362"), "windows-2": ("2004", "10.0.19041"), "windows-3": ("20H2", "10.0.19042"),
                   "windows-4": ("19551", "10.0.19551")}

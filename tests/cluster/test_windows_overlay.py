@@ -87,6 +87,7 @@ class Overlay(WindowsCase):
         self.eventually(lambda: self.source_vip("windows-2") == (address, holder), 60, "the same source address")
 
     # IPM-06, IPM-07
+    @slow
     def test_a_node_that_leaves_gives_its_source_address_back_and_joins_as_what_the_cluster_says(self):
         node, leases = "windows-2", self.cluster.data / "nodes/windows-2/C/var/lib/cni/networks/vxlan0"
         self.eventually(lambda: self.source_vip(node), 60, "a source address")

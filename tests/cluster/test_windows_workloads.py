@@ -60,6 +60,7 @@ class Controllers(WindowsCase):
         self.eventually(lambda: self.get("job", "sum")["status"].get("succeeded") == 2, 90, "two completions")
 
     # WKL-06
+    @slow
     def test_cron_job_makes_windows_jobs(self):
         ticking = windows_pod("x", ["cmd", "/c", "echo tick"], container_fields={"image": IMAGE})["spec"] | {"restartPolicy": "Never"}
         self.apply({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "tick"},
