@@ -60,6 +60,10 @@ TEST_F(CustomResourcesTest, AreServedOnceTheirDefinitionIsEstablished) {
     const Answer list = get("/apis/example.com/v1/widgets");
     EXPECT_EQ(list.at({"kind"}), "WidgetList");
     EXPECT_EQ(list.body.find("items")->as_array().size(), 1u);
+    const Answer lost = get("/apis/example.com/v1/widgets/a");
+    EXPECT_EQ(lost.code, 404) << "they are in namespaces";
+    EXPECT_EQ(lost.at({"reason"}), "NotFound");
+    EXPECT_EQ(post("/apis/example.com/v1/widgets", widget("b", R"({"size":3})")).code, 404);
     EXPECT_EQ(remove(std::string(Widgets) + "/a").code, 200);
     EXPECT_EQ(get(std::string(Widgets) + "/a").code, 404);
 }

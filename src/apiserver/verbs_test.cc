@@ -347,6 +347,16 @@ TEST_F(Verbs, RefuseSubresourcesAndVerbsThatAreNotServed) {
     EXPECT_EQ(get("/api/v1/namespaces/default/nodes").code, 404);
 }
 
+TEST_F(Verbs, FindNothingWhereThePathLacksTheNamespace) {
+    post(ConfigMaps, config_map("a"));
+    EXPECT_EQ(get("/api/v1/configmaps/a").code, 404);
+    EXPECT_EQ(put("/api/v1/configmaps/a", config_map("a")).code, 404);
+    EXPECT_EQ(remove("/api/v1/configmaps/a").code, 404);
+    EXPECT_EQ(get("/api/v1/configmaps").code, 200);
+    EXPECT_EQ(post("/api/v1/configmaps", config_map("b")).code, 405);
+    EXPECT_EQ(remove("/api/v1/configmaps").code, 405);
+}
+
 TEST_F(Verbs, ServeStableVersionsOnly) {
     EXPECT_EQ(get("/apis/resource.k8s.io/v1/deviceclasses").code, 200);
     EXPECT_EQ(get("/apis/resource.k8s.io/v1beta1/deviceclasses").code, 404);

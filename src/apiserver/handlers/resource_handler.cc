@@ -106,7 +106,9 @@ Task<> ResourceHandler::handle(RequestContext& context, const Resource& resource
     const std::string& verb = context.info.verb;
     CO_TRY_VOID(check_served(*resource.kind, context.info));
     const bool of_namespace = resource.kind->namespaced() && context.info.namespace_.empty();
-    if (of_namespace && verb != "list" && verb != "watch") co_return method_not_allowed();
+    // Nothing is served at such a path; without a name it is that of a list, but for custom resources upstream looks at the verb, too.
+    if (of_namespace && verb != "list" && verb != "watch")
+        co_return context.info.name.empty() && resource.form == 0 ? method_not_allowed() : no_such_resource();
     if (!resource.strategy->deprecation.empty()) context.warnings.emplace_back(resource.strategy->deprecation);
     if (std::string told = deprecation_of(*resource.kind); !told.empty()) context.warnings.push_back(std::move(told));
     if (verb == "get") co_return co_await get(context, resource);
