@@ -18,7 +18,7 @@ csi_proxy::PathRules kubelet_paths() {
 CsiServer::CsiServer(Services services, Logger log)
     : loop_(services.loop),
       files_(make_csi_files(services.root)),
-      shares_({services.programs, services.files, services.root, std::move(services.own_folder)}),
+      shares_({services.programs, services.files, services.pool, services.root, std::move(services.own_folder)}),
       proxy_(services.pool, kubelet_paths(), csi_proxy::Host{.files = *files_, .shares = &shares_}),
       server_(services.loop, proxy_.handler(), {.body_limit = csi_proxy::LargestRequest}, std::move(log)) {}
 

@@ -77,18 +77,20 @@ Task<> SmbShares::map(std::string remote, std::string user, std::string password
     if (mounts > 0) {
         CO_TRY(const bool well, co_await answers(join_path(services_.root, folder)));
         if (well) co_return {};
-        CO_TRY_VOID(hide(folder));
+        CO_TRY_VOID(co_await on_worker([&] { return hide(folder); }));
     }
     const std::string credentials = services_.own_folder + "/credentials", target = services_.own_folder + "/mounted";
-    CO_TRY_VOID(unmount_below(services_.own_folder));  // of a process that ended here
+    CO_TRY_VOID(co_await on_worker([&] { return unmount_below(services_.own_folder); }));  // of a process that ended here
     CO_TRY_VOID(services_.files.create_directories(target, 0700));
     CO_TRY_VOID(services_.files.replace(credentials, "username=" + user + "\npassword=" + password + "\n", 0600));
     const auto mounted = co_await mount(remote, credentials, target);
     CO_TRY_VOID(services_.files.remove(credentials));
     CO_TRY_VOID(mounted);
-    const auto shown = show(target, folder);
-    CO_TRY_VOID(unmount_below(target));
-    co_return shown;
+    co_return co_await on_worker([&] {
+        const auto shown = show(target, folder);
+        const auto unmounted = unmount_below(target);
+        return unmounted ? shown : unmounted;
+    });
 }
 
 Task<> SmbShares::mount(std::string remote, std::string credentials, std::string target) {
@@ -102,7 +104,7 @@ Task<> SmbShares::mount(std::string remote, std::string credentials, std::string
 
 /// Containers may write to the drive: nothing on the way may be a link of theirs, also not a moment later. The program mount would follow
 /// one, and is given a folder of ours for that reason.
-Result<void> SmbShares::show(const std::string& from, const std::string& folder) {
+Result<void> SmbShares::show(const std::string& from, const std::string& folder) const {
     TRY(const HeldTree tree, HeldTree::open(services_.root));
     TRY_VOID(tree.create_directories(folder, 0755));
     TRY(const HeldSource held, tree.hold(folder));
@@ -112,7 +114,7 @@ Result<void> SmbShares::show(const std::string& from, const std::string& folder)
 }
 
 /// As show(): what is unmounted is what was opened without following a link. It ends with its last user.
-Result<void> SmbShares::hide(const std::string& folder) {
+Result<void> SmbShares::hide(const std::string& folder) const {
     TRY(const HeldTree tree, HeldTree::open(services_.root));
     for (;;) {
         TRY(const std::size_t mounts, mounts_at(folder));
@@ -126,7 +128,7 @@ Result<void> SmbShares::hide(const std::string& folder) {
 Task<> SmbShares::unmap(std::string remote) {
     CO_TRY(const std::string folder, folder_of(remote));
     CO_TRY(const auto permit, co_await one_at_a_time_.acquire());
-    co_return hide(folder);
+    co_return co_await on_worker([&] { return hide(folder); });
 }
 
 }  // namespace porthole::winhost

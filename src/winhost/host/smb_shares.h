@@ -7,6 +7,7 @@
 #include "runtime/files/file_system.h"
 #include "runtime/processes/process.h"
 #include "runtime/sync.h"
+#include "runtime/worker_pool.h"
 
 namespace porthole::winhost {
 
@@ -23,6 +24,7 @@ public:
     struct Services {
         ProcessRunner& programs;
         FileSystem& files;
+        WorkerPool& workers;     ///< that wait where a server is away
         std::string root;        ///< the host's root file system
         std::string own_folder;  ///< a directory that no container can reach, for mounts and passwords in progress
         std::vector<std::string> programs_of_mount = {"/sbin/mount.cifs", "/usr/sbin/mount.cifs"};  ///< one of which must be there
@@ -37,10 +39,11 @@ private:
     Result<std::string> folder_of(const std::string& remote) const;
     Result<std::size_t> mounts_at(const std::string& folder) const;
     Task<bool> answers(std::string path);
+    Task<> on_worker(std::move_only_function<Result<void>()> work) { return run_blocking<void>(services_.workers, std::move(work)); }
     Task<> mount(std::string remote, std::string credentials, std::string target);
-    /// Makes the mount at `from` visible in the share's directory, or no longer.
-    Result<void> show(const std::string& from, const std::string& folder);
-    Result<void> hide(const std::string& folder);
+    /// Makes the mount at `from` visible in the share's directory, or no longer. Both take as long as a server is away: for a worker.
+    Result<void> show(const std::string& from, const std::string& folder) const;
+    Result<void> hide(const std::string& folder) const;
 
     Services services_;
     Semaphore one_at_a_time_{1};

@@ -9,6 +9,7 @@
 
 #include "base/strings.h"
 #include "runtime/files/mounts.h"
+#include "runtime/scope.h"
 #include "runtime/sim/sim_loop.h"
 #include "winhost/host/csi_files.h"
 #include "winhost/images/test_folder.h"
@@ -36,6 +37,24 @@ struct FakeMount final : ProcessRunner {
     bool answers = true;
 };
 
+/// Workers that begin nothing before release(), if told so.
+struct BusyWorkers final : WorkerPool {
+    explicit BusyWorkers(WorkerPool& of) : pool(of) {}
+    void submit(Callback work) override {
+        if (busy)
+            held.push_back(std::move(work));
+        else
+            pool.submit(std::move(work));
+    }
+    void release() {
+        busy = false;
+        for (Callback& work : std::exchange(held, {})) pool.submit(std::move(work));
+    }
+    WorkerPool& pool;
+    bool busy = false;
+    std::vector<Callback> held;
+};
+
 /// A host's disk, on a machine that has mount.cifs.
 struct SmbSharesTest : testing::Test {
     SmbSharesTest() {
@@ -58,7 +77,9 @@ struct SmbSharesTest : testing::Test {
     sim::SimLoop loop;
     FakeMount programs;
     std::unique_ptr<FileSystem> files = make_file_system();
-    SmbShares shares{{programs, *files, root(), folder / "own", {folder / "mount.cifs"}}};
+    sim::SimWorkerPool pool{loop};
+    BusyWorkers workers{pool};
+    SmbShares shares{{programs, *files, workers, root(), folder / "own", {folder / "mount.cifs"}}};
     std::unique_ptr<csi_proxy::Files> links = make_csi_files(root());
     const std::string k = "C:\\var\\lib\\kubelet";
 };
@@ -95,6 +116,25 @@ TEST_F(SmbSharesTest, AMappingThatAnswersIsUsedAgainAndAnotherIsMadeAnew) {
     ASSERT_TRUE(map());
     EXPECT_EQ(programs.calls.size(), 4u);
     EXPECT_EQ(mounts_below(place()).value().size(), 1u);
+}
+
+TEST_F(SmbSharesTest, AServerThatIsAwayKeepsWorkersWaitingOnly) {
+    ASSERT_TRUE(map());
+    Scope scope(loop);
+    const auto begin = [&](Task<> task) {
+        workers.busy = true;
+        scope.spawn(std::move(task));
+        loop.advance(std::chrono::seconds(1));
+        EXPECT_EQ(mounts_below(place()).value().size(), 1u) << "the loop has unmounted nothing itself";
+        EXPECT_EQ(workers.held.size(), 1u);
+        workers.release();
+        loop.advance(std::chrono::seconds(1));
+    };
+    programs.answers = false;
+    begin(shares.map("\\\\Files.example.com\\Data", "WORK\\me", "p"));
+    EXPECT_EQ(mounts_below(place()).value().size(), 1u) << "mounted anew";
+    begin(shares.unmap("\\\\files.example.com\\data"));
+    EXPECT_TRUE(mounts_below(folder.path()).value().empty());
 }
 
 TEST_F(SmbSharesTest, RefusalsSayWhy) {
