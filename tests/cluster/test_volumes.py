@@ -1,5 +1,6 @@
 """Volumes that outlive their pods: an administrator makes them, claims find them."""
 
+import os
 import pathlib
 import unittest
 
@@ -222,6 +223,19 @@ class PersistentVolumes(ClusterCase):
         self.apply(self.user("reader", "data"))
         self.wait_ready("reader")
         self.assertEqual(self.exec("reader", "cat", "/data/file").strip(), "kept")
+
+    def test_a_container_has_the_group_that_its_volume_names(self):
+        volume = self.volume("shared")
+        volume["metadata"]["annotations"] = {"pv.beta.kubernetes.io/gid": "4321"}
+        folder = volume["spec"]["local"]["path"]
+        os.chown(folder, 0, 4321)
+        os.chmod(folder, 0o770)
+        user = self.user("writer", "data", "echo mine > /data/file; " + SLEEP)
+        user["spec"]["securityContext"] = {"runAsUser": 1000, "runAsGroup": 1000}
+        self.apply(volume, self.claim("data"), user)
+        self.wait_ready("writer")
+        self.assertEqual(self.exec("writer", "id", "-G").split(), ["1000", "4321"])
+        self.assertEqual(self.exec("writer", "cat", "/data/file").strip(), "mine")
 
     def disk(self, name, size=4 << 20):
         """A block device of linux-1, and the file behind it."""

@@ -153,6 +153,7 @@ Task<cri::ContainerConfig> ContainerStarter::prepare(const PodStartContext& cont
                                   .cdi_devices = context.runtime_knows_cdi ? cdi_devices : std::vector<std::string>(),
                                   .image_ref = image.ref,
                                   .image_user = image.user,
+                                  .extra_groups = VolumeManager::groups_for(*context.pod, context.volumes),
                                   .platform = config_.platform,
                                   .target_container_id = target,
                                   .seccomp_root = config_.root_directory + "/seccomp",

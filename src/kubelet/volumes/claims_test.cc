@@ -1,3 +1,5 @@
+#include <set>
+
 #include "kubelet/volumes/local_volume/local_volume_reclaimer.h"
 #include "kubelet/volumes/volumes_fixture.h"
 
@@ -60,6 +62,44 @@ TEST_F(ClaimTest, ADirectoryHasRoomForWhateverItsVolumeSays) {
     const auto status = api.find<core::PersistentVolumeClaim>({"ns", "data"})->status;
     EXPECT_EQ(status.capacity.at("storage").to_string(), "2Gi");
     EXPECT_TRUE(status.allocated_resource_statuses.empty());
+}
+
+TEST_F(ClaimTest, WhatIsReadOnlyDoesNotGrowAndSaysSo) {
+    ASSERT_TRUE(files.create_directories("/disks/1", 0755));
+    api.change<core::PersistentVolume>({"", "pv1"}, [](auto& volume) { volume.spec.capacity["storage"] = *Quantity::parse("2Gi"); });
+    api.change<core::PersistentVolumeClaim>({"ns", "data"}, [](auto& claim) {
+        claim.status.capacity["storage"] = *Quantity::parse("1Gi");
+        claim.status.allocated_resource_statuses["storage"] = "NodeResizePending";
+    });
+    ASSERT_TRUE(used_by(Mounted, R"(,"readOnly":true)")) << "the pod goes on";
+    const auto status = api.find<core::PersistentVolumeClaim>({"ns", "data"})->status;
+    EXPECT_EQ(status.capacity.at("storage").to_string(), "1Gi");
+    EXPECT_EQ(status.allocated_resource_statuses.at("storage"), "NodeResizePending") << "another pod may grow it";
+    Scope scope(loop);
+    scope.spawn(events.run());
+    loop.advance(1s);
+    std::set<std::string> told;
+    for (const core::Event& event : api.list<core::Event>()) {
+        EXPECT_EQ(event.reason + ": " + event.message,
+                  "FileSystemResizeFailed: MountVolume.NodeExpandVolume failed for volume \"pv1\" requested read-only file system");
+        told.insert(event.involved_object.kind);
+    }
+    EXPECT_EQ(told, (std::set<std::string>{"PersistentVolumeClaim", "Pod"}));
+    EXPECT_TRUE(porthole::sim::run(loop, scope.close()));
+}
+
+TEST_F(ClaimTest, ContainersHaveTheGroupThatTheirVolumeNames) {
+    ASSERT_TRUE(files.create_directories("/disks/1", 0755));
+    const auto groups = [&](const std::string& annotation) {
+        api.change<core::PersistentVolume>({"", "pv1"},
+                                           [&](auto& volume) { volume.metadata.annotations["pv.beta.kubernetes.io/gid"] = annotation; });
+        EXPECT_TRUE(used_by(Mounted, "", R"("securityContext":{"supplementalGroups":[7]},)"));
+        return VolumeManager::groups_for(*pod, *manager.find_mounted("u"));
+    };
+    EXPECT_THAT(groups("1234"), testing::ElementsAre(1234));
+    EXPECT_THAT(groups("7"), testing::IsEmpty()) << "the pod has it";
+    for (const char* bad : {"", "staff", "12a", " 12", "-1", "2147483648", "99999999999999999999"})
+        EXPECT_THAT(groups(bad), testing::IsEmpty()) << bad;
 }
 
 TEST_F(ClaimTest, ModesThatDoNotFitAreRefused) {

@@ -186,6 +186,15 @@ Result<std::vector<cri::Device>> VolumeManager::devices_for(const core::Containe
     return devices;
 }
 
+std::vector<std::int64_t> VolumeManager::groups_for(const core::Pod& pod, const MountedVolumes& volumes) {
+    std::set<std::int64_t> groups;
+    for (const auto& [name, volume] : volumes)
+        if (volume.group) groups.insert(*volume.group);
+    if (pod.spec.security_context)
+        for (const std::int64_t own : pod.spec.security_context->supplemental_groups) groups.erase(own);
+    return {groups.begin(), groups.end()};
+}
+
 Result<void> VolumeManager::admit(const core::Container& container, const MountedVolumes& volumes, const std::string& account) {
     for (const core::VolumeMount& mount : container.volume_mounts) {
         const auto volume = volumes.find(mount.name);

@@ -24,6 +24,8 @@ public:
                                                const Environment& environment, bool recursive_read_only);
     /// The block devices of one container. Error: as above.
     Result<std::vector<cri::Device>> devices_for(const core::Container& container, const MountedVolumes& volumes) const;
+    /// The groups that volumes of the pod need containers to have, without those that it has of itself.
+    static std::vector<std::int64_t> groups_for(const core::Pod& pod, const MountedVolumes& volumes);
     /// Allows `account`, in the form of FileSystem::allow_reading(), to read the container's restricted volumes.
     Result<void> admit(const core::Container& container, const MountedVolumes& volumes, const std::string& account);
     /// The last result of set_up() for the pod; nullptr before the first, and after tear_down().

@@ -69,6 +69,7 @@ struct MountedVolume {
     bool restricted = false;             ///< by an access list (Windows): a container's account has to be allowed
     std::string claim;                   ///< of the pod's namespace; "" if there is none
     std::string csi_driver, csi_handle;  ///< the driver that reports its use; "" for the file system below `path`
+    std::optional<std::int64_t> group;   ///< that the pod's containers need to have
 };
 
 /// The current step of a volume, for the event if it fails: `reason`, and `text` before the error's own.

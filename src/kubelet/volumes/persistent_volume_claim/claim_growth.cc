@@ -112,6 +112,13 @@ Task<> ClaimGrowth::fail(Error error, VolumeServices& services) {
     co_return co_await write(std::move(told), services.client);
 }
 
+void ClaimGrowth::refuse_read_only(VolumeServices& services) const {
+    const std::string message =
+        "MountVolume.NodeExpandVolume failed for volume \"" + volume_->metadata.name + "\" requested read-only file system";
+    services.events.warning(reference_to(*pod_), "FileSystemResizeFailed", message);
+    services.events.warning(*claim_, "FileSystemResizeFailed", message);
+}
+
 Task<> ClaimGrowth::write(core::PersistentVolumeClaim changed, client::Client& client) {
     CO_TRY(auto written, co_await client.update_status(std::move(changed)));
     claim_ = std::make_shared<const core::PersistentVolumeClaim>(std::move(written));

@@ -35,6 +35,8 @@ public:
     /// `error`: MethodNotAllowed if the node cannot expand it at all, BadRequest if a retry does not help, Conflict if it is impossible
     /// while a pod uses the volume, Timeout and Unavailable if the outcome is unknown; others: retried. The pod keeps its volume.
     Task<> fail(Error error, VolumeServices& services);
+    /// Instead of all of these where the pod has the volume read-only: events. Another pod may grow it.
+    void refuse_read_only(VolumeServices& services) const;
 
 private:
     ClaimGrowth(ClaimRef claim, VolumeRef volume, PodRef pod, Quantity size)

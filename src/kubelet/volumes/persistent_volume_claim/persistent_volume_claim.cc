@@ -1,3 +1,5 @@
+#include <charconv>
+
 #include "kubelet/volumes/block_devices/device_plugins.h"
 #include "kubelet/volumes/csi/csi_volumes.h"
 #include "kubelet/volumes/flex_volume/flex_volumes.h"
@@ -29,16 +31,20 @@ public:
         CO_TRY(const ClaimRef claim, co_await find_claim(request, services));
         CO_TRY(const VolumeRef volume, co_await find_volume(*claim, services));
         CO_TRY_VOID(check_mode(request, *volume));
-        const auto& source = request.volume.persistent_volume_claim;
-        const bool read_only = source && source->read_only;
-        CO_TRY(MountedVolume mounted, co_await set_up_kind(claim, volume, request, read_only, services));
+        CO_TRY(MountedVolume mounted, co_await set_up_kind(claim, volume, request, is_read_only(request), services));
         mounted.claim = claim->metadata.name;
+        mounted.group = group_of(*volume);
         co_return mounted;
     }
 
 private:
     using ClaimRef = std::shared_ptr<const core::PersistentVolumeClaim>;
     using VolumeRef = std::shared_ptr<const core::PersistentVolume>;
+
+    static bool is_read_only(const VolumeRequest& request) {
+        const auto& source = request.volume.persistent_volume_claim;
+        return source && source->read_only;
+    }
 
     static Error problem_of(const client::NamespacedName& claim, Error error, const std::string& step = "") {
         if (error.reason == Reason::Cancelled) return error;
@@ -102,7 +108,7 @@ private:
         }
         if (spec.local) {
             CO_TRY(mounted.path, co_await mount_local(request, *volume, read_only, services));
-            if (!read_only) CO_TRY_VOID(co_await grow_local(claim, volume, request, services));
+            CO_TRY_VOID(co_await grow_local(claim, volume, request, services));
             co_return mounted;
         }
         if (local_volume::is_local(*volume) && services.local_volumes) {
@@ -122,6 +128,17 @@ private:
 
     static std::string mode_of(const core::PersistentVolume& volume) {
         return volume.spec.volume_mode.value_or(core::PersistentVolumeMode::Filesystem);
+    }
+
+    /// Whoever made the volume says so. What the API would not accept as a pod's group is ignored.
+    static std::optional<std::int64_t> group_of(const core::PersistentVolume& volume) {
+        const auto found = volume.metadata.annotations.find("pv.beta.kubernetes.io/gid");
+        if (found == volume.metadata.annotations.end()) return std::nullopt;
+        const std::string& text = found->second;
+        std::int32_t group = -1;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), group);
+        if (error != std::errc() || end != text.data() + text.size() || group < 0) return std::nullopt;
+        return group;
     }
 
     static Result<void> check_mode(const VolumeRequest& request, const core::PersistentVolume& volume) {
@@ -178,6 +195,10 @@ private:
     static Task<> grow_local(ClaimRef claim, VolumeRef volume, const VolumeRequest& request, VolumeServices& services) {
         auto growth = ClaimGrowth::find(claim, volume, request.pod);
         if (!growth || !volume->spec.local) co_return {};
+        if (is_read_only(request)) {
+            growth->refuse_read_only(services);
+            co_return {};
+        }
         CO_TRY(const FileStatus status, find_local(*volume->spec.local, services.files));
         CO_TRY_VOID(co_await growth->begin(services.client));
         Result<void> grown;
@@ -246,6 +267,7 @@ private:
         const auto known = claim->status.capacity.find("storage");
         const bool has_size = known == claim->status.capacity.end() || services.csi->has_size(wanted, known->second);
         auto growth = ClaimGrowth::find(claim, volume, request.pod);
+        if (growth && read_only) growth->refuse_read_only(services);
         if (!growth && !has_size) growth = ClaimGrowth::find_further(claim, volume, request.pod);
         if (!growth || read_only) co_return mounted;
         if (is_running)
