@@ -175,6 +175,10 @@ std::optional<MonotonicTime> SchedulingQueue::flush() {
     while (!unschedulable_.empty() && unschedulable_.begin()->first + LongestWait <= now) {
         wake(entries_.at(unschedulable_.begin()->second));
     }
+    return next_flush();
+}
+
+std::optional<MonotonicTime> SchedulingQueue::next_flush() const {
     std::optional<MonotonicTime> next;
     if (!backoff_.empty()) next = backoff_.begin()->first;
     if (!unschedulable_.empty()) {

@@ -42,8 +42,10 @@ public:
     void retry_after_error(const std::string& uid);
 
     void on_event(const ClusterEvent& event);
-    /// Moves pods that have waited long enough. Returns when to call it again; nullopt if no pod waits for a time.
+    /// Moves pods that have waited long enough. Returns next_flush().
     std::optional<MonotonicTime> flush();
+    /// When to call flush(), which may be now; nullopt if no pod waits for a time.
+    std::optional<MonotonicTime> next_flush() const;
 
     struct Sizes {
         std::size_t active = 0, backoff = 0, unschedulable = 0, gated = 0;

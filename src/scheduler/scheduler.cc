@@ -215,14 +215,13 @@ Task<> Scheduler::run() {
 Task<> Scheduler::work() {
     for (;;) {
         wake_.reset();
-        if (const auto next = queue_.flush()) wake_at(*next);
+        queue_.flush();
         int decided = 0;
         while (decided < PodsPerTurn && bindings_ < MaxBindings) {
             PodRef pod = queue_.pop();
             if (!pod) break;
             if (extenders_.concern(*pod)) {
                 CO_TRY_VOID(co_await schedule_with_extenders(std::move(pod)));
-                wake_.set();  // it may wait for a time now
             } else {
                 schedule(std::move(pod));
             }
@@ -231,6 +230,8 @@ Task<> Scheduler::work() {
         if (decided == PodsPerTurn) {
             CO_TRY_VOID(co_await context_.loop.sleep(Duration::zero()));
         } else {
+            // Those that were just rejected wait, too, and no event need come of it.
+            if (const auto next = queue_.next_flush()) wake_at(*next);
             CO_TRY_VOID(co_await wake_.wait());
         }
     }

@@ -187,6 +187,24 @@ TEST(Scheduler, SaysWhyAPodFitsNowhereAndTriesAgainWhenThatChanges) {
     EXPECT_EQ(world.node_of("web"), "small");
 }
 
+/// Nothing is written then, so no watch event wakes the scheduler.
+TEST(Scheduler, TriesAPodAgainAfterFiveMinutesAlsoIfItsConditionSaysTheReasonAlready) {
+    SchedulerWorld world;
+    core::Pod pod = api_pod("web");
+    core::PodCondition& known = pod.status.conditions.emplace_back();
+    known.type = "PodScheduled";
+    known.status = "False";
+    known.reason = "Unschedulable";
+    known.message = "no nodes available to schedule pods";
+    world.api.put(pod);
+    world.loop.advance(1s);
+    EXPECT_EQ(world.scheduler.counts().unschedulable, 1u);
+    world.loop.advance(5min);
+    EXPECT_EQ(world.scheduler.counts().unschedulable, 2u);
+    world.loop.advance(5min);
+    EXPECT_EQ(world.scheduler.counts().unschedulable, 3u);
+}
+
 core::Node node_of_system(const std::string& name, const char* system, const char* build = "") {
     core::Node node = api_node(name);
     node.metadata.labels["kubernetes.io/os"] = system;
