@@ -195,7 +195,7 @@ Result<JwsKey> JwsKey::from_public_pem(const std::string& pem) {
         TRY(auto key, checked(X509_get_pubkey(certificates.front().get())));
         return JwsKey(std::move(key), false);
     }
-    TRY(auto key, checked(PEM_read_bio_PUBKEY(bio.get(), nullptr, nullptr, nullptr)));
+    TRY(auto key, checked(PEM_read_bio_PUBKEY(bio.get(), nullptr, no_password, nullptr)));
     return JwsKey(std::move(key), false);
 }
 

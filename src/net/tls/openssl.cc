@@ -30,9 +30,9 @@ std::string to_hex(const unsigned char* bytes, unsigned count) {
     return hex;
 }
 
-int no_password(char*, int, int, void*) { return 0; }
-
 }  // namespace
+
+int no_password(char*, int, int, void*) { return 0; }
 
 std::string take_openssl_error() {
     const unsigned long code = ERR_peek_last_error();
@@ -83,7 +83,7 @@ SystemTime time_of(const ASN1_TIME* time) {
 CertificateIdentity identity_of(X509* certificate) {
     CertificateIdentity identity;
     const auto names = subject_values(certificate, NID_commonName);
-    if (!names.empty()) identity.common_name = names.front();
+    if (!names.empty()) identity.common_name = names.back();  // the one that parse_certificate() tells, and Go's library
     identity.organizations = subject_values(certificate, NID_organizationName);
     identity.not_after = time_of(X509_get0_notAfter(certificate));
     unsigned char digest[EVP_MAX_MD_SIZE];

@@ -38,6 +38,9 @@ std::string take_openssl_error();
 BioPointer read_only_bio(const std::string& text);
 std::string bio_to_string(BIO* bio);
 
+/// For everything that reads PEM: OpenSSL would ask at the terminal, or wait at standard input, for the password of an encrypted text.
+int no_password(char*, int, int, void*);
+
 /// All certificates of a PEM text. Error: BadRequest if there is none or one is broken.
 Result<std::vector<X509Pointer>> parse_certificates(const std::string& pem);
 /// Error: BadRequest.

@@ -50,10 +50,12 @@ std::string written(Write write) {
 
 time_t seconds(CertificateTime time) { return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count(); }
 
+/// Texts may be longer than the 64 characters of X.509, as Go's library allows: names of nodes are.
 NamePointer name_of(const CertificateSubject& subject) {
     NamePointer name(X509_NAME_new());
     const auto add = [&](int field, const std::string& value) {
-        X509_NAME_add_entry_by_NID(name.get(), field, MBSTRING_UTF8, bytes_of(value), static_cast<int>(value.size()), -1, 0);
+        CHECK(X509_NAME_add_entry_by_NID(name.get(), field, V_ASN1_UTF8STRING, bytes_of(value), static_cast<int>(value.size()), -1, 0) ==
+              1);
     };
     for (const std::string& organization : subject.organizations) add(NID_organizationName, organization);
     add(NID_commonName, subject.common_name);
@@ -284,7 +286,7 @@ std::string create_certificate_request(const PrivateKey& key, const CertificateS
 
 Result<CertificateRequest> parse_certificate_request(const std::string& pem) {
     const BioPointer bio = read_only_bio(pem);
-    const RequestPointer request(PEM_read_bio_X509_REQ(bio.get(), nullptr, nullptr, nullptr));
+    const RequestPointer request(PEM_read_bio_X509_REQ(bio.get(), nullptr, no_password, nullptr));
     if (!request) return openssl_failure("no certificate request in the PEM text");
     EVP_PKEY* key = X509_REQ_get0_pubkey(request.get());
     if (!key || X509_REQ_verify(request.get(), key) != 1) return openssl_failure("the request is not signed by its own key");

@@ -1,8 +1,10 @@
 #include "net/tls/x509.h"
 
 #include <gtest/gtest.h>
+#include <openssl/ui.h>
 
 #include "base/base64.h"
+#include "net/tls/crypto.h"
 #include "net/tls/openssl.h"
 
 using namespace std::chrono_literals;
@@ -73,6 +75,39 @@ TEST(X509, ARequestIsSignedByItsOwnKey) {
     pem[middle] = pem[middle] == 'A' ? 'B' : 'A';
     EXPECT_FALSE(parse_certificate_request(pem));
     EXPECT_FALSE(parse_certificate_request("nonsense"));
+}
+
+TEST(X509, ALongNameIsInTheRequestAndInTheCertificate) {
+    const CertificateSubject subject{.common_name = "system:node:" + std::string(63, 'n') + ".example.com",
+                                     .organizations = {std::string(100, 'o')}};
+    const auto request = parse_certificate_request(create_certificate_request(PrivateKey::generate(), subject));
+    ASSERT_TRUE(request) << request.error().message;
+    EXPECT_EQ(request->subject, subject);
+    const auto issued = authority().issue(request->public_der, request->subject, {.not_before = Start, .not_after = Start + 1h});
+    ASSERT_TRUE(issued) << issued.error().message;
+    EXPECT_EQ(parse_certificate(*issued)->subject, subject);
+}
+
+TEST(X509, AnEncryptedTextAsksNobodyForItsPassword) {
+    static int asked;
+    asked = 0;
+    const OpensslPointer<UI_METHOD, UI_destroy_method> terminal(UI_create_method("terminal"));
+    UI_method_set_opener(terminal.get(), [](UI*) {
+        ++asked;
+        return 0;
+    });
+    const UI_METHOD* before = UI_get_default_method();
+    UI_set_default_method(terminal.get());
+    const auto encrypted = [](const std::string& what) {
+        return "-----BEGIN " + what + "-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00112233445566778899AABBCCDDEEFF\n\n" +
+               "AAAAAAAAAAAAAAAAAAAAAA==\n-----END " + what + "-----\n";
+    };
+    EXPECT_FALSE(parse_certificate_request(encrypted("CERTIFICATE REQUEST")));
+    EXPECT_FALSE(parse_certificate(encrypted("CERTIFICATE")));
+    EXPECT_FALSE(PrivateKey::parse(encrypted("EC PRIVATE KEY")));
+    EXPECT_FALSE(JwsKey::from_public_pem(encrypted("PUBLIC KEY")));
+    UI_set_default_method(before);
+    EXPECT_EQ(asked, 0);
 }
 
 TEST(X509, RefusesACertificateWhoseKeyNobodyCanRead) {
