@@ -15,6 +15,12 @@ using api::resource::v1::DeviceRequest;
 /// Of a claim; one with more is refused when it is created, so that there is no need to go on, and a pod has room for thousands of
 /// containers.
 constexpr std::size_t MostRequests = 32;
+/// Of a pod; with more its status is larger than an object can be, and is refused as well.
+constexpr std::size_t MostMappings = 20'000;
+
+void add(ContainerExtendedResourceRequest mapping, std::vector<ContainerExtendedResourceRequest>& to) {
+    if (to.size() <= MostMappings) to.push_back(std::move(mapping));
+}
 
 /// What the containers of a pod need of one resource.
 class ResourceRequests {
@@ -47,10 +53,10 @@ public:
 
     void write_to(ExtendedRequests& result) && {
         for (auto& [position, lasting] : lasting_) result.requests.push_back(std::move(lasting));
-        std::ranges::move(mappings_, std::back_inserter(result.mappings));
+        for (ContainerExtendedResourceRequest& mapping : mappings_) add(std::move(mapping), result.mappings);
         for (ContainerExtendedResourceRequest& mapping : passing_mappings_) {
             if (passing_names_.contains(mapping.request_name)) mapping.request_name = largest_->name;
-            result.mappings.push_back(std::move(mapping));
+            add(std::move(mapping), result.mappings);
         }
         if (largest_) result.requests.push_back(*std::move(largest_));
     }
@@ -71,7 +77,7 @@ private:
         return made;
     }
     void map(std::vector<ContainerExtendedResourceRequest>& into, const Container& container, const std::string& name) const {
-        into.push_back({.container_name = container.name, .resource_name = resource_, .request_name = name});
+        add({.container_name = container.name, .resource_name = resource_, .request_name = name}, into);
     }
 
     const std::string &resource_, &class_;

@@ -57,5 +57,21 @@ TEST(ExtendedRequests, ThoseOfManyContainersEndBeyondWhatAClaimCanHave) {
     EXPECT_LT(made.mappings.size(), 50u * Many) << "not one for each pair of containers";
 }
 
+TEST(ExtendedRequests, InitContainersOfAPodHaveNoMoreThanItsStatusCanTell) {
+    constexpr std::size_t Requests = 32, LargestObject = 3 << 19;
+    api::core::v1::Pod pod;
+    for (std::size_t i = 0; i < 5'000 + Requests; ++i) {
+        const bool lasts = i < Requests;
+        auto& one = (lasts ? pod.spec.containers : pod.spec.init_containers).emplace_back();
+        one.name = "c";
+        for (const char* resource : {"x/a", "x/b"}) one.resources.requests[resource] = Quantity::from_value(lasts ? 1 : Requests);
+    }
+    const ExtendedRequests made = extended_requests(pod, {{"x/a", "c"}, {"x/b", "c"}});
+    EXPECT_LT(made.mappings.size(), 25'000u);
+    std::size_t size = 0;
+    for (const auto& mapping : made.mappings) size += schema::encode_json(mapping).size();
+    EXPECT_GT(size, LargestObject) << "so that it is refused, and not stored in part";
+}
+
 }  // namespace
 }  // namespace porthole::scheduler
