@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/result.h"
+#include "runtime/files/tree_removal_linux.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -191,6 +192,8 @@ public:
         if (::remove(path.c_str()) != 0) return file_error("remove", path);
         return {};
     }
+
+    Result<void> remove_all(const std::string& path) override { return remove_tree_by_descriptors(path); }
 
     Result<void> rename(const std::string& from, const std::string& to) override {
         if (::rename(from.c_str(), to.c_str()) != 0) return file_error("rename", from);

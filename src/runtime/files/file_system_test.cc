@@ -109,6 +109,26 @@ TEST_P(FileSystemTest, ListsInOrderAndRemovesTreesButNotThroughLinks) {
     EXPECT_TRUE(files->exists(at("keep/f")));
 }
 
+TEST(LinuxFileSystem, RemovesATreeThatIsDeeperThanAnyPath) {
+    char name[] = "/tmp/porthole-files-XXXXXX";
+    const std::string root = ::mkdtemp(name), step(200, 'd');
+    const auto files = make_file_system();
+    ASSERT_TRUE(files->create_directories(root + "/t/.removed-1/x", 0755));
+    int folder = ::open((root + "/t").c_str(), O_RDONLY | O_DIRECTORY);
+    for (int level = 0; level < 300; ++level) {
+        ASSERT_EQ(::mkdirat(folder, step.c_str(), 0755), 0);
+        const int below = ::openat(folder, step.c_str(), O_RDONLY | O_DIRECTORY);
+        ::close(folder);
+        folder = below;
+        ::close(::openat(folder, "file", O_CREAT | O_WRONLY, 0644));
+    }
+    ::close(folder);
+    const auto removed = files->remove_all(root + "/t");
+    EXPECT_TRUE(removed) << removed.error().message;
+    EXPECT_FALSE(files->exists(root + "/t"));
+    EXPECT_TRUE(files->remove_all(root));
+}
+
 TEST_P(FileSystemTest, SharesATreeWithAGroupButNotWhatItsLinksNameElsewhere) {
     ASSERT_TRUE(files->create_directories(at("t/below"), 0700));
     ASSERT_TRUE(files->write(at("t/below/f"), "x", 0400));
