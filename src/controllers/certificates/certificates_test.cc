@@ -144,6 +144,22 @@ TEST_F(CertificatesWorld, AKubeletServesWithItsNodesNamesAndAddressesOnly) {
     }
 }
 
+TEST_F(CertificatesWorld, ANodeOfManyNamesTakesLinearTime) {
+    api::core::v1::Node node;
+    node.metadata.name = "a";
+    std::vector<std::string> names;
+    for (int i = 0; i < 20'000; ++i) {
+        names.push_back("n" + std::to_string(i));
+        node.status.addresses.push_back({.type = "Hostname", .address = names.back()});
+    }
+    api.put(node);
+    put_node("b", "10.0.0.2");
+    run<KubeletServingApprover>();
+    api.put(serving_request(names, {}));
+    pass(1s);
+    EXPECT_TRUE(has_condition(stored(), "Approved"));
+}
+
 TEST_F(CertificatesWorld, ARequestWaitsForTheAddressesOfItsNode) {
     run<KubeletServingApprover>();
     api.put(serving_request({"a"}, {"10.0.0.1"}));

@@ -1,6 +1,8 @@
 #include "controllers/certificates/kubelet_serving_approver.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 #include "base/values/ip.h"
 #include "controllers/certificates/requests.h"
@@ -14,8 +16,10 @@ constexpr std::string_view NodePrefix = "system:node:";
 constexpr Duration Patience = 1min;  ///< for addresses that the node is about to write
 constexpr Duration Interval = 500ms;
 
-bool is_address_of_node(const api::core::v1::Node& node, const std::string& text) {
-    return std::ranges::any_of(node.status.addresses, [&](const auto& one) { return one.address == text; });
+std::unordered_set<std::string_view> addresses_of(const api::core::v1::Node& node) {
+    std::unordered_set<std::string_view> addresses;
+    for (const auto& one : node.status.addresses) addresses.insert(one.address);
+    return addresses;
 }
 
 /// An address in the form in which nodes write theirs.
@@ -48,11 +52,16 @@ std::string KubeletServingApprover::refuse(const Request& request, const net::Ce
         return "only a node may ask for its own certificate";
     const auto node = nodes_.find({"", subject.common_name.substr(NodePrefix.size())});
     if (!node) return "there is no such node";
-    for (const std::string& name : names_and_addresses(subject)) {
-        if (!is_address_of_node(*node, name)) return name + " is not an address of the node";
-        for (const auto& other : nodes_.list())
-            if (other->metadata.name != node->metadata.name && (is_address_of_node(*other, name) || other->metadata.name == name))
-                return name + " is also an address of node " + other->metadata.name;
+    const std::vector<std::string> wanted = names_and_addresses(subject);
+    const auto own = addresses_of(*node);
+    for (const std::string& name : wanted)
+        if (!own.contains(name)) return name + " is not an address of the node";
+    const std::unordered_set<std::string_view> names(wanted.begin(), wanted.end());
+    for (const auto& other : nodes_.list()) {
+        if (other->metadata.name == node->metadata.name) continue;
+        for (const std::string_view address : addresses_of(*other))
+            if (names.contains(address)) return std::string(address) + " is also an address of node " + other->metadata.name;
+        if (names.contains(other->metadata.name)) return other->metadata.name + " is also an address of node " + other->metadata.name;
     }
     return "";
 }
