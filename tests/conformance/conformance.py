@@ -20,6 +20,7 @@ import re
 import subprocess
 import sys
 import threading
+import zlib
 import xml.etree.ElementTree as xml
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -69,7 +70,8 @@ class Suite:
     def run(self, tests, cluster, limit):
         """Runs tests one after another in one process, as starting it takes seconds, and sets what became of them. Ginkgo's own limit cleans
         up; ours comes later and does not. A test that was not reached, as one before it crashed or hung, has no outcome afterwards."""
-        stem = re.sub("[^A-Za-z0-9]+", "-", tests[0].name)[:160].strip("-")
+        # The names of tests that run at the same time may differ in their ends only.
+        stem = re.sub("[^A-Za-z0-9]+", "-", tests[0].name)[:140].strip("-") + f"-{zlib.crc32(tests[0].name.encode()):08x}"
         report, log = self.logs / f"{stem}.json", self.logs / f"{stem}.log"
         report.unlink(missing_ok=True)
         focus = "(" + "|".join(re.escape(test.name) for test in tests) + ")$"
@@ -93,7 +95,8 @@ class Suite:
 
 
 def name_of(spec):
-    return " ".join([*(spec["ContainerHierarchyTexts"] or []), spec["LeafNodeText"]])
+    """As --ginkgo.focus sees it."""
+    return " ".join(filter(None, [*(spec["ContainerHierarchyTexts"] or []), spec["LeafNodeText"]]))
 
 
 def outcomes_in(report):
