@@ -37,7 +37,8 @@ Task<ServiceAccountToken> ApiTokens::token(std::shared_ptr<const core::Pod> pod,
     using namespace std::chrono_literals;
     const std::string key = pod->metadata.uid + "/" + std::to_string(seconds) + "/" + audience;
     const auto held = tokens_.find(key);
-    if (held != tokens_.end() && loop_.wall_now() < held->second.renew_at) co_return held->second.token;
+    if (held != tokens_.end() && loop_.wall_now() < held->second.renew_at && loop_.now() < held->second.renew_by)
+        co_return held->second.token;
 
     TokenRequest request;
     request.spec.expiration_seconds = seconds;
@@ -53,16 +54,18 @@ Task<ServiceAccountToken> ApiTokens::token(std::shared_ptr<const core::Pod> pod,
     if (!reply) {
         // An old token that still holds is better than none.
         const auto old = tokens_.find(key);
-        if (old != tokens_.end() && loop_.wall_now() < old->second.token.expires) co_return old->second.token;
+        if (old != tokens_.end() && loop_.now() < old->second.end) co_return old->second.token;
         co_return Error(reply.error().reason, "failed to fetch token: " + reply.error().message);
     }
     CO_TRY(const TokenRequest answer, schema::decode_json<TokenRequest>(**reply));
     Entry entry;
     entry.token.token = answer.status.token;
     entry.token.expires = answer.status.expiration_timestamp.to_system_time();
-    const SystemTime now = loop_.wall_now();
-    const Duration life = std::min<Duration>(entry.token.expires - now, std::chrono::seconds(seconds));
-    entry.renew_at = now + std::min<Duration>(life / 5 * 4, 24h);
+    const Duration life = std::chrono::seconds(std::clamp<std::int64_t>(answer.spec.expiration_seconds.value_or(seconds), 0, seconds));
+    const Duration fresh = std::min<Duration>(life / 5 * 4, 24h);
+    entry.renew_at = loop_.wall_now() + fresh;
+    entry.renew_by = loop_.now() + fresh;
+    entry.end = loop_.now() + life;
     tokens_[key] = entry;
     co_return entry.token;
 }

@@ -34,7 +34,7 @@ private:
 };
 
 /// Service account tokens from TokenRequest, bound to the pod and cached for four fifths of their lifetime (at most a day). If no new one
-/// is available, an old one that is still valid is returned.
+/// is available, an old one that is still valid is returned. Time is counted from the answer, whatever the wall clock says then.
 class ApiTokens final : public TokenSource {
 public:
     ApiTokens(EventLoop& loop, client::Client& client) : loop_(loop), client_(client) {}
@@ -45,7 +45,8 @@ public:
 private:
     struct Entry {
         ServiceAccountToken token;
-        SystemTime renew_at;
+        SystemTime renew_at;              ///< also while the machine is suspended, when monotonic time stands still
+        MonotonicTime renew_by{}, end{};  ///< also after the wall clock was set back
     };
     EventLoop& loop_;
     client::Client& client_;

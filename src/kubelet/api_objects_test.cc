@@ -1,0 +1,88 @@
+#include "kubelet/api_objects.h"
+
+#include <gtest/gtest.h>
+
+#include "base/result.h"
+#include "runtime/sim/sim_loop.h"
+
+namespace porthole::kubelet {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The simulation's loop on a machine whose wall clock can be wrong.
+struct WrongClock final : EventLoop {
+    void post(Callback callback) override { loop.post(std::move(callback)); }
+    TimerId call_at(MonotonicTime when, Callback callback) override { return loop.call_at(when, std::move(callback)); }
+    void cancel_timer(TimerId timer) override { loop.cancel_timer(timer); }
+    MonotonicTime now() const override { return loop.now(); }
+    SystemTime wall_now() const override { return loop.wall_now() + ahead; }
+
+    sim::SimLoop loop;
+    Duration ahead{};
+};
+
+/// Makes tokens for an hour.
+struct TokenServer final : client::Transport {
+    explicit TokenServer(sim::SimLoop& loop) : loop(loop) {}
+    Task<client::ApiResponse> call(client::ApiRequest) override {
+        if (refuses) co_return Error(Reason::Unavailable, "no server");
+        const std::string end = Timestamp(loop.wall_now() + 1h).to_string();
+        co_return client::ApiResponse{
+            201, std::make_shared<const std::string>(R"({"spec":{"expirationSeconds":3600},"status":{"token":")" + std::to_string(++made) +
+                                                     R"(","expirationTimestamp":")" + end + R"("}})")};
+    }
+    Task<std::unique_ptr<client::ApiStream>> watch(client::ApiRequest) override { co_return Error(Reason::Unavailable, "no watches"); }
+
+    sim::SimLoop& loop;
+    int made = 0;
+    bool refuses = false;
+};
+
+struct ApiTokensTest : testing::Test {
+    std::string token() {
+        const auto found = sim::run(clock.loop, tokens.token(std::make_shared<const core::Pod>(), "", 3600));
+        return found ? found->token : found.error().message;
+    }
+
+    WrongClock clock;
+    TokenServer server{clock.loop};
+    client::Client client{server};
+    ApiTokens tokens{clock, client};
+};
+
+TEST_F(ApiTokensTest, AreKeptForFourFifthsOfTheirLife) {
+    EXPECT_EQ(token(), "1");
+    clock.loop.advance(47min);
+    EXPECT_EQ(token(), "1");
+    clock.loop.advance(2min);
+    EXPECT_EQ(token(), "2");
+}
+
+TEST_F(ApiTokensTest, AreRenewedInTimeAfterTheClockWasYearsAheadOrBehind) {
+    for (const Duration ahead : {24h * 365, -24h * 365}) {
+        SCOPED_TRACE(std::chrono::duration_cast<std::chrono::hours>(ahead).count());
+        const int before = server.made;
+        tokens.forget_pod("");
+        clock.ahead = ahead;
+        EXPECT_EQ(token(), std::to_string(before + 1));
+        clock.loop.advance(10min);
+        EXPECT_EQ(token(), std::to_string(before + 1)) << "a wrong clock alone is no reason to ask again";
+        clock.ahead = {};
+        clock.loop.advance(39min);
+        EXPECT_NE(token(), std::to_string(before + 1));
+    }
+}
+
+TEST_F(ApiTokensTest, AnOldOneIsUsedToItsEndWhileThereIsNoNewOneWhateverTheClockSays) {
+    EXPECT_EQ(token(), "1");
+    server.refuses = true;
+    clock.loop.advance(50min);
+    clock.ahead = 24h * 365;
+    EXPECT_EQ(token(), "1");
+    clock.loop.advance(11min);
+    EXPECT_EQ(token(), "failed to fetch token: no server");
+}
+
+}  // namespace
+}  // namespace porthole::kubelet
