@@ -57,7 +57,7 @@ CronJobController::CronJobController(Context& context)
       events_(context.events.get("cronjob-controller")),
       crons_(context.informers.get<CronJob>()),
       jobs_(context.informers.get<Job>()),
-      jobs_by_owner_(index_by_owner(jobs_)) {
+      jobs_by_owner_(jobs_) {
     reconcile_each(crons_);
     depends_on(jobs_).on_change([this](const Job& job) {
         const auto* owner = objects::find_controller(job.metadata);
@@ -75,7 +75,7 @@ Task<Requeue> CronJobController::reconcile(NamespacedName key) {
     }
     if (written_.is_stale(*cached)) co_return Requeue::in(1s);
     CronJob cron = *cached;
-    const Jobs jobs = jobs_by_owner_.find(cron.metadata.uid);
+    const Jobs jobs = jobs_by_owner_.dependents_of(cron.metadata);
     CO_TRY_VOID(co_await follow_jobs(cron, jobs));
     std::optional<Error> failure;
     Requeue again = Requeue::never();

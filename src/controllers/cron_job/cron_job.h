@@ -57,7 +57,7 @@ private:
     client::EventRecorder& events_;
     client::Informer<CronJob>& crons_;
     client::Informer<Job>& jobs_;
-    client::Informer<Job>::Index jobs_by_owner_;
+    OwnerIndex<Job> jobs_by_owner_;
     OwnWrites written_;
 };
 

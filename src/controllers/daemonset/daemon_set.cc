@@ -61,7 +61,7 @@ DaemonSetController::DaemonSetController(Context& context)
       expectations_(context.loop),
       sets_(context.informers.get<DaemonSet>()),
       nodes_(context.informers.get<Node>()),
-      revisions_by_owner_(index_by_owner(context.informers.get<ControllerRevision>())),
+      revisions_by_owner_(context.informers.get<ControllerRevision>()),
       pods_by_owner_(context.pods_by_owner()) {
     reconcile_each(sets_);
     depends_on(context.informers.get<ControllerRevision>());
@@ -145,7 +145,7 @@ Task<Requeue> DaemonSetController::reconcile(NamespacedName key) {
 
 Task<ControllerRevision> DaemonSetController::sync_history(const DaemonSet& set) {
     std::vector<ControllerRevision> revisions;
-    for (const auto& revision : revisions_by_owner_.find(set.metadata.uid)) revisions.push_back(*revision);
+    for (const auto& revision : revisions_by_owner_.dependents_of(set.metadata)) revisions.push_back(*revision);
     RevisionHistory history(context_.client, owner_of(set), std::move(revisions));
     const std::string hash = template_hash(set.spec.template_, set.status.collision_count);
     ControllerRevision wanted;
@@ -170,17 +170,15 @@ Task<> DaemonSetController::clean_history(const DaemonSet& set, std::string curr
             if (const auto found = pod->metadata.labels.find(RevisionHashLabel); found != pod->metadata.labels.end())
                 live.insert(found->second);
     std::vector<ControllerRevision> revisions;
-    for (const auto& revision : revisions_by_owner_.find(set.metadata.uid)) revisions.push_back(*revision);
+    for (const auto& revision : revisions_by_owner_.dependents_of(set.metadata)) revisions.push_back(*revision);
     RevisionHistory history(context_.client, owner_of(set), std::move(revisions));
     co_return co_await history.truncate(static_cast<std::size_t>(set.spec.revision_history_limit.value_or(10)),
                                         [&](const ControllerRevision& revision) { return live.contains(hash_of(revision)); });
 }
 
 Task<PodsByNode> DaemonSetController::claim_pods(const DaemonSet& set) {
-    auto candidates = pods_by_owner_.find(set.metadata.uid);
-    for (auto& orphan : pods_by_owner_.find(orphans_of(set.metadata.namespace_))) candidates.push_back(std::move(orphan));
     const auto selects = [&](const Pod& pod) { return objects::matches(set.spec.selector, pod.metadata.labels); };
-    CO_TRY(const auto claimed, co_await claim<Pod>(context_.client, owner_of(set), std::move(candidates), selects));
+    CO_TRY(const auto claimed, co_await claim<Pod>(context_.client, owner_of(set), pods_by_owner_.candidates_of(set.metadata), selects));
     PodsByNode pods;
     for (const PodPointer& pod : claimed) pods[node_of(pod->spec)].push_back(pod);
     co_return std::move(pods);

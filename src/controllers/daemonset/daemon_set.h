@@ -57,8 +57,8 @@ private:
     Expectations expectations_;
     client::Informer<DaemonSet>& sets_;
     client::Informer<Node>& nodes_;
-    client::Informer<ControllerRevision>::Index revisions_by_owner_;
-    PodIndex pods_by_owner_;
+    OwnerIndex<ControllerRevision> revisions_by_owner_;
+    PodOwnerIndex pods_by_owner_;
     std::map<std::string, FailedPod> failed_;  ///< by set's uid and node
 };
 

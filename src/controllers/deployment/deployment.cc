@@ -35,7 +35,7 @@ DeploymentController::DeploymentController(Context& context)
       events_(context.events.get("deployment-controller")),
       deployments_(context.informers.get<Deployment>()),
       sets_(context.informers.get<ReplicaSet>()),
-      sets_by_owner_(index_by_owner(sets_)),
+      sets_by_owner_(sets_),
       pods_by_owner_(context.pods_by_owner()) {
     reconcile_each(deployments_);
     depends_on(sets_).subscribe({.added = [this](const auto& set) { set_changed(*set); },
@@ -92,10 +92,9 @@ Task<Requeue> DeploymentController::reconcile(NamespacedName key) {
 }
 
 Task<std::vector<DeploymentController::ReplicaSet>> DeploymentController::claim_sets(const Deployment& deployment) {
-    auto candidates = sets_by_owner_.find(deployment.metadata.uid);
-    for (auto& orphan : sets_by_owner_.find(orphans_of(deployment.metadata.namespace_))) candidates.push_back(std::move(orphan));
     const auto selects = [&](const ReplicaSet& set) { return objects::matches(deployment.spec.selector, set.metadata.labels); };
-    CO_TRY(const auto claimed, co_await claim<ReplicaSet>(context_.client, owner_of(deployment), std::move(candidates), selects));
+    CO_TRY(const auto claimed,
+           co_await claim<ReplicaSet>(context_.client, owner_of(deployment), sets_by_owner_.candidates_of(deployment.metadata), selects));
     std::vector<ReplicaSet> sets;
     for (const auto& set : claimed) sets.push_back(*set);
     co_return std::move(sets);
@@ -163,7 +162,7 @@ Task<Requeue> DeploymentController::recreate(Rollout& rollout) {
 
 bool DeploymentController::old_pods_run(const Rollout& rollout) const {
     return std::ranges::any_of(rollout.old_sets, [&](const ReplicaSet& set) {
-        return std::ranges::any_of(pods_by_owner_.find(set.metadata.uid), [](const auto& pod) { return !objects::is_terminal(*pod); });
+        return std::ranges::any_of(pods_by_owner_.dependents_of(set.metadata), [](const auto& pod) { return !objects::is_terminal(*pod); });
     });
 }
 

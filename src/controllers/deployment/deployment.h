@@ -61,8 +61,8 @@ private:
     client::EventRecorder& events_;
     client::Informer<Deployment>& deployments_;
     client::Informer<ReplicaSet>& sets_;
-    client::Informer<ReplicaSet>::Index sets_by_owner_;
-    PodIndex pods_by_owner_;
+    OwnerIndex<ReplicaSet> sets_by_owner_;
+    PodOwnerIndex pods_by_owner_;
 };
 
 }  // namespace porthole::controllers

@@ -4,15 +4,15 @@
 
 namespace porthole::controllers {
 
-std::string orphans_of(const std::string& namespace_) { return "orphans of " + namespace_; }
+std::string owner_key(const std::string& namespace_, const std::string& owner_uid) { return namespace_ + "/" + owner_uid; }
 
 std::string owner_key(const api::meta::v1::ObjectMeta& metadata) {
     const api::meta::v1::OwnerReference* owner = objects::find_controller(metadata);
-    return owner ? owner->uid : orphans_of(metadata.namespace_);
+    return owner_key(metadata.namespace_, owner ? owner->uid : "");
 }
 
-PodIndex Context::pods_by_owner() {
-    if (!indexes.pods_by_owner) indexes.pods_by_owner = index_by_owner(informers.get<api::core::v1::Pod>());
+PodOwnerIndex Context::pods_by_owner() {
+    if (!indexes.pods_by_owner) indexes.pods_by_owner.emplace(informers.get<api::core::v1::Pod>());
     return *indexes.pods_by_owner;
 }
 

@@ -58,12 +58,41 @@ private:
     Scope scope_;
 };
 
-/// Pods by the uid of their controller, and by namespace if they have none: see owner_key().
 using PodIndex = client::Informer<api::core::v1::Pod>::Index;
+
+/// The index key of an object: its namespace and the uid of its controller, "" if it has none.
+std::string owner_key(const api::meta::v1::ObjectMeta& metadata);
+std::string owner_key(const std::string& namespace_, const std::string& owner_uid);
+
+/// Cached objects by their controller. A controller has dependents in its own namespace only, whatever objects elsewhere say: who may write
+/// in another namespace chooses what their references name. Borrows the informer.
+template <class T>
+class OwnerIndex {
+public:
+    using Objects = std::vector<std::shared_ptr<const T>>;
+    explicit OwnerIndex(client::Informer<T>& informer)
+        : index_(informer.add_index([](const T& object) { return std::vector{owner_key(object.metadata)}; })) {}
+
+    Objects dependents_of(const api::meta::v1::ObjectMeta& owner) const { return index_.find(owner_key(owner.namespace_, owner.uid)); }
+    /// Those of the namespace that have no controller.
+    Objects orphans_of(const std::string& namespace_) const { return index_.find(owner_key(namespace_, "")); }
+    /// The owner's dependents, and the orphans that it may adopt.
+    Objects candidates_of(const api::meta::v1::ObjectMeta& owner) const {
+        Objects candidates = dependents_of(owner);
+        for (auto& orphan : orphans_of(owner.namespace_)) candidates.push_back(std::move(orphan));
+        return candidates;
+    }
+    /// Those with the same controller; of one without a controller, orphans.
+    Objects siblings_of(const api::meta::v1::ObjectMeta& one) const { return index_.find(owner_key(one)); }
+
+private:
+    typename client::Informer<T>::Index index_;
+};
+using PodOwnerIndex = OwnerIndex<api::core::v1::Pod>;
 
 /// Indexes that several controllers use; each is created on first use.
 struct SharedIndexes {
-    std::optional<PodIndex> pods_by_owner;
+    std::optional<PodOwnerIndex> pods_by_owner;
 };
 
 /// The collaborators of the controllers of one account. All outlive them; all are on one loop.
@@ -81,7 +110,7 @@ struct Context {
     std::function<Context&(const std::string& account)> as;
 
     /// Shared by all controllers that own pods.
-    PodIndex pods_by_owner();
+    PodOwnerIndex pods_by_owner();
 };
 
 using ControllerPtr = std::unique_ptr<client::Controller>;
@@ -90,15 +119,6 @@ using ControllerPtr = std::unique_ptr<client::Controller>;
 template <class C, class... Args>
 ControllerPtr make_controller(Context& context, Args&&... args) {
     return std::make_unique<C>(context.as(C::Account), std::forward<Args>(args)...);
-}
-
-/// The index key of an object: the uid of its controller, or orphans_of(namespace).
-std::string owner_key(const api::meta::v1::ObjectMeta& metadata);
-std::string orphans_of(const std::string& namespace_);
-
-template <class T>
-typename client::Informer<T>::Index index_by_owner(client::Informer<T>& informer) {
-    return informer.add_index([](const T& object) { return std::vector{owner_key(object.metadata)}; });
 }
 
 }  // namespace porthole::controllers

@@ -214,11 +214,9 @@ Task<Requeue> JobController::work_on(const Job& cached, std::vector<PodPointer> 
 }
 
 Task<std::vector<JobController::PodPointer>> JobController::claim_pods(const Job& job) {
-    std::vector<PodPointer> candidates = pods_by_owner_.find(job.metadata.uid);
-    for (auto& orphan : pods_by_owner_.find(orphans_of(job.metadata.namespace_))) candidates.push_back(std::move(orphan));
     Claimer claimer(context_.client, owner_of(job));
     std::vector<PodPointer> claimed;
-    for (const PodPointer& pod : candidates) {
+    for (const PodPointer& pod : pods_by_owner_.candidates_of(job.metadata)) {
         const ClaimAction action = decide_claim(job.metadata, pod->metadata, objects::matches(job.spec.selector, pod->metadata.labels));
         if (action == ClaimAction::Keep) claimed.push_back(pod);
         if (action == ClaimAction::Release) CO_TRY_VOID(co_await claimer.release(Pod::kind(), pod->metadata));

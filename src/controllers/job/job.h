@@ -63,7 +63,7 @@ private:
     Expectations expectations_;
     client::Informer<Job>& jobs_;
     client::Informer<Pod>& pods_;
-    PodIndex pods_by_owner_;
+    PodOwnerIndex pods_by_owner_;
     PodIndex tracked_by_job_;  ///< pods with our finalizer by "namespace/name" of their job
     std::map<client::NamespacedName, Failures> failures_;
     OwnWrites written_;

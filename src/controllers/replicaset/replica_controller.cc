@@ -111,13 +111,11 @@ Task<Requeue> ReplicaController::reconcile(NamespacedName key) {
 Task<ReplicaController::Observed> ReplicaController::observe(const ReplicaSet& set) {
     Observed observed;
     std::vector<PodPointer> candidates;
-    for (const std::string& owner : {set.metadata.uid, orphans_of(set.metadata.namespace_)}) {
-        for (PodPointer& pod : pods_by_owner_.find(owner)) {
-            if (objects::is_active(*pod))
-                candidates.push_back(std::move(pod));
-            else if (objects::is_terminating(*pod) && !objects::is_terminal(*pod) && owner == set.metadata.uid)
-                ++observed.terminating;
-        }
+    for (PodPointer& pod : pods_by_owner_.candidates_of(set.metadata)) {
+        if (objects::is_active(*pod))
+            candidates.push_back(std::move(pod));
+        else if (objects::is_terminating(*pod) && !objects::is_terminal(*pod) && objects::is_controlled_by(pod->metadata, set.metadata.uid))
+            ++observed.terminating;
     }
     const auto selects = [&](const Pod& pod) { return objects::matches(set.spec.selector, pod.metadata.labels); };
     CO_TRY(observed.active, co_await claim<Pod>(context_.client, owner(set), std::move(candidates), selects));
@@ -171,7 +169,7 @@ Task<> ReplicaController::delete_one(const ReplicaSet& set, PodPointer pod) {
 }
 
 std::vector<ReplicaController::PodPointer> ReplicaController::related_pods(const ReplicaSet& set) const {
-    return pods_by_owner_.find(set.metadata.uid);
+    return pods_by_owner_.dependents_of(set.metadata);
 }
 
 ReplicaController::ReplicaSetStatus ReplicaController::make_status(const ReplicaSet& set, const Observed& observed,

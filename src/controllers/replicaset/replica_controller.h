@@ -66,7 +66,7 @@ private:
     const schema::Kind& kind_;
     Expectations expectations_;
     PodControl pod_control_;
-    PodIndex pods_by_owner_;
+    PodOwnerIndex pods_by_owner_;
 };
 
 }  // namespace porthole::controllers

@@ -7,7 +7,7 @@ namespace porthole::controllers {
 ReplicaSetController::ReplicaSetController(Context& context)
     : ReplicaController(context, "replicaset-controller", "replicaset-controller", ReplicaSet::kind()),
       sets_(context.informers.get<ReplicaSet>()),
-      siblings_(index_by_owner(sets_)),
+      siblings_(sets_),
       pods_(context.pods_by_owner()) {
     reconcile_each(sets_);
     watch_pods();
@@ -19,10 +19,10 @@ Task<> ReplicaSetController::write_status(ReplicaSet set) {
 }
 
 std::vector<ReplicaController::PodPointer> ReplicaSetController::related_pods(const ReplicaSet& set) const {
-    if (!objects::find_controller(set.metadata)) return pods_.find(set.metadata.uid);
+    if (!objects::find_controller(set.metadata)) return pods_.dependents_of(set.metadata);
     std::vector<PodPointer> pods;
-    for (const auto& sibling : siblings_.find(owner_key(set.metadata)))
-        for (PodPointer& pod : pods_.find(sibling->metadata.uid)) pods.push_back(std::move(pod));
+    for (const auto& sibling : siblings_.siblings_of(set.metadata))
+        for (PodPointer& pod : pods_.dependents_of(sibling->metadata)) pods.push_back(std::move(pod));
     return pods;
 }
 

@@ -17,8 +17,8 @@ private:
     std::vector<PodPointer> related_pods(const ReplicaSet& set) const override;
 
     client::Informer<ReplicaSet>& sets_;
-    client::Informer<ReplicaSet>::Index siblings_;
-    PodIndex pods_;
+    OwnerIndex<ReplicaSet> siblings_;
+    PodOwnerIndex pods_;
 };
 
 }  // namespace porthole::controllers

@@ -2,6 +2,7 @@
 
 #include "controllers/framework/sim/sim_world.h"
 #include "controllers/replicaset/replication_controller.h"
+#include "objects/pods.h"
 
 namespace porthole::controllers {
 namespace {
@@ -105,6 +106,23 @@ TEST_F(ReplicaSetTest, AdoptsMatchingOrphansAndReleasesStrangers) {
     pass(1s);
     EXPECT_TRUE(api.find<Pod>({"ns", "orphan"})->metadata.owner_references.empty());
     EXPECT_EQ(pods().size(), 3u);
+}
+
+TEST_F(ReplicaSetTest, HasNoPodsInOtherNamespacesWhateverTheySay) {
+    const ReplicaSet set = put(2);
+    run<ReplicaSetController>();
+    for (const char* name : {"a", "b", "c"}) {
+        Pod foreign;
+        foreign.metadata.namespace_ = "other";
+        foreign.metadata.name = name;
+        foreign.metadata.labels = {{"app", "web"}};
+        foreign.metadata.owner_references = {objects::controller_reference(set)};
+        api.put(foreign);
+    }
+    scale(3);
+    EXPECT_EQ(status().replicas, 3);
+    EXPECT_EQ(pods().size(), 3u);
+    for (const Pod& pod : api.list<Pod>()) EXPECT_FALSE(objects::is_terminating(pod)) << pod.metadata.name;
 }
 
 TEST_F(ReplicaSetTest, AQuotaStopsItGentlyAndShowsAsCondition) {

@@ -27,7 +27,7 @@ ResourceClaimController::ResourceClaimController(Context& context)
       pods_(context.informers.get<api::core::v1::Pod>()),
       claims_(context.informers.get<Claim>()),
       templates_(context.informers.get<Template>()),
-      claims_by_owner_(index_by_owner(claims_)) {
+      claims_by_owner_(claims_) {
     depends_on(pods_).subscribe({.added = [this](const Pod& now) { queue().add(client::key_of(*now)); },
                                  .updated = [this](const Pod&, const Pod& now) { queue().add(client::key_of(*now)); },
                                  .deleted =
@@ -103,7 +103,7 @@ Task<std::string> ResourceClaimController::ensure_claim(Pod pod, api::core::v1::
 
 std::map<std::string, std::string> ResourceClaimController::claims_by_entry(const api::core::v1::Pod& pod) const {
     std::map<std::string, std::string> claims;
-    for (const auto& claim : claims_by_owner_.find(pod.metadata.uid)) {
+    for (const auto& claim : claims_by_owner_.dependents_of(pod.metadata)) {
         const auto annotation = claim->metadata.annotations.find(EntryAnnotation);
         if (annotation != claim->metadata.annotations.end()) claims.try_emplace(annotation->second, claim->metadata.name);
     }

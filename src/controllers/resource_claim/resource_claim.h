@@ -33,7 +33,7 @@ private:
     client::Informer<api::core::v1::Pod>& pods_;
     client::Informer<Claim>& claims_;
     client::Informer<Template>& templates_;
-    client::Informer<Claim>::Index claims_by_owner_;
+    OwnerIndex<Claim> claims_by_owner_;
     std::map<std::string, std::string> made_;  ///< by "<pod uid>/<entry>": claims that the cache may not show yet
 };
 

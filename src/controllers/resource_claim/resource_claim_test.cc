@@ -85,6 +85,19 @@ TEST_F(ResourceClaims, ThatWereMadeByAPredecessorAreFound) {
     EXPECT_EQ(api.find<Pod>({"ns", "p"})->status.resource_claim_statuses.size(), 1u);
 }
 
+TEST_F(ResourceClaims, OfAnotherNamespaceAreNotThePods) {
+    const Pod pod = put_pod("p", "later");
+    api.put(object<ResourceClaim>("foreign", [&](ResourceClaim& claim) {
+        claim.metadata.namespace_ = "other";
+        claim.metadata.annotations["resource.kubernetes.io/pod-claim-name"] = "dev";
+        claim.metadata.owner_references = {objects::controller_reference(pod)};
+    }));
+    pass(1s);
+    api.change<Pod>({"ns", "p"}, [](Pod& changed) { changed.metadata.labels["a"] = "b"; });
+    pass(1min);
+    EXPECT_TRUE(api.find<Pod>({"ns", "p"})->status.resource_claim_statuses.empty());
+}
+
 TEST_F(ResourceClaims, WaitForTheirTemplate) {
     put_pod("p", "later");
     EXPECT_TRUE(

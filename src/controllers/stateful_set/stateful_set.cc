@@ -51,7 +51,7 @@ StatefulSetController::StatefulSetController(Context& context)
       context_(context),
       events_(context.events.get("statefulset-controller")),
       sets_(context.informers.get<StatefulSet>()),
-      revisions_by_owner_(index_by_owner(context.informers.get<ControllerRevision>())),
+      revisions_by_owner_(context.informers.get<ControllerRevision>()),
       pods_by_owner_(context.pods_by_owner()),
       claims_(context.client, events_, depends_on(context.informers.get<PersistentVolumeClaim>())) {
     reconcile_each(sets_);
@@ -102,7 +102,7 @@ Task<Requeue> StatefulSetController::reconcile(NamespacedName key) {
 
 Task<StatefulSetController::Revisions> StatefulSetController::sync_revisions(const StatefulSet& set) {
     std::vector<ControllerRevision> stored;
-    for (const auto& revision : revisions_by_owner_.find(set.metadata.uid)) stored.push_back(*revision);
+    for (const auto& revision : revisions_by_owner_.dependents_of(set.metadata)) stored.push_back(*revision);
     RevisionHistory history(context_.client, owner_of(set), std::move(stored));
     Revisions revisions;
     revisions.collision_count = set.status.collision_count.value_or(0);
@@ -133,20 +133,17 @@ Task<> StatefulSetController::clean_history(const StatefulSet& set, const Revisi
     std::set<std::string> live{revisions.current.metadata.name, revisions.update.metadata.name};
     for (const PodPointer& pod : pods) live.insert(revision_of(*pod));
     std::vector<ControllerRevision> stored;
-    for (const auto& revision : revisions_by_owner_.find(set.metadata.uid)) stored.push_back(*revision);
+    for (const auto& revision : revisions_by_owner_.dependents_of(set.metadata)) stored.push_back(*revision);
     RevisionHistory history(context_.client, owner_of(set), std::move(stored));
     co_return co_await history.truncate(static_cast<std::size_t>(std::max(0, set.spec.revision_history_limit.value_or(10))),
                                         [&](const ControllerRevision& revision) { return live.contains(revision.metadata.name); });
 }
 
 Task<std::vector<StatefulSetController::PodPointer>> StatefulSetController::claim_pods(const StatefulSet& set) {
-    auto candidates = pods_by_owner_.find(set.metadata.uid);
-    for (auto& orphan : pods_by_owner_.find(orphans_of(set.metadata.namespace_)))
-        if (ordinal_of(set, orphan->metadata.name)) candidates.push_back(std::move(orphan));
     const auto selects = [&](const Pod& pod) {
         return objects::matches(set.spec.selector, pod.metadata.labels) && ordinal_of(set, pod.metadata.name);
     };
-    return claim<Pod>(context_.client, owner_of(set), std::move(candidates), selects);
+    return claim<Pod>(context_.client, owner_of(set), pods_by_owner_.candidates_of(set.metadata), selects);
 }
 
 StatefulSetController::Places StatefulSetController::place(const StatefulSet& set, const std::vector<PodPointer>& pods) const {

@@ -62,8 +62,8 @@ private:
     Context& context_;
     client::EventRecorder& events_;
     client::Informer<StatefulSet>& sets_;
-    client::Informer<ControllerRevision>::Index revisions_by_owner_;
-    PodIndex pods_by_owner_;
+    OwnerIndex<ControllerRevision> revisions_by_owner_;
+    PodOwnerIndex pods_by_owner_;
     stateful::Claims claims_;
     OwnWrites written_;
 };

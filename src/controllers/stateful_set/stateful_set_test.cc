@@ -133,6 +133,24 @@ TEST_F(StatefulSetTest, APartitionHoldsTheLowerOnesBackAlsoWhenTheyAreMadeAnew) 
     EXPECT_EQ(placed(), "web-0=web:1 web-1=web:1 web-2=web:2");
 }
 
+TEST_F(StatefulSetTest, TakesNoRevisionFromAnotherNamespace) {
+    begin(make(2));
+    settle();
+    for (ControllerRevision foreign : api.list<ControllerRevision>("ns")) {
+        foreign.metadata.namespace_ = "other";
+        foreign.revision = -1;
+        foreign.data.ensure_path({"spec", "template", "spec", "containers"}).as_array().front()["image"] = "evil:1";
+        api.put(foreign);
+    }
+    change([](StatefulSet& set) {
+        set.spec.template_.spec.containers[0].image = "web:2";
+        set.spec.update_strategy.rolling_update->partition = 2;
+    });
+    api.remove<Pod>({"ns", "web-0"});
+    settle();
+    EXPECT_EQ(placed(), "web-0=web:1 web-1=web:1");
+}
+
 TEST_F(StatefulSetTest, OnDeleteUpdatesWhatIsDeleted) {
     StatefulSet set = make(2);
     set.spec.update_strategy = {};
