@@ -1,6 +1,5 @@
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/loop.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -12,11 +11,10 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <map>
-#include <optional>
 #include <utility>
 
 #include "kubelet/volumes/local_volume/image_disks.h"
+#include "runtime/files/loop_devices.h"
 #include "runtime/files/mounts.h"
 
 namespace porthole::kubelet {
@@ -24,10 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* LoopDevices = "/sys/block";
 constexpr const char *Unfinished = ".new", *ForMaking = ".mounted";  // ends of names
 constexpr int Repaired = 1;                                          // exit code of e2fsck
-constexpr int Attempts = 20;                                         // at a free loop device, for which all programs of the machine compete
 constexpr unsigned long ResizeExt4 = _IOW('f', 16, std::uint64_t);   // EXT4_IOC_RESIZE_FS, which no header of the kernel's has
 
 Error system_error(const std::string& what, int code = errno) {
@@ -62,12 +58,6 @@ Result<bool> is_mounted(const std::string& directory) {
     return std::ranges::find(points, directory) != points.end();
 }
 
-/// A loop device that is ours as long as this is: the kernel frees it with its last user, a mount or a descriptor.
-struct LoopDevice {
-    std::string path;
-    OpenFile descriptor;
-};
-
 class LinuxImageDisks final : public ImageDisks {
 public:
     explicit LinuxImageDisks(ProcessRunner& processes) : processes_(processes) {}
@@ -92,16 +82,16 @@ public:
     Result<void> mount(const std::string& image, const std::string& directory) override {
         TRY(const bool mounted, is_mounted(directory));
         if (mounted) return {};
-        TRY(const LoopDevice loop, attach(image));
-        if (::mount(loop.path.c_str(), directory.c_str(), "ext4", MS_NODEV, nullptr) != 0)
+        TRY(const LoopDevice loop, loops_.attach(image));
+        if (::mount(loop.path().c_str(), directory.c_str(), "ext4", MS_NODEV, nullptr) != 0)
             return system_error("mounting " + image + " at " + directory);
         return {};
     }
 
     Result<void> grow(const std::string& image, const std::string& directory, std::uint64_t bytes) override {
-        TRY(const LoopDevice loop, attach(image));
+        TRY(const LoopDevice loop, loops_.attach(image));
         TRY(const std::uint64_t wanted, enlarge(image, bytes));
-        if (::ioctl(loop.descriptor.get(), LOOP_SET_CAPACITY, 0) != 0) return system_error("enlarging " + loop.path);
+        TRY_VOID(loop.take_size_of_file());
         const OpenFile root(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         struct statfs shape;
         if (!root.is_open() || ::fstatfs(root.get(), &shape) != 0) return system_error("looking at " + directory);
@@ -124,9 +114,9 @@ public:
     }
 
     Result<bool> in_use(const std::string& image) override {
-        struct stat status;
-        if (::lstat(image.c_str(), &status) != 0) return errno == ENOENT ? Result<bool>(false) : system_error("looking at " + image);
-        return find(status).has_value();
+        const auto shown = loops_.find(image);
+        if (!shown && !is_not_found(shown)) return shown.error();
+        return shown && shown->has_value();
     }
 
 private:
@@ -184,69 +174,8 @@ private:
         return {};
     }
 
-    /// The device and inode of a file.
-    using FileId = std::pair<std::uint64_t, std::uint64_t>;
-    static std::optional<FileId> file_shown_by(const OpenFile& device) {
-        loop_info64 info{};
-        if (!device.is_open() || ::ioctl(device.get(), LOOP_GET_STATUS64, &info) != 0) return std::nullopt;
-        return FileId{info.lo_device, info.lo_inode};
-    }
-
-    /// The loop device that shows the file already: attached by this agent, or by one before it. All devices are looked at once only, as
-    /// there may be a thousand.
-    std::optional<LoopDevice> find(const struct stat& file) {
-        if (!std::exchange(looked_, true)) look_at_all();
-        const auto known = attached_.find({file.st_dev, file.st_ino});
-        if (known == attached_.end()) return std::nullopt;
-        LoopDevice device{known->second, OpenFile(::open(known->second.c_str(), O_RDWR | O_CLOEXEC))};
-        if (file_shown_by(device.descriptor) == known->first) return device;
-        attached_.erase(known);  // freed with its last mount
-        return std::nullopt;
-    }
-
-    void look_at_all() {
-        std::error_code ignored;
-        for (const auto& entry : fs::directory_iterator(LoopDevices, ignored)) {
-            const std::string name = entry.path().filename(), path = "/dev/" + name;
-            if (!name.starts_with("loop") || !fs::exists(entry.path() / "loop/backing_file", ignored)) continue;
-            if (const auto file = file_shown_by(OpenFile(::open(path.c_str(), O_RDWR | O_CLOEXEC)))) attached_[*file] = path;
-        }
-    }
-
-    void remember(const std::string& device, const struct stat& file) {
-        std::erase_if(attached_, [&](const auto& one) { return one.second == device; });
-        attached_[{file.st_dev, file.st_ino}] = device;
-    }
-
-    Result<LoopDevice> attach(const std::string& image) {
-        const OpenFile file(::open(image.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-        struct stat status;
-        if (!file.is_open() || ::fstat(file.get(), &status) != 0) return system_error("opening " + image);
-        if (auto found = find(status)) return *std::move(found);
-        const OpenFile control(::open("/dev/loop-control", O_RDWR | O_CLOEXEC));
-        if (!control.is_open()) return system_error("opening /dev/loop-control");
-        for (int attempt = 0; attempt < Attempts; ++attempt) {
-            const int number = ::ioctl(control.get(), LOOP_CTL_GET_FREE);
-            if (number < 0) return system_error("finding a free loop device");
-            LoopDevice device{"/dev/loop" + std::to_string(number), OpenFile()};
-            device.descriptor = OpenFile(::open(device.path.c_str(), O_RDWR | O_CLOEXEC));
-            if (!device.descriptor.is_open()) return system_error("opening " + device.path);
-            loop_config config{};
-            config.fd = static_cast<std::uint32_t>(file.get());
-            config.info.lo_flags = LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO;
-            std::strncpy(reinterpret_cast<char*>(config.info.lo_file_name), image.c_str(), LO_NAME_SIZE - 1);
-            if (::ioctl(device.descriptor.get(), LOOP_CONFIGURE, &config) == 0) {
-                remember(device.path, status);
-                return device;
-            }
-            if (errno != EBUSY) return system_error("attaching " + image + " to " + device.path);
-        }
-        return Error(Reason::Io, "attaching " + image + ": other programs take every free loop device");
-    }
-
     ProcessRunner& processes_;
-    std::map<FileId, std::string> attached_;  ///< loop devices; some may have been freed
-    bool looked_ = false;
+    LoopDevices loops_;
 };
 
 }  // namespace
