@@ -255,11 +255,14 @@ Result<FileType> HeldTree::type(const std::string& path) const {
     return S_ISSOCK(there.st_mode) ? FileType::Socket : FileType::Regular;
 }
 
-bool HeldTree::leads_somewhere(const std::string& path) const {
+Result<FileId> HeldTree::leads_to(const std::string& path) const {
     open_how how{};
     how.flags = O_PATH | O_CLOEXEC;
     how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-    return FileHandle(static_cast<int>(::syscall(SYS_openat2, root_.get(), path.c_str(), &how, sizeof how))).is_open();
+    const FileHandle found(static_cast<int>(::syscall(SYS_openat2, root_.get(), path.c_str(), &how, sizeof how)));
+    struct stat there;
+    if (!found.is_open() || ::fstat(found.get(), &there) != 0) return tree_error("following " + path);
+    return FileId{there.st_dev, there.st_ino};
 }
 
 Result<std::vector<std::string>> HeldTree::list(const std::string& path) const {

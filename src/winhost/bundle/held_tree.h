@@ -42,6 +42,12 @@ private:
     bool is_directory_;
 };
 
+/// Names a file of the machine.
+struct FileId {
+    std::uint64_t device = 0, inode = 0;
+    bool operator==(const FileId&) const = default;
+};
+
 /// A directory whose contents containers may change, while the directory itself does not move. Paths are relative to it. No operation
 /// follows a link, leaves the directory or blocks. New files and directories belong to the owner of the directory: root of the containers.
 /// Errors: Forbidden if a path leads over a link or to something other than a regular file; NotFound; Io. Blocking.
@@ -66,7 +72,9 @@ public:
     /// Of the path itself: a link is a link.
     Result<FileType> type(const std::string& path) const;
     /// Whether the links at `path` lead to something. They are resolved inside the directory: an absolute one starts at the directory.
-    bool leads_somewhere(const std::string& path) const;
+    bool leads_somewhere(const std::string& path) const { return leads_to(path).has_value(); }
+    /// What they lead to.
+    Result<FileId> leads_to(const std::string& path) const;
     /// Names of a directory's entries.
     Result<std::vector<std::string>> list(const std::string& path) const;
     /// A file, a link or an empty directory.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "winhost/bundle/held_tree.h"
 #include "winhost/host/smb_shares.h"
 #include "winhost/runtime/container_root.h"
 #include "winhost/runtime/windows_path.h"
@@ -29,9 +28,9 @@ std::string relative_path(const Names& target, const Names& link) {
     return rest.empty() ? path + "." : path + rest;
 }
 
-class CsiFiles final : public csi_proxy::Files {
+class LinuxCsiFiles final : public CsiFiles {
 public:
-    explicit CsiFiles(std::string root) : root_(std::move(root)), drive_(drive_of(root_)) {}
+    explicit LinuxCsiFiles(std::string root) : root_(std::move(root)), drive_(drive_of(root_)) {}
 
     Result<bool> exists(const std::string& path) override {
         TRY(const Place place, find(path));
@@ -63,18 +62,26 @@ public:
     }
     Result<void> link_share(const std::string& remote, const std::string& link) override {
         TRY(const std::string share, place_of_share(remote));
-        TRY(const Place to, find(share));
+        const auto put = put_link(share, link);
+        return is_not_found(put) ? Error(Reason::NotFound, remote + " is not there") : put;
+    }
+    Result<void> put_link(const std::string& target, const std::string& link) override {
+        TRY(const Place to, find(target));
         TRY(const Place from, find(link));
         const auto there = from.tree.type(from.path);
         if (!there && !is_not_found(there)) return there.error();
-        // Neither a file nor a directory with something in it is taken for the share.
+        // Neither a file nor a directory with something in it is replaced.
         if (there && *there != FileType::Symlink && *there != FileType::Directory)
             return Error(Reason::AlreadyExists, link + " exists already");
         if (there && !from.tree.remove(from.path)) return Error(Reason::AlreadyExists, link + " exists already and is not empty");
         TRY_VOID(from.tree.create_symlink(relative_path(to.names, from.names), from.path));
         if (from.tree.leads_somewhere(from.path)) return {};
         TRY_VOID(from.tree.remove(from.path));
-        return Error(Reason::NotFound, remote + " is not there");
+        return Error(Reason::NotFound, target + " is not there");
+    }
+    Result<FileId> leads_to(const std::string& path) override {
+        TRY(const Place place, find(path));
+        return place.tree.leads_to(place.path);
     }
     Result<bool> is_link(const std::string& path) override {
         TRY(const Place place, find(path));
@@ -113,6 +120,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<csi_proxy::Files> make_csi_files(std::string root) { return std::make_unique<CsiFiles>(std::move(root)); }
+std::unique_ptr<CsiFiles> make_csi_files(std::string root) { return std::make_unique<LinuxCsiFiles>(std::move(root)); }
 
 }  // namespace porthole::winhost

@@ -1,7 +1,6 @@
 #include "winhost/host/csi_server.h"
 
 #include "base/result.h"
-#include "winhost/host/csi_files.h"
 
 namespace porthole::winhost {
 namespace {
@@ -18,8 +17,15 @@ csi_proxy::PathRules kubelet_paths() {
 CsiServer::CsiServer(Services services, Logger log)
     : loop_(services.loop),
       files_(make_csi_files(services.root)),
-      shares_({services.programs, services.files, services.pool, services.root, std::move(services.own_folder)}),
-      proxy_(services.pool, kubelet_paths(), csi_proxy::Host{.files = *files_, .shares = &shares_}),
+      shares_({services.programs, services.files, services.pool, services.root, std::move(services.shares_folder)}),
+      volumes_({services.pool,
+                services.programs,
+                services.random,
+                std::move(services.disks),
+                {services.files, *files_, services.root, std::move(services.volumes_folder), services.users}}),
+      machine_(services.host, std::move(services.serial_number)),
+      proxy_(services.pool, kubelet_paths(),
+             csi_proxy::Host{.files = *files_, .disks = &volumes_, .volumes = &volumes_, .shares = &shares_, .machine = &machine_}),
       server_(services.loop, proxy_.handler(), {.body_limit = csi_proxy::LargestRequest}, std::move(log)) {}
 
 Result<void> CsiServer::listen(const std::string& unix_socket, std::uint16_t tcp_port, const std::string& token) {

@@ -5,12 +5,15 @@
 #include "csi_proxy/csi_proxy.h"
 #include "net/http/http_server.h"
 #include "winhost/cri/token_gate.h"
+#include "winhost/host/csi_files.h"
+#include "winhost/host/host_machine.h"
+#include "winhost/host/loop_volumes.h"
 #include "winhost/host/smb_shares.h"
 
 namespace porthole::winhost {
 
 /// The CSI proxy of an emulated host, in place of csi-proxy.exe: drivers in its containers create directories and links with it. It mounts
-/// SMB shares if the machine can; for disks and volumes it answers that there are none. close() it before destroying it; all references
+/// SMB shares if the machine can, and the volumes of disks that are attached to the host. close() it before destroying it; all references
 /// outlive it.
 class CsiServer {
 public:
@@ -19,8 +22,14 @@ public:
         WorkerPool& pool;
         ProcessRunner& programs;
         FileSystem& files;
-        std::string root;        ///< the host's root file system
-        std::string own_folder;  ///< as SmbShares has it
+        Random& random;
+        HostPrograms& host;  ///< programs on the host
+        ContainerUsers users;
+        std::string serial_number;   ///< of the machine that is played
+        std::string root;            ///< the host's root file system
+        std::string shares_folder;   ///< SmbShares' own folder
+        std::string volumes_folder;  ///< VolumeMounts' own folder
+        std::string disks;           ///< the directory of attached disks
     };
     CsiServer(Services services, Logger log);
 
@@ -31,8 +40,10 @@ public:
 
 private:
     AsioLoop& loop_;
-    std::unique_ptr<csi_proxy::Files> files_;
+    std::unique_ptr<CsiFiles> files_;
     SmbShares shares_;
+    LoopVolumes volumes_;
+    HostMachine machine_;
     csi_proxy::CsiProxy proxy_;
     net::HttpServer server_;
     std::unique_ptr<TokenGate> gate_;

@@ -1,15 +1,9 @@
 #include "winhost/host/smb_shares.h"
 
-#include <sys/mount.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "base/strings.h"
 #include "runtime/files/mounts.h"
-#include "winhost/bundle/held_tree.h"
-#include "winhost/runtime/windows_path.h"
 
 namespace porthole::winhost {
 namespace {
@@ -41,19 +35,9 @@ Result<std::string> place_of_share(const std::string& remote) {
     return place;
 }
 
-/// Below the root, which has no link in it then.
 Result<std::string> SmbShares::folder_of(const std::string& remote) const {
     TRY(const std::string place, place_of_share(remote));
-    TRY(const WindowsPath path, WindowsPath::parse(place));
-    std::string folder = drive_of(services_.root).substr(services_.root.size() + 1);
-    for (const std::string& name : path.components) folder = join_path(folder, name);
-    return folder;
-}
-
-Result<std::size_t> SmbShares::mounts_at(const std::string& folder) const {
-    TRY(const std::string root, services_.files.real_path(services_.root));
-    TRY(const auto points, mount_points());
-    return mounts_in(points, join_path(root, folder)).size();
+    return mounts_.folder_of(place);
 }
 
 /// A server that is away keeps whoever asks for its files waiting: a program can be given up.
@@ -73,11 +57,11 @@ Task<> SmbShares::map(std::string remote, std::string user, std::string password
         co_return Error(Reason::BadRequest, "the user name or the password of the SMB share has a line break");
     CO_TRY(const std::string folder, folder_of(remote));
     CO_TRY(const auto permit, co_await one_at_a_time_.acquire());
-    CO_TRY(const std::size_t mounts, mounts_at(folder));
+    CO_TRY(const std::size_t mounts, mounts_.count(folder));
     if (mounts > 0) {
-        CO_TRY(const bool well, co_await answers(join_path(services_.root, folder)));
+        CO_TRY(const bool well, co_await answers(mounts_.path_of(folder)));
         if (well) co_return {};
-        CO_TRY_VOID(co_await on_worker([&] { return hide(folder); }));
+        CO_TRY_VOID(co_await on_worker([&] { return mounts_.hide(folder); }));
     }
     const std::string credentials = services_.own_folder + "/credentials", target = services_.own_folder + "/mounted";
     CO_TRY_VOID(co_await on_worker([&] { return unmount_below(services_.own_folder); }));  // of a process that ended here
@@ -87,7 +71,7 @@ Task<> SmbShares::map(std::string remote, std::string user, std::string password
     CO_TRY_VOID(services_.files.remove(credentials));
     CO_TRY_VOID(mounted);
     co_return co_await on_worker([&] {
-        const auto shown = show(target, folder);
+        const auto shown = mounts_.show(target, folder);
         const auto unmounted = unmount_below(target);
         return unmounted ? shown : unmounted;
     });
@@ -102,33 +86,10 @@ Task<> SmbShares::mount(std::string remote, std::string credentials, std::string
     co_return Error(Reason::Io, "mounting " + remote + " failed: " + std::string(trim(ended.output + ended.errors)));
 }
 
-/// Containers may write to the drive: nothing on the way may be a link of theirs, also not a moment later. The program mount would follow
-/// one, and is given a folder of ours for that reason.
-Result<void> SmbShares::show(const std::string& from, const std::string& folder) const {
-    TRY(const HeldTree tree, HeldTree::open(services_.root));
-    TRY_VOID(tree.create_directories(folder, 0755));
-    TRY(const HeldSource held, tree.hold(folder));
-    if (::mount(from.c_str(), held.path().c_str(), nullptr, MS_BIND, nullptr) != 0)
-        return Error(Reason::Io, "showing an SMB share at " + folder + ": " + std::strerror(errno));
-    return {};
-}
-
-/// As show(): what is unmounted is what was opened without following a link. It ends with its last user.
-Result<void> SmbShares::hide(const std::string& folder) const {
-    TRY(const HeldTree tree, HeldTree::open(services_.root));
-    for (;;) {
-        TRY(const std::size_t mounts, mounts_at(folder));
-        if (mounts == 0) return {};
-        TRY(const HeldSource held, tree.hold(folder));
-        if (::umount2(held.path().c_str(), MNT_DETACH) != 0)
-            return Error(Reason::Io, "unmounting an SMB share from " + folder + ": " + std::strerror(errno));
-    }
-}
-
 Task<> SmbShares::unmap(std::string remote) {
     CO_TRY(const std::string folder, folder_of(remote));
     CO_TRY(const auto permit, co_await one_at_a_time_.acquire());
-    co_return co_await on_worker([&] { return hide(folder); });
+    co_return co_await on_worker([&] { return mounts_.hide(folder); });
 }
 
 }  // namespace porthole::winhost

@@ -8,6 +8,7 @@
 #include "runtime/processes/process.h"
 #include "runtime/sync.h"
 #include "runtime/worker_pool.h"
+#include "winhost/host/host_mounts.h"
 
 namespace porthole::winhost {
 
@@ -37,15 +38,13 @@ public:
 
 private:
     Result<std::string> folder_of(const std::string& remote) const;
-    Result<std::size_t> mounts_at(const std::string& folder) const;
     Task<bool> answers(std::string path);
+    /// What takes as long as a server is away.
     Task<> on_worker(std::move_only_function<Result<void>()> work) { return run_blocking<void>(services_.workers, std::move(work)); }
     Task<> mount(std::string remote, std::string credentials, std::string target);
-    /// Makes the mount at `from` visible in the share's directory, or no longer. Both take as long as a server is away: for a worker.
-    Result<void> show(const std::string& from, const std::string& folder) const;
-    Result<void> hide(const std::string& folder) const;
 
     Services services_;
+    HostMounts mounts_{services_.files, services_.root};
     Semaphore one_at_a_time_{1};
 };
 

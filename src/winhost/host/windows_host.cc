@@ -49,6 +49,7 @@ std::string unique_name(const std::string& name, const std::string& data) {
 std::string runtime_folder(const std::string& data) { return join_path(data, "r"); }
 std::string host_folder(const std::string& data) { return join_path(data, "h"); }
 std::string namespaces_folder(const std::string& data) { return join_path(data, "n"); }
+std::string disks_folder(const std::string& data) { return join_path(data, "disks"); }
 std::string host_cgroup(const std::string& name, const std::string& data) {
     return std::string(AllHosts) + "/" + unique_name(name, data) + "-host";
 }
@@ -204,9 +205,20 @@ Task<> WindowsHost::Impl::start_runtime() {
     const auto port = hns::wire::parse_host_and_port(remembered_services().cri);
     sockets.tcp_port = port ? port->port : std::uint16_t{0};
     CO_TRY_VOID(cri->listen(sockets));
-    csi = std::make_unique<CsiServer>(
-        CsiServer::Services{context.loop, context.pool, context.processes, context.files, host->root(), join_path(options.data, "share")},
-        context.log.named("csi-proxy"));
+    CO_TRY_VOID(context.files.create_directories(disks_folder(options.data), 0700));
+    csi = std::make_unique<CsiServer>(CsiServer::Services{.loop = context.loop,
+                                                          .pool = context.pool,
+                                                          .programs = context.processes,
+                                                          .files = context.files,
+                                                          .random = context.random,
+                                                          .host = *host,
+                                                          .users = users,
+                                                          .serial_number = unique_name(options.name, options.data),
+                                                          .root = host->root(),
+                                                          .shares_folder = join_path(options.data, "share"),
+                                                          .volumes_folder = join_path(options.data, "volumes"),
+                                                          .disks = disks_folder(options.data)},
+                                      context.log.named("csi-proxy"));
     const auto csi_port = hns::wire::parse_host_and_port(remembered_services().csi);
     CO_TRY_VOID(csi->listen(join_path(options.data, "csi.sock"), csi_port ? csi_port->port : std::uint16_t{0}, token));
     co_return remember_services();

@@ -1,0 +1,100 @@
+#include "winhost/disks/attached_disks.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "winhost/images/test_folder.h"
+
+namespace porthole::winhost {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::uint64_t Mebibyte = 1 << 20;
+
+struct AttachedDisksTest : testing::Test {
+    void put(const std::string& name, std::uint64_t bytes = 8 * Mebibyte) const {
+        std::ofstream(folder / name) << "";
+        fs::resize_file(folder / name, bytes);
+    }
+    std::vector<std::string> names() {
+        std::vector<std::string> result;
+        const auto found = disks.list();
+        for (const AttachedDisk& disk : found.value()) result.push_back(std::to_string(disk.number) + " " + disk.name);
+        return result;
+    }
+
+    TestFolder folder;
+    std::unique_ptr<FileSystem> files = make_file_system();
+    SeededRandom random{1};
+    AttachedDisks disks{*files, random, folder / "disks"};
+};
+
+// EMU-10
+TEST_F(AttachedDisksTest, AnImageThatIsPutOrLinkedThereIsADisk) {
+    EXPECT_TRUE(names().empty());
+    put("disks/b");
+    EXPECT_EQ(names(), std::vector<std::string>{"1 b"});
+    put("image");
+    fs::create_symlink("../image", folder / "disks/a");
+    EXPECT_EQ(names(), (std::vector<std::string>{"1 b", "2 a"})) << "a number stays";
+    EXPECT_EQ(disks.find(2).value().image, fs::canonical(folder / "image"));
+    fs::remove(folder / "disks/b");
+    EXPECT_EQ(names(), std::vector<std::string>{"2 a"});
+    EXPECT_EQ(disks.find(1).error().message, "this host has no disk 1");
+    put("disks/c");
+    EXPECT_EQ(names(), (std::vector<std::string>{"1 c", "2 a"}));
+}
+
+TEST_F(AttachedDisksTest, WhatIsNoDiskIsIgnored) {
+    fs::create_directories(folder / "disks/folder");
+    for (const std::string name : {".new", "-rf *", "a\nb", "x?offset=1"}) put("disks/" + name);
+    put("disks/" + std::string(64, 'x'));
+    put("disks/small", Mebibyte);
+    fs::create_symlink("nothing", folder / "disks/dangling");
+    fs::create_symlink("/dev/zero", folder / "disks/zero");
+    EXPECT_TRUE(names().empty());
+}
+
+TEST_F(AttachedDisksTest, OnePartitionIsMadeAndGrowsWithItsDisk) {
+    fs::create_directories(folder / "disks");
+    put("disks/d");
+    ASSERT_TRUE(disks.partition(disks.find(1).value()));
+    const Partition before = *disks.find(1)->table->partition;
+    EXPECT_EQ(before.bytes, 8 * Mebibyte - Mebibyte - TableEnd);
+    ASSERT_TRUE(disks.partition(disks.find(1).value()));
+    EXPECT_EQ(disks.find(1)->table->partition->id, before.id) << "it has one already";
+    fs::resize_file(folder / "disks/d", 20 * Mebibyte);
+    EXPECT_EQ(disks.grow_partition(disks.find(1).value(), 10 * Mebibyte)->bytes, 10 * Mebibyte);
+    EXPECT_EQ(disks.grow_partition(disks.find(1).value(), Mebibyte)->bytes, 10 * Mebibyte) << "it never shrinks";
+    EXPECT_EQ(disks.grow_partition(disks.find(1).value(), 0)->bytes, 20 * Mebibyte - Mebibyte - TableEnd);
+    const Partition after = *disks.find(1)->table->partition;
+    EXPECT_EQ(after.id, before.id);
+    EXPECT_EQ(after.bytes, 20 * Mebibyte - Mebibyte - TableEnd);
+    EXPECT_EQ(disks.find_partition(before.id)->name, "d");
+}
+
+TEST_F(AttachedDisksTest, ADiskThatSomebodyElseUsesStaysAsItIs) {
+    fs::create_directories(folder / "disks");
+    put("disks/d");
+    {
+        std::fstream image(folder / "disks/d");
+        image.seekp(70'000);
+        image << "_BHRfS_M";
+    }
+    const std::string before = folder.read("disks/d");
+    EXPECT_EQ(disks.partition(disks.find(1).value()).error().message, "disk d has no partition table, but is not empty; it stays as it is");
+    EXPECT_EQ(folder.read("disks/d"), before);
+}
+
+TEST_F(AttachedDisksTest, CopiesOfADiskAreNotMixedUp) {
+    fs::create_directories(folder / "disks");
+    put("disks/d");
+    ASSERT_TRUE(disks.partition(disks.find(1).value()));
+    fs::copy_file(folder / "disks/d", folder / "disks/e");
+    EXPECT_EQ(disks.find_partition(disks.find(1)->table->partition->id).error().reason, Reason::Conflict);
+}
+
+}  // namespace
+}  // namespace porthole::winhost

@@ -1,0 +1,77 @@
+#pragma once
+#include <functional>
+#include <set>
+#include <string>
+
+#include "csi_proxy/host.h"
+#include "runtime/processes/process.h"
+#include "runtime/sync.h"
+#include "runtime/worker_pool.h"
+#include "winhost/disks/attached_disks.h"
+#include "winhost/host/volume_mounts.h"
+
+namespace porthole::winhost {
+
+/// Disks and volumes of an emulated host's CSI proxy: image files that are attached (AttachedDisks), whose volumes Linux mounts
+/// (VolumeMounts). Their file system is ext4, where a real host has NTFS; The machine's e2fsprogs create and
+/// enlarge it; one that is mounted is enlarged by the kernel. Disks are online
+/// until a driver says otherwise, and again after the emulation was restarted. One call acts at a time, in the pool. All references outlive
+/// it.
+class LoopVolumes final : public csi_proxy::Disks, public csi_proxy::Volumes {
+public:
+    static constexpr std::size_t MostWaiting = 32;
+    struct Services {
+        WorkerPool& pool;
+        ProcessRunner& programs;
+        Random& random;
+        std::string disks;  ///< the directory of attached disks
+        VolumeMounts::Services volumes;
+    };
+    explicit LoopVolumes(Services services);
+
+    Task<std::vector<Disk>> list() override;
+    Task<> rescan() override;
+    Task<> partition(csi_proxy::DiskNumber disk) override;
+    Task<std::int64_t> size(csi_proxy::DiskNumber disk) override;
+    Task<bool> is_online(csi_proxy::DiskNumber disk) override;
+    Task<> set_online(csi_proxy::DiskNumber disk, bool online) override;
+    Task<csi_proxy::HostUse> use_of(csi_proxy::DiskNumber disk) override;
+
+    Task<std::vector<std::string>> list(csi_proxy::DiskNumber disk, std::uint32_t partition) override;
+    Task<> mount(std::string volume, std::string path) override;
+    Task<> unmount(std::string volume, std::string path) override;
+    Task<bool> is_formatted(std::string volume) override;
+    Task<> format(std::string volume) override;
+    Task<> resize(std::string volume, std::int64_t bytes) override;
+    Task<Stats> stats(std::string volume) override;
+    Task<csi_proxy::DiskNumber> disk_of(std::string volume) override;
+    Task<std::string> volume_at(std::string path) override;
+    Task<> flush(std::string volume) override;
+    Task<csi_proxy::HostUse> use_of(std::string volume) override;
+
+private:
+    /// Error: Unavailable while too many wait.
+    Task<Semaphore::Permit> take_turn();
+    /// Runs `work` in the pool when it is its turn.
+    template <class T>
+    Task<T> in_turn(std::move_only_function<Result<T>()> work);
+    Task<> format_disk(AttachedDisk disk);
+    /// Requires: it is not in use.
+    Task<> enlarge_unmounted(AttachedDisk disk);
+    /// A program of e2fsprogs.
+    Task<> run(std::vector<std::string> arguments, int highest_code);
+    /// Of the volume, which is on an attached disk that is online.
+    Result<AttachedDisk> usable_disk(const std::string& volume);
+    Result<void> check_online(const AttachedDisk& disk) const;
+    Result<std::uint64_t> file_system_bytes(const AttachedDisk& disk);
+    Result<bool> has_file_system(const AttachedDisk& disk);
+
+    Services services_;
+    AttachedDisks disks_;
+    VolumeMounts mounts_;
+    std::set<std::string> offline_;  ///< names of disks
+    Semaphore turn_{1};
+    std::size_t waiting_ = 0;
+};
+
+}  // namespace porthole::winhost
