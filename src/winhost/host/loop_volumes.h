@@ -13,10 +13,9 @@
 namespace porthole::winhost {
 
 /// Disks and volumes of an emulated host's CSI proxy: image files that are attached (AttachedDisks), whose volumes Linux mounts
-/// (VolumeMounts). Their file system is ext4, where a real host has NTFS; The machine's e2fsprogs create and
-/// enlarge it; one that is mounted is enlarged by the kernel. Disks are online
-/// until a driver says otherwise, and again after the emulation was restarted. One call acts at a time, in the pool. All references outlive
-/// it.
+/// (VolumeMounts). Their file system is ext4, where a real host has NTFS: the machine's e2fsprogs create and enlarge it; one that is
+/// mounted is enlarged by the kernel. Disks are online until a driver says otherwise, and again after the emulation was restarted. One call
+/// acts at a time, in the pool. All references outlive it.
 class LoopVolumes final : public csi_proxy::Disks, public csi_proxy::Volumes {
 public:
     static constexpr std::size_t MostWaiting = 32;
