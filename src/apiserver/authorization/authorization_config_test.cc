@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 using Type = AuthorizerOptions::Type;
 
 constexpr const char* Head = "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\n";
-constexpr const char* Webhook =
+constexpr const char* WebhookEntry =
     "timeout: 3s, failurePolicy: Deny, subjectAccessReviewVersion: v1, connectionInfo: {type: KubeConfigFile, kubeConfigFile: /hook}";
 
 std::string refusal_of(const std::string& body) {
@@ -20,7 +20,7 @@ std::string one(const std::string& fields) { return "authorizers: [{" + fields +
 std::string webhook(const std::string& fields) { return one("type: Webhook, name: hook, webhook: {" + fields + "}"); }
 
 std::string conditions(const std::string& entries) {
-    return webhook(std::string(Webhook) + ", matchConditionSubjectAccessReviewVersion: v1, matchConditions: [" + entries + "]");
+    return webhook(std::string(WebhookEntry) + ", matchConditionSubjectAccessReviewVersion: v1, matchConditions: [" + entries + "]");
 }
 std::string many(int count) {
     std::string entries;
@@ -30,7 +30,7 @@ std::string many(int count) {
 
 TEST(AuthorizationConfig, NamesAuthorizersInOrder) {
     const auto parsed = parse_authorization_config(
-        std::string(Head) + "authorizers:\n- {type: Node, name: node}\n- {type: Webhook, name: hook, webhook: {" + Webhook +
+        std::string(Head) + "authorizers:\n- {type: Node, name: node}\n- {type: Webhook, name: hook, webhook: {" + WebhookEntry +
             ", authorizedTTL: 1m, cacheUnauthorizedRequests: false}}\n- {type: RBAC, name: rbac}\n",
         "file");
     ASSERT_TRUE(parsed) << parsed.error().message;
@@ -67,9 +67,9 @@ TEST(AuthorizationConfig, IsChecked) {
         {webhook("subjectAccessReviewVersion: v2"), "subjectAccessReviewVersion: Unsupported value: \"v2\""},
         {webhook("connectionInfo: {type: InClusterConfig}"), "connectionInfo.type: Unsupported value: \"InClusterConfig\""},
         {webhook("connectionInfo: {type: KubeConfigFile, kubeConfigFile: hook}"), "must be an absolute path"},
-        {webhook(std::string(Webhook) + ", matchConditions: [{expression: 'true'}]"),
+        {webhook(std::string(WebhookEntry) + ", matchConditions: [{expression: 'true'}]"),
          "webhook.matchConditionSubjectAccessReviewVersion: Required value: required if match conditions are specified"},
-        {webhook(std::string(Webhook) + ", matchConditionSubjectAccessReviewVersion: v1beta1"),
+        {webhook(std::string(WebhookEntry) + ", matchConditionSubjectAccessReviewVersion: v1beta1"),
          "matchConditionSubjectAccessReviewVersion: Unsupported value: \"v1beta1\": supported values: \"v1\""},
         {conditions("{expression: ' '}"), "authorizers[0].webhook.matchConditions[0].expression: Required value"},
         {conditions("{expression: 'true'}, {expression: 'true'}"), "matchConditions[1].expression: Duplicate value: \"true\""},
@@ -79,11 +79,11 @@ TEST(AuthorizationConfig, IsChecked) {
         {conditions("{expression: request.user}"), "must evaluate to bool but got string"},
         {conditions("{expression: size(request.groups)}"), "must evaluate to bool but got int"},
         {conditions(many(65)), "authorizers[0].webhook.matchConditions: Too many: 65: must have at most 64 items"},
-        {webhook(std::string(Webhook) + ", typo: 1"), "unknown field \"authorizers[0].webhook.typo\""},
-        {webhook(std::string(Webhook) + ", authorizedTTL: 0s"), "authorizedTTL: Invalid value: must be > 0s"},
+        {webhook(std::string(WebhookEntry) + ", typo: 1"), "unknown field \"authorizers[0].webhook.typo\""},
+        {webhook(std::string(WebhookEntry) + ", authorizedTTL: 0s"), "authorizedTTL: Invalid value: must be > 0s"},
     };
     for (const auto& row : rows) EXPECT_NE(refusal_of(row.text).find(row.problem), std::string::npos) << row.text << refusal_of(row.text);
-    EXPECT_EQ(refusal_of(webhook(Webhook)), "");
+    EXPECT_EQ(refusal_of(webhook(WebhookEntry)), "");
     EXPECT_EQ(refusal_of(conditions(many(64))), "");
 }
 

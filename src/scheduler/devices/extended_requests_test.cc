@@ -9,7 +9,7 @@ namespace porthole::scheduler {
 namespace {
 
 /// "r1:2 r2:1 | c1=r1 c2=r2", for the amounts of "x/gpu" that the containers name.
-std::string requests(const std::string& init, const std::string& containers) {
+std::string requests_of(const std::string& init, const std::string& containers) {
     const auto pod =
         schema::decode_json<api::core::v1::Pod>(R"({"spec": {"initContainers": [)" + init + R"(], "containers": [)" + containers + "]}}")
             .value();
@@ -23,22 +23,22 @@ std::string container(const std::string& name, int gpus, const std::string& more
 const std::string Sidecar = R"(, "restartPolicy": "Always")";
 
 TEST(ExtendedRequests, EachContainerHasItsOwn) {
-    EXPECT_EQ(requests("", container("a", 2) + ", " + container("none", 0) + ", " + container("b", 1)),
+    EXPECT_EQ(requests_of("", container("a", 2) + ", " + container("none", 0) + ", " + container("b", 1)),
               "container-0-request-1:2 container-2-request-1:1 | a=container-0-request-1 b=container-2-request-1");
 }
 
 TEST(ExtendedRequests, InitContainersUseWhatIsForThoseThatStartLater) {
-    EXPECT_EQ(requests(container("first", 1), container("a", 2)),
+    EXPECT_EQ(requests_of(container("first", 1), container("a", 2)),
               "container-1-request-1:2 | a=container-1-request-1 first=container-1-request-1");
     EXPECT_EQ(
-        requests(container("side", 2, Sidecar) + ", " + container("first", 3), container("a", 1)),
+        requests_of(container("side", 2, Sidecar) + ", " + container("first", 3), container("a", 1)),
         "container-0-request-1:2 container-1-request-1:2 container-2-request-1:1 | side=container-0-request-1 a=container-2-request-1 "
         "first=container-2-request-1 first=container-1-request-1")
         << "a sidecar that runs already keeps its own";
 }
 
 TEST(ExtendedRequests, InitContainersShareWhatTheyNeedInAddition) {
-    EXPECT_EQ(requests(container("first", 2) + ", " + container("second", 3), container("a", 1)),
+    EXPECT_EQ(requests_of(container("first", 2) + ", " + container("second", 3), container("a", 1)),
               "container-1-request-1:2 container-2-request-1:1 | a=container-2-request-1 first=container-2-request-1 "
               "first=container-1-request-1 second=container-2-request-1 second=container-1-request-1");
 }

@@ -21,7 +21,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using namespace std::chrono_literals;
 
-class NoLocks final : public FileLocks {
+class WithoutLocks final : public FileLocks {
 public:
     Result<std::unique_ptr<FileLock>> lock(const std::string&) override { return std::unique_ptr<FileLock>(); }
 };
@@ -36,7 +36,7 @@ struct Node {
                                 {"/hns", *emulator::find_profile("2022")}};
     porthole::hns::Client client{emulated};
     FailingHns hns{emulated};
-    NoLocks locks;
+    WithoutLocks locks;
     HostLocal host_local{files, locks, {.data_dir = "/leases", .colons = false}};
     Delegates delegates{files, nullptr, ".exe"};
     std::unique_ptr<Plugin> plugin;
