@@ -341,8 +341,8 @@ TEST(Scheduler, APodWithoutASystemIsToldOfTaintsOfWindowsNodesOnlyWhereItWaitsFo
         world.api.put(full);
         world.api.put(pod);
         world.loop.advance(1s);
-        EXPECT_THAT(world.why_not("web"), testing::StartsWith("Unschedulable: "));
-        EXPECT_THAT(world.why_not("web"), testing::Not(testing::HasSubstr("win601")));
+        EXPECT_THAT(world.why_not("web"), ::testing::StartsWith("Unschedulable: "));
+        EXPECT_THAT(world.why_not("web"), ::testing::Not(::testing::HasSubstr("win601")));
     }
 }
 
