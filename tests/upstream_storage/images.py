@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes the images of upstream's storage tests, in addition to those of its others: images.py FOLDER --programs FOLDER --others FOLDER.
 
-`others` is the registry that ../conformance/images.py made. Attacher, provisioner, resizer and snapshotter are upstream's own programs,
-compiled from their modules; the driver, its registrar, its probe and the populator are programs/ of this folder. Names and versions are those of
+`others` is the registry that ../conformance/images.py made. Attacher, provisioner, resizer, snapshotter and its controller are upstream's own
+programs, compiled from their modules; the driver, its registrar, its probe and the populator are programs/ of this folder. Names and versions are those of
 the manifests in test/e2e/testing-manifests/storage-csi, whatever version the program is of.
 """
 
@@ -18,7 +18,8 @@ import images  # noqa: E402  of tests/conformance
 from image_registry import Registry, layer_of_files  # noqa: E402
 
 VERSIONS = {"csi-attacher": "v4.11.0", "csi-node-driver-registrar": "v2.16.0", "csi-provisioner": "v6.1.1", "csi-resizer": "v2.1.0",
-            "csi-snapshotter": "v8.5.0", "hello-populator": "v1.0.1", "hostpathplugin": "v1.17.1", "livenessprobe": "v2.18.0"}
+            "csi-snapshotter": "v8.5.0", "hello-populator": "v1.0.1", "hostpathplugin": "v1.17.1", "livenessprobe": "v2.18.0",
+            "snapshot-controller": "v8.5.0"}
 
 
 def make_images(folder, programs, others):

@@ -8,6 +8,8 @@ when a test of must_pass.txt did not pass. ../conformance/conformance.py has wha
 
 import argparse
 import fcntl
+import functools
+import json
 import pathlib
 import re
 import shutil
@@ -21,6 +23,7 @@ import harness  # noqa: E402
 
 MOUNT = pathlib.Path("/srv")  # of a cluster's folder
 DRIVER_DATA = pathlib.Path("/var/lib/csi-hostpath-data")  # by the manifest of the hostpath driver
+SNAPSHOT_CONTROLLER = "registry.k8s.io/sig-storage/snapshot-controller:v8.5.0"  # of images.py
 GOAL = 0.95
 # Each test is of the first kind whose expression its name matches.
 KINDS = {
@@ -52,6 +55,16 @@ def kind(name):
     return next(each for each, expression in KINDS.items() if re.search(expression, name))
 
 
+def volume_snapshot_controller():
+    """With the name and port by which the suite finds its metrics. snapshots/ has its account and rights."""
+    name, labels = "volume-snapshot-controller", {"app": "volume-snapshot-controller"}
+    container = {"name": name, "image": SNAPSHOT_CONTROLLER,
+                 "args": ["--http-endpoint=:9102", "--feature-gates=CSIVolumeGroupSnapshot=true"]}
+    return {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": name, "namespace": "kube-system"},
+            "spec": {"serviceName": name, "selector": {"matchLabels": labels},
+                     "template": {"metadata": {"labels": labels}, "spec": {"serviceAccountName": "snapshot-controller", "containers": [container]}}}}
+
+
 class StorageCluster(conformance.LinuxCluster):
     """With data in a place whose path is as short as that of an ordinary kubelet: paths of sockets, which have names of tests in them, have
     107 bytes at most. Requires: a mount namespace of our own."""
@@ -68,6 +81,21 @@ class StorageCluster(conformance.LinuxCluster):
         return left
 
 
+class ClusterWithDrivers(StorageCluster):
+    """With what upstream's add-on for snapshots has: their kinds and their controller."""
+
+    def start(self):
+        super().start()
+        kubectl = functools.partial(self.kubectl, harness.NEWEST_CLIENT)
+        kubectl("apply", "--server-side", "-f", self.images / "snapshots")
+        kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=20s")
+        kubectl("apply", "-f", "-", stdin=json.dumps(volume_snapshot_controller()))
+        kubectl("rollout", "status", "-n", "kube-system", "statefulset/volume-snapshot-controller", "--timeout=120s", seconds=130)
+
+    def environment(self):
+        return {**super().environment(), "CSI_PROW_ENABLE_GROUP_SNAPSHOT": "true"}
+
+
 def print_rates(tests):
     print(f"\n{'kind':<14}{'passed':>8}{'failed':>8}{'skipped':>9}{'rate':>8}")
     for name in [*KINDS, "all"]:
@@ -81,7 +109,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("focus", nargs="?", default="")
     parser.add_argument("--programs", type=pathlib.Path, required=True, help="of the conformance tests")
-    parser.add_argument("--registry", type=pathlib.Path, required=True, help="the folder in which images.py made `registry`")
+    parser.add_argument("--registry", type=pathlib.Path, required=True, help="the folder with `snapshots` in which images.py made `registry`")
     parser.add_argument("--results", type=pathlib.Path, required=True)
     parser.add_argument("--logs", type=pathlib.Path, required=True)
     parser.add_argument("--at-once", type=int, default=3)
@@ -107,10 +135,11 @@ def main():
         return
     results = conformance.Results("upstream-storage", words.results, len(tests), must_pass)
     left = []
-    for nodes, chosen in ((3, [test for test in tests if kind(test.name) not in WITH_DRIVERS]), (1, [test for test in tests if kind(test.name) in WITH_DRIVERS])):
+    for nodes, make_cluster, drivers in ((3, StorageCluster, False), (1, ClusterWithDrivers, True)):
+        chosen = [test for test in tests if (kind(test.name) in WITH_DRIVERS) == drivers]
         if chosen:
             suite.options = (*options, f"--num-nodes={nodes}")
-            left += run_part(suite, StorageCluster(words.registry.resolve(), f"linux={nodes}", place), chosen, results, words)
+            left += run_part(suite, make_cluster(words.registry.resolve(), f"linux={nodes}", place), chosen, results, words)
     results.print_table()
     print_rates(tests)
     missed = sorted(test.name for test in tests if test.name in must_pass and test.outcome != "passed")

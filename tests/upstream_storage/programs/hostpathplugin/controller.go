@@ -257,29 +257,48 @@ func (d *driver) CreateSnapshot(_ context.Context, request *csi.CreateSnapshotRe
 			return &csi.CreateSnapshotResponse{Snapshot: found.message()}, nil
 		}
 	}
-	made := &snapshot{ID: "s-" + request.Name, Name: request.Name, Volume: source.ID, Size: source.Size, Seconds: time.Now().Unix(), Block: source.Block}
+	made, err := d.take(request.Name, source, "")
+	if err != nil {
+		return nil, err
+	}
+	return &csi.CreateSnapshotResponse{Snapshot: made.message()}, d.save()
+}
+
+func (d *driver) take(name string, source *volume, group string) (*snapshot, error) {
+	made := &snapshot{ID: "s-" + name, Name: name, Volume: source.ID, Group: group, Size: source.Size, Seconds: time.Now().Unix(), Block: source.Block}
 	if err := copyTree(d.place(source.ID), d.place(made.ID)); err != nil {
 		os.RemoveAll(d.place(made.ID))
 		return nil, internal(err)
 	}
 	d.snapshots[made.ID] = made
-	return &csi.CreateSnapshotResponse{Snapshot: made.message()}, d.save()
+	return made, nil
 }
 
 func (s *snapshot) message() *csi.Snapshot {
-	return &csi.Snapshot{SnapshotId: s.ID, SourceVolumeId: s.Volume, SizeBytes: s.Size, CreationTime: &timestamppb.Timestamp{Seconds: s.Seconds}, ReadyToUse: true}
+	return &csi.Snapshot{SnapshotId: s.ID, SourceVolumeId: s.Volume, GroupSnapshotId: s.Group, SizeBytes: s.Size,
+		CreationTime: &timestamppb.Timestamp{Seconds: s.Seconds}, ReadyToUse: true}
 }
 
 func (d *driver) DeleteSnapshot(_ context.Context, request *csi.DeleteSnapshotRequest) (*csi.DeleteSnapshotResponse, error) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
-	if _, ok := d.snapshots[request.SnapshotId]; ok {
-		if err := os.RemoveAll(d.place(request.SnapshotId)); err != nil {
-			return nil, internal(err)
+	if found, ok := d.snapshots[request.SnapshotId]; ok {
+		if found.Group != "" {
+			return nil, status.Errorf(codes.InvalidArgument, "snapshot %s is one of a group", found.ID)
 		}
-		delete(d.snapshots, request.SnapshotId)
+		if err := d.discard(found); err != nil {
+			return nil, err
+		}
 	}
 	return &csi.DeleteSnapshotResponse{}, d.save()
+}
+
+func (d *driver) discard(s *snapshot) error {
+	if err := os.RemoveAll(d.place(s.ID)); err != nil {
+		return internal(err)
+	}
+	delete(d.snapshots, s.ID)
+	return nil
 }
 
 func (d *driver) ListSnapshots(_ context.Context, request *csi.ListSnapshotsRequest) (*csi.ListSnapshotsResponse, error) {

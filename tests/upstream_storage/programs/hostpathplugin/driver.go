@@ -32,6 +32,7 @@ type volume struct {
 
 type snapshot struct {
 	ID, Name, Volume string
+	Group            string // "" is none
 	Size, Seconds    int64
 	Block            bool
 }
@@ -40,6 +41,7 @@ type snapshot struct {
 type driver struct {
 	csi.UnimplementedIdentityServer
 	csi.UnimplementedControllerServer
+	csi.UnimplementedGroupControllerServer
 	csi.UnimplementedNodeServer
 	settings
 	lock      sync.Mutex
@@ -115,7 +117,8 @@ func (d *driver) Probe(context.Context, *csi.ProbeRequest) (*csi.ProbeResponse, 
 }
 
 func (d *driver) GetPluginCapabilities(context.Context, *csi.GetPluginCapabilitiesRequest) (*csi.GetPluginCapabilitiesResponse, error) {
-	services := []csi.PluginCapability_Service_Type{csi.PluginCapability_Service_CONTROLLER_SERVICE}
+	services := []csi.PluginCapability_Service_Type{csi.PluginCapability_Service_CONTROLLER_SERVICE,
+		csi.PluginCapability_Service_GROUP_CONTROLLER_SERVICE}
 	if d.topology {
 		services = append(services, csi.PluginCapability_Service_VOLUME_ACCESSIBILITY_CONSTRAINTS)
 	}

@@ -93,6 +93,7 @@ func main() {
 	server := grpc.NewServer(grpc.UnaryInterceptor(logCall))
 	csi.RegisterIdentityServer(server, d)
 	csi.RegisterControllerServer(server, d)
+	csi.RegisterGroupControllerServer(server, d)
 	csi.RegisterNodeServer(server, d)
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGTERM, syscall.SIGINT)
