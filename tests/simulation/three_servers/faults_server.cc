@@ -116,6 +116,7 @@ std::vector<Fault> server_faults() {
                  4s, [&server, &world] { server.loop().set_wall_offset(std::chrono::seconds(world.random().below(600)) - 300s); });
          }},
         {"a server's clock is years ahead", [](World& world) { return clock_off(world.any_server(), 24h * 365 * 5); }},
+        {"a server's clock is years behind", [](World& world) { return clock_off(world.any_server(), -24h * 365 * 5); }},
     };
 }
 

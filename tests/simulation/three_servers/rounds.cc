@@ -61,10 +61,13 @@ World::Undo Rounds::strike() {
         if (waiting_.empty()) waiting_ = faults_;
         const std::size_t chosen = random.below(waiting_.size());
         const Fault fault = waiting_[chosen];
+        const bool alone = struck_.at(fault.name) == 0;  // each kind, until it has struck once
+        if (alone && i > 0) break;
         waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(chosen));
         last_ += (last_.empty() ? "" : " + ") + std::string(fault.name);
         present_.push_back(fault.name);
         undos.push_back(fault.strike(world_));
+        if (alone) break;
     }
     return [undos = std::move(undos)] {
         for (const auto& undo : undos) undo();

@@ -26,7 +26,7 @@ public:
     std::string next();
     /// The faults of the last round.
     const std::string& last() const { return last_; }
-    /// How often each has struck, and not only come. Of two at a time nobody knows which one was met.
+    /// How often each has struck alone, and not only come. Of two at a time nobody knows which one was met.
     const std::map<std::string, std::size_t>& struck() const { return struck_; }
     World& world() { return world_; }
     Duration simulated() { return world_.loop().now() - MonotonicTime(std::chrono::hours(1)); }
