@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/result.h"
+#include "long_lists/completion.h"
 #include "schema/yaml/yaml.h"
 
 namespace porthole::long_lists {
@@ -119,6 +120,12 @@ const std::map<std::string_view, const char*> Parts = {
     {"Endpoint", "{addresses: [10.1.2.3]}"},
     {"EndpointSubset", "{addresses: [{ip: 10.1.2.3}], ports: [{name: first, port: 80}]}"},
     {"VolumeProjection", "{configMap: {name: a}}"},
+    {"SecretVolumeSource", "{secretName: a}"},
+    {"DownwardAPIVolumeFile", "{fieldRef: {fieldPath: metadata.name}}"},
+    {"ObjectMetricSource",
+     "{describedObject: {apiVersion: v1, kind: Service, name: a}, metric: {name: m}, target: {type: Value, value: 1}}"},
+    {"PodsMetricSource", "{metric: {name: m}, target: {type: AverageValue, averageValue: 1}}"},
+    {"ExternalMetricSource", "{metric: {name: m}, target: {type: Value, value: 1}}"},
     {"PodFailurePolicyRule", "{action: Ignore, onPodConditions: [{type: a, status: 'True'}]}"},
     {"PodFailurePolicyOnExitCodesRequirement", "{operator: In}"},
     {"SuccessPolicyRule", "{succeededCount: 1}"},
@@ -152,15 +159,6 @@ const std::map<std::string_view, const char*> Parts = {
     {"PersistentVolumeClaim", "{metadata: {name: t}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}"},
     {"GroupSubject", "{name: a}"},
 };
-
-void merge(Value& into, const Value& from) {
-    if (!from.is_object()) {
-        into = from;
-        return;
-    }
-    if (!into.is_object()) into = Value::object();
-    for (const schema::Member& member : from.as_object()) merge(into[member.key], member.value);
-}
 
 std::string address(std::size_t i) {
     return "10." + std::to_string(i >> 16 & 255) + "." + std::to_string(i >> 8 & 255) + "." + std::to_string(i & 255);
@@ -282,6 +280,14 @@ void make_room_for(Value& object, const Type& type, std::string_view member) {
                                                       "DeviceRequest", "PodFailurePolicyRule"};
     if (member == "values" && object.find("operator")) object["operator"] = "In";
     if (member == "nonResourceURLs") object.erase("resources");
+    if (type.name == "ResourceSliceSpec" && member == "nodeSelector") object.erase("nodeName");
+    if (type.name == "MetricSpec" && member != "resource") {
+        object["type"] = member == "object"     ? "Object"
+                         : member == "pods"     ? "Pods"
+                         : member == "external" ? "External"
+                                                : "ContainerResource";
+        object.erase("resource");
+    }
     if (!Unions.contains(type.name)) return;
     for (const char* other : {"emptyDir", "configMap", "value", "configMapRef", "httpGet", "podSelector", "exactly", "onPodConditions"})
         if (other != member) object.erase(other);
@@ -306,6 +312,8 @@ Value& within(Value& object, const Field& field) {
 void collect(const Type& type, bool templates, Place& before, std::vector<Place>& found, std::map<const Type*, int>& entered) {
     if (entered[&type]++ < 2) {
         for (const Field& field : type.fields) {
+            // They are added to pods that are there.
+            if (field.name == "ephemeralContainers") continue;
             if (!before.empty() && !templates && field.type && field.type->name == "PodTemplateSpec") continue;
             before.push_back(&field);
             if (!field.is_single()) found.push_back(before);
@@ -360,6 +368,7 @@ void LongObject::add(const Place& place, std::size_t count, bool same) {
         if (!list.is_object()) list = Value::object();
         for (std::size_t i = 0; i < count; ++i) list[key_for(last, i)] = single(last, same ? 0 : i);
     }
+    complete(tree_);
 }
 
 }  // namespace porthole::long_lists
