@@ -28,6 +28,9 @@ private:
     int descriptor_;
 };
 
+/// Whether this process may enlarge a mounted ext4 file system: it has CAP_SYS_RESOURCE.
+bool may_enlarge_mounted();
+
 /// Finds and makes loop devices of files. Not thread-safe. All devices of the machine are looked at once only, as there may be a thousand:
 /// those that other programs attach later are not found.
 class LoopDevices {

@@ -1,7 +1,9 @@
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/loop.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -31,6 +33,13 @@ std::optional<loop_info64> info_of(const LoopDevice& device) {
 }
 
 }  // namespace
+
+bool may_enlarge_mounted() {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
+    if (::syscall(SYS_capget, &header, sets) != 0) return false;
+    return (sets[CAP_TO_INDEX(CAP_SYS_RESOURCE)].effective & CAP_TO_MASK(CAP_SYS_RESOURCE)) != 0;
+}
 
 LoopDevice::~LoopDevice() {
     if (descriptor_ >= 0) ::close(descriptor_);

@@ -162,10 +162,11 @@ Task<std::vector<std::string>> LoopVolumes::list(DiskNumber number, std::uint32_
     });
 }
 
-/// 0 if it is none of ours.
-Result<std::uint64_t> LoopVolumes::file_system_bytes(const AttachedDisk& disk) {
-    TRY(const std::string start, services_.volumes.files.read_at(disk.image, disk.table->partition->start, 2048));
-    return is_ext(start) ? ext_bytes(start) : 0;
+/// The superblock of one that is mounted says how large it was before.
+Result<bool> LoopVolumes::is_smaller_than_partition(const AttachedDisk& disk) {
+    const Partition& partition = *disk.table->partition;
+    TRY(const std::string start, services_.volumes.files.read_at(disk.image, partition.start, 2048));
+    return is_ext(start) && ext_bytes(start) + Slack < partition.bytes;
 }
 
 /// Whatever is there, so that nothing is taken for empty that is not: ext4 leaves room for other systems' programs at the start.
@@ -182,15 +183,16 @@ Task<bool> LoopVolumes::is_formatted(std::string volume) {
     });
 }
 
-/// What grew while it was mounted, and could not be enlarged then, is enlarged before.
+/// Where it cannot be enlarged later, the volume takes the size of its disk before.
 Task<> LoopVolumes::mount(std::string volume, std::string path) {
     CO_TRY(const auto permit, co_await take_turn());
     bool enlarge = false;
     CO_TRY(AttachedDisk disk, co_await run_blocking<AttachedDisk>(services_.pool, [&]() -> Result<AttachedDisk> {
                TRY(AttachedDisk found, usable_disk(volume));
                TRY(const bool mounted, mounts_.is_mounted(id_of(volume)));
-               TRY(const std::uint64_t bytes, file_system_bytes(found));
-               enlarge = !mounted && bytes > 0 && bytes + Slack < found.table->partition->bytes;
+               if (mounted || may_enlarge_mounted()) return found;
+               TRY(found.table->partition, disks_.grow_partition(found, 0));
+               TRY(enlarge, is_smaller_than_partition(found));
                if (enlarge) TRY_VOID(mounts_.check_unused(found));
                return found;
            }));
@@ -253,14 +255,16 @@ Task<> LoopVolumes::resize(std::string volume, std::int64_t bytes) {
                TRY(AttachedDisk found, usable_disk(volume));
                TRY(found.table->partition, disks_.grow_partition(found, static_cast<std::uint64_t>(bytes)));
                TRY(const bool mounted, mounts_.is_mounted(id_of(volume)));
-               TRY(const std::uint64_t now, file_system_bytes(found));
-               enlarge = !mounted && now > 0;
-               if (enlarge) TRY_VOID(mounts_.check_unused(found));
-               if (mounted) {
-                   const auto grown = mounts_.grow(found);
-                   const bool was_done = now + Slack >= found.table->partition->bytes;  // before it was mounted
-                   if (!grown && !(grown.error().reason == Reason::Forbidden && was_done)) return grown.error();
+               if (mounted && may_enlarge_mounted()) {
+                   TRY_VOID(mounts_.grow(found));
+                   return found;
                }
+               TRY(enlarge, is_smaller_than_partition(found));
+               if (enlarge && mounted)
+                   return Error(Reason::Conflict,
+                                "a mounted volume cannot be enlarged on this host, whose emulation has no CAP_SYS_RESOURCE; it is when it "
+                                "is mounted again");
+               if (enlarge) TRY_VOID(mounts_.check_unused(found));
                return found;
            }));
     if (enlarge) CO_TRY_VOID(co_await enlarge_unmounted(std::move(disk)));

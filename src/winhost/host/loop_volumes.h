@@ -62,7 +62,7 @@ private:
     /// Of the volume, which is on an attached disk that is online.
     Result<AttachedDisk> usable_disk(const std::string& volume);
     Result<void> check_online(const AttachedDisk& disk) const;
-    Result<std::uint64_t> file_system_bytes(const AttachedDisk& disk);
+    Result<bool> is_smaller_than_partition(const AttachedDisk& disk);
     Result<bool> has_file_system(const AttachedDisk& disk);
 
     Services services_;

@@ -35,7 +35,7 @@ public:
     Result<csi_proxy::Volumes::Stats> stats(const std::string& id);
     Result<void> flush(const std::string& id);
     Result<bool> is_mounted(const std::string& id);
-    /// Enlarges the mounted file system to the size of its partition. Errors: Forbidden without CAP_SYS_RESOURCE, Io.
+    /// Enlarges the mounted file system to the size of its partition. Requires: may_enlarge_mounted().
     Result<void> grow(const AttachedDisk& disk);
     /// Error: Conflict while anything of this machine has the image as a disk; a container that just ended may have it for a moment.
     Result<void> check_unused(const AttachedDisk& disk);

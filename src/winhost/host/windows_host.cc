@@ -72,6 +72,7 @@ struct WindowsHost::Impl {
     void warn_of_root() const;
     Task<> start_network();
     Task<> start_runtime();
+    Result<void> start_csi();
     Task<> import_bundled(const bundled_images::BundledImage& image);
     Task<> boot();
     Result<void> listen();
@@ -205,7 +206,12 @@ Task<> WindowsHost::Impl::start_runtime() {
     const auto port = hns::wire::parse_host_and_port(remembered_services().cri);
     sockets.tcp_port = port ? port->port : std::uint16_t{0};
     CO_TRY_VOID(cri->listen(sockets));
-    CO_TRY_VOID(context.files.create_directories(disks_folder(options.data), 0700));
+    CO_TRY_VOID(start_csi());
+    co_return remember_services();
+}
+
+Result<void> WindowsHost::Impl::start_csi() {
+    TRY_VOID(context.files.create_directories(disks_folder(options.data), 0700));
     csi = std::make_unique<CsiServer>(CsiServer::Services{.loop = context.loop,
                                                           .pool = context.pool,
                                                           .programs = context.processes,
@@ -219,9 +225,8 @@ Task<> WindowsHost::Impl::start_runtime() {
                                                           .volumes_folder = join_path(options.data, "volumes"),
                                                           .disks = disks_folder(options.data)},
                                       context.log.named("csi-proxy"));
-    const auto csi_port = hns::wire::parse_host_and_port(remembered_services().csi);
-    CO_TRY_VOID(csi->listen(join_path(options.data, "csi.sock"), csi_port ? csi_port->port : std::uint16_t{0}, token));
-    co_return remember_services();
+    const auto port = hns::wire::parse_host_and_port(remembered_services().csi);
+    return csi->listen(join_path(options.data, "csi.sock"), port ? port->port : std::uint16_t{0}, token);
 }
 
 Task<> WindowsHost::Impl::boot() {

@@ -1,10 +1,8 @@
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -100,12 +98,7 @@ public:
         return {};
     }
 
-    bool grows_mounted() override {
-        __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-        __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
-        if (::syscall(SYS_capget, &header, sets) != 0) return false;
-        return (sets[CAP_TO_INDEX(CAP_SYS_RESOURCE)].effective & CAP_TO_MASK(CAP_SYS_RESOURCE)) != 0;
-    }
+    bool grows_mounted() override { return may_enlarge_mounted(); }
 
     Task<> grow_unmounted(std::string image, std::uint64_t bytes) override {
         CO_TRY_VOID(enlarge(image, bytes));
