@@ -8,7 +8,7 @@ namespace {
 using api::certificates::v1::CertificateSigningRequest;
 
 /// Allows "<verb> <signer>" of a list.
-struct Rights final : Authorizer {
+struct SignerRights final : Authorizer {
     Task<Decision> authorize(const AuthorizationAttributes& attributes) override {
         EXPECT_EQ(attributes.group, "certificates.k8s.io");
         EXPECT_EQ(attributes.resource, "signers");
@@ -25,7 +25,7 @@ struct CertificateRequestsTest : AdmissionTest {
             net::create_certificate_request(net::PrivateKey::generate(), {.common_name = "x", .organizations = std::move(groups)});
         return made;
     }
-    Rights rights;
+    SignerRights rights;
     AdmissionDependencies with_rights{
         .reader = reader_, .rbac = rbac_, .authorizer = rights, .random = random_, .loop = loop_, .systems = {}};
     AdmissionPluginPtr approval = make_certificate_approval(with_rights);

@@ -35,7 +35,7 @@ struct Specs final : PolicyParameters {
 };
 
 /// One service account may use one name, or "*".
-struct Rights final : Authorizer {
+struct SpecRights final : Authorizer {
     Task<Decision> authorize(const AuthorizationAttributes& asked) override {
         EXPECT_EQ(asked.verb + " " + asked.group + "/" + asked.resource + " " + asked.namespace_,
                   "use windows.k8s.io/gmsacredentialspecs ns");
@@ -74,7 +74,7 @@ struct GmsaCredentialSpecTest : AdmissionTest {
     }
 
     Specs specs;
-    Rights rights;
+    SpecRights rights;
     AdmissionDependencies dependencies{.reader = reader_,
                                        .rbac = rbac_,
                                        .authorizer = rights,

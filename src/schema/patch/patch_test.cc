@@ -8,7 +8,7 @@
 namespace porthole::schema {
 namespace {
 
-Value parse(std::string_view text) {
+Value tree(std::string_view text) {
     auto value = parse_json(text);
     CHECK(value.has_value());
     return std::move(*value);
@@ -19,7 +19,7 @@ std::string patched(PatchType type, std::string_view kind, std::string_view curr
     const GroupVersion version = kind == "Deployment" ? GroupVersion{"apps", "v1"} : GroupVersion{"", "v1"};
     const Kind* found = api::registry().find_kind(version.group, version.version, kind);
     CHECK(found);
-    const Result<Value> result = apply_patch(type, *found, parse(current), parse(patch));
+    const Result<Value> result = apply_patch(type, *found, tree(current), tree(patch));
     return result ? to_json(*result) : std::string(to_string(result.error().reason)) + " " + result.error().message;
 }
 
@@ -120,14 +120,14 @@ TEST(JsonPatch, Operations) {
 
 TEST(JsonPatch, IsBounded) {
     EXPECT_TRUE(patched(PatchType::Json, "Pod", "{}", "{}").starts_with("BadRequest error decoding patch"));
-    Array many(10'001, parse(R"({"op":"test","path":"/a","value":null})"));
+    Array many(10'001, tree(R"({"op":"test","path":"/a","value":null})"));
     const Result<Value> result = apply_patch(PatchType::Json, *api::registry().find_kind("v1", "Pod"), Value::object(), many);
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().reason, Reason::RequestEntityTooLarge);
     EXPECT_EQ(result.error().message, "The allowed maximum operations in a JSON patch is 10000, got 10001");
     // Doubling thirty times would make a gigabyte of 64 bytes.
     Array bomb;
-    for (int i = 0; i < 30; ++i) bomb.push_back(parse(R"({"op":"copy","from":"/a","path":"/a/-"})"));
+    for (int i = 0; i < 30; ++i) bomb.push_back(tree(R"({"op":"copy","from":"/a","path":"/a/-"})"));
     const Value current = Value::object({{"a", Value::array({std::string(64, 'x')})}});
     EXPECT_FALSE(apply_patch(PatchType::Json, *api::registry().find_kind("v1", "Pod"), current, bomb));
 }

@@ -135,7 +135,7 @@ TEST(TrackUpdateText, ManyAppliersTakeLinearTime) {
     EXPECT_EQ(json(*updated).as_array().size(), Appliers + 1u);
 }
 
-Value random_object(const Kind& kind, std::uint32_t seed) {
+Value random_tree(const Kind& kind, std::uint32_t seed) {
     Value object = to_value(kind, RandomObject(seed).make(*kind.type).get());
     taken_out(object);
     return object;
@@ -150,17 +150,17 @@ TEST(TrackUpdateText, WritesTheSameForRandomObjectsOfEveryKind) {
             const std::string subresource = seed % 2 == 0 ? "status" : "";
             const FieldManager one{"one", kind->api_version(), "", Timestamp::from_seconds(1)};
             const FieldManager two{"two", kind->api_version(), subresource, Timestamp::from_seconds(2)};
-            Value live = random_object(*kind, seed);
+            Value live = random_tree(*kind, seed);
             const std::string created_as_text = track_create_text(*kind, live, one);
             track_update(*kind, Value(), live, one);
             Value bare_live = live;
             EXPECT_EQ(created_as_text, taken_out(bare_live));
-            Value next = random_object(*kind, seed + 1000);
+            Value next = random_tree(*kind, seed + 1000);
             track_update(*kind, live, next, two);
             Value bare = next;
             if (taken_out(bare).empty()) continue;
             // Half of it as it was before, by either manager.
-            Value last = random_object(*kind, seed);
+            Value last = random_tree(*kind, seed);
             for (const char* part : {"spec", "data", "metadata"})
                 if (const Value* was = bare.find(part)) last[part] = *was;
             const FieldManager three{seed < 3 ? "one" : "two", kind->api_version(), subresource, Timestamp::from_seconds(3)};
