@@ -41,7 +41,7 @@ void describe(Metrics& metrics, const store::Record& record, std::int64_t time, 
     const ObjectAttributes& attributes = attributes_of(record);
     metrics.metadata.name = attributes.field("metadata.name");
     metrics.metadata.namespace_ = attributes.field("metadata.namespace");
-    metrics.metadata.labels = {attributes.labels().begin(), attributes.labels().end()};
+    metrics.metadata.labels = attributes.labels();
     metrics.metadata.creation_timestamp = Timestamp(now);
     metrics.timestamp = Timestamp::from_nanoseconds(time);
     metrics.window = window;

@@ -24,7 +24,7 @@ windows::Systems NodeSystems::read() const {
     const auto nodes = store_.range({.prefix = kind_prefix(api::core::v1::Node::kind())});
     if (!nodes) return known_;
     for (const store::RecordPtr& record : nodes->records) {
-        const std::string* system = attributes_of(*record).find_label(SystemLabel);
+        const auto system = attributes_of(*record).find_label(SystemLabel);
         if (!system) continue;
         found.linux |= *system == "linux";
         found.windows |= *system == "windows";

@@ -1,6 +1,7 @@
 #include "apiserver/resources/object_attributes.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "apiserver/encryption/encrypting_engine.h"
 #include "schema/json/json.h"
@@ -45,32 +46,64 @@ Error unselectable(const SelectableFields& selectable, const std::string& field)
 }  // namespace
 
 ObjectAttributes::ObjectAttributes(std::shared_ptr<const SelectableFields> selectable, const schema::Value& object)
-    : selectable_(std::move(selectable)),
-      name_(object.string_at({"metadata", "name"})),
-      namespace_(object.string_at({"metadata", "namespace"})) {
-    if (const schema::Value* labels = object.at_path({"metadata", "labels"}); labels && labels->is_object()) {
-        labels_.reserve(labels->as_object().size());
-        for (const schema::Member& member : labels->as_object()) labels_.emplace_back(member.key, member.value.string_or(""));
-        std::ranges::sort(labels_);
+    : selectable_(std::move(selectable)) {
+    std::vector<std::pair<std::string, std::string>> labels;
+    if (const schema::Value* members = object.at_path({"metadata", "labels"}); members && members->is_object())
+        for (const schema::Member& member : members->as_object()) labels.emplace_back(member.key, member.value.string_or(""));
+    std::ranges::sort(labels);
+    ends_.reserve(first_label() + 2 * labels.size());
+    const auto add = [this](std::string_view text) {
+        texts_ += text;
+        ends_.push_back(static_cast<std::uint32_t>(texts_.size()));
+    };
+    add(object.string_at({"metadata", "name"}));
+    add(object.string_at({"metadata", "namespace"}));
+    for (const SelectableField& field : selectable_->fields) add(text_of(field, object));
+    for (const auto& [key, value] : labels) {
+        add(key);
+        add(value);
     }
-    fields_.reserve(selectable_->fields.size());
-    for (const SelectableField& field : selectable_->fields) fields_.push_back(text_of(field, object));
+    texts_.shrink_to_fit();
+}
+
+std::string_view ObjectAttributes::text(std::size_t number) const {
+    const std::size_t begin = number == 0 ? 0 : ends_[number - 1];
+    return std::string_view(texts_).substr(begin, ends_[number] - begin);
 }
 
 std::string_view ObjectAttributes::topic() const {
     return selectable_->topic_field.empty() ? std::string_view() : field(selectable_->topic_field);
 }
 
-const std::string* ObjectAttributes::find_label(std::string_view key) const {
-    const auto found = std::ranges::lower_bound(labels_, key, std::less<>(), &std::pair<std::string, std::string>::first);
-    return found == labels_.end() || found->first != key ? nullptr : &found->second;
+Labels ObjectAttributes::labels() const {
+    Labels labels;
+    for (std::size_t at = first_label(); at < ends_.size(); at += 2) labels.emplace(text(at), text(at + 1));
+    return labels;
+}
+
+std::optional<std::string_view> ObjectAttributes::find_label(std::string_view key) const {
+    const auto at = [this](std::size_t number) { return first_label() + 2 * number; };
+    const auto numbers = std::views::iota(std::size_t(0), label_count());
+    const auto found = std::ranges::partition_point(numbers, [&](std::size_t number) { return text(at(number)) < key; });
+    if (found == numbers.end() || text(at(*found)) != key) return std::nullopt;
+    return text(at(*found) + 1);
+}
+
+bool ObjectAttributes::matches(const LabelSelector& selector) const {
+    std::string value;
+    return selector.matches_by([&](const std::string& key) -> const std::string* {
+        const auto found = find_label(key);
+        if (!found) return nullptr;
+        value = *found;
+        return &value;
+    });
 }
 
 std::string_view ObjectAttributes::field(std::string_view name) const {
-    if (name == "metadata.name") return name_;
-    if (name == "metadata.namespace") return namespace_;
-    for (std::size_t i = 0; i < fields_.size(); ++i)
-        if (selectable_->fields[i].name == name) return fields_[i];
+    if (name == "metadata.name") return text(0);
+    if (name == "metadata.namespace") return text(1);
+    for (std::size_t i = 0; i < selectable_->fields.size(); ++i)
+        if (selectable_->fields[i].name == name) return text(2 + i);
     return {};
 }
 
@@ -122,8 +155,7 @@ bool ObjectFilter::matches(const store::Record& record) const {
 }
 
 bool ObjectFilter::matches(const ObjectAttributes& attributes) const {
-    return labels_.matches_by([&](const std::string& key) { return attributes.find_label(key); }) &&
-           fields_.matches([&](const std::string& field) { return attributes.field(field); });
+    return attributes.matches(labels_) && fields_.matches([&](const std::string& field) { return attributes.field(field); });
 }
 
 std::string_view ObjectFilter::equal_to(std::string_view field) const {

@@ -1,5 +1,7 @@
 #pragma once
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,10 +20,10 @@ public:
     ObjectAttributes(std::shared_ptr<const SelectableFields> selectable, const schema::Value& object);
 
     std::string_view topic() const override;
-    /// By key.
-    const std::vector<std::pair<std::string, std::string>>& labels() const { return labels_; }
-    /// nullptr if there is no such label.
-    const std::string* find_label(std::string_view key) const;
+    Labels labels() const;
+    /// The view lives as long as this; nullopt if there is no such label.
+    std::optional<std::string_view> find_label(std::string_view key) const;
+    bool matches(const LabelSelector& selector) const;
     /// The text of a selectable field; "" for a field that is not selectable.
     std::string_view field(std::string_view name) const;
     const SelectableFields* selectable() const { return selectable_.get(); }
@@ -31,11 +33,16 @@ public:
     void set_form(std::uint64_t form) const { form_ = form; }
 
 private:
+    std::string_view text(std::size_t number) const;
+    std::size_t first_label() const { return 2 + selectable_->fields.size(); }
+    std::size_t label_count() const { return (ends_.size() - first_label()) / 2; }
+
     std::shared_ptr<const SelectableFields> selectable_;
     mutable std::uint64_t form_ = 0;
-    std::vector<std::pair<std::string, std::string>> labels_;  // by key
-    std::vector<std::string> fields_;                          // as in selectable_->fields
-    std::string name_, namespace_;
+    // In one block, as every version of every object has them: name, namespace, fields as in selectable_->fields, and each label's key
+    // and value, by key.
+    std::string texts_;
+    std::vector<std::uint32_t> ends_;
 };
 
 /// The selection of a list or watch.

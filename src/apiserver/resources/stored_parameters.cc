@@ -26,8 +26,7 @@ Result<std::vector<PolicyParameterPtr>> StoredParameters::list(const schema::Kin
     TRY(const store::Range range, store_.range({.prefix = resource->prefix_of(namespace_)}));
     for (const store::RecordPtr& record : range.records) {
         if (found.size() == most) break;
-        const ObjectAttributes& attributes = attributes_of(*record);
-        if (!selector.matches_by([&](const std::string& key) { return attributes.find_label(key); })) continue;
+        if (!attributes_of(*record).matches(selector)) continue;
         TRY(auto one, decoded(resource, record));
         found.push_back(std::move(one));
     }
