@@ -92,6 +92,7 @@ struct Plugins {
                    {.files_may_be_sockets = windows}),
           csi_drivers(deps.loop, *deps.plugins, csi_node),
           csi_volumes({.loop = deps.loop,
+                       .workers = deps.workers,
                        .files = deps.files,
                        .client = deps.client,
                        .drivers = csi_drivers,

@@ -123,7 +123,8 @@ Task<cri::ContainerConfig> ContainerStarter::prepare(const PodStartContext& cont
             co_return Error(Reason::BadRequest, refusal);
     CO_TRY(Environment environment,
            co_await make_environment(*context.pod, container, context.downward, context.services, services_.objects));
-    CO_TRY(auto mounts, services_.volumes.mounts_for(*context.pod, container, context.volumes, environment, context.recursive_read_only));
+    CO_TRY(auto mounts,
+           co_await services_.volumes.mounts_for(*context.pod, container, context.volumes, environment, context.recursive_read_only));
     const std::string reader = config_.platform.windows ? windows_reader(*context.pod, container, image.user) : "";
     if (!reader.empty()) CO_TRY_VOID(services_.volumes.admit(container, context.volumes, reader));
     CO_TRY(auto devices, services_.volumes.devices_for(container, context.volumes));

@@ -145,22 +145,22 @@ Task<MountedVolume> VolumeManager::set_up_one(std::shared_ptr<const core::Pod> p
                                          services_);
 }
 
-Result<std::vector<cri::Mount>> VolumeManager::mounts_for(const core::Pod& pod, const core::Container& container,
-                                                          const MountedVolumes& volumes, const Environment& environment,
-                                                          bool recursive_read_only) {
+Task<std::vector<cri::Mount>> VolumeManager::mounts_for(const core::Pod& pod, const core::Container& container,
+                                                        const MountedVolumes& volumes, const Environment& environment,
+                                                        bool recursive_read_only) {
     std::vector<cri::Mount> mounts;
     const VariablesByName variables(environment);
     for (std::size_t i = 0; i < container.volume_mounts.size(); ++i) {
         const core::VolumeMount& wanted = container.volume_mounts[i];
         const auto volume = volumes.find(wanted.name);
         if (volume == volumes.end() || volume->second.is_block)
-            return Error(Reason::BadRequest,
-                         "cannot find volume \"" + wanted.name + "\" to mount into container \"" + container.name + "\"");
-        TRY(const bool recursively, is_recursively_read_only(wanted, recursive_read_only));
+            co_return Error(Reason::BadRequest,
+                            "cannot find volume \"" + wanted.name + "\" to mount into container \"" + container.name + "\"");
+        CO_TRY(const bool recursively, is_recursively_read_only(wanted, recursive_read_only));
         std::string host_path = volume->second.path;
-        TRY(const std::string sub_path, sub_path_of(wanted, variables));
+        CO_TRY(const std::string sub_path, sub_path_of(wanted, variables));
         if (!sub_path.empty()) {
-            TRY(host_path, bind_sub_path(pod, container, i, host_path, sub_path));
+            CO_TRY(host_path, co_await bind_sub_path(pod, container, i, volume->second, sub_path));
         }
         cri::Mount& mount = mounts.emplace_back();
         mount.container_path = is_absolute(wanted.mount_path) ? wanted.mount_path : "/" + wanted.mount_path;
@@ -169,7 +169,7 @@ Result<std::vector<cri::Mount>> VolumeManager::mounts_for(const core::Pod& pod, 
         mount.recursive_read_only = recursively;
         mount.propagation = propagation_of(wanted);
     }
-    return mounts;
+    co_return mounts;
 }
 
 Result<std::vector<cri::Device>> VolumeManager::devices_for(const core::Container& container, const MountedVolumes& volumes) const {
@@ -224,19 +224,26 @@ Result<std::string> VolumeManager::sub_path_of(const core::VolumeMount& mount, c
     return sub_path;
 }
 
-Result<std::string> VolumeManager::bind_sub_path(const core::Pod& pod, const core::Container& container, std::size_t index,
-                                                 const std::string& volume_path, const std::string& sub_path) {
+/// By a worker: the volume may be of a server that is away.
+Task<std::string> VolumeManager::bind_sub_path(const core::Pod& pod, const core::Container& container, std::size_t index,
+                                               const MountedVolume& volume, const std::string& sub_path) {
     const std::string target = pod_directory(pod.metadata.uid) + "/volume-subpaths/" + container.volume_mounts[index].name + "/" +
                                container.name + "/" + std::to_string(index);
     const std::string of_mount = "for volumeMount \"" + container.volume_mounts[index].name + "\" of container \"" + container.name + "\"";
-    Result<std::string> bound = services_.mounter.bind_beneath(volume_path, sub_path, target);
-    if (is_not_found(bound)) {
-        auto made = services_.mounter.make_beneath(volume_path, sub_path);
-        if (!made) return std::move(made).error().with_context("failed to create subPath directory " + of_mount);
-        bound = services_.mounter.bind_beneath(volume_path, sub_path, target);
+    Semaphore::Permit permit;
+    if (volume.is_remote || volume.has_file_system || !volume.csi_driver.empty()) {
+        CO_TRY(permit, co_await foreign_binds_.acquire());
     }
-    if (!bound) return std::move(bound).error().with_context("failed to prepare subPath " + of_mount);
-    return bound;
+    co_return co_await run_blocking<std::string>(services_.workers, [&]() -> Result<std::string> {
+        Result<std::string> bound = services_.mounter.bind_beneath(volume.path, sub_path, target);
+        if (is_not_found(bound)) {
+            auto made = services_.mounter.make_beneath(volume.path, sub_path);
+            if (!made) return std::move(made).error().with_context("failed to create subPath directory " + of_mount);
+            bound = services_.mounter.bind_beneath(volume.path, sub_path, target);
+        }
+        if (!bound) return std::move(bound).error().with_context("failed to prepare subPath " + of_mount);
+        return bound;
+    });
 }
 
 Task<> VolumeManager::tear_down(std::string uid) {
@@ -251,7 +258,8 @@ Task<> VolumeManager::tear_down(std::string uid) {
     for (const auto& plugin : plugins_) CO_TRY_VOID(co_await plugin->tear_down(uid, services_));
     if (services_.devices) CO_TRY_VOID(co_await services_.devices->tear_down(uid));
     CO_TRY_VOID(co_await unmount_below(directory));
-    CO_TRY_VOID(services_.files.remove_all(directory));
+    // Containers leave any number of files.
+    CO_TRY_VOID(co_await run_blocking<void>(services_.workers, [&] { return services_.files.remove_all(directory); }));
     if (const auto volumes = plugins_of_.extract(uid))
         for (const auto& [name, plugin] : volumes.mapped()) record("volume_unmount", plugin, true, begin);
     co_return {};

@@ -18,10 +18,11 @@ public:
     /// Sets up every volume that a container uses; repeated calls refresh contents. Error: that of the first volume that failed; every
     /// failure has its own event of the pod.
     Task<MountedVolumes> set_up(std::shared_ptr<const core::Pod> pod, ResourceList node_allocatable);
-    /// The mounts of one container, with sub-paths bound. `recursive_read_only`: whether the container's runtime can make mounts below a
-    /// volume read-only too. Error: BadRequest, for the container's waiting message.
-    Result<std::vector<cri::Mount>> mounts_for(const core::Pod& pod, const core::Container& container, const MountedVolumes& volumes,
-                                               const Environment& environment, bool recursive_read_only);
+    /// The mounts of one container, with sub-paths bound, which takes as long as file servers do. Borrows its arguments.
+    /// `recursive_read_only`: whether the container's runtime can make mounts below a volume read-only too. Error: BadRequest, for the
+    /// container's waiting message.
+    Task<std::vector<cri::Mount>> mounts_for(const core::Pod& pod, const core::Container& container, const MountedVolumes& volumes,
+                                             const Environment& environment, bool recursive_read_only);
     /// The block devices of one container. Error: as above.
     Result<std::vector<cri::Device>> devices_for(const core::Container& container, const MountedVolumes& volumes) const;
     /// The groups that volumes of the pod need containers to have, without those that it has of itself.
@@ -55,8 +56,8 @@ private:
     std::shared_ptr<Semaphore> lock_of(const std::string& uid);
     Task<> unmount_below(std::string directory);
     Result<std::string> sub_path_of(const core::VolumeMount& mount, const VariablesByName& environment) const;
-    Result<std::string> bind_sub_path(const core::Pod& pod, const core::Container& container, std::size_t index,
-                                      const std::string& volume_path, const std::string& sub_path);
+    Task<std::string> bind_sub_path(const core::Pod& pod, const core::Container& container, std::size_t index, const MountedVolume& volume,
+                                    const std::string& sub_path);
 
     VolumeServices services_;
     Logger log_;
@@ -66,6 +67,7 @@ private:
     std::map<std::string, std::weak_ptr<Semaphore>> locks_;                 ///< as above
     std::map<std::string, std::map<std::string, std::string>> plugins_of_;  ///< of a pod's volumes; by pod as above, then by volume
     DurationSeries operations_;
+    Semaphore foreign_binds_{8};  ///< half of the workers: a file server that is away keeps one for as long
 };
 
 }  // namespace porthole::kubelet

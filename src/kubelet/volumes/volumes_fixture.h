@@ -4,6 +4,7 @@
 
 #include "client/fake/fake_api.h"
 #include "kubelet/sim/fake_node.h"
+#include "kubelet/volumes/busy_workers_fixture.h"
 #include "kubelet/volumes/volume_manager.h"
 #include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"
@@ -65,17 +66,6 @@ struct FakeMount final : ProcessRunner {
     bool fails_after_mounting = false;
 };
 
-/// Workers that are busy until release().
-struct BusyWorkers final : WorkerPool {
-    explicit BusyWorkers(porthole::sim::SimLoop& of) : loop(of) {}
-    void submit(Callback work) override { held.push_back(std::move(work)); }
-    void release() {
-        for (Callback& work : std::exchange(held, {})) loop.post(std::move(work));
-    }
-    porthole::sim::SimLoop& loop;
-    std::vector<Callback> held;
-};
-
 /// The volume manager of a node in memory, with a fake API.
 struct VolumesTest : testing::Test {
     VolumesTest() {
@@ -109,7 +99,7 @@ struct VolumesTest : testing::Test {
         pod = std::make_shared<core::Pod>(std::move(made));
         TRY(const MountedVolumes volumes, porthole::sim::run(loop, manager.set_up(pod, allocatable)));
         TRY(devices, manager.devices_for(pod->spec.containers[0], volumes));
-        return manager.mounts_for(*pod, pod->spec.containers[0], volumes, {{"POD", "p"}}, recursive_read_only);
+        return porthole::sim::run(loop, manager.mounts_for(*pod, pod->spec.containers[0], volumes, {{"POD", "p"}}, recursive_read_only));
     }
 
     porthole::sim::SimLoop loop;

@@ -1,5 +1,6 @@
 #include "kubelet/volumes/host_path/host_path.h"
 #include "kubelet/volumes/volumes_fixture.h"
+#include "runtime/scope.h"
 #include "windows/builds.h"
 
 namespace porthole::kubelet {
@@ -158,6 +159,38 @@ TEST_F(VolumesTest, SubPathsAreBoundAndMayNotLeadOut) {
     EXPECT_FALSE(with(R"("subPath":"../x")"));
     EXPECT_FALSE(with(R"("subPath":"/x")"));
     EXPECT_FALSE(with(R"j("subPathExpr":"$(NONE)")j"));
+}
+
+TEST_F(VolumesTest, WorkersLookIntoVolumesAndRemoveWhatContainersLeave) {
+    ASSERT_TRUE(mounts(R"({"volumes":[{"name":"v","emptyDir":{}}]})"));
+    BusyWorkers workers(loop);
+    VolumeManager busy({loop, random, files, workers, mounter, objects, tokens, client, events}, Logger(make_null_sink(), ""), "/k");
+    core::Container container;
+    container.name = "c";
+    container.volume_mounts.emplace_back().name = "v";
+    container.volume_mounts.front().sub_path = "a";
+    Scope scope(loop);
+    bool bound = false;
+    scope.spawn([](VolumeManager& busy, VolumesTest& test, const core::Container& container, bool& bound) -> Task<> {
+        const MountedVolumes volumes = *test.manager.find_mounted("u");
+        CO_TRY_VOID(co_await busy.mounts_for(*test.pod, container, volumes, {}, false));
+        bound = true;
+        co_return {};
+    }(busy, *this, container, bound));
+    loop.advance(1s);
+    EXPECT_TRUE(mounter.mounts.empty()) << "the kubelet's loop does not wait for the volume";
+    workers.release();
+    loop.advance(1s);
+    EXPECT_TRUE(bound);
+
+    scope.spawn(busy.tear_down("u"));
+    for (int step = 0; step < 3; ++step) {  // mounts below it, its own, and what it is
+        loop.advance(1s);
+        EXPECT_TRUE(files.exists("/k/pods/u")) << step;
+        workers.release();
+    }
+    loop.advance(1s);
+    EXPECT_FALSE(files.exists("/k/pods/u"));
 }
 
 TEST_F(VolumesTest, ASubPathThatCannotBeMadeIsNamed) {

@@ -9,6 +9,7 @@
 #include "client/informers/informer.h"
 #include "kubelet/volumes/csi/csi_drivers.h"
 #include "runtime/files/file_system.h"
+#include "runtime/worker_pool.h"
 
 namespace porthole::kubelet {
 
@@ -17,6 +18,7 @@ using CsiDriverObjects = client::Informer<api::storage::v1::CSIDriver>;
 /// The collaborators of CSI volumes. All live on the kubelet's loop.
 struct CsiServices {
     EventLoop& loop;
+    WorkerPool& workers;  ///< for what is mounted of a server, which may be away
     FileSystem& files;
     client::Client& client;
     CsiDrivers& drivers;

@@ -7,6 +7,7 @@
 #include "client/fake/fake_api.h"
 #include "kubelet/plugins/plugin_connection.h"
 #include "kubelet/sim/fake_node.h"
+#include "kubelet/volumes/busy_workers_fixture.h"
 #include "kubelet/volumes/csi/csi_volumes.h"
 #include "net/grpc/grpc.h"
 #include "objects/csi_volume.h"
@@ -111,6 +112,7 @@ struct CsiUnstagingTest : ::testing::Test {
         node_info = std::make_unique<CsiNodeInfo>(client, log, "n1");
         drivers = std::make_unique<CsiDrivers>(loop, driver, *node_info);
         volumes = std::make_unique<CsiVolumes>(CsiServices{.loop = loop,
+                                                           .workers = *workers,
                                                            .files = files,
                                                            .client = client,
                                                            .drivers = *drivers,
@@ -169,6 +171,7 @@ struct CsiUnstagingTest : ::testing::Test {
 
     porthole::sim::SimLoop loop;
     porthole::sim::SimWorkerPool pool{loop};
+    WorkerPool* workers = &pool;
     SeededRandom random{1};
     porthole::sim::MemoryFileSystem files{loop};
     sim::FakeMounter mounter;
@@ -301,6 +304,25 @@ TEST_F(CsiUnstagingTest, AKubeletThatStartsUnstagesWhatNoPodWants) {
         EXPECT_THAT(volumes->volumes_in_use(), IsEmpty());
         EXPECT_THAT(staged_files(), IsEmpty());
     }
+}
+
+TEST_F(CsiUnstagingTest, AWorkerLooksAtWhatAnEarlierKubeletStaged) {
+    ASSERT_EQ(set_up("u1"), "");
+    driver.takes = 1min;
+    EXPECT_EQ(tear_down("u1"), "");
+    loop.advance(1s);
+    stop_kubelet();
+    driver.takes = {};
+    driver.calls.clear();
+    BusyWorkers busy(loop);
+    workers = &busy;
+    start_kubelet();
+    register_driver();
+    loop.advance(10min);
+    EXPECT_EQ(driver.count("NodeUnstageVolume"), 0u) << "its server may be away";
+    busy.release();
+    loop.advance(10min);
+    EXPECT_EQ(driver.count("NodeUnstageVolume"), 1u);
 }
 
 TEST_F(CsiUnstagingTest, AKubeletThatStartsLeavesWhatPodsHave) {

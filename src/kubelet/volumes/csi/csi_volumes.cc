@@ -228,13 +228,17 @@ Task<> CsiVolumes::stage(const Work& work, CsiNodeVolume& entry) {
     CO_TRY(request.secrets, co_await csi_secret(volume.stage_secret, "NodeStageSecretRef", work.services));
     request.volume_context = volume.attributes;
     const std::string path = paths_.staging_path(volume), folder = parent_path(path);
-    const auto there = services_.files.link_status(path);
-    const bool known = there.has_value();
-    // A driver's link is its own to renew. It is not followed: one to a share whose server is away would hold up the loop.
-    const bool is_link = known && there->type == FileType::Symlink;
     CO_TRY_VOID(services_.files.create_directories(folder, FolderMode));
     if (!volume.is_block) CO_TRY_VOID(services_.files.replace(folder + "/" + CsiVolumeData::FileName, to_json(data_of(volume)), DataMode));
-    if (!is_link) CO_TRY_VOID(services_.files.create_directories(path, FolderMode));
+    bool known = false;
+    // A kubelet before this one may have had it staged, from a server that is away now.
+    CO_TRY_VOID(co_await run_blocking<void>(services_.workers, [&]() -> Result<void> {
+        const auto there = services_.files.link_status(path);
+        known = there.has_value();
+        // A driver's link is its own to renew. It is not followed.
+        if (known && there->type == FileType::Symlink) return {};
+        return services_.files.create_directories(path, FolderMode);
+    }));
     auto staged = co_await change(work, csi::Node::NodeStageVolume, std::move(request));
     if (!staged) {
         if (!known && is_final_csi_error(staged.error()))
@@ -360,7 +364,7 @@ Task<> CsiVolumes::unpublish(CsiVolumeData data, std::string target, std::string
     if (is_cancelled(unpublished)) co_return std::move(unpublished).error();
     if (!unpublished) co_return std::move(unpublished).error().with_context(failure);
     // Drivers that do not clean up after themselves leave the mount.
-    co_return services.mounter.unmount(target);
+    co_return co_await run_blocking<void>(services.workers, [&] { return services.mounter.unmount(target); });
 }
 
 }  // namespace porthole::kubelet

@@ -79,6 +79,7 @@ struct CsiVolumesTest : ::testing::Test {
         drivers = std::make_unique<CsiDrivers>(loop, *connector, *node_info);
         csi = std::make_unique<CsiVolumes>(CsiVolumes::Services{
             .loop = loop,
+            .workers = pool,
             .files = *folder.files,
             .client = client,
             .drivers = *drivers,
