@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "api/csiproxy_v1alpha2.h"
+
 #include "api/csiproxy_v1.h"
 #include "csi_proxy/memory_host_fixture.h"
 #include "csi_proxy/options.h"
@@ -198,6 +200,45 @@ TEST_F(CsiProxyTest, AShareIsNeverTakenForWhatElseIsThere) {
     EXPECT_FALSE(map("\\\\server\\away")) << "it does not answer";
 }
 
+TEST_F(CsiProxyTest, PassesTargetsOn) {
+    namespace iscsi = api::csiproxy::v1alpha2;
+    using Iscsi = iscsi::Iscsi;
+    const iscsi::TargetPortal portal{.target_address = "10.0.0.9", .target_port = 3260};
+    const std::string target = "iqn.2001-04.com.example:disk";
+    EXPECT_TRUE(host.call(Iscsi::AddTargetPortal, {.target_portal = portal}));
+    EXPECT_EQ(host.call(Iscsi::DiscoverTargetPortal, {.target_portal = portal}).value().iqns, std::vector<std::string>{"iqn.of.10.0.0.9"});
+    EXPECT_EQ(host.call(Iscsi::ListTargetPortals, {}).value().target_portals.at(0).target_port, 3260U);
+    EXPECT_TRUE(host.call(Iscsi::SetMutualChapSecret, {.mutual_chap_secret = "twelve-bytes"}));
+    EXPECT_TRUE(host.call(Iscsi::ConnectTarget, {.target_portal = portal,
+                                                 .iqn = target,
+                                                 .auth_type = iscsi::AuthenticationType::MutualChap,
+                                                 .chap_username = "u",
+                                                 .chap_secret = "s"}));
+    EXPECT_EQ(host.call(Iscsi::GetTargetDisks, {.target_portal = portal, .iqn = target}).value().disk_ids,
+              (std::vector<std::string>{"3", "4"}));
+    EXPECT_TRUE(host.call(Iscsi::DisconnectTarget, {.target_portal = portal, .iqn = target}));
+    EXPECT_TRUE(host.call(Iscsi::RemoveTargetPortal, {.target_portal = portal}, "/v1alpha1.Iscsi/RemoveTargetPortal"));
+    EXPECT_EQ(host.host.notes,
+              (std::vector<std::string>{"add 10.0.0.9:3260", "mutual twelve-bytes", "connect 10.0.0.9:3260 " + target + " 2us",
+                                        "disconnect 10.0.0.9:3260 " + target, "remove 10.0.0.9:3260"}));
+}
+
+TEST_F(CsiProxyTest, RefusesWhatIsNoTarget) {
+    namespace iscsi = api::csiproxy::v1alpha2;
+    using Iscsi = iscsi::Iscsi;
+    const iscsi::TargetPortal portal{.target_address = "10.0.0.9", .target_port = 3260};
+    for (const iscsi::TargetPortal& bad : {iscsi::TargetPortal{.target_address = "", .target_port = 1},
+                                           {.target_address = "-x", .target_port = 1},
+                                           {.target_address = "a b", .target_port = 1},
+                                           {.target_address = "a", .target_port = 0},
+                                           {.target_address = "a", .target_port = 65536}})
+        EXPECT_EQ(host.call(Iscsi::AddTargetPortal, {.target_portal = bad}).error().reason, Reason::BadRequest) << bad.target_address;
+    EXPECT_EQ(host.call(Iscsi::AddTargetPortal, {}).error().message, "the request has no target portal");
+    for (const std::string name : {"", "disk", "iqn.a b", "iqn.a;b", "iqn.*"})
+        EXPECT_EQ(host.call(Iscsi::ConnectTarget, {.target_portal = portal, .iqn = name}).error().reason, Reason::BadRequest) << name;
+    EXPECT_TRUE(host.host.notes.empty());
+}
+
 TEST_F(CsiProxyTest, OtherVersionsHaveTheSameMethods) {
     EXPECT_TRUE(host.call(Filesystem::RmdirContents, {.path = "C:\\k\\pods"}, "/v2alpha1.Filesystem/RmdirContents"));
     EXPECT_TRUE(host.call(Smb::RemoveSmbGlobalMapping, {.remote_path = "\\\\s\\x"}, "/v1beta2.Smb/RemoveSmbGlobalMapping"));
@@ -213,13 +254,16 @@ TEST(CsiProxyHost, SaysWhatItDoesNotHave) {
     EXPECT_EQ(host.call(Smb::RemoveSmbGlobalMapping, {.remote_path = "\\\\s\\x"}).error().message,
               "SMB shares are not available on this host");
     EXPECT_EQ(host.call(api::csiproxy::v1alpha1::System::GetBIOSSerialNumber, {}).error().reason, Reason::MethodNotAllowed);
+    EXPECT_EQ(host.call(api::csiproxy::v1alpha2::Iscsi::ListTargetPortals, {}).error().message,
+              "iSCSI targets are not available on this host");
 }
 
 TEST(CsiProxyHost, HasUpstreamsPipes) {
     std::vector<std::string> pipes = CsiProxy::pipes();
     for (std::string& pipe : pipes) pipe = pipe.substr(std::string("\\\\.\\pipe\\csi-proxy-").size());
-    EXPECT_EQ(pipes, (std::vector<std::string>{"filesystem-v1", "filesystem-v2alpha1", "disk-v1", "disk-v1beta3", "volume-v1",
-                                               "volume-v1beta3", "smb-v1", "smb-v1beta2", "system-v1alpha1"}));
+    EXPECT_EQ(pipes,
+              (std::vector<std::string>{"filesystem-v1", "filesystem-v2alpha1", "disk-v1", "disk-v1beta3", "volume-v1", "volume-v1beta3",
+                                        "smb-v1", "smb-v1beta2", "system-v1alpha1", "iscsi-v1alpha2", "iscsi-v1alpha1"}));
     EXPECT_TRUE(CsiProxy::pipes().front().starts_with("\\\\.\\pipe\\csi-proxy-"));
 }
 

@@ -91,6 +91,32 @@ public:
     virtual Task<> unmap(std::string remote) = 0;
 };
 
+/// The host's iSCSI initiator. Errors as of Disks.
+class Iscsi {
+public:
+    struct Portal {
+        std::string address;
+        std::uint32_t port = 0;
+    };
+    enum class Chap { None, OneWay, Mutual };
+    struct Login {
+        Chap chap = Chap::None;
+        std::string user, secret;
+        bool multipath = false;
+    };
+    virtual ~Iscsi() = default;
+    virtual Task<> add_portal(Portal portal) = 0;
+    virtual Task<> remove_portal(Portal portal) = 0;
+    virtual Task<std::vector<Portal>> portals() = 0;
+    /// Names of the targets behind it.
+    virtual Task<std::vector<std::string>> discover(Portal portal) = 0;
+    virtual Task<> connect(Portal portal, std::string target, Login login) = 0;
+    virtual Task<> disconnect(Portal portal, std::string target) = 0;
+    virtual Task<std::vector<DiskNumber>> disks_of(Portal portal, std::string target) = 0;
+    /// By which targets prove to this host who they are, for all of them.
+    virtual Task<> set_mutual_secret(std::string secret) = 0;
+};
+
 /// The machine and its services. Errors as of Disks.
 class Machine {
 public:
@@ -109,6 +135,7 @@ struct Host {
     Volumes* volumes = nullptr;
     Shares* shares = nullptr;
     Machine* machine = nullptr;
+    Iscsi* iscsi = nullptr;
     std::vector<std::string> services = {"msiscsi"};  ///< services that drivers may start and stop
 };
 

@@ -61,8 +61,8 @@ private:
     sim::MemoryFileSystem memory_;
 };
 
-/// Disks, volumes, shares and the machine that record their calls.
-class NotedHost final : public Disks, public Volumes, public Shares, public Machine {
+/// Disks, volumes, shares, the machine and its initiator that record their calls.
+class NotedHost final : public Disks, public Volumes, public Shares, public Machine, public Iscsi {
 public:
     std::vector<std::string> notes;
     std::vector<Disk> disks;
@@ -92,6 +92,17 @@ public:
         return note("map " + remote + " as " + user + " with " + password);
     }
     Task<> unmap(std::string remote) override { return note("unmap " + remote); }
+    Task<> add_portal(Portal portal) override { return note("add " + text(portal)); }
+    Task<> remove_portal(Portal portal) override { return note("remove " + text(portal)); }
+    Task<std::vector<Portal>> portals() override { co_return std::vector<Portal>{{"10.0.0.9", 3260}}; }
+    Task<std::vector<std::string>> discover(Portal portal) override { co_return std::vector<std::string>{"iqn.of." + portal.address}; }
+    Task<> connect(Portal portal, std::string target, Login login) override {
+        return note("connect " + text(portal) + " " + target + " " + std::to_string(static_cast<int>(login.chap)) + login.user +
+                    login.secret);
+    }
+    Task<> disconnect(Portal portal, std::string target) override { return note("disconnect " + text(portal) + " " + target); }
+    Task<std::vector<DiskNumber>> disks_of(Portal, std::string) override { co_return std::vector<DiskNumber>{3, 4}; }
+    Task<> set_mutual_secret(std::string secret) override { return note("mutual " + secret); }
     Task<std::string> serial_number() override { co_return "serial"; }
     Task<Service> service(std::string name) override {
         Service service;
@@ -104,6 +115,7 @@ public:
     }
 
 private:
+    static std::string text(const Portal& portal) { return portal.address + ":" + std::to_string(portal.port); }
     Task<> note(std::string text) {
         notes.push_back(std::move(text));
         co_return {};
@@ -113,7 +125,7 @@ private:
 /// A proxy of a host in memory. Its kubelet's directory is C:\k.
 struct MemoryHost {
     explicit MemoryHost(bool only_files = false)
-        : proxy(pool, rules, only_files ? Host{*files} : Host{*files, &host, &host, &host, &host}) {
+        : proxy(pool, rules, only_files ? Host{*files} : Host{*files, &host, &host, &host, &host, &host}) {
         (void)drive.create_directories("C:\\k\\plugins", 0755);
         (void)drive.create_directories("C:\\k\\pods", 0755);
         (void)drive.create_directories("C:\\Windows", 0755);

@@ -8,7 +8,7 @@
 namespace porthole::csi_proxy {
 namespace {
 
-constexpr std::size_t LongestShare = 1024, LongestService = 256;
+constexpr std::size_t LongestShare = 1024, LongestService = 256, LongestAddress = 255, LongestTarget = 223;
 constexpr std::string_view VolumeStart = "\\\\?\\Volume{", VolumeEnd = "}\\";
 
 Error refused(const std::string& text) { return Error(Reason::BadRequest, text); }
@@ -104,6 +104,24 @@ Result<void> check_service(const std::string& name) {
     const auto allowed = [](char c) { return is_letter(c) || is_digit(c) || std::string_view("-_.$ ").contains(c); };
     if (name.empty() || name.size() > LongestService || !std::ranges::all_of(name, allowed))
         return refused("invalid name of a service: " + name.substr(0, LongestService));
+    return {};
+}
+
+Result<void> check_target_portal(const std::string& address, std::uint32_t port) {
+    const auto allowed = [](char c) { return is_letter(c) || is_digit(c) || std::string_view("-.:[]%").contains(c); };
+    if (address.empty() || address.size() > LongestAddress || address[0] == '-' || !std::ranges::all_of(address, allowed))
+        return refused("invalid address of an iSCSI portal: " + address.substr(0, LongestAddress));
+    if (port == 0 || port > 65535) return refused("invalid port of an iSCSI portal: " + std::to_string(port));
+    return {};
+}
+
+Result<void> check_target(const std::string& name) {
+    const auto allowed = [](unsigned char c) {
+        return c >= 0x80 || is_letter(static_cast<char>(c)) || is_digit(static_cast<char>(c)) || c == '-' || c == '.' || c == ':';
+    };
+    const bool known = name.starts_with("iqn.") || name.starts_with("eui.") || name.starts_with("naa.");
+    if (!known || name.size() > LongestTarget || !std::ranges::all_of(name, allowed))
+        return refused("invalid name of an iSCSI target: " + name.substr(0, LongestTarget));
     return {};
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -33,5 +34,10 @@ Result<void> check_share(const std::string& remote);
 Result<void> check_volume(const std::string& id);
 /// Of a service: letters, digits, '-', '_', '.', '$' and ' '. Error: BadRequest.
 Result<void> check_service(const std::string& name);
+
+/// Of an iSCSI portal: a host name or an IP address, and a port. Error: BadRequest.
+Result<void> check_target_portal(const std::string& address, std::uint32_t port);
+/// The name of an iSCSI target, "iqn.2001-04.com.example:disk", "eui.…" or "naa.…" (RFC 7143, section 4.2.7). Error: BadRequest.
+Result<void> check_target(const std::string& name);
 
 }  // namespace porthole::csi_proxy

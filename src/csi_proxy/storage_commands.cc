@@ -17,6 +17,8 @@ constexpr std::size_t LongestMessage = 1024;
 constexpr const char* Preamble =
     "$ErrorActionPreference='Stop';$ProgressPreference='SilentlyContinue';"
     "[Console]::OutputEncoding=[Text.Encoding]::UTF8;";
+constexpr const char* OfPortal = "Get-IscsiTargetPortal -TargetPortalAddress $Env:csi_portal -TargetPortalPortNumber $Env:csi_port";
+constexpr const char* OfTarget = "|Get-IscsiTarget|Where-Object{$_.NodeAddress -eq $Env:csi_target}";
 constexpr const char* OfVolume = "Get-Volume -UniqueId $Env:csi_volume";
 
 /// Counts for as long as it is there.
@@ -243,6 +245,69 @@ Task<> StorageCommands::start_service(std::string name) {
 Task<> StorageCommands::stop_service(std::string name, bool with_dependents) {
     return change(std::string("Stop-Service -Name $Env:csi_service") + (with_dependents ? " -Force" : ""),
                   {{"csi_service", std::move(name)}});
+}
+
+/// `script` is an expression whose values become an array, also if there is one or none.
+Task<Value> StorageCommands::array(std::string script, Variables variables) {
+    CO_TRY(const std::string text, co_await run("ConvertTo-Json -Compress @(" + std::move(script) + ")", std::move(variables)));
+    CO_TRY(Value rows, parsed(text));
+    if (!rows.is_array()) co_return Error(Reason::Io, "PowerShell does not answer with a list");
+    co_return rows;
+}
+StorageCommands::Variables StorageCommands::of_target(Portal portal, std::string target) {
+    return {{"csi_portal", std::move(portal.address)}, {"csi_port", std::to_string(portal.port)}, {"csi_target", std::move(target)}};
+}
+
+Task<> StorageCommands::add_portal(Portal portal) {
+    return change("New-IscsiTargetPortal -TargetPortalAddress $Env:csi_portal -TargetPortalPortNumber $Env:csi_port|Out-Null",
+                  of_target(std::move(portal)));
+}
+Task<> StorageCommands::remove_portal(Portal portal) {
+    return change(std::string(OfPortal) + "|Remove-IscsiTargetPortal -Confirm:$false", of_target(std::move(portal)));
+}
+Task<std::vector<Iscsi::Portal>> StorageCommands::portals() {
+    CO_TRY(const Value rows, co_await array("Get-IscsiTargetPortal|Select-Object TargetPortalAddress,TargetPortalPortNumber", {}));
+    std::vector<Portal> portals;
+    for (const Value& row : rows.as_array())
+        portals.push_back({text_of(row, "TargetPortalAddress"), static_cast<std::uint32_t>(number_of(row, "TargetPortalPortNumber"))});
+    co_return portals;
+}
+Task<std::vector<std::string>> StorageCommands::discover(Portal portal) {
+    CO_TRY(const Value rows,
+           co_await array(std::string(OfPortal) + "|Get-IscsiTarget|ForEach-Object{$_.NodeAddress}", of_target(std::move(portal))));
+    std::vector<std::string> targets;
+    for (const Value& row : rows.as_array())
+        if (row.is_string()) targets.push_back(row.as_string());
+    co_return targets;
+}
+Task<> StorageCommands::connect(Portal portal, std::string target, Login login) {
+    Variables variables = of_target(std::move(portal), std::move(target));
+    std::string script =
+        "Connect-IscsiTarget -TargetPortalAddress $Env:csi_portal -TargetPortalPortNumber $Env:csi_port -NodeAddress $Env:csi_target";
+    if (login.chap != Chap::None) {
+        script += login.chap == Chap::OneWay ? " -AuthenticationType ONEWAYCHAP" : " -AuthenticationType MUTUALCHAP";
+        script += " -ChapUsername $Env:csi_user -ChapSecret $Env:csi_password";
+        variables["csi_user"] = std::move(login.user);
+        variables["csi_password"] = std::move(login.secret);
+    }
+    if (login.multipath) script += " -IsMultipathEnabled $true";
+    return change(script + "|Out-Null", std::move(variables));
+}
+Task<> StorageCommands::disconnect(Portal portal, std::string target) {
+    return change(std::string(OfPortal) + OfTarget + "|Where-Object{$_.IsConnected}|Disconnect-IscsiTarget -Confirm:$false",
+                  of_target(std::move(portal), std::move(target)));
+}
+Task<std::vector<DiskNumber>> StorageCommands::disks_of(Portal portal, std::string target) {
+    CO_TRY(const Value rows,
+           co_await array(std::string(OfPortal) + OfTarget + "|Get-IscsiSession|Get-Disk|ForEach-Object{[int64]$_.Number}",
+                          of_target(std::move(portal), std::move(target))));
+    std::vector<DiskNumber> disks;
+    for (const Value& row : rows.as_array())
+        if (row.is_int() && row.as_int() >= 0) disks.push_back(static_cast<DiskNumber>(row.as_int()));
+    co_return disks;
+}
+Task<> StorageCommands::set_mutual_secret(std::string secret) {
+    return change("Set-IscsiChapSecret -ChapSecret $Env:csi_password", {{"csi_password", std::move(secret)}});
 }
 
 }  // namespace porthole::csi_proxy

@@ -4,14 +4,15 @@
 #include "csi_proxy/host.h"
 #include "runtime/processes/process.h"
 #include "runtime/sync.h"
+#include "schema/value.h"
 
 namespace porthole::csi_proxy {
 
-/// Disks, volumes, shares and services of a real Windows host by the modules of Windows PowerShell: Windows documents no other interface
-/// that creates NTFS, and upstream uses these. A driver's input is passed to scripts only in environment variables (csi_...), never as
-/// script text. `processes` outlives it. A command takes a thread of the pool that file operations also need: few run at a time. Errors:
-/// NotFound without PowerShell, Io with its message, Unavailable while too many wait.
-class StorageCommands final : public Disks, public Volumes, public Shares, public Machine {
+/// Disks, volumes, shares, services and the iSCSI initiator of a real Windows host by the modules of Windows PowerShell: Windows documents
+/// no other interface that creates NTFS, and upstream uses these. A driver's input is passed to scripts only in environment variables
+/// (csi_...), never as script text. `processes` outlives it. A command takes a thread of the pool that file operations also need: few run
+/// at a time. Errors: NotFound without PowerShell, Io with its message, Unavailable while too many wait.
+class StorageCommands final : public Disks, public Volumes, public Shares, public Machine, public Iscsi {
 public:
     static constexpr std::size_t MostRunning = 3, MostWaiting = 32;
 
@@ -46,12 +47,23 @@ public:
     Task<> start_service(std::string name) override;
     Task<> stop_service(std::string name, bool with_dependents) override;
 
+    Task<> add_portal(Portal portal) override;
+    Task<> remove_portal(Portal portal) override;
+    Task<std::vector<Portal>> portals() override;
+    Task<std::vector<std::string>> discover(Portal portal) override;
+    Task<> connect(Portal portal, std::string target, Login login) override;
+    Task<> disconnect(Portal portal, std::string target) override;
+    Task<std::vector<DiskNumber>> disks_of(Portal portal, std::string target) override;
+    Task<> set_mutual_secret(std::string secret) override;
+
 private:
     using Variables = std::map<std::string, std::string>;
     /// The script's output, without surrounding whitespace.
     Task<std::string> run(std::string script, Variables variables = {});
     Task<> change(std::string script, Variables variables);
     Task<HostUse> use(std::string partitions, Variables variables);
+    Task<schema::Value> array(std::string script, Variables variables);
+    static Variables of_target(Portal portal, std::string target = "");
     Task<std::int64_t> number(std::string script, Variables variables);
 
     ProcessRunner& processes_;

@@ -132,5 +132,27 @@ TEST_F(StorageCommandsTest, TellsWhyItFailed) {
     EXPECT_EQ(run(commands.rescan()).error().message, "this host has no Windows PowerShell");
 }
 
+TEST_F(StorageCommandsTest, TargetsAreReadAndSecretsAreNoPartOfAScript) {
+    const Iscsi::Portal portal{"10.0.0.9", 3260};
+    shell.answer.output = R"([{"TargetPortalAddress":"10.0.0.9","TargetPortalPortNumber":3260}])";
+    EXPECT_EQ(run(commands.portals()).value().at(0).port, 3260U);
+    shell.answer.output = R"(["iqn.a","iqn.b"])";
+    EXPECT_EQ(run(commands.discover(portal)).value(), (std::vector<std::string>{"iqn.a", "iqn.b"}));
+    shell.answer.output = "[2]";
+    EXPECT_EQ(run(commands.disks_of(portal, "iqn.a")).value(), std::vector<DiskNumber>{2});
+    EXPECT_EQ(shell.last.environment.at("csi_target"), "iqn.a");
+    shell.answer.output = "";
+    EXPECT_TRUE(run(commands.connect(portal, "iqn.a", {.chap = Iscsi::Chap::OneWay, .user = "u'", .secret = "s'", .multipath = true})));
+    EXPECT_NE(script().find("ONEWAYCHAP"), std::string::npos);
+    EXPECT_NE(script().find("-IsMultipathEnabled $true"), std::string::npos);
+    EXPECT_EQ(script().find("s'"), std::string::npos);
+    EXPECT_EQ(shell.last.environment.at("csi_password"), "s'");
+    EXPECT_TRUE(run(commands.connect(portal, "iqn.a", {.user = "u", .secret = "s"})));
+    EXPECT_FALSE(shell.last.environment.contains("csi_password")) << "without CHAP there is none";
+    EXPECT_TRUE(run(commands.set_mutual_secret("mutual'")));
+    EXPECT_EQ(script().find("mutual'"), std::string::npos);
+    EXPECT_EQ(run(commands.portals()).error().reason, Reason::Io) << "no answer";
+}
+
 }  // namespace
 }  // namespace porthole::csi_proxy

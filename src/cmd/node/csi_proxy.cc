@@ -21,7 +21,7 @@ public:
         CO_TRY(paths_, csi_proxy::path_rules_of(options_));
         host_files_ = csi_proxy::make_local_files(*files_, *paths_);
         proxy_ = std::make_unique<csi_proxy::CsiProxy>(
-            *world_.pool, *paths_, csi_proxy::Host{*host_files_, &storage_, &storage_, &storage_, &storage_, options_.services});
+            *world_.pool, *paths_, csi_proxy::Host{*host_files_, &storage_, &storage_, &storage_, &storage_, &storage_, options_.services});
         http_ = std::make_unique<net::HttpServer>(world_.loop, proxy_->handler(),
                                                   net::HttpServerOptions{.body_limit = csi_proxy::LargestRequest}, log_);
         for (const std::string& pipe : csi_proxy::CsiProxy::pipes()) {
