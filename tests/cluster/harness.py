@@ -276,6 +276,7 @@ class Cluster:
         left += [f"link {name} outside the namespace" for name in list_names("/sys/class/net") if bears_mark(name)]
         left += [f"folder /run/porthole/{name}" for name in list_names("/run/porthole") if bears_mark(name)]
         left += [f"mount {path}" for path in mounts if bears_mark(path)]
+        left += [f"loop device of {path}" for path in loop_images() if path.startswith(str(self.folder))]
         left += [f"cgroup {path}" for path in control_groups("porthole-*") if bears_mark(path.name)]
         left += [f"process {pid}: {words}" for pid, words in processes_naming(ours)]
 
@@ -339,6 +340,15 @@ def is_running(pid, data):
 
 def list_names(folder):
     return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+
+
+def loop_images():
+    """The files that loop devices of the machine show."""
+    images = []
+    for path in pathlib.Path("/sys/block").glob("loop*/loop/backing_file"):
+        with contextlib.suppress(OSError):  # it may be freed now
+            images.append(path.read_text().strip())
+    return images
 
 
 def processes_naming(marks):

@@ -57,18 +57,22 @@ def secret(name, **data):
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data}
 
 
-KUBELET, CSI_PROXY_PIPE = "C:\\var\\lib\\kubelet", "\\\\.\\pipe\\csi-proxy-filesystem-v1"
+KUBELET = "C:\\var\\lib\\kubelet"
 
 
-def windows_csi_driver(driver, node, socket="reg", **words):
+def csi_proxy_pipe(group):
+    return f"\\\\.\\pipe\\csi-proxy-{group}-v1"
+
+
+def windows_csi_driver(driver, node, socket="reg", groups=("filesystem",), **words):
     """Volumes of a pod with the node's half of a driver for Windows (tests/csi/windows_driver.cc, in the host's C:\\k), and fields of its container:
-    what upstream's drivers mount, the host's pipe and the folders of its sockets."""
+    what upstream's drivers mount, the host's pipes and the folders of its sockets."""
     own = f"{KUBELET}\\plugins\\{driver}"
     folders = {"plugin": (own, "C:\\csi"), "registry": (KUBELET + "\\plugins_registry", "C:\\registry"), "programs": ("C:\\k", "C:\\k")}
     volumes = [{"name": key, "hostPath": {"path": path, "type": "DirectoryOrCreate"}} for key, (path, _) in folders.items()]
     mounts = [{"name": key, "mountPath": path} for key, (_, path) in folders.items()]
     words = {"name": driver, "node": node, "endpoint": "C:\\csi\\csi.sock", "published": own + "\\csi.sock",
              "registration": f"C:\\registry\\{socket}.sock", "storage": own + "\\volumes", **words}
-    return ([*volumes, {"name": "pipe", "hostPath": {"path": CSI_PROXY_PIPE}}],
-            {"volumeMounts": [*mounts, {"name": "pipe", "mountPath": CSI_PROXY_PIPE}],
+    return ([*volumes, *({"name": group, "hostPath": {"path": csi_proxy_pipe(group)}} for group in groups)],
+            {"volumeMounts": [*mounts, *({"name": group, "mountPath": csi_proxy_pipe(group)} for group in groups)],
              "command": ["C:\\k\\csi_windows_driver.exe", *(f"{key}={value}" for key, value in words.items())]})

@@ -6,8 +6,8 @@ import os
 import pathlib
 import threading
 
-from harness import PORTHOLE, ROOT, condition, needs_newest_kubectl, run
-from manifests import CSI_PROXY_PIPE, KUBELET, windows_csi_driver
+from harness import PORTHOLE, ROOT, condition, loop_images, needs_newest_kubectl, run, slow
+from manifests import KUBELET, csi_proxy_pipe, windows_csi_driver
 from windows_probe_case import PROBE, ProbeCase
 
 import windows_probe  # the harness knows where
@@ -56,6 +56,26 @@ class Controller(threading.Thread):
                              "-p", '{"status":{"attached":true}}', namespaced=False)
 
 
+class DiskController(Controller):
+    """A volume is an image file; it is attached by a link in the directory of the host's disks."""
+
+    def attach(self):
+        case, wanted = self.case, set()
+        for one in json.loads(case.kubectl("get", "volumeattachment", "-o", "json", namespaced=False))["items"]:
+            if one["spec"]["attacher"] == case.driver:
+                volume = one["spec"]["source"]["persistentVolumeName"]
+                wanted.add(volume)
+                image, place = case.images / volume, case.disks / volume
+                if not image.exists():
+                    image.touch()
+                    os.truncate(image, 64 << 20)
+                if not place.is_symlink():
+                    place.symlink_to(image)
+        super().attach()
+        for volume in set(case.volumes) - wanted:
+            (case.disks / volume).unlink(missing_ok=True)
+
+
 class WindowsCsi(ProbeCase):
     def setUp(self):
         super().setUp()
@@ -78,8 +98,8 @@ class WindowsCsi(ProbeCase):
                    {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": self.driver},
                     "provisioner": self.driver, "reclaimPolicy": "Retain"})
 
-    def start_driver(self, name="driver"):
-        volumes, fields = windows_csi_driver(self.driver, "id-of-" + HOST, f"{self.namespace}-reg")
+    def start_driver(self, name="driver", **words):
+        volumes, fields = windows_csi_driver(self.driver, "id-of-" + HOST, f"{self.namespace}-reg", **words)
         pod = self.probe(name, memory="256Mi", nodeName=HOST, volumes=volumes)
         pod["spec"]["containers"][0].update(fields)
         self.kubectl_run("create", "-f", "-", stdin=json.dumps(pod))
@@ -99,8 +119,8 @@ class WindowsCsi(ProbeCase):
                 "spec": {"serviceName": "web", "replicas": 1, "selector": {"matchLabels": {"app": "web"}},
                          "template": {"metadata": {"labels": {"app": "web"}}, "spec": user["spec"]}, "volumeClaimTemplates": [claim]}}
 
-    def controller(self):
-        controller = Controller(self)
+    def controller(self, kind=Controller):
+        controller = kind(self)
         self.addCleanup(controller.join, 30)
         self.addCleanup(controller.ended.set)
         return controller
@@ -134,6 +154,63 @@ class WindowsCsi(ProbeCase):
         self.kubectl("delete", "statefulset", "web")
         self.kubectl("delete", "pod", "web-0", "--ignore-not-found")
         self.assertEqual(data.read_text().strip(), "kept")
+
+    # STO-22, STO-24, EMU-10
+    @slow
+    @needs_newest_kubectl
+    def test_a_stateful_set_on_a_disk_keeps_its_data_through_a_restart_of_the_host_and_grows(self):
+        if not os.access("/dev/loop-control", os.R_OK | os.W_OK):
+            self.skipTest("needs loop devices")
+        node = self.cluster.data / "nodes" / HOST
+        self.disks, self.images = node / "disks", self.cluster.folder / self.namespace
+        self.images.mkdir()
+        self.put_class()
+        self.start_driver(attached="as-disks", groups=("filesystem", "disk", "volume"))
+        controller = self.controller(DiskController)
+        self.apply(self.stateful_set())
+        try:
+            self.wait_ready("web-0", 240)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; controller: {controller.error}") from error
+        self.exec("web-0", "cmd", "/c", "echo kept> C:\\data\\file")
+        volume = self.get("pvc", "data-web-0")["spec"]["volumeName"]
+        self.assertIn(str(self.images / volume), loop_images())
+        kept = lambda: self.exec("web-0", "cmd", "/c", "type C:\\data\\file").strip()
+
+        uid = self.get("pod", "web-0")["metadata"]["uid"]
+        self.kubectl("delete", "pod", "web-0")
+        self.eventually(lambda: self.get("pod", "web-0")["metadata"]["uid"] != uid, 60, "the pod is made again")
+        self.wait_ready("web-0", 180)
+        self.assertEqual(kept(), "kept")
+
+        # Where the emulation may not enlarge what is mounted, it does when the volume is mounted again.
+        before = self.space()
+        os.truncate(self.images / volume, 128 << 20)
+        self.kubectl("patch", "pv", volume, "-p", '{"spec":{"capacity":{"storage":"128Mi"}}}', namespaced=False)
+        self.kubectl("scale", "statefulset", "web", "--replicas=0")
+        self.eventually(lambda: not (self.disks / volume).is_symlink(), 120, "the disk is detached")
+        self.assertNotIn(str(self.images / volume), loop_images())
+        self.kubectl("scale", "statefulset", "web", "--replicas=1")
+        self.wait_ready("web-0", 180)
+        self.eventually(lambda: self.get("pvc", "data-web-0")["status"]["capacity"]["storage"] == "128Mi", 180, "the claim tells its new size")
+        self.assertGreater(self.space(), before + (56 << 20))
+        self.assertEqual(kept(), "kept")
+
+        starts = self.status_of("web-0")["restartCount"]
+        self.reboot(node)
+        self.eventually(lambda: self.status_of("web-0").get("restartCount", 0) > starts, 180, "the pod's program runs again")
+        self.wait_ready("web-0", 180)
+        self.assertEqual(kept(), "kept")
+
+        self.kubectl("delete", "statefulset", "web")
+        self.kubectl("delete", "pod", "web-0", "--ignore-not-found")
+        self.eventually(lambda: not (self.disks / volume).is_symlink(), 120, "the disk is detached")
+        self.eventually(lambda: str(self.images / volume) not in loop_images(), 30, "the loop device is gone")
+
+    def space(self):
+        """Bytes of the file systems on the disks of the host."""
+        shapes = [os.statvfs(place) for place in (self.host / "ProgramData/Porthole Volumes").iterdir()]
+        return sum(shape.f_blocks * shape.f_frsize for shape in shapes)
 
     # STO-22
     def test_a_driver_that_ends_is_taken_out_and_comes_back(self):
@@ -181,7 +258,7 @@ class WindowsCsi(ProbeCase):
         self.put_class(attach=False)
         self.controller()
         self.apply(self.stateful_set(OTHER_HOST))
-        self.wait_event("FailedMount", f"; csi-proxy pipe {CSI_PROXY_PIPE} not found; install csi-proxy on the node", 180)
+        self.wait_event("FailedMount", f"; csi-proxy pipe {csi_proxy_pipe('filesystem')} not found; install csi-proxy on the node", 180)
         self.kubectl("delete", "statefulset", "web")
 
     def reboot(self, host):

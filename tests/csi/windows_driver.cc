@@ -1,7 +1,8 @@
 // csi_windows_driver NAME=VALUE...: the node's half of a driver of volumes for tests, in a container of a Windows node. A volume is a
 // folder of the host, which the driver makes and links by the host's CSI proxy, as it has no rights on the host itself. Names: name, node,
 // endpoint (a socket), published (the same as the host names it), registration (a socket), storage (a folder of the host), attached
-// ("by-controller": it puts attached volumes into `storage`, and no other is made).
+// ("by-controller": it puts attached volumes into `storage`, and no other is made; "as-disks": a volume is the attached disk with its name
+// as the serial number).
 //
 // csi_windows_driver call METHOD PATH [PATH]: one call of the CSI proxy's group filesystem; prints what it answers.
 #include <windows.h>
@@ -9,11 +10,14 @@
 #include <atomic>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "api/csi_v1.h"
 #include "api/csiproxy_v1.h"
 #include "api/pluginregistration_v1.h"
+#include "base/strings.h"
 #include "net/grpc/grpc.h"
 #include "net/http/http_server.h"
 #include "runtime/run_task.h"
@@ -29,16 +33,14 @@ namespace proxy = api::csiproxy::v1;
 namespace registration = api::pluginregistration::v1;
 using Words = std::map<std::string, std::string>;
 
-constexpr const char* Pipe = "\\\\.\\pipe\\csi-proxy-filesystem-v1";
-
-/// The CSI proxy of the host.
+/// The CSI proxy of the host: a pipe for each group of methods.
 class Proxy {
 public:
-    explicit Proxy(AsioLoop& loop) : channel_(loop, net::Endpoint{.unix_path = Pipe}) {}
+    explicit Proxy(AsioLoop& loop) : loop_(loop) {}
 
     template <class Method>
     Task<typename Method::Response> call(const Method& method, typename Method::Request request) {
-        auto reply = co_await channel_.call(std::string(method.path), schema::encode_protobuf(request));
+        auto reply = co_await channel_of(method.path).call(std::string(method.path), schema::encode_protobuf(request));
         if (!reply) co_return std::move(reply).error().with_context("csi-proxy");
         co_return schema::decode_protobuf<typename Method::Response>(*reply);
     }
@@ -61,10 +63,87 @@ public:
         CO_TRY_VOID(co_await call(proxy::Filesystem::CreateSymlink, {.source_path = std::move(to), .target_path = std::move(path)}));
         co_return {};
     }
-    Task<> close() { return channel_.close(); }
+    Task<> close() {
+        for (auto& [group, channel] : channels_) CO_TRY_VOID(co_await channel->close());
+        co_return {};
+    }
 
 private:
-    net::GrpcChannel channel_;
+    /// "/v1.Disk/Rescan" is for the group disk.
+    net::GrpcChannel& channel_of(std::string_view path) {
+        const std::string group = to_lower(path.substr(4, path.rfind('/') - 4));
+        auto& channel = channels_[group];
+        const std::string pipe = "\\\\.\\pipe\\csi-proxy-" + group + "-v1";
+        if (!channel) channel = std::make_unique<net::GrpcChannel>(loop_, net::Endpoint{.unix_path = pipe});
+        return *channel;
+    }
+
+    AsioLoop& loop_;
+    std::map<std::string, std::unique_ptr<net::GrpcChannel>> channels_;
+};
+
+/// What drivers of disks do on Windows: a disk of the host is found by its serial number, and has one volume.
+class DiskVolumes {
+public:
+    explicit DiskVolumes(Proxy& proxy) : proxy_(proxy) {}
+
+    Task<> stage(std::string serial, std::string path) {
+        CO_TRY(const std::uint32_t disk, co_await find(serial));
+        CO_TRY_VOID(co_await proxy_.call(proxy::Disk::PartitionDisk, {.disk_number = disk}));
+        CO_TRY(const auto found, co_await proxy_.call(proxy::Volume::ListVolumesOnDisk, {.disk_number = disk}));
+        if (found.volume_ids.size() != 1) co_return Error(Reason::Conflict, "the disk has no volume, or several");
+        const std::string& volume = found.volume_ids.front();
+        CO_TRY(const auto state, co_await proxy_.call(proxy::Volume::IsVolumeFormatted, {.volume_id = volume}));
+        if (!state.formatted) CO_TRY_VOID(co_await proxy_.call(proxy::Volume::FormatVolume, {.volume_id = volume}));
+        CO_TRY_VOID(co_await proxy_.remove(path));
+        CO_TRY_VOID(co_await proxy_.make(path));
+        CO_TRY_VOID(co_await proxy_.call(proxy::Volume::MountVolume, {.volume_id = volume, .target_path = path}));
+        co_return {};
+    }
+    Task<> unstage(std::string path) {
+        CO_TRY(const bool is_there, co_await proxy_.exists(path));
+        if (!is_there) co_return {};
+        CO_TRY(const auto link, co_await proxy_.call(proxy::Filesystem::IsSymlink, {.path = path}));
+        if (link.is_symlink) {
+            CO_TRY(const std::string volume, co_await volume_at(path));
+            CO_TRY_VOID(co_await proxy_.call(proxy::Volume::WriteVolumeCache, {.volume_id = volume}));
+            CO_TRY_VOID(co_await proxy_.call(proxy::Volume::UnmountVolume, {.volume_id = volume, .target_path = path}));
+        }
+        co_return co_await proxy_.remove(path);
+    }
+    /// As large as its disk.
+    Task<> expand(std::string path) {
+        CO_TRY_VOID(co_await proxy_.call(proxy::Disk::Rescan, {}));
+        CO_TRY(const std::string volume, co_await volume_at(path));
+        CO_TRY_VOID(co_await proxy_.call(proxy::Volume::ResizeVolume, {.volume_id = volume}));
+        co_return {};
+    }
+    Task<csi::NodeGetVolumeStatsResponse> stats(std::string path) {
+        CO_TRY(const std::string volume, co_await volume_at(path));
+        CO_TRY(const auto found, co_await proxy_.call(proxy::Volume::GetVolumeStats, {.volume_id = volume}));
+        csi::NodeGetVolumeStatsResponse response;
+        auto& usage = response.usage.emplace_back();
+        usage.unit = csi::VolumeUsageUnit::Bytes;
+        usage.total = found.total_bytes;
+        usage.used = found.used_bytes;
+        usage.available = found.total_bytes - found.used_bytes;
+        co_return response;
+    }
+
+private:
+    Task<std::uint32_t> find(std::string serial) {
+        CO_TRY_VOID(co_await proxy_.call(proxy::Disk::Rescan, {}));
+        CO_TRY(const auto disks, co_await proxy_.call(proxy::Disk::ListDiskIDs, {}));
+        for (const auto& disk : disks.disk_ids)
+            if (disk.value.serial_number == serial) co_return disk.key;
+        co_return net::error_of_grpc(net::GrpcStatus::FailedPrecondition, "the volume is not attached to this node");
+    }
+    Task<std::string> volume_at(std::string path) {
+        CO_TRY(const auto found, co_await proxy_.call(proxy::Volume::GetVolumeIDFromTargetPath, {.target_path = std::move(path)}));
+        co_return found.volume_id;
+    }
+
+    Proxy& proxy_;
 };
 
 class Driver {
@@ -79,7 +158,9 @@ public:
         add(csi::Identity::GetPluginInfo, [this](auto) { return describe(); });
         add(csi::Identity::Probe, [](auto) { return nothing<csi::ProbeResponse>(); });
         add(csi::Node::NodeGetInfo, [this](auto) { return node(); });
-        add(csi::Node::NodeGetCapabilities, [](auto) { return capabilities(); });
+        add(csi::Node::NodeGetCapabilities, [this](auto) { return capabilities(); });
+        add(csi::Node::NodeExpandVolume, [this](auto request) { return expand(std::move(request)); });
+        add(csi::Node::NodeGetVolumeStats, [this](auto request) { return disks_.stats(std::move(request.volume_path)); });
         add(csi::Node::NodeStageVolume, [this](auto request) { return stage(std::move(request)); });
         add(csi::Node::NodeUnstageVolume, [this](auto request) { return unstage(std::move(request)); });
         add(csi::Node::NodePublishVolume, [this](auto request) { return publish(std::move(request)); });
@@ -136,12 +217,24 @@ private:
         info.node_id = words_["node"];
         co_return info;
     }
-    static Task<csi::NodeGetCapabilitiesResponse> capabilities() {
+    bool has_disks() const { return words_.contains("attached") && words_.at("attached") == "as-disks"; }
+    Task<csi::NodeGetCapabilitiesResponse> capabilities() {
+        using Type = csi::NodeCapabilityType;
         csi::NodeGetCapabilitiesResponse response;
-        response.capabilities.emplace_back().rpc.emplace().type = csi::NodeCapabilityType::StageUnstageVolume;
+        std::vector<Type> types = {Type::StageUnstageVolume};
+        if (has_disks()) types = {Type::StageUnstageVolume, Type::GetVolumeStats, Type::ExpandVolume};
+        for (const Type type : types) response.capabilities.emplace_back().rpc.emplace().type = type;
         co_return response;
     }
+    Task<csi::NodeExpandVolumeResponse> expand(csi::NodeExpandVolumeRequest request) {
+        CO_TRY_VOID(co_await disks_.expand(std::move(request.volume_path)));
+        co_return csi::NodeExpandVolumeResponse();
+    }
     Task<csi::NodeStageVolumeResponse> stage(csi::NodeStageVolumeRequest request) {
+        if (has_disks()) {
+            CO_TRY_VOID(co_await disks_.stage(std::move(request.volume_id), std::move(request.staging_target_path)));
+            co_return csi::NodeStageVolumeResponse();
+        }
         const std::string folder = words_["storage"] + "\\" + request.volume_id;
         CO_TRY(const bool is_there, co_await proxy_.exists(folder));
         if (!is_there && words_.contains("attached"))
@@ -151,7 +244,8 @@ private:
         co_return csi::NodeStageVolumeResponse();
     }
     Task<csi::NodeUnstageVolumeResponse> unstage(csi::NodeUnstageVolumeRequest request) {
-        CO_TRY_VOID(co_await proxy_.remove(request.staging_target_path));
+        Task<> work = has_disks() ? disks_.unstage(request.staging_target_path) : proxy_.remove(request.staging_target_path);
+        CO_TRY_VOID(co_await std::move(work));
         co_return csi::NodeUnstageVolumeResponse();
     }
     Task<csi::NodePublishVolumeResponse> publish(csi::NodePublishVolumeRequest request) {
@@ -164,6 +258,7 @@ private:
     }
 
     Proxy proxy_;
+    DiskVolumes disks_{proxy_};
     Words words_;
     net::GrpcHandler grpc_;
     net::HttpServer server_, registration_;

@@ -48,11 +48,12 @@ class WinhostTest(WineTest):
         return self.winhost("exec", "--", *command, **more)
 
     def leftovers(self):
-        """Mounts, cgroups and processes of this host."""
+        """Mounts, cgroups, namespaces and loop devices of this host."""
         mounts = [line for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines() if str(self.folder) in line]
         groups = [str(path) for path in pathlib.Path("/sys/fs/cgroup").glob("*/porthole-winhost/lab-1-*")]
         spaces = list((self.data / "n").glob("*")) if self.data.exists() else []
-        return mounts + groups + [str(path) for path in spaces]
+        loops = [path.read_text() for path in pathlib.Path("/sys/block").glob("loop*/loop/backing_file")]
+        return mounts + groups + [str(path) for path in spaces] + [image for image in loops if str(self.folder) in image]
 
     # EMU-01, EMU-09: programs, their streams, exit codes; services through a reboot
     def test_a_host_runs_programs_and_services(self):
