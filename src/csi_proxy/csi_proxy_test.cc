@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "api/csiproxy_v1alpha2.h"
-
 #include "api/csiproxy_v1.h"
+#include "api/csiproxy_v1alpha2.h"
 #include "csi_proxy/memory_host_fixture.h"
 #include "csi_proxy/options.h"
 

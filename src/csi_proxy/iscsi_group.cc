@@ -1,4 +1,3 @@
-
 #include "api/csiproxy_v1alpha2.h"
 #include "csi_proxy/groups.h"
 
