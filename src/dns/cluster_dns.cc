@@ -84,8 +84,9 @@ void ClusterDns::follow() {
     namespaces_.subscribe({.added = [this](const auto& now) { zone_.add_namespace(now->metadata.name); },
                            .deleted = [this](const auto& last) { zone_.remove_namespace(last->metadata.name); }});
     const auto node_seen = [this](const core::Node& node) {
-        std::vector<IpAddress> addresses;
-        for (const core::NodeAddress& address : node.status.addresses) add_address(address.address, addresses);  // names are left out
+        std::set<IpAddress> addresses;
+        for (const core::NodeAddress& one : node.status.addresses)
+            if (const auto address = IpAddress::parse(one.address)) addresses.insert(*address);  // names are left out
         set_node_addresses(node.metadata.name, std::move(addresses));
     };
     nodes_.subscribe({.added = [=](const auto& now) { node_seen(*now); },
@@ -99,13 +100,14 @@ bool ClusterDns::knows(const IpAddress& client) const {
            node_addresses_.contains(client);
 }
 
-void ClusterDns::set_node_addresses(const std::string& node, std::vector<IpAddress> addresses) {
-    for (const IpAddress& former : addresses_of_node_[node]) node_addresses_.erase(node_addresses_.find(former));
-    node_addresses_.insert(addresses.begin(), addresses.end());
-    if (addresses.empty())
-        addresses_of_node_.erase(node);
-    else
-        addresses_of_node_[node] = std::move(addresses);
+void ClusterDns::set_node_addresses(const std::string& node, std::set<IpAddress> addresses) {
+    std::set<IpAddress>& known = addresses_of_node_[node];
+    if (known != addresses) {  // mostly it is a heartbeat
+        for (const IpAddress& former : known) node_addresses_.erase(node_addresses_.find(former));
+        node_addresses_.insert(addresses.begin(), addresses.end());
+        known = std::move(addresses);
+    }
+    if (known.empty()) addresses_of_node_.erase(node);
 }
 
 /// Leaves out addresses that lead back to ourselves.

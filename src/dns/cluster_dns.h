@@ -48,7 +48,7 @@ public:
 private:
     void follow();
     void read_servers();
-    void set_node_addresses(const std::string& node, std::vector<IpAddress> addresses);
+    void set_node_addresses(const std::string& node, std::set<IpAddress> addresses);
 
     ClusterDnsContext context_;
     ClusterDnsOptions options_;
@@ -56,8 +56,8 @@ private:
     client::Informer<api::discovery::v1::EndpointSlice>& slices_;
     client::Informer<api::core::v1::Namespace>& namespaces_;
     client::Informer<api::core::v1::Node>& nodes_;
-    std::map<std::string, std::vector<IpAddress>> addresses_of_node_;  ///< by name
-    std::multiset<IpAddress> node_addresses_;                          ///< of all nodes; looked up for each query
+    std::map<std::string, std::set<IpAddress>> addresses_of_node_;  ///< by name; a node says what it likes
+    std::multiset<IpAddress> node_addresses_;                       ///< of all nodes; looked up for each query
     Zone zone_;
     Forwarder forwarder_;
     Resolver resolver_;

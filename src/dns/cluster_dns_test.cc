@@ -149,6 +149,21 @@ TEST(ClusterDns, KnowsItsPodsAndNodesAndNobodyElse) {
     EXPECT_FALSE(knows("192.0.2.7"));
 }
 
+TEST(ClusterDns, ANodeOfManyAddressesTakesLinearTime) {
+    DnsWorld world;
+    core::Node node;
+    node.metadata.name = "linux-2";
+    for (std::uint32_t i = 0; i < 20'000; ++i)
+        node.status.addresses.push_back({.type = "InternalIP", .address = IpAddress::v4(0xac100000 + i).to_string()});
+    world.api.put(node);
+    world.start();
+    for (int beat = 0; beat < 3; ++beat) {
+        world.api.change<core::Node>({"", "linux-2"}, [&](core::Node& n) { n.metadata.labels["beat"] = std::to_string(beat); });
+        world.loop.advance(1s);
+    }
+    EXPECT_TRUE(world.dns->knows(IpAddress::parse("172.16.78.31").value()));
+}
+
 TEST(ClusterDns, MakesItsServiceOnce) {
     DnsWorld world;
     EXPECT_TRUE(sim::run(world.loop, ensure_dns_service(world.client, "10.96.0.10")).has_value());

@@ -150,46 +150,43 @@ private:
 
 // ---- objects
 
-void Zone::index(const Service& service, bool add) {
-    if (service.names) {
-        const Key key{service.names->namespace_, service.names->name};
-        for (const IpAddress& address : service.names->cluster_ips) {
-            if (add)
-                service_of_address_[address] = key;
-            else if (const auto known = service_of_address_.find(address); known != service_of_address_.end() && known->second == key)
-                service_of_address_.erase(known);
-        }
+void Zone::index(const ServiceNames& names, bool add) {
+    const Key key{names.namespace_, names.name};
+    for (const IpAddress& address : names.cluster_ips) {
+        if (add)
+            service_of_address_[address] = key;
+        else if (const auto known = service_of_address_.find(address); known != service_of_address_.end() && known->second == key)
+            service_of_address_.erase(known);
     }
-    for (const auto& [slice_name, slice] : service.slices) {
-        for (const auto& endpoint : slice.endpoints) {
-            for (const IpAddress& address : endpoint.addresses) {
-                const std::pair<Key, std::string> entry{{slice.namespace_, slice.service},
-                                                        endpoint.hostname.empty() ? address_label(address) : endpoint.hostname};
-                if (add) {
-                    endpoint_of_address_.emplace(address, entry);
-                    continue;
-                }
-                const auto [first, last] = endpoint_of_address_.equal_range(address);
-                const auto known = std::find_if(first, last, [&](const auto& one) { return one.second == entry; });
-                if (known != last) endpoint_of_address_.erase(known);
+}
+
+void Zone::index(const SliceNames& slice, bool add) {
+    for (const auto& endpoint : slice.endpoints) {
+        for (const IpAddress& address : endpoint.addresses) {
+            NamedEndpoint entry{{slice.namespace_, slice.service}, endpoint.hostname.empty() ? address_label(address) : endpoint.hostname};
+            if (add) {
+                endpoints_of_address_[address].insert(std::move(entry));
+                continue;
             }
+            const auto known = endpoints_of_address_.find(address);
+            known->second.erase(known->second.find(entry));
+            if (known->second.empty()) endpoints_of_address_.erase(known);
         }
     }
 }
 
 void Zone::set_service(ServiceNames service) {
     Service& entry = services_[{service.namespace_, service.name}];
-    index(entry, false);
+    if (entry.names) index(*entry.names, false);
+    index(service, true);
     entry.names = std::move(service);
-    index(entry, true);
 }
 
 void Zone::remove_service(const std::string& namespace_, const std::string& name) {
     const auto found = services_.find({namespace_, name});
     if (found == services_.end()) return;
-    index(found->second, false);
+    if (found->second.names) index(*found->second.names, false);
     found->second.names.reset();
-    index(found->second, true);
     if (found->second.slices.empty()) services_.erase(found);
 }
 
@@ -197,20 +194,18 @@ void Zone::set_slice(SliceNames slice) {
     remove_slice(slice.namespace_, slice.name);
     const Key service{slice.namespace_, slice.service};
     service_of_slice_[{slice.namespace_, slice.name}] = service;
-    Service& entry = services_[service];
-    index(entry, false);
+    index(slice, true);
     const std::string name = slice.name;
-    entry.slices[name] = std::move(slice);
-    index(entry, true);
+    services_[service].slices[name] = std::move(slice);
 }
 
 void Zone::remove_slice(const std::string& namespace_, const std::string& name) {
     const auto owner = service_of_slice_.find({namespace_, name});
     if (owner == service_of_slice_.end()) return;
     const auto found = services_.find(owner->second);
-    index(found->second, false);
-    found->second.slices.erase(name);
-    index(found->second, true);
+    const auto slice = found->second.slices.find(name);
+    index(slice->second, false);
+    found->second.slices.erase(slice);
     if (!found->second.names && found->second.slices.empty()) services_.erase(found);
     service_of_slice_.erase(owner);
 }
@@ -376,13 +371,15 @@ std::optional<ZoneAnswer> Zone::answer_reverse(const Name& name, Type type, std:
         builder.add(Type::PTR, Name({service_label, namespace_, "svc"}) + options_.domain);
         return builder.take();
     }
-    const auto [first, last] = endpoint_of_address_.equal_range(*address);
-    for (auto endpoint = first; endpoint != last; ++endpoint) {
-        if (builder.is_full()) break;
-        const auto& [key, hostname] = endpoint->second;
-        builder.add(Type::PTR, Name({hostname, key.second, key.first, "svc"}) + options_.domain);
+    const auto endpoints = endpoints_of_address_.find(*address);
+    if (endpoints != endpoints_of_address_.end()) {
+        for (const auto& [key, hostname] : endpoints->second) {
+            if (builder.is_full()) break;
+            builder.add(Type::PTR, Name({hostname, key.second, key.first, "svc"}) + options_.domain);
+        }
+    } else if (!reverse_is_ours(*address)) {
+        return std::nullopt;
     }
-    if (first == last && !reverse_is_ours(*address)) return std::nullopt;
     return builder.take();
 }
 

@@ -98,7 +98,8 @@ private:
     static bool is_published(const Service& service, const SliceNames::Endpoint& endpoint);
     Name service_name(const ServiceNames& service) const;
     bool reverse_is_ours(const IpAddress& address) const;
-    void index(const Service& service, bool add);
+    void index(const ServiceNames& names, bool add);
+    void index(const SliceNames& slice, bool add);
 
     ZoneOptions options_;
     Random& random_;
@@ -106,7 +107,8 @@ private:
     std::map<Key, Key> service_of_slice_;
     std::set<std::string, std::less<>> namespaces_;
     std::map<IpAddress, Key> service_of_address_;
-    std::multimap<IpAddress, std::pair<Key, std::string>> endpoint_of_address_;  // service and hostname
+    using NamedEndpoint = std::pair<Key, std::string>;  // service and hostname
+    std::map<IpAddress, std::multiset<NamedEndpoint>> endpoints_of_address_;
 };
 
 /// The label of an endpoint without a hostname: "10-244-0-2".

@@ -174,6 +174,27 @@ TEST(Zone, ShowsUnreadyEndpointsOnlyWhenPublished) {
     EXPECT_EQ(world.ask("db-9.db.default.svc.cluster.local"), "10.244.1.3");
 }
 
+TEST(Zone, ManyServicesOfTheSamePodsTakeLinearTime) {
+    constexpr int Services = 3'000, Pods = 20;
+    ZoneWorld world;
+    const auto slice_of = [](int service) {
+        SliceNames slice{.namespace_ = "default", .name = "slice-" + std::to_string(service), .service = "s" + std::to_string(service)};
+        for (std::uint32_t pod = 0; pod < Pods; ++pod) slice.endpoints.push_back({{IpAddress::v4(0x0af40900 + pod)}, "", true});
+        return slice;
+    };
+    for (int round = 0; round < 2; ++round)
+        for (int service = 0; service < Services; ++service) world.zone.set_slice(slice_of(service));
+    const auto pointers = [&] {
+        const auto answer = world.zone.answer(Name::parse("3.9.244.10.in-addr.arpa").value(), Type::PTR, 1);
+        return answer ? answer->reply.answers.size() : 0;
+    };
+    EXPECT_EQ(pointers(), std::size_t{Services});
+    for (int service = 0; service + 1 < Services; ++service) world.zone.remove_slice("default", "slice-" + std::to_string(service));
+    EXPECT_EQ(pointers(), 1u);
+    world.zone.remove_slice("default", "slice-" + std::to_string(Services - 1));
+    EXPECT_EQ(pointers(), 0u);
+}
+
 TEST(Zone, ForgetsWhatIsRemoved) {
     ZoneWorld world;
     world.zone.remove_slice("default", "db-1");

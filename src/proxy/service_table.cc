@@ -101,39 +101,72 @@ std::set<FrontendKey> ServiceTable::update() {
 const ServiceInfo* ServiceTable::service_of(const FrontendKey& frontend) const {
     const auto owner = owners_.find(frontend);
     if (owner == owners_.end()) return nullptr;
-    const auto service = services_.find(owner->second);
+    const auto service = services_.find(owner->second.service);
     return service != services_.end() && service->second.info ? &*service->second.info : nullptr;
 }
 
-/// Puts the service's frontends in place of its former ones. An address and port that another service holds stay with it.
+/// Puts the service's frontends in place of its former ones.
 void ServiceTable::take_over(const std::string& key, Service& service, std::set<FrontendKey>& changed) {
-    auto [wanted, is_cut] = frontends_of(service);
-    if (is_cut)
+    Wanted wanted = frontends_of(service);
+    if (wanted.is_cut)
         cut_.insert(key);
     else
         cut_.erase(key);
-    std::erase_if(contested_, [&](const auto& entry) { return entry.second == key; });
-    for (const FrontendKey& old : std::set<FrontendKey>(service.frontends)) {
-        if (wanted.contains(old)) continue;
-        frontends_.erase(old);
-        owners_.erase(old);
-        service.frontends.erase(old);
-        changed.insert(old);
-        const auto [first, last] = contested_.equal_range(old);
-        for (auto next = first; next != last; ++next) dirty_.insert(next->second);
+    for (const FrontendKey& one : std::exchange(service.contested, {})) {
+        const auto found = contested_.find(one);
+        found->second.erase(key);
+        if (found->second.empty()) contested_.erase(found);
     }
-    for (auto& [frontend_key, frontend] : wanted) {
-        const auto [owner, added] = owners_.try_emplace(frontend_key, key);
-        if (owner->second != key) {
-            contested_.emplace(frontend_key, key);
-            continue;
-        }
-        Frontend& present = frontends_[frontend_key];
-        if (!added && present == frontend) continue;
-        present = std::move(frontend);
-        service.frontends.insert(frontend_key);
+    for (const FrontendKey& old : std::set<FrontendKey>(service.frontends)) {
+        if (wanted.frontends.contains(old)) continue;
+        let_go(key, service, old);
+        changed.insert(old);
+    }
+    for (auto& [frontend_key, frontend] : wanted.frontends) {
+        if (!acquire(key, service, frontend_key, !wanted.chosen.contains(frontend_key))) continue;
+        const auto [present, added] = frontends_.try_emplace(frontend_key, Frontend());
+        if (!added && present->second == frontend) continue;
+        present->second = std::move(frontend);
         changed.insert(frontend_key);
     }
+}
+
+void ServiceTable::let_go(const std::string& key, Service& service, const FrontendKey& frontend) {
+    frontends_.erase(frontend);
+    owners_.erase(frontend);
+    service.frontends.erase(frontend);
+    const auto others = contested_.find(frontend);
+    if (others == contested_.end()) return;
+    for (const std::string& other : others->second)
+        if (other != key) dirty_.insert(other);
+}
+
+/// Makes the service the frontend's owner, or says that another one stays it: the first of those with the same right.
+bool ServiceTable::acquire(const std::string& key, Service& service, const FrontendKey& frontend, bool is_assigned) {
+    const auto [found, added] = owners_.try_emplace(frontend, Owner{key, is_assigned});
+    Owner& owner = found->second;
+    const auto contest = [&](const std::string& loser, Service& of_loser) {
+        of_loser.contested.insert(frontend);
+        contested_[frontend].insert(loser);
+    };
+    if (owner.service != key) {
+        if (owner.is_assigned || !is_assigned) {
+            contest(key, service);
+            return false;
+        }
+        Service& former = services_.at(owner.service);
+        former.frontends.erase(frontend);
+        frontends_.erase(frontend);
+        contest(owner.service, former);
+        owner = {key, true};
+    } else if (!added && owner.is_assigned && !is_assigned) {
+        owner.is_assigned = false;
+        if (const auto others = contested_.find(frontend); others != contested_.end())
+            dirty_.insert(others->second.begin(), others->second.end());
+    }
+    owner.is_assigned = is_assigned;
+    service.frontends.insert(frontend);
+    return true;
 }
 
 void ServiceTable::update_local(const Service* service, const std::string& key) {
@@ -168,13 +201,27 @@ void ServiceTable::update_health(const std::string& key, Service& service) {
     health_[service.health_port] = {key, ready.size()};
 }
 
+void ServiceTable::Wanted::add(const std::vector<IpAddress>& addresses, Protocol protocol, std::uint16_t port, const Frontend& frontend,
+                               bool is_chosen) {
+    const std::size_t places = places_of(frontend);
+    for (const IpAddress& address : addresses) {
+        const FrontendKey key{address, protocol, port};
+        if (!is_chosen) chosen.erase(key);
+        if (frontends.contains(key)) continue;
+        if (places > MostPlaces - used) return void(is_cut = true);
+        used += places;
+        frontends.emplace(key, frontend);
+        if (is_chosen) chosen.insert(key);
+    }
+}
+
 ServiceTable::Wanted ServiceTable::frontends_of(const Service& service) const {
     Wanted wanted;
     if (!service.info) return wanted;
     const ServiceInfo& info = *service.info;
-    std::size_t left = MostPlaces;
+    const Offers offers = offers_of(service);
     for (const ServiceInfo::Port& port : info.ports) {
-        const Chosen chosen = choose(service, port);
+        const Chosen chosen = choose(info, offers, port);
         const auto local_or_cluster = [&](bool local) {
             Frontend frontend;
             frontend.affinity = info.affinity;
@@ -186,38 +233,36 @@ ServiceTable::Wanted ServiceTable::frontends_of(const Service& service) const {
         Frontend external = local_or_cluster(info.external_local);
         external.kind = info.external_local ? Frontend::Kind::ExternalLocal : Frontend::Kind::External;
         if (info.external_local) external.inside_backends = chosen.cluster;
-
-        const auto add = [&](const std::vector<IpAddress>& addresses, std::uint16_t number, const Frontend& frontend) {
-            const std::size_t places = places_of(frontend);
-            for (const IpAddress& address : addresses) {
-                const FrontendKey key{address, port.protocol, number};
-                if (wanted.frontends.contains(key)) continue;
-                if (places > left) return void(wanted.is_cut = true);
-                left -= places;
-                wanted.frontends.emplace(key, frontend);
-            }
-        };
-        add(info.cluster_ips, port.port, internal);
-        add(info.external_ips, port.port, external);
         Frontend restricted = external;
         restricted.source_ranges = info.source_ranges;
-        add(info.load_balancer_ips, port.port, restricted);
-        if (port.node_port != 0) add(node_.node_port_addresses, port.node_port, external);
+
+        wanted.add(info.cluster_ips, port.protocol, port.port, internal, false);
+        wanted.add(info.external_ips, port.protocol, port.port, external, true);
+        wanted.add(info.load_balancer_ips, port.protocol, port.port, restricted, false);
+        if (port.node_port != 0) wanted.add(node_.node_port_addresses, port.protocol, port.node_port, external, false);
         if (wanted.is_cut) break;
     }
     return wanted;
 }
 
-ServiceTable::Chosen ServiceTable::choose(const Service& service, const ServiceInfo::Port& port) const {
+/// Looked up for each port of the service: both may have thousands.
+ServiceTable::Offers ServiceTable::offers_of(const Service& service) {
+    Offers offers;
+    for (const auto& [key, slice] : service.slices)
+        for (const SliceInfo::Port& offered : slice.ports)
+            if (offered.port != 0) offers[{offered.name, offered.protocol}].emplace_back(&slice, offered.port);
+    return offers;
+}
+
+ServiceTable::Chosen ServiceTable::choose(const ServiceInfo& info, const Offers& offers, const ServiceInfo::Port& port) const {
     Endpoints all, here;
     std::map<const EndpointInfo*, std::uint16_t> ports;
-    for (const auto& [key, slice] : service.slices) {
-        for (const SliceInfo::Port& offered : slice.ports) {
-            if (offered.name != port.name || offered.protocol != port.protocol || offered.port == 0) continue;
-            for (const EndpointInfo& endpoint : slice.endpoints) {
+    if (const auto offered = offers.find({port.name, port.protocol}); offered != offers.end()) {
+        for (const auto& [slice, number] : offered->second) {
+            for (const EndpointInfo& endpoint : slice->endpoints) {
                 all.push_back(&endpoint);
                 if (endpoint.node_name == node_.name) here.push_back(&endpoint);
-                ports[&endpoint] = offered.port;
+                ports[&endpoint] = number;
             }
         }
     }
@@ -230,7 +275,7 @@ ServiceTable::Chosen ServiceTable::choose(const Service& service, const ServiceI
     Chosen chosen;
     const Endpoints everywhere = usable(all);
     chosen.any_elsewhere = !everywhere.empty();
-    chosen.cluster = backends(near(*service.info, everywhere));
+    chosen.cluster = backends(near(info, everywhere));
     chosen.local = backends(usable(here));
     return chosen;
 }

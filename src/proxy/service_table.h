@@ -1,11 +1,14 @@
 #pragma once
 #include <chrono>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/values/ip.h"
@@ -134,6 +137,7 @@ private:
         std::optional<ServiceInfo> info;
         std::map<std::string, SliceInfo> slices;
         std::set<FrontendKey> frontends;  // that it owns
+        std::set<FrontendKey> contested;  // that it wants, and that another one owns
         std::set<IpAddress> local_addresses;
         std::uint16_t health_port = 0;  // entered in health_, unless another service has it
     };
@@ -141,14 +145,29 @@ private:
         std::vector<Backend> cluster, local;  // for all nodes' and for this node's endpoints
         bool any_elsewhere = false;
     };
-    Chosen choose(const Service& service, const ServiceInfo::Port& port) const;
+    /// Where slices offer a port of that name and protocol, with its number.
+    using Offers = std::map<std::pair<std::string_view, Protocol>, std::vector<std::pair<const SliceInfo*, std::uint16_t>>>;
+    static Offers offers_of(const Service& service);
+    Chosen choose(const ServiceInfo& info, const Offers& offers, const ServiceInfo::Port& port) const;
     std::vector<const EndpointInfo*> near(const ServiceInfo& info, std::vector<const EndpointInfo*> ready) const;
     struct Wanted {
         std::map<FrontendKey, Frontend> frontends;
+        std::set<FrontendKey> chosen;  // of these, those at addresses that the service's author has chosen: its external ones
         bool is_cut = false;
+        std::size_t used = 0;  // places
+        /// The frontend at each of the addresses; what is there already stays as it is.
+        void add(const std::vector<IpAddress>& addresses, Protocol protocol, std::uint16_t port, const Frontend& frontend, bool is_chosen);
     };
     Wanted frontends_of(const Service& service) const;
+    /// Who owns a frontend. An address that the cluster has assigned, such as a cluster IP, goes before one that an author has chosen:
+    /// otherwise the service whose name comes first would take another namespace's traffic on every node that starts.
+    struct Owner {
+        std::string service;
+        bool is_assigned = false;
+    };
     void take_over(const std::string& key, Service& service, std::set<FrontendKey>& changed);
+    void let_go(const std::string& key, Service& service, const FrontendKey& frontend);
+    bool acquire(const std::string& key, Service& service, const FrontendKey& frontend, bool is_assigned);
     void update_local(const Service* service, const std::string& key);
     void update_health(const std::string& key, Service& service);
 
@@ -157,8 +176,8 @@ private:
     std::map<std::string, std::string> service_of_slice_;
     std::set<std::string> dirty_, cut_;
     std::map<FrontendKey, Frontend> frontends_;
-    std::map<FrontendKey, std::string> owners_;
-    std::multimap<FrontendKey, std::string> contested_;  // also requested by other services, which came later
+    std::map<FrontendKey, Owner> owners_;
+    std::map<FrontendKey, std::set<std::string>> contested_;  // also wanted by these services
     std::map<IpAddress, int> local_references_;
     std::set<IpAddress> local_addresses_;
     std::map<std::uint16_t, Health> health_;

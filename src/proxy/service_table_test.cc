@@ -190,6 +190,96 @@ TEST(ServiceTable, GivesAContestedAddressToTheNextWhenTheFirstLetsGo) {
     EXPECT_TRUE(table.frontends().at(shared).affinity.has_value());
 }
 
+TEST(ServiceTable, AnAssignedAddressGoesBeforeOneThatAServiceHasChosen) {
+    ServiceInfo victim = web(), thief = web();
+    victim.affinity = std::chrono::seconds(60);
+    victim.load_balancer_ips = {ip("203.0.113.7")};
+    thief.key = "a/thief";
+    thief.cluster_ips = {ip("10.96.0.11")};
+    thief.ports = {{"http", Protocol::Tcp, 80}, {"node", Protocol::Tcp, 30080}};
+    thief.external_ips = {ip("10.96.0.10"), ip("192.168.0.1"), ip("203.0.113.7")};
+    const auto owner = [](ServiceTable& table, const FrontendKey& key) {
+        table.update();
+        const ServiceInfo* found = table.service_of(key);
+        return found ? found->key : "";
+    };
+    const FrontendKey balanced{ip("203.0.113.7"), Protocol::Tcp, 80};
+    for (const bool thief_was_first : {false, true}) {
+        SCOPED_TRACE(thief_was_first);
+        Table table;
+        table.set_service(thief);
+        if (thief_was_first) {
+            EXPECT_EQ(owner(table, ClusterIp), "a/thief");
+        }
+        table.set_service(victim);
+        for (const FrontendKey& key : {ClusterIp, NodePort, balanced}) {
+            EXPECT_EQ(owner(table, key), "default/web");
+            EXPECT_TRUE(table.frontends().at(key).affinity);
+        }
+        table.set_service(thief);
+        EXPECT_EQ(owner(table, ClusterIp), "default/web");
+        table.remove_service("default/web");
+        EXPECT_EQ(owner(table, ClusterIp), "a/thief") << "it is nobody else's";
+        table.remove_service("a/thief");
+        EXPECT_EQ(owner(table, ClusterIp), "");
+    }
+}
+
+TEST(ServiceTable, AnAddressThatIsNoLongerAssignedIsContestedAnew) {
+    Table table;
+    ServiceInfo first = web(), second = web();
+    second.key = "default/second";
+    table.set_service(first);
+    table.set_service(second);  // as when one was deleted and the other made before this node heard of it
+    table.update();
+    EXPECT_EQ(table.service_of(ClusterIp)->key, "default/second");
+    second.external_ips = second.cluster_ips;
+    second.cluster_ips = {ip("10.96.0.11")};
+    table.set_service(second);
+    table.update();
+    EXPECT_EQ(table.service_of(ClusterIp)->key, "default/web");
+}
+
+TEST(ServiceTable, ManyPortsTakeLinearTime) {
+    constexpr std::uint16_t Many = 20'000;
+    Table table;
+    ServiceInfo service = web();
+    SliceInfo slices = slice({endpoint("10.244.0.2", "here")});
+    service.ports.clear();
+    slices.ports.clear();
+    for (std::uint16_t port = 1; port <= Many; ++port) {
+        service.ports.push_back({std::to_string(port), Protocol::Tcp, port, 0});
+        slices.ports.push_back({std::to_string(port), Protocol::Tcp, port});
+    }
+    table.set_service(service);
+    for (int i = 0; i < 10; ++i) {
+        slices.key = "default/web-" + std::to_string(i);
+        table.set_slice(slices);
+    }
+    EXPECT_EQ(table.at({ip("10.96.0.10"), Protocol::Tcp, Many}), "10.244.0.2:" + std::to_string(Many));
+}
+
+TEST(ServiceTable, ContestedAddressesOfOthersTakeNoTime) {
+    Table table;
+    ServiceInfo large = web();
+    large.ports.clear();
+    for (std::uint16_t port = 1; port <= 10'000; ++port) large.ports.push_back({"http", Protocol::Tcp, port, 0});
+    for (int i = 0; i < 5; ++i) {
+        large.key = "many/" + std::to_string(i);
+        table.set_service(large);
+    }
+    ServiceInfo small = web();
+    small.cluster_ips = {ip("10.96.0.12")};
+    for (int i = 0; i < 20'000; ++i) {
+        table.set_service(small);
+        table.update();
+    }
+    EXPECT_EQ(table.service_of({ip("10.96.0.12"), Protocol::Tcp, 80})->key, "default/web");
+    table.remove_service("many/0");
+    table.update();
+    EXPECT_EQ(table.service_of(ClusterIp)->key, "many/1");
+}
+
 TEST(ServiceTable, KnowsLocalEndpointsAndHealth) {
     Table table;
     ServiceInfo service = web();
