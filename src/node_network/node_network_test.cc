@@ -204,6 +204,26 @@ TEST(NodeNetwork, RoutesToThePodsOfOtherNodesAsTheyComeAndGo) {
     EXPECT_EQ(world.stack.text(), "10.244.3.0/24 via 192.168.0.3\n" + base);
 }
 
+TEST(NodeNetwork, ANodeTakesNoTrafficByTheRangeThatItNames) {
+    const std::string base = "local 10.96.0.0/12\nunreachable 10.244.0.0/16\n";
+    for (const char* range :
+         {"0.0.0.0/1", "192.0.2.10/32", "10.96.0.0/12", "10.96.0.10/32", "10.244.1.0/24", "10.244.1.7/32", "10.244.0.0/16"}) {
+        SCOPED_TRACE(range);
+        for (const auto backend : {flannel::Backend::HostGateway, flannel::Backend::Vxlan}) {
+            NetworkWorld world(backend);
+            world.api.put(api_node("n1", "192.168.0.1", "10.244.1.0/24"));
+            core::Node thief = api_node("thief", "192.168.0.2", range);
+            thief.metadata.annotations = {{"flannel.alpha.coreos.com/backend-type", "vxlan"},
+                                          {"flannel.alpha.coreos.com/backend-data", R"({"VNI":4096,"VtepMAC":"00:15:5d:00:00:03"})"},
+                                          {"flannel.alpha.coreos.com/public-ip", "192.168.0.2"}};
+            world.api.put(thief);
+            world.loop.advance(1s);
+            EXPECT_EQ(world.stack.text(), base);
+            EXPECT_TRUE(world.overlay.peers.empty());
+        }
+    }
+}
+
 // NET-02
 TEST(NodeNetwork, NET02_LeavesTheRoutesToARouter) {
     NetworkWorld world(flannel::Backend::Alloc);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <span>
 
 #include "base/strings.h"
 #include "schema/json/json.h"
@@ -23,9 +24,18 @@ bool has_far_end(const NodeNetworkOptions& options, const NodeRanges& node) {
     return node.lease && node.lease->backend == flannel::Backend::Vxlan && node.lease->vni == options.vni && !node.lease->vtep_mac.empty();
 }
 
+using Nodes = std::map<std::string, NodeRanges>;
+
+/// Whether packets for these addresses may go to another node.
+bool may_have(const NodeNetworkOptions& options, const Nodes& nodes, const IpPrefix& prefix) {
+    const auto self = nodes.find(options.node_name);
+    const std::span<const IpPrefix> own = self == nodes.end() ? std::span<const IpPrefix>() : self->second.pod_prefixes;
+    return flannel::may_be_of_another_node(prefix, options.cluster_prefixes, options.service_prefixes, own);
+}
+
 }  // namespace
 
-std::vector<net::Route> wanted_routes(const NodeNetworkOptions& options, const std::map<std::string, NodeRanges>& nodes) {
+std::vector<net::Route> wanted_routes(const NodeNetworkOptions& options, const Nodes& nodes) {
     using Kind = net::Route::Kind;
     std::vector<net::Route> routes;
     for (const IpPrefix& prefix : options.service_prefixes) {
@@ -37,6 +47,7 @@ std::vector<net::Route> wanted_routes(const NodeNetworkOptions& options, const s
         if (name == options.node_name || !node.address || *node.address == options.node_address) continue;
         if (is_overlay(options) && !has_far_end(options, node)) continue;
         for (const IpPrefix& prefix : node.pod_prefixes) {
+            if (!may_have(options, nodes, prefix)) continue;
             // A single node may hold the whole range: its route then takes the place of "unreachable".
             std::erase_if(routes, [&](const net::Route& route) { return route.destination == prefix; });
             if (is_overlay(options)) {
@@ -65,12 +76,13 @@ net::OverlayDevice overlay_device(const NodeNetworkOptions& options, const IpPre
             .mtu = mtu};
 }
 
-std::vector<net::OverlayPeer> wanted_peers(const NodeNetworkOptions& options, const std::map<std::string, NodeRanges>& nodes) {
+std::vector<net::OverlayPeer> wanted_peers(const NodeNetworkOptions& options, const Nodes& nodes) {
     std::vector<net::OverlayPeer> peers;
     if (!is_overlay(options)) return peers;
     for (const auto& [name, node] : nodes) {
         if (name == options.node_name || !has_far_end(options, node)) continue;
-        for (const IpPrefix& prefix : node.pod_prefixes) peers.push_back({prefix.base(), node.lease->vtep_mac, node.lease->public_ip});
+        for (const IpPrefix& prefix : node.pod_prefixes)
+            if (may_have(options, nodes, prefix)) peers.push_back({prefix.base(), node.lease->vtep_mac, node.lease->public_ip});
     }
     return peers;
 }

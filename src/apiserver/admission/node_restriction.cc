@@ -156,6 +156,9 @@ private:
                 return "is not allowed to modify labels: " + key;
             }
         }
+        // Differs from Kubernetes: other nodes route to these addresses, which the cluster gives out.
+        if (before.spec.pod_cidr != after.spec.pod_cidr || before.spec.pod_cidrs != after.spec.pod_cidrs)
+            return "node \"" + node + "\" is not allowed to set podCIDR or podCIDRs";
         if (!attributes.old_object) return std::string();
         if (before.spec.taints != after.spec.taints) return "node \"" + node + "\" is not allowed to modify taints";
         if (before.metadata.owner_references != after.metadata.owner_references)

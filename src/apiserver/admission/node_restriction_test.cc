@@ -166,6 +166,20 @@ TEST_F(NodeRestrictionTest, ANodeChangesOnlyItself) {
     EXPECT_EQ(update(*plugin_, node, changed), "nodes \"n1\" is forbidden: node \"n1\" is not allowed to modify taints");
 }
 
+TEST_F(NodeRestrictionTest, ANodeChoosesNoAddressesForItsPods) {
+    const std::string refusal = "nodes \"n1\" is forbidden: node \"n1\" is not allowed to set podCIDR or podCIDRs";
+    Node node = named<Node>("", "n1"), changed = node;
+    changed.spec.pod_cidr = "192.0.2.0/24";
+    EXPECT_EQ(create(*plugin_, changed), refusal);
+    EXPECT_EQ(update(*plugin_, node, changed), refusal);
+    node.spec.pod_cidrs = {"10.244.1.0/24"};
+    changed = node;
+    changed.metadata.annotations["a"] = "b";
+    EXPECT_EQ(update(*plugin_, node, changed), "") << "it keeps those that it has been given";
+    changed.spec.pod_cidrs.emplace_back("fd00::/64");
+    EXPECT_EQ(update(*plugin_, node, changed), refusal);
+}
+
 TEST_F(NodeRestrictionTest, ANodeSetsOnlyLabelsOfKubelets) {
     const struct {
         const char* label;

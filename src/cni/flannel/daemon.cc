@@ -1,6 +1,7 @@
 #include "cni/flannel/daemon.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/result.h"
 #include "base/strings.h"
@@ -58,9 +59,13 @@ Task<> Daemon::run() {
     }
 }
 
+/// One node does not decide for all: what it publishes it writes itself.
 Result<void> Daemon::check_back_ends() const {
     const auto other = find_other_backend(leases_, options_.node_name, options_.network.backend);
-    if (!other) return {};
+    const auto agrees = [&](const auto& entry) {
+        return entry.first != options_.node_name && entry.second.backend == options_.network.backend;
+    };
+    if (!other || ready_ || std::ranges::any_of(leases_, agrees)) return {};
     return Error(Reason::BadRequest, std::string("this node is configured for the back end ") + to_string(options_.network.backend) +
                                          ", but node " + other->node + " has " + to_string(*other->backend) +
                                          "; all nodes of a cluster need the same");
@@ -110,8 +115,11 @@ Task<> Daemon::ensure_network() {
 
 std::vector<Lease> Daemon::others() const {
     std::vector<Lease> found;
+    const std::array cluster{options_.network.network}, own{*subnet_};
     for (const auto& [name, lease] : leases_) {
-        if (name != options_.node_name && lease.public_ip != options_.address) found.push_back(lease);
+        if (name == options_.node_name || lease.public_ip == options_.address) continue;
+        if (lease.backend.value_or(options_.network.backend) != options_.network.backend) continue;
+        if (may_be_of_another_node(lease.subnet, cluster, options_.service_prefixes, own)) found.push_back(lease);
     }
     return found;
 }

@@ -375,6 +375,24 @@ TEST(Flannel, NET06_TellsAnOverlayWhereOtherPodsAre) {
     EXPECT_THAT(host.remote_subnets(), IsEmpty());
 }
 
+TEST(Flannel, OneNodeThatSaysWhatItLikesHoldsUpNoOther) {
+    Host host(HostGateway);
+    host.api.put(node("win1", "192.0.2.13", "10.244.3.0/24"));
+    core::Node windows = node("win2", "192.0.2.14", "10.244.4.0/24");
+    windows.metadata.annotations = {{"flannel.alpha.coreos.com/backend-type", "host-gw"}};
+    host.api.put(windows);
+    host.api.put(vxlan_node("odd", "192.0.2.11", "10.244.1.0/24", "5e:00:00:00:00:01"));
+    host.loop.advance(30s);
+    EXPECT_TRUE(host.daemon->ready());
+    EXPECT_THAT(host.ways(), ElementsAre("10.244.4.0/24 via 192.0.2.14"));
+    for (const char* range : {"0.0.0.0/1", "10.244.0.0/16", "10.244.3.128/25", "10.96.0.10/32", "192.0.2.0/24"}) {
+        SCOPED_TRACE(range);
+        host.api.put(node("thief", "192.0.2.15", range));
+        host.loop.advance(15s);
+        EXPECT_THAT(host.ways(), ElementsAre("10.244.4.0/24 via 192.0.2.14"));
+    }
+}
+
 // NET-11
 TEST(Flannel, NET11_RefusesAnotherNetworkThanTheClusters) {
     Host host(HostGateway);

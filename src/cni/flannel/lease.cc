@@ -66,6 +66,14 @@ std::map<std::string, std::string> annotations_of(const Lease& lease) {
             {std::string(Prefix) + "kube-subnet-manager", "true"}};
 }
 
+bool may_be_of_another_node(const IpPrefix& range, std::span<const IpPrefix> cluster, std::span<const IpPrefix> services,
+                            std::span<const IpPrefix> own) {
+    const auto holds = [&](const IpPrefix& other) { return other.length() <= range.length() && other.overlaps(range); };
+    const auto overlaps = [&](const IpPrefix& other) { return other.overlaps(range); };
+    return (cluster.empty() || std::ranges::any_of(cluster, holds)) && std::ranges::none_of(services, overlaps) &&
+           std::ranges::none_of(own, overlaps);
+}
+
 std::optional<Lease> find_other_backend(const std::map<std::string, Lease>& leases, const std::string& self, Backend backend) {
     const auto other = std::ranges::find_if(
         leases, [&](const auto& entry) { return entry.first != self && entry.second.backend && *entry.second.backend != backend; });

@@ -110,9 +110,9 @@ Result<CidrPool> CidrPool::create(const IpPrefix& range, int length) {
 }
 
 std::optional<IpPrefix> CidrPool::take() {
-    while (first_free_ < taken_.size() && taken_[first_free_]) ++first_free_;
-    if (first_free_ == taken_.size()) return std::nullopt;
-    taken_[first_free_] = true;
+    while (first_free_ < users_.size() && users_[first_free_] > 0) ++first_free_;
+    if (first_free_ == users_.size()) return std::nullopt;
+    users_[first_free_] = 1;
     --free_;
     return part(first_free_++);
 }
@@ -135,7 +135,7 @@ IpPrefix CidrPool::part(std::size_t index) const {
 /// Looks only at the parts that `prefix` overlaps: there are thousands, and each node of a large cluster comes by here.
 void CidrPool::set(const IpPrefix& prefix, bool taken) {
     if (!range_.overlaps(prefix)) return;
-    std::size_t first = 0, end = taken_.size();
+    std::size_t first = 0, end = users_.size();
     if (prefix.length() > range_.length()) {
         // The number of a part is what its address has between the two lengths.
         for (int bit = range_.length(); bit < length_; ++bit)
@@ -144,9 +144,8 @@ void CidrPool::set(const IpPrefix& prefix, bool taken) {
     }
     if (!taken) first_free_ = std::min(first_free_, first);
     for (std::size_t i = first; i < end; ++i) {
-        if (taken_[i] == taken) continue;
-        taken_[i] = taken;
-        free_ += taken ? -1 : 1;
+        if (taken && users_[i]++ == 0) --free_;
+        if (!taken && --users_[i] == 0) ++free_;
     }
 }
 

@@ -19,17 +19,18 @@ public:
     std::optional<IpPrefix> take();
     /// Marks everything that overlaps `prefix` as used. No effect outside the range.
     void occupy(const IpPrefix& prefix);
+    /// Requires: take() or occupy() before. What overlaps another prefix that is occupied stays used.
     void release(const IpPrefix& prefix);
     std::size_t free() const { return free_; }
 
 private:
-    CidrPool(const IpPrefix& range, int length, std::size_t parts) : range_(range), length_(length), taken_(parts), free_(parts) {}
+    CidrPool(const IpPrefix& range, int length, std::size_t parts) : range_(range), length_(length), users_(parts), free_(parts) {}
     IpPrefix part(std::size_t index) const;
     void set(const IpPrefix& prefix, bool taken);
 
     IpPrefix range_;
     int length_;
-    std::vector<bool> taken_;
+    std::vector<std::uint32_t> users_;  ///< of each part: prefixes may overlap
     std::size_t free_;
     std::size_t first_free_ = 0;  ///< no part before it is free
 };

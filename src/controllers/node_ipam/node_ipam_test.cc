@@ -61,6 +61,20 @@ TEST(CidrPool, TakesAllPartsThatAPrefixOverlapsAndNoOthers) {
     }
 }
 
+TEST(CidrPool, APartIsFreeWhenAllWhoHaveItLetGo) {
+    CidrPool parts = pool("10.244.0.0/22", 24);
+    const IpPrefix given = parts.take().value(), all = IpPrefix::parse("0.0.0.0/0").value();
+    parts.occupy(all);
+    parts.occupy(given);
+    EXPECT_EQ(parts.free(), 0u);
+    parts.release(all);
+    EXPECT_EQ(parts.free(), 3u);
+    parts.release(given);
+    EXPECT_EQ(parts.free(), 3u);
+    parts.release(given);
+    EXPECT_EQ(parts.free(), 4u);
+}
+
 TEST(CidrPool, RefusesRangesThatCannotBeCut) {
     EXPECT_FALSE(CidrPool::create(IpPrefix::parse("10.0.0.0/25").value(), 24));
     EXPECT_FALSE(CidrPool::create(IpPrefix::parse("10.0.0.0/4").value(), 24));
@@ -115,6 +129,18 @@ TEST_F(NodeIpamWorld, ARangeIsFreeAgainWhenItsNodeGoes) {
     api.remove<Node>({"", "b"});
     pass(1min);
     EXPECT_EQ(cidr_of("e"), "10.244.1.0/24");
+}
+
+TEST_F(NodeIpamWorld, ANodeThatClaimedTheRangesOfOthersFreesNoneOfThem) {
+    add_node("a", "10.244.0.0/24");
+    add_node("b", "10.244.1.0/24");
+    add_node("greedy", "10.0.0.0/8");
+    begin();
+    pass(1s);
+    api.remove<Node>({"", "greedy"});
+    add_node("c");
+    pass(1min);
+    EXPECT_EQ(cidr_of("c"), "10.244.2.0/24");
 }
 
 TEST_F(NodeIpamWorld, ARestartKeepsWhatWasGiven) {
