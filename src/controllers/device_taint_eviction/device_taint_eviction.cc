@@ -1,6 +1,7 @@
 #include "controllers/device_taint_eviction/device_taint_eviction.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/result.h"
 #include "controllers/framework/pod_disruption.h"
@@ -103,9 +104,11 @@ std::optional<SystemTime> DeviceTaintEvictionController::time_to_evict(const Dev
 
 std::optional<SystemTime> DeviceTaintEvictionController::time_to_evict(const Pod& pod) const {
     std::optional<SystemTime> first;
-    for (const auto& [entry, name] : objects::resource_claim_names(pod)) {
-        if (!name || name->empty()) continue;
-        const auto claim = claims_.find({pod.metadata.namespace_, *name});
+    std::set<std::string> names;  // thousands of entries may name one claim
+    for (const auto& [entry, name] : objects::resource_claim_names(pod))
+        if (name && !name->empty()) names.insert(*name);
+    for (const std::string& name : names) {
+        const auto claim = claims_.find({pod.metadata.namespace_, name});
         if (!claim || !claim->status.allocation || !objects::is_reserved_for(*claim, pod.metadata.uid)) continue;
         for (const DeviceRequestAllocationResult& device : claim->status.allocation->devices.results)
             first = earlier(first, time_to_evict(device));

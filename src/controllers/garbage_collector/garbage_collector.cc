@@ -151,14 +151,15 @@ Task<> GarbageCollector::check(Uid uid) {
     if (!node || (node->item->deleting && !node->item->deleting_dependents)) co_return {};
     const Identity identity = node->identity();
     CO_TRY(std::optional<ObjectMeta> live, co_await read(identity));
+    node = graph_.find(uid);
+    if (!node) co_return {};
     if (!live || live->uid != uid) {
         // The watch will say so, too, but not of an owner that was never there.
         absent_[{identity, uid}] = loop().now();
-        graph_.removed(uid);
+        // A reference may have named it wrongly, and the watch may have shown it since.
+        if (node->identity() == identity) graph_.removed(uid);
         co_return {};
     }
-    node = graph_.find(uid);
-    if (!node) co_return {};
     if (node->item->deleting_dependents) co_return co_await wait_for_dependents(std::move(uid), std::move(*live));
     co_return co_await decide(std::move(uid), std::move(*live));
 }
@@ -187,7 +188,7 @@ Task<> GarbageCollector::decide(Uid uid, ObjectMeta live) {
         policy = "Orphan";
     else if (objects::has_finalizer(live, ForegroundFinalizer))
         policy = "Foreground";
-    if (!owners.waiting.empty() && !graph_.dependents(uid).empty()) {
+    if (!owners.waiting.empty() && !graph_.dependents_of(*node).empty()) {
         // The owner waits for this one, so this one has to wait for its own dependents, unless they wait for it in a circle.
         policy = "Foreground";
         CO_TRY_VOID(co_await unblock_circular(*node));
@@ -281,10 +282,8 @@ Task<std::optional<ObjectMeta>> GarbageCollector::look_up_owner(Identity item, O
 
 Task<> GarbageCollector::unblock_circular(const Node& node) {
     std::vector<Identity> circular;
-    for (const Uid& uid : graph_.dependents(node.item->uid)) {
-        const Node* dependent = graph_.find(uid);
-        if (dependent && dependent->item->deleting_dependents) circular.push_back(dependent->identity());
-    }
+    for (const Node* dependent : graph_.dependents_of(node))
+        if (dependent->item->deleting_dependents) circular.push_back(dependent->identity());
     if (circular.empty()) co_return {};
     const Identity identity = node.identity();
     CO_TRY(std::optional<ObjectMeta> live, co_await read(identity));
@@ -299,8 +298,7 @@ Task<> GarbageCollector::orphan_dependents(Uid uid) {
     if (!node || !node->item->orphaning) co_return {};
     const Identity identity = node->identity();
     std::vector<Identity> dependents;
-    for (const Uid& dependent : graph_.dependents(uid))
-        if (const Node* found = graph_.find(dependent)) dependents.push_back(found->identity());
+    for (const Node* dependent : graph_.dependents_of(*node)) dependents.push_back(dependent->identity());
     for (const Identity& dependent : dependents) {
         CO_TRY(std::optional<ObjectMeta> live, co_await read(dependent));
         if (!live) continue;

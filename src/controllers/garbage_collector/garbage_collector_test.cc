@@ -145,6 +145,56 @@ TEST_F(GarbageCollectorTest, OwnersInOtherNamespacesDoNotCount) {
     EXPECT_TRUE(there<ConfigMap>("owner"));
 }
 
+TEST_F(GarbageCollectorTest, AnObjectOfAnotherNamespaceHoldsUpNoDeletion) {
+    for (const char* policy : {"Foreground", "Orphan"}) {
+        SCOPED_TRACE(policy);
+        const auto owner = put<ConfigMap>("owner");
+        ConfigMap stranger;
+        stranger.metadata.namespace_ = "other";
+        stranger.metadata.name = "stranger";
+        stranger.metadata.finalizers = {"example.com/never"};
+        stranger.metadata.owner_references = {objects::controller_reference(owner)};
+        api.put(stranger);
+        if (std::string(policy) == "Foreground") begin();
+        // Whoever may write it may also keep others from writing it, for example by its size.
+        api.set_fault([](const client::ApiRequest& request) -> std::optional<Error> {
+            if (request.method != "PATCH" || request.path.find("/stranger") == request.path.npos) return std::nullopt;
+            return Error(Reason::Invalid, "too large");
+        });
+        pass(5s);
+        api.remove<ConfigMap>({"ns", "owner"}, {.propagation_policy = policy});
+        pass(1min);
+        EXPECT_FALSE(there<ConfigMap>("owner"));
+        api.set_fault({});
+        api.erase<ConfigMap>({"other", "stranger"});
+    }
+}
+
+TEST_F(GarbageCollectorTest, AnOwnerThatComesWhileAWrongReferenceIsLookedUpKeepsItsOwn) {
+    ConfigMap wrong;
+    wrong.metadata.namespace_ = "other";
+    wrong.metadata.name = "wrong";
+    wrong.metadata.finalizers = {"example.com/never"};
+    wrong.metadata.owner_references.push_back({.api_version = "v1", .kind = "ConfigMap", .name = "owner", .uid = "u-owner"});
+    ConfigMap owner;
+    owner.metadata.namespace_ = "ns";
+    owner.metadata.name = "owner";
+    owner.metadata.uid = "u-owner";
+    begin();
+    api.set_latency(1s);
+    api.put(wrong);
+    pass(1500ms);  // by now it is asked for other/owner
+    api.put(owner);
+    pass(10s);
+    ASSERT_EQ(api.find<ConfigMap>({"ns", "owner"})->metadata.uid, "u-owner");
+    put<ConfigMap>("dependent", owner);
+    pass(10s);
+    ASSERT_TRUE(there<ConfigMap>("dependent"));
+    api.erase<ConfigMap>({"ns", "owner"});
+    pass(1min);
+    EXPECT_FALSE(there<ConfigMap>("dependent"));
+}
+
 TEST_F(GarbageCollectorTest, AWrongReferenceHarmsNobodyElse) {
     const auto owner = put<ConfigMap>("owner");
     auto wrong = owner;

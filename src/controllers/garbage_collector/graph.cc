@@ -30,6 +30,12 @@ bool points_at(const OwnerReference& reference, const Node& node) {
     return reference.name == node.item->key.name && reference.kind == node.kind->kind;
 }
 
+/// Whether the owner is in another namespace than the dependent, and so no owner of it.
+bool is_elsewhere(const Node& owner, const Node& dependent) {
+    const std::string& namespace_ = owner.item->key.namespace_;
+    return !owner.is_virtual && !namespace_.empty() && namespace_ != dependent.item->key.namespace_;
+}
+
 /// The owner that `dependent` refers to, as if it were there.
 Node virtual_node(const Node& dependent, const OwnerReference& reference) {
     Item item;
@@ -62,13 +68,19 @@ const std::set<Uid>& Graph::dependents(const Uid& owner) const {
     return found == dependents_.end() ? none : found->second;
 }
 
+std::vector<const Node*> Graph::dependents_of(const Node& owner) const {
+    std::vector<const Node*> own;
+    for (const Uid& uid : dependents(owner.item->uid))
+        if (const Node* dependent = find(uid); dependent && !is_elsewhere(owner, *dependent)) own.push_back(dependent);
+    return own;
+}
+
 std::vector<const Node*> Graph::blocking_dependents(const Node& owner) const {
-    std::vector<const Node*> blocking;
-    for (const Uid& uid : dependents(owner.item->uid)) {
-        const Node* dependent = find(uid);
-        const OwnerReference* reference = dependent ? find_reference(dependent->item->owners, owner.item->uid) : nullptr;
-        if (reference && blocks(*reference)) blocking.push_back(dependent);
-    }
+    std::vector<const Node*> blocking = dependents_of(owner);
+    std::erase_if(blocking, [&](const Node* dependent) {
+        const OwnerReference* reference = find_reference(dependent->item->owners, owner.item->uid);
+        return !reference || !blocks(*reference);
+    });
     return blocking;
 }
 
@@ -126,9 +138,7 @@ void Graph::link(const Node& dependent, const OwnerReference& reference) {
     Node* owner = &found->second;
     const bool many = dependent.item->owners.size() > ManyOwners;
     if (owner->is_virtual && !many && !std::exchange(owner->asked_for, true)) events_.check(reference.uid);
-    const std::string& namespace_ = owner->item->key.namespace_;
-    const bool elsewhere = !owner->is_virtual && !namespace_.empty() && namespace_ != dependent.item->key.namespace_;
-    if (!points_at(reference, *owner) || elsewhere || owner->item->deleting_dependents || (owner->is_virtual && many))
+    if (!points_at(reference, *owner) || is_elsewhere(*owner, dependent) || owner->item->deleting_dependents || (owner->is_virtual && many))
         events_.check(dependent.item->uid);
 }
 

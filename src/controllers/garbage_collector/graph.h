@@ -73,9 +73,11 @@ public:
     void removed(const Uid& uid);
 
     const Node* find(const Uid& uid) const;
-    /// Also of an owner that no longer exists, as long as an object refers to it. Valid until the next change.
+    /// All that refer to that uid, also when no owner has it any longer. Valid until the next change.
     const std::set<Uid>& dependents(const Uid& owner) const;
-    /// Dependents with blockOwnerDeletion: the owner stays until they are deleted.
+    /// Those that the owner may have: none in other namespaces, whatever uid their references name. Valid until the next change.
+    std::vector<const Node*> dependents_of(const Node& owner) const;
+    /// Of these, those with blockOwnerDeletion: the owner stays until they are deleted.
     std::vector<const Node*> blocking_dependents(const Node& owner) const;
     std::size_t size() const { return nodes_.size(); }
 

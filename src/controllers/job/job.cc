@@ -318,14 +318,16 @@ Task<> JobController::create_pods(const Job& job, const std::vector<PodPointer>&
     } else {
         add_index_variable(pod.spec.containers);
         add_index_variable(pod.spec.init_containers);
+        const auto failures = job.spec.backoff_limit_per_index ? failures_by_index(job, pods) : std::map<std::int32_t, std::int32_t>();
         for (const std::int32_t index : missing_indexes(job, pods, tally, count)) {
             Pod& one = wanted.emplace_back(pod);
             const std::string text = std::to_string(index);
             one.metadata.annotations[IndexKey] = one.metadata.labels[IndexKey] = text;
             one.metadata.generate_name = job.metadata.name + "-" + text + "-";
             one.spec.hostname = job.metadata.name + "-" + text;
-            if (job.spec.backoff_limit_per_index)
-                one.metadata.annotations[IndexFailures] = std::to_string(failures_of_index(job, pods, index));
+            if (!job.spec.backoff_limit_per_index) continue;
+            const auto failed = failures.find(index);
+            one.metadata.annotations[IndexFailures] = std::to_string(failed == failures.end() ? 0 : failed->second);
         }
     }
     const NamespacedName key = client::key_of(job);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string_view>
+#include <unordered_set>
 
 #include "objects/owners.h"
 #include "objects/pods.h"
@@ -25,8 +27,6 @@ bool has_failed(const Job& job, const Pod& pod) {
     return !replaces_only_ended(job) && objects::is_terminating(pod) && pod.status.phase != "Succeeded";
 }
 
-bool contains(const std::vector<std::string>& uids, const std::string& uid) { return std::ranges::find(uids, uid) != uids.end(); }
-
 }  // namespace
 
 std::optional<std::int32_t> index_of(const Job& job, const Pod& pod) {
@@ -43,14 +43,16 @@ SystemTime end_time(const Pod& pod, SystemTime now) {
     return latest.is_zero() ? now : std::min(latest.to_system_time(), now);
 }
 
-std::int32_t failures_of_index(const Job& job, const std::vector<PodPointer>& pods, std::int32_t index) {
-    std::int32_t most = 0;
+std::map<std::int32_t, std::int32_t> failures_by_index(const Job& job, const std::vector<PodPointer>& pods) {
+    std::map<std::int32_t, std::int32_t> failures;
     for (const PodPointer& pod : pods) {
-        if (index_of(job, *pod) != index || !has_failed(job, *pod)) continue;
+        const auto index = index_of(job, *pod);
+        if (!index || !has_failed(job, *pod)) continue;
         const bool ignored = judge_failure(job.spec, *pod).action == FailureVerdict::Action::Ignore;
+        std::int32_t& most = failures[*index];
         most = std::max(most, number_in(pod->metadata.annotations, IndexFailures).value_or(0) + (ignored ? 0 : 1));
     }
-    return most;
+    return failures;
 }
 
 Tally::Tally(const Job& job, const std::vector<PodPointer>& pods, const std::set<std::string>& counted) {
@@ -60,6 +62,8 @@ Tally::Tally(const Job& job, const std::vector<PodPointer>& pods, const std::set
     failed_indexes = IndexSet::parse(job.status.failed_indexes.value_or(""), completions);
     failed = job.status.failed + static_cast<std::int32_t>(uncounted.failed.size());
     succeeded = job.status.succeeded + static_cast<std::int32_t>(uncounted.succeeded.size());
+    std::unordered_set<std::string_view> written(uncounted.failed.begin(), uncounted.failed.end());  // there may be thousands
+    written.insert(uncounted.succeeded.begin(), uncounted.succeeded.end());
     for (const PodPointer& pod : pods) {
         if (objects::is_active(*pod)) {
             active.push_back(pod);
@@ -71,7 +75,7 @@ Tally::Tally(const Job& job, const std::vector<PodPointer>& pods, const std::set
         const bool success = pod->status.phase == "Succeeded";
         if (!tracked || (!success && !has_failed(job, *pod))) continue;
         ended.push_back(pod);
-        if (contains(uncounted.succeeded, pod->metadata.uid) || contains(uncounted.failed, pod->metadata.uid)) continue;
+        if (written.contains(pod->metadata.uid)) continue;
         if (!success) {
             add_failure(job, pod);
         } else if (!is_indexed(job)) {

@@ -1,4 +1,6 @@
 #pragma once
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -25,8 +27,8 @@ inline bool replaces_only_ended(const Job& job) { return job.spec.pod_replacemen
 std::optional<std::int32_t> index_of(const Job& job, const Pod& pod);
 /// When the pod's last container ended, or the best estimate.
 SystemTime end_time(const Pod& pod, SystemTime now);
-/// How often the index has failed, for the annotation of its next pod; from the pods that still exist.
-std::int32_t failures_of_index(const Job& job, const std::vector<PodPointer>& pods, std::int32_t index);
+/// How often each index has failed, for the annotation of its next pod; from the pods that still exist. Without those that never have.
+std::map<std::int32_t, std::int32_t> failures_by_index(const Job& job, const std::vector<PodPointer>& pods);
 
 /// A job's pods by their state, and the resulting state of the job.
 ///

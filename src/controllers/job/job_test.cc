@@ -200,6 +200,25 @@ TEST_F(JobTest, IndexedPodsCarryTheirIndexAndEachIndexSucceedsOnce) {
     EXPECT_EQ(ended(), "Complete CompletionsReached");
 }
 
+TEST(JobTally, ManyPodsThatAreNotCountedYetTakeLinearTime) {
+    constexpr int Many = 40'000;
+    Job job;
+    job.spec.completions = Many;
+    auto& uncounted = job.status.uncounted_terminated_pods.emplace();
+    std::vector<jobs::PodPointer> pods;
+    for (int i = 0; i < Many; ++i) {
+        Pod pod;
+        pod.metadata.uid = "a-uid-as-long-as-others-are-" + std::to_string(i);
+        pod.metadata.finalizers = {jobs::TrackingFinalizer};
+        pod.status.phase = "Succeeded";
+        uncounted.succeeded.push_back(pod.metadata.uid);
+        pods.push_back(std::make_shared<const Pod>(std::move(pod)));
+    }
+    const jobs::Tally tally(job, pods, {});
+    EXPECT_TRUE(tally.newly_succeeded.empty());
+    EXPECT_EQ(tally.succeeded, Many);
+}
+
 TEST_F(JobTest, AnIndexThatFailsTooOftenIsGivenUpAndTheOthersGoOn) {
     Job wanted = make_indexed(2, 2);
     wanted.spec.backoff_limit = INT32_MAX;

@@ -30,15 +30,11 @@ ResourceClaimController::ResourceClaimController(Context& context)
       claims_by_owner_(claims_) {
     depends_on(pods_).subscribe({.added = [this](const Pod& now) { queue().add(client::key_of(*now)); },
                                  .updated = [this](const Pod&, const Pod& now) { queue().add(client::key_of(*now)); },
-                                 .deleted =
-                                     [this](const Pod& last) {
-                                         const std::string prefix = last->metadata.uid + "/";
-                                         std::erase_if(made_, [&](const auto& entry) { return entry.first.starts_with(prefix); });
-                                     }});
+                                 .deleted = [this](const Pod& last) { made_.erase(last->metadata.uid); }});
     depends_on(claims_).subscribe({.deleted = [this](const std::shared_ptr<const Claim>& last) {
         const auto* owner = objects::find_controller(last->metadata);
         if (!owner || owner->kind != "Pod") return;
-        std::erase_if(made_, [&](const auto& entry) { return entry.second == last->metadata.name; });
+        forget(last->metadata, *owner);
         queue().add({last->metadata.namespace_, owner->name});
     }});
     depends_on(templates_).on_change([this](const Template& changed) {
@@ -46,6 +42,13 @@ ResourceClaimController::ResourceClaimController(Context& context)
             for (const auto& entry : pod->spec.resource_claims)
                 if (entry.resource_claim_template_name == changed.metadata.name) queue().add(client::key_of(*pod));
     });
+}
+
+/// So that it is made again: where its pod has it, whatever others say to be that pod's.
+void ResourceClaimController::forget(const api::meta::v1::ObjectMeta& claim, const api::meta::v1::OwnerReference& owner) {
+    const auto made = made_.find(owner.uid);
+    if (made == made_.end()) return;
+    std::erase_if(made->second, [&](const auto& entry) { return entry.second == client::NamespacedName{claim.namespace_, claim.name}; });
 }
 
 Task<Requeue> ResourceClaimController::reconcile(client::NamespacedName key) {
@@ -78,8 +81,7 @@ Task<std::string> ResourceClaimController::ensure_claim(Pod pod, api::core::v1::
     }
     // Made, but not told of: by a predecessor, or a moment ago.
     if (!seen.empty()) co_return seen;
-    const std::string key = pod->metadata.uid + "/" + entry.name;
-    if (const auto made = made_.find(key); made != made_.end()) co_return made->second;
+    if (const auto& made = made_[pod->metadata.uid]; made.contains(entry.name)) co_return made.at(entry.name).name;
 
     const auto source = templates_.find({namespace_, *entry.resource_claim_template_name});
     if (!source)
@@ -97,7 +99,7 @@ Task<std::string> ResourceClaimController::ensure_claim(Pod pod, api::core::v1::
     claim.spec = source->spec.spec;
     auto created = co_await client_.create(std::move(claim));
     if (!created) co_return std::move(created).error().with_context("create ResourceClaim ");
-    made_[key] = created->metadata.name;
+    made_[pod->metadata.uid][entry.name] = client::key_of(*created);
     co_return created->metadata.name;
 }
 

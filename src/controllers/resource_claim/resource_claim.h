@@ -24,6 +24,7 @@ private:
     /// The name of the entry's claim, which is created if necessary; "" if the entry needs no name in the status. `named`: by the status;
     /// `seen`: "" or the claim that the cache has for the entry.
     Task<std::string> ensure_claim(Pod pod, api::core::v1::PodResourceClaim entry, std::optional<std::string> named, std::string seen);
+    void forget(const api::meta::v1::ObjectMeta& claim, const api::meta::v1::OwnerReference& owner);
     Task<> write_names(Pod pod, std::map<std::string, std::string> names);
     Task<> reserve_claims(Pod pod);
     std::map<std::string, std::string> claims_by_entry(const api::core::v1::Pod& pod) const;
@@ -34,7 +35,8 @@ private:
     client::Informer<Claim>& claims_;
     client::Informer<Template>& templates_;
     OwnerIndex<Claim> claims_by_owner_;
-    std::map<std::string, std::string> made_;  ///< by "<pod uid>/<entry>": claims that the cache may not show yet
+    /// By pod uid and entry: claims that the cache may not show yet.
+    std::map<std::string, std::map<std::string, client::NamespacedName>> made_;
 };
 
 }  // namespace porthole::controllers
