@@ -53,6 +53,12 @@ protected:
                                              "\"," + response + "}}"};
         };
     }
+    Task<> evict(std::string pod, Answer& answer) {
+        client::ApiRequest request{.method = "POST", .path = pod + "/eviction", .body = R"({"apiVersion":"policy/v1","kind":"Eviction"})"};
+        CO_TRY(const auto response, co_await transport->call(std::move(request)));
+        answer.code = response.code;
+        co_return {};
+    }
     void answer_body(int code, std::string body) {
         server().answer = [=](const net::HttpRequest&) { return net::HttpResponse{.code = code, .headers = {}, .body = body}; };
     }
@@ -350,6 +356,27 @@ TEST_F(AdmissionWebhooks, AnEvictionIsACreation) {
     EXPECT_EQ(post("/api/v1/namespaces/default/pods/p/eviction", eviction).code, 400);
     ASSERT_FALSE(server().requests.empty());
     EXPECT_EQ(last_request().string_at({"operation"}), "CREATE");
+}
+
+TEST_F(AdmissionWebhooks, APodThatStartsWhileItsEvictionIsReviewedIsCounted) {
+    const std::string pods = "/api/v1/namespaces/default/pods", budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
+    const std::string pod =
+        R"({"metadata":{"name":"p","labels":{"a":"b"}},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}]}})";
+    ASSERT_EQ(post(pods, pod).code, 201);
+    ASSERT_EQ(post(budgets, R"({"metadata":{"name":"b"},"spec":{"minAvailable":1,"selector":{"matchLabels":{"a":"b"}}}})").code, 201);
+    merge(budgets + "/b/status", R"({"status":{"observedGeneration":1,"disruptionsAllowed":0,"currentHealthy":1,"desiredHealthy":1}})");
+    validating(R"("rules":[{"operations":["DELETE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]}])");
+    answer(R"("allowed":true)");
+    server().takes = 2s;
+    Answer evicted;
+    Scope scope(loop);
+    scope.spawn(evict(pods + "/p", evicted));
+    loop.advance(1s);
+    ASSERT_EQ(merge(pods + "/p/status", R"({"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}})").code, 200);
+    loop.advance(10s);
+    EXPECT_EQ(evicted.code, 429);
+    EXPECT_EQ(get(pods + "/p").at({"metadata", "deletionTimestamp"}), "");
+    sim::run(loop, scope.close()).value();
 }
 
 TEST_F(AdmissionWebhooks, ARefusalAsAConflictIsNotTriedAgain) {

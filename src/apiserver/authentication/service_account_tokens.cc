@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
+#include <unordered_set>
 
 #include "api/core_v1.h"
 #include "apiserver/request/status.h"
@@ -25,8 +27,8 @@ constexpr std::int64_t ExtendableSeconds = 3607;
 constexpr std::int64_t YearSeconds = 365 * 24 * 3600;
 /// How long a token outlives the deletion of what it is bound to.
 constexpr std::int64_t LeewaySeconds = 60;
-/// How many tokens are remembered as signed by us.
-constexpr std::size_t VerifiedTokens = 4096;
+/// How many tokens are remembered as signed by us, and how long these may be: one with thousands of audiences takes many times its length.
+constexpr std::size_t VerifiedTokens = 4096, LongestVerifiedToken = 4096;
 
 Error unauthorized(std::string why) { return Error(Reason::Unauthorized, std::move(why)); }
 
@@ -151,8 +153,9 @@ Result<ServiceAccountTokens::ClaimsPtr> ServiceAccountTokens::signed_claims(std:
     if (key == keys_.end() || head->string_at({"alg"}) != key->algorithm || !key->verify(content, *signature)) {
         return unauthorized("invalid bearer token: the signature is not this server's");
     }
-    if (verified_.size() == VerifiedTokens) verified_.clear();
     const auto signed_by_us = std::make_shared<const Value>(std::move(*claims));
+    if (token.size() > LongestVerifiedToken) return signed_by_us;
+    if (verified_.size() == VerifiedTokens) verified_.clear();
     verified_.insert_or_assign(std::move(encoded_signature), VerifiedToken{std::string(content), signed_by_us});
     return signed_by_us;
 }
@@ -169,11 +172,11 @@ Result<std::optional<ServiceAccountTokens::Verified>> ServiceAccountTokens::veri
     if (now >= seconds("exp")) return unauthorized("service account token has expired");
     if (now + LeewaySeconds < seconds("nbf")) return unauthorized("service account token is not valid yet");
     Verified verified;
-    const Value* aud = claims->find("aud");
-    const auto is_meant_for = [&](const std::string& audience) {
-        return aud && aud->is_array() && std::ranges::find(aud->as_array(), Value(audience)) != aud->as_array().end();
-    };
-    std::ranges::copy_if(audiences, std::back_inserter(verified.audiences), is_meant_for);
+    std::unordered_set<std::string_view> meant;  // both lists may be long
+    if (const Value* aud = claims->find("aud"); aud && aud->is_array())
+        for (const Value& audience : aud->as_array())
+            if (audience.is_string()) meant.insert(audience.as_string());
+    std::ranges::copy_if(audiences, std::back_inserter(verified.audiences), [&](const auto& audience) { return meant.contains(audience); });
     if (verified.audiences.empty()) return unauthorized("service account token has none of the audiences it is asked for");
     TRY(verified.user, user_of(*claims));
     return std::optional(std::move(verified));

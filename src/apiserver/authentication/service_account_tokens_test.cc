@@ -162,6 +162,21 @@ TEST_F(ServiceAccountTokensTest, ASignatureThatIsKnownSpeaksForItsOwnTokenAlone)
     EXPECT_EQ(verified(first), "system:serviceaccount:a:robot");
 }
 
+TEST_F(ServiceAccountTokensTest, ManyAudiencesTakeLinearTime) {
+    TokenRequest request;
+    std::vector<std::string> others;
+    for (int i = 0; i < 60'000; ++i) {
+        request.spec.audiences.push_back("audience-" + std::to_string(i));
+        others.push_back("other-" + std::to_string(i));
+    }
+    const std::string many = token(std::move(request));
+    EXPECT_FALSE(tokens_.verify(many, others));
+    others.emplace_back("audience-59999");
+    const auto found = tokens_.verify(many, others);
+    ASSERT_TRUE(found && *found);
+    EXPECT_EQ((*found)->audiences, std::vector<std::string>{"audience-59999"});
+}
+
 TEST_F(ServiceAccountTokensTest, RefusesToIssueWhatCannotHold) {
     TokenRequest brief;
     brief.spec.expiration_seconds = 599;

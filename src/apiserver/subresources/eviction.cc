@@ -22,6 +22,7 @@ using api::policy::v1::Eviction;
 using api::policy::v1::PodDisruptionBudget;
 
 constexpr std::size_t DisruptedPodsLimit = 2000;
+constexpr int MostLooks = 5;  ///< at a pod that changes while it is being evicted
 
 /// The body, in either version of policy. Old kubectl speaks v1beta1, which differs in its name only.
 Result<Eviction> read_eviction(RequestContext& context, const schema::Registry& registry, FieldValidation validation) {
@@ -99,21 +100,61 @@ Result<ApiObject> marked_as_disrupted(const ApiObject& current, Timestamp now) {
     return object;
 }
 
-Task<> charge_budget(ResourceHandler& handler, RequestContext& context, const Pod& pod, const WriteOptions& options) {
-    if (needs_no_budget(pod)) co_return {};
+/// True if the pod may go whatever becomes of it meanwhile; false if it may as it is now, since no budget counts it.
+Task<bool> charge_budget(ResourceHandler& handler, RequestContext& context, const Pod& pod, const WriteOptions& options) {
+    if (needs_no_budget(pod)) co_return pod.metadata.deletion_timestamp.has_value();
     CO_TRY(const std::vector<PodDisruptionBudget> budgets, budgets_of(handler, pod));
     if (budgets.size() > 1) {
         co_return Error(Reason::InternalError,
                         "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.");
     }
-    if (budgets.empty() || (!objects::is_ready(pod) && ignores_unready(budgets.front()))) co_return {};
+    if (budgets.empty()) co_return true;
+    if (!objects::is_ready(pod) && ignores_unready(budgets.front())) co_return false;
     WriteRequest request = handler.write_request(context, handler.resources().of<PodDisruptionBudget>(), options);
     request.name = budgets.front().metadata.name;
     request.subresource = "status";
     const Timestamp now = handler.now();
     CO_TRY_VOID(co_await handler.objects().mutate(std::move(request),
                                                   [&](const ApiObject& current) { return charged(current, pod.metadata.name, now); }));
+    co_return true;
+}
+
+/// With a version in `deletion` only if the pod is of that version.
+Task<> remove_marked(ResourceHandler& handler, WriteRequest request, const Pod& pod, DeleteOptions deletion) {
+    if (!needs_no_budget(pod)) {
+        const Timestamp now = handler.now();
+        const auto mark = [&](const ApiObject& current) -> Result<ApiObject> {
+            if (deletion.resource_version && *deletion.resource_version != current.metadata().resource_version)
+                return conflict(current.kind(), current.name(), "the object has been modified");
+            return marked_as_disrupted(current, now);
+        };
+        CO_TRY(const Written written, co_await handler.objects().mutate(request, mark));
+        if (deletion.resource_version && !request.dry_run) {
+            CO_TRY(const schema::Value stored, schema::parse_json(*written.bytes));
+            deletion.resource_version = stored.string_at({"metadata", "resourceVersion"});
+        }
+    }
+    request.subresource.clear();
+    CO_TRY_VOID(co_await handler.objects().remove(std::move(request), std::move(deletion)));
     co_return {};
+}
+
+Task<> evict(ResourceHandler& handler, RequestContext& context, const WriteOptions& options, const DeleteOptions& deletion) {
+    const Resource& pods = handler.resources().of<Pod>();
+    for (int look = 1;; ++look) {
+        CO_TRY(const store::RecordPtr record, co_await handler.objects().get(pods, context.info.namespace_, context.info.name, ""));
+        CO_TRY(const Pod pod, schema::decode_json<Pod>(*record->value));
+        WriteRequest request = handler.write_request(context, pods, options);
+        // Before the budget: whoever may not evict the pod must not use up what others may.
+        CO_TRY_VOID(co_await handler.objects().check_admission(request, record));
+        CO_TRY(const bool in_any_state, co_await charge_budget(handler, context, pod, options));
+        DeleteOptions exactly = deletion;
+        const bool guarded = !in_any_state && !deletion.resource_version;
+        if (guarded) exactly.resource_version = pod.metadata.resource_version;
+        auto removed = co_await remove_marked(handler, std::move(request), pod, std::move(exactly));
+        const bool has_changed = guarded && !removed && removed.error().reason == Reason::Conflict;
+        if (!has_changed || look == MostLooks) co_return removed;
+    }
 }
 
 }  // namespace
@@ -126,19 +167,7 @@ Task<> handle_eviction(ResourceHandler& handler, RequestContext& context) {
     CO_TRY(const DeleteOptions deletion, parse_delete_options(context.info, body));
     options.dry_run = options.dry_run || deletion.dry_run;
 
-    const Resource& pods = handler.resources().of<Pod>();
-    CO_TRY(const store::RecordPtr record, co_await handler.objects().get(pods, context.info.namespace_, context.info.name, ""));
-    CO_TRY(const Pod pod, schema::decode_json<Pod>(*record->value));
-    WriteRequest request = handler.write_request(context, pods, options);
-    // Before the budget: whoever may not evict the pod must not use up what others may.
-    CO_TRY_VOID(co_await handler.objects().check_admission(request, record));
-    CO_TRY_VOID(co_await charge_budget(handler, context, pod, options));
-    const Timestamp now = handler.now();
-    if (!needs_no_budget(pod))
-        CO_TRY_VOID(
-            co_await handler.objects().mutate(request, [&](const ApiObject& current) { return marked_as_disrupted(current, now); }));
-    request.subresource.clear();
-    CO_TRY_VOID(co_await handler.objects().remove(std::move(request), deletion));
+    CO_TRY_VOID(co_await evict(handler, context, options, deletion));
     co_return co_await reply_tree(
         context, 201,
         schema::Value::object(
