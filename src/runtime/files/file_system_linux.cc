@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
@@ -10,13 +9,13 @@
 
 #include "base/result.h"
 #include "runtime/files/tree_removal_linux.h"
+#include "runtime/files/tree_usage_linux.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
-#include <set>
 
 namespace porthole {
 namespace {
@@ -230,21 +229,9 @@ public:
 
     /// As `du -x`: blocks, not lengths, and a file with several names once.
     Result<TreeUsage> tree_usage(const std::string& path) override {
-        std::string root = path;
-        char* roots[] = {root.data(), nullptr};
-        const std::unique_ptr<FTS, int (*)(FTS*)> walk(::fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, nullptr), &::fts_close);
-        if (!walk) return file_error("open", path);
-        TreeUsage sum;
-        std::set<ino_t> seen;
-        while (const FTSENT* entry = ::fts_read(walk.get())) {
-            if (entry->fts_level == FTS_ROOTLEVEL && entry->fts_info == FTS_NS) return file_error("stat", path, entry->fts_errno);
-            if (entry->fts_info == FTS_DP || entry->fts_info == FTS_NS || entry->fts_info == FTS_DNR) continue;
-            const struct stat& status = *entry->fts_statp;
-            if (entry->fts_info != FTS_D && status.st_nlink > 1 && !seen.insert(status.st_ino).second) continue;
-            sum.bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
-            ++sum.inodes;
-        }
-        return sum;
+        const auto used = tree_usage_by_descriptors(path);
+        if (!used) return file_error("stat", path);
+        return TreeUsage{used->bytes, used->inodes};
     }
 
     Result<std::vector<std::string>> list(const std::string& path) override {

@@ -187,6 +187,45 @@ TEST(LinuxFileSystem, DoesNotFollowATreeDownForEver) {
     EXPECT_EQ(::system(("rm -r " + root).c_str()), 0);
 }
 
+TEST(LinuxFileSystem, CountsWhatIsDeeperThanAPath) {
+    char name[] = "/tmp/porthole-deep-XXXXXX";
+    const std::string root = ::mkdtemp(name);
+    constexpr int Levels = 150, Beside = 3;
+    const std::string bytes(100'000, 'x'), level(60, 'd');
+    int at = ::open(root.c_str(), O_RDONLY | O_DIRECTORY);
+    for (int depth = 0; depth < Levels; ++depth) {
+        for (int i = 0; i < Beside; ++i) ASSERT_EQ(::mkdirat(at, ("beside-" + std::to_string(i)).c_str(), 0700), 0);
+        ASSERT_EQ(::mkdirat(at, level.c_str(), 0700), 0);
+        const int below = ::openat(at, level.c_str(), O_RDONLY | O_DIRECTORY);
+        ::close(at);
+        at = below;
+    }
+    const int file = ::openat(at, "f", O_WRONLY | O_CREAT, 0600);
+    EXPECT_EQ(::write(file, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    ::close(file);
+    ::close(at);
+    const auto files = make_file_system();
+    const auto used = files->tree_usage(root);
+    ASSERT_TRUE(used);
+    EXPECT_GE(used->bytes, bytes.size());
+    EXPECT_EQ(used->inodes, 2u + Levels * (1 + Beside)) << "each level is gone on with where it was left";
+    ASSERT_TRUE(files->remove_all(root));
+}
+
+TEST(LinuxFileSystem, CountsAFileOfManyNamesOnce) {
+    char name[] = "/tmp/porthole-names-XXXXXX";
+    const std::string root = ::mkdtemp(name);
+    const auto files = make_file_system();
+    ASSERT_TRUE(files->write(root + "/f", std::string(100'000, 'x'), 0644));
+    for (int i = 0; i < 999; ++i) ASSERT_EQ(::link((root + "/f").c_str(), (root + "/" + std::to_string(i)).c_str()), 0);
+    const auto used = files->tree_usage(root);
+    ASSERT_TRUE(used);
+    EXPECT_GE(used->bytes, 100'000u);
+    EXPECT_LT(used->bytes, 300'000u);
+    EXPECT_EQ(used->inodes, 2u);
+    ASSERT_TRUE(files->remove_all(root));
+}
+
 TEST(LinuxFileSystem, DoesNotWaitAtPipes) {
     char name[] = "/tmp/porthole-pipe-XXXXXX";
     const std::string root = ::mkdtemp(name), pipe = root + "/pipe";

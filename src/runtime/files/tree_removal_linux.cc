@@ -1,22 +1,18 @@
 #include "runtime/files/tree_removal_linux.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <string_view>
 
+#include "runtime/files/open_directory_linux.h"
+
 namespace porthole {
 namespace {
-
-using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
 
 /// Each level takes a descriptor and some of the stack. What is deeper is moved up first.
 constexpr int DeepestLevel = 64;
@@ -27,14 +23,6 @@ Error removal_error(const std::string& above, const char* name) {
     const Reason reason = errno == EACCES || errno == EPERM ? Reason::Forbidden : Reason::Io;
     const std::string why = std::strerror(errno);
     return Error(reason, "remove " + path_of(above, name) + ": " + why);
-}
-
-/// `name` in the folder `parent` itself: no link is followed.
-Directory open_directory(int parent, const char* name) {
-    const int opened = ::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    Directory directory(opened < 0 ? nullptr : ::fdopendir(opened), &::closedir);
-    if (!directory && opened >= 0) ::close(opened);
-    return directory;
 }
 
 /// Of one tree; on an error the rest stays.

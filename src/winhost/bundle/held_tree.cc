@@ -90,25 +90,6 @@ Result<void> remove_inside(int folder, const std::string& name, int depth) {
     return {};
 }
 
-/// Each folder is opened from the one above it.
-std::uint64_t bytes_below(FileHandle folder, int depth) {
-    const int listed = depth > 0 ? ::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    DIR* entries = listed >= 0 ? ::fdopendir(listed) : nullptr;
-    if (!entries) return 0;
-    std::uint64_t bytes = 0;
-    while (const dirent* entry = ::readdir(entries)) {
-        const std::string_view name = entry->d_name;
-        struct stat there;
-        if (name == "." || name == ".." || ::fstatat(folder.get(), entry->d_name, &there, AT_SYMLINK_NOFOLLOW) != 0) continue;
-        if (S_ISREG(there.st_mode)) bytes += static_cast<std::uint64_t>(there.st_size);
-        if (!S_ISDIR(there.st_mode)) continue;
-        FileHandle below(::openat(folder.get(), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-        if (below.is_open()) bytes += bytes_below(std::move(below), depth - 1);
-    }
-    ::closedir(entries);
-    return bytes;
-}
-
 }  // namespace
 
 FileHandle::~FileHandle() {
@@ -288,11 +269,6 @@ Result<void> HeldTree::remove_all(const std::string& path) const {
 Result<void> HeldTree::remove_contents(const std::string& path) const {
     TRY(const FileHandle folder, open_below(path, O_RDONLY | O_DIRECTORY));
     return remove_inside(folder.get(), path, DeepestFolder);
-}
-
-std::uint64_t HeldTree::used_bytes() const {
-    auto root = open_below("", O_RDONLY | O_DIRECTORY);
-    return root ? bytes_below(*std::move(root), DeepestFolder) : 0;
 }
 
 Result<HeldSource> hold_socket(const std::string& path) {

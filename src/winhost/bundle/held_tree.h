@@ -83,8 +83,6 @@ public:
     /// parents (Io).
     Result<void> remove_all(const std::string& path) const;
     Result<void> remove_contents(const std::string& path) const;
-    /// Of all regular files that are at most 128 directories deep.
-    std::uint64_t used_bytes() const;
 
 private:
     explicit HeldTree(FileHandle root) : root_(std::move(root)) {}

@@ -398,6 +398,7 @@ Task<cri::PortForwardResponse> Runtime::port_forward(cri::PortForwardRequest req
 }
 
 Task<cri::ListContainerStatsResponse> Runtime::list_container_stats(cri::ListContainerStatsRequest request) {
+    CO_TRY_VOID(co_await impl_->statistics.look());
     cri::ListContainerStatsResponse response;
     for (const auto& [id, container] : impl_->containers.all()) {
         if (!container->running()) continue;
@@ -412,6 +413,7 @@ Task<cri::ListContainerStatsResponse> Runtime::list_container_stats(cri::ListCon
 }
 
 Task<cri::ListPodSandboxStatsResponse> Runtime::list_pod_sandbox_stats(cri::ListPodSandboxStatsRequest request) {
+    CO_TRY_VOID(co_await impl_->statistics.look());
     cri::ListPodSandboxStatsResponse response;
     for (const auto& [id, sandbox] : impl_->sandboxes.all()) {
         if (!sandbox->record.ready) continue;

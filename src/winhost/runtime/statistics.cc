@@ -72,10 +72,10 @@ Statistics::Usage Statistics::measure(const std::string& cgroup) {
     return usage;
 }
 
-/// What the container has written over its image.
-std::uint64_t Statistics::written_by(const Container& container) {
-    const auto upper = HeldTree::open(container.folder.upper());
-    return upper ? upper->used_bytes() : 0;
+Task<> Statistics::look() {
+    std::map<std::string, std::string> folders;
+    for (const auto& [id, container] : containers_.all()) folders[id] = container->folder.upper();
+    return written_.look(std::move(folders));
 }
 
 cri::ContainerStats Statistics::container(const Container& container) {
@@ -96,7 +96,7 @@ cri::ContainerStats Statistics::container(const Container& container) {
     stats.memory = std::move(memory);
     cri::FilesystemUsage layer;
     layer.timestamp = usage.timestamp;
-    layer.used_bytes = boxed(written_by(container));
+    layer.used_bytes = boxed(written_.of(container.record.id));
     stats.writable_layer = std::move(layer);
     return stats;
 }
@@ -159,7 +159,7 @@ cri::PodSandboxStats Statistics::sandbox(const Sandbox& sandbox) {
         one.memory = std::move(memory);
         cri::WindowsFilesystemUsage layer;
         layer.timestamp = usage.timestamp;
-        layer.used_bytes = boxed(written_by(*container));
+        layer.used_bytes = boxed(written_.of(id));
         one.writable_layer = std::move(layer);
         windows.containers.push_back(std::move(one));
     }
