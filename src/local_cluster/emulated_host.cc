@@ -42,8 +42,8 @@ Command EmulatedHost::winhost(const std::string& verb, std::vector<std::string> 
 }
 
 Task<> EmulatedHost::ensure_ready() {
-    // The host logs each step: the first start on a slow machine makes the Windows root file system for minutes.
-    ProgressLimit limit(loop_.now(), 2min, 10min);
+    // The host logs each step, and every half minute that it goes on: a slow machine makes the Windows root file system for many minutes.
+    ProgressLimit limit(loop_.now(), 2min, 40min);
     for (;;) {
         CO_TRY(const CommandOutput status, co_await processes_.run(winhost("status")));
         if (status.exit_code == 0) co_return {};

@@ -17,7 +17,7 @@ public:
     static Result<void> preflight();
 
     ChildCommand command() const;
-    /// Waits until programs can be run on the host, as long as its log grows and at most ten minutes: the first start on a machine creates
+    /// Waits until programs can be run on the host, as long as its log grows and at most 40 minutes: the first start on a machine creates
     /// a Windows root file system. Error: Timeout with the log.
     Task<> ensure_ready();
     bool has_joined() const;

@@ -21,7 +21,7 @@ bool is_name(const std::string& name) {
 }
 
 /// The second copy first: if this ends in between, the first one still says what was.
-Result<void> write_table(const AttachedDisk& disk, const Partition& partition, const std::string& disk_id) {
+Result<void> write_table(const AttachedDisk& disk, const PartitionTable& table) {
     const auto failed = [&] { return Error(Reason::Io, "writing " + disk.image + ": " + std::strerror(errno)); };
     const int file = ::open(disk.image.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
     if (file < 0) return failed();
@@ -32,8 +32,8 @@ Result<void> write_table(const AttachedDisk& disk, const Partition& partition, c
         if (::pwrite(file, text.data(), text.size(), static_cast<off_t>(offset)) != static_cast<ssize_t>(text.size()) || ::fsync(file) != 0)
             written = failed();
     };
-    write(partition_table_end(partition, disk_id, bytes), bytes - TableEnd);
-    write(partition_table_start(partition, disk_id, bytes), 0);
+    write(partition_table_end(table, bytes), bytes - TableEnd);
+    write(partition_table_start(table, bytes), 0);
     ::close(file);
     return written;
 }
@@ -110,19 +110,22 @@ Result<void> AttachedDisks::partition(const AttachedDisk& disk) {
     TRY(const std::string start, files_.read_at(disk.image, 0, UsedStart));
     if (!disk.table && start.find_first_not_of('\0') != start.npos)
         return Error(Reason::Conflict, "disk " + disk.name + " has no partition table, but is not empty; it stays as it is");
-    return write_table(disk, whole_disk(random_.uuid(), disk.bytes), disk.table ? disk.table->disk_id : random_.uuid());
+    PartitionTable table = disk.table ? *disk.table : PartitionTable{.disk_id = random_.uuid()};
+    table.partition = whole_disk(random_.uuid(), table.reserved, disk.bytes);
+    if (table.partition->bytes == 0) return Error(Reason::Conflict, "disk " + disk.name + " has no room after its reserved partition");
+    return write_table(disk, table);
 }
 
 Result<Partition> AttachedDisks::grow_partition(const AttachedDisk& disk, std::uint64_t bytes) {
     if (!disk.table || !disk.table->partition) return Error(Reason::Conflict, "disk " + disk.name + " has no partition");
-    Partition partition = *disk.table->partition;
-    const Partition whole = whole_disk(partition.id, disk.bytes);
-    const std::uint64_t end = whole.start + whole.bytes;
+    PartitionTable table = *disk.table;
+    Partition& partition = *table.partition;
+    const std::uint64_t end = end_of_room(table, disk.bytes);
     const std::uint64_t most = end > partition.start ? end - partition.start : 0;
     const std::uint64_t wanted = bytes == 0 ? most : std::min(bytes - bytes % 512, most);
     if (wanted <= partition.bytes) return partition;
     partition.bytes = wanted;
-    TRY_VOID(write_table(disk, partition, disk.table->disk_id));
+    TRY_VOID(write_table(disk, table));
     return partition;
 }
 

@@ -35,10 +35,11 @@ public:
     Result<AttachedDisk> find(std::uint32_t number);
     /// The disk whose partition has this GUID. Errors: NotFound; Conflict if several have it, as copies of an image do.
     Result<AttachedDisk> find_partition(const std::string& id);
-    /// Creates one partition of the whole disk, unless it has one. Error: Conflict for a disk without a
-    /// table that is not empty.
+    /// Creates one partition of all that its reserved partitions leave, unless it has one. Error: Conflict for a disk without a
+    /// table that is not empty, or without room.
     Result<void> partition(const AttachedDisk& disk);
-    /// Enlarges the partition to `bytes`, at most to the end of the disk; 0 means that. It never shrinks. Yields it.
+    /// Enlarges the partition to `bytes`, at most to the end of the disk or the next reserved one; 0 means that. It never shrinks. Yields
+    /// it.
     Result<Partition> grow_partition(const AttachedDisk& disk, std::uint64_t bytes);
 
 private:

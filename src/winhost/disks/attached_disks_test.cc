@@ -75,6 +75,41 @@ TEST_F(AttachedDisksTest, OnePartitionIsMadeAndGrowsWithItsDisk) {
     EXPECT_EQ(disks.find_partition(before.id)->name, "d");
 }
 
+// STO-24: drivers have the proxy enlarge disks that Windows itself has partitioned.
+TEST_F(AttachedDisksTest, TheReservedPartitionOfWindowsStaysWhenTheOtherIsMadeAndGrows) {
+    fs::create_directories(folder / "disks");
+    put("disks/d", 32 * Mebibyte);
+    const PartitionTable first{.disk_id = random.uuid(),
+                               .reserved = {{.id = random.uuid(), .start = DiskStart, .bytes = 16 * Mebibyte - DiskStart}}};
+    {
+        std::fstream image(folder / "disks/d");
+        image << partition_table_start(first, 32 * Mebibyte);
+    }
+    ASSERT_TRUE(disks.partition(disks.find(1).value()));
+    const PartitionTable made = *disks.find(1)->table;
+    EXPECT_EQ(made.partition->start, 16 * Mebibyte);
+    EXPECT_EQ(made.disk_id, first.disk_id);
+    ASSERT_EQ(made.reserved.size(), 1U);
+    EXPECT_EQ(made.reserved[0].id, first.reserved[0].id);
+    fs::resize_file(folder / "disks/d", 64 * Mebibyte);
+    EXPECT_EQ(disks.grow_partition(disks.find(1).value(), 0)->bytes, 48 * Mebibyte - TableEnd);
+    const PartitionTable grown = *disks.find(1)->table;
+    EXPECT_EQ(grown.reserved, made.reserved);
+    EXPECT_EQ(grown.partition->start, made.partition->start) << "what is in it stays where it is";
+    EXPECT_EQ(grown.partition->id, made.partition->id);
+}
+
+TEST_F(AttachedDisksTest, ADiskThatIsReservedAltogetherIsNotPartitioned) {
+    fs::create_directories(folder / "disks");
+    put("disks/d");
+    const PartitionTable full{.disk_id = random.uuid(), .reserved = {{.id = random.uuid(), .start = DiskStart, .bytes = 7 * Mebibyte}}};
+    {
+        std::fstream image(folder / "disks/d");
+        image << partition_table_start(full, 8 * Mebibyte);
+    }
+    EXPECT_EQ(disks.partition(disks.find(1).value()).error().message, "disk d has no room after its reserved partition");
+}
+
 TEST_F(AttachedDisksTest, ADiskThatSomebodyElseUsesStaysAsItIs) {
     fs::create_directories(folder / "disks");
     put("disks/d");

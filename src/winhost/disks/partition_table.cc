@@ -2,17 +2,22 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
 
 namespace porthole::winhost {
 namespace {
 
 constexpr std::uint64_t Sector = 512, Entries = 128, EntrySize = 128, EntrySectors = Entries * EntrySize / Sector;
+constexpr std::size_t EntryName = 56;  // the rest of an entry
 constexpr std::uint64_t HeaderSize = 92, FirstUsable = 2 + EntrySectors, Alignment = 1 << 20;
 constexpr std::string_view Signature = "EFI PART";
 constexpr const char* BasicData = "ebd0a0a2-b9e5-4433-87c0-68b6b72699c7";
 constexpr const char* Reserved = "e3c9e316-0b5c-4db8-817d-f92df00215ae";
 constexpr const char* Unused = "00000000-0000-0000-0000-000000000000";
+
+std::uint64_t end_of(const Partition& partition) { return partition.start + partition.bytes; }
+/// Of what partitions can have of a disk.
+std::uint64_t usable_end(std::uint64_t bytes) { return bytes / Sector * Sector - TableEnd; }
+bool overlap(const Partition& one, const Partition& other) { return one.start < end_of(other) && other.start < end_of(one); }
 
 std::uint32_t crc32(std::string_view text) {
     std::uint32_t crc = ~0U;
@@ -52,12 +57,21 @@ std::string get_guid(std::string_view text, std::size_t at) {
     return guid;
 }
 
-std::string entries_of(const Partition& partition) {
-    std::string entries(Entries * EntrySize, '\0');
-    put_guid(entries, 0, BasicData);
-    put_guid(entries, 16, partition.id);
-    put(entries, 32, partition.start / Sector, 8);
-    put(entries, 40, (partition.start + partition.bytes) / Sector - 1, 8);
+std::string entry_of(const Partition& partition, const char* type) {
+    std::string entry(EntrySize, '\0');
+    put_guid(entry, 0, type);
+    put_guid(entry, 16, partition.id);
+    put(entry, 32, partition.start / Sector, 8);
+    put(entry, 40, end_of(partition) / Sector - 1, 8);
+    put(entry, 48, partition.attributes, 8);
+    entry.replace(EntryName, std::min(partition.name.size(), LongestPartitionName), partition.name, 0, LongestPartitionName);
+    return entry;
+}
+std::string entries_of(const PartitionTable& table) {
+    std::string entries;
+    for (const Partition& one : table.reserved) entries += entry_of(one, Reserved);
+    if (table.partition) entries += entry_of(*table.partition, BasicData);
+    entries.resize(Entries * EntrySize, '\0');
     return entries;
 }
 
@@ -118,23 +132,37 @@ std::optional<Copy> parse_copy(std::string_view piece, std::uint64_t offset, std
 Result<Partition> parse_entry(std::string_view entry, std::uint64_t bytes) {
     const std::uint64_t first = get(entry, 32, 8), last = get(entry, 40, 8), sectors = bytes / Sector;
     if (first < FirstUsable || last < first || last >= sectors) return Error(Reason::Invalid, "a partition is not on its disk");
-    return Partition{get_guid(entry, 16), first * Sector, (last - first + 1) * Sector};
+    return Partition{.id = get_guid(entry, 16),
+                     .start = first * Sector,
+                     .bytes = (last - first + 1) * Sector,
+                     .attributes = get(entry, 48, 8),
+                     .name = std::string(entry.substr(EntryName))};
 }
 
 }  // namespace
 
-Partition whole_disk(std::string id, std::uint64_t bytes) {
-    return {std::move(id), Alignment, (bytes / Sector) * Sector - TableEnd - Alignment};
+Partition whole_disk(std::string id, const std::vector<Partition>& reserved, std::uint64_t bytes) {
+    std::uint64_t start = Alignment;
+    for (const Partition& one : reserved) start = std::max(start, (end_of(one) + Alignment - 1) / Alignment * Alignment);
+    const std::uint64_t end = usable_end(bytes);
+    return {.id = std::move(id), .start = start, .bytes = end > start ? end - start : 0};
 }
 
-std::string partition_table_start(const Partition& partition, const std::string& disk_id, std::uint64_t bytes) {
-    const std::string entries = entries_of(partition);
-    return protective_record(bytes) + header_of(entries, disk_id, bytes, false) + entries;
+std::uint64_t end_of_room(const PartitionTable& table, std::uint64_t bytes) {
+    std::uint64_t end = usable_end(bytes);
+    for (const Partition& one : table.reserved)
+        if (one.start > table.partition->start) end = std::min(end, one.start);
+    return end;
 }
 
-std::string partition_table_end(const Partition& partition, const std::string& disk_id, std::uint64_t bytes) {
-    const std::string entries = entries_of(partition);
-    return entries + header_of(entries, disk_id, bytes, true);
+std::string partition_table_start(const PartitionTable& table, std::uint64_t bytes) {
+    const std::string entries = entries_of(table);
+    return protective_record(bytes) + header_of(entries, table.disk_id, bytes, false) + entries;
+}
+
+std::string partition_table_end(const PartitionTable& table, std::uint64_t bytes) {
+    const std::string entries = entries_of(table);
+    return entries + header_of(entries, table.disk_id, bytes, true);
 }
 
 Result<std::optional<PartitionTable>> parse_partition_table(std::string_view start, std::string_view end, std::uint64_t bytes) {
@@ -142,14 +170,21 @@ Result<std::optional<PartitionTable>> parse_partition_table(std::string_view sta
     auto copy = parse_copy(start, 0, Sector);
     if (!copy && bytes >= TableEnd && end.size() == TableEnd) copy = parse_copy(end, bytes - TableEnd, TableEnd - Sector);
     if (!copy) return std::optional<PartitionTable>();
-    PartitionTable table{copy->disk_id, std::nullopt};
+    PartitionTable table{.disk_id = copy->disk_id};
     for (std::size_t at = 0; at < copy->entries.size(); at += copy->entry_size) {
         const std::string_view entry = copy->entries.substr(at, copy->entry_size);
         const std::string type = get_guid(entry, 0);
-        if (type == Unused || type == Reserved) continue;
+        if (type == Unused) continue;
+        TRY(Partition partition, parse_entry(entry, bytes));
+        if (type == Reserved) {
+            table.reserved.push_back(std::move(partition));
+            continue;
+        }
         if (table.partition) return Error(Reason::Invalid, "a disk with several partitions is not supported on this host");
-        TRY(table.partition, parse_entry(entry, bytes));
+        table.partition = std::move(partition);
     }
+    for (const Partition& one : table.reserved)
+        if (table.partition && overlap(one, *table.partition)) return Error(Reason::Invalid, "the partitions of a disk overlap");
     return std::optional(std::move(table));
 }
 

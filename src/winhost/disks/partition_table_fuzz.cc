@@ -32,15 +32,13 @@ void mend_sums(std::string& text, std::size_t at, std::size_t entries) {
 
 void check(const std::string& start, const std::string& end, std::uint64_t bytes) {
     const auto table = parse_partition_table(start, end, bytes);
-    if (!table || !*table || !(*table)->partition) return;
-    const Partition& partition = *(*table)->partition;
-    if (partition.bytes == 0 || partition.start > bytes || partition.bytes > bytes - partition.start) std::abort();
-    const std::string& disk = (*table)->disk_id;
-    const auto again =
-        parse_partition_table(partition_table_start(partition, disk, bytes), partition_table_end(partition, disk, bytes), bytes);
-    if (!again || !*again || (*again)->disk_id != disk || !(*again)->partition) std::abort();
-    const Partition& same = *(*again)->partition;
-    if (same.id != partition.id || same.start != partition.start || same.bytes != partition.bytes) std::abort();
+    if (!table || !*table) return;
+    std::vector<Partition> partitions = (*table)->reserved;
+    if ((*table)->partition) partitions.push_back(*(*table)->partition);
+    for (const Partition& one : partitions)
+        if (one.bytes == 0 || one.start > bytes || one.bytes > bytes - one.start) std::abort();
+    const auto again = parse_partition_table(partition_table_start(**table, bytes), partition_table_end(**table, bytes), bytes);
+    if (!again || *again != *table) std::abort();
 }
 
 }  // namespace

@@ -29,10 +29,12 @@ CsiServer::CsiServer(Services services, Logger log)
       server_(services.loop, proxy_.handler(), {.body_limit = csi_proxy::LargestRequest}, std::move(log)) {}
 
 Result<void> CsiServer::listen(const std::string& unix_socket, std::uint16_t tcp_port, const std::string& token) {
-    TRY_VOID(server_.listen_unix(unix_socket));
+    unix_socket_ = unix_socket;
     TRY(gate_, TokenGate::listen(loop_, tcp_port, token, unix_socket));
     return {};
 }
+
+Result<void> CsiServer::serve() { return server_.listen_unix(unix_socket_); }
 
 Task<> CsiServer::close() {
     if (gate_) CO_TRY_VOID(co_await gate_->close());

@@ -33,8 +33,11 @@ public:
     };
     CsiServer(Services services, Logger log);
 
-    /// `unix_socket` is only for the gate in front of it, which uses the loopback port `tcp_port`; 0 picks a free one.
+    /// Takes the loopback port that the host's pipes lead to; 0 picks a free one. Its connections are dropped until serve().
+    /// `unix_socket` is only for this gate.
     Result<void> listen(const std::string& unix_socket, std::uint16_t tcp_port, const std::string& token);
+    /// From now on calls are answered. Requires: the host's root file system is mounted, or volumes and shares would be below it.
+    Result<void> serve();
     std::uint16_t tcp_port() const { return gate_->port(); }
     Task<> close();
 
@@ -46,6 +49,7 @@ private:
     HostMachine machine_;
     csi_proxy::CsiProxy proxy_;
     net::HttpServer server_;
+    std::string unix_socket_;
     std::unique_ptr<TokenGate> gate_;
 };
 

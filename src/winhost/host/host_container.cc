@@ -11,6 +11,7 @@
 #include "winhost/host/host_disk.h"
 #include "winhost/host/program_files.h"
 #include "winhost/runtime/container_root.h"
+#include "winhost/template/slow_start.h"
 
 namespace porthole::winhost {
 namespace {
@@ -22,7 +23,6 @@ constexpr const char* TokenFile = "TOKEN_FILE=C:\\ProgramData\\Porthole\\token";
 /// A node's own programs need tens of processes; a storm of them must not reach the machine.
 constexpr std::int64_t ProcessLimit = 1024;
 constexpr std::int64_t MemoryLimit = std::int64_t{4} << 30;
-constexpr Duration BootLimit = 120s;
 
 }  // namespace
 
@@ -91,7 +91,12 @@ Task<HostContainer::Connection> HostContainer::boot() {
     bundle.limits.memory_bytes = MemoryLimit;
     CO_TRY_VOID(co_await runc_.create(Id, folder.path, std::move(bundle)));
     CO_TRY_VOID(co_await runc_.start(Id));
-    co_return co_await with_timeout(wait_until_started(), BootLimit, "booting the emulated host");
+    const auto report = [this](Duration since) {
+        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since).count();
+        context_.log.info("the emulated host is booting", {{"host", options_.name}, {"seconds", seconds}});
+    };
+    auto started = with_timeout(wait_until_started(), LongestWineStart, "booting the emulated host");
+    co_return co_await with_reports(context_.loop, std::move(started), report);
 }
 
 Task<HostContainer::Connection> HostContainer::wait_until_started() {

@@ -310,6 +310,7 @@ Task<> WindowsHost::Impl::start() {
     const std::string drive = join_path(options.data, "C");
     if (!context.files.exists(drive)) CO_TRY_VOID(context.files.create_symlink(host->drive(), drive));
     CO_TRY_VOID(co_await boot());
+    CO_TRY_VOID(csi->serve());
     ready = true;
     CO_TRY_VOID(listen());
     context.log.info("emulated host ready", {{"host", options.name}, {"version", options.profile.version()}, {"address", address}});

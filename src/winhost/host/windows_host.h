@@ -39,9 +39,9 @@ struct WindowsHostOptions {
 /// the host's own programs. The uplink ("eth0") must have its address when it starts. Owns the directory `data`; lives on one loop.
 ///
 /// If it is killed, pods and services keep running; the next one with the same directory adopts them. Programs on Linux reach it by
-/// `data`/control.sock (control.h), `data`/cri.sock (CRI) and the host container's init; `data`/C is its C:\. Image files in
-/// `data`/disks are its attached disks (AttachedDisks). If a file `data`/without-csi-proxy exists, the host acts as one without a CSI
-/// proxy, from its next boot on.
+/// `data`/control.sock (control.h), `data`/cri.sock (CRI), `data`/csi.sock (the CSI proxy, once the host has booted) and the host
+/// container's init; `data`/C is its C:\. Image files in `data`/disks are its attached disks (AttachedDisks). If a file
+/// `data`/without-csi-proxy exists, the host acts as one without a CSI proxy, from its next boot on.
 class WindowsHost {
 public:
     WindowsHost(WindowsHostContext context, WindowsHostOptions options);

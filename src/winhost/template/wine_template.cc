@@ -12,6 +12,7 @@
 #include "winhost/bundle/cgroup.h"
 #include "winhost/bundle/runc.h"
 #include "winhost/template/root_builder.h"
+#include "winhost/template/slow_start.h"
 #include "winhost/template/unused_templates.h"
 
 namespace porthole::winhost {
@@ -26,6 +27,11 @@ std::map<std::string, std::string> first_environment() {
             {"LANG", "C.UTF-8"},
             {"WINESERVER", "/usr/lib/wine/wineserver64"},
             {"WINEDLLOVERRIDES", "mscoree,mshtml,winemenubuilder.exe="}};
+}
+
+Task<> wait_for_file(TemplateContext context, std::string path) {
+    while (!context.files.exists(path)) CO_TRY_VOID(co_await context.loop.sleep(100ms));
+    co_return {};
 }
 
 /// Lets Wine make its prefix, in namespaces of its own and with few processes.
@@ -48,11 +54,8 @@ Task<> make_prefix(TemplateContext context, std::string building, std::string ro
     Runc runc(context.processes, context.files, state);
     auto made = co_await runc.create(id, bundle_folder, std::move(bundle));
     if (made) made = co_await runc.start(id);
-    for (int round = 0; made && !context.files.exists(join_path(exchange, "exit")); ++round) {
-        // It takes seconds, and in a virtual machine whose instructions are translated many minutes.
-        if (round == 9000) made = Error(Reason::Timeout, "Wine did not finish making its prefix within 15 minutes");
-        CO_TRY_VOID(co_await context.loop.sleep(100ms));
-    }
+    if (made) made = co_await with_timeout(wait_for_file(context, join_path(exchange, "exit")), LongestWineStart, "making the Wine prefix");
+    if (is_cancelled(made)) co_return made;
     CO_TRY_VOID(co_await runc.remove(id));
     Cgroups(context.files).remove("/porthole-template");
     CO_TRY_VOID(made);
@@ -63,30 +66,39 @@ Task<> make_prefix(TemplateContext context, std::string building, std::string ro
 }
 
 Task<> build(TemplateContext context, WineInstallation wine, std::string building) {
-    const auto say = [&](const char* step) {
-        if (context.progress) context.progress(step);
-    };
     const std::string root = join_path(building, "root");
     CO_TRY_VOID(unmount_below(building));
     CO_TRY_VOID(context.files.remove_all(building));
     CO_TRY_VOID(context.files.create_directories(root, 0755));
-    say("copying Wine and its libraries");
+    context.progress("copying Wine and its libraries");
     Command ldd;
     ldd.arguments = wine.linked_files();
     ldd.arguments.insert(ldd.arguments.begin(), "ldd");
     CO_TRY(const CommandOutput linked, co_await context.processes.run(std::move(ldd)));
     CO_TRY_VOID(co_await run_blocking<void>(context.pool, [&] { return copy_installation(wine, linked.output, root); }));
-    say("making the Wine prefix");
+    context.progress("making the Wine prefix");
     CO_TRY_VOID(co_await make_prefix(context, building, root));
-    say("trimming it");
+    context.progress("trimming it");
     CO_TRY_VOID(co_await run_blocking<void>(context.pool, [&] { return finish_prefix(wine, root, building); }));
     for (const char* folder : {"runc", "bundle", "exchange"}) CO_TRY_VOID(context.files.remove_all(join_path(building, folder)));
     co_return {};
 }
 
+void tell_of(const TemplateContext& context, const std::string& step, Duration since) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since).count();
+    if (context.progress) context.progress(step + ", " + std::to_string(seconds) + " s after the beginning");
+}
+
 Task<> build_in_place(TemplateContext context, WineInstallation wine, std::string cache, std::string folder) {
     const std::string building = join_path(cache, "wine-building");
-    auto built = co_await build(context, wine, building);
+    TemplateContext telling = context;
+    std::string step;
+    telling.progress = [&](const std::string& begun) {
+        step = begun;
+        if (context.progress) context.progress(step);
+    };
+    auto built =
+        co_await with_reports(context.loop, build(telling, wine, building), [&](Duration since) { tell_of(context, step, since); });
     if (!built) {
         (void)context.files.remove_all(building);
         co_return std::move(built).error().with_context("building the template of emulated Windows hosts");
@@ -117,8 +129,10 @@ Task<WineTemplate> ensure_wine_template(TemplateContext context, std::string cac
     const WineTemplate result{join_path(cache, "wine-" + id), id};
     CO_TRY_VOID(context.files.create_directories(cache, 0700));
     // Held while it is looked whether the template is there, and it is built if not.
-    CO_TRY(const FileLock lock,
-           co_await run_blocking<FileLock>(context.pool, [&] { return FileLock::take(join_path(cache, "wine-lock")); }));
+    auto taken = run_blocking<FileLock>(context.pool, [&] { return FileLock::take(join_path(cache, "wine-lock")); });
+    CO_TRY(const FileLock lock, co_await with_reports(context.loop, std::move(taken), [&](Duration since) {
+               tell_of(context, "waiting for another program that builds it", since);
+           }));
     if (!context.files.exists(result.folder)) CO_TRY_VOID(co_await build_in_place(context, wine, cache, result.folder));
     CO_TRY_VOID(mark_used(context.files, result.folder));
     CO_TRY_VOID(co_await drop_unused(context, cache));
