@@ -25,6 +25,7 @@ std::string metrics_text(const Scheduler& scheduler) {
 
     MetricFamily(out, "scheduler_preemption_attempts_total", "counter", "Attempts to preempt pods for a pod of higher priority.")
         .add("", counts.preemptions);
+    for (const auto& plugin : scheduler.plugins()) plugin->append_metrics(out);
     return out;
 }
 

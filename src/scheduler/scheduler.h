@@ -40,6 +40,8 @@ public:
     /// Of all profiles.
     SchedulerCounts counts() const;
     SchedulingQueue::Sizes queue_sizes() const { return queue_.sizes(); }
+    /// Those of all profiles.
+    const PluginList& plugins() const { return configured_.plugins; }
 
 private:
     /// A profile at work.

@@ -118,6 +118,9 @@ TEST(SchedulerConfiguration, WarnsOfWhatHasNoEffect) {
     EXPECT_EQ(warnings("parallelism: 4\n"), Names{"parallelism has no effect: one thread decides"});
     EXPECT_EQ(warnings("profiles: [{plugins: {score: {disabled: [{name: Mine}]}}}]"),
               Names{"profiles[0].plugins.score.disabled[0] has no effect: this scheduler has no plugin Mine"});
+    EXPECT_EQ(warnings("profiles: [{plugins: {score: {enabled: [{name: VolumeBinding}]}}}]"),
+              Names{"profiles[0].plugins.score.enabled[0].name has no effect: VolumeBinding does not score"});
+    EXPECT_EQ(warnings("profiles: [{plugins: {score: {enabled: [{name: DynamicResources, weight: 5}]}}}]"), Names{});
 }
 
 TEST(SchedulerConfiguration, ReadsExtenders) {
@@ -166,7 +169,7 @@ TEST(SchedulerConfiguration, LeavesResourcesToExtenders) {
 TEST(PluginSets, KeepAllPluginsThatAreNotNamed) {
     EXPECT_EQ(uses("{}", Point::Reserve), (Names{"VolumeBinding", "DynamicResources"}));
     EXPECT_EQ(uses("{score: {disabled: [{name: ImageLocality}]}}", Point::Score),
-              (Names{"TaintToleration", "NodeAffinity", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity",
+              (Names{"TaintToleration", "NodeAffinity", "NodeResourcesFit", "DynamicResources", "PodTopologySpread", "InterPodAffinity",
                      "NodeResourcesBalancedAllocation"}));
 }
 
@@ -178,6 +181,11 @@ TEST(PluginSets, OnlyCallTheirOwnAfterAllHaveBeenDisabled) {
 TEST(PluginSets, DoNotCallLaterWhatDoesNotFilter) {
     EXPECT_EQ(uses("{filter: {disabled: [{name: DynamicResources}]}}", Point::Reserve), Names{"VolumeBinding"});
     EXPECT_EQ(uses("{filter: {disabled: [{name: DynamicResources}]}}", Point::PostFilter), Names{"DefaultPreemption"});
+    EXPECT_EQ(uses("{filter: {disabled: [{name: DynamicResources}]}, score: {disabled: [{name: '*'}], enabled: [{name: DynamicResources}, "
+                   "{name: ImageLocality}]}}",
+                   Point::Score),
+              Names{"ImageLocality=1"})
+        << "its scores are of what it has allocated while it filtered";
 }
 
 TEST(PluginSets, PutOverriddenPluginsFirst) {

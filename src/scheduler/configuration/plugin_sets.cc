@@ -79,7 +79,7 @@ public:
             if (list.point) uses[static_cast<std::size_t>(*list.point)] = uses_at(list);
         }
         for (const List& list : Lists) {
-            if (list.point && *list.point != Point::Filter && *list.point != Point::Score) drop_unprepared(list, uses);
+            if (list.point && *list.point != Point::Filter) drop_unprepared(list, uses);
         }
         return uses;
     }
@@ -108,10 +108,9 @@ private:
         if (prepares && !(set.enabled.empty() && set.disabled.empty()))
             warn(path, "a plugin prepares itself wherever it is called at the next extension point");
     }
-    /// DynamicResources and VolumeBinding score in Kubernetes, the second only by a feature that is off.
+    /// Upstream's VolumeBinding scores only by a feature that is off, and may be named for it.
     void refuse_point(const FieldPath& path, const std::string& name, const List& list) {
-        if (list.set == &Plugins::score && (name == "DynamicResources" || name == "VolumeBinding"))
-            return warn(path, name + " does not score here");
+        if (list.set == &Plugins::score && name == "VolumeBinding") return warn(path, name + " does not score");
         errors_.invalid(path, name, std::string("the plugin does not extend ") + list.name);
     }
     static bool extends(const std::string& name, const List& list) {
@@ -181,8 +180,10 @@ private:
     void drop_unprepared(const List& list, std::array<std::vector<PluginUse>, PointCount>& uses) const {
         const std::vector<PluginUse>& filters = uses[static_cast<std::size_t>(Point::Filter)];
         std::erase_if(uses[static_cast<std::size_t>(*list.point)], [&](const PluginUse& use) {
-            return find_entry(use.plugin)->has(Point::Filter) &&
-                   std::ranges::find(filters, use.plugin, &PluginUse::plugin) == filters.end();
+            const PluginEntry& entry = *find_entry(use.plugin);
+            // Only a plugin that reserves scores what its filter has found; the others prepare themselves for scoring.
+            if (*list.point == Point::Score && !entry.has(Point::Reserve)) return false;
+            return entry.has(Point::Filter) && std::ranges::find(filters, use.plugin, &PluginUse::plugin) == filters.end();
         });
     }
 

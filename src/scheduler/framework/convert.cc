@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "objects/csi_translation.h"
 #include "objects/csi_volume.h"
@@ -237,10 +240,12 @@ void read_container(const core::Container& container, const core::PodSpec& spec,
 
 std::vector<PodDeviceClaim> device_claims(const core::Pod& pod) {
     std::vector<PodDeviceClaim> claims;
+    std::set<std::pair<std::string_view, bool>> seen;  // thousands of entries may name one claim
     const auto names = objects::resource_claim_names(pod);
     for (const core::PodResourceClaim& entry : pod.spec.resource_claims) {
         const auto& name = names.at(entry.name);
         if (name && name->empty()) continue;  // none is needed
+        if (name && !seen.emplace(*name, entry.resource_claim_name.has_value()).second) continue;
         claims.push_back({.name = entry.name, .claim = name.value_or(""), .is_generated = !entry.resource_claim_name});
     }
     return claims;
@@ -268,9 +273,21 @@ void put_in_order(std::vector<PodDisk>& disks) {
     disks.erase(rest.begin(), rest.end());
 }
 
+/// The claims of its volumes, each once.
+std::vector<std::string> volume_claims(const core::Pod& pod) {
+    std::vector<std::string> claims;
+    std::set<std::string> seen;
+    const auto add = [&](std::string name) {
+        if (seen.insert(name).second) claims.push_back(std::move(name));
+    };
+    for (const core::Volume& volume : pod.spec.volumes) {
+        if (volume.persistent_volume_claim) add(volume.persistent_volume_claim->claim_name);
+        if (volume.ephemeral) add(pod.metadata.name + "-" + volume.name);
+    }
+    return claims;
+}
+
 void read_volume(const core::Pod& pod, const core::Volume& volume, PodInfo& info) {
-    if (volume.persistent_volume_claim) info.claims.push_back(volume.persistent_volume_claim->claim_name);
-    if (volume.ephemeral) info.claims.push_back(pod.metadata.name + "-" + volume.name);
     read_disks(volume, info);
     const auto translated = objects::translated_to_csi(volume, info.namespace_);
     if (!translated || !*translated) return;  // what cannot be translated, the kubelet refuses
@@ -322,6 +339,7 @@ PodInfo pod_info(const core::Pod& pod) {
     }
     for (const auto& one : pod.spec.topology_spread_constraints) info.spread_constraints.push_back(spread_constraint(one, info.labels));
     info.owned_by_set = owned_by_set(pod);
+    info.claims = volume_claims(pod);
     for (const core::Volume& volume : pod.spec.volumes) read_volume(pod, volume, info);
     put_in_order(info.disks);
     info.device_claims = device_claims(pod);

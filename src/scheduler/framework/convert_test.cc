@@ -103,5 +103,17 @@ TEST(PodInfo, NamesTheResourceClaimsThatAreNeeded) {
     EXPECT_EQ(info.device_claims, expected);
 }
 
+TEST(PodInfo, NamesAClaimOnceThatManyEntriesOrVolumesName) {
+    const PodInfo info = read(R"({"spec": {"resourceClaims": [{"name": "a", "resourceClaimName": "shared"},
+        {"name": "b", "resourceClaimName": "shared"}, {"name": "c", "resourceClaimTemplateName": "t"},
+        {"name": "d", "resourceClaimTemplateName": "t"}],
+        "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}},
+        {"name": "w", "persistentVolumeClaim": {"claimName": "data"}}, {"name": "x", "persistentVolumeClaim": {"claimName": "another"}}]},
+        "status": {"resourceClaimStatuses": [{"name": "c", "resourceClaimName": "shared"}]}})");
+    const std::vector<PodDeviceClaim> expected = {{"a", "shared", false}, {"c", "shared", true}, {"d", "", true}};
+    EXPECT_EQ(info.device_claims, expected);
+    EXPECT_EQ(info.claims, (std::vector<std::string>{"data", "another"}));
+}
+
 }  // namespace
 }  // namespace porthole::scheduler

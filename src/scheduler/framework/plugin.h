@@ -186,6 +186,8 @@ public:
     /// Whether `event` may make `waiting`, which this plugin rejected earlier, schedulable. False leaves the pod in the unschedulable
     /// queue.
     virtual bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const { return false; }
+    /// Appends metrics of the plugin's own. For plugins that reserve: of others there may be several, and a family may appear only once.
+    virtual void append_metrics(std::string& out) const {}
 };
 
 using PluginList = std::vector<std::unique_ptr<Plugin>>;

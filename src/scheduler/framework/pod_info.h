@@ -104,7 +104,7 @@ struct PreferredNodeTerm {
 
 /// An entry of spec.resourceClaims for which a ResourceClaim is needed.
 struct PodDeviceClaim {
-    std::string name;           ///< of the entry
+    std::string name;           ///< of the entry, or of the first of those with this claim
     std::string claim;          ///< the ResourceClaim's name; "" while it does not exist yet
     bool is_generated = false;  ///< from a template: the pod must own the claim
     bool operator==(const PodDeviceClaim&) const = default;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "api/kubescheduler_v1.h"
 #include "base/result.h"
@@ -153,8 +154,9 @@ void DeviceClaims::unreserve(const PodInfo& pod) {
     for (const std::string& uid : freed) forget_pending(uid);
     if (!freed.empty()) devices_changed();
     const PodRef copy = std::make_shared<const PodInfo>(pod);
+    std::set<std::string_view> seen;  // entries of a pod may name the same claim
     for (const PodDeviceClaim& entry : pod.device_claims)
-        if (!entry.claim.empty()) handle_.scope.spawn(take_off(copy, {pod.namespace_, entry.claim}));
+        if (!entry.claim.empty() && seen.insert(entry.claim).second) handle_.scope.spawn(take_off(copy, {pod.namespace_, entry.claim}));
 }
 
 void DeviceClaims::created(const std::string& before, const std::string& claim_uid) {
@@ -185,6 +187,44 @@ Result<bool> DeviceClaims::has_to_wait(const ClaimId& id, const PodInfo& pod) co
 }
 
 Task<> DeviceClaims::wait_for_devices(PodRef pod, std::string node, std::vector<ClaimId> claims) {
+    // As they are now: a claim that is deallocated meanwhile has none in the end.
+    const std::vector<BindingMetrics::Device> devices = devices_of(claims);
+    const MonotonicTime begin = handle_.context.loop.now();
+    Result<void> waited = co_await wait_until_usable(pod, std::move(node), claims);
+    if (is_cancelled(waited)) co_return waited;
+    if (std::ranges::any_of(devices, &BindingMetrics::Device::has_conditions))
+        metrics_.add(pod->scheduler_name, devices, outcome_of(waited, claims), handle_.context.loop.now() - begin);
+    co_return waited;
+}
+
+std::vector<BindingMetrics::Device> DeviceClaims::devices_of(const std::vector<ClaimId>& claims) const {
+    std::vector<BindingMetrics::Device> devices;
+    const auto add = [&](const Allocation& allocation) {
+        for (const DeviceRequestAllocationResult& result : allocation.devices.results)
+            devices.push_back({result.driver, !result.binding_conditions.empty()});
+    };
+    for (const ClaimId& id : claims) {
+        const Claim claim = claims_.find(id.key);
+        const auto pending = pending_.find(id.uid);
+        if (claim && claim->metadata.uid == id.uid && claim->status.allocation)
+            add(*claim->status.allocation);
+        else if (pending != pending_.end())
+            add(pending->second.allocation);
+    }
+    return devices;
+}
+
+BindingMetrics::Outcome DeviceClaims::outcome_of(const Result<void>& waited, const std::vector<ClaimId>& claims) const {
+    if (waited) return BindingMetrics::Outcome::Success;
+    if (waited.error().reason == Reason::Timeout) return BindingMetrics::Outcome::Timeout;
+    const bool driver_failed = std::ranges::any_of(claims, [&](const ClaimId& id) {
+        const Claim claim = claims_.find(id.key);
+        return claim && claim->metadata.uid == id.uid && !is_ready_for_binding(*claim);
+    });
+    return driver_failed ? BindingMetrics::Outcome::Failure : BindingMetrics::Outcome::Error;
+}
+
+Task<> DeviceClaims::wait_until_usable(PodRef pod, std::string node, const std::vector<ClaimId>& claims) {
     const EventLoop& loop = handle_.context.loop;
     const MonotonicTime deadline = loop.now() + longest_wait(*pod);
     for (bool told = false;; told = true) {

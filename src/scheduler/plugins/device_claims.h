@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/resource_v1.h"
+#include "scheduler/devices/binding_metrics.h"
 #include "scheduler/devices/device_allocator.h"
 #include "scheduler/framework/plugin.h"
 #include "scheduler/framework/pod_info.h"
@@ -54,6 +55,7 @@ public:
     Task<> wait_for_devices(PodRef pod, std::string node, std::vector<ClaimId> claims);
     /// Clears the allocation of a claim that is reserved for the pod alone, or for no pod.
     void deallocate(const Claim& claim);
+    void append_metrics(std::string& out) const { metrics_.append(out); }
 
 private:
     using Allocation = api::resource::v1::AllocationResult;
@@ -73,6 +75,9 @@ private:
     bool forget_pending(const std::string& claim_uid, const Allocation* instead = nullptr);
     void devices_changed(const std::string* claim = nullptr);
     Result<bool> has_to_wait(const ClaimId& claim, const PodInfo& pod) const;
+    Task<> wait_until_usable(PodRef pod, std::string node, const std::vector<ClaimId>& claims);
+    std::vector<BindingMetrics::Device> devices_of(const std::vector<ClaimId>& claims) const;
+    BindingMetrics::Outcome outcome_of(const Result<void>& waited, const std::vector<ClaimId>& claims) const;
     /// For devices of `pod`, by its profile.
     Duration longest_wait(const PodInfo& pod) const;
     /// After a write with unknown outcome: asks until the API answers.
@@ -88,6 +93,7 @@ private:
     std::unordered_map<std::string, DeviceUse> in_use_;  ///< by device_key()
     std::unordered_map<std::string, Pending> pending_;   ///< by the claim's uid
     Event changed_;                                      ///< a claim was observed in another state
+    BindingMetrics metrics_;
 };
 
 /// Whether status.reservedFor has room for one more.

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "api/resource_v1.h"
@@ -52,6 +54,14 @@ struct DeviceWorldTest : World {
     void unreserve(const PodInfo& info) {
         run_unreserve(PluginCalls::all_of(plugins), info, "a");
         loop.advance(1s);
+    }
+    Plugin& plugin() {
+        return **std::ranges::find(plugins, "DynamicResources", [](const auto& one) { return one->name(); });
+    }
+    std::string metrics() {
+        std::string text;
+        plugin().append_metrics(text);
+        return text;
     }
     std::optional<Result<void>> bound;
 };
@@ -244,6 +254,69 @@ TEST(DynamicResources, DevicesAreFreeOfAnAllocationThatNoWatchEverShowed) {
     EXPECT_EQ(world.choice(claiming("q", "other")), "a");
 }
 
+TEST(DynamicResources, AClaimThatAPodNamesTwiceIsGivenBackByOneRequest) {
+    DeviceWorldTest world;
+    world.put_claim("c");
+    PodInfo info = claiming("p", "c");
+    info.device_claims.push_back({.name = "again", .claim = "c"});
+    EXPECT_EQ(world.place(info), "a");
+    world.loop.advance(1s);
+    ASSERT_TRUE(world.bound && *world.bound) << world.bound->error().message;
+    world.api.clear_requests();
+    world.unreserve(info);
+    EXPECT_EQ(std::ranges::count(world.api.requests(), "PATCH", &client::FakeApi::Seen::method), 1);
+    EXPECT_TRUE(world.claim("c").status.reserved_for.empty());
+}
+
+/// Each node has one device, of a class of its own, and "b" is the busier one.
+struct AlternativesTest : DeviceWorldTest {
+    AlternativesTest() {
+        put<ResourceSlice>(R"({"metadata": {"name": "t"}, "spec": {"driver": "e", "nodeName": "b",
+            "pool": {"name": "q", "generation": 1, "resourceSliceCount": 1}, "devices": [{"name": "two"}]}})");
+        for (const std::string driver : {"d", "e"})
+            put<DeviceClass>(R"({"metadata": {"name": ")" + driver +
+                             R"("}, "spec": {"selectors": [{"cel": {"expression": "device.driver == ')" + driver + R"('"}}]}})");
+        cluster.set_pod(placed(pod("other", 400), "b"));
+    }
+    void put_alternatives(const std::string& name, const std::vector<std::string>& classes) {
+        std::string list;
+        for (const std::string& one : classes)
+            list += (list.empty() ? "" : ", ") + (R"({"name": "of-)" + one + R"(", "deviceClassName": ")" + one) +
+                    R"(", "allocationMode": "ExactCount", "count": 1})";
+        put<ResourceClaim>(R"({"metadata": {"namespace": "default", "name": ")" + name +
+                           R"("}, "spec": {"devices": {"requests": [{"name": "r", "firstAvailable": [)" + list + "]}]}}}");
+    }
+    std::string scores(const PodInfo& info) {
+        EXPECT_NE(cycle.decide(info).node, nullptr);
+        const auto score = [this](const char* node) { return std::to_string(plugin().score(*cluster.find_node(node))); };
+        return score("a") + " " + score("b");
+    }
+};
+
+TEST(DynamicResources, NodesWithAnEarlierAlternativeArePreferred) {
+    AlternativesTest world;
+    world.put_alternatives("any", {"gpu"});
+    EXPECT_EQ(world.choice(claiming("p", "any")), "a") << "the one with less work, as all have the first";
+    world.put_alternatives("d-first", {"d", "e"});
+    EXPECT_EQ(world.choice(claiming("p", "d-first")), "a");
+    world.put_alternatives("e-first", {"e", "d"});
+    EXPECT_EQ(world.choice(claiming("p", "e-first")), "b");
+    EXPECT_EQ(world.scores(claiming("p", "e-first")), "7 8");
+    EXPECT_EQ(world.plugin().weight(), 2);
+}
+
+TEST(DynamicResources, AlternativesThatAreAllocatedAlreadyCountOnEachNode) {
+    AlternativesTest world;
+    world.put_alternatives("old", {"none", "gpu"});
+    world.api.change<ResourceClaim>({"default", "old"}, [](ResourceClaim& claim) {
+        claim.status.allocation.emplace().devices.results.push_back({.request = "r/of-gpu", .driver = "f", .pool = "p", .device = "three"});
+    });
+    world.put_alternatives("e-first", {"e", "d"});
+    PodInfo info = claiming("p", "e-first");
+    info.device_claims.push_back({.name = "old", .claim = "old"});
+    EXPECT_EQ(world.scores(info), "14 15");
+}
+
 TEST(DynamicResources, SaysWhyAPodHasToWait) {
     DeviceWorldTest world;
     EXPECT_EQ(world.choice(claiming("p", "")), "0/2 nodes are available: pod \"default/p\": ResourceClaim not created yet.");
@@ -336,9 +409,50 @@ TEST(DynamicResources, APodIsBoundOnceItsDevicesCanBeUsed) {
     world.say(Attached);
     EXPECT_FALSE(world.bound) << "not all of them are";
     world.loop.advance(300s);
+    EXPECT_EQ(world.metrics(), "") << "it still waits";
     world.say(std::string(Attached) + Powered);
     ASSERT_TRUE(world.bound);
     EXPECT_TRUE(*world.bound) << world.bound->error().message;
+    const std::string labels = R"({profile="default-scheduler",driver="d",status="success")", metrics = world.metrics();
+    EXPECT_TRUE(metrics.contains("scheduler_dra_bindingconditions_allocations_total" + labels + "} 1\n")) << metrics;
+    const std::string wait = "scheduler_dra_bindingconditions_wait_duration_seconds";
+    EXPECT_TRUE(metrics.contains(wait + "_bucket" + labels + R"(,le="204.8"} 0)")) << metrics;
+    EXPECT_TRUE(metrics.contains(wait + "_bucket" + labels + R"(,le="409.6"} 1)")) << metrics;
+    EXPECT_TRUE(metrics.contains(wait + "_bucket" + labels + R"(,le="819.2"} 1)")) << metrics;
+    EXPECT_TRUE(metrics.contains(wait + "_count" + labels + "} 1\n")) << metrics;
+}
+
+TEST(DynamicResources, WaitsForDevicesAreCountedByDriverAndOutcome) {
+    struct {
+        const char* status;
+        std::function<void(SlowDeviceTest&)> happens;
+    } const rows[] = {
+        {"failure", [](SlowDeviceTest& world) { world.say(R"({"type": "broken", "status": "True"})"); }},
+        {"timeout", [](SlowDeviceTest& world) { world.loop.advance(610s); }},
+        {"error",
+         [](SlowDeviceTest& world) {
+             world.api.erase<ResourceClaim>({"default", "c"});
+             world.loop.advance(1s);
+         }},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.status);
+        SlowDeviceTest world;
+        row.happens(world);
+        ASSERT_TRUE(world.bound);
+        const std::string labels = std::string(R"({profile="default-scheduler",driver="d",status=")") + row.status + "\"} 1\n";
+        EXPECT_TRUE(world.metrics().contains("_allocations_total" + labels)) << world.metrics();
+        EXPECT_TRUE(world.metrics().contains("_seconds_count" + labels)) << world.metrics();
+    }
+}
+
+TEST(DynamicResources, ADeviceWithoutConditionsIsNotCounted) {
+    DeviceWorldTest world;
+    world.put_claim("c");
+    EXPECT_EQ(world.place(claiming("p", "c")), "a");
+    world.loop.advance(1s);
+    ASSERT_TRUE(world.bound && *world.bound) << world.bound->error().message;
+    EXPECT_EQ(world.metrics(), "");
 }
 
 TEST(DynamicResources, ADeviceThatItsDriverCannotPrepareIsGivenBack) {
@@ -394,6 +508,7 @@ TEST(DynamicResources, ExtendedResourcesAreSatisfiedByDevices) {
         EXPECT_EQ(claim->metadata.owner_references.at(0).uid, "uid-p");
         EXPECT_EQ(claim->status.allocation->devices.results.at(0).device, "one");
         EXPECT_TRUE(objects::is_reserved_for(*claim, "uid-p"));
+        EXPECT_TRUE(world.metrics().contains("scheduler_resourceclaim_creates_total{status=\"success\"} 1\n")) << world.metrics();
         const auto status = world.api.find<api::core::v1::Pod>({"default", "p"})->status.extended_resource_claim_status;
         ASSERT_TRUE(status);
         EXPECT_EQ(status->resource_claim_name, claim->metadata.name);

@@ -1,5 +1,6 @@
 #include "scheduler/plugins/extended_claims.h"
 
+#include "base/metrics_text.h"
 #include "base/result.h"
 #include "objects/owners.h"
 #include "objects/resource_claims.h"
@@ -17,7 +18,7 @@ const std::string ProtectionFinalizer = "resource.kubernetes.io/delete-protectio
 
 std::vector<std::string> owning_pod(const ResourceClaim& claim) {
     const auto* owner = objects::is_extended_claim(claim) ? objects::find_controller(claim.metadata) : nullptr;
-    return owner && owner->kind == "Pod" ? std::vector{owner->uid} : std::vector<std::string>();
+    return owner && owner->kind == "Pod" ? std::vector{claim.metadata.namespace_ + "/" + owner->uid} : std::vector<std::string>();
 }
 
 }  // namespace
@@ -44,9 +45,8 @@ std::shared_ptr<const api::core::v1::Pod> ExtendedClaims::find_pod(const PodInfo
 }
 
 ExtendedClaims::Claim ExtendedClaims::find(const PodInfo& pod) const {
-    for (const Claim& claim : by_pod_.find(pod.uid))
-        if (claim->metadata.namespace_ == pod.namespace_) return claim;
-    return nullptr;
+    const auto claims = by_pod_.find(pod.namespace_ + "/" + pod.uid);
+    return claims.empty() ? nullptr : claims.front();
 }
 
 ExtendedClaims::Claim ExtendedClaims::make(const PodInfo& pod, std::vector<DeviceRequest> requests) const {
@@ -90,6 +90,7 @@ Task<std::optional<DeviceClaims::ClaimId>> ExtendedClaims::bind(PodRef pod) {
     const std::string before = claim.metadata.uid;
     claim.metadata.uid.clear();
     auto created = co_await handle_.context.client.create(std::move(claim));
+    ++(created ? creates_ : failed_creates_);
     if (!created) co_return std::move(created).error().with_context("create claim for extended resources " + pod->key());
     // Those that were bound long ago are found by the watch.
     std::erase_if(created_, [this](const auto& entry) { return claims_.find(entry.second.key) != nullptr; });
@@ -116,6 +117,14 @@ Task<> ExtendedClaims::name_in_status(PodRef pod, std::string claim, Mappings ma
 }
 
 void ExtendedClaims::remove(DeviceClaims::ClaimId claim) { handle_.scope.spawn(remove_now(std::move(claim))); }
+
+void ExtendedClaims::append_metrics(std::string& out) const {
+    if (creates_ + failed_creates_ == 0) return;
+    const MetricFamily creates(out, "scheduler_resourceclaim_creates_total", "counter",
+                               "Requests to create ResourceClaims for extended resources, by outcome.");
+    if (creates_ > 0) creates.add(metric_label("status", "success"), creates_);
+    if (failed_creates_ > 0) creates.add(metric_label("status", "failure"), failed_creates_);
+}
 
 Task<> ExtendedClaims::remove_now(DeviceClaims::ClaimId id) {
     client::Client& client = handle_.context.client;

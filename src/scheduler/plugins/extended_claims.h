@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -37,6 +38,7 @@ public:
     Task<std::optional<DeviceClaims::ClaimId>> bind(PodRef pod);
     /// Deletes the claim in the background.
     void remove(DeviceClaims::ClaimId claim);
+    void append_metrics(std::string& out) const;
 
 private:
     struct Reserved {
@@ -54,6 +56,7 @@ private:
     client::Informer<api::resource::v1::ResourceClaim>::Index by_pod_;  ///< by the uid of the pod that owns the claim
     std::unordered_map<std::string, Reserved> reserved_;                ///< by the pod's uid, until the claim is created
     std::unordered_map<std::string, DeviceClaims::ClaimId> created_;    ///< by the pod's uid, while pods are bound
+    std::uint64_t creates_ = 0, failed_creates_ = 0;
 };
 
 }  // namespace porthole::scheduler

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "scheduler/plugins/plugins.h"
 #include "scheduler/plugins/volume_binder.h"
@@ -80,13 +81,12 @@ private:
     /// A volume of its own for each claim, or one that can be made. Taken in turn: claims of one pod rarely compete, and who loses tries
     /// again. `has_room` becomes false where only room is wanting.
     bool each_finds_one(const NodeInfo& node, bool& has_room) const {
-        std::vector<const VolumeInfo*> taken;
+        std::set<const VolumeInfo*> taken;  // a pod may have thousands of claims
         return std::ranges::all_of(choices_, [&](const Choice& choice) {
-            const auto found = std::ranges::find_if(choice.volumes, [&](const VolumeInfo* volume) {
-                return binder_.is_usable(*volume, node) && std::ranges::find(taken, volume) == taken.end();
-            });
+            const auto found = std::ranges::find_if(
+                choice.volumes, [&](const VolumeInfo* volume) { return !taken.contains(volume) && binder_.is_usable(*volume, node); });
             if (found == choice.volumes.end()) return binder_.can_provision(*choice.claim, node, has_room);
-            taken.push_back(*found);
+            taken.insert(*found);
             return true;
         });
     }
