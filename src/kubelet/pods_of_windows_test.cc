@@ -22,12 +22,24 @@ struct WindowsKubeletTest : KubeletTest {
 
 // STO-03, STO-17, LIM-30, LIM-31
 TEST_F(WindowsKubeletTest, VolumesThatWindowsHasNotAreNotMounted) {
-    add("p", R"({"volumes":[{"name":"v","emptyDir":{"medium":"Memory"}}],
-        "containers":[{"name":"a","image":"image:1","volumeMounts":[{"name":"v","mountPath":"/s"}]}]})");
-    loop.advance(10s);
-    EXPECT_EQ(waiting("p"), "ContainerCreating");
-    EXPECT_THAT(events("FailedMount"),
-                Contains("MountVolume.SetUp failed for volume \"v\" : memory-backed emptyDir is not supported on Windows"));
+    constexpr const char* InMemory = "memory-backed emptyDir is not supported on Windows";
+    const struct {
+        const char *volume, *source, *reason;
+    } rows[] = {{"m", R"("emptyDir":{"medium":"Memory"})", InMemory},
+                {"h", R"("emptyDir":{"medium":"HugePages"})", InMemory},
+                {"s", R"("emptyDir":{"medium":"HugePages-2Mi"})", InMemory},
+                {"n", R"("nfs":{"server":"s","path":"/"})", "NFS volumes are not supported on Windows"}};
+    for (const auto& row : rows) {
+        const std::string name = row.volume;
+        const std::string container = R"({"name":"a","image":"image:1","volumeMounts":[{"name":")" + name + R"(","mountPath":"/s"}]})";
+        add("p-" + name, R"({"volumes":[{"name":")" + name + "\"," + row.source + R"(}],"containers":[)" + container + "]}");
+        loop.advance(10s);
+        EXPECT_EQ(waiting("p-" + name), "ContainerCreating") << row.source;
+        EXPECT_THAT(events("FailedMount"), Contains("MountVolume.SetUp failed for volume \"" + name + "\" : " + row.reason));
+        EXPECT_FALSE(files.exists("/var/lib/kubelet/pods/" + pod("p-" + name).metadata.uid + "/volumes/kubernetes.io~empty-dir/" + name))
+            << "nor is it on the disk";
+    }
+    EXPECT_TRUE(mounter.mounts.empty());
 }
 
 constexpr const char* WithSubPath = R"({"volumes":[{"name":"v","emptyDir":{}}],
@@ -38,6 +50,19 @@ TEST_F(WindowsKubeletTest, SubPathsAreRefused) {
     add("p", WithSubPath);
     EXPECT_TRUE(until([&] { return waiting("p") == "CreateContainerConfigError"; }));
     EXPECT_THAT(events("Failed"), Contains(HasSubstr("sub-paths are not supported on Windows")));
+    core::Secret secret;
+    secret.metadata.name = "s";
+    secret.metadata.namespace_ = "default";
+    secret.data["key"] = "value";
+    api.put(secret);
+    add("secret", R"({"volumes":[{"name":"v","secret":{"secretName":"s"}}],
+        "containers":[{"name":"a","image":"image:1","volumeMounts":[{"name":"v","mountPath":"/s","subPath":"key"}]}]})");
+    add("expanded", R"json({"volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"a","image":"image:1",
+        "env":[{"name":"X","value":"x"}],"volumeMounts":[{"name":"v","mountPath":"/s","subPathExpr":"$(X)"}]}]})json");
+    for (const char* name : {"secret", "expanded"}) {
+        EXPECT_TRUE(until([&] { return waiting(name) == "CreateContainerConfigError"; })) << name;
+        EXPECT_THAT(pod(name).status.container_statuses[0].state.waiting->message, HasSubstr("sub-paths are not supported on Windows"));
+    }
 }
 
 // STO-30
@@ -151,6 +176,10 @@ TEST_F(WindowsKubeletTest, PodsThatNeedWhatWindowsHasNotFail) {
         "volumeMounts":[{"name":"v","mountPath":"/s","mountPropagation":"Bidirectional"}]}]})");
     ASSERT_TRUE(until([&] { return pod("p").status.phase == "Failed"; }));
     EXPECT_EQ(pod("p").status.reason, "MountPropagationUnsupported");
+    add("t", R"({"volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"a","image":"image:1",
+        "volumeMounts":[{"name":"v","mountPath":"/s","mountPropagation":"HostToContainer"}]}]})");
+    ASSERT_TRUE(until([&] { return pod("t").status.phase == "Failed"; }));
+    EXPECT_EQ(pod("t").status.reason, "MountPropagationUnsupported");
     add("b", R"({"volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"a","image":"image:1",
         "volumeDevices":[{"name":"v","devicePath":"/dev/x"}]}]})");
     ASSERT_TRUE(until([&] { return pod("b").status.phase == "Failed"; }));

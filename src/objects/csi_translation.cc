@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <set>
-#include <vector>
 
 #include "base/strings.h"
 
@@ -340,6 +339,12 @@ std::string driver_of_in_tree_plugin(const std::string& plugin) {
 std::string in_tree_plugin_of_driver(const std::string& driver) {
     const auto found = std::ranges::find(Plugins, driver, [](const Plugin* plugin) { return plugin->driver; });
     return found == Plugins.end() ? "" : (*found)->name;
+}
+
+std::vector<std::string> in_tree_plugins() {
+    std::vector<std::string> names;
+    for (const Plugin* plugin : Plugins) names.emplace_back(plugin->name);
+    return names;
 }
 
 std::string in_tree_plugin_of(const PersistentVolume& volume) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "api/core_v1.h"
 #include "api/storage_v1.h"
@@ -15,6 +16,9 @@ namespace porthole::objects {
 std::string driver_of_in_tree_plugin(const std::string& plugin);
 /// "kubernetes.io/aws-ebs" for "ebs.csi.aws.com"; "" for a driver that replaced none.
 std::string in_tree_plugin_of_driver(const std::string& driver);
+
+/// Of all types that are translated, in alphabetical order.
+std::vector<std::string> in_tree_plugins();
 
 /// The in-tree plug-in of the source; "" if it is of another type.
 std::string in_tree_plugin_of(const api::core::v1::PersistentVolume& volume);

@@ -173,7 +173,7 @@ class Cluster:
 
     def environment(self):
         sanitizers = {name: os.environ[name] for name in os.environ if name in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS")}
-        return {"PATH": os.environ["PATH"], "HOME": str(self.folder), "KUBECONFIG": str(self.kubeconfig), "LANG": "C.UTF-8",
+        return {"PATH": f"{os.environ['PATH']}:{TOOLS}", "HOME": str(self.folder), "KUBECONFIG": str(self.kubeconfig), "LANG": "C.UTF-8",
                 "NO_COLOR": "1", **sanitizers}
 
     def kubectl_command(self, client, *words):

@@ -4,7 +4,7 @@ import json
 import pathlib
 import subprocess
 
-from harness import PORTHOLE, needs_newest_kubectl, run, slow
+from harness import PORTHOLE, as_list, needs_newest_kubectl, run, slow
 from manifests import SLEEP, container, pod
 from test_volumes import NODE, NodeVolumeCase, mount_points
 
@@ -117,6 +117,29 @@ class CsiVolumes(CsiCase):
         self.apply(self.user("second", node=OTHER_NODE))
         self.wait_ready("second")
         self.assertEqual(self.exec("second", "cat", "/data/file"), "kept\n")
+
+    def test_a_disk_named_by_its_in_tree_type_is_the_drivers_that_replaced_the_plugin(self):  # STO-20
+        self.driver = "ebs.csi.aws.com"
+        self.driver_object()
+        self.start_driver()
+        name, source = f"{self.namespace}-ebs", {"awsElasticBlockStore": {"volumeID": f"vol-{self.namespace}", "fsType": "ext4"}}
+        volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name},
+                  "spec": {"capacity": {"storage": "64Mi"}, "accessModes": ["ReadWriteOnce"], "persistentVolumeReclaimPolicy": "Retain", **source}}
+        claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"},
+                 "spec": {"storageClassName": "", "volumeName": name, "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "64Mi"}}}}
+        self.addCleanup(self.kubectl_run, "delete", "pv", name, "--wait=false", namespaced=False, check=False)
+        of_claim, own = self.user("claimed"), self.user("own")
+        own["spec"]["volumes"] = [{"name": "data", **source}]
+        self.kubectl("apply", "-f", "-", stdin=as_list([volume, claim, of_claim]), warnings=True)
+        self.wait_ready("claimed")
+        self.exec("claimed", "sh", "-c", "echo kept > /data/file")
+        self.assertEqual((self.storage / f"vol-{self.namespace}" / "file").read_text(), "kept\n")
+        migrated = self.get("csinode", NODE, namespaced=False)["metadata"]["annotations"]["storage.alpha.kubernetes.io/migrated-plugins"]
+        self.assertIn("kubernetes.io/aws-ebs", migrated.split(","))
+        self.kubectl("delete", "pod", "claimed")
+        self.kubectl("apply", "-f", "-", stdin=as_list([own]), warnings=True)
+        self.wait_ready("own")
+        self.assertEqual(self.exec("own", "cat", "/data/file"), "kept\n")
 
     def test_an_inline_volume_knows_its_pod_and_goes_with_it(self):
         self.driver_object()

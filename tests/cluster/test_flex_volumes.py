@@ -1,12 +1,15 @@
 """FlexVolume drivers: programs that an administrator puts on a node, and that mount volumes of pods and claims."""
 
 import json
+import os
 import pathlib
 import shutil
 import unittest
 
+from harness import ROOT
 from manifests import SLEEP, container, secret
 from test_volumes import NodeVolumeCase
+from test_windows_node import WindowsCase, windows_pod
 
 DRIVERS = pathlib.Path("/usr/libexec/kubernetes/kubelet-plugins/volume/exec")
 # Mounts memory, and keeps there what it was told. What it does not have is the kubelet's part.
@@ -73,6 +76,27 @@ class FlexVolumes(NodeVolumeCase):
         source = {"driver": "porthole.test/none", "options": {"kubernetes.io/fsType": "x"}}
         manifest = json.dumps(self.user("user", flexVolume=source))
         self.assertIn("kubernetes.io and k8s.io namespaces are reserved", self.kubectl_fails("apply", "-f", "-", stdin=manifest))
+
+
+class FlexVolumesOfWindowsNodes(WindowsCase):
+    def test_a_program_on_the_host_mounts_a_volume_and_unmounts_it(self):  # STO-21
+        driver = f"porthole.test/{self.namespace}"
+        host = self.cluster.data / "nodes/windows-1/C"
+        program = host / "usr/libexec/kubernetes/kubelet-plugins/volume/exec" / driver.replace("/", "~") / f"{self.namespace}.exe"
+        program.parent.mkdir(parents=True)
+        program.write_bytes((pathlib.Path(os.environ.get("PORTHOLE_WINDOWS", ROOT / "build/windows")) / "bin/flex_windows_driver.exe").read_bytes())
+        source = {"driver": driver, "fsType": "ntfs", "options": {"share": "a b"}, "secretRef": {"name": "hidden"}}
+        user = windows_pod("user", ["cmd", "/c", "ping -n 600 127.0.0.1 >nul"], nodeName="windows-1", volumes=[{"name": "v", "flexVolume": source}],
+                           container_fields={"volumeMounts": [{"name": "v", "mountPath": "C:\\v"}]})
+        self.apply({**secret("hidden", password="open sesame"), "type": driver}, user)
+        self.wait_ready("user")
+        options = json.loads(self.exec("user", "cmd", "/c", "type C:\\v\\options"))
+        self.assertEqual({name: options[name] for name in ("share", "kubernetes.io/fsType", "kubernetes.io/readwrite", "kubernetes.io/secret/password")},
+                         {"share": "a b", "kubernetes.io/fsType": "ntfs", "kubernetes.io/readwrite": "rw", "kubernetes.io/secret/password": "b3BlbiBzZXNhbWU="})
+        folder = host / "var/lib/kubelet/pods" / self.get("pod", "user")["metadata"]["uid"]
+        self.assertTrue((folder / "volumes" / driver.replace("/", "~") / "v/options").exists())
+        self.kubectl("delete", "pod", "user", "--grace-period=1")
+        self.eventually(lambda: not folder.exists(), 60, "the driver has unmounted, and nothing is left of the pod")
 
 
 if __name__ == "__main__":

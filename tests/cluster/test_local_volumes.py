@@ -139,6 +139,8 @@ class LocalVolumesOfWindowsNodes(LocalVolumeCase, WindowsCase):
         self.kubectl("patch", "pvc", "data-win-web-store-1", "-p", '{"spec":{"resources":{"requests":{"storage":"128Mi"}}}}')
         self.wait_event("FileSystemResizeUnsupported", "volumes cannot grow while they are mounted", 120)  # STO-18 LIM-32
         self.assertEqual(self.size("data-win-web-store-1"), "64Mi")
+        conditions = self.get("pvc", "data-win-web-store-1")["status"]["conditions"]
+        self.assertIn("FileSystemResizePending", [one["type"] for one in conditions])
 
         volume = self.volume_of("data-win-web-store-1")
         self.assertTrue(self.folder_of(volume).is_dir())

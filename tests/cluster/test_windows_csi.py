@@ -6,7 +6,7 @@ import os
 import pathlib
 import threading
 
-from harness import PORTHOLE, ROOT, condition, loop_images, needs_newest_kubectl, run, slow
+from harness import PORTHOLE, ROOT, condition, loop_images, run, slow
 from manifests import KUBELET, csi_proxy_pipe, windows_csi_driver
 from windows_probe_case import PROBE, ProbeCase
 
@@ -52,8 +52,9 @@ class Controller(threading.Thread):
         case = self.case
         for one in json.loads(case.kubectl("get", "volumeattachment", "-o", "json", namespaced=False))["items"]:
             if one["spec"]["attacher"] == case.driver and not one.get("status", {}).get("attached"):
-                case.kubectl("patch", "volumeattachment", one["metadata"]["name"], "--subresource=status", "--type=merge",
-                             "-p", '{"status":{"attached":true}}', namespaced=False)
+                # Older kubectl cannot patch a status.
+                case.kubectl("replace", "--raw", f"/apis/storage.k8s.io/v1/volumeattachments/{one['metadata']['name']}/status", "-f", "-",
+                             stdin=json.dumps(one | {"status": {"attached": True}}), namespaced=False)
 
 
 class DiskController(Controller):
@@ -126,7 +127,6 @@ class WindowsCsi(ProbeCase):
         return controller
 
     # STO-22, STO-24, EMU-10
-    @needs_newest_kubectl
     def test_a_stateful_set_keeps_its_data(self):
         self.put_class()
         self.start_driver()
@@ -155,9 +155,8 @@ class WindowsCsi(ProbeCase):
         self.kubectl("delete", "pod", "web-0", "--ignore-not-found")
         self.assertEqual(data.read_text().strip(), "kept")
 
-    # STO-22, STO-24, EMU-10
+    # STO-18: its driver enlarges it. STO-22, STO-24, EMU-10
     @slow
-    @needs_newest_kubectl
     def test_a_stateful_set_on_a_disk_keeps_its_data_through_a_restart_of_the_host_and_grows(self):
         if not os.access("/dev/loop-control", os.R_OK | os.W_OK):
             self.skipTest("needs loop devices")
@@ -176,6 +175,8 @@ class WindowsCsi(ProbeCase):
         volume = self.get("pvc", "data-web-0")["spec"]["volumeName"]
         self.assertIn(str(self.images / volume), loop_images())
         kept = lambda: self.exec("web-0", "cmd", "/c", "type C:\\data\\file").strip()
+
+        self.check_statistics(volume)
 
         uid = self.get("pod", "web-0")["metadata"]["uid"]
         self.kubectl("delete", "pod", "web-0")
@@ -206,6 +207,29 @@ class WindowsCsi(ProbeCase):
         self.kubectl("delete", "pod", "web-0", "--ignore-not-found")
         self.eventually(lambda: not (self.disks / volume).is_symlink(), 120, "the disk is detached")
         self.eventually(lambda: str(self.images / volume) not in loop_images(), 30, "the loop device is gone")
+
+    def check_statistics(self, volume):
+        """The kubelet's summary and metrics have the driver's numbers of the claim's volume, a disk of 64 MiB."""
+        claim = {"name": "data-web-0", "namespace": self.namespace}
+        labels = f'{{namespace="{self.namespace}",persistentvolumeclaim="data-web-0"}}'
+        uid = self.get("pod", "web-0")["metadata"]["uid"]
+        filled = self.host / f"var/lib/kubelet/pods/{uid}/volumes/kubernetes.io~csi/{volume}/mount/filled"
+        filled.write_bytes(bytes(20 << 20))
+
+        def in_summary():
+            summary = json.loads(self.kubectl("get", "--raw", f"/api/v1/nodes/{HOST}/proxy/stats/summary", namespaced=False))
+            return next((volume for pod in summary["pods"] for volume in pod.get("volume", []) if volume.get("pvcRef") == claim
+                         and volume.get("usedBytes", 0) >= 20 << 20), None)
+
+        told = self.eventually(in_summary, 180, "the node asks the driver each minute")
+        self.assertTrue(40 << 20 < told["capacityBytes"] < 64 << 20, told)
+        self.assertLess(told["usedBytes"], 30 << 20)
+        self.assertLessEqual(told["availableBytes"] + told["usedBytes"], told["capacityBytes"])
+        metrics = self.kubectl("get", "--raw", f"/api/v1/nodes/{HOST}/proxy/metrics", namespaced=False).splitlines()
+        for metric, field in (("capacity", "capacityBytes"), ("used", "usedBytes"), ("available", "availableBytes")):
+            start = f"kubelet_volume_stats_{metric}_bytes{labels} "
+            self.assertEqual([float(line.removeprefix(start)) for line in metrics if line.startswith(start)], [told[field]], metric)
+        filled.unlink()
 
     def space(self):
         """Bytes of the file systems on the disks of the host."""

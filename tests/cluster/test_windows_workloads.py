@@ -46,12 +46,24 @@ class Controllers(WindowsCase):
         self.kubectl("scale", "deployment/web", "--replicas=3")
         self.ready_pods("app=web", 3)
 
+    def assert_followed(self, first, second):
+        """The second pod was made when the first one was ready."""
+        first, second = (self.get("pod", name) for name in (first, second))
+        ready = next(one["lastTransitionTime"] for one in first["status"]["conditions"] if one["type"] == "Ready")
+        self.assertLessEqual(ready, second["metadata"]["creationTimestamp"])
+
     # WKL-03
-    def test_stateful_set_gives_stable_names(self):
+    def test_stateful_set_gives_stable_names_in_order(self):
         self.apply(service("db", {"app": "db"}, clusterIP="None", target=80),
                    workload("StatefulSet", "db", serviceName="db", replicas=2, selector={"matchLabels": {"app": "db"}}, template=template("db")))
         self.ready_pods("app=db", 2)
+        self.assert_followed("db-0", "db-1")
         self.assertIn("db-1", self.answers(lambda url: self.exec("db-0", FETCH, url), f"http://db-1.db.{self.namespace}.svc.cluster.local/"))
+        self.kubectl("set", "env", "statefulset/db", "COLOUR=green")
+        self.kubectl("rollout", "status", "statefulset/db", "--timeout=180s", seconds=190)
+        self.assert_followed("db-1", "db-0")
+        self.assertIn("COLOUR=green", self.exec("db-0", "cmd", "/c", "set"))
+        self.assertIn("db-0", self.answers(lambda url: self.exec("db-1", FETCH, url), f"http://db-0.db.{self.namespace}.svc.cluster.local/"))
 
     # WKL-05
     def test_job_counts_exit_codes(self):

@@ -5,6 +5,9 @@
 // as the serial number).
 //
 // csi_windows_driver call METHOD PATH [PATH]: one call of the CSI proxy's group filesystem; prints what it answers.
+//
+// csi_windows_driver ask PIPE METHOD: one call with an empty message by any pipe of the proxy, such as "iscsi-v1alpha1" and
+// "/v1alpha1.Iscsi/AddTargetPortal"; prints "answered", or the status and its message.
 #include <windows.h>
 
 #include <atomic>
@@ -310,11 +313,23 @@ int call(AsioLoop& loop, const std::string& method, const std::string& path, con
     return answer ? 0 : 1;
 }
 
+int ask(AsioLoop& loop, const std::string& pipe, const std::string& method) {
+    net::GrpcChannel channel(loop, net::Endpoint{.unix_path = "\\\\.\\pipe\\csi-proxy-" + pipe});
+    const auto answer = run_task(loop, channel.call(method, ""));
+    if (answer)
+        std::printf("answered\n");
+    else
+        std::printf("%d %s\n", static_cast<int>(net::grpc_status_of(answer.error())), answer.error().message.c_str());
+    (void)run_task(loop, channel.close());
+    return answer ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
     AsioLoop loop;
     if (count > 3 && std::string(words[1]) == "call") return call(loop, words[2], words[3], count > 4 ? words[4] : "");
+    if (count == 4 && std::string(words[1]) == "ask") return ask(loop, words[2], words[3]);
     Words given;
     for (int i = 1; i < count; ++i) {
         const std::string word = words[i];

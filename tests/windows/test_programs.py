@@ -17,6 +17,17 @@ class Programs(WineTest):
         programs = [WINDOWS / f"bin/{name}.exe" for name in NAMES]
         subprocess.run([ROOT / "cmake/windows/check_imports.py", *programs], check=True, timeout=60)
 
+    # BIN-01
+    def test_one_documented_command_makes_every_program_for_windows_on_amd64(self):
+        self.assertIn("`./run build windows` compiles the Windows programs", (ROOT / "docs/guide/building_on_windows.md").read_text())
+        for name in NAMES:
+            with self.subTest(name):
+                program = (WINDOWS / f"bin/{name}.exe").read_bytes()
+                header = int.from_bytes(program[0x3c:0x40], "little")
+                self.assertEqual(program[:2] + program[header:header + 4], b"MZPE\0\0")
+                self.assertEqual(program[header + 4:header + 6], (0x8664).to_bytes(2, "little"), "amd64")
+                self.assertEqual(program[header + 24:header + 26], (0x20b).to_bytes(2, "little"), "PE32+")
+
     def test_a_role_is_the_programs_name(self):
         self.assertIn("--container-runtime-endpoint", self.wine("bin/kubelet.exe", "--help", check=True).stdout)
         self.assertEqual(self.wine("bin/kubelet.exe", "--version", check=True).stdout.split()[0], "Kubernetes")

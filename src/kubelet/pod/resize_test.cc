@@ -7,11 +7,11 @@
 namespace porthole::kubelet {
 namespace {
 
-Quantity quantity(const char* text) { return Quantity::parse(text).value(); }
+Quantity amount(const char* text) { return Quantity::parse(text).value(); }
 
 core::ResourceRequirements resources(const char* cpu, const char* memory) {
     core::ResourceRequirements made;
-    made.requests = {{"cpu", quantity(cpu)}, {"memory", quantity(memory)}};
+    made.requests = {{"cpu", amount(cpu)}, {"memory", amount(memory)}};
     made.limits = made.requests;
     return made;
 }
@@ -114,7 +114,7 @@ TEST(Resize, OfThePodAsAWholeReachesContainersWithoutLimitsOfTheirOwn) {
     state.containers = {running(own.resources, pod.spec.resources), running({}, pod.spec.resources)};
     state.containers[1].metadata->name = "none";
     EXPECT_TRUE(compute_actions(pod, state, NoProbes).empty());
-    pod.spec.resources->requests["cpu"] = quantity("350m");
+    pod.spec.resources->requests["cpu"] = amount("350m");
     EXPECT_TRUE(compute_actions(pod, state, NoProbes).resize_pod) << "a request alone";
     EXPECT_TRUE(compute_actions(pod, state, NoProbes).containers_to_resize.empty());
 }

@@ -327,8 +327,23 @@ TEST_F(LocalVolumesTest, DoNotGrowOnWindows) {  // STO-18, LIM-32
     put_volume();
     volume.spec.capacity["storage"] = *Quantity::parse("2Gi");
     api.put(volume);
+    api.change<core::PersistentVolumeClaim>({"ns", "data"}, [](auto& claim) {
+        claim.status.conditions.emplace_back().type = "FileSystemResizePending";
+        claim.status.allocated_resource_statuses["storage"] = "NodeResizePending";
+    });
     EXPECT_EQ(path(windows_node), "/k/local-volumes/pvc-1/data") << "the pod goes on with what it has";
-    EXPECT_EQ((api.find<core::PersistentVolumeClaim>({"ns", "data"})->status.capacity.at("storage").to_string()), "1Gi");
+    const auto status = api.find<core::PersistentVolumeClaim>({"ns", "data"})->status;
+    EXPECT_EQ(status.capacity.at("storage").to_string(), "1Gi");
+    ASSERT_EQ(status.conditions.size(), 1u);
+    EXPECT_EQ(status.conditions[0].type, "FileSystemResizePending") << "it is still to be done";
+    Scope scope(loop);
+    scope.spawn(events.run());
+    loop.advance(1s);
+    std::set<std::string> told;
+    for (const core::Event& event : api.list<core::Event>())
+        if (event.reason == "FileSystemResizeUnsupported") told.insert(event.involved_object.kind);
+    EXPECT_EQ(told, (std::set<std::string>{"PersistentVolumeClaim", "Pod"}));
+    EXPECT_TRUE(porthole::sim::run(loop, scope.close()));
 }
 
 /// The reclaimer of n1.

@@ -1,3 +1,4 @@
+#include "api/certificates_v1beta1.h"
 #include "kubelet/volumes/host_path/host_path.h"
 #include "kubelet/volumes/volumes_fixture.h"
 #include "runtime/scope.h"
@@ -82,6 +83,50 @@ TEST_F(VolumesTest, ProjectedVolumesJoinTheirSources) {
     EXPECT_EQ(files.read(directory + "/color").value(), "red");
     EXPECT_EQ(files.read(directory + "/labels").value(), "app=\"x\"");
     EXPECT_EQ(files.read(directory + "/cpu").value(), "4");
+}
+
+std::string certificate(const std::string& base64) { return "-----BEGIN CERTIFICATE-----\n" + base64 + "\n-----END CERTIFICATE-----\n"; }
+
+TEST_F(VolumesTest, TrustBundlesAreJoinedAndEachCertificateIsThereOnce) {
+    const auto put = [this](const std::string& name, const std::string& signer, const std::string& label, const std::string& bundle) {
+        api::certificates::v1beta1::ClusterTrustBundle made;
+        made.metadata.name = name;
+        made.metadata.labels["live"] = label;
+        made.spec.signer_name = signer;
+        made.spec.trust_bundle = bundle;
+        api.put(made);
+    };
+    const std::string a = certificate("YWE="), b = certificate("YmI="), c = certificate("Y2M=");
+    put("own", "", "yes", "a comment\n" + b + b);
+    put("x:s:1", "x/s", "yes", b + a);
+    put("x:s:2", "x/s", "yes", a);
+    put("x:s:3", "x/s", "no", c);
+    put("y:s:1", "y/s", "yes", c);
+    const auto shown = [this](const std::string& source) {
+        const std::string sources = R"([{"clusterTrustBundle":{)" + source + R"(,"path":"roots.pem"}}])";
+        const auto made = mounts(R"({"securityContext":{"runAsUser":7},"volumes":[{"name":"v","projected":{"sources":)" + sources + "}}]}");
+        if (!made) return made.error().message;
+        EXPECT_EQ(files.status(made->at(0).host_path + "/roots.pem")->mode, 0600u);
+        return files.read(made->at(0).host_path + "/roots.pem").value();
+    };
+    EXPECT_EQ(shown(R"("name":"own")"), b);
+    EXPECT_EQ(shown(R"("signerName":"x/s","labelSelector":{"matchLabels":{"live":"yes"}})"), a + b);
+    EXPECT_EQ(shown(R"("signerName":"x/s","labelSelector":{})"), a + b + c);
+    const std::string failed = "MountVolume.SetUp failed for volume \"v\" : ";
+    EXPECT_EQ(shown(R"("signerName":"x/s")"), failed + "combination of signerName and labelSelector matched zero ClusterTrustBundles");
+    EXPECT_EQ(shown(R"("name":"none")"), failed + "clustertrustbundle.certificates.k8s.io \"none\" not found");
+    EXPECT_EQ(shown(R"("name":"none","optional":true)"), "");
+    EXPECT_EQ(shown(R"("optional":true)"), failed + "ClusterTrustBundle projection requires either name or signerName to be set");
+    put("own", "", "yes", c);
+    EXPECT_EQ(shown(R"("name":"own")"), c) << "it is brought up to date";
+    put("own", "", "yes", "-----BEGIN CERTIFICATE-----\n?\n-----END CERTIFICATE-----\n");
+    EXPECT_THAT(shown(R"("name":"own")"), HasSubstr("a certificate of the trust bundle: illegal base64 data"));
+}
+
+TEST_F(VolumesTest, CopiesOfGitRepositoriesAreRefusedAsByUpstream) {
+    EXPECT_EQ(mounts(R"({"volumes":[{"name":"v","gitRepo":{"repository":"r"}}]})").error().message,
+              "MountVolume.SetUp failed for volume \"v\" : git-repo volume plugin has been disabled; if necessary, it may be re-enabled by "
+              "enabling the feature-gate `GitRepoVolumeDriver`");
 }
 
 TEST_F(VolumesTest, FilesThatMultiplyAreRefused) {

@@ -5,6 +5,8 @@
 
 #include "api/storage_v1.h"
 #include "base/result.h"
+#include "base/strings.h"
+#include "objects/csi_translation.h"
 #include "schema/json/json.h"
 
 namespace porthole::kubelet {
@@ -16,6 +18,7 @@ using api::core::v1::Node;
 using schema::Value;
 
 constexpr const char* NodeIdAnnotation = "csi.volume.kubernetes.io/nodeid";
+constexpr const char* MigratedPlugins = "storage.alpha.kubernetes.io/migrated-plugins";
 constexpr Duration FirstRetry = 200ms, LongestRetry = 10s;
 
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }
@@ -180,12 +183,14 @@ Task<> CsiNodeInfo::publish_csi_node(std::string node_uid) {
     std::erase_if(wanted.spec.drivers,
                   [&](const CSINodeDriver& entry) { return gone_.contains(entry.name) || drivers_.contains(entry.name); });
     for (const auto& [driver, info] : drivers_) wanted.spec.drivers.push_back(entry_of(driver, info));
+    // Upstream's control plane attaches in-tree volumes by their drivers only to nodes that say so.
+    wanted.metadata.annotations[MigratedPlugins] = join(objects::in_tree_plugins(), ",");
     if (there) {
         const auto by_name = [](const CSINodeDriver& a, const CSINodeDriver& b) { return a.name < b.name; };
         std::vector<CSINodeDriver> before = there->spec.drivers, after = wanted.spec.drivers;
         std::ranges::sort(before, by_name);
         std::ranges::sort(after, by_name);
-        if (before == after) co_return {};
+        if (before == after && there->metadata.annotations == wanted.metadata.annotations) co_return {};
         CO_TRY_VOID(co_await client_.update(std::move(wanted)));
         co_return {};
     }

@@ -18,9 +18,9 @@ struct CsiNodeDriver {
     bool operator==(const CsiNodeDriver&) const = default;
 };
 
-/// Publishes which CSI drivers the node has: in its CSINode, in an annotation of the Node, and as the Node's topology labels. The CSINode
-/// exists from the start and is owned by the Node. A driver's entry from an earlier kubelet stays until the driver registers again or is
-/// removed. Lives on the kubelet's loop; all references outlive it.
+/// Publishes which CSI drivers the node has: in its CSINode, in an annotation of the Node, and as the Node's topology labels; the CSINode
+/// also says that the node translates in-tree volumes. It exists from the start and is owned by the Node. A driver's entry from an earlier
+/// kubelet stays until the driver registers again or is removed. Lives on the kubelet's loop; all references outlive it.
 class CsiNodeInfo {
 public:
     CsiNodeInfo(client::Client& client, Logger log, std::string node_name);

@@ -134,22 +134,22 @@ struct CsiVolumesTest : ::testing::Test {
         api.put(attachment);
         return attachment;
     }
-    void set_driver_object(const std::function<void(CSIDriverSpec&)>& set) {
+    void set_driver_object(const std::function<void(CSIDriverSpec&)>& set, const std::string& name = Driver) {
         CSIDriver object;
-        object.metadata.name = Driver;
+        object.metadata.name = name;
         object.spec.volume_lifecycle_modes = {"Persistent", "Ephemeral"};
         object.spec.fs_group_policy = "File";
         object.spec.pod_info_on_mount = true;
         set(object.spec);
         api.put(object);
-        EXPECT_TRUE(run([](CsiVolumes::DriverObjects& informer, AsioLoop& loop, CSIDriverSpec wanted) -> Task<> {
+        EXPECT_TRUE(run([](CsiVolumes::DriverObjects& informer, AsioLoop& loop, std::string name, CSIDriverSpec wanted) -> Task<> {
             for (int i = 0; i < 12000; ++i) {
-                const auto seen = informer.find({"", Driver});
+                const auto seen = informer.find({"", name});
                 if (seen && seen->spec == wanted) co_return {};
                 CO_TRY_VOID(co_await loop.sleep(5ms));
             }
             co_return Error(Reason::Timeout, "not seen");
-        }(driver_objects, loop, object.spec)));
+        }(driver_objects, loop, name, object.spec)));
     }
     /// A claim "data" that is bound to the volume "pv1" of the driver.
     void put_claim(const std::function<void(core::PersistentVolume&)>& set = [](auto&) {}) {

@@ -159,6 +159,70 @@ TEST_F(CsiVolumesTest, OnWindowsAFailureTellsThatTheCsiProxyIsMissing) {
     EXPECT_TRUE(run(drivers->add_plugin(info())));
 }
 
+/// A node with the driver that replaced the in-tree plug-in of disks of AWS.
+struct InTreeVolumesTest : CsiVolumesTest {
+    InTreeVolumesTest() {
+        options.name = "ebs.csi.aws.com";
+        set_driver_object([](CSIDriverSpec& spec) { spec.attach_required = false; }, options.name);
+        start();
+    }
+};
+
+// STO-20
+TEST_F(InTreeVolumesTest, AClaimsInTreeVolumeIsMountedByTheDriverThatReplacedItsPlugin) {
+    const auto put = [this](const std::string& id) {
+        put_claim([&](core::PersistentVolume& volume) {
+            volume.spec.csi.reset();
+            auto& source = volume.spec.aws_elastic_block_store.emplace();
+            source.volume_id = id;
+            source.fs_type = "ext4";
+        });
+    };
+    put("aws://us-east-1a/vol-1");
+    ASSERT_EQ(set_up(pod("u1", Claim)), "");
+    for (const char* method : {"NodeStageVolume", "NodePublishVolume"}) EXPECT_THAT(last(method), HasSubstr(R"("volume_id":"vol-1")"));
+    EXPECT_THAT(last("NodeStageVolume"), HasSubstr(R"("fs_type":"ext4")"));
+    EXPECT_THAT(csi->volumes_in_use(), IsEmpty()) << "its driver attaches nothing";
+    set_driver_object([](CSIDriverSpec& spec) { spec.attach_required = true; }, options.name);
+    EXPECT_THAT(csi->volumes_in_use(), ElementsAre("kubernetes.io/csi/ebs.csi.aws.com^vol-1"));
+    EXPECT_EQ(tear_down("u1"), "");
+    put("aws://us-east-1a/disk-1");
+    EXPECT_THAT(set_up(pod("u2", Claim)), HasSubstr("error processing PVC ns/data: failed to translate PV pv1 to CSI: "));
+}
+
+// STO-20
+TEST_F(InTreeVolumesTest, ADiskThatAPodNamesByItsInTreeTypeIsMountedByTheDriver) {
+    const auto own = [](const std::string& uid, const std::string& more) {
+        return pod(uid, R"([{"name":"v","awsElasticBlockStore":{"volumeID":"vol-2")" + more + "}}]");
+    };
+    ASSERT_EQ(set_up(own("u1", "")), "");
+    EXPECT_THAT(last("NodeStageVolume"), HasSubstr(R"("volume_id":"vol-2")"));
+    EXPECT_TRUE(exists("/pods/u1/volumes/kubernetes.io~csi/v/mount"));
+    EXPECT_FALSE(manager->find_mounted("u1")->at("v").read_only);
+    EXPECT_EQ(tear_down("u1"), "");
+    EXPECT_FALSE(exists("/pods/u1"));
+    EXPECT_TRUE(until([this] { return driver->count("NodeUnstageVolume") == 1; })) << "the disk stays, and so its data";
+    ASSERT_EQ(set_up(own("u2", R"(,"readOnly":true)")), "");
+    EXPECT_TRUE(manager->find_mounted("u2")->at("v").read_only);
+    EXPECT_EQ(tear_down("u2"), "");
+    set_driver_object([](CSIDriverSpec& spec) { spec.attach_required = false; }, "disk.csi.azure.com");
+    EXPECT_THAT(set_up(pod("u3", R"([{"name":"v","azureDisk":{"diskName":"d","diskURI":"/subscriptions/s/disks/d"}}])")),
+                HasSubstr("driver name disk.csi.azure.com not found in the list of registered CSI drivers"));
+    EXPECT_EQ(tear_down("u3"), "");
+}
+
+// STO-20: an upstream control plane attaches such volumes to nodes that say this.
+TEST_F(InTreeVolumesTest, TheCSINodeTellsWhichPluginsAreTranslated) {
+    EXPECT_EQ(api.find<CSINode>({"", "n1"})->metadata.annotations.at("storage.alpha.kubernetes.io/migrated-plugins"),
+              "kubernetes.io/aws-ebs,kubernetes.io/azure-disk,kubernetes.io/azure-file,kubernetes.io/cinder,kubernetes.io/gce-pd,"
+              "kubernetes.io/portworx-volume,kubernetes.io/vsphere-volume");
+    CSINode older = *api.find<CSINode>({"", "n1"});
+    older.metadata.annotations.clear();
+    api.put(older);
+    EXPECT_TRUE(run(node_info->set_limit(options.name, 3)));
+    EXPECT_TRUE(api.find<CSINode>({"", "n1"})->metadata.annotations.contains("storage.alpha.kubernetes.io/migrated-plugins"));
+}
+
 // STO-22
 TEST_F(CsiVolumesTest, OnWindowsDriversGetPathsAsWindowsWritesThem) {
     has_csi_proxy = [] { return true; };
@@ -502,6 +566,35 @@ TEST_F(CsiGrowthTest, AVolumeThatOnlyGrowsUnusedWaitsForTheNextPod) {
     ASSERT_EQ(tear_down("u1"), "");
     ASSERT_EQ(set_up(pod("u2", Claim)), "");
     EXPECT_EQ(asked(), 2u);
+    EXPECT_EQ(status().capacity["storage"].value(), 2 << 20);
+}
+
+// STO-19
+TEST_F(CsiGrowthTest, APodThatHasTheVolumeReadOnlyDoesNotGrowItAndSaysSo) {
+    ASSERT_EQ(tear_down("u1"), "");
+    const auto read_only = pod("u2", R"([{"name":"v","persistentVolumeClaim":{"claimName":"data","readOnly":true}}])");
+    for (const char* when : {"when it starts", "while it runs"}) {
+        EXPECT_EQ(set_up(read_only), "") << "the pod goes on " << when;
+        settle();
+    }
+    EXPECT_THAT(last("NodePublishVolume"), HasSubstr("\"readonly\":true"));
+    EXPECT_EQ(asked(), 0u);
+    EXPECT_EQ(resize_status(), "NodeResizePending") << "another pod may grow it";
+    EXPECT_EQ(status().capacity["storage"].value(), 1 << 20);
+    Scope scope(loop);
+    scope.spawn(events.run());
+    EXPECT_TRUE(until([&] { return api.list<core::Event>().size() >= 2; }));
+    EXPECT_TRUE(run(scope.close()));
+    std::set<std::string> told;
+    for (const core::Event& event : api.list<core::Event>()) {
+        EXPECT_EQ(event.type + " " + event.reason + ": " + event.message,
+                  "Warning FileSystemResizeFailed: MountVolume.NodeExpandVolume failed for volume \"pv1\" requested read-only file system");
+        told.insert(event.involved_object.kind + "/" + event.involved_object.name);
+    }
+    EXPECT_EQ(told, (std::set<std::string>{"PersistentVolumeClaim/data", "Pod/p"}));
+    ASSERT_EQ(tear_down("u2"), "");
+    ASSERT_EQ(set_up(pod("u3", Claim)), "");
+    EXPECT_EQ(asked(), 1u) << "the next pod that writes has it grown";
     EXPECT_EQ(status().capacity["storage"].value(), 2 << 20);
 }
 

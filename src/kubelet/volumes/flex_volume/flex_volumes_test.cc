@@ -82,6 +82,7 @@ struct FlexVolumesTest : VolumesTest {
     std::optional<VolumeManager> with_flex;
 };
 
+// STO-21
 TEST_F(FlexVolumesTest, ADriverMountsAndUnmountsItsVolume) {
     const auto mounted = set_up(volume(R"(,"fsType":"xfs","readOnly":true)"));
     ASSERT_TRUE(mounted) << mounted.error().message;
@@ -199,6 +200,7 @@ TEST_F(FlexVolumesTest, WhatCannotBeDetachedKeepsItsPod) {
     EXPECT_FALSE(files.exists("/k/pods/u"));
 }
 
+// STO-21
 TEST_F(FlexVolumesTest, OnWindowsAProgramOrAPowerShellScriptIsRunAndNoBatchFile) {
     const auto called = [&](const std::string& file) -> std::string {
         porthole::sim::MemoryFileSystem drive(loop);

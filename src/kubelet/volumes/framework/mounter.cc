@@ -1,5 +1,9 @@
 #include "kubelet/volumes/framework/mounter.h"
 
+#include <algorithm>
+
+#include "base/strings.h"
+
 namespace porthole::kubelet {
 namespace {
 
@@ -14,20 +18,17 @@ public:
     }
 
     Result<std::string> bind_beneath(const std::string& root, const std::string& sub_path, const std::string&) override {
-        if (sub_path.find(':') != std::string::npos) return Error(Reason::Forbidden, sub_path + " names a stream or another drive");
-        TRY(const std::string real_root, files_.real_path(root));
-        TRY(const std::string real, files_.real_path(join_path(root, sub_path)));
-        const bool beneath = real.starts_with(real_root) &&
-                             (real.size() == real_root.size() || real[real_root.size()] == '/' || real[real_root.size()] == '\\');
-        if (!beneath) return Error(Reason::Forbidden, sub_path + " is outside the volume");
-        return real;
+        TRY_VOID(names_of(sub_path));
+        return real_path_beneath(root, join_path(root, sub_path));
     }
 
     Result<void> make_beneath(const std::string& root, const std::string& sub_path) override {
+        TRY(const std::vector<std::string> names, names_of(sub_path));
         TRY(const FileStatus volume, files_.status(root));
-        for (std::size_t slash = 0; slash != std::string::npos;) {
-            slash = sub_path.find('/', slash == 0 ? 0 : slash + 1);
-            const std::string part = join_path(root, sub_path.substr(0, slash));
+        std::string part = root;
+        for (const std::string& name : names) {
+            TRY_VOID(real_path_beneath(root, part));
+            part = join_path(part, name);
             if (files_.exists(part)) continue;
             TRY_VOID(files_.create_directories(part, 0750));
             TRY_VOID(files_.change_owner(part, std::nullopt, volume.gid));
@@ -43,6 +44,23 @@ public:
     Result<std::vector<std::string>> mounts_below(const std::string&) override { return std::vector<std::string>(); }
 
 private:
+    /// By either separator: the API knows one of them only.
+    static Result<std::vector<std::string>> names_of(std::string sub_path) {
+        if (sub_path.contains(':')) return Error(Reason::Forbidden, sub_path + " names a stream or another drive");
+        std::ranges::replace(sub_path, '\\', '/');
+        std::vector<std::string> names = split_nonempty(sub_path, '/');
+        if (std::ranges::find(names, "..") != names.end()) return Error(Reason::Forbidden, sub_path + " is outside the volume");
+        return names;
+    }
+    Result<std::string> real_path_beneath(const std::string& root, const std::string& path) {
+        TRY(const std::string real_root, files_.real_path(root));
+        TRY(std::string real, files_.real_path(path));
+        const bool beneath = real.starts_with(real_root) &&
+                             (real.size() == real_root.size() || real[real_root.size()] == '/' || real[real_root.size()] == '\\');
+        if (!beneath) return Error(Reason::Forbidden, path + " is outside the volume");
+        return real;
+    }
+
     FileSystem& files_;
 };
 

@@ -38,7 +38,8 @@ public:
 std::unique_ptr<Mounter> make_mounter();
 
 /// For systems without bind mounts (Windows): memory-backed directories are plain ones, and a sub path is returned as its real path, with
-/// links resolved. `files` outlives it.
+/// links resolved. A container that replaces a directory by a link between the check and the use of its name can still lead out: Windows
+/// has no call for both at once. `files` outlives it.
 std::unique_ptr<Mounter> make_plain_mounter(FileSystem& files);
 
 }  // namespace porthole::kubelet

@@ -74,6 +74,24 @@ TEST_F(ImageDisksTest, AVolumeIsFullAtItsSizeAndGrows) {
     EXPECT_EQ(fs::file_size(root + "/a/file"), before) << "what was there stays";
 }
 
+// STO-19: what the kernel says shows that it was asked the right thing.
+TEST_F(ImageDisksTest, OnlyTheCapabilityKeepsAMountedVolumeFromGrowing) {
+    ASSERT_TRUE(run_task(loop, disks->make(image, 16 * Mebibyte)));
+    ASSERT_TRUE(disks->mount(image, root + "/a"));
+    std::ofstream(root + "/a/file") << "kept";
+    const auto grown = disks->grow(image, root + "/a", 48 * Mebibyte);
+    if (!disks->grows_mounted()) {
+        EXPECT_EQ(grown.error().message, "enlarging the file system at " + root + "/a: Operation not permitted");
+        ASSERT_TRUE(unmount_below(root + "/a"));
+        ASSERT_TRUE(run_task(loop, disks->grow_unmounted(image, 48 * Mebibyte))) << "the image is as large already";
+        ASSERT_TRUE(disks->mount(image, root + "/a"));
+    } else {
+        EXPECT_TRUE(grown) << grown.error().message;
+    }
+    EXPECT_GT(fill(root + "/a/more"), 30 * Mebibyte);
+    EXPECT_TRUE(fs::exists(root + "/a/file"));
+}
+
 TEST_F(ImageDisksTest, TwoPodsSeeOneFileSystemAndTheDeviceEndsWithTheLast) {
     ASSERT_TRUE(run_task(loop, disks->make(image, 16 * Mebibyte)));
     ASSERT_TRUE(disks->mount(image, root + "/a"));

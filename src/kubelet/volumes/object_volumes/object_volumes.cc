@@ -4,6 +4,7 @@
 #include "kubelet/container/windows_config.h"
 #include "kubelet/volumes/atomic_writer/atomic_writer.h"
 #include "kubelet/volumes/framework/plugin.h"
+#include "kubelet/volumes/object_volumes/trust_anchors.h"
 
 // Volumes whose files come out of the API: they share one way of choosing keys and one atomic writer, and are brought up to
 // date with every set_up.
@@ -98,18 +99,28 @@ Result<Payload> downward_payload(const VolumeRequest& request, const std::vector
 }
 
 /// Readable by the pod's user alone where that is known; by the group where fsGroup says.
-Task<Payload> token_payload(const VolumeRequest& request, VolumeServices& services, const core::ServiceAccountTokenProjection& source,
-                            std::uint32_t mode) {
-    CO_TRY(const ServiceAccountToken token,
-           co_await services.tokens.token(request.pod, source.audience, source.expiration_seconds.value_or(3600)));
-    ProjectedFile file{token.token, mode, std::nullopt};
+ProjectedFile file_of_user(const VolumeRequest& request, std::string contents, std::uint32_t mode) {
+    ProjectedFile file{std::move(contents), mode, std::nullopt};
     if (request.fs_group()) {
         file.mode = 0600;  // fsGroup then adds its own rights
     } else if (const auto& security = request.pod->spec.security_context; security && security->run_as_user) {
         file.mode = 0600;
         file.owner = static_cast<std::uint32_t>(*security->run_as_user);
     }
-    co_return Payload{{source.path, file}};
+    return file;
+}
+
+Task<Payload> token_payload(const VolumeRequest& request, VolumeServices& services, const core::ServiceAccountTokenProjection& source,
+                            std::uint32_t mode) {
+    CO_TRY(const ServiceAccountToken token,
+           co_await services.tokens.token(request.pod, source.audience, source.expiration_seconds.value_or(3600)));
+    co_return Payload{{source.path, file_of_user(request, token.token, mode)}};
+}
+
+Task<Payload> trust_bundle_payload(const VolumeRequest& request, VolumeServices& services, const core::ClusterTrustBundleProjection& source,
+                                   std::uint32_t mode) {
+    CO_TRY(std::string anchors, co_await trust_anchors(services.client, source));
+    co_return Payload{{source.path, file_of_user(request, std::move(anchors), mode)}};
 }
 
 /// The accounts of the containers that mount the volume. What an image says is not known here: any account of a container, then.
@@ -228,6 +239,7 @@ class ProjectedVolume final : public ObjectVolume {
             co_return co_await secret_payload(request, services, part.secret->name, part.secret->items, mode, part.secret->optional);
         if (part.downward_api) co_return downward_payload(request, part.downward_api->items, mode);
         if (part.service_account_token) co_return co_await token_payload(request, services, *part.service_account_token, mode);
+        if (part.cluster_trust_bundle) co_return co_await trust_bundle_payload(request, services, *part.cluster_trust_bundle, mode);
         co_return Error(Reason::BadRequest, "this kind of projected source is not supported by this kubelet");
     }
 };

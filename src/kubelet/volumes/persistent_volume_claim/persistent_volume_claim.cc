@@ -7,6 +7,7 @@
 #include "kubelet/volumes/local_volume/local_volumes.h"
 #include "kubelet/volumes/nfs/nfs.h"
 #include "kubelet/volumes/persistent_volume_claim/claim_growth.h"
+#include "objects/csi_translation.h"
 #include "objects/local_volume.h"
 #include "objects/owners.h"
 #include "windows/support.h"
@@ -17,7 +18,7 @@ namespace {
 namespace local_volume = objects::local_volume;
 
 /// A claim, or the claim that an ephemeral volume stands for, bound to a volume that is a directory of this node, was made for it by the
-/// provisioner of local volumes, or is a CSI driver's.
+/// provisioner of local volumes, or is a CSI driver's, also by the name of the in-tree plug-in that it replaced.
 class PersistentVolumeClaim final : public VolumePlugin {
 public:
     const char* name() const override { return "kubernetes.io/local-volume"; }
@@ -82,7 +83,9 @@ private:
         if (reference->uid != claim.metadata.uid)
             co_return problem_of(key, Error(Reason::BadRequest, text + "its pv.Spec.ClaimRef.UID " + reference->uid +
                                                                     " does not point to claim.UID " + claim.metadata.uid));
-        co_return std::make_shared<const core::PersistentVolume>(std::move(volume));
+        auto translated = objects::translated_to_csi(std::move(volume));
+        if (!translated) co_return problem_of(key, std::move(translated).error(), "failed to translate PV " + name + " to CSI: ");
+        co_return std::make_shared<const core::PersistentVolume>(*std::move(translated));
     }
 
     static Task<MountedVolume> set_up_kind(ClaimRef claim, VolumeRef volume, const VolumeRequest& request, bool read_only,
