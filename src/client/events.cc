@@ -1,5 +1,8 @@
 #include "client/events.h"
 
+#include <algorithm>
+#include <functional>
+
 #include <fmt/format.h>
 
 #include "base/result.h"
@@ -27,28 +30,26 @@ std::string identity(const Event& event) {
                        object.uid, object.field_path, event.type);
 }
 
-}  // namespace
-
 template <class T>
-T& EventRecorder::Recent<T>::at(const std::string& key) {
-    auto found = entries.find(key);
-    if (found != entries.end()) {
-        order.splice(order.begin(), order, found->second.second);
-        return found->second.first;
-    }
-    order.push_front(key);
-    if (order.size() > Remembered) {
-        entries.erase(order.back());
-        order.pop_back();
-    }
-    return entries.emplace(key, std::pair(T(), order.begin())).first->second.first;
+T& entry_of(LruMap<T>& known, const std::string& key) {
+    T* found = known.find(key);
+    return found ? *found : known.put(key, T());
 }
 
+}  // namespace
+
 EventRecorder::EventRecorder(EventLoop& loop, Client& client, Logger log, std::string component, std::string host)
-    : loop_(loop), client_(client), log_(std::move(log)), component_(std::move(component)), host_(std::move(host)) {}
+    : loop_(loop),
+      client_(client),
+      log_(std::move(log)),
+      component_(std::move(component)),
+      host_(std::move(host)),
+      budgets_(Remembered),
+      similar_(Remembered),
+      written_(Remembered) {}
 
 bool EventRecorder::within_budget(const std::string& key) {
-    Budget& budget = budgets_.at(key);
+    Budget& budget = entry_of(budgets_, key);
     if (budget.known) {
         const double passed = std::chrono::duration<double>(loop_.now() - budget.refilled).count();
         budget.tokens = std::min(BurstPerObject, budget.tokens + passed * RefillPerSecond);
@@ -62,10 +63,12 @@ bool EventRecorder::within_budget(const std::string& key) {
 
 /// True when so many different messages have come lately that this one goes into the combined event.
 bool EventRecorder::combine(const std::string& key, const std::string& message) {
-    Similar& similar = similar_.at(key);
+    Similar& similar = entry_of(similar_, key);
     if (loop_.now() - similar.last > SimilarInterval) similar.messages.clear();
     similar.last = loop_.now();
-    if (similar.messages.size() < SimilarAllowed) similar.messages.insert(message);
+    const std::size_t hash = std::hash<std::string>()(message);
+    const bool is_new = std::ranges::find(similar.messages, hash) == similar.messages.end();
+    if (is_new && similar.messages.size() < SimilarAllowed) similar.messages.push_back(hash);
     return similar.messages.size() >= SimilarAllowed;
 }
 
@@ -135,19 +138,19 @@ Task<> EventRecorder::write(Event event) {
 }
 
 Task<> EventRecorder::create_or_count(const Event& event, const std::string& key) {
-    Written known = written_.at(key);
+    Written known = entry_of(written_, key);
     if (known.count > 0) {
         const schema::Value change = schema::Value::object(
             {{"count", known.count + 1}, {"lastTimestamp", event.last_timestamp.to_string()}, {"message", event.message}});
         Result<Event> counted = co_await client_.patch<Event>(known.event, PatchType::Merge, schema::to_json(change));
         if (counted) {
-            written_.at(key) = {known.event, known.count + 1};
+            entry_of(written_, key) = {known.event, known.count + 1};
             co_return {};
         }
         if (!is_not_found(counted)) co_return std::move(counted).error();
     }
     CO_TRY(const Event created, co_await client_.create(event));
-    written_.at(key) = {key_of(created), 1};
+    entry_of(written_, key) = {key_of(created), 1};
     co_return {};
 }
 

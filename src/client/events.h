@@ -1,11 +1,11 @@
 #pragma once
-#include <list>
 #include <map>
-#include <set>
 #include <string>
+#include <vector>
 
 #include "api/core_v1.h"
 #include "base/log.h"
+#include "base/lru_map.h"
 #include "client/client.h"
 #include "objects/owners.h"
 #include "runtime/sync.h"
@@ -49,20 +49,13 @@ public:
     Task<> run();
 
 private:
-    /// Cached facts about events by text key; the least recently used is dropped first.
-    template <class T>
-    struct Recent {
-        T& at(const std::string& key);
-        std::map<std::string, std::pair<T, std::list<std::string>::iterator>> entries;
-        std::list<std::string> order;
-    };
     struct Budget {
         double tokens = 25;
         MonotonicTime refilled{};
         bool known = false;
     };
     struct Similar {
-        std::set<std::string> messages;
+        std::vector<std::size_t> messages;  ///< hashes: two messages that count as one do no harm
         MonotonicTime last{};
     };
     struct Written {
@@ -82,9 +75,10 @@ private:
     Logger log_;
     std::string component_, host_;
     Channel<api::core::v1::Event> pending_;
-    Recent<Budget> budgets_;
-    Recent<Similar> similar_;
-    Recent<Written> written_;
+    // What is known of the latest events, by text.
+    LruMap<Budget> budgets_;
+    LruMap<Similar> similar_;
+    LruMap<Written> written_;
     double rate_ = 0, burst_ = 0, tokens_ = 0;
     MonotonicTime refilled_{};
     std::int64_t last_stamp_ = 0;  ///< makes names unique if the clock does not advance

@@ -11,8 +11,7 @@ using namespace std::chrono_literals;
 namespace porthole::client {
 namespace {
 
-using api::core::v1::Event;
-using api::core::v1::Pod;
+namespace core = api::core::v1;
 
 struct EventsTest : testing::Test {
     EventsTest() {
@@ -27,16 +26,16 @@ struct EventsTest : testing::Test {
     FakeApi api{loop};
     Client client{api};
     EventRecorder recorder{loop, client, Logger(make_null_sink(), "test"), "kubelet", "n1"};
-    Pod pod;
+    core::Pod pod;
     Scope scope{loop};
 };
 
 TEST_F(EventsTest, SaysWhoDidWhatToWhom) {
     recorder.warning(pod, "Unhealthy", "probe failed");
     loop.advance(1s);
-    const auto events = api.list<Event>();
+    const auto events = api.list<core::Event>();
     ASSERT_EQ(events.size(), 1u);
-    const Event& event = events[0];
+    const core::Event& event = events[0];
     EXPECT_EQ(event.metadata.namespace_, "ns");
     EXPECT_TRUE(event.metadata.name.starts_with("web."));
     EXPECT_EQ(event.involved_object.kind, "Pod");
@@ -57,11 +56,11 @@ TEST_F(EventsTest, NoMoreAreWrittenThanTheRateAllows) {
         recorder.normal(pod, "Pulled", "it is there");
     }
     loop.advance(500ms);
-    EXPECT_EQ(api.list<Event>().size(), 3u);
+    EXPECT_EQ(api.list<core::Event>().size(), 3u);
     loop.advance(2s);
-    EXPECT_EQ(api.list<Event>().size(), 5u);
+    EXPECT_EQ(api.list<core::Event>().size(), 5u);
     loop.advance(1min);
-    EXPECT_EQ(api.list<Event>().size(), 10u);
+    EXPECT_EQ(api.list<core::Event>().size(), 10u);
 }
 
 TEST_F(EventsTest, ARepetitionRaisesTheCount) {
@@ -69,7 +68,7 @@ TEST_F(EventsTest, ARepetitionRaisesTheCount) {
         recorder.warning(pod, "Unhealthy", "probe failed");
         loop.advance(10s);
     }
-    const auto events = api.list<Event>();
+    const auto events = api.list<core::Event>();
     ASSERT_EQ(events.size(), 1u);
     EXPECT_EQ(events[0].count, 3);
     EXPECT_EQ(events[0].last_timestamp - events[0].first_timestamp, 20s);
@@ -78,10 +77,10 @@ TEST_F(EventsTest, ARepetitionRaisesTheCount) {
 TEST_F(EventsTest, ManySimilarMessagesBecomeOne) {
     for (int i = 0; i < 15; ++i) recorder.normal(pod, "Pulled", "image " + std::to_string(i));
     loop.advance(1s);
-    const auto events = api.list<Event>();
+    const auto events = api.list<core::Event>();
     EXPECT_EQ(events.size(), 10u);
     int combined = 0;
-    for (const Event& event : events)
+    for (const core::Event& event : events)
         if (event.message.starts_with("(combined from similar events): ")) combined = event.count;
     EXPECT_EQ(combined, 6);
 }
@@ -89,21 +88,21 @@ TEST_F(EventsTest, ManySimilarMessagesBecomeOne) {
 TEST_F(EventsTest, ANoisyObjectIsHeldBack) {
     for (int i = 0; i < 100; ++i) recorder.warning(pod, "BackOff", "again");
     loop.advance(1s);
-    EXPECT_EQ(api.list<Event>()[0].count, 25);
+    EXPECT_EQ(api.list<core::Event>()[0].count, 25);
     loop.advance(5min);
     recorder.warning(pod, "BackOff", "again");
     loop.advance(1s);
-    EXPECT_EQ(api.list<Event>()[0].count, 26);
+    EXPECT_EQ(api.list<core::Event>()[0].count, 26);
 }
 
 TEST_F(EventsTest, AnEventThatHasExpiredIsMadeAnew) {
     recorder.normal(pod, "Started", "up");
     loop.advance(1s);
-    api.erase<Event>(key_of(api.list<Event>()[0]));
+    api.erase<core::Event>(key_of(api.list<core::Event>()[0]));
     recorder.normal(pod, "Started", "up");
     loop.advance(1s);
-    ASSERT_EQ(api.list<Event>().size(), 1u);
-    EXPECT_EQ(api.list<Event>()[0].count, 1);
+    ASSERT_EQ(api.list<core::Event>().size(), 1u);
+    EXPECT_EQ(api.list<core::Event>()[0].count, 1);
 }
 
 TEST_F(EventsTest, WaitsForAServerThatIsAway) {
@@ -112,7 +111,7 @@ TEST_F(EventsTest, WaitsForAServerThatIsAway) {
     loop.advance(30s);
     api.set_fault({});
     loop.advance(30s);
-    EXPECT_EQ(api.list<Event>().size(), 1u);
+    EXPECT_EQ(api.list<core::Event>().size(), 1u);
 }
 
 }  // namespace

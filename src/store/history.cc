@@ -234,7 +234,11 @@ void History::forget(const Event& event, std::deque<Row>& superseded) {
         superseded.push_back(superseded_row(key, event.previous->modified));
         versions.erase(versions.begin());
     }
-    if (event.type == Event::Type::Put) return;
+    if (event.type == Event::Type::Put) {
+        // Most objects do not change any more after their first minute.
+        if (versions.size() == 1) versions.shrink_to_fit();
+        return;
+    }
     superseded.push_back(superseded_row(key, event.revision));
     versions.erase(versions.begin());
     if (versions.empty()) remove(key);

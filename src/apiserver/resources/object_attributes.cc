@@ -1,6 +1,7 @@
 #include "apiserver/resources/object_attributes.h"
 
 #include <algorithm>
+#include <cstring>
 #include <ranges>
 
 #include "apiserver/encryption/encrypting_engine.h"
@@ -51,10 +52,13 @@ ObjectAttributes::ObjectAttributes(std::shared_ptr<const SelectableFields> selec
     if (const schema::Value* members = object.at_path({"metadata", "labels"}); members && members->is_object())
         for (const schema::Member& member : members->as_object()) labels.emplace_back(member.key, member.value.string_or(""));
     std::ranges::sort(labels);
-    ends_.reserve(first_label() + 2 * labels.size());
-    const auto add = [this](std::string_view text) {
-        texts_ += text;
-        ends_.push_back(static_cast<std::uint32_t>(texts_.size()));
+    const std::size_t count = first_label() + 2 * labels.size();
+    std::string texts;
+    std::vector<std::uint32_t> numbers{static_cast<std::uint32_t>(count)};
+    numbers.reserve(1 + count);
+    const auto add = [&](std::string_view text) {
+        texts += text;
+        numbers.push_back(static_cast<std::uint32_t>(texts.size()));
     };
     add(object.string_at({"metadata", "name"}));
     add(object.string_at({"metadata", "namespace"}));
@@ -63,12 +67,22 @@ ObjectAttributes::ObjectAttributes(std::shared_ptr<const SelectableFields> selec
         add(key);
         add(value);
     }
-    texts_.shrink_to_fit();
+    const std::size_t size = numbers.size() * sizeof(std::uint32_t);
+    block_ = std::make_unique_for_overwrite<char[]>(size + texts.size());
+    std::memcpy(block_.get(), numbers.data(), size);
+    std::ranges::copy(texts, block_.get() + size);
 }
 
-std::string_view ObjectAttributes::text(std::size_t number) const {
-    const std::size_t begin = number == 0 ? 0 : ends_[number - 1];
-    return std::string_view(texts_).substr(begin, ends_[number] - begin);
+std::uint32_t ObjectAttributes::number(std::size_t index) const {
+    std::uint32_t number = 0;
+    std::memcpy(&number, block_.get() + index * sizeof number, sizeof number);
+    return number;
+}
+
+std::string_view ObjectAttributes::text(std::size_t index) const {
+    const std::size_t begin = index == 0 ? 0 : number(index);
+    const char* texts = block_.get() + (1 + text_count()) * sizeof(std::uint32_t);
+    return {texts + begin, number(index + 1) - begin};
 }
 
 std::string_view ObjectAttributes::topic() const {
@@ -77,7 +91,7 @@ std::string_view ObjectAttributes::topic() const {
 
 Labels ObjectAttributes::labels() const {
     Labels labels;
-    for (std::size_t at = first_label(); at < ends_.size(); at += 2) labels.emplace(text(at), text(at + 1));
+    for (std::size_t at = first_label(); at < text_count(); at += 2) labels.emplace(text(at), text(at + 1));
     return labels;
 }
 

@@ -33,16 +33,17 @@ public:
     void set_form(std::uint64_t form) const { form_ = form; }
 
 private:
-    std::string_view text(std::size_t number) const;
+    std::uint32_t number(std::size_t index) const;
+    std::size_t text_count() const { return number(0); }
+    std::string_view text(std::size_t index) const;
     std::size_t first_label() const { return 2 + selectable_->fields.size(); }
-    std::size_t label_count() const { return (ends_.size() - first_label()) / 2; }
+    std::size_t label_count() const { return (text_count() - first_label()) / 2; }
 
     std::shared_ptr<const SelectableFields> selectable_;
     mutable std::uint64_t form_ = 0;
-    // In one block, as every version of every object has them: name, namespace, fields as in selectable_->fields, and each label's key
-    // and value, by key.
-    std::string texts_;
-    std::vector<std::uint32_t> ends_;
+    // In one block, as every version of every object has it: the number of texts, where each ends, and the texts themselves: name,
+    // namespace, fields as in selectable_->fields, and each label's key and value, by key.
+    std::unique_ptr<char[]> block_;
 };
 
 /// The selection of a list or watch.

@@ -97,6 +97,8 @@ private:
         TRY(T value, schema::decode_json<T>(json));
         // No component reads managedFields, which are half of an object. A write without them does not change the stored ones.
         value.metadata.managed_fields = decltype(value.metadata.managed_fields)();  // not `= {}`, which would keep the memory
+        // Pods have five, one after the other, and room for eight then.
+        if constexpr (requires { value.status.conditions.shrink_to_fit(); }) value.status.conditions.shrink_to_fit();
         auto object = std::make_shared<const T>(std::move(value));
         NamespacedName key = key_of(*object);
         std::string version = object->metadata.resource_version;

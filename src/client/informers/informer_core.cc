@@ -145,7 +145,7 @@ void InformerCore::store(Codec::Decoded decoded) {
     if (!inserted && position->second.resource_version == decoded.resource_version) return;
     const Object old = std::exchange(position->second.object, decoded.object);
     position->second.resource_version = std::move(decoded.resource_version);
-    index(decoded.key, old ? &old : nullptr, &decoded.object);
+    reindex(&*position, old);
     for (std::size_t i = 0; i < handlers_.size(); ++i) {
         const Handlers& handlers = handlers_[i];
         if (old && handlers.updated) handlers.updated(old, decoded.object);
@@ -156,24 +156,27 @@ void InformerCore::store(Codec::Decoded decoded) {
 void InformerCore::erase(const NamespacedName& key, const Object& last) {
     const auto found = cache_.find(key);
     const Object old = found->second.object;
+    for (Index& index : indexes_)
+        for (const std::string& value : index.function(old.get())) index.remove(value, &*found);
     cache_.erase(found);
-    index(key, &old, nullptr);
     for (std::size_t i = 0; i < handlers_.size(); ++i)
         if (handlers_[i].deleted) handlers_[i].deleted(last);
 }
 
-void InformerCore::index(const NamespacedName& key, const Object* old, const Object* now) {
+void InformerCore::Index::remove(const std::string& value, Cached cached) {
+    const auto found = entries.find(value);
+    if (found == entries.end()) return;
+    found->second.erase(cached);
+    if (found->second.empty()) entries.erase(found);
+}
+
+void InformerCore::reindex(Cached cached, const Object& old) {
     for (Index& index : indexes_) {
-        if (old) {
-            for (const std::string& value : index.function(old->get())) {
-                const auto entries = index.entries.find(value);
-                if (entries == index.entries.end()) continue;
-                entries->second.erase(key);
-                if (entries->second.empty()) index.entries.erase(entries);
-            }
-        }
-        if (now)
-            for (const std::string& value : index.function(now->get())) index.entries[value][key] = *now;
+        const std::vector<std::string> before = old ? index.function(old.get()) : std::vector<std::string>();
+        const std::vector<std::string> now = index.function(cached->second.object.get());
+        if (before == now) continue;
+        for (const std::string& value : before) index.remove(value, cached);
+        for (const std::string& value : now) index.add(value, cached);
     }
 }
 
@@ -188,8 +191,8 @@ void InformerCore::subscribe(Handlers handlers) {
 
 std::size_t InformerCore::add_index(IndexFunction function) {
     Index index{std::move(function), {}};
-    for (const auto& [key, entry] : cache_)
-        for (const std::string& value : index.function(entry.object.get())) index.entries[value][key] = entry.object;
+    for (const Cache::value_type& cached : cache_)
+        for (const std::string& value : index.function(cached.second.object.get())) index.add(value, &cached);
     indexes_.push_back(std::move(index));
     return indexes_.size() - 1;
 }
@@ -212,7 +215,7 @@ void InformerCore::visit_index(std::size_t index, const std::string& value, cons
     const auto& entries = indexes_[index].entries;
     const auto found = entries.find(value);
     if (found == entries.end()) return;
-    for (const auto& [key, object] : found->second) visitor(object);
+    for (const Cached cached : found->second) visitor(cached->second.object);
 }
 
 }  // namespace porthole::client

@@ -76,9 +76,16 @@ private:
         Object object;
         std::string resource_version;
     };
+    using Cache = std::map<NamespacedName, Entry>;
+    using Cached = const Cache::value_type*;  // stays where it is until it is erased
+    struct ByKey {
+        bool operator()(Cached one, Cached other) const { return one->first < other->first; }
+    };
     struct Index {
         IndexFunction function;
-        std::map<std::string, std::map<NamespacedName, Object>> entries;
+        std::map<std::string, std::set<Cached, ByKey>> entries;
+        void add(const std::string& value, Cached cached) { entries[value].insert(cached); }
+        void remove(const std::string& value, Cached cached);
     };
 
     Task<> relist();
@@ -89,13 +96,14 @@ private:
     void skip(const Error& error) const;
     void store(Codec::Decoded decoded);
     void erase(const NamespacedName& key, const Object& last);
-    void index(const NamespacedName& key, const Object* old, const Object* now);
+    /// The object in `cached` has taken the place of `old`; null for none.
+    void reindex(Cached cached, const Object& old);
 
     InformerContext context_;
     Codec codec_;
     InformerOptions options_;
     std::string resource_version_;  ///< "" until listed, and after it has expired
-    std::map<NamespacedName, Entry> cache_;
+    Cache cache_;
     std::vector<Index> indexes_;
     std::deque<Handlers> handlers_;  ///< a deque: elements do not move when a handler subscribes another
     Event synced_;

@@ -59,7 +59,7 @@ bool is_refused_by_the_api(const windows::Rule& rule) {
 }
 
 // POS-04, POS-05, POS-06, POS-07, POS-08, POS-09, POS-10, POS-11, POS-12, POS-13, POS-14, POS-15, POS-16, POS-17, POS-18, POS-19, POS-20,
-// POS-21, POS-22, POS-23, POS-25: the API refuses what the table says Windows has not, by the same paths.
+// POS-21, POS-22, POS-23, POS-25, STO-09, LIM-26: the API refuses what the table says Windows has not, by the same paths.
 TEST_F(PodOsRules, WhatWindowsHasNotIsForbidden) {
     int fields = 0;
     for (const windows::Rule& rule : windows::rules()) {
