@@ -68,6 +68,7 @@ private:
     Result<void> make_network();
     Result<void> make_proxy();
     Result<void> make_dns();
+    Result<kubelet::KubeletConfig> kubelet_config() const;
     Result<void> make_kubelet();
     Result<void> listen();
     /// For a containerd whose sandbox_image is ours: it would ask a registry for it.
@@ -215,7 +216,7 @@ Task<> Agent::renew_serving(std::shared_ptr<net::TlsServerContext> tls, std::str
     }
 }
 
-Result<void> Agent::make_kubelet() {
+Result<kubelet::KubeletConfig> Agent::kubelet_config() const {
     kubelet::KubeletConfig config;
     const fs::path data = options_.data;
     config.node.name = options_.node_name;
@@ -250,6 +251,11 @@ Result<void> Agent::make_kubelet() {
     config.cluster_dns = {options_.cluster_dns};
     config.cluster_domain = options_.cluster_domain;
     config.cgroup_root = options_.cgroup_root == "/" ? "" : options_.cgroup_root;
+    return config;
+}
+
+Result<void> Agent::make_kubelet() {
+    TRY(kubelet::KubeletConfig config, kubelet_config());
     for (const std::string& folder : {config.root_directory, config.log_root, config.static_pod_directory}) {
         TRY_VOID(files_->create_directories(folder, 0750));
     }

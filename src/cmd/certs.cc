@@ -178,11 +178,7 @@ Result<void> rotate_ca(const CertsFlags& flags) {
     return {};
 }
 
-}  // namespace
-
-int run_certs(std::vector<std::string> arguments) {
-    CertsFlags flags;
-    CLI::App app("List, renew and rotate the certificates and keys of the cluster whose control plane is on this machine.", "certs");
+void define_certs_command(CLI::App& app, CertsFlags& flags) {
     app.require_subcommand(1);
     app.fallthrough();
     app.add_option("--data", flags.data, "data directory of the cluster")->capture_default_str();
@@ -193,30 +189,34 @@ int run_certs(std::vector<std::string> arguments) {
         "Servers\n"
         "that share them (`porthole server --server-token-file`) also load each other's changes: run this command on one machine only.\n"
         "\n"
-        ""
         "Examples:\n"
         "  porthole certs list\n"
         "  porthole certs renew admin                          then distribute the output of `porthole kubeconfig`\n"
         "  porthole certs rotate ca --start                    two steps, see its --help\n"
         "  porthole certs rotate service-account-key --start   likewise");
-    CLI::App* list_command = app.add_subcommand("list", "show names, subjects, authorities and expiry, and rotations in progress");
-    CLI::App* renew_command = app.add_subcommand("renew", "replace certificates with new ones that have new keys");
-    renew_command->add_option("names", flags.names, "names from `porthole certs list`, or all")->required();
-    renew_command->footer(
+    app.add_subcommand("list", "show names, subjects, authorities and expiry, and rotations in progress");
+}
+
+void define_renew_command(CLI::App& app, CertsFlags& flags) {
+    CLI::App* command = app.add_subcommand("renew", "replace certificates with new ones that have new keys");
+    command->add_option("names", flags.names, "names from `porthole certs list`, or all")->required();
+    command->footer(
         "Renewing does not revoke: the old certificate stays valid until it expires. Authorities cannot be renewed.\n"
         "A renewed admin certificate is written to admin.kubeconfig by the running server.");
-    CLI::App* rotate_command = app.add_subcommand("rotate", "replace a key, in two steps without downtime");
-    rotate_command->add_option("key", flags.key, "service-account-key, which signs the tokens of pods, or ca, which signs certificates")
+}
+
+void define_rotate_command(CLI::App& app, CertsFlags& flags) {
+    CLI::App* command = app.add_subcommand("rotate", "replace a key, in two steps without downtime");
+    command->add_option("key", flags.key, "service-account-key, which signs the tokens of pods, or ca, which signs certificates")
         ->required()
         ->check(CLI::IsMember({"service-account-key", "ca"}));
-    CLI::Option* start = rotate_command->add_flag("--start", flags.start, "create a new key, which signs from now on; both keys are valid");
-    CLI::Option* status =
-        rotate_command->add_flag("--status", flags.status, "show which clients still need the previous authority (ca only)");
-    CLI::Option* finish = rotate_command->add_flag("--finish", flags.finish, "remove the previous key; anything it signed becomes invalid");
+    CLI::Option* start = command->add_flag("--start", flags.start, "create a new key, which signs from now on; both keys are valid");
+    CLI::Option* status = command->add_flag("--status", flags.status, "show which clients still need the previous authority (ca only)");
+    CLI::Option* finish = command->add_flag("--finish", flags.finish, "remove the previous key; anything it signed becomes invalid");
     start->excludes(finish);
     status->excludes(start, finish);
-    rotate_command->add_flag("--force", flags.force, "finish even if something signed by the previous key may be in use")->needs(finish);
-    rotate_command->footer(
+    command->add_flag("--force", flags.force, "finish even if something signed by the previous key may be in use")->needs(finish);
+    command->footer(
         "States and steps of ca:\n"
         "  one authority    --start    a second authority is created. Both are trusted; the server serves and signs with the new one. It "
         "also\n"
@@ -234,9 +234,20 @@ int run_certs(std::vector<std::string> arguments) {
         "                              and a new one is written.\n"
         "  two keys         --finish   the previous key is removed. Refused for 25 hours after the start, unless --force is given:\n"
         "                              use that when the key has been stolen; pods that call the API fail until their token is renewed.");
+}
+
+}  // namespace
+
+int run_certs(std::vector<std::string> arguments) {
+    CertsFlags flags;
+    CLI::App app("List, renew and rotate the certificates and keys of the cluster whose control plane is on this machine.", "certs");
+    define_certs_command(app, flags);
+    define_renew_command(app, flags);
+    define_rotate_command(app, flags);
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
     const bool of_ca = flags.key == "ca";
-    if (rotate_command->parsed() && !flags.start && !flags.finish && !(of_ca && flags.status)) {
+    const bool rotates = app.got_subcommand("rotate");
+    if (rotates && !flags.start && !flags.finish && !(of_ca && flags.status)) {
         std::fprintf(stderr, "porthole certs rotate: %s is needed; see `porthole certs rotate --help`\n",
                      of_ca ? "one of --start, --status and --finish" : "one of --start and --finish");
         return 2;
@@ -244,9 +255,9 @@ int run_certs(std::vector<std::string> arguments) {
 
     const auto folder = DataDir(flags.data).pki();
     Result<void> done;
-    if (list_command->parsed()) done = list(DataDir(flags.data).root());
-    if (renew_command->parsed()) done = renew(folder, flags.names);
-    if (rotate_command->parsed()) done = of_ca ? rotate_ca(flags) : rotate(folder, flags);
+    if (app.got_subcommand("list")) done = list(DataDir(flags.data).root());
+    if (app.got_subcommand("renew")) done = renew(folder, flags.names);
+    if (rotates) done = of_ca ? rotate_ca(flags) : rotate(folder, flags);
     return done ? 0 : fail(done.error().message);
 }
 

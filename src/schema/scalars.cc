@@ -64,6 +64,47 @@ std::string_view scalar_name(Form form) {
     }
 }
 
+template <class T>
+bool integer_from_value(void* memory, const Value& value) {
+    if (!value.is_int()) return false;
+    const std::int64_t number = value.as_int();
+    if constexpr (!std::is_same_v<T, std::int64_t> && !std::is_same_v<T, std::uint64_t>) {
+        if (number < std::numeric_limits<T>::min() || number > std::numeric_limits<T>::max()) return false;
+    }
+    store<T>(memory, static_cast<T>(number));
+    return true;
+}
+
+template <class T>
+Result<bool> parsed_from_value(void* memory, const Value& value, Result<T> (*parse)(std::string_view)) {
+    if (!value.is_string()) return false;
+    TRY(as<T>(memory), parse(value.as_string()));
+    return true;
+}
+
+Result<bool> quantity_from_value(void* memory, const Value& value) {
+    if (!value.is_string() && !value.is_number()) return Error(Reason::BadRequest, Quantity::parse("x").error().message);
+    std::string amount = value.is_string() ? value.as_string() : "";
+    if (value.is_number()) append_number(value, amount);
+    TRY(as<Quantity>(memory), Quantity::parse(trim(amount, " ")));
+    return true;
+}
+
+Result<bool> int_or_string_from_value(void* memory, const Value& value) {
+    if (value.is_string()) {
+        as<IntOrString>(memory) = value.as_string();
+        return true;
+    }
+    std::int32_t number = 0;
+    if (!integer_from_value<std::int32_t>(&number, value)) {  // Go has a reader of its own for the type, which does not know the field
+        Field plain;
+        plain.form = Form::Int32;
+        return type_error(value, "", "", plain, true);
+    }
+    as<IntOrString>(memory) = number;
+    return true;
+}
+
 }  // namespace
 
 std::string go_type(const Field& field, bool element) {
@@ -134,16 +175,6 @@ Value scalar_to_value(Form form, const void* memory) {
 }
 
 Result<bool> scalar_from_value(Form form, void* memory, const Value& value) {
-    const auto integer = [&]<class T>(T) {
-        if (!value.is_int()) return false;
-        const std::int64_t number = value.as_int();
-        if constexpr (!std::is_same_v<T, std::int64_t> && !std::is_same_v<T, std::uint64_t>) {
-            if (number < std::numeric_limits<T>::min() || number > std::numeric_limits<T>::max()) return false;
-        }
-        store<T>(memory, static_cast<T>(number));
-        return true;
-    };
-    const auto text = [&]() -> const std::string* { return value.is_string() ? &value.as_string() : nullptr; };
     switch (form) {
         case Form::Bool:
             if (!value.is_bool()) return false;
@@ -151,63 +182,33 @@ Result<bool> scalar_from_value(Form form, void* memory, const Value& value) {
             return true;
         case Form::Int32:
         case Form::Enum:
-            return integer(std::int32_t());
+            return integer_from_value<std::int32_t>(memory, value);
         case Form::Int64:
-            return integer(std::int64_t());
+            return integer_from_value<std::int64_t>(memory, value);
         case Form::Uint32:
-            return integer(std::uint32_t());
+            return integer_from_value<std::uint32_t>(memory, value);
         case Form::Uint64:
-            return integer(std::uint64_t());
+            return integer_from_value<std::uint64_t>(memory, value);
         case Form::Double:
             if (!value.is_number()) return false;
             store<double>(memory, value.as_double());
             return true;
         case Form::String:
-            if (!text()) return false;
-            as<std::string>(memory) = *text();
+            if (!value.is_string()) return false;
+            as<std::string>(memory) = value.as_string();
             return true;
-        case Form::Bytes: {
-            if (!text()) return false;
-            TRY(as<std::string>(memory), decode_base64(*text()));
-            return true;
-        }
-        case Form::Quantity: {
-            if (!text() && !value.is_number()) return Error(Reason::BadRequest, Quantity::parse("x").error().message);
-            std::string amount = text() ? *text() : "";
-            if (!text()) append_number(value, amount);
-            TRY(as<Quantity>(memory), Quantity::parse(trim(amount, " ")));
-            return true;
-        }
-        case Form::IntOrString: {
-            if (text()) {
-                as<IntOrString>(memory) = *text();
-                return true;
-            }
-            std::int32_t number = 0;
-            TRY(const bool fits, scalar_from_value(Form::Int32, &number, value));
-            if (!fits) {  // Go has a reader of its own for the type, which does not know the field
-                Field plain;
-                plain.form = Form::Int32;
-                return type_error(value, "", "", plain, true);
-            }
-            as<IntOrString>(memory) = number;
-            return true;
-        }
-        case Form::Time: {
-            if (!text()) return false;
-            TRY(as<Timestamp>(memory), Timestamp::parse(*text()));
-            return true;
-        }
-        case Form::MicroTime: {
-            if (!text()) return false;
-            TRY(as<MicroTimestamp>(memory), MicroTimestamp::parse(*text()));
-            return true;
-        }
-        case Form::Duration: {
-            if (!text()) return false;
-            TRY(as<std::chrono::nanoseconds>(memory), parse_duration(*text()));
-            return true;
-        }
+        case Form::Bytes:
+            return parsed_from_value<std::string>(memory, value, decode_base64);
+        case Form::Quantity:
+            return quantity_from_value(memory, value);
+        case Form::IntOrString:
+            return int_or_string_from_value(memory, value);
+        case Form::Time:
+            return parsed_from_value<Timestamp>(memory, value, Timestamp::parse);
+        case Form::MicroTime:
+            return parsed_from_value<MicroTimestamp>(memory, value, MicroTimestamp::parse);
+        case Form::Duration:
+            return parsed_from_value<std::chrono::nanoseconds>(memory, value, parse_duration);
         case Form::Raw:
         case Form::Json:
         case Form::FieldsV1:

@@ -86,12 +86,9 @@ void ResourceStore::prepare_create(const WriteRequest& request, ApiObject& objec
     if (strategy.prepare_for_create) strategy.prepare_for_create(object, write_context(request));
 }
 
-Task<Written> ResourceStore::create(WriteRequest request, ApiObject object) {
-    CO_TRY_VOID(co_await catch_up_for(request));
-    request.name = object.name();
+Task<> ResourceStore::admit_create(WriteRequest& request, ApiObject& object) {
     const Resource& resource = request.resource;
     const Strategy& strategy = *resource.strategy;
-    if (resource.stored->is(schema::Kind::HasStatus) && !strategy.keeps_created_status) object.clear_field("status");
     set_defaults(resource, object);
     AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Create);
     attributes.object = &object;
@@ -112,7 +109,33 @@ Task<Written> ResourceStore::create(WriteRequest request, ApiObject object) {
     request.warnings.insert(request.warnings.end(), errors.warnings().begin(), errors.warnings().end());
     if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
     if (strategy.warn) strategy.warn(object, nullptr, request.warnings);
-    CO_TRY_VOID(co_await seams_.admission.validate(attributes));
+    co_return co_await seams_.admission.validate(attributes);
+}
+
+Task<store::Transaction> ResourceStore::transaction_of(const WriteRequest& request, TransactionDraft draft, const std::string& key,
+                                                       ApiObject object, const store::Record* current) {
+    const Resource& resource = request.resource;
+    store::Transaction transaction{.guards = std::move(draft.guards), .operations = std::move(draft.operations)};
+    transaction.guards.push_back(current ? store::Guard::unchanged(key, current->modified) : store::Guard::absent(key));
+    CO_TRY(ApiObject written, co_await converted_for_storage(resource, std::move(object)));
+    if (resource.retired) co_return definition_changed();
+    CO_TRY(store::Put put, limited_put_of(resource, key, std::move(written), current));
+    if (current) put.lease = current->lease;
+    // As with Kubernetes, an event that occurs again lives on from then.
+    if (resource.strategy->time_to_live > Duration::zero()) {
+        CO_TRY(put.lease, co_await seams_.store.shared_lease(resource.strategy->time_to_live));
+    }
+    transaction.operations.push_back(std::move(put));
+    co_return transaction;
+}
+
+Task<Written> ResourceStore::create(WriteRequest request, ApiObject object) {
+    CO_TRY_VOID(co_await catch_up_for(request));
+    request.name = object.name();
+    const Resource& resource = request.resource;
+    const Strategy& strategy = *resource.strategy;
+    if (resource.stored->is(schema::Kind::HasStatus) && !strategy.keeps_created_status) object.clear_field("status");
+    CO_TRY_VOID(co_await admit_create(request, object));
     // It is the store that refuses this, after everybody else, and a dry run does not come that far.
     if (!request.dry_run && !object.metadata().resource_version.empty())
         co_return bad_request("resourceVersion should not be set on objects to be created");
@@ -124,6 +147,7 @@ Task<Written> ResourceStore::create(WriteRequest request, ApiObject object) {
         if (seams_.store.get(key)) co_return already_exists(*resource.kind, request.name);
         TransactionDraft draft;
         if (strategy.begin_write) {
+            FieldErrors errors;
             ApiObject prepared(object);  // NOLINT(bugprone-use-after-move): what is prepared is never moved
             CO_TRY_VOID(strategy.begin_write(&prepared, nullptr, draft, errors));
             if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
@@ -132,16 +156,9 @@ Task<Written> ResourceStore::create(WriteRequest request, ApiObject object) {
         if (request.manager) track_create(resource, object, *request.manager);
         if (request.dry_run) co_return Written{bytes_of(object.to_json()), true};
 
-        store::Transaction transaction{.guards = std::move(draft.guards), .operations = std::move(draft.operations)};
-        transaction.guards.push_back(store::Guard::absent(key));
+        CO_TRY(store::Transaction transaction,
+               co_await transaction_of(request, std::move(draft), key, strategy.begin_write ? object : std::move(object), nullptr));
         if (resource.kind->namespaced()) transaction.guards.push_back(namespace_guard(request.namespace_));
-        CO_TRY(ApiObject written, co_await converted_for_storage(resource, strategy.begin_write ? object : std::move(object)));
-        if (resource.retired) co_return definition_changed();
-        CO_TRY(store::Put put, limited_put_of(resource, key, std::move(written), nullptr));
-        if (strategy.time_to_live > Duration::zero()) {
-            CO_TRY(put.lease, co_await seams_.store.shared_lease(strategy.time_to_live));
-        }
-        transaction.operations.push_back(std::move(put));
         auto committed = co_await commit(request, std::move(transaction));
         if (committed) {
             CO_TRY(const store::RecordPtr shown, co_await converted_record(resource, committed->events.back()->record));

@@ -109,6 +109,12 @@ private:
     Task<> catch_up_for(const WriteRequest& request);
     Task<store::Committed> commit(const WriteRequest& request, store::Transaction transaction);
     Task<Written> write_over(const WriteRequest& request, const store::RecordPtr& current, ApiObject old, ApiObject object);
+    /// Defaults, admission and validation, which may change the object, its name and the warnings.
+    Task<> admit_create(WriteRequest& request, ApiObject& object);
+    Task<> admit_update(const WriteRequest& request, ApiObject& object, const ApiObject& old);
+    /// Puts the object in addition to what `draft` has, guarded: it replaces `current`, or is new if that is null.
+    Task<store::Transaction> transaction_of(const WriteRequest& request, TransactionDraft draft, const std::string& key, ApiObject object,
+                                            const store::Record* current);
     Task<std::vector<store::RecordPtr>> selected(const WriteRequest& request, ListOptions selection);
     Task<> admit_deletion(const WriteRequest& request, AdmissionAttributes& attributes);
     Task<Removed> remove_once(const WriteRequest& request, const store::RecordPtr& present, const DeleteOptions& options);

@@ -72,8 +72,10 @@ void keep_system_metadata(ApiObject& object, const ApiObject& old) {
     });
 }
 
-/// Each node renews its lease every ten seconds, and nobody waits for it: with 1,000 nodes, ten renewals share a sync of the disk.
-bool is_heartbeat(const WriteRequest& request) { return request.namespace_ == "kube-node-lease" && request.resource.kind->kind == "Lease"; }
+bool is_heartbeat(const WriteRequest& request) {
+    const std::string_view heartbeats = request.resource.strategy->heartbeat_namespace;
+    return !heartbeats.empty() && request.namespace_ == heartbeats;
+}
 
 /// Brings managedFields up to date, as text where they are as stored: then most of them stay unread.
 void track_update_here(const schema::Kind& kind, const ApiObject& old, ApiObject& object, const schema::FieldManager& manager) {
@@ -220,7 +222,7 @@ Task<> ResourceStore::track_update(const WriteRequest& request, const ApiObject&
     co_return {};
 }
 
-Task<Written> ResourceStore::write_over(const WriteRequest& request, const store::RecordPtr& current, ApiObject old, ApiObject object) {
+Task<> ResourceStore::admit_update(const WriteRequest& request, ApiObject& object, const ApiObject& old) {
     const Resource& resource = request.resource;
     const Strategy& strategy = *resource.strategy;
     const auto subresource = strategy.subresources.find(request.subresource);
@@ -240,7 +242,13 @@ Task<Written> ResourceStore::write_over(const WriteRequest& request, const store
     request.warnings.insert(request.warnings.end(), errors.warnings().begin(), errors.warnings().end());
     if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
     if (strategy.warn && request.subresource.empty()) strategy.warn(object, &old, request.warnings);
-    CO_TRY_VOID(co_await seams_.admission.validate(attributes));
+    co_return co_await seams_.admission.validate(attributes);
+}
+
+Task<Written> ResourceStore::write_over(const WriteRequest& request, const store::RecordPtr& current, ApiObject old, ApiObject object) {
+    const Resource& resource = request.resource;
+    const Strategy& strategy = *resource.strategy;
+    CO_TRY_VOID(co_await admit_update(request, object, old));
     // A webhook may have taken its time.
     if (resource.retired) co_return definition_changed();
 
@@ -252,6 +260,7 @@ Task<Written> ResourceStore::write_over(const WriteRequest& request, const store
     }
     TransactionDraft draft;
     if (strategy.begin_write && request.subresource.empty()) {
+        FieldErrors errors;
         CO_TRY_VOID(strategy.begin_write(&object, &old, draft, errors));
         if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
     }
@@ -265,21 +274,11 @@ Task<Written> ResourceStore::write_over(const WriteRequest& request, const store
     }
     if (request.dry_run) co_return Written{bytes_of(object.to_json())};
 
+    CO_TRY(store::Transaction transaction,
+           co_await transaction_of(request, std::move(draft), current->key, std::move(object), current.get()));
     // What an object that is being deleted is told, by its node and by those who set its finalizers, lets it go.
-    store::Transaction transaction{.guards = std::move(draft.guards),
-                                   .operations = std::move(draft.operations),
-                                   .frees = old.is_deleting(),
-                                   .patient = is_heartbeat(request)};
-    transaction.guards.push_back(store::Guard::unchanged(current->key, current->modified));
-    CO_TRY(ApiObject written, co_await converted_for_storage(resource, std::move(object)));
-    if (resource.retired) co_return definition_changed();
-    CO_TRY(store::Put put, limited_put_of(resource, current->key, std::move(written), current.get()));
-    put.lease = current->lease;
-    // As with Kubernetes, an event that occurs again lives on from then.
-    if (strategy.time_to_live > Duration::zero()) {
-        CO_TRY(put.lease, co_await seams_.store.shared_lease(strategy.time_to_live));
-    }
-    transaction.operations.push_back(std::move(put));
+    transaction.frees = old.is_deleting();
+    transaction.patient = is_heartbeat(request);
     CO_TRY(const store::Committed committed, co_await commit(request, std::move(transaction)));
     CO_TRY(const store::RecordPtr shown, co_await converted_record(resource, committed.events.back()->record));
     co_return Written{present_bytes(resource, *shown)};

@@ -72,6 +72,8 @@ struct Strategy {
     bool keeps_created_status = false;  ///< status sent with a create is stored
     bool orphans_by_default = false;    ///< DELETE without a policy leaves dependents alone
     Duration time_to_live{};            ///< after the last write; 0: never removed by age
+    /// The namespace of those that are updated periodically and whose writer can wait (store::Transaction::patient); "" for none.
+    std::string_view heartbeat_namespace = "";
     std::string_view deprecation = "";  ///< a warning that every answer about the kind carries
     /// In addition to metadata.name and metadata.namespace.
     std::vector<SelectableField> selectable_fields;

@@ -47,8 +47,8 @@ TEST(Decoding, TellsOfAHundredFindingsAndCutsTheirPaths) {
     for (int i = 0; i < 1000; ++i) twice += R"("a":"1",)";
     // In a body with apiVersion, and in one that is read as a tree for want of it.
     for (const char* head : {R"({"apiVersion":"apps/v1","kind":"Deployment",)", "{"}) {
-        const auto decoded = decode_object(kind("apps/v1", "Deployment"), head + ("\"" + key + "\":{" + twice + "\"b\":1}}"),
-                                           FieldValidation::Warn);
+        const auto decoded =
+            decode_object(kind("apps/v1", "Deployment"), head + ("\"" + key + "\":{" + twice + "\"b\":1}}"), FieldValidation::Warn);
         ASSERT_TRUE(decoded);
         EXPECT_LE(decoded->warnings.size(), 200u);
         for (const std::string& warning : decoded->warnings) EXPECT_LT(warning.size(), 5000u);

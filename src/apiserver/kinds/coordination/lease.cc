@@ -23,6 +23,8 @@ Strategy lease_strategy() {
     Strategy strategy = strategy_for<Lease>({.validate = validate});
     strategy.create_on_update = true;
     strategy.unconditional_update = false;
+    // Each node renews its lease every ten seconds: with 1,000 nodes, ten renewals share a sync of the disk.
+    strategy.heartbeat_namespace = "kube-node-lease";
     return strategy;
 }
 
