@@ -128,6 +128,9 @@ function(porthole_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 1200)  # only for what hangs: machines are slow and busy
+  if(ARG_LABEL STREQUAL "slow")
+    set_tests_properties(${name} PROPERTIES COST 1)  # starts first, so that nothing waits for it alone
+  endif()
   if(WIN32)
     add_dependencies(windows_tests ${name})
   endif()

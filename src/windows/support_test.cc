@@ -397,7 +397,7 @@ TEST(WindowsSupport, TheUserGuideShowsTheTable) {
     if (std::getenv("PORTHOLE_WRITE_GOLDEN")) std::ofstream(path) << support_table();
     std::ifstream file(path);
     const std::string written{std::istreambuf_iterator<char>(file), {}};
-    EXPECT_EQ(written, support_table()) << "write it again: PORTHOLE_WRITE_GOLDEN=1 build/dev/tests/windows_support_test";
+    EXPECT_EQ(written, support_table()) << "write it again: PORTHOLE_WRITE_GOLDEN=1 build/dev/tests/windows_test";
 }
 
 }  // namespace
