@@ -58,7 +58,7 @@ NamePointer name_of(const CertificateSubject& subject) {
               1);
     };
     for (const std::string& organization : subject.organizations) add(NID_organizationName, organization);
-    add(NID_commonName, subject.common_name);
+    if (!subject.common_name.empty()) add(NID_commonName, subject.common_name);
     return name;
 }
 
@@ -87,9 +87,11 @@ void read_alternative_names(const GENERAL_NAMES* names, CertificateSubject& subj
     for (int i = 0; i < sk_GENERAL_NAME_num(names); ++i) {
         int type = 0;
         const auto* value = static_cast<const ASN1_STRING*>(GENERAL_NAME_get0_value(sk_GENERAL_NAME_value(names, i), &type));
+        if (type != GEN_DNS && type != GEN_IPADD && type != GEN_EMAIL) continue;
         const std::string_view bytes(reinterpret_cast<const char*>(ASN1_STRING_get0_data(value)),
-                                     type == GEN_DNS || type == GEN_IPADD ? static_cast<std::size_t>(ASN1_STRING_length(value)) : 0);
+                                     static_cast<std::size_t>(ASN1_STRING_length(value)));
         if (type == GEN_DNS) subject.dns_names.emplace_back(bytes);
+        if (type == GEN_EMAIL) subject.email_addresses.emplace_back(bytes);
         if (type != GEN_IPADD) continue;
         // OpenSSL prints addresses only through its own extension printer, so the bytes go through inet text here.
         char text[64] = "";
@@ -163,6 +165,9 @@ void set_random_serial(X509* certificate) {
     BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(certificate));
 }
 
+/// Null for a key whose algorithm has one of its own.
+const EVP_MD* digest_for(EVP_PKEY* key) { return EVP_PKEY_get_base_id(key) == EVP_PKEY_ED25519 ? nullptr : EVP_sha256(); }
+
 /// `issuer` is null for a certificate that signs itself.
 Result<std::string> make_certificate(X509* issuer, EVP_PKEY* issuer_key, EVP_PKEY* key, const CertificateSubject& subject,
                                      const CertificateOptions& options) {
@@ -179,7 +184,7 @@ Result<std::string> make_certificate(X509* issuer, EVP_PKEY* issuer_key, EVP_PKE
     add_key_identifiers(certificate.get(), issuer);
     TRY(const AltNamesPointer names, alternative_names(subject));
     if (names) X509_add1_ext_i2d(certificate.get(), NID_subject_alt_name, names.get(), 0, 0);
-    if (X509_sign(certificate.get(), issuer_key, EVP_sha256()) == 0) return openssl_failure("cannot sign the certificate");
+    if (X509_sign(certificate.get(), issuer_key, digest_for(issuer_key)) == 0) return openssl_failure("cannot sign the certificate");
     return written([&](BIO* bio) { return PEM_write_bio_X509(bio, certificate.get()); });
 }
 
@@ -190,10 +195,73 @@ Result<KeyPointer> parse_public_der(const std::string& public_der) {
     return key;
 }
 
+Result<CertificateInfo> info_of(X509* certificate) {
+    CertificateInfo info;
+    read_name(X509_get_subject_name(certificate), info.subject);
+    CertificateSubject issuer;
+    read_name(X509_get_issuer_name(certificate), issuer);
+    info.issuer_common_name = std::move(issuer.common_name);
+    const AltNamesPointer names(static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
+    if (names) read_alternative_names(names.get(), info.subject);
+    info.not_before = time_of(X509_get0_notBefore(certificate));
+    info.not_after = time_of(X509_get0_notAfter(certificate));
+    TRY(const std::string whole, der(certificate, i2d_X509));
+    info.fingerprint = net::to_hex(net::sha256(whole));
+    EVP_PKEY* key = X509_get0_pubkey(certificate);
+    if (!key) return openssl_failure("the certificate's public key cannot be read");
+    TRY(info.public_der, der(key, i2d_PUBKEY));
+    info.is_ca = X509_check_ca(certificate) == 1;
+    if (const char* kind = OBJ_nid2sn(EVP_PKEY_base_id(key))) info.key_kind = std::string_view(kind) == "id-ecPublicKey" ? "EC" : kind;
+    if (info.key_kind == "rsaEncryption") info.key_kind = "RSA";
+    info.key_bits = EVP_PKEY_bits(key);
+    info.subject_key_id = hex_of(X509_get0_subject_key_id(certificate));
+    info.authority_key_id = hex_of(X509_get0_authority_key_id(certificate));
+    return info;
+}
+
+Result<CertificateRequest> contents_of(X509_REQ* request) {
+    EVP_PKEY* key = X509_REQ_get0_pubkey(request);
+    if (!key) return openssl_failure("the public key of the request cannot be read");
+    CertificateRequest contents;
+    contents.is_signed = X509_REQ_verify(request, key) == 1;
+    read_name(X509_REQ_get_subject_name(request), contents.subject);
+    TRY(contents.public_der, der(key, i2d_PUBKEY));
+    STACK_OF(X509_EXTENSION)* extensions = X509_REQ_get_extensions(request);
+    const AltNamesPointer names(static_cast<GENERAL_NAMES*>(X509V3_get_d2i(extensions, NID_subject_alt_name, nullptr, nullptr)));
+    if (names) read_alternative_names(names.get(), contents.subject);
+    sk_X509_EXTENSION_pop_free(extensions, X509_EXTENSION_free);
+    ERR_clear_error();
+    return contents;
+}
+
+/// What one of OpenSSL's d2i functions reads; null unless it is all of `der`.
+template <class Pointer, class D2i>
+Pointer parse_der(const std::string& der, D2i d2i) {
+    const unsigned char* at = bytes_of(der);
+    Pointer object(d2i(nullptr, &at, static_cast<long>(der.size())));
+    return at == bytes_of(der) + der.size() ? std::move(object) : nullptr;
+}
+
 }  // namespace
 
-PrivateKey PrivateKey::generate() {
-    KeyPointer key(EVP_EC_gen("P-256"));
+PrivateKey PrivateKey::generate(KeyType type) {
+    const auto make = [type] {
+        switch (type) {
+            case KeyType::EcP384:
+                return EVP_EC_gen("P-384");
+            case KeyType::EcP521:
+                return EVP_EC_gen("P-521");
+            case KeyType::Rsa3072:
+                return EVP_RSA_gen(3072);
+            case KeyType::Rsa4096:
+                return EVP_RSA_gen(4096);
+            case KeyType::Ed25519:
+                return EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519");
+            default:
+                return EVP_EC_gen("P-256");
+        }
+    };
+    KeyPointer key(make());
     CHECK(key);
     return PrivateKey(std::make_shared<const Impl>(Impl{std::move(key)}));
 }
@@ -204,9 +272,14 @@ Result<PrivateKey> PrivateKey::parse(const std::string& pem) {
 }
 
 std::string PrivateKey::pem() const {
+    if (EVP_PKEY_get_base_id(impl_->key.get()) == EVP_PKEY_ED25519) return pkcs8_pem();  // has no other form
     // As Go writes it: clients that look at the first line take a key without the algorithm's name for one of RSA.
     return written(
         [&](BIO* bio) { return PEM_write_bio_PrivateKey_traditional(bio, impl_->key.get(), nullptr, nullptr, 0, nullptr, nullptr); });
+}
+
+std::string PrivateKey::pkcs8_pem() const {
+    return written([&](BIO* bio) { return PEM_write_bio_PKCS8PrivateKey(bio, impl_->key.get(), nullptr, nullptr, 0, nullptr, nullptr); });
 }
 
 std::string PrivateKey::public_der() const {
@@ -242,28 +315,13 @@ Result<std::string> CertificateAuthority::issue(const std::string& public_der, c
 
 Result<CertificateInfo> parse_certificate(const std::string& pem) {
     TRY(const auto certificates, parse_certificates(pem));
-    X509* certificate = certificates.front().get();
-    CertificateInfo info;
-    read_name(X509_get_subject_name(certificate), info.subject);
-    CertificateSubject issuer;
-    read_name(X509_get_issuer_name(certificate), issuer);
-    info.issuer_common_name = std::move(issuer.common_name);
-    const AltNamesPointer names(static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
-    if (names) read_alternative_names(names.get(), info.subject);
-    info.not_before = time_of(X509_get0_notBefore(certificate));
-    info.not_after = time_of(X509_get0_notAfter(certificate));
-    TRY(const std::string whole, der(certificate, i2d_X509));
-    info.fingerprint = to_hex(sha256(whole));
-    EVP_PKEY* key = X509_get0_pubkey(certificate);
-    if (!key) return openssl_failure("the certificate's public key cannot be read");
-    TRY(info.public_der, der(key, i2d_PUBKEY));
-    info.is_ca = X509_check_ca(certificate) == 1;
-    if (const char* kind = OBJ_nid2sn(EVP_PKEY_base_id(key))) info.key_kind = std::string_view(kind) == "id-ecPublicKey" ? "EC" : kind;
-    if (info.key_kind == "rsaEncryption") info.key_kind = "RSA";
-    info.key_bits = EVP_PKEY_bits(key);
-    info.subject_key_id = hex_of(X509_get0_subject_key_id(certificate));
-    info.authority_key_id = hex_of(X509_get0_authority_key_id(certificate));
-    return info;
+    return info_of(certificates.front().get());
+}
+
+Result<CertificateInfo> parse_certificate_der(const std::string& der) {
+    const X509Pointer certificate = parse_der<X509Pointer>(der, d2i_X509);
+    if (!certificate) return openssl_failure("bad certificate");
+    return info_of(certificate.get());
 }
 
 std::string create_certificate_request(const PrivateKey& key, const CertificateSubject& subject) {
@@ -280,7 +338,7 @@ std::string create_certificate_request(const PrivateKey& key, const CertificateS
         X509_REQ_add_extensions(request.get(), extensions);
         sk_X509_EXTENSION_pop_free(extensions, X509_EXTENSION_free);
     }
-    CHECK(X509_REQ_sign(request.get(), key.impl().key.get(), EVP_sha256()) > 0);
+    CHECK(X509_REQ_sign(request.get(), key.impl().key.get(), digest_for(key.impl().key.get())) > 0);
     return written([&](BIO* bio) { return PEM_write_bio_X509_REQ(bio, request.get()); });
 }
 
@@ -288,17 +346,15 @@ Result<CertificateRequest> parse_certificate_request(const std::string& pem) {
     const BioPointer bio = read_only_bio(pem);
     const RequestPointer request(PEM_read_bio_X509_REQ(bio.get(), nullptr, no_password, nullptr));
     if (!request) return openssl_failure("no certificate request in the PEM text");
-    EVP_PKEY* key = X509_REQ_get0_pubkey(request.get());
-    if (!key || X509_REQ_verify(request.get(), key) != 1) return openssl_failure("the request is not signed by its own key");
-    CertificateRequest result;
-    read_name(X509_REQ_get_subject_name(request.get()), result.subject);
-    TRY(result.public_der, der(key, i2d_PUBKEY));
-    STACK_OF(X509_EXTENSION)* extensions = X509_REQ_get_extensions(request.get());
-    const AltNamesPointer names(static_cast<GENERAL_NAMES*>(X509V3_get_d2i(extensions, NID_subject_alt_name, nullptr, nullptr)));
-    if (names) read_alternative_names(names.get(), result.subject);
-    sk_X509_EXTENSION_pop_free(extensions, X509_EXTENSION_free);
-    ERR_clear_error();
-    return result;
+    TRY(CertificateRequest contents, contents_of(request.get()));
+    if (!contents.is_signed) return Error(Reason::BadRequest, "the request is not signed by its own key");
+    return contents;
+}
+
+Result<CertificateRequest> parse_certificate_request_der(const std::string& der) {
+    const RequestPointer request = parse_der<RequestPointer>(der, d2i_X509_REQ);
+    if (!request) return openssl_failure("bad certificate request");
+    return contents_of(request.get());
 }
 
 std::string sha256(std::string_view bytes) {

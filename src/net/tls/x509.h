@@ -6,19 +6,22 @@
 #include <vector>
 
 #include "base/result.h"
+#include "net/tls/public_key.h"
 
 namespace porthole::net {
 
 using CertificateTime = std::chrono::sys_time<std::chrono::nanoseconds>;
 
-/// A private key on the curve P-256, or of another kind if read from PEM. Copies share the key. Any thread.
+/// A private key. Copies share the key. Any thread.
 class PrivateKey {
 public:
-    static PrivateKey generate();
+    /// Takes up to a few seconds for RSA.
+    static PrivateKey generate(KeyType type = KeyType::EcP256);
     /// Error: BadRequest.
     static Result<PrivateKey> parse(const std::string& pem);
 
-    std::string pem() const;         ///< PKCS #8
+    std::string pem() const;         ///< the algorithm's own form, if there is one: "EC PRIVATE KEY"
+    std::string pkcs8_pem() const;   ///< "PRIVATE KEY"
     std::string public_der() const;  ///< SubjectPublicKeyInfo
 
     struct Impl;
@@ -33,7 +36,7 @@ private:
 struct CertificateSubject {
     std::string common_name;
     std::vector<std::string> organizations;
-    std::vector<std::string> dns_names, ip_addresses;
+    std::vector<std::string> dns_names, ip_addresses, email_addresses;  ///< addresses of mail are not written
     bool operator==(const CertificateSubject&) const = default;
 };
 
@@ -82,15 +85,20 @@ private:
 
 /// The first certificate of a PEM text. Error: BadRequest.
 Result<CertificateInfo> parse_certificate(const std::string& pem);
+/// A certificate with nothing behind it. Error: BadRequest.
+Result<CertificateInfo> parse_certificate_der(const std::string& der);
 
 /// The contents of a certificate signing request (PKCS #10).
 struct CertificateRequest {
     CertificateSubject subject;
     std::string public_der;
+    bool is_signed = false;  ///< with its own key
 };
 std::string create_certificate_request(const PrivateKey& key, const CertificateSubject& subject);
 /// Error: BadRequest, also if the request is not signed with its own key.
 Result<CertificateRequest> parse_certificate_request(const std::string& pem);
+/// A request with nothing behind it, signed or not. Error: BadRequest.
+Result<CertificateRequest> parse_certificate_request_der(const std::string& der);
 
 std::string sha256(std::string_view bytes);
 std::string to_hex(std::string_view bytes);

@@ -1,11 +1,13 @@
 #include "net/tls/x509.h"
 
 #include <gtest/gtest.h>
+#include <openssl/rsa.h>
 #include <openssl/ui.h>
 
 #include "base/base64.h"
 #include "net/tls/crypto.h"
 #include "net/tls/openssl.h"
+#include "net/tls/pem.h"
 
 using namespace std::chrono_literals;
 
@@ -15,6 +17,23 @@ namespace {
 const CertificateTime Start{std::chrono::seconds(1'767'225'600)};
 
 CertificateAuthority authority() { return CertificateAuthority::create("test-ca", Start, Start + 24h); }
+
+/// As a kubelet of before Kubernetes 1.36 proves that it has a key.
+std::string sign(const PrivateKey& key, std::string_view message) {
+    const auto parsed = parse_private_key(key.pem());
+    const int kind = EVP_PKEY_get_base_id(parsed->get());
+    const DigestContextPointer context(EVP_MD_CTX_new());
+    EVP_PKEY_CTX* options = nullptr;
+    EXPECT_EQ(EVP_DigestSignInit(context.get(), &options, kind == EVP_PKEY_ED25519 ? nullptr : EVP_sha256(), nullptr, parsed->get()), 1);
+    if (kind == EVP_PKEY_RSA) EVP_PKEY_CTX_set_rsa_padding(options, RSA_PKCS1_PSS_PADDING);
+    std::string signature(1024, '\0');
+    std::size_t size = signature.size();
+    EXPECT_EQ(EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &size,
+                             reinterpret_cast<const unsigned char*>(message.data()), message.size()),
+              1);
+    signature.resize(size);
+    return signature;
+}
 
 TEST(X509, IssuedCertificatesSayWhatWasAsked) {
     const CertificateSubject subject{.common_name = "system:node:linux-1",
@@ -131,6 +150,63 @@ TEST(X509, RefusesAddressesThatAreNone) {
 }
 
 TEST(Sha256, IsTheKnownDigest) { EXPECT_EQ(to_hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"); }
+
+TEST(X509, KeysOfEachTypeSignRequestsWithoutASubject) {
+    using Algorithm = PublicKeyInfo::Algorithm;
+    const struct {
+        KeyType type;
+        Algorithm algorithm;
+        int bits;
+        const char* curve;
+    } rows[] = {{KeyType::EcP256, Algorithm::Ec, 256, "P-256"},
+                {KeyType::EcP384, Algorithm::Ec, 384, "P-384"},
+                {KeyType::EcP521, Algorithm::Ec, 521, "P-521"},
+                {KeyType::Rsa3072, Algorithm::Rsa, 3072, ""},
+                {KeyType::Ed25519, Algorithm::Ed25519, 256, ""}};
+    for (const auto& row : rows) {
+        const PrivateKey key = PrivateKey::generate(row.type);
+        const auto info = parse_public_key(key.public_der());
+        ASSERT_TRUE(info);
+        EXPECT_EQ(info->algorithm, row.algorithm);
+        EXPECT_TRUE(row.algorithm == Algorithm::Ed25519 || info->bits == row.bits) << info->bits;
+        EXPECT_EQ(info->curve, row.curve);
+        EXPECT_TRUE(key.pkcs8_pem().starts_with("-----BEGIN PRIVATE KEY-----\n"));
+        EXPECT_EQ(PrivateKey::parse(key.pkcs8_pem())->public_der(), key.public_der());
+        const std::string der = parse_pem(create_certificate_request(key, {})).at(0).bytes;
+        const auto request = parse_certificate_request_der(der);
+        ASSERT_TRUE(request);
+        EXPECT_TRUE(request->is_signed);
+        EXPECT_EQ(request->public_der, key.public_der());
+        EXPECT_EQ(request->subject, CertificateSubject());
+        EXPECT_FALSE(parse_certificate_request_der(der + "x")) << "something behind it";
+    }
+    EXPECT_FALSE(parse_public_key("x"));
+}
+
+TEST(X509, PemIsReadBlockByBlock) {
+    const std::string a = to_pem("A", "aa"), long_one = to_pem("LONG", std::string(100, 'x'));
+    const auto blocks = parse_pem("text\n" + a + "-----BEGIN B-----\n?\n-----END B-----\n" + long_one + "-----BEGIN C-----\nYQ==");
+    ASSERT_EQ(blocks.size(), 2u);
+    EXPECT_EQ(blocks[0].label, "A");
+    EXPECT_EQ(blocks[0].bytes, "aa");
+    EXPECT_FALSE(blocks[0].has_headers);
+    EXPECT_EQ(blocks[1].bytes, std::string(100, 'x'));
+    const auto headed = parse_pem("-----BEGIN A-----\nKey: value\n\nYWE=\n-----END A-----\n");
+    ASSERT_EQ(headed.size(), 1u);
+    EXPECT_TRUE(headed[0].has_headers);
+    EXPECT_TRUE(parse_pem("").empty());
+}
+
+TEST(X509, SignaturesOfAMessageAreVerified) {
+    for (const KeyType type : {KeyType::EcP384, KeyType::Rsa3072, KeyType::Ed25519}) {
+        const PrivateKey key = PrivateKey::generate(type);
+        const std::string signature = sign(key, "uid");
+        EXPECT_TRUE(is_signature(key.public_der(), "uid", signature));
+        EXPECT_FALSE(is_signature(key.public_der(), "other", signature));
+        EXPECT_FALSE(is_signature(PrivateKey::generate(type).public_der(), "uid", signature));
+        EXPECT_FALSE(is_signature(key.public_der(), "uid", "x"));
+    }
+}
 
 }  // namespace
 }  // namespace porthole::net
