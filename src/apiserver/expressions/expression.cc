@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "base/version.h"
 
 namespace porthole::apiserver {
 namespace {
-
-constexpr int ReleaseMinor = 36;
 
 /// As messages outside of the checker show a type: "google.protobuf.Timestamp" where the checker's say "timestamp".
 std::string type_text(const cel::TypeRef& type) {
@@ -26,7 +25,7 @@ std::string expected_text(std::initializer_list<cel::TypeRef> results) {
 const std::string OutOfBudget = "validation failed due to running out of cost budget, no further validation rules will be run";
 
 const cel::Environment& expression_environment() {
-    static const cel::Environment environment = cel::Environment::kubernetes({.minor = ReleaseMinor});
+    static const cel::Environment environment = cel::Environment::kubernetes({.minor = KubernetesMinor});
     return environment;
 }
 

@@ -1,6 +1,7 @@
 #include "apiserver/handlers/resource_handler.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "apiserver/handlers/body.h"
 #include "apiserver/handlers/event_messages.h"
@@ -10,6 +11,7 @@
 #include "apiserver/resources/continue_token.h"
 #include "apiserver/resources/watch_stream.h"
 #include "apiserver/validation/field_selector.h"
+#include "base/version.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -23,10 +25,18 @@ std::string manager_name(const RequestContext& context, const WriteOptions& opti
     return agent.empty() ? "unknown" : agent;
 }
 
-/// The warning of a version that Kubernetes gives up, in its words; "" for others.
+/// "1.36" → 36.
+int minor_of(std::string_view version) {
+    int minor = 0;
+    const std::string_view text = version.substr(std::min(version.find('.') + 1, version.size()));
+    std::from_chars(text.data(), text.data() + text.size(), minor);
+    return minor;
+}
+
+/// The warning of a version that Kubernetes gives up by now, in its words; "" for others.
 std::string deprecation_of(const schema::Kind& kind) {
     const schema::Lifecycle& cycle = kind.lifecycle;
-    if (cycle.deprecated.empty()) return "";
+    if (cycle.deprecated.empty() || minor_of(cycle.deprecated) > KubernetesMinor) return "";
     std::string told = kind.api_version() + " " + std::string(kind.kind) + " is deprecated in v" + std::string(cycle.deprecated) + "+";
     if (!cycle.removed.empty()) told += ", unavailable in v" + std::string(cycle.removed) + "+";
     const std::size_t slash = cycle.replacement.rfind('/');

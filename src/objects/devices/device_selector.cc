@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/version.h"
 #include "cel/environment.h"
 #include "cel/library/libraries.h"
 
@@ -12,8 +13,6 @@ namespace porthole::objects {
 namespace {
 
 using namespace api::resource::v1;
-
-constexpr int ReleaseMinor = 36;
 
 /// The bounds are those of a ResourceSlice, by which costs are estimated.
 const cel::Environment& selector_environment() {
@@ -30,7 +29,7 @@ const cel::Environment& selector_environment() {
         device.add("attributes", by_name(cel::types::any(LongestAttribute)), true);
         device.add("capacity", by_name(cel::types::opaque("kubernetes.Quantity")), true);
         device.add("allowMultipleAllocations", cel::types::bounded(cel::types::boolean(), 1), true);
-        return cel::Environment::extended({.minor = ReleaseMinor}).with_variable("device", cel::types::object(device));
+        return cel::Environment::extended({.minor = KubernetesMinor}).with_variable("device", cel::types::object(device));
     }();
     return environment;
 }
