@@ -30,7 +30,9 @@ schema::Registry served_kinds(const std::set<std::string>& asked_for) {
     std::vector<const schema::Kind*> kinds;
     for (const schema::Kind* kind : api::kinds()) {
         const bool stable = kind->lifecycle.stage == schema::Stage::Stable || kind->group == ServedBeta;
-        if (!kind->is(schema::Kind::Resource) || stable || asked_for.contains(kind->api_version())) kinds.push_back(kind);
+        const bool asked =
+            asked_for.contains(kind->api_version()) || asked_for.contains(kind->api_version() + "/" + std::string(kind->plural));
+        if (!kind->is(schema::Kind::Resource) || stable || asked) kinds.push_back(kind);
     }
     return schema::Registry(kinds);
 }

@@ -19,7 +19,9 @@ namespace porthole::apiserver {
 /// Options of the API server, and its certificates.
 struct ApiServerOptions {
     BootstrapOptions bootstrap;
-    std::set<std::string> served_versions;  ///< --runtime-config: versions that are off by default, "extensions/v1beta1"
+    /// --runtime-config: versions that are off by default, "extensions/v1beta1", or one resource,
+    /// "certificates.k8s.io/v1beta1/clustertrustbundles".
+    std::set<std::string> served_versions;
     std::vector<std::string> service_cidrs;
     std::uint16_t first_node_port = 30000, last_node_port = 32767;
     std::string service_account_key_pem;           ///< EC P-256 or RSA

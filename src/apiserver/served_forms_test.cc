@@ -1,6 +1,7 @@
 // Kinds that are served in several forms, or written in parts.
 #include "apiserver/api_server_fixture.h"
 #include "base/base64.h"
+#include "net/tls/x509.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -125,6 +126,35 @@ TEST_F(ServedForms, API06_AVersionThatKubernetesHasRemovedIsNotFoundUnlessAskedF
     EXPECT_FALSE(get("/apis").text.contains("\"extensions\""));
     EXPECT_FALSE(get("/openapi/v3").text.contains("apis/extensions"));
     EXPECT_EQ(get("/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.extensions").code, 404);
+}
+
+TEST_F(ServedForms, CertificatesOfPodsAndTrustBundlesAreNotFoundUnlessAskedFor) {
+    EXPECT_EQ(get("/apis/certificates.k8s.io/v1beta1/clustertrustbundles").code, 404);
+    EXPECT_EQ(get("/apis/certificates.k8s.io/v1beta1/namespaces/default/podcertificaterequests").code, 404);
+}
+
+/// A server that serves one of the two.
+class TrustBundleForms : public ApiServerFixture {
+protected:
+    ApiServerOptions options() override {
+        ApiServerOptions options = example_options();
+        options.served_versions = {"certificates.k8s.io/v1beta1/clustertrustbundles"};
+        return options;
+    }
+};
+
+TEST_F(TrustBundleForms, AreServedByVersionOrByResource) {
+    constexpr const char* Bundles = "/apis/certificates.k8s.io/v1beta1/clustertrustbundles";
+    const auto now = loop.wall_now();
+    schema::Value bundle = *schema::parse_json(R"({"metadata":{"name":"example.com:s:a"},"spec":{"signerName":"example.com/s"}})");
+    bundle["spec"]["trustBundle"] = net::CertificateAuthority::create("ca", now, now + std::chrono::hours(1)).certificate_pem();
+    const Answer made = post(Bundles, schema::to_json(bundle));
+    EXPECT_EQ(made.code, 201) << made.text;
+    EXPECT_EQ(warnings_of("GET", Bundles), "") << "deprecated in 1.37 only";
+    EXPECT_EQ(get(std::string(Bundles) + "?fieldSelector=spec.signerName%3Dexample.com/s").body.find("items")->as_array().size(), 1u);
+    EXPECT_EQ(get(std::string(Bundles) + "?fieldSelector=spec.signerName%3Dexample.com/t").body.find("items")->as_array().size(), 0u);
+    EXPECT_EQ(get("/apis/certificates.k8s.io/v1beta1/namespaces/default/podcertificaterequests").code, 404);
+    EXPECT_EQ(remove(std::string(Bundles) + "/example.com:s:a").code, 200);
 }
 
 /// A server that serves extensions/v1beta1.

@@ -1,4 +1,5 @@
 #include "api/certificates_v1.h"
+#include "api/certificates_v1beta1.h"
 #include "apiserver/admission/admission_fixture.h"
 #include "net/tls/x509.h"
 
@@ -6,6 +7,8 @@ namespace porthole::apiserver {
 namespace {
 
 using api::certificates::v1::CertificateSigningRequest;
+using api::certificates::v1beta1::ClusterTrustBundle;
+using api::certificates::v1beta1::PodCertificateRequest;
 
 /// Allows "<verb> <signer>" of a list.
 struct SignerRights final : Authorizer {
@@ -83,6 +86,45 @@ TEST_F(CertificateRequestsTest, NobodyAsksToBeAnAdministrator) {
               "use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed");
     EXPECT_EQ(create(*restriction, request("kubernetes.io/kube-apiserver-client", {"developers"})), "");
     EXPECT_EQ(create(*restriction, request("example.test/web", {"system:masters"})), "");
+}
+
+TEST_F(CertificateRequestsTest, SigningForAPodTakesTheRightOverTheSigner) {
+    const AdmissionPluginPtr plugin = make_pod_certificate_signing(with_rights);
+    auto before = named<PodCertificateRequest>("a", "r");
+    before.spec.signer_name = "example.test/web";
+    auto after = before;
+    after.status.certificate_chain = "chain";
+    after.spec.signer_name = "other.test/s";  // is not written
+    EXPECT_EQ(update(*plugin, before, after, "status"),
+              "PodCertificateRequest.certificates.k8s.io \"r\" is invalid: spec.signerName: Forbidden: User \"jane\" is not permitted to "
+              "\"sign\" for signer \"example.test/web\"");
+    EXPECT_EQ(update(*plugin, before, before, "status"), "") << "refusing takes no right";
+    EXPECT_EQ(update(*plugin, before, after), "");
+    for (const char* granted : {"sign example.test/web", "sign example.test/*"}) {
+        rights.granted = granted;
+        EXPECT_EQ(update(*plugin, before, after, "status"), "");
+    }
+}
+
+TEST_F(CertificateRequestsTest, ATrustBundleOfASignerTakesTheRightOverTheSigner) {
+    const AdmissionPluginPtr plugin = make_cluster_trust_bundle_attest(with_rights);
+    auto bundle = named<ClusterTrustBundle>("", "own");
+    EXPECT_EQ(create(*plugin, bundle), "");
+    bundle = named<ClusterTrustBundle>("", "example.test:web:a");
+    bundle.spec.signer_name = "example.test/web";
+    const std::string refusal =
+        "clustertrustbundles.certificates.k8s.io \"example.test:web:a\" is forbidden: user not permitted to attest for "
+        "signerName \"example.test/web\"";
+    EXPECT_EQ(create(*plugin, bundle), refusal);
+    auto after = bundle;
+    after.metadata.finalizers = {"x.io/y"};
+    EXPECT_EQ(update(*plugin, bundle, after), "") << "what the garbage collector writes";
+    after.metadata.labels["a"] = "b";
+    EXPECT_EQ(update(*plugin, bundle, after), refusal);
+    EXPECT_EQ(remove_object(*plugin, bundle), "");
+    rights.granted = "attest example.test/*";
+    EXPECT_EQ(create(*plugin, bundle), "");
+    EXPECT_EQ(update(*plugin, bundle, after), "");
 }
 
 }  // namespace

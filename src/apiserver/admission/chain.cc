@@ -25,10 +25,9 @@ constexpr Listed Plugins[] = {
 };
 
 /// What upstream has and this server does not. They can be disabled, which changes nothing, but not enabled.
-constexpr std::array<std::string_view, 14> Missing = {
+constexpr std::array<std::string_view, 13> Missing = {
     "AlwaysAdmit",
     "AlwaysDeny",
-    "ClusterTrustBundleAttest",
     "ExtendedResourceToleration",
     "JobValidation",
     "LimitPodHardAntiAffinityTopology",

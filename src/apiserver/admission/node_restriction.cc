@@ -3,12 +3,14 @@
 
 #include "api/authentication_v1.h"
 #include "api/certificates_v1.h"
+#include "api/certificates_v1beta1.h"
 #include "api/core_v1.h"
 #include "apiserver/admission/plugins.h"
 #include "apiserver/admission/pod_references.h"
 #include "apiserver/admission/token_audiences.h"
 #include "apiserver/authorization/node_authorizer.h"
 #include "apiserver/request/status.h"
+#include "base/strings.h"
 #include "objects/local_volume.h"
 
 namespace porthole::apiserver {
@@ -71,6 +73,7 @@ public:
         if (attributes.is("", "serviceaccounts") && attributes.subresource == "token") refusal = token(*node, attributes);
         if (attributes.is("", "persistentvolumeclaims")) refusal = claim(*node, attributes);
         if (attributes.is("", "persistentvolumes")) refusal = volume(*node, attributes);
+        if (attributes.is("certificates.k8s.io", "podcertificaterequests")) refusal = pod_certificate(*node, attributes);
         if (attributes.is("coordination.k8s.io", "leases") || attributes.is("storage.k8s.io", "csinodes")) {
             refusal = attributes.name == *node ? "" : "node \"" + *node + "\" may only access its own objects of this kind";
         }
@@ -198,6 +201,40 @@ private:
         }
         if (before.metadata.deletion_timestamp && before == after) return std::string();
         return "node \"" + node + "\" is not allowed to update fields other than its finalizer of a volume that is being deleted";
+    }
+
+    /// A node asks for certificates of the pods that run on it, as who they are. What may be right in a moment is no refusal but an error.
+    Refusal pod_certificate(const std::string& node, const AdmissionAttributes& attributes) const {
+        if (attributes.operation != AdmissionOperation::Create || !attributes.subresource.empty())
+            return "unexpected operation of node \"" + node + "\" on podcertificaterequests";
+        const auto& spec = attributes.object->view<api::certificates::v1beta1::PodCertificateRequest>().spec;
+        const auto in_namespace = [&](const std::string& name) { return quote(attributes.namespace_ + "/" + name); };
+        const std::string of_pod = "PodCertificateRequest for pod " + in_namespace(spec.pod_name);
+        const auto wrong = [](std::string why) { return Error(Reason::InternalError, std::move(why)); };
+        if (spec.node_name != node)
+            return "PodCertificateRequest.Spec.NodeName=" + quote(spec.node_name) + ", which is not the requesting node " + quote(node);
+        TRY(const auto itself, reader_.find<Node>("", node));
+        if (!itself) return not_found(Node::kind(), node);
+        if (itself->metadata.uid != spec.node_uid)
+            return wrong(of_pod + " names node UID " + quote(spec.node_uid) + ", inconsistent with the running node (" +
+                         quote(itself->metadata.uid) + ")");
+        TRY(const auto pod, reader_.find<Pod>(attributes.namespace_, spec.pod_name));
+        if (!pod) return not_found(Pod::kind(), spec.pod_name);
+        if (pod->metadata.uid != spec.pod_uid)
+            return wrong(of_pod + " contains pod UID (" + quote(spec.pod_uid) + ") which differs from running pod " +
+                         quote(pod->metadata.uid));
+        if (pod->spec.node_name != node)
+            return "pod " + in_namespace(spec.pod_name) + " is not running on node " + quote(node) + " named in the PodCertificateRequest";
+        if (pod->metadata.annotations.contains(MirrorPodAnnotation)) return "pod " + in_namespace(spec.pod_name) + " is a mirror pod";
+        if (pod->spec.service_account_name != spec.service_account_name)
+            return of_pod + " contains serviceAccountName (" + quote(spec.service_account_name) + ") that differs from running pod (" +
+                   quote(pod->spec.service_account_name) + ")";
+        TRY(const auto account, reader_.find<ServiceAccount>(attributes.namespace_, spec.service_account_name));
+        if (!account) return not_found(ServiceAccount::kind(), spec.service_account_name);
+        if (account->metadata.uid != spec.service_account_uid)
+            return wrong(of_pod + " names service account UID " + quote(spec.service_account_uid) +
+                         ", which differs from the running service account (" + quote(account->metadata.uid) + ")");
+        return std::string();
     }
 
     Refusal token(const std::string& node, const AdmissionAttributes& attributes) const {

@@ -1,4 +1,5 @@
 #include "api/authentication_v1.h"
+#include "api/certificates_v1beta1.h"
 #include "api/coordination_v1.h"
 #include "api/core_v1.h"
 #include "api/storage_v1.h"
@@ -63,6 +64,12 @@ TEST_F(NodeRestrictionTest, ANodeMakesOnlyItsOwnMirrorPods) {
         {"a projected secret",
          [](Pod& pod) { pod.spec.volumes.emplace_back().projected.emplace().sources.emplace_back().secret.emplace().name = "s"; },
          "node \"n1\" can not create pods that reference secrets (via projected volumes)"},
+        {"a trust bundle",
+         [](Pod& pod) { pod.spec.volumes.emplace_back().projected.emplace().sources.emplace_back().cluster_trust_bundle.emplace(); },
+         "node \"n1\" can not create pods that reference clustertrustbundles"},
+        {"a certificate",
+         [](Pod& pod) { pod.spec.volumes.emplace_back().projected.emplace().sources.emplace_back().pod_certificate.emplace(); },
+         "node \"n1\" can not create pods that reference podcertificates"},
         {"a claim", [](Pod& pod) { pod.spec.volumes.emplace_back().persistent_volume_claim.emplace().claim_name = "c"; },
          "node \"n1\" can not create pods that reference persistentvolumeclaims"},
         {"an ephemeral volume", [](Pod& pod) { pod.spec.volumes.emplace_back().ephemeral.emplace(); },
@@ -226,6 +233,52 @@ TEST_F(NodeRestrictionTest, ANodeAsksTokensForItsPods) {
     EXPECT_NE(ask("uid-of-a-namesake"), "");
     put(pod_on("n2"));
     EXPECT_EQ(ask("uid-web"), "serviceaccounts \"robot\" is forbidden: node requested token bound to a pod scheduled on a different node");
+}
+
+TEST_F(NodeRestrictionTest, ANodeAsksForCertificatesOfItsPodsAsWhoTheyAre) {
+    using namespace api::certificates::v1beta1;
+    put(named<Node>("", "n1", "uid-n1"));
+    put(named<ServiceAccount>("a", "robot", "uid-robot"));
+    Pod pod = pod_on("n1");
+    pod.spec.service_account_name = "robot";
+    put(pod);
+    PodCertificateRequest right = named<PodCertificateRequest>("a", "r");
+    right.spec = {.signer_name = "x.io/s",
+                  .pod_name = "web",
+                  .pod_uid = "uid-web",
+                  .service_account_name = "robot",
+                  .service_account_uid = "uid-robot",
+                  .node_name = "n1",
+                  .node_uid = "uid-n1"};
+    EXPECT_EQ(create(*plugin_, right), "");
+    const std::string forbidden = "podcertificaterequests.certificates.k8s.io \"r\" is forbidden: ",
+                      of_pod = "PodCertificateRequest for pod \"a/web\" ";
+    const struct {
+        std::string PodCertificateRequestSpec::* field;
+        const char* value;
+        std::string refusal;
+    } rows[] = {
+        {&PodCertificateRequestSpec::node_name, "n2",
+         forbidden + "PodCertificateRequest.Spec.NodeName=\"n2\", which is not the requesting node \"n1\""},
+        {&PodCertificateRequestSpec::node_uid, "old", of_pod + "names node UID \"old\", inconsistent with the running node (\"uid-n1\")"},
+        {&PodCertificateRequestSpec::pod_name, "none", "pods \"none\" not found"},
+        {&PodCertificateRequestSpec::pod_uid, "old", of_pod + "contains pod UID (\"old\") which differs from running pod \"uid-web\""},
+        {&PodCertificateRequestSpec::service_account_name, "admin",
+         forbidden + of_pod + "contains serviceAccountName (\"admin\") that differs from running pod (\"robot\")"},
+        {&PodCertificateRequestSpec::service_account_uid, "old",
+         of_pod + "names service account UID \"old\", which differs from the running service account (\"uid-robot\")"},
+    };
+    for (const auto& row : rows) {
+        PodCertificateRequest wrong = right;
+        wrong.spec.*row.field = row.value;
+        EXPECT_EQ(create(*plugin_, wrong), row.refusal);
+    }
+    EXPECT_NE(update(*plugin_, right, right), "") << "nodes change no requests";
+    pod.metadata.annotations["kubernetes.io/config.mirror"] = "hash";
+    put(pod);
+    EXPECT_EQ(create(*plugin_, right), forbidden + "pod \"a/web\" is a mirror pod");
+    put(pod_on("n2"));
+    EXPECT_EQ(create(*plugin_, right), forbidden + "pod \"a/web\" is not running on node \"n1\" named in the PodCertificateRequest");
 }
 
 TEST_F(NodeRestrictionTest, ANodeAsksTokensForTheAudiencesThatItsPodNeeds) {

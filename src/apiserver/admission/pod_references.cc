@@ -55,6 +55,8 @@ std::string projected_reference(const ProjectedVolumeSource& projected) {
         if (source.config_map) return "configmaps (via projected volumes)";
         if (source.secret) return "secrets (via projected volumes)";
         if (source.service_account_token) return "serviceaccounts (via projected volumes)";
+        if (source.cluster_trust_bundle) return "clustertrustbundles";
+        if (source.pod_certificate) return "podcertificates";
         if (source.downward_api) continue;
         return "objects of an unknown sort (via projected volumes)";
     }

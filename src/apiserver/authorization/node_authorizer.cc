@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/certificates_v1beta1.h"
 #include "api/core_v1.h"
 #include "api/storage_v1.h"
 #include "apiserver/validation/field_selector.h"
@@ -71,6 +72,7 @@ Decision NodeAuthorizer::decide(const std::string& node, const Attributes& attri
         return selects_only(attributes, "spec.nodeName", node)
                    ? by_role(attributes)
                    : Decision::no_opinion("can only list, watch and delete resource slices with spec.nodeName field selector");
+    if (is(attributes, "certificates.k8s.io", "podcertificaterequests")) return use_pod_certificates(node, attributes);
     if (is(attributes, "", "serviceaccounts")) {
         const bool token = attributes.subresource == "token" && attributes.verb == "create";
         if (!token && attributes.verb != "get") return Decision::no_opinion();
@@ -141,6 +143,19 @@ bool NodeAuthorizer::holds_volume(const std::string& node, const std::string& na
 bool NodeAuthorizer::holds_attachment(const std::string& node, const std::string& name) const {
     const auto attachment = reader_.find<VolumeAttachment>("", name);
     return attachment && *attachment && (*attachment)->spec.node_name == node;
+}
+
+/// Those of its pods. NodeRestriction looks at what it asks for.
+Decision NodeAuthorizer::use_pod_certificates(const std::string& node, const Attributes& attributes) const {
+    if (!attributes.subresource.empty())
+        return Decision::no_opinion("nodes may not access the status subresource of PodCertificateRequests");
+    if (selects(attributes))
+        return selects_only(attributes, "spec.nodeName", node)
+                   ? by_role(attributes)
+                   : Decision::no_opinion("can only list/watch podcertificaterequests with nodeName field selector");
+    if (attributes.verb == "create") return by_role(attributes);
+    const auto request = reader_.find<api::certificates::v1beta1::PodCertificateRequest>(attributes.namespace_, attributes.name);
+    return get_if(request && *request && (*request)->spec.node_name == node, node, attributes);
 }
 
 Decision NodeAuthorizer::use_pods(const std::string& node, const Attributes& attributes) const {

@@ -28,6 +28,7 @@ private:
     bool has_data(const std::string& node, const std::string& volume) const;
     bool holds_volume(const std::string& node, const std::string& name) const;
     bool holds_attachment(const std::string& node, const std::string& name) const;
+    Decision use_pod_certificates(const std::string& node, const AuthorizationAttributes& attributes) const;
     Decision use_pods(const std::string& node, const AuthorizationAttributes& attributes) const;
     Decision by_role(const AuthorizationAttributes& attributes) const;
 

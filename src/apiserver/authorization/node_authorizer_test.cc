@@ -1,5 +1,6 @@
 #include "apiserver/authorization/node_authorizer.h"
 
+#include "api/certificates_v1beta1.h"
 #include "api/storage_v1.h"
 #include "apiserver/authorization/bootstrap_policy.h"
 #include "apiserver/storage/object_fixture.h"
@@ -356,6 +357,29 @@ TEST_F(NodeAuthorizerTest, ReachesResourceClaimsOfItsPodsAndItsOwnSlicesOnly) {
     EXPECT_FALSE(allows(slices));
     slices.field_selector = "spec.nodeName=n1";
     EXPECT_TRUE(allows(slices));
+}
+
+TEST_F(NodeAuthorizerTest, AsksForCertificatesAndSeesThoseOfItsPods) {
+    const auto allowed = [&](const std::string& node, const std::string& verb, const std::string& name, std::string selector = "",
+                             std::string subresource = "") {
+        AuthorizationAttributes attributes = ask(node, verb, "podcertificaterequests", "a", name, "certificates.k8s.io");
+        attributes.field_selector = std::move(selector);
+        attributes.subresource = std::move(subresource);
+        return allows(attributes);
+    };
+    auto request = named<api::certificates::v1beta1::PodCertificateRequest>("a", "r");
+    request.spec.node_name = "n1";
+    put(request);
+    EXPECT_TRUE(allowed("n1", "create", ""));
+    EXPECT_TRUE(allowed("n1", "get", "r"));
+    EXPECT_FALSE(allowed("n2", "get", "r"));
+    EXPECT_FALSE(allowed("n1", "get", "none"));
+    EXPECT_TRUE(allowed("n1", "watch", "", "spec.nodeName=n1"));
+    EXPECT_FALSE(allowed("n1", "list", "", "spec.nodeName=n2"));
+    EXPECT_FALSE(allowed("n1", "list", ""));
+    EXPECT_FALSE(allowed("n1", "get", "r", "", "status"));
+    for (const char* verb : {"update", "patch", "delete", "deletecollection"})
+        EXPECT_FALSE(allowed("n1", verb, "r", "spec.nodeName=n1")) << verb;
 }
 
 TEST_F(NodeAuthorizerTest, HoldsItsOwnLease) {

@@ -162,7 +162,8 @@ void CustomKind::Version::set_strategy(bool has_status) {
         validate_rules(object, &old, errors);
     };
     if (!has_status) return;
-    strategy.validate_status_update = strategy.validate_update;
+    strategy.validate_status_update = [check = strategy.validate_update](const ApiObject& object, const ApiObject& old, const WriteContext&,
+                                                                         FieldErrors& errors) { check(object, old, errors); };
     strategy.prepare_for_status_update = [](ApiObject& object, const ApiObject& old, const WriteContext&) {
         auto managed = object.metadata().managed_fields;
         object.copy_field("metadata", old);

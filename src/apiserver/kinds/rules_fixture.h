@@ -62,7 +62,7 @@ public:
         context_.subresource = subresource;
         if (strategy_.prepare_for_status_update) strategy_.prepare_for_status_update(object, old, context_);
         FieldErrors errors;
-        if (strategy_.validate_status_update) strategy_.validate_status_update(object, old, errors);
+        if (strategy_.validate_status_update) strategy_.validate_status_update(object, old, context_, errors);
         updated_ = object.tree();
         return text(errors);
     }

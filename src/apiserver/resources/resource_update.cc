@@ -133,7 +133,7 @@ void ResourceStore::validate_update(const WriteRequest& request, const ApiObject
     if (const auto special = strategy.subresources.find(request.subresource); special != strategy.subresources.end()) {
         if (special->second.validate) special->second.validate(object, old, errors);
     } else if (writes_status(request.subresource)) {
-        if (strategy.validate_status_update) strategy.validate_status_update(object, old, errors);
+        if (strategy.validate_status_update) strategy.validate_status_update(object, old, write_context(request), errors);
     } else if (strategy.validate_update) {
         strategy.validate_update(object, old, errors);
     } else if (strategy.validate) {

@@ -88,7 +88,7 @@ struct Strategy {
     std::function<void(ApiObject&, const ApiObject& old, const WriteContext&)> prepare_for_status_update;
     std::function<void(const ApiObject&, FieldErrors&)> validate;
     std::function<void(const ApiObject&, const ApiObject& old, FieldErrors&)> validate_update;
-    std::function<void(const ApiObject&, const ApiObject& old, FieldErrors&)> validate_status_update;
+    std::function<void(const ApiObject&, const ApiObject& old, const WriteContext&, FieldErrors&)> validate_status_update;
     std::function<void(const ApiObject&, const ApiObject* old, std::vector<std::string>&)> warn;
     /// By name; status needs no entry, see prepare_for_status_update.
     std::map<std::string, SubresourceStrategy, std::less<>> subresources;
@@ -139,7 +139,12 @@ Strategy strategy_for(TypedStrategy<T> typed = {}) {
         strategy.validate = [f = typed.validate](const ApiObject& object, FieldErrors& errors) { f(object.view<T>(), errors); };
     }
     if (typed.validate_update) strategy.validate_update = compare(typed.validate_update);
-    if (typed.validate_status_update) strategy.validate_status_update = compare(typed.validate_status_update);
+    if (typed.validate_status_update) {
+        strategy.validate_status_update = [f = typed.validate_status_update](const ApiObject& object, const ApiObject& old,
+                                                                             const WriteContext&, FieldErrors& errors) {
+            f(object.view<T>(), old.view<T>(), errors);
+        };
+    }
     if (typed.warn) {
         strategy.warn = [f = typed.warn](const ApiObject& object, const ApiObject* old, std::vector<std::string>& warnings) {
             f(object.view<T>(), old ? &old->view<T>() : nullptr, warnings);

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
+
 namespace porthole::cmd {
 namespace {
 
 /// Off unless asked for. All others of Kubernetes are either always served or not here.
-constexpr std::string_view Optional[] = {"extensions/v1beta1"};
+constexpr std::string_view Optional[] = {"certificates.k8s.io/v1beta1", "certificates.k8s.io/v1beta1/clustertrustbundles",
+                                         "certificates.k8s.io/v1beta1/podcertificaterequests", "extensions/v1beta1"};
 
 }  // namespace
 
@@ -16,7 +19,8 @@ Result<std::set<std::string>> read_runtime_config(const std::vector<std::string>
         const std::size_t mark = std::min(pair.find('='), pair.size());
         const std::string version = pair.substr(0, mark), value = mark == pair.size() ? "true" : pair.substr(mark + 1);
         if (std::ranges::find(Optional, version) == std::end(Optional))
-            return Error(Reason::BadRequest, "--runtime-config: " + version + " cannot be turned on or off; extensions/v1beta1 can");
+            return Error(Reason::BadRequest,
+                         "--runtime-config: " + version + " cannot be turned on or off; " + join(Optional, ", ") + " can");
         if (value != "true" && value != "false")
             return Error(Reason::BadRequest, "--runtime-config: invalid value of " + version + ": " + value + ", neither true nor false");
         if (value == "true")

@@ -39,7 +39,8 @@ void add_server_flags(CLI::App& app, ServerFlags& flags) {
         ->delimiter(',');
     app.add_option(
            "--runtime-config", flags.runtime_config,
-           "API versions to enable that are off by default, separated by commas: extensions/v1beta1=true accepts its manifests as apps/v1")
+           "API versions to enable that are off by default, separated by commas: extensions/v1beta1=true accepts its manifests as apps/v1; "
+           "certificates.k8s.io/v1beta1=true serves ClusterTrustBundles and PodCertificateRequests")
         ->delimiter(',');
     app.add_option("--backend", flags.backend,
                    "pod network between nodes, which joining nodes adopt: host-gw, vxlan, or alloc (a router has the routes)")

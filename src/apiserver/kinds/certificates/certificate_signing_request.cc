@@ -2,6 +2,7 @@
 #include <set>
 
 #include "api/certificates_v1.h"
+#include "apiserver/kinds/certificates/signer_name.h"
 #include "apiserver/kinds/checks.h"
 #include "apiserver/kinds/kinds.h"
 #include "net/tls/x509.h"
@@ -15,7 +16,7 @@ using namespace api::certificates::v1;
 using Conditions = std::vector<CertificateSigningRequestCondition>;
 
 constexpr std::int32_t ShortestSeconds = 600;
-constexpr std::size_t SignerNameLimit = 571;
+constexpr const char* LegacySigner = "kubernetes.io/legacy-unknown";
 constexpr Choices Decisions = {"Approved", "Denied", "Failed"};
 
 constexpr Choices Usages = {
@@ -75,19 +76,6 @@ void prepare_for_status_update(CertificateSigningRequest& object, const Certific
     }
 }
 
-void check_signer_name(const std::string& name, const FieldPath& path, FieldErrors& errors) {
-    if (!check_required(name, path, errors)) return;
-    if (name.size() > SignerNameLimit) errors.too_long(path, SignerNameLimit);
-    const std::size_t slash = name.find('/');
-    const std::string domain = name.substr(0, slash);
-    const bool formed = slash != name.npos && names::is_dns1123_subdomain(domain) && domain.contains('.') &&
-                        names::is_dns1123_subdomain(name.substr(slash + 1));
-    if (!formed)
-        errors.invalid(path, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'");
-    else if (name == "kubernetes.io/legacy-unknown")
-        errors.invalid(path, name, "the legacy signerName is not allowed via this API version");
-}
-
 void check_usages(const std::vector<std::string>& usages, const FieldPath& path, FieldErrors& errors) {
     if (usages.empty()) errors.required(path, "usages must be provided");
     std::set<std::string> seen;
@@ -127,6 +115,8 @@ void validate(const CertificateSigningRequest& object, FieldErrors& errors) {
     }
     check_usages(object.spec.usages, path / "usages", errors);
     check_signer_name(object.spec.signer_name, path / "signerName", errors);
+    if (object.spec.signer_name == LegacySigner)
+        errors.invalid(path / "signerName", LegacySigner, "the legacy signerName is not allowed via this API version");
     if (const auto& seconds = object.spec.expiration_seconds)
         check(*seconds >= ShortestSeconds, *seconds, "may not specify a duration less than 600 seconds (10 minutes)",
               path / "expirationSeconds", errors);

@@ -2,95 +2,13 @@
 
 #include "apiserver/kinds/core/flex_volume.h"
 #include "apiserver/kinds/core/pod_spec.h"
+#include "apiserver/kinds/core/volume_files.h"
 #include "apiserver/validation/names.h"
 
 namespace porthole::apiserver {
 namespace {
 
 using namespace api::core::v1;
-
-constexpr std::int64_t ShortestToken = 600;
-
-void check_mode(const std::optional<std::int32_t>& mode, const FieldPath& path, FieldErrors& errors) {
-    if (mode && (*mode < 0 || *mode > 0777)) errors.invalid(path, *mode, "must be a number between 0 and 0777 (octal), both inclusive");
-}
-
-void validate_items(const std::vector<KeyToPath>& items, const FieldPath& path, FieldErrors& errors) {
-    for (std::size_t i = 0; i < items.size(); ++i) {
-        const FieldPath at = path.index(i);
-        if (items[i].key.empty()) errors.required(at / "key");
-        if (items[i].path.empty())
-            errors.required(at / "path");
-        else
-            check_path_in_volume(items[i].path, at / "path", errors);
-        check_mode(items[i].mode, at / "mode", errors);
-    }
-}
-
-void validate_downward_items(const std::vector<DownwardAPIVolumeFile>& items, const FieldPath& path, FieldErrors& errors) {
-    for (std::size_t i = 0; i < items.size(); ++i) {
-        const DownwardAPIVolumeFile& item = items[i];
-        const FieldPath at = path.index(i);
-        if (item.path.empty())
-            errors.required(path / "path");
-        else
-            check_path_in_volume(item.path, path / "path", errors);
-        if (item.field_ref && item.resource_field_ref) {
-            errors.invalid(at, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously");
-        } else if (item.field_ref) {
-            const std::string& field = item.field_ref->field_path;
-            const FieldPath reference = at / "fieldRef";
-            const bool subscripted = field.starts_with("metadata.labels['") || field.starts_with("metadata.annotations['");
-            if (field.empty())
-                errors.required(reference / "fieldPath");
-            else if (!subscripted &&
-                     !is_one_of(field, {"metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations", "metadata.uid"}))
-                errors.not_supported(reference / "fieldPath", field,
-                                     {"metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"});
-        } else if (item.resource_field_ref) {
-            if (item.resource_field_ref->container_name.empty()) errors.required(at / "resourceFieldRef" / "containerName");
-            if (item.resource_field_ref->resource.empty()) errors.required(at / "resourceFieldRef" / "resource");
-        } else {
-            errors.required(at / "fieldRef", "one of fieldRef and resourceFieldRef is required");
-        }
-        check_mode(item.mode, at / "mode", errors);
-    }
-}
-
-void validate_projection(const VolumeProjection& source, const FieldPath& path, PodSpecIn, FieldErrors& errors) {
-    int count = 0;
-    const auto take = [&](bool present, const char* member) {
-        if (!present) return false;
-        if (count++ == 0) return true;
-        errors.forbidden(path / member, "may not specify more than 1 volume type per source");
-        return false;
-    };
-    if (take(source.secret.has_value(), "secret")) {
-        if (source.secret->name.empty()) errors.required(path / "secret" / "name");
-        validate_items(source.secret->items, path / "secret" / "items", errors);
-    }
-    if (take(source.config_map.has_value(), "configMap")) {
-        if (source.config_map->name.empty()) errors.required(path / "configMap" / "name");
-        validate_items(source.config_map->items, path / "configMap" / "items", errors);
-    }
-    if (take(source.downward_api.has_value(), "downwardAPI"))
-        validate_downward_items(source.downward_api->items, path / "downwardAPI", errors);
-    if (take(source.service_account_token.has_value(), "serviceAccountToken")) {
-        const auto& token = *source.service_account_token;
-        const FieldPath at = path / "serviceAccountToken";
-        if (token.expiration_seconds && *token.expiration_seconds < ShortestToken)
-            errors.invalid(at / "expirationSeconds", *token.expiration_seconds, "may not specify a duration less than 10 minutes");
-        if (token.expiration_seconds && *token.expiration_seconds > (std::int64_t{1} << 32))
-            errors.invalid(at / "expirationSeconds", *token.expiration_seconds, "may not specify a duration larger than 2^32 seconds");
-        if (token.path.empty())
-            errors.required(at / "path");
-        else
-            check_path_in_volume(token.path, at / "path", errors);
-    }
-    if (take(source.cluster_trust_bundle.has_value(), "clusterTrustBundle") && source.cluster_trust_bundle->path.empty())
-        errors.required(path / "clusterTrustBundle" / "path");
-    (void)take(source.pod_certificate.has_value(), "podCertificate");
-}
 
 void validate_host_path(const HostPathVolumeSource& source, const FieldPath& path, FieldErrors& errors) {
     if (source.path.empty()) return errors.required(path / "path");
@@ -143,8 +61,7 @@ void validate_source(const Volume& volume, const FieldPath& path, PodSpecIn in, 
     }
     if (check.take(volume.projected.has_value(), "projected")) {
         check_mode(volume.projected->default_mode, path / "projected" / "defaultMode", errors);
-        for (std::size_t i = 0; i < volume.projected->sources.size(); ++i)
-            validate_projection(volume.projected->sources[i], (path / "projected" / "sources").index(i), in, errors);
+        validate_projection_sources(*volume.projected, path / "projected", errors);
     }
     if (check.take(volume.persistent_volume_claim.has_value(), "persistentVolumeClaim"))
         required(volume.persistent_volume_claim->claim_name, path / "persistentVolumeClaim" / "claimName");
