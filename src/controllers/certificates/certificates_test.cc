@@ -1,4 +1,5 @@
 #include "controllers/certificates/kubelet_serving_approver.h"
+#include "controllers/certificates/pod_certificate_cleaner.h"
 #include "controllers/certificates/requests.h"
 #include "controllers/certificates/signer.h"
 #include "controllers/framework/sim/sim_world.h"
@@ -104,6 +105,19 @@ TEST_F(CertificatesWorld, RemovesSettledRequestsAfterAnHourAndOpenOnesAfterADay)
     EXPECT_TRUE(api.find<SigningRequest>({"", "csr"}).has_value());
     pass(2h);
     EXPECT_FALSE(api.find<SigningRequest>({"", "csr"}).has_value());
+}
+
+TEST_F(CertificatesWorld, RemovesRequestsOfPodsAfterAQuarterOfAnHour) {
+    api::certificates::v1beta1::PodCertificateRequest request;
+    request.metadata.namespace_ = "a";
+    request.metadata.name = "r";
+    request.metadata.creation_timestamp = Timestamp(loop.wall_now());
+    api.put(request);
+    run<PodCertificateCleaner>();
+    pass(14min);
+    EXPECT_TRUE(api.find<api::certificates::v1beta1::PodCertificateRequest>({"a", "r"}).has_value());
+    pass(2min);
+    EXPECT_FALSE(api.find<api::certificates::v1beta1::PodCertificateRequest>({"a", "r"}).has_value());
 }
 
 TEST_F(CertificatesWorld, AKubeletServesWithItsNodesNamesAndAddressesOnly) {

@@ -113,6 +113,12 @@ struct Context {
     PodOwnerIndex pods_by_owner();
 };
 
+/// Whether the API server serves T, which is off by default.
+template <class T>
+bool serves(const Context& context) {
+    return context.kinds.find_kind(T::kind().api_version(), T::kind().kind) != nullptr;
+}
+
 using ControllerPtr = std::unique_ptr<client::Controller>;
 
 /// A controller that acts as its class's account.
