@@ -20,6 +20,7 @@
 #include "kubelet/volumes/csi/csi_volumes.h"
 #include "kubelet/volumes/flex_volume/flex_volumes.h"
 #include "kubelet/volumes/local_volume/local_volume_reclaimer.h"
+#include "kubelet/volumes/object_volumes/pod_certificates.h"
 #include "windows/builds.h"
 
 namespace porthole::kubelet {
@@ -136,6 +137,7 @@ struct Kubelet::Impl {
           own_node(informers.get<core::Node>({.field_selector = "metadata.name=" + config.node.name})),
           objects(deps.loop, deps.client),
           tokens(deps.loop, deps.client),
+          certificates(deps.loop, deps.random, deps.workers, deps.client, events, config.node.name),
           probes({.loop = deps.loop, .random = deps.random, .runtime = deps.runtime, .network = deps.prober, .events = events},
                  [this](const std::string& uid) { pods.wake(uid); }),
           puller(deps.loop, deps.images, events, config.parallel_image_pulls),
@@ -175,6 +177,7 @@ struct Kubelet::Impl {
                    .programs = node.windows ? nullptr : deps.programs,
                    .devices = devices.get(),
                    .flex = flex.get(),
+                   .certificates = &certificates,
                    .object_volumes_refusal = windows::object_volumes_refusal(facts.windows_build)},
                   deps.log.named("volumes"), config.root_directory),
           containers({.loop = deps.loop,
@@ -395,6 +398,7 @@ struct Kubelet::Impl {
     client::Informer<core::Node>& own_node;
     ApiObjects objects;
     ApiTokens tokens;
+    PodCertificates certificates;
     ProbeManager probes;
     ImagePuller puller;
     std::unique_ptr<ImageVolumes> image_volumes;

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "kubelet/container/environment.h"
 #include "kubelet/volumes/block_devices/device_volumes.h"
+#include "kubelet/volumes/object_volumes/pod_certificates.h"
 #include "runtime/scope.h"
 #include "windows/support.h"
 
@@ -250,6 +251,7 @@ Task<> VolumeManager::tear_down(std::string uid) {
     const std::shared_ptr<Semaphore> lock = lock_of(uid);
     CO_TRY(const auto permit, co_await lock->acquire());
     services_.tokens.forget_pod(uid);
+    if (services_.certificates) services_.certificates->forget_pod(uid);
     mounted_.erase(uid);
     const std::string directory = pod_directory(uid);
     const MonotonicTime begin = services_.loop.now();

@@ -5,6 +5,7 @@
 #include "client/fake/fake_api.h"
 #include "kubelet/sim/fake_node.h"
 #include "kubelet/volumes/busy_workers_fixture.h"
+#include "kubelet/volumes/object_volumes/pod_certificates.h"
 #include "kubelet/volumes/volume_manager.h"
 #include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"
@@ -117,10 +118,21 @@ struct VolumesTest : testing::Test {
     std::vector<cri::Device> devices;  ///< that mounts() found
     Images images{mounter};
     FakeMount programs{mounter};
-    VolumeManager manager{
-        {loop, random, files, pool, mounter, objects, tokens, client, events, &images, nullptr, false, nullptr, &programs},
-        Logger(make_null_sink(), ""),
-        "/k"};
+    PodCertificates certificates{loop, random, pool, client, events, "n1"};
+    VolumeManager manager{{.loop = loop,
+                           .random = random,
+                           .files = files,
+                           .workers = pool,
+                           .mounter = mounter,
+                           .objects = objects,
+                           .tokens = tokens,
+                           .client = client,
+                           .events = events,
+                           .images = &images,
+                           .programs = &programs,
+                           .certificates = &certificates},
+                          Logger(make_null_sink(), ""),
+                          "/k"};
     std::shared_ptr<const core::Pod> pod;
 };
 

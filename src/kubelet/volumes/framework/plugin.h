@@ -37,6 +37,7 @@ class CsiVolumes;
 class DeviceVolumes;
 class FlexVolumes;
 class LocalVolumes;
+class PodCertificates;
 
 /// The collaborators of plugins. All outlive them and live on `loop`.
 struct VolumeServices {
@@ -49,14 +50,15 @@ struct VolumeServices {
     TokenSource& tokens;
     client::Client& client;
     client::EventRecorder& events;
-    ImageVolumes* images = nullptr;         ///< null if there are none
-    LocalVolumes* local_volumes = nullptr;  ///< as above
-    bool windows = false;                   ///< the system that the volumes are for
-    CsiVolumes* csi = nullptr;              ///< null if drivers cannot register
-    ProcessRunner* programs = nullptr;      ///< for mounts that need a program; null on Windows
-    DeviceVolumes* devices = nullptr;       ///< as above
-    FlexVolumes* flex = nullptr;            ///< null if no programs run
-    std::string object_volumes_refusal;     ///< why the system cannot have volumes of files out of the API; "" if it can
+    ImageVolumes* images = nullptr;           ///< null if there are none
+    LocalVolumes* local_volumes = nullptr;    ///< as above
+    bool windows = false;                     ///< the system that the volumes are for
+    CsiVolumes* csi = nullptr;                ///< null if drivers cannot register
+    ProcessRunner* programs = nullptr;        ///< for mounts that need a program; null on Windows
+    DeviceVolumes* devices = nullptr;         ///< as above
+    FlexVolumes* flex = nullptr;              ///< null if no programs run
+    PodCertificates* certificates = nullptr;  ///< null if pods can have none
+    std::string object_volumes_refusal;       ///< why the system cannot have volumes of files out of the API; "" if it can
 };
 
 /// The location of a volume on the node, and how containers may use it.

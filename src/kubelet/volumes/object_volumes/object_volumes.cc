@@ -4,6 +4,7 @@
 #include "kubelet/container/windows_config.h"
 #include "kubelet/volumes/atomic_writer/atomic_writer.h"
 #include "kubelet/volumes/framework/plugin.h"
+#include "kubelet/volumes/object_volumes/pod_certificates.h"
 #include "kubelet/volumes/object_volumes/trust_anchors.h"
 
 // Volumes whose files come out of the API: they share one way of choosing keys and one atomic writer, and are brought up to
@@ -123,6 +124,49 @@ Task<Payload> trust_bundle_payload(const VolumeRequest& request, VolumeServices&
     co_return Payload{{source.path, file_of_user(request, std::move(anchors), mode)}};
 }
 
+using Source = core::PodCertificateProjection;
+
+/// The files of `source`, by what they hold.
+struct CertificateFile {
+    std::string Source::* path;
+    bool has_key, has_chain;
+};
+constexpr CertificateFile CertificateFiles[] = {
+    {&Source::credential_bundle_path, true, true}, {&Source::key_path, true, false}, {&Source::certificate_chain_path, false, true}};
+
+/// What is in the volume already, of an earlier kubelet; empty unless all of it is there.
+Payload held_certificates(const VolumeRequest& request, FileSystem& files, const Source& source, std::uint32_t mode) {
+    Payload held;
+    for (const CertificateFile& file : CertificateFiles) {
+        const std::string& path = source.*file.path;
+        if (path.empty()) continue;
+        auto contents = files.read(join_path(request.directory, path));
+        if (!contents) return {};
+        held[path] = file_of_user(request, *std::move(contents), mode);
+    }
+    return held;
+}
+
+/// Containers that run keep what they have while nothing newer can be had.
+Task<Payload> certificate_payload(const VolumeRequest& request, VolumeServices& services, std::size_t index, const Source& source,
+                                  std::uint32_t mode) {
+    if (!services.certificates) co_return Error(Reason::BadRequest, "pod certificates are not supported by this kubelet");
+    auto bundle = co_await services.certificates->bundle(request.pod, request.volume.name, index, source);
+    if (is_cancelled(bundle)) co_return std::move(bundle).error();
+    if (!bundle) {
+        Payload held = held_certificates(request, services.files, source, mode);
+        if (held.empty()) co_return std::move(bundle).error();
+        co_return held;
+    }
+    Payload payload;
+    for (const CertificateFile& file : CertificateFiles) {
+        const std::string& path = source.*file.path;
+        if (path.empty()) continue;
+        payload[path] = file_of_user(request, (file.has_key ? bundle->key : "") + (file.has_chain ? bundle->certificate_chain : ""), mode);
+    }
+    co_return payload;
+}
+
 /// The accounts of the containers that mount the volume. What an image says is not known here: any account of a container, then.
 std::vector<std::string> readers_of(const VolumeRequest& request) {
     std::vector<std::string> readers;
@@ -223,15 +267,15 @@ class ProjectedVolume final : public ObjectVolume {
         const core::ProjectedVolumeSource& source = *request.volume.projected;
         const std::uint32_t mode = mode_of(source.default_mode);
         Files all;
-        for (const core::VolumeProjection& part : source.sources) {
-            CO_TRY(Payload payload, co_await one(request, services, part, mode));
+        for (std::size_t i = 0; i < source.sources.size(); ++i) {
+            CO_TRY(Payload payload, co_await one(request, services, i, mode));
             for (auto& [path, file] : payload) CO_TRY_VOID(all.add(path, std::move(file)));  // the later source wins
         }
         co_return all.take();
     }
 
-    static Task<Payload> one(const VolumeRequest& request, VolumeServices& services, const core::VolumeProjection& part,
-                             std::uint32_t mode) {
+    static Task<Payload> one(const VolumeRequest& request, VolumeServices& services, std::size_t index, std::uint32_t mode) {
+        const core::VolumeProjection& part = request.volume.projected->sources[index];
         if (part.config_map)
             co_return co_await config_map_payload(request, services, part.config_map->name, part.config_map->items, mode,
                                                   part.config_map->optional);
@@ -240,6 +284,7 @@ class ProjectedVolume final : public ObjectVolume {
         if (part.downward_api) co_return downward_payload(request, part.downward_api->items, mode);
         if (part.service_account_token) co_return co_await token_payload(request, services, *part.service_account_token, mode);
         if (part.cluster_trust_bundle) co_return co_await trust_bundle_payload(request, services, *part.cluster_trust_bundle, mode);
+        if (part.pod_certificate) co_return co_await certificate_payload(request, services, index, *part.pod_certificate, mode);
         co_return Error(Reason::BadRequest, "this kind of projected source is not supported by this kubelet");
     }
 };

@@ -1,5 +1,4 @@
 #pragma once
-#include <set>
 #include <string>
 
 #include "api/core_v1.h"
@@ -8,9 +7,6 @@
 namespace porthole::kubelet {
 
 namespace core = api::core::v1;
-
-/// Adds the certificates of `bundle` (PEM) to `anchors`, as DER; text between them is ignored. Error: BadRequest.
-Result<void> add_anchors(const std::string& bundle, std::set<std::string>& anchors);
 
 /// The certificates of the ClusterTrustBundles that `source` selects, each once, as PEM. Errors: NotFound if there are none, unless
 /// `source` is optional; the API's, also if it does not serve such bundles.
