@@ -26,9 +26,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PORTHOLE = pathlib.Path(os.environ.get("PORTHOLE", ROOT / "build/release/bin/porthole"))
 TOOLS = ROOT / "build/tools"
 CLIENTS = {"new": TOOLS / "kubectl-new", "1.20": TOOLS / "kubectl-1.20"}
-NEWEST_CLIENT = "new" if CLIENTS["new"].exists() else "1.20"  # the new one needs Go to build
+BUILT_CLIENTS = [name for name in ("1.20", "new") if name == "1.20" or CLIENTS[name].exists()]  # the new one needs Go to build
+NEWEST_CLIENT = BUILT_CLIENTS[-1]
 # For tests of commands that kubectl 1.20 lacks, or sends to versions of the API that are gone.
-needs_newest_kubectl = unittest.skipUnless(CLIENTS["new"].exists(), "the newest kubectl is not built: ./run clients")
+needs_newest_kubectl = unittest.skipUnless(NEWEST_CLIENT == "new", "the newest kubectl is not built: ./run clients")
 IMAGE, IMAGE_2 = "porthole.test/busybox:1", "porthole.test/busybox:2"
 REGISTRY = "127.0.0.1:5000"
 PULLED_IMAGE = REGISTRY + "/pulled/busybox:1"
@@ -406,7 +407,8 @@ class SharedCluster:
 
 
 LINUX = SharedCluster("linux=2")
-MIXED = SharedCluster("linux=1,windows=2")
+# Serves what is off by default, as well: certificates of pods.
+MIXED = SharedCluster("linux=1,windows=2", "--server-arg", "runtime-config=certificates.k8s.io/v1beta1=true")
 OVERLAY = SharedCluster("linux=1,windows=2", "--backend", "vxlan")
 
 

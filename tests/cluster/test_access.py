@@ -15,7 +15,7 @@ import tempfile
 import time
 import unittest
 
-from harness import CLIENTS, PORTHOLE, Network, eventually, patiently, raw_request, run
+from harness import CLIENTS, PORTHOLE, Network, eventually, needs_newest_kubectl, patiently, raw_request, run
 
 ISSUER_PORT = 9443
 ISSUER = f"https://127.0.0.1:{ISSUER_PORT}"
@@ -134,7 +134,7 @@ class ControlPlane:
 
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
-@unittest.skipUnless(CLIENTS["new"].exists(), "the newest kubectl is not built: ./run clients")
+@needs_newest_kubectl
 class Access(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import unittest
 
-from harness import CLIENTS, Network, eventually
+from harness import Network, eventually, needs_newest_kubectl
 from test_access import ControlPlane
 
 GROUP = "admissionregistration.k8s.io/v1"
@@ -23,7 +23,7 @@ def config_map(name, **data):
 
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
-@unittest.skipUnless(CLIENTS["new"].exists(), "the newest kubectl is not built: ./run clients")
+@needs_newest_kubectl
 class AdmissionPolicies(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))

@@ -12,7 +12,7 @@ import tempfile
 import time
 import unittest
 
-from harness import CLIENTS, PORTHOLE, Network, condition, eventually, remove_control_groups, run
+from harness import CLIENTS, PORTHOLE, Network, condition, eventually, needs_newest_kubectl, remove_control_groups, run
 from manifests import pod
 from test_etcd_store import Etcd
 from test_join import CONTAINERD
@@ -70,7 +70,7 @@ class Server:
 
 
 @unittest.skipUnless(os.geteuid() == 0, "network namespaces need root")
-@unittest.skipUnless(CLIENTS["new"].exists(), "the newest kubectl is not built: ./run clients")
+@needs_newest_kubectl
 class AgentsChangeOver(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))

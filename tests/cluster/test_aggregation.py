@@ -12,7 +12,7 @@ import sys
 import tempfile
 import unittest
 
-from harness import CLIENTS, Network, eventually, run, slow
+from harness import CLIENTS, Network, eventually, needs_newest_kubectl, run, slow
 from test_access import ControlPlane
 
 PORT = 9445
@@ -35,7 +35,7 @@ def flunder(name, **metadata):
 
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
-@unittest.skipUnless(CLIENTS["new"].exists(), "the newest kubectl is not built: ./run clients")
+@needs_newest_kubectl
 class Aggregation(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))

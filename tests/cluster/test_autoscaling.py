@@ -4,7 +4,7 @@ import json
 import re
 import unittest
 
-from harness import ClusterCase, condition, needs_newest_kubectl, slow
+from harness import BUILT_CLIENTS, ClusterCase, condition, needs_newest_kubectl, slow
 from manifests import container, deployment, pod
 from test_windows_node import WINDOWS, WindowsCase, web_server, windows_pod
 
@@ -61,7 +61,7 @@ class Top(TopCase, ClusterCase):
     def test_both_clients_show_nodes_and_pods(self):
         self.apply(pod("busy", container(script=BUSY, resources=FEW), container("quiet"), labels={"load": "high"}), pod("still"))
         self.wait_ready("busy", SECONDS)
-        for client in ("1.20", "new"):
+        for client in BUILT_CLIENTS:
             with self.subTest(client):
                 self.wait_top(client, r"^linux-1 +\d+m +\d+% +\d+Mi +\d+%", "node", namespaced=False)
                 # Each is waited for: a node that does not answer in time has no metrics for a while.

@@ -10,13 +10,13 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import CLIENTS, Network, eventually
+from harness import CLIENTS, Network, eventually, needs_newest_kubectl
 from manifests import config_map
 from test_access import ControlPlane
 
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
-@unittest.skipUnless(CLIENTS["new"].exists(), "the newest kubectl is not built: ./run clients")
+@needs_newest_kubectl
 class ConnectionThread(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))

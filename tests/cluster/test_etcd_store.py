@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import CLIENTS, PORTHOLE, TOOLS, Network, eventually, run
+from harness import CLIENTS, PORTHOLE, TOOLS, Network, eventually, needs_newest_kubectl, run
 from test_access import ControlPlane
 
 
@@ -90,7 +90,7 @@ def make_certificates(folder):
 
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
-@unittest.skipUnless(CLIENTS["new"].exists(), "the newest kubectl is not built: ./run clients")
+@needs_newest_kubectl
 class EtcdStore(unittest.TestCase):
     members = 1
 

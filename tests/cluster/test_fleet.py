@@ -12,7 +12,7 @@ import unittest
 
 import yaml
 
-from harness import CLIENTS, PORTHOLE, Network, eventually, run, slow
+from harness import PORTHOLE, Network, eventually, needs_newest_kubectl, run, slow
 from test_access import ControlPlane
 
 NODES = 200
@@ -63,7 +63,7 @@ def job(name, completions):
 
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
-@unittest.skipUnless(CLIENTS["new"].exists(), "the newest kubectl is not built: ./run clients")
+@needs_newest_kubectl
 class Fleet(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))

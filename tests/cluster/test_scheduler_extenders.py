@@ -11,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-from harness import CLIENTS, PATIENCE, PORTHOLE, Network, eventually, run
+from harness import CLIENTS, PATIENCE, PORTHOLE, Network, eventually, needs_newest_kubectl, run
 from test_access import ControlPlane
 
 URL = "https://127.0.0.1:9443/ext"
@@ -32,7 +32,7 @@ extenders:
 
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
-@unittest.skipUnless(CLIENTS["new"].exists(), "the newest kubectl is not built: ./run clients")
+@needs_newest_kubectl
 class SchedulerExtenders(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import unittest
 
-from harness import CLIENTS, PORTHOLE, Network, eventually, run
+from harness import PORTHOLE, Network, eventually, needs_newest_kubectl, run
 from test_access import ControlPlane
 
 
@@ -25,7 +25,7 @@ def old_manifest(kind):
 
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
-@unittest.skipUnless(CLIENTS["new"].exists(), "the newest kubectl is not built: ./run clients")
+@needs_newest_kubectl
 class ServerFlags(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
@@ -109,7 +109,7 @@ class ServerFlags(unittest.TestCase):
 
     # API-06
     def test_a_version_that_cannot_be_chosen_ends_the_server_with_its_name(self):
-        self.assertIn("--runtime-config: batch/v2alpha1 cannot be turned on or off; extensions/v1beta1 can", self.refusal("--runtime-config=batch/v2alpha1=true"))
+        self.assertIn("--runtime-config: batch/v2alpha1 cannot be turned on or off; certificates.k8s.io/v1beta1, ", self.refusal("--runtime-config=batch/v2alpha1=true"))
         self.assertIn("invalid value of extensions/v1beta1: maybe", self.refusal("--runtime-config=extensions/v1beta1=maybe"))
 
     # API-19

@@ -10,7 +10,7 @@ import tempfile
 import time
 import unittest
 
-from harness import CLIENTS, PORTHOLE, Network, eventually, run, slow
+from harness import PORTHOLE, Network, eventually, needs_newest_kubectl, run, slow
 from test_access import ControlPlane
 from test_etcd_store import Etcd
 
@@ -18,7 +18,7 @@ ROTATION_FOLLOWED = 75  # seconds; others look every 10, and the first one waits
 
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
-@unittest.skipUnless(CLIENTS["new"].exists(), "the newest kubectl is not built: ./run clients")
+@needs_newest_kubectl
 class ServerToken(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import unittest
 
-from harness import CLIENTS, Network, eventually, run
+from harness import Network, eventually, needs_newest_kubectl, run
 from test_access import ControlPlane
 
 PORT = 9444
@@ -19,7 +19,7 @@ ENDPOINT = "10.99.0.1"  # of a service: not one that only this machine has
 
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
-@unittest.skipUnless(CLIENTS["new"].exists(), "the newest kubectl is not built: ./run clients")
+@needs_newest_kubectl
 class WebhookCase(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
