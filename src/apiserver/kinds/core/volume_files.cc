@@ -68,31 +68,19 @@ public:
 
     void check_source(const VolumeProjection& source, const FieldPath& at) {
         int kinds = 0;
-        if (source.secret) {
-            ++kinds;
-            check_keys(source.secret->name, source.secret->items, at / "secret");
-        }
-        if (source.config_map) {
-            ++kinds;
-            check_keys(source.config_map->name, source.config_map->items, at / "configMap");
-        }
-        if (source.downward_api) {
-            ++kinds;
+        const auto is = [&](const auto& kind) {
+            kinds += kind.has_value();
+            return kind.has_value();
+        };
+        if (is(source.secret)) check_keys(source.secret->name, source.secret->items, at / "secret");
+        if (is(source.config_map)) check_keys(source.config_map->name, source.config_map->items, at / "configMap");
+        if (is(source.downward_api)) {
             validate_downward_items(source.downward_api->items, at / "downwardAPI", errors_);
             for (const DownwardAPIVolumeFile& item : source.downward_api->items) take(item.path, item.path);
         }
-        if (source.service_account_token) {
-            ++kinds;
-            check_token(*source.service_account_token, at / "serviceAccountToken");
-        }
-        if (source.cluster_trust_bundle) {
-            ++kinds;
-            check_trust_bundle(*source.cluster_trust_bundle, at / "clusterTrustBundle");
-        }
-        if (source.pod_certificate) {
-            ++kinds;
-            check_certificate(*source.pod_certificate, at / "podCertificate");
-        }
+        if (is(source.service_account_token)) check_token(*source.service_account_token, at / "serviceAccountToken");
+        if (is(source.cluster_trust_bundle)) check_trust_bundle(*source.cluster_trust_bundle, at / "clusterTrustBundle");
+        if (is(source.pod_certificate)) check_certificate(*source.pod_certificate, at / "podCertificate");
         if (kinds > 1) errors_.forbidden(at, "may not specify more than 1 volume type per source");
     }
 
