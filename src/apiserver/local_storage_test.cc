@@ -23,7 +23,8 @@ struct LocalStorage : ApiServerFixture {
 TEST_F(LocalStorage, EveryClusterStartsWithADefaultClass) {
     EXPECT_EQ(get(Local).at({"provisioner"}), "local.porthole.io");
     EXPECT_EQ(get(Local).at({"volumeBindingMode"}), "WaitForFirstConsumer");
-    EXPECT_EQ(get("/apis/storage.k8s.io/v1/csidrivers/local.porthole.io").code, 200);
+    const Answer driver = get("/apis/storage.k8s.io/v1/csidrivers/local.porthole.io");
+    EXPECT_EQ(driver.body.at_path({"spec", "storageCapacity"})->as_bool(), true) << driver.text;
     EXPECT_EQ(class_of_claim("data"), "local");
 }
 

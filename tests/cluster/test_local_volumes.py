@@ -111,8 +111,13 @@ class LocalVolumes(LocalVolumeCase):
 
     def test_a_claim_that_no_node_has_room_for_says_so(self):
         self.apply(claim("data", "500Ti"), user("user", "data"))
-        self.wait_event("ProvisioningFailed", "not enough free storage on node")
+        self.wait_event("FailedScheduling", "did not have enough free storage")
         self.assertEqual(self.get("pvc", "data")["status"]["phase"], "Pending")
+        words = ["get", "csistoragecapacities", "--namespace", "kube-system", "-o", "json"]
+        found = json.loads(self.kubectl(*words, namespaced=False))["items"]
+        nodes = json.loads(self.kubectl("get", "nodes", "-o", "json", namespaced=False))["items"]
+        self.assertEqual({one["nodeTopology"]["matchLabels"]["kubernetes.io/hostname"] for one in found if one["storageClassName"] == "local"},
+                         {node["metadata"]["labels"]["kubernetes.io/hostname"] for node in nodes})
 
 
 class LocalVolumesOfWindowsNodes(LocalVolumeCase, WindowsCase):

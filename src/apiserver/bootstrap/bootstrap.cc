@@ -114,6 +114,7 @@ Task<> local_storage(client::Client& client) {
     driver.metadata.name = objects::local_volume::Driver;
     driver.spec.attach_required = false;
     driver.spec.fs_group_policy = "File";
+    driver.spec.storage_capacity = true;
     driver.spec.volume_lifecycle_modes = {"Persistent"};
     CO_TRY_VOID(co_await ensure(client, std::move(driver)));
     StorageClass local;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "controllers/local_volume/node_room.h"
 #include "objects/local_volume.h"
 #include "objects/owners.h"
 #include "objects/volume_match.h"
@@ -109,7 +110,7 @@ Task<> LocalVolumeProvisioner::provision(ClaimRef claim) {
     if (!node) co_return co_await give_back(claim, "node \"" + selected + "\" not found");
     if (!node->metadata.labels.contains(Hostname))
         co_return co_await give_back(claim, "node \"" + selected + "\" has no label " + Hostname);
-    if (const auto room = room_on(*node); room && *room < size_for(*claim))
+    if (const auto room = room_beside(*node, by_node_.find(selected)); room && *room < size_for(*claim))
         co_return co_await give_back(claim, "not enough free storage on node \"" + selected + "\": " + size_for(*claim).to_string() +
                                                 " requested, " + room->to_string() + " left by other volumes");
     const std::string name = name_for(*claim);
@@ -141,14 +142,6 @@ std::string LocalVolumeProvisioner::refusal(const PersistentVolumeClaim& claim, 
     if (claim.spec.selector) return "claim Selector is not supported";
     if (claim.spec.data_source || claim.spec.data_source_ref) return "dataSource is not supported";
     return "";
-}
-
-std::optional<Quantity> LocalVolumeProvisioner::room_on(const Node& node) const {
-    const auto found = node.status.allocatable.find("ephemeral-storage");
-    if (found == node.status.allocatable.end()) return std::nullopt;
-    Quantity room = Quantity::from_value(found->second.value(), Quantity::Format::BinarySi);
-    for (const VolumeRef& volume : by_node_.find(node.metadata.name)) room -= storage_of(volume->spec.capacity);
-    return room;
 }
 
 /// The scheduler notices that the node is no longer selected, and looks for another.

@@ -29,8 +29,6 @@ private:
     Task<> provision(ClaimRef claim);
     /// Why the volume cannot be created at all; "" if it can.
     std::string refusal(const PersistentVolumeClaim& claim, const StorageClass& storage_class) const;
-    /// Bytes not used by the node's volumes; nullopt if the node does not report its storage.
-    std::optional<Quantity> room_on(const Node& node) const;
     Task<> give_back(ClaimRef claim, std::string message);
     Task<> sync_volume(VolumeRef volume);
 

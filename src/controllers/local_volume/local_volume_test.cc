@@ -1,4 +1,5 @@
 #include "controllers/local_volume/local_volume.h"
+#include "controllers/local_volume/local_capacity.h"
 
 #include <algorithm>
 
@@ -169,6 +170,51 @@ TEST_F(LocalVolumeTest, TheDataOfANodeThatIsGoneHoldNoVolume) {
     api.erase<Node>({"", "n1"});
     pass(1s);
     EXPECT_FALSE(is_held("here"));
+}
+
+TEST_F(LocalVolumeTest, TheRoomOfEachNodeIsPublishedForEachClass) {
+    using Capacity = api::storage::v1::CSIStorageCapacity;
+    put_class("other", [](StorageClass& other) { other.provisioner = "csi.example.test"; });
+    const auto published = [this] {
+        std::string all;
+        for (const Capacity& one : api.list<Capacity>("kube-system"))
+            all += one.storage_class_name + " " + one.node_topology->match_labels.at("kubernetes.io/hostname") + " " +
+                   one.capacity->to_string() + "\n";
+        return all;
+    };
+    const auto change_node = [this](const std::function<void(Node&)>& change) {
+        api.change<Node>({"", "n1"}, change);
+        pass(2s);
+    };
+    run<LocalVolumeProvisioner>();
+    run<LocalCapacityPublisher>();
+    pass(2s);
+    EXPECT_EQ(published(), "local host-1 10Gi\n");
+    api.put(claim("c", "3Gi"));
+    pass(2s);
+    EXPECT_EQ(published(), "local host-1 7Gi\n");
+    change_node([](Node& node) { node.status.allocatable["ephemeral-storage"] = *Quantity::parse("2Gi"); });
+    EXPECT_EQ(published(), "local host-1 0\n") << "never less than nothing";
+    change_node([](Node& node) { node.status.allocatable.clear(); });
+    EXPECT_EQ(published(), "local host-1 9223372036854775807\n") << "a node that does not say";
+    const std::string before = api.list<Capacity>("kube-system").at(0).metadata.resource_version;
+    change_node([](Node& node) { node.status.node_info.boot_id = "x"; });
+    EXPECT_EQ(api.list<Capacity>("kube-system").at(0).metadata.resource_version, before);
+    change_node([](Node& node) { node.metadata.labels["kubernetes.io/hostname"] = "host-2"; });
+    EXPECT_EQ(published(), "local host-2 9223372036854775807\n");
+    api.change<Capacity>({"kube-system", api.list<Capacity>("kube-system").at(0).metadata.name},
+                         [](Capacity& one) { one.capacity = *Quantity::parse("1Gi"); });
+    pass(2s);
+    EXPECT_EQ(published(), "local host-2 9223372036854775807\n");
+    put_class("another");
+    pass(2s);
+    EXPECT_EQ(api.list<Capacity>("kube-system").size(), 2u);
+    api.remove<StorageClass>({"", "another"});
+    pass(2s);
+    EXPECT_EQ(published(), "local host-2 9223372036854775807\n");
+    api.remove<Node>({"", "n1"});
+    pass(2s);
+    EXPECT_EQ(published(), "");
 }
 
 }  // namespace

@@ -64,6 +64,17 @@ const std::optional<Quantity>& volume_limit(const storage::CSIStorageCapacity& c
     return capacity.maximum_volume_size ? capacity.maximum_volume_size : capacity.capacity;
 }
 
+std::string capacity_key(const std::string& storage_class, const std::string& label, const std::string& value) {
+    return storage_class + "\n" + label + "=" + value;
+}
+
+/// A driver of local disks has a capacity for each node: each is found by a label that its nodes must have, if there is one.
+std::string capacity_key(const storage::CSIStorageCapacity& capacity) {
+    if (!capacity.node_topology || capacity.node_topology->match_labels.empty()) return capacity.storage_class_name;
+    const auto& [label, value] = *capacity.node_topology->match_labels.begin();
+    return capacity_key(capacity.storage_class_name, label, value);
+}
+
 std::string for_class(const std::string& name) { return "class " + name; }
 std::string for_claim(const std::string& namespace_, const std::string& name) { return "claim " + namespace_ + "/" + name; }
 
@@ -94,7 +105,7 @@ VolumeBinder::VolumeBinder(const Handle& handle)
       drivers_(handle_.context.informers.get<storage::CSIDriver>()),
       csi_nodes_(handle_.context.informers.get<storage::CSINode>()),
       capacities_(handle_.context.informers.get<storage::CSIStorageCapacity>()),
-      capacities_of_(capacities_.add_index([](const storage::CSIStorageCapacity& one) { return std::vector{one.storage_class_name}; })) {
+      capacities_of_(capacities_.add_index([](const storage::CSIStorageCapacity& one) { return std::vector{capacity_key(one)}; })) {
     claim_source_.subscribe({.added =
                                  [this](const auto& now) {
                                      claim_seen(*now);
@@ -197,10 +208,14 @@ bool VolumeBinder::can_provision(const ClaimInfo& claim, const NodeInfo& node, b
 bool VolumeBinder::has_capacity(const storage::StorageClass& storage_class, std::int64_t size, const Labels& labels) const {
     const auto driver = drivers_.find({"", storage_class.provisioner});
     if (!driver || !driver->spec.storage_capacity.value_or(false)) return true;
-    return std::ranges::any_of(capacities_of_.find(storage_class.metadata.name), [&](const auto& capacity) {
+    const auto fits = [&](const auto& capacity) {
         const auto& limit = volume_limit(*capacity);
         return limit && limit->value() >= size && capacity->node_topology && objects::matches(*capacity->node_topology, labels);
-    });
+    };
+    const std::string& name = storage_class.metadata.name;
+    return std::ranges::any_of(capacities_of_.find(name), fits) || std::ranges::any_of(labels, [&](const auto& label) {
+               return std::ranges::any_of(capacities_of_.find(capacity_key(name, label.first, label.second)), fits);
+           });
 }
 
 void VolumeBinder::claim_seen(const core::PersistentVolumeClaim& claim) {

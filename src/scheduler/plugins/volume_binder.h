@@ -82,7 +82,7 @@ private:
     client::Informer<api::storage::v1::CSIDriver>& drivers_;
     client::Informer<api::storage::v1::CSINode>& csi_nodes_;
     client::Informer<api::storage::v1::CSIStorageCapacity>& capacities_;
-    client::Informer<api::storage::v1::CSIStorageCapacity>::Index capacities_of_;  // by class
+    client::Informer<api::storage::v1::CSIStorageCapacity>::Index capacities_of_;  // see capacity_key()
     std::unordered_map<std::string, ClaimInfo> claims_;                            // by "namespace/name"
     std::unordered_map<std::string, VolumeInfo> volumes_;
     std::unordered_map<std::string, Reservation> reservations_;  // by claim

@@ -157,6 +157,11 @@ TEST(VolumeBinding, VolumesAreMadeWhereThereIsRoom) {
     put_capacity("b", "5Gi", "");
     EXPECT_EQ(world.happened, std::vector(1, ClusterEvent::Kind::VolumesChanged));
     EXPECT_EQ(world.choice(pod_with({"data"})), "b1");
+    world.api.change<CSIStorageCapacity>({"driver", "b"}, [](CSIStorageCapacity& capacity) {
+        capacity.node_topology.emplace().match_expressions = {{.key = "zone", .operator_ = "In", .values = {"a"}}};
+    });
+    world.loop.advance(1s);
+    EXPECT_EQ(world.choice(pod_with({"data"})), "a1") << "without a label to find it by";
 }
 
 TEST(VolumeBinding, GoesWhereItsVolumeIsBeingMade) {
