@@ -4,24 +4,38 @@
 #include <spdlog/spdlog.h>
 
 #include "base/log_file.h"
+#include "base/terminal_text.h"
 
 namespace porthole {
 namespace {
 
 constexpr std::size_t OldFiles = 3;
 
+bool is_plain(std::string_view value) {
+    for (std::size_t i = 0; i < value.size(); ++i)
+        if (value[i] == ' ' || value[i] == '"' || value[i] == '=' || control_size(value, i) > 0) return false;
+    return !value.empty();
+}
+
+/// Values may be anybody's text: none begins a line, or says something to the terminal of whoever reads the log.
 void append_value(std::string& line, std::string_view value) {
-    if (!value.empty() && value.find_first_of(" \"=\n\t") == value.npos) {
+    if (is_plain(value)) {
         line += value;
         return;
     }
     line += '"';
-    for (const char c : value) {
-        if (c == '"' || c == '\\') line += '\\';
-        if (c == '\n') {
+    for (std::size_t i = 0; i < value.size(); ++i) {
+        const std::size_t control = control_size(value, i);
+        if (value[i] == '\n') {
             line += "\\n";
+        } else if (control > 0) {
+            constexpr std::string_view Digits = "0123456789abcdef";
+            i += control - 1;
+            const auto code = static_cast<unsigned char>(value[i]);
+            line.append("\\x").append(1, Digits[code >> 4]).append(1, Digits[code & 15]);
         } else {
-            line += c;
+            if (value[i] == '"' || value[i] == '\\') line += '\\';
+            line += value[i];
         }
     }
     line += '"';

@@ -55,6 +55,30 @@ TEST_F(FileLog, KeepsThreeOldFilesAndLosesNoLineBetweenThem) {
     for (int i = 80; i < 100; ++i) EXPECT_NE(all.find("number=" + std::to_string(i)), std::string::npos) << i;
 }
 
+TEST_F(FileLog, AValueSaysNothingToATerminal) {
+    const struct {
+        const char *value, *written;
+    } rows[] = {
+        {"plain-1.2/ä", "v=plain-1.2/ä\n"},
+        {"", "v=\"\"\n"},
+        {"two\nlines", "v=\"two\\nlines\"\n"},
+        {"over\rwritten", "v=\"over\\x0dwritten\"\n"},
+        {"\x1b[2J", "v=\"\\x1b[2J\"\n"},
+        {"\xc2\x9b"
+         "2J",
+         "v=\"\\x9b2J\"\n"},
+        {"\x7f", "v=\"\\x7f\"\n"},
+        {"a\\\"b", "v=\"a\\\\\\\"b\"\n"},
+    };
+    for (const auto& row : rows) open(1 << 20).info("told", {{"v", row.value}});
+    std::string rest = read("kubelet.log");
+    for (const auto& row : rows) {
+        const std::size_t start = rest.find(" told ") + 6, end = rest.find('\n', start) + 1;
+        EXPECT_EQ(rest.substr(start, end - start), row.written);
+        rest.erase(0, end);
+    }
+}
+
 // KBL-26
 TEST_F(FileLog, GoesOnWhereTheLastRunEnded) {
     open(1 << 20).info("first run");

@@ -10,10 +10,24 @@ namespace porthole::kubelet {
 
 using TokenRequest = api::authentication::v1::TokenRequest;
 
+namespace {
+
+std::size_t bytes_of(const std::map<std::string, std::string>& data) {
+    constexpr std::size_t Overhead = 128;
+    std::size_t bytes = Overhead;
+    for (const auto& [key, value] : data) bytes += key.size() + value.size() + Overhead;
+    return bytes;
+}
+std::size_t bytes_of(const core::ConfigMap& map) { return bytes_of(map.data) + bytes_of(map.binary_data); }
+std::size_t bytes_of(const core::Secret& secret) { return bytes_of(secret.data); }
+
+}  // namespace
+
 template <class T>
 Task<std::shared_ptr<const T>> ApiObjects::fetch(Cache<T>& cache, client::NamespacedName key) {
-    std::erase_if(cache.entries, [&](const auto& item) { return loop_.now() - item.second.read >= keep_; });
-    if (const auto found = cache.entries.find(key); found != cache.entries.end()) co_return found->second.object;
+    sweep(cache);
+    if (const auto found = cache.entries.find(key); found != cache.entries.end() && loop_.now() - found->second.read < keep_)
+        co_return found->second.object;
     auto object = co_await client_.get<T>(key);
     if (is_not_found(object)) {
         // In the kubelet's words: by the singular.
@@ -21,8 +35,27 @@ Task<std::shared_ptr<const T>> ApiObjects::fetch(Cache<T>& cache, client::Namesp
     }
     if (!object) co_return std::move(object).error();
     auto shared = std::make_shared<const T>(std::move(*object));
-    cache.entries[key] = {shared, loop_.now()};
+    auto& entry = cache.entries[key];  // another task may have asked meanwhile
+    cache.bytes -= entry.bytes;
+    entry = {shared, bytes_of(*shared), loop_.now()};
+    cache.bytes += entry.bytes;
+    if (cache.bytes > MostBytes) {
+        cache.bytes -= entry.bytes;
+        cache.entries.erase(key);
+    }
     co_return shared;
+}
+
+/// Not at each question: a pod may have thousands of them.
+template <class T>
+void ApiObjects::sweep(Cache<T>& cache) {
+    if (loop_.now() < cache.next_sweep) return;
+    cache.next_sweep = loop_.now() + std::chrono::seconds(1);
+    std::erase_if(cache.entries, [&](const auto& item) {
+        const bool is_old = loop_.now() - item.second.read >= keep_;
+        if (is_old) cache.bytes -= item.second.bytes;
+        return is_old;
+    });
 }
 
 Task<std::shared_ptr<const core::ConfigMap>> ApiObjects::config_map(std::string namespace_, std::string name) {

@@ -4,10 +4,13 @@
 
 namespace porthole::kubelet {
 
-/// ConfigMaps and Secrets from the API, cached for a few seconds so that the containers of a pod see one state. A kubelet may only read
-/// objects that its own pods refer to, by name, so it cannot watch them. Errors: NotFound, and as Client::get().
+/// ConfigMaps and Secrets from the API, cached for a few seconds so that the containers of a pod see one state, as far as they fit into
+/// MostBytes: a pod may refer to very many. A kubelet may only read objects that its own pods refer to, by name, so it cannot watch them.
+/// Errors: NotFound, and as Client::get().
 class ApiObjects final : public ObjectSource {
 public:
+    static constexpr std::size_t MostBytes = 64 << 20;  ///< of ConfigMaps, and of Secrets
+
     ApiObjects(EventLoop& loop, client::Client& client, Duration keep = std::chrono::seconds(10))
         : loop_(loop), client_(client), keep_(keep) {}
 
@@ -19,10 +22,15 @@ private:
     struct Cache {
         struct Entry {
             std::shared_ptr<const T> object;
+            std::size_t bytes = 0;
             MonotonicTime read;
         };
         std::map<client::NamespacedName, Entry> entries;
+        std::size_t bytes = 0;  ///< of all entries
+        MonotonicTime next_sweep;
     };
+    template <class T>
+    void sweep(Cache<T>& cache);
     template <class T>
     Task<std::shared_ptr<const T>> fetch(Cache<T>& cache, client::NamespacedName key);
 

@@ -51,6 +51,42 @@ struct ApiTokensTest : testing::Test {
     ApiTokens tokens{clock, client};
 };
 
+/// Has every ConfigMap, of a megabyte.
+struct LargeMaps final : client::Transport {
+    Task<client::ApiResponse> call(client::ApiRequest) override {
+        ++asked;
+        static const auto Text = std::make_shared<const std::string>(
+            R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m"},"data":{"k":")" + std::string(1 << 20, 'x') + R"("}})");
+        co_return client::ApiResponse{200, Text};
+    }
+    Task<std::unique_ptr<client::ApiStream>> watch(client::ApiRequest) override { co_return Error(Reason::Unavailable, "no watches"); }
+    int asked = 0;
+};
+
+TEST(ApiObjectsTest, AreKeptForAWhileAndNotWithoutEnd) {
+    sim::SimLoop loop;
+    LargeMaps server;
+    client::Client client{server};
+    ApiObjects objects(loop, client);
+    const auto read = [&](int number) {
+        const auto found = sim::run(loop, objects.config_map("ns", std::to_string(number)));
+        ASSERT_TRUE(found);
+        EXPECT_EQ((*found)->data.at("k").size(), 1u << 20);
+    };
+    for (int round = 0; round < 2; ++round)
+        for (int i = 0; i < 60; ++i) read(i);
+    EXPECT_EQ(server.asked, 60);
+    for (int i = 60; i < 160; ++i) read(i);
+    server.asked = 0;
+    for (int i = 0; i < 160; ++i) read(i);
+    EXPECT_GE(server.asked, 96) << "what takes more than 64 MiB is not kept";
+    loop.advance(11s);
+    server.asked = 0;
+    for (int i = 100; i < 160; ++i) read(i);
+    for (int i = 100; i < 160; ++i) read(i);
+    EXPECT_EQ(server.asked, 60) << "those of before have made room";
+}
+
 TEST_F(ApiTokensTest, AreKeptForFourFifthsOfTheirLife) {
     EXPECT_EQ(token(), "1");
     clock.loop.advance(47min);

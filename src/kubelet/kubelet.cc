@@ -21,6 +21,7 @@
 #include "kubelet/volumes/flex_volume/flex_volumes.h"
 #include "kubelet/volumes/local_volume/local_volume_reclaimer.h"
 #include "kubelet/volumes/object_volumes/pod_certificates.h"
+#include "runtime/files/closed_directory.h"
 #include "windows/builds.h"
 
 namespace porthole::kubelet {
@@ -375,7 +376,11 @@ struct Kubelet::Impl {
 
     Result<void> prepare_directories() {
         TRY_VOID(deps.files.create_directories(config.root_directory + "/pods", 0750));
-        TRY_VOID(deps.files.create_directories(config.log_root, 0755));
+        for (const std::string& directory : {config.log_root, config.log_link_directory}) {
+            if (directory.empty()) continue;
+            TRY_VOID(deps.files.create_directories(directory, 0755));
+            close_directory(deps.files, directory, deps.log);  // as upstream: CVE-2024-5321
+        }
         return deps.cgroups.ensure_tiers(config.cgroup_root);
     }
 

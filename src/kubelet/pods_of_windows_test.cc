@@ -1,6 +1,7 @@
 // What a kubelet on Windows does otherwise.
 #include "api/node_v1.h"
 #include "kubelet/kubelet_fixture.h"
+#include "kubelet/plugins/plugin_connection.h"
 
 #include "objects/conditions.h"
 
@@ -19,6 +20,28 @@ struct WindowsKubeletTest : KubeletTest {
         start();
     }
 };
+
+/// No plugin is there.
+struct NoPlugins final : PluginConnector {
+    std::unique_ptr<PluginConnection> connect(const std::string&) override { return nullptr; }
+    Task<> reach(std::string) override { co_return Error(Reason::Unavailable, "no plugins"); }
+    Result<std::unique_ptr<PluginServer>> serve(const std::string&, std::map<std::string, PluginMethod>) override {
+        return Error(Reason::Unavailable, "no plugins");
+    }
+};
+
+// SEC-01: below C:\\ every user may change what a program makes
+TEST_F(WindowsKubeletTest, SEC01_LogsAndSocketsOfPluginsAreTheAdministrators) {
+    stop();
+    NoPlugins none;
+    plugins = &none;
+    start();
+    loop.advance(1s);
+    for (const char* directory : {"/var/log/pods", "/var/log/containers", "/var/lib/kubelet/plugins_registry",
+                                  "/var/lib/kubelet/device-plugins", "/var/lib/kubelet/pod-resources"})
+        EXPECT_EQ(files.readers(directory), std::set<std::string>()) << directory;
+    stop();
+}
 
 // STO-03, STO-17, LIM-30, LIM-31
 TEST_F(WindowsKubeletTest, VolumesThatWindowsHasNotAreNotMounted) {

@@ -13,6 +13,7 @@
 #include "net/tls/x509.h"
 #include "node_join/ca_rotation.h"
 #include "node_join/certificate.h"
+#include "node_join/pki_files.h"
 #include "node_join/server_list.h"
 #include "runtime/asio_loop.h"
 #include "runtime/files/durable_file.h"
@@ -110,16 +111,24 @@ Result<void> check_target(JoinTarget& target) {
 
 namespace {
 
+/// Those of the authorities whose hashes were given. The others are whoever's has answered, until the signature is verified.
+Result<std::string> pinned(const std::string& ca_pem, const JoinTarget& target) {
+    std::string found;
+    for (const std::string& one : split_certificates(ca_pem)) {
+        TRY(const auto ids, authority_ids(one));
+        if (std::ranges::find(target.ca_hashes, std::string(HashPrefix) + ids.at(0)) != target.ca_hashes.end()) found += one;
+    }
+    return found;
+}
+
 /// The authorities in cluster-info, if the hash of one of them was given. Error: Unauthorized.
 Result<std::string> expected_authority(const ConfigMap& stored, const JoinTarget& target) {
     const auto kubeconfig = stored.data.find("kubeconfig");
     TRY(std::string ca_pem, authority_of(kubeconfig == stored.data.end() ? "" : kubeconfig->second));
-    TRY(const auto authorities, authority_ids(ca_pem));
     // While an authority is rotated there are two, and either hash was handed out.
-    const bool expected = std::ranges::any_of(authorities, [&](const std::string& id) {
-        return std::ranges::find(target.ca_hashes, std::string(HashPrefix) + id) != target.ca_hashes.end();
-    });
-    if (expected) return ca_pem;
+    TRY(const std::string expected, pinned(ca_pem, target));
+    if (!expected.empty()) return ca_pem;
+    TRY(const auto authorities, authority_ids(ca_pem));
     return Error(Reason::Unauthorized, "the server's authority is " + std::string(HashPrefix) +
                                            (authorities.empty() ? "" : authorities.front()) +
                                            ", which does not match --ca-cert-hash: "
@@ -141,7 +150,8 @@ Task<ClusterInfo> discover_at(EventLoop& loop, JoinTarget target, std::string se
     CO_TRY(ConfigMap stored, co_await wait_for_signature(loop, client, server, target.token, SignedSoon));
     CO_TRY(std::string ca_pem, expected_authority(stored, target));
     if (!is_signed(stored, target.token)) {
-        CO_TRY(const bool refused, co_await is_refused(server, ca_pem, target.token, connect));
+        CO_TRY(std::string known, pinned(ca_pem, target));
+        CO_TRY(const bool refused, co_await is_refused(server, std::move(known), target.token, connect));
         if (refused)
             co_return Error(Reason::Unauthorized,
                             "the token is unknown to the server or has expired; create another with `porthole token create`");

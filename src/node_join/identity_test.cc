@@ -125,6 +125,18 @@ TEST_F(Discovery, SaysThatNothingSignsRatherThanThatTheTokenIsUnknown) {
     EXPECT_TRUE(found.error().message.starts_with("the server knows the token, but the cluster's controllers have not signed"));
 }
 
+// Its cluster-info has the cluster's authority, which everybody may read, and its own.
+TEST_F(Discovery, ShowsTheTokenToNoneOfTheAuthoritiesThatSomeoneInBetweenAdds) {
+    const auto added = net::CertificateAuthority::create("ca", loop.wall_now(), loop.wall_now() + std::chrono::hours(24));
+    for (const bool is_first : {false, true}) {
+        const std::string both =
+            is_first ? added.certificate_pem() + authority.certificate_pem() : authority.certificate_pem() + added.certificate_pem();
+        info.data["kubeconfig"] = "clusters:\n- cluster: {certificate-authority-data: " + encode_base64(both) + "}\n";
+        api.put(info);
+        EXPECT_FALSE(discover()) << "discover() looks where the token is shown";
+    }
+}
+
 struct NodeFolder : testing::Test {
     NodeFolder() {
         char name[] = "/tmp/node-identity-XXXXXX";

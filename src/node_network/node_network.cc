@@ -1,6 +1,6 @@
 #include "node_network/node_network.h"
 
-#include <algorithm>
+#include <tuple>
 
 #include "base/result.h"
 #include "schema/json/json.h"
@@ -13,6 +13,11 @@ namespace core = api::core::v1;
 using namespace std::chrono_literals;
 
 constexpr Duration LookAgain = 1min;
+/// Once pods have a network: each change of a node costs work for all nodes, and a node can change as often as it likes.
+constexpr Duration Pause = 200ms;
+
+/// What makes a route another one.
+auto key_of(const net::Route& route) { return std::tuple(route.destination, route.kind, route.gateway); }
 
 NodeRanges ranges_of(const core::Node& node) {
     NodeRanges ranges;
@@ -67,6 +72,7 @@ Task<> NodeNetwork::run() {
         if (!done) context_.log.warn("node network setup failed", {{"error", done.error().message}});
         const auto woken = co_await with_timeout(wake_.wait(), done ? LookAgain : Duration(5s), "waiting for a change");
         if (!woken && woken.error().reason != Reason::Timeout) co_return woken.error();
+        if (ready()) CO_TRY_VOID(co_await context_.loop.sleep(Pause));
     }
 }
 
@@ -100,13 +106,28 @@ Result<void> NodeNetwork::reconcile_overlay(const IpPrefix& pod_prefix) {
     TRY_VOID(context_.overlay.ensure(device));
     const std::vector<net::OverlayPeer> list = wanted_peers(options_, nodes_);
     const std::set<net::OverlayPeer> wanted(list.begin(), list.end());
+    std::set<net::OverlayPeer> present;
     for (const net::OverlayPeer& peer : peers_) {
-        if (!wanted.contains(peer)) TRY_VOID(context_.overlay.remove_peer(device.name, peer));
+        if (!wanted.contains(peer) && !is_done(peer, context_.overlay.remove_peer(device.name, peer))) present.insert(peer);
     }
     // All of them each time: they went if the device did.
-    for (const net::OverlayPeer& peer : wanted) TRY_VOID(context_.overlay.set_peer(device.name, peer));
-    peers_ = wanted;
+    for (const net::OverlayPeer& peer : wanted) {
+        if (is_done(peer, context_.overlay.set_peer(device.name, peer))) present.insert(peer);
+    }
+    peers_ = std::move(present);
+    std::erase_if(refused_peers_, [&](const net::OverlayPeer& peer) { return !wanted.contains(peer) && !peers_.contains(peer); });
     return {};
+}
+
+/// A node says itself where it is. One that says what the kernel refuses must not keep the others from being reached.
+bool NodeNetwork::is_done(const net::OverlayPeer& peer, const Result<void>& done) {
+    if (done) {
+        refused_peers_.erase(peer);
+    } else if (refused_peers_.insert(peer).second) {
+        context_.log.warn("the overlay does not take a node",
+                          {{"node", peer.node.to_string()}, {"mac", peer.mac}, {"error", done.error().message}});
+    }
+    return done.has_value();
 }
 
 /// Nodes of the other system, and Flannel's own daemon, find their way here by these.
@@ -129,15 +150,14 @@ Task<> NodeNetwork::publish(NodeRanges ranges) {
 Result<void> NodeNetwork::reconcile_routes() {
     const std::vector<net::Route> wanted = wanted_routes(options_, nodes_);
     TRY(const std::vector<net::Route> present, context_.stack.own_routes());
-    const auto same = [](const net::Route& a, const net::Route& b) {
-        return a.destination == b.destination && a.kind == b.kind && a.gateway == b.gateway;
-    };
+    std::set<decltype(key_of({}))> wanted_keys, present_keys;
+    for (const net::Route& route : wanted) wanted_keys.insert(key_of(route));
     for (const net::Route& route : present) {
-        const bool keep = std::ranges::any_of(wanted, [&](const net::Route& other) { return same(route, other); });
-        if (!keep) TRY_VOID(context_.stack.remove_route(route));
+        present_keys.insert(key_of(route));
+        if (!wanted_keys.contains(key_of(route))) TRY_VOID(context_.stack.remove_route(route));
     }
     for (const net::Route& route : wanted) {
-        if (std::ranges::any_of(present, [&](const net::Route& other) { return same(route, other); })) continue;
+        if (present_keys.contains(key_of(route))) continue;
         const auto set = context_.stack.set_route(route);
         if (set) {
             refused_.erase(route.destination);

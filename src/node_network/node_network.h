@@ -51,6 +51,7 @@ private:
     void node_seen(const api::core::v1::Node& node);
     Task<> reconcile();
     Result<void> reconcile_overlay(const IpPrefix& pod_prefix);
+    bool is_done(const net::OverlayPeer& peer, const Result<void>& done);
     Task<> configure(std::vector<IpPrefix> prefixes);
     Task<> publish(NodeRanges ranges);
     int pod_mtu() const;
@@ -63,9 +64,10 @@ private:
     client::Informer<api::core::v1::Node>& nodes_informer_;
     std::map<std::string, NodeRanges> nodes_;
     Event wake_;
-    std::vector<IpPrefix> configured_;  // the pod range that CNI configuration and rules are for
-    std::set<net::OverlayPeer> peers_;  // that the kernel has
-    std::set<IpPrefix> refused_;        // routes that could not be set, logged once
+    std::vector<IpPrefix> configured_;          // the pod range that CNI configuration and rules are for
+    std::set<net::OverlayPeer> peers_;          // that the kernel has
+    std::set<net::OverlayPeer> refused_peers_;  // that it does not take, logged once
+    std::set<IpPrefix> refused_;                // routes that could not be set, logged once
     bool bridge_netfilter_ = false;
 };
 

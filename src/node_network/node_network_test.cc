@@ -89,6 +89,8 @@ public:
         return {};
     }
     Result<void> set_peer(const std::string&, const net::OverlayPeer& peer) override {
+        ++sets;
+        if (refused.contains(peer.mac)) return Error(Reason::Io, "Operation not supported");
         peers.insert(peer);
         return {};
     }
@@ -98,7 +100,17 @@ public:
     }
     std::map<std::string, net::OverlayDevice> devices;
     std::set<net::OverlayPeer> peers;
+    std::set<std::string> refused;
+    int sets = 0;
 };
+
+core::Node overlay_node(const std::string& name, const std::string& address, const std::string& range, const std::string& mac) {
+    core::Node node = api_node(name, address, range);
+    node.metadata.annotations = {{"flannel.alpha.coreos.com/backend-type", "vxlan"},
+                                 {"flannel.alpha.coreos.com/backend-data", R"({"VNI":4096,"VtepMAC":")" + mac + R"("})"},
+                                 {"flannel.alpha.coreos.com/public-ip", address}};
+    return node;
+}
 
 struct NetworkWorld {
     sim::SimLoop loop;
@@ -222,6 +234,40 @@ TEST(NodeNetwork, ANodeTakesNoTrafficByTheRangeThatItNames) {
             EXPECT_TRUE(world.overlay.peers.empty());
         }
     }
+}
+
+TEST(NodeNetwork, ANodeThatCannotBeReachedKeepsNoOtherFromIt) {
+    for (const char* mac : {"nonsense", "01:00:5e:00:00:01", "00:00:00:00:00:00", "02:00:00:00:00:09"}) {
+        SCOPED_TRACE(mac);
+        NetworkWorld world(flannel::Backend::Vxlan);
+        world.overlay.refused = {mac};
+        world.api.put(api_node("n1", "192.168.0.1", "10.244.1.0/24"));
+        world.api.put(overlay_node("bad", "192.168.0.2", "10.244.2.0/24", mac));
+        world.api.put(overlay_node("good", "192.168.0.3", "10.244.3.0/24", "02:00:00:00:00:03"));
+        world.loop.advance(1s);
+        EXPECT_TRUE(world.network.ready());
+        ASSERT_EQ(world.overlay.peers.size(), 1u);
+        EXPECT_EQ(world.overlay.peers.begin()->mac, "02:00:00:00:00:03");
+        EXPECT_NE(world.stack.text().find("10.244.3.0/24 via 10.244.3.0\n"), std::string::npos) << world.stack.text();
+    }
+}
+
+TEST(NodeNetwork, ANodeThatChangesAllTheTimeIsNotFollowedEachTime) {
+    NetworkWorld world(flannel::Backend::Vxlan);
+    world.api.put(api_node("n1", "192.168.0.1", "10.244.1.0/24"));
+    const auto change = [&](int number) {
+        world.api.put(overlay_node("n2", "192.168.0.2", "10.244.2.0/24", "02:00:00:00:00:" + std::to_string(10 + number)));
+    };
+    change(0);
+    world.loop.advance(1s);
+    world.overlay.sets = 0;
+    for (int i = 1; i < 90; ++i) {
+        change(i);
+        world.loop.advance(10ms);
+    }
+    EXPECT_LE(world.overlay.sets, 6);
+    world.loop.advance(1s);
+    EXPECT_EQ(world.overlay.peers.begin()->mac, "02:00:00:00:00:99");
 }
 
 // NET-02

@@ -1,6 +1,5 @@
 #include "node_network/plan.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <span>
 
@@ -37,30 +36,32 @@ bool may_have(const NodeNetworkOptions& options, const Nodes& nodes, const IpPre
 
 std::vector<net::Route> wanted_routes(const NodeNetworkOptions& options, const Nodes& nodes) {
     using Kind = net::Route::Kind;
-    std::vector<net::Route> routes;
-    for (const IpPrefix& prefix : options.service_prefixes) {
-        routes.push_back({.destination = prefix, .kind = Kind::Local, .device = "lo", .source = options.node_address});
-    }
-    if (options.backend == flannel::Backend::Alloc) return routes;
-    for (const IpPrefix& prefix : options.cluster_prefixes) routes.push_back({.destination = prefix, .kind = Kind::Unreachable});
+    // By destination. A single node may hold the whole range: its route then takes the place of "unreachable".
+    std::map<IpPrefix, net::Route> wanted;
+    const auto add = [&](net::Route route) { wanted.insert_or_assign(route.destination, std::move(route)); };
+    for (const IpPrefix& prefix : options.service_prefixes)
+        add({.destination = prefix, .kind = Kind::Local, .device = "lo", .source = options.node_address});
+    const bool has_router = options.backend == flannel::Backend::Alloc;
+    if (!has_router)
+        for (const IpPrefix& prefix : options.cluster_prefixes) add({.destination = prefix, .kind = Kind::Unreachable});
     for (const auto& [name, node] : nodes) {
-        if (name == options.node_name || !node.address || *node.address == options.node_address) continue;
+        if (has_router || name == options.node_name || !node.address || *node.address == options.node_address) continue;
         if (is_overlay(options) && !has_far_end(options, node)) continue;
         for (const IpPrefix& prefix : node.pod_prefixes) {
             if (!may_have(options, nodes, prefix)) continue;
-            // A single node may hold the whole range: its route then takes the place of "unreachable".
-            std::erase_if(routes, [&](const net::Route& route) { return route.destination == prefix; });
             if (is_overlay(options)) {
-                routes.push_back({.destination = prefix,
-                                  .kind = Kind::Unicast,
-                                  .gateway = prefix.base(),
-                                  .device = overlay_name(options),
-                                  .onlink = true});
+                add({.destination = prefix,
+                     .kind = Kind::Unicast,
+                     .gateway = prefix.base(),
+                     .device = overlay_name(options),
+                     .onlink = true});
             } else {
-                routes.push_back({.destination = prefix, .kind = Kind::Unicast, .gateway = node.address});
+                add({.destination = prefix, .kind = Kind::Unicast, .gateway = node.address});
             }
         }
     }
+    std::vector<net::Route> routes;
+    for (auto& [destination, route] : wanted) routes.push_back(std::move(route));
     return routes;
 }
 

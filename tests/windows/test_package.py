@@ -1,7 +1,10 @@
 """The zip for Windows machines. No PowerShell runs here: what is checked is that scripts and examples fit the programs."""
 
 import json
+import os
 import re
+import shutil
+import unittest
 import zipfile
 
 from start_scripts import command_line, parameters
@@ -27,6 +30,43 @@ class Package(WineTest):
         self.wine("bin/porthole.exe", "install", "--folder", windows_path(folder), check=True)
         self.assertTrue((folder / "kubelet.exe").exists())
         self.assertEqual(folder.stat().st_mode & 0o007, 0)  # Wine shows the rights of Everyone so, and no other group's
+
+    def test_a_kubeconfig_in_the_folder_is_read_by_nobody_else(self):
+        folder, given = self.folder / "k", self.folder / "given"
+        given.write_text("apiVersion: v1\nkind: Config\n")
+        given.chmod(0o644)
+        self.wine("bin/porthole.exe", "install", "--folder", windows_path(folder), "--kubeconfig", windows_path(given), check=True)
+        self.assertEqual((folder / "config").read_text(), given.read_text())
+        self.assertEqual((folder / "config").stat().st_mode & 0o007, 0)
+        (folder / "config").unlink()
+        shutil.copyfile(given, folder / "config")  # by hand
+        self.wine("bin/porthole.exe", "install", "--folder", windows_path(folder), check=True)
+        self.assertEqual((folder / "config").stat().st_mode & 0o007, 0)
+
+    @unittest.skipUnless(os.geteuid() == 0, "gives a file to another user")
+    def test_nothing_is_installed_beside_a_file_of_another_user(self):
+        folder = self.folder / "k"
+        folder.mkdir()
+        (folder / "version.dll").touch()
+        os.chown(folder / "version.dll", 12345, 12345)
+        refused = self.wine("bin/porthole.exe", "install", "--folder", windows_path(folder))
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertRegex(refused.stderr, r"version\.dll belongs to a user who is not an administrator")
+        self.assertFalse((folder / "kubelet.exe").exists())
+        (folder / "version.dll").unlink()
+        self.wine("bin/porthole.exe", "install", "--folder", windows_path(folder), check=True)
+
+    def test_leaving_removes_links_and_not_what_they_lead_to(self):
+        """Wine shows links of Linux as what they lead to."""
+        folder, elsewhere = self.folder / "k", self.folder / "elsewhere"
+        (folder / "pki/below").mkdir(parents=True)
+        (folder / "pki/client.pem").touch()
+        elsewhere.mkdir()
+        (elsewhere / "kept").touch()
+        (folder / "pki/below/link").symlink_to(elsewhere)
+        self.wine("bin/porthole.exe", "leave", "--folder", windows_path(folder))  # services and the runtime are not there
+        self.assertTrue((elsewhere / "kept").exists())
+        self.assertFalse((folder / "pki").exists())
 
     def test_scripts_use_only_flags_that_the_programs_know(self):
         known = {name: self.wine(f"bin/{name}.exe", "--help", check=True).stdout for name in PROGRAMS}
@@ -72,6 +112,13 @@ class Package(WineTest):
         for words in ("'--add-to-path'", "'--set-kubeconfig'", "$env:Path += \";$Folder\"", "$env:KUBECONFIG = \"$Folder\\config\""):
             self.assertIn(words, text)
         self.assertIn("($env:Path -split ';') -notcontains $Folder", text)
+
+    def test_what_is_gathered_has_no_keys(self):
+        text = (PACKAGE / "scripts/collect-logs.ps1").read_text()
+        copied = re.findall(r"^\s*(?:if \(.*\{ )?Copy-Item (.*)$|^foreach \(\$source in @\((.*?)\)\)", text, re.M)
+        self.assertEqual(len(copied), 3, copied)
+        self.assertIn('"$LogDir\\*.log"', text)  # also C:\k, where the kubeconfig is
+        self.assertNotRegex(text, r"@\([^)]*\$LogDir")
 
     # JOI-21
     def test_nothing_is_downloaded_without_tls_1_2(self):

@@ -23,7 +23,10 @@ Save 'network' { ipconfig /all; route print; Get-NetAdapter | Format-Table -Auto
 Save 'hns' { & "$Folder\porthole.exe" hns list }
 Save 'processes' { Get-Process | Sort-Object -Descending WorkingSet64 | Format-Table Id, ProcessName, WorkingSet64, HandleCount -AutoSize }
 Save 'events' { Get-WinEvent -MaxEvents 300 -FilterHashtable @{ LogName = 'System', 'Application'; Level = 1, 2, 3 } | Format-List TimeCreated, ProviderName, Id, Message }
-foreach ($source in @($LogDir, "$Folder\cni\config", 'C:\run\flannel')) {
+# register-svc.ps1 puts logs beside the programs, where the kubeconfig and the keys are: nothing but logs is taken.
+New-Item -ItemType Directory -Path "$work\logs" | Out-Null
+Copy-Item -ErrorAction SilentlyContinue "$LogDir\*.log" "$work\logs"
+foreach ($source in @("$Folder\cni\config", 'C:\run\flannel')) {
     if (Test-Path $source) { Copy-Item -Recurse -ErrorAction SilentlyContinue $source "$work\$(Split-Path -Leaf $source)" }
 }
 Compress-Archive -Force -Path "$work\*" -DestinationPath $Output

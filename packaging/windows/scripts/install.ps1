@@ -16,9 +16,9 @@ Assert-Administrator
 # What is to last is written by the program; this console is told here.
 $arguments = @('install', '--folder', $Folder, '--log-dir', $LogDir, '--add-to-path')
 if ($SetKubeconfig) { $arguments += @('--set-kubeconfig') }
+if ($Kubeconfig) { $arguments += @('--kubeconfig', $Kubeconfig) }
 Invoke-Program "$PSScriptRoot\..\porthole.exe" $arguments
 Copy-Item -Force "$PSScriptRoot\*.ps1", "$PSScriptRoot\*.psm1" $Folder
-if ($Kubeconfig) { Copy-Item -Force $Kubeconfig "$Folder\config" }
 
 if (($env:Path -split ';') -notcontains $Folder) { $env:Path += ";$Folder" }
 if ($SetKubeconfig) { $env:KUBECONFIG = "$Folder\config" }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "api/authentication_v1.h"
 #include "api/certificates_v1.h"
@@ -11,7 +12,9 @@
 #include "apiserver/authorization/node_authorizer.h"
 #include "apiserver/request/status.h"
 #include "base/strings.h"
+#include "base/values/ip.h"
 #include "objects/local_volume.h"
+#include "schema/json/json.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -59,6 +62,31 @@ std::vector<std::string> changed(const Labels& before, const Labels& after) {
     return keys;
 }
 
+/// Where other nodes send what is for the pods of this one, where the pod network is a VXLAN of Flannel's form. As cni/flannel/lease.h
+/// reads it.
+struct FarEnd {
+    std::string mac;  ///< "" for none
+    std::optional<IpAddress> address;
+    bool operator==(const FarEnd&) const = default;
+};
+
+FarEnd far_end_of(const Node& node) {
+    const auto annotation = [&](const char* name) {
+        const auto found = node.metadata.annotations.find(std::string("flannel.alpha.coreos.com/") + name);
+        return found == node.metadata.annotations.end() ? std::string() : found->second;
+    };
+    FarEnd end;
+    const auto data = schema::parse_json(annotation("backend-data"));
+    end.mac = data ? to_lower(data->string_at({"VtepMAC"})) : "";
+    std::ranges::replace(end.mac, '-', ':');
+    std::vector<std::string> addresses{annotation("public-ip-overwrite"), annotation("public-ip")};
+    for (const NodeAddress& address : node.status.addresses)
+        if (address.type == "InternalIP") addresses.push_back(address.address);
+    for (const std::string& text : addresses)
+        if (const auto address = IpAddress::parse(text); !end.address && address && address->is_v4()) end.address = *address;
+    return end;
+}
+
 class NodeRestriction final : public AdmissionPlugin {
 public:
     NodeRestriction(const ObjectReader& reader, Authorizer& authorizer) : reader_(reader), authorizer_(authorizer) {}
@@ -70,6 +98,7 @@ public:
         Result<std::string> refusal = std::string();
         if (attributes.is("", "pods")) refusal = pod(*node, attributes);
         if (attributes.is("", "nodes")) refusal = own_node(*node, attributes);
+        if (attributes.is("", "nodes") && refusal && refusal->empty()) refusal = own_far_end(*node, attributes);
         if (attributes.is("", "serviceaccounts") && attributes.subresource == "token") refusal = token(*node, attributes);
         if (attributes.is("", "persistentvolumeclaims")) refusal = claim(*node, attributes);
         if (attributes.is("", "persistentvolumes")) refusal = volume(*node, attributes);
@@ -166,6 +195,21 @@ private:
         if (before.spec.taints != after.spec.taints) return "node \"" + node + "\" is not allowed to modify taints";
         if (before.metadata.owner_references != after.metadata.owner_references)
             return "node \"" + node + "\" is not allowed to update ownerReferences";
+        return std::string();
+    }
+
+    /// Differs from Kubernetes: other nodes send what is for a MAC to the address of the last one that names it. A machine that joins
+    /// again under another name has both of its former one.
+    Refusal own_far_end(const std::string& node, const AdmissionAttributes& attributes) const {
+        if (!attributes.object || !attributes.object->is<Node>()) return std::string();
+        const FarEnd end = far_end_of(attributes.object->view<Node>());
+        if (end.mac.empty() || (attributes.old_object && far_end_of(attributes.old_object->view<Node>()) == end)) return std::string();
+        TRY(const auto nodes, reader_.list<Node>(""));
+        for (const auto& other : nodes) {
+            const FarEnd known = far_end_of(*other);
+            if (other->metadata.name != node && known.mac == end.mac && known.address != end.address)
+                return "node \"" + node + "\" is not allowed to name the VXLAN address of node \"" + other->metadata.name + "\"";
+        }
         return std::string();
     }
 

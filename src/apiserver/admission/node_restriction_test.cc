@@ -187,6 +187,39 @@ TEST_F(NodeRestrictionTest, ANodeChoosesNoAddressesForItsPods) {
     EXPECT_EQ(update(*plugin_, node, changed), refusal);
 }
 
+TEST_F(NodeRestrictionTest, ANodeNamesNoVxlanAddressOfAnother) {
+    const auto with = [](const char* name, const std::string& mac, const std::string& address) {
+        Node node = named<Node>("", name);
+        node.metadata.annotations["flannel.alpha.coreos.com/backend-data"] = R"({"VNI":4096,"VtepMAC":")" + mac + R"("})";
+        node.metadata.annotations["flannel.alpha.coreos.com/public-ip"] = address;
+        return node;
+    };
+    put(with("n2", "5e:00:00:00:00:02", "192.0.2.2"));
+    const std::string refusal = "nodes \"n1\" is forbidden: node \"n1\" is not allowed to name the VXLAN address of node \"n2\"";
+    const Node bare = named<Node>("", "n1"), own = with("n1", "5e:00:00:00:00:01", "192.0.2.1");
+    put(own);
+    EXPECT_EQ(create(*plugin_, Node(own)), "");
+    EXPECT_EQ(update(*plugin_, bare, own), "");
+    for (const char* mac : {"5e:00:00:00:00:02", "5E:00:00:00:00:02", "5e-00-00-00-00-02"}) {
+        const Node thief = with("n1", mac, "192.0.2.1");
+        EXPECT_EQ(create(*plugin_, Node(thief)), refusal) << mac;
+        EXPECT_EQ(update(*plugin_, own, thief), refusal) << mac;
+        EXPECT_EQ(update(*plugin_, own, thief, "status"), refusal) << mac;
+        EXPECT_EQ(update(*plugin_, thief, thief), "") << "nothing changes";
+    }
+    const Node renamed = with("n1", "5e:00:00:00:00:02", "192.0.2.2");
+    EXPECT_EQ(create(*plugin_, Node(renamed)), "") << "the same machine as n2";
+    for (const char* annotation : {"public-ip", "public-ip-overwrite"}) {
+        Node moved = renamed;
+        moved.metadata.annotations[std::string("flannel.alpha.coreos.com/") + annotation] = "192.0.2.1";
+        EXPECT_EQ(update(*plugin_, renamed, moved), refusal) << annotation;
+    }
+    Node moved = renamed;
+    moved.metadata.annotations.erase("flannel.alpha.coreos.com/public-ip");
+    moved.status.addresses = {{.type = "InternalIP", .address = "192.0.2.1"}};
+    EXPECT_EQ(update(*plugin_, renamed, moved, "status"), refusal);
+}
+
 TEST_F(NodeRestrictionTest, ANodeSetsOnlyLabelsOfKubelets) {
     const struct {
         const char* label;

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/terminal_text.h"
 #include "cmd/program/runtime_setup.h"
 #include "schema/json/json.h"
 #include "schema/yaml/yaml.h"
@@ -22,7 +23,7 @@ Progress::Progress(const Clock& clock, ProgressStyle style)
 void Progress::begin(const std::string& step) {
     if (is_for_programs()) return event("begin", step);
     if (style_ == ProgressStyle::Quiet || !terminal_) return;
-    std::printf("\r\033[K  … %s", step.c_str());
+    std::printf("\r\033[K  … %s", for_terminal(step).c_str());
     std::fflush(stdout);
 }
 
@@ -35,7 +36,8 @@ void Progress::failed(const std::string& step, const std::string& why) {
     if (is_for_programs()) return event("failed", step, why);
     if (terminal_) std::printf("\r\033[K");
     std::fflush(stdout);
-    std::fprintf(stderr, "%s✗%s %s: %s\n", color_ ? "\033[31m" : "", color_ ? "\033[0m" : "", step.c_str(), why.c_str());
+    std::fprintf(stderr, "%s✗%s %s: %s\n", color_ ? "\033[31m" : "", color_ ? "\033[0m" : "", for_terminal(step).c_str(),
+                 for_terminal(why).c_str());
 }
 
 void Progress::note(const std::string& text) {
@@ -63,8 +65,9 @@ void Progress::event(const char* event, const std::string& text, const std::stri
     std::fflush(stdout);
 }
 
-void Progress::line(const char* color, const char* mark, const std::string& text, bool with_time) {
+void Progress::line(const char* color, const char* mark, const std::string& given, bool with_time) {
     if (style_ == ProgressStyle::Quiet) return;
+    const std::string text = for_terminal(given);
     if (terminal_) std::printf("\r\033[K");
     std::printf("%s%s%s ", color_ ? color : "", mark, color_ ? "\033[0m" : "");
     if (with_time) {

@@ -5,6 +5,7 @@
 
 #include "cmd/program/output_flag.h"
 #include "cmd/program/progress_flags.h"
+#include "cmd/program/runtime_setup.h"
 #include "runtime/sim/sim_loop.h"
 
 namespace porthole::cmd {
@@ -32,6 +33,21 @@ TEST(Progress, PRV06_ProgramsGetAnObjectALine) {
 {"event":"end","text":"failed","seconds":1.2,"error":"this machine cannot join yet","exitCode":1}
 {"event":"end","text":"done","seconds":1.2,"exitCode":0}
 )");
+}
+
+// What a server or a node says is part of many a message.
+TEST(Progress, TextOfOthersSaysNothingToATerminal) {
+    sim::SimLoop loop;
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    Progress progress(loop, ProgressStyle::Text);
+    progress.note(
+        "node \x1b[2J\xc2\x9b"
+        "2Jä\r");
+    progress.failed("step\a", "line\n\tof\x7f it");
+    EXPECT_EQ(fail("no \x1b]0;x"), 1);
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), "  node ?[2J?2Jä?\n");
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "✗ step?: line\n\tof? it\nporthole: no ?]0;x\n");
 }
 
 TEST(Progress, ProgramsGetADocumentOfYamlAStep) {

@@ -2,10 +2,12 @@
 
 #include <cstdio>
 
+#include "base/terminal_text.h"
+
 namespace porthole::cmd {
 
 int fail(const std::string& message) {
-    std::fprintf(stderr, "porthole: %s\n", message.c_str());
+    std::fprintf(stderr, "porthole: %s\n", for_terminal(message).c_str());
     return 1;
 }
 

@@ -1,5 +1,3 @@
-#include <filesystem>
-
 #include "cmd/program/flags.h"
 #include "cmd/program/progress.h"
 #include "cmd/program/runtime_setup.h"
@@ -9,6 +7,7 @@
 #include "node_join/windows_node/host_windows.h"
 #include "node_join/windows_node/node_plan.h"
 #include "node_join/windows_node/node_status.h"
+#include "runtime/files/file_system.h"
 #include "teardown/teardown.h"
 #include "winservice/service_order.h"
 
@@ -18,7 +17,6 @@ using namespace node_join;
 using namespace winservice;
 namespace {
 
-namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 /// Names of HNS networks that a node's daemon makes; `l2bridge` and `flannel.4096` are those of earlier set-ups.
@@ -56,16 +54,19 @@ private:
         progress_.failed(what, done.error().message);
     }
 
+    /// Links go, and not what they lead to: containers can make them, and on Windows the kubelet shows them volumes by links. The standard
+    /// library knows no links of Windows.
     void remove(const std::string& path) {
-        std::error_code code;
-        const auto count = fs::remove_all(path, code);
-        if (code) return step(path, Error(Reason::Io, code.message()));
-        if (count > 0) progress_.done(path + " removed");
+        if (!files_->exists(path)) return;
+        const auto removed = files_->remove_all(path);
+        step(path, removed);
+        if (removed) progress_.done(path + " removed");
     }
 
     RealWorld& world_;
     WindowsNode node_;
     Progress progress_;
+    std::unique_ptr<FileSystem> files_ = make_file_system();
     std::unique_ptr<ServiceManager> services_ = make_service_manager();
     const std::vector<std::string> names_ = own_services(node_);
     bool complete_ = true;

@@ -7,6 +7,7 @@
 #include "cmd/windows/roles.h"
 #include "node_join/windows_node/environment.h"
 #include "node_join/windows_node/host_windows.h"
+#include "runtime/files/file_system.h"
 #include "winservice/service_order.h"
 
 namespace porthole::cmd {
@@ -46,6 +47,13 @@ Result<void> register_services(RegisterFlags flags) {
     return install_services(*manager, services, report);
 }
 
+/// It may have a key, and everybody may read what is in the directory otherwise.
+Result<void> copy_kubeconfig(const std::string& from, const WindowsNode& node) {
+    const auto files = make_file_system();
+    TRY(const std::string text, files->read(from));
+    return files->replace(node.kubeconfig(), text, 0600);
+}
+
 }  // namespace
 
 int run_register(std::vector<std::string> arguments) {
@@ -60,13 +68,18 @@ int run_install(std::vector<std::string> arguments) {
     CLI::App app("Copy this program to the directory under all of its names: kubelet.exe, kube-proxy.exe, ...", "install");
     app.add_option("--folder", node.folder, "directory for the programs")->capture_default_str();
     app.add_option("--log-dir", node.log_folder, "directory of the programs' logs")->capture_default_str();
+    std::string kubeconfig;
     bool add_to_path = false, set_kubeconfig = false;
+    app.add_option("--kubeconfig", kubeconfig, "kubeconfig to copy to the file `config` in the directory, for administrators only");
     app.add_flag("--add-to-path", add_to_path, "add the directory to the machine's PATH");
     app.add_flag("--set-kubeconfig", set_kubeconfig, "set this user's KUBECONFIG to the file `config` in the directory");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
     const auto done = install_programs(node);
     if (!done) return fail(done.error().message);
     std::printf("programs are in %s and %s\n", node.folder.c_str(), node.cni_folder().c_str());
+    if (!kubeconfig.empty()) {
+        if (const auto copied = copy_kubeconfig(kubeconfig, node); !copied) return fail(copied.error().message);
+    }
     if (add_to_path) {
         const auto added = add_to_machine_path(node.folder);
         if (!added) return fail(added.error().message);

@@ -64,7 +64,7 @@ private:
         if (!fs::exists(node_.kubeconfig(), code))
             return Error(Reason::NotFound, node_.kubeconfig() + " does not exist: join the cluster, or copy a kubeconfig there");
         fs::create_directories(node_.log_folder, code);
-        return {};
+        return files_->change_mode(node_.kubeconfig(), 0600);  // everybody may read what is there otherwise
     }
 
     Result<void> connect() {

@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "base/strings.h"
+#include "runtime/files/closed_directory.h"
 #include "schema/json/json.h"
 
 namespace porthole::cni::flannel {
@@ -14,6 +15,8 @@ namespace core = api::core::v1;
 namespace {
 
 constexpr std::size_t LargestConfiguration = 1 << 20;
+/// Once pods have a network: each change of a node costs work for all nodes, and a node can change as often as it likes.
+constexpr Duration Pause = std::chrono::milliseconds(200);
 
 }  // namespace
 
@@ -41,6 +44,8 @@ void Daemon::node_seen(const core::Node& node) {
 }
 
 Task<> Daemon::run() {
+    // Plugins believe what is there.
+    CO_TRY_VOID(create_closed_directory(context_.files, parent_path(options_.subnet_file), context_.log));
     CO_TRY_VOID(co_await nodes_.core().wait_for_sync());
     for (;;) {
         wake_.reset();
@@ -56,6 +61,7 @@ Task<> Daemon::run() {
         trouble_ = trouble;
         const auto woken = co_await with_timeout(wake_.wait(), options_.check_interval, "waiting for a change");
         if (!woken && woken.error().reason != Reason::Timeout) co_return woken.error();
+        if (ready_) CO_TRY_VOID(co_await context_.loop.sleep(Pause));
     }
 }
 

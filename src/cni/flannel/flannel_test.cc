@@ -43,6 +43,24 @@ core::Node vxlan_node(const std::string& name, const std::string& address, const
     return object;
 }
 
+/// The routes of a host that does not reach one of the other nodes.
+class PartlyOutOfReach final : public HostRoutes {
+public:
+    explicit PartlyOutOfReach(std::unique_ptr<HostRoutes> inner) : inner_(std::move(inner)) {}
+    Task<std::vector<HostRoute>> own() override { return inner_->own(); }
+    Task<> add(HostRoute route) override {
+        if (route.next_hop == out_of_reach) co_return Error(Reason::Io, "setting the route: error 1168");
+        co_return co_await inner_->add(route);
+    }
+    Task<> remove(HostRoute route) override { return inner_->remove(route); }
+    Task<> enable_forwarding(std::vector<IpAddress> addresses) override { return inner_->enable_forwarding(std::move(addresses)); }
+
+    std::optional<IpAddress> out_of_reach;
+
+private:
+    std::unique_ptr<HostRoutes> inner_;
+};
+
 /// An emulated Windows host in a cluster.
 struct Host {
     std::string told;
@@ -57,7 +75,7 @@ struct Host {
     emulator::Emulator emulated{{loop, files, random, data_plane, log}, {"/hns", *emulator::find_profile("2022")}};
     porthole::hns::Client hns{emulated};
     emulator::FailingHns hns_calls{emulated};
-    std::unique_ptr<HostRoutes> routes = make_hns_host_routes(hns_calls);
+    std::unique_ptr<PartlyOutOfReach> routes = std::make_unique<PartlyOutOfReach>(make_hns_host_routes(hns_calls));
     Scope scope{loop};
     std::unique_ptr<Daemon> daemon;
     std::optional<Result<void>> ended;  // of the daemon
@@ -391,6 +409,39 @@ TEST(Flannel, OneNodeThatSaysWhatItLikesHoldsUpNoOther) {
         host.loop.advance(15s);
         EXPECT_THAT(host.ways(), ElementsAre("10.244.4.0/24 via 192.0.2.14"));
     }
+}
+
+TEST(Flannel, OneNodeThatIsOutOfReachHoldsUpNoOther) {
+    Host host(HostGateway);
+    host.routes->out_of_reach = IpAddress::parse("172.16.0.9").value();
+    host.api.put(node("win1", "192.0.2.13", "10.244.3.0/24"));
+    host.api.put(node("away", "172.16.0.9", "10.244.1.0/24"));
+    host.api.put(node("lin1", "192.0.2.11", "10.244.2.0/24"));
+    host.loop.advance(15s);
+    EXPECT_TRUE(host.daemon->ready());
+    EXPECT_THAT(host.ways(), ElementsAre("10.244.2.0/24 via 192.0.2.11"));
+}
+
+TEST(Flannel, ANodeThatSaysAnAddressOfNoStationIsNotReached) {
+    Host host(Vxlan);
+    host.api.put(node("win1", "192.0.2.13", "10.244.3.0/24"));
+    const char* unusable[] = {"01:00:5e:00:00:01", "00:00:00:00:00:00", "5e:0:0:0:0:1", "5e:00:00:00:00:0g"};
+    for (int i = 0; i < 4; ++i)
+        host.api.put(
+            vxlan_node("odd" + std::to_string(i), "192.0.2.2" + std::to_string(i), "10.244.1" + std::to_string(i) + ".0/24", unusable[i]));
+    host.api.put(vxlan_node("lin1", "192.0.2.11", "10.244.1.0/24", "5E-00-00-00-00-01"));
+    host.loop.advance(15s);
+    EXPECT_TRUE(host.daemon->ready());
+    EXPECT_THAT(host.remote_subnets(), ElementsAre("10.244.1.0/24 at 192.0.2.11 5E-00-00-00-00-01"));
+}
+
+// SEC-01: below C:\\ every user may change what a program makes
+TEST(Flannel, SEC01_TheRangeOfTheNodeIsTheAdministrators) {
+    Host host(HostGateway);
+    host.api.put(node("win1", "192.0.2.13", "10.244.3.0/24"));
+    host.loop.advance(15s);
+    EXPECT_TRUE(host.files.exists("/run/flannel/subnet.env"));
+    EXPECT_EQ(host.files.readers("/run/flannel"), std::set<std::string>());
 }
 
 // NET-11

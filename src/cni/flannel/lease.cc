@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
 #include "schema/json/json.h"
 
 namespace porthole::cni::flannel {
@@ -31,6 +32,18 @@ std::optional<IpAddress> address_of(const api::core::v1::Node& node) {
     return std::nullopt;
 }
 
+/// A MAC in lower case with colons; "" for what is not the address of one station.
+std::string station_address(std::string_view text) {
+    constexpr std::string_view Digits = "0123456789abcdef";
+    std::string mac = to_lower(text);
+    std::ranges::replace(mac, '-', ':');
+    if (mac.size() != 17) return "";
+    for (std::size_t i = 0; i < mac.size(); ++i)
+        if (i % 3 == 2 ? mac[i] != ':' : !Digits.contains(mac[i])) return "";
+    const bool is_group = Digits.find(mac[1]) % 2 == 1;
+    return is_group || mac == "00:00:00:00:00:00" ? "" : mac;
+}
+
 }  // namespace
 
 std::optional<IpPrefix> pod_range_of(const api::core::v1::Node& node) {
@@ -51,7 +64,7 @@ std::optional<Lease> lease_of(const api::core::v1::Node& node) {
     lease.backend = find_backend(annotation(node, "backend-type"));
     if (const auto data = schema::parse_json(annotation(node, "backend-data")); data && data->is_object()) {
         lease.vni = static_cast<std::uint32_t>(schema::at(*data, "VNI").int_or(0));
-        lease.vtep_mac = data->string_at({"VtepMAC"});
+        lease.vtep_mac = station_address(data->string_at({"VtepMAC"}));
     }
     return lease;
 }

@@ -16,7 +16,7 @@ struct Lease {
     IpAddress public_ip;
     std::optional<Backend> backend;  ///< absent: the node publishes none, as nodes without a Flannel daemon
     std::uint32_t vni = 0;
-    std::string vtep_mac;  ///< "00:15:5d:…"; VXLAN
+    std::string vtep_mac;  ///< "00:15:5d:…", lower case; VXLAN; "" if the node says none that can be used
     bool operator==(const Lease&) const = default;
 };
 

@@ -1,6 +1,7 @@
 #include "cni/flannel/windows_network.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/result.h"
@@ -185,30 +186,46 @@ Task<> WindowsNetwork::follow_by_routes(std::vector<Lease> others) {
         context_.log.info("route removed", {{"range", route.destination.to_string()}});
     }
     for (const HostRoute& route : wanted) {
-        CO_TRY_VOID(co_await context_.routes.add(route));
-        context_.log.info("route added", {{"range", route.destination.to_string()}, {"via", route.next_hop.to_string()}});
+        const auto added = co_await context_.routes.add(route);
+        CO_TRY_VOID(tell_added(route.destination.to_string(), route.next_hop.to_string(), added));
     }
     co_return {};
 }
 
+/// A node says itself where it is. One that says what this host refuses must not keep the others from being reached. Error: Cancelled only.
+Result<void> WindowsNetwork::tell_added(const std::string& range, const std::string& via, const Result<void>& added) {
+    if (is_cancelled(added)) return added;
+    if (added) {
+        refused_.erase(range);
+        context_.log.info("pods of another node reachable", {{"range", range}, {"via", via}});
+    } else if (refused_.insert(range).second) {
+        context_.log.warn("no route to the pods of a node", {{"range", range}, {"via", via}, {"error", added.error().message}});
+    }
+    return {};
+}
+
 Task<> WindowsNetwork::follow_by_policies(std::vector<Lease> others) {
-    std::vector<hcn::RemoteSubnetRouteSettings> wanted;
+    std::map<std::string, hcn::RemoteSubnetRouteSettings> wanted;  // by range
     for (const Lease& lease : others) {
-        if (lease.vni == options_.config.vni && !porthole::hns::canonical_mac(lease.vtep_mac).empty())
-            wanted.push_back(remote_subnet(lease));
+        if (lease.vni == options_.config.vni && !lease.vtep_mac.empty())
+            wanted.insert_or_assign(lease.subnet.to_string(), remote_subnet(lease));
     }
     CO_TRY(const auto network, co_await client_.get<hcn::HostComputeNetwork>(network_id_));
     const auto present = porthole::hns::all_settings<hcn::RemoteSubnetRouteSettings>(network.policies, "RemoteSubnetRoute");
     // Those of a range go before another of it comes: of two, the last one counts.
     for (const auto& route : present) {
-        if (std::erase(wanted, route) > 0) continue;
+        const auto same = wanted.find(route.destination_prefix);
+        if (same != wanted.end() && same->second == route) {
+            wanted.erase(same);
+            continue;
+        }
         CO_TRY_VOID(co_await client_.modify_network_policies(network_id_, hcn::ModifyRequestType::Remove,
                                                              {make_policy("RemoteSubnetRoute", route)}));
     }
-    for (const auto& route : wanted) {
-        CO_TRY_VOID(
-            co_await client_.modify_network_policies(network_id_, hcn::ModifyRequestType::Add, {make_policy("RemoteSubnetRoute", route)}));
-        context_.log.info("remote pods reachable", {{"range", route.destination_prefix}, {"via", route.provider_address}});
+    for (const auto& [range, route] : wanted) {
+        const auto added =
+            co_await client_.modify_network_policies(network_id_, hcn::ModifyRequestType::Add, {make_policy("RemoteSubnetRoute", route)});
+        CO_TRY_VOID(tell_added(range, route.provider_address, added));
     }
     co_return {};
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,12 +59,14 @@ private:
     Task<> attach_to_host(std::string endpoint_id);
     Task<> follow_by_routes(std::vector<Lease> others);
     Task<> follow_by_policies(std::vector<Lease> others);
+    Result<void> tell_added(const std::string& range, const std::string& via, const Result<void>& added);
 
     WindowsNetworkContext context_;
     WindowsNetworkOptions options_;
     porthole::hns::Client client_;
     porthole::hns::ClientV1 client_v1_;
     std::string network_id_, router_mac_;
+    std::set<std::string> refused_;  ///< ranges that are not reached, logged once
 };
 
 }  // namespace porthole::cni::flannel

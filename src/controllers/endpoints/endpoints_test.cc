@@ -267,5 +267,27 @@ TEST_F(EndpointsTest, MirrorsEndpointsKeptByHand) {
     EXPECT_TRUE(slices().empty());
 }
 
+TEST_F(EndpointsTest, LargeAnnotationsAreNotMirroredWithoutEnd) {
+    Service wanted = service();
+    wanted.spec.selector.clear();
+    begin(wanted);
+    Endpoints endpoints;
+    endpoints.metadata.namespace_ = "ns";
+    endpoints.metadata.name = "web";
+    endpoints.metadata.annotations["note"] = std::string(200'000, 'x');
+    for (std::int32_t i = 1; i <= 120; ++i) {
+        auto& subset = endpoints.subsets.emplace_back();
+        subset.addresses.emplace_back().ip = "192.0.2.7";
+        subset.ports.emplace_back().port = i;
+    }
+    api.put(endpoints);
+    pass(10s);
+    EXPECT_EQ(slices().size(), 83u) << "of 16 MiB";
+    endpoints.metadata.annotations.clear();
+    api.put(endpoints);
+    pass(10s);
+    EXPECT_EQ(slices().size(), 120u);
+}
+
 }  // namespace
 }  // namespace porthole::controllers

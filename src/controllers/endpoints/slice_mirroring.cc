@@ -18,6 +18,7 @@ namespace {
 
 constexpr const char* MirroringController = "endpointslicemirroring-controller.k8s.io";
 constexpr std::size_t MostMirrored = 1000, MostInSubset = 1000;
+constexpr std::size_t MostCopied = 16 << 20;  ///< bytes of labels and annotations, in all slices of one Endpoints
 
 bool is_address(const std::string& text) {
     return !text.empty() && text.find_first_not_of("0123456789abcdefABCDEF:.") == text.npos && text.find_first_of(":.") != text.npos;
@@ -43,6 +44,15 @@ Endpoint mirror_address(const api::core::v1::EndpointAddress& address, bool read
     endpoint.target_ref = address.target_ref;
     if (!address.hostname.empty()) endpoint.hostname = address.hostname;
     return endpoint;
+}
+
+/// Subsets of different ports get a slice each, with the labels and annotations of the Endpoints: a quarter of a megabyte, for each of
+/// tens of thousands of subsets.
+std::size_t most_groups(const api::core::v1::Endpoints& endpoints) {
+    std::size_t copied = 1;
+    for (const auto* texts : {&endpoints.metadata.labels, &endpoints.metadata.annotations})
+        for (const auto& [key, value] : *texts) copied += key.size() + value.size();
+    return std::max<std::size_t>(MostCopied / copied, 1);
 }
 
 EndpointSlice fresh_slice(const api::core::v1::Endpoints& endpoints, bool ipv6) {
@@ -115,6 +125,8 @@ Task<Requeue> SliceMirroringController::reconcile(NamespacedName key) {
 std::vector<PortGroup> SliceMirroringController::group_by_ports(const Endpoints& endpoints, bool ipv6) {
     std::vector<PortGroup> groups;
     std::map<std::string, std::size_t> places;
+    const std::size_t most = most_groups(endpoints);
+    bool too_many = false;
     for (const auto& subset : endpoints.subsets) {
         std::vector<EndpointPort> ports = mirror_ports(subset.ports);
         std::vector<Endpoint> made;
@@ -132,12 +144,19 @@ std::vector<PortGroup> SliceMirroringController::group_by_ports(const Endpoints&
             events_.warning(endpoints, "TooManyAddressesToMirror",
                             "A max of 1000 addresses can be mirrored to EndpointSlices per Endpoints subset.");
         if (made.empty()) continue;
-        const auto [place, is_new] = places.try_emplace(port_key(ports), groups.size());
+        const std::string key = port_key(ports);
+        too_many |= groups.size() == most && !places.contains(key);
+        if (too_many) continue;
+        const auto [place, is_new] = places.try_emplace(key, groups.size());
         if (is_new)
             groups.push_back({std::move(ports), std::move(made)});
         else
             std::ranges::move(made, std::back_inserter(groups[place->second].endpoints));
     }
+    // Differs from Kubernetes, which has no bound.
+    if (too_many)
+        events_.warning(endpoints, "TooManySubsetsToMirror",
+                        "A max of " + std::to_string(most) + " subsets of different ports can be mirrored with these annotations.");
     return groups;
 }
 

@@ -14,6 +14,8 @@ using namespace api::autoscaling::v2;
 
 namespace {
 
+/// Autoscalers that a message names. Differs from Kubernetes, which names all in the status of each of them.
+constexpr std::size_t MostNamed = 20;
 constexpr const char *AbleToScale = "AbleToScale", *ScalingActive = "ScalingActive", *ScalingLimited = "ScalingLimited";
 
 Tolerances tolerances_of(const HorizontalPodAutoscaler& autoscaler) {
@@ -149,13 +151,17 @@ Task<PodList> HorizontalPodAutoscalerController::select_pods(Autoscaler& autosca
     for (const Pod& pod : listed->items) memory.pods.insert(pod.metadata.name);
 
     std::string names;
+    std::size_t named = 0;
     bool ambiguous = false;
-    for (const auto& [key, other] : memory_) {
-        if (key.namespace_ != autoscaler.metadata.namespace_) continue;
+    const std::string& namespace_ = autoscaler.metadata.namespace_;
+    for (auto at = memory_.lower_bound({namespace_, ""}); at != memory_.end() && at->first.namespace_ == namespace_; ++at) {
+        const auto& [key, other] = *at;
         const bool shares = std::ranges::any_of(other.pods, [&](const std::string& pod) { return memory.pods.contains(pod); });
         if (!shares) continue;
         ambiguous = ambiguous || &other != &memory;
-        names += (names.empty() ? "" : " ") + key.text();
+        const bool is_last = ++named > MostNamed;
+        names += (names.empty() ? "" : " ") + (is_last ? "..." : key.text());
+        if (is_last) break;
     }
     if (ambiguous) {
         const std::string why = "pods by selector " + selector + " are controlled by multiple HPAs: [" + names + "]";

@@ -207,6 +207,16 @@ TEST_F(HorizontalPodAutoscalers, DoNotShareTheirPods) {
     EXPECT_TRUE(condition("ScalingActive", "a").starts_with("True")) << "the other is gone";
 }
 
+TEST_F(HorizontalPodAutoscalers, ManyThatShareTheirPodsAreNotAllNamedByEach) {
+    set_pods({900, 900});
+    for (int i = 100; i < 130; ++i) api.put(autoscaler(std::to_string(i)));
+    pass(2 * Period + 1s);
+    const std::string why = condition("ScalingActive", "129");
+    EXPECT_TRUE(why.starts_with("False AmbiguousSelector: pods by selector app=web are controlled by multiple HPAs: [ns/100 ns/101 "))
+        << why;
+    EXPECT_TRUE(why.ends_with(" ns/119 ...]")) << why;
+}
+
 TEST_F(HorizontalPodAutoscalers, GoOnWhenTheApiFailsAndAfterARestart) {
     set_pods({900, 900});
     api.put(autoscaler("a"));

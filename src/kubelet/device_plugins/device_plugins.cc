@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "kubelet/pod/resources.h"
 #include "objects/pod_resources.h"
+#include "runtime/files/closed_directory.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -80,7 +81,7 @@ Result<void> DevicePlugins::save() const {
 
 Task<> DevicePlugins::run() {
     std::unique_ptr<PluginServer> server;
-    if (const auto made = services_.files.create_directories(directory_, 0750); made) {
+    if (const auto made = create_closed_directory(services_.files, directory_, services_.log); made) {
         for (const std::string& name : services_.files.list(directory_).value_or(std::vector<std::string>()))
             if (const auto status = services_.files.link_status(directory_ + "/" + name); status && status->type == FileType::Socket)
                 (void)services_.files.remove(directory_ + "/" + name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/result.h"
+#include "runtime/files/closed_directory.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -43,7 +44,7 @@ PluginRegistry::PluginRegistry(EventLoop& loop, FileSystem& files, PluginConnect
       scope_(loop) {}
 
 Task<> PluginRegistry::run() {
-    CO_TRY_VOID(files_.create_directories(directory_, 0750));
+    CO_TRY_VOID(create_closed_directory(files_, directory_, log_));  // a plugin that registers gets the secrets of its volumes
     Result<void> slept;
     while (slept) {
         look();

@@ -1,6 +1,7 @@
 #include "kubelet/pod_resources/pod_resources_server.h"
 
 #include "kubelet/pod_resources/pod_resources.h"
+#include "runtime/files/closed_directory.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -46,7 +47,7 @@ std::map<std::string, PluginMethod> PodResourcesServer::methods() {
 
 Task<> PodResourcesServer::run() {
     std::unique_ptr<PluginServer> server;
-    Result<void> made = services_.files.create_directories(directory_, 0750);
+    Result<void> made = create_closed_directory(services_.files, directory_, services_.log);
     if (made) {
         auto serving = services_.connector.serve(directory_ + "/kubelet.sock", methods());
         if (serving)

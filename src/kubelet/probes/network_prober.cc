@@ -10,7 +10,7 @@
 namespace porthole::kubelet {
 namespace {
 
-constexpr std::size_t BodyLimit = 10 << 10;
+constexpr std::size_t BodyLimit = 10 << 10, LargestHealth = 64 << 10;
 constexpr int RedirectLimit = 10;
 constexpr const char* UserAgent = "kube-probe/1.36";
 
@@ -97,7 +97,7 @@ public:
     }
 
     Task<ProbeOutcome> grpc(std::string host, std::uint16_t port, std::string service, Duration timeout) override {
-        net::GrpcChannel channel(loop_, net::Endpoint{.host = host, .port = port});
+        net::GrpcChannel channel(loop_, net::Endpoint{.host = host, .port = port}, nullptr, LargestHealth);
         // HealthCheckRequest {string service = 1}
         std::string message;
         if (!service.empty()) {
@@ -128,7 +128,7 @@ private:
     Task<ProbeOutcome> http_with_redirects(HttpTarget target) {
         for (int redirects = 0; redirects <= RedirectLimit; ++redirects) {
             CO_TRY(const net::HttpResponse response, co_await get(target));
-            std::string body = response.body.substr(0, BodyLimit);
+            std::string body = response.body;
             if (is_redirect(response.code)) {
                 const auto next = redirect_of(target, response.headers.get("location"));
                 if (next && next->host == target.host) {
@@ -149,8 +149,20 @@ private:
             CO_TRY(tls, net::TlsClientContext::create({.insecure_skip_verify = true}));
         }
         net::HttpClient client(loop_, net::Endpoint{.host = target.host, .port = target.port}, tls);
-        auto response = co_await client.send(request_for(target));
+        auto response = co_await read_start(client.open(request_for(target)));
         CO_TRY_VOID(co_await client.close());
+        co_return response;
+    }
+
+    /// A container answers what it likes, without an end too: no more is read than is shown.
+    static Task<net::HttpResponse> read_start(Task<std::unique_ptr<net::HttpBody>> opening) {
+        CO_TRY(const auto body, co_await std::move(opening));
+        net::HttpResponse response{.code = body->code(), .headers = body->headers(), .body = {}};
+        while (response.body.size() < BodyLimit) {
+            CO_TRY(const auto piece, co_await body->next());
+            if (!piece) break;
+            response.body.append(*piece, 0, BodyLimit - response.body.size());
+        }
         co_return response;
     }
 

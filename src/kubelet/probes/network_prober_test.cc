@@ -6,8 +6,10 @@
 
 #include "net/grpc/grpc.h"
 #include "net/http/http_server.h"
+#include "net/socket.h"
 #include "runtime/asio_loop.h"
 #include "runtime/run_task.h"
+#include "runtime/scope.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -60,6 +62,37 @@ TEST(NetworkProber, POD06_AGrpcProbeOfAClosedPortFails) {
     const auto outcome = run_task(server.loop, server.prober->grpc("127.0.0.1", 9, "", 2s)).value();
     EXPECT_FALSE(outcome.success);
     EXPECT_THAT(outcome.output, HasSubstr("timeout: failed to connect service \"127.0.0.1:9\" within 2s"));
+}
+
+/// Sends more than a client should take, and never ends.
+struct EndlessServer {
+    static constexpr std::uint64_t Most = 128 << 20;
+    AsioLoop loop;
+    Scope scope{loop};
+    std::unique_ptr<net::Listener> listener = net::Listener::tcp(loop, "127.0.0.1", 0).value();
+    std::uint64_t sent = 0;
+
+    EndlessServer() { scope.spawn(serve()); }
+    ~EndlessServer() { EXPECT_TRUE(run_task(loop, scope.close())); }
+
+    Task<> serve() {
+        CO_TRY(net::Accepted accepted, co_await listener->accept());
+        const std::string head = "HTTP/1.1 200 OK\r\ncontent-length: 1000000000000\r\n\r\n", piece(1 << 20, 'x');
+        CO_TRY_VOID(co_await accepted.stream->write(head));
+        while (sent < Most && co_await accepted.stream->write(piece)) sent += piece.size();
+        co_return co_await loop.sleep(1h);
+    }
+};
+
+// POD-06
+TEST(NetworkProber, POD06_AnAnswerWithoutEndIsReadInPart) {
+    EndlessServer server;
+    const auto prober = make_network_prober(server.loop);
+    HttpTarget target{.host = "127.0.0.1", .port = server.listener->port(), .path = "/"};
+    const auto outcome = run_task(server.loop, prober->http(std::move(target), 5s)).value();
+    EXPECT_TRUE(outcome.success) << outcome.output;
+    EXPECT_LE(outcome.output.size(), 10u << 10);
+    EXPECT_LT(server.sent, 64u << 20) << "of what lies in buffers on the way";
 }
 
 }  // namespace

@@ -278,10 +278,8 @@ struct KubeletServer::Impl {
         const std::string& root = node_log_policy.directory;
         if (node_log_policy.query && path.size() == 1) {
             CO_TRY(const auto asked, NodeLogQuery::parse(query));
-            std::vector<std::string> folders = node_log_policy.folders;
-            folders.push_back(root);
             if (asked) {
-                CO_TRY(std::string lines, asked->run(files, folders));
+                CO_TRY(std::string lines, asked->run(files, {.own = node_log_policy.folders, .root = root}));
                 co_return co_await respond(responder, 200, Text, std::move(lines));
             }
         }

@@ -15,7 +15,7 @@ namespace porthole::kubelet {
 struct NodeLogPolicy {
     std::string directory = "/var/log";  ///< everything below it is readable to anyone who may read a node's logs
     bool query = false;                  ///< whether they can be searched by service, not only listed and read
-    std::vector<std::string> folders;    ///< searched before `directory`
+    std::vector<std::string> folders;    ///< searched before `directory`, for files *.log alone
 };
 
 /// The kubelet's interface, as the handler of an HttpServer with TLS and the cluster's client CA.

@@ -12,6 +12,7 @@ namespace porthole::kubelet {
 namespace {
 
 constexpr std::int64_t MostTailLines = 100'000;
+constexpr std::size_t MostServices = 8;  ///< of one query, which has room for the same one thousands of times
 
 /// A part of a path that names something in its folder: neither the folder itself nor what is above, no other stream of a file.
 bool is_plain(const std::string& part) {
@@ -56,6 +57,8 @@ Result<std::optional<NodeLogQuery>> NodeLogQuery::parse(const std::vector<std::p
         if (key == "query" && !value.empty()) asked.services_.push_back(value);
     }
     if (asked.services_.empty()) return std::optional<NodeLogQuery>();
+    if (asked.services_.size() > MostServices)
+        return Error(Reason::BadRequest, "query may be given " + std::to_string(MostServices) + " times at most");
     for (const auto& [key, value] : query) {
         if (value.empty()) continue;
         if (key == "boot") return Error(Reason::BadRequest, "boot is not supported: the logs of this node are files");
@@ -74,14 +77,17 @@ Result<std::optional<NodeLogQuery>> NodeLogQuery::parse(const std::vector<std::p
     return std::optional(std::move(asked));
 }
 
-Result<std::string> NodeLogQuery::find(FileSystem& files, const std::vector<std::string>& folders, const std::string& service) const {
+Result<std::string> NodeLogQuery::find(FileSystem& files, const Folders& folders, const std::string& service) {
     std::vector<std::vector<std::string>> places{{service + ".log"}, {service, service + ".log"}, {service}};
     if (service.contains('/')) places = {split(service, '/')};
-    for (const std::string& folder : folders) {
+    std::vector<std::string> all = folders.own;
+    all.push_back(folders.root);
+    for (std::size_t i = 0; i < all.size(); ++i) {
         for (const auto& parts : places) {
-            auto place = file_below(files, folder, parts);
+            auto place = file_below(files, all[i], parts);
             if (is_not_found(place)) continue;
             TRY_VOID(place);
+            if (i < folders.own.size() && !place->ends_with(".log")) continue;
             TRY(const FileStatus status, files.status(*place));
             if (status.is_regular()) return place;
         }
@@ -107,7 +113,7 @@ std::string NodeLogQuery::lines_of(const std::string& text) const {
     return shown;
 }
 
-Result<std::string> NodeLogQuery::run(FileSystem& files, const std::vector<std::string>& folders) const {
+Result<std::string> NodeLogQuery::run(FileSystem& files, const Folders& folders) const {
     std::string shown;
     for (const std::string& service : services_) {
         TRY(const std::string place, find(files, folders, service));

@@ -19,12 +19,18 @@ public:
     /// nullopt without a query, for a plain listing. Error: BadRequest.
     static Result<std::optional<NodeLogQuery>> parse(const std::vector<std::pair<std::string, std::string>>& query);
 
+    /// The directories that are searched, `own` before `root`. Those of `own` may also hold other files than logs, such as keys: there,
+    /// only files whose names end in ".log" are shown.
+    struct Folders {
+        std::vector<std::string> own;
+        std::string root;
+    };
     /// The requested lines, service after service. A service's file is NAME.log, NAME/NAME.log or NAME in the first directory that has one;
     /// a name with a slash is the path of a file. Error: NotFound with the service's name.
-    Result<std::string> run(FileSystem& files, const std::vector<std::string>& folders) const;
+    Result<std::string> run(FileSystem& files, const Folders& folders) const;
 
 private:
-    Result<std::string> find(FileSystem& files, const std::vector<std::string>& folders, const std::string& service) const;
+    static Result<std::string> find(FileSystem& files, const Folders& folders, const std::string& service);
     std::string lines_of(const std::string& text) const;
 
     std::vector<std::string> services_;

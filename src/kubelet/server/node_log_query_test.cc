@@ -18,6 +18,8 @@ struct NodeLogQueryTest : testing::Test {
               "2026-01-01T10:00:05.500Z E pod failed\n"
               "  because of its image\n"
               "2026-01-01T10:00:09.000Z I pod runs\n");
+        write("/k/logs/config", "a kubeconfig\n");
+        write("/k/logs/pki/client.pem", "a key\n");
         write("/var/log/kubelet.log", "another\n");
         write("/var/log/docker/docker.log", "docker\n");
         write("/var/log/syslog", "one\ntwo");
@@ -31,7 +33,7 @@ struct NodeLogQueryTest : testing::Test {
         const auto asked = NodeLogQuery::parse(query);
         if (!asked) return "refused: " + asked.error().message;
         if (!*asked) return "a list";
-        const auto shown = (*asked)->run(files, {"/k/logs", "/var/log", "/absent"});
+        const auto shown = (*asked)->run(files, {.own = {"/absent", "/k/logs"}, .root = "/var/log"});
         return shown ? *shown : "failed: " + shown.error().message;
     }
     sim::SimLoop loop;
@@ -44,6 +46,11 @@ TEST_F(NodeLogQueryTest, FindsTheFileOfAServiceWhereItUsuallyIs) {
     EXPECT_EQ(ask({{"query", "docker/docker.log"}}), "docker\n");
     EXPECT_EQ(ask({{"query", "kubelet"}, {"tailLines", "1"}}), "2026-01-01T10:00:09.000Z I pod runs\n") << "the first folder wins";
     EXPECT_EQ(ask({{"tailLines", "5"}}), "a list");
+}
+
+TEST_F(NodeLogQueryTest, ShowsNoFileWithoutEnd) {
+    EXPECT_EQ(ask(Query(8, {"query", "docker"})).size(), 8 * std::string("docker\n").size());
+    EXPECT_EQ(ask(Query(9, {"query", "docker"})), "refused: query may be given 8 times at most");
 }
 
 TEST_F(NodeLogQueryTest, ChoosesLinesByTimePatternAndNumber) {
@@ -77,6 +84,8 @@ TEST_F(NodeLogQueryTest, RefusesWhatItCannotDoOrMustNotShow) {
         {{{"query", "../../etc/shadow"}}, "failed: invalid path"},
         {{{"query", "..\\secret"}}, "failed: invalid path"},
         {{{"query", "/etc/shadow"}}, "failed: invalid path"},
+        {{{"query", "config"}}, "failed: this node has no log file of \"config\""},
+        {{{"query", "pki/client.pem"}}, "failed: this node has no log file of \"pki/client.pem\""},
         {{{"query", "link"}}, "failed: the file is outside of the log directory"},
         {{{"query", "kubelet"}, {"tailLines", "-1"}}, "refused: tailLines must be a number from 0 to 100000, not -1"},
         {{{"query", "kubelet"}, {"sinceTime", "today"}}, "refused: sinceTime is not a valid RFC 3339 time: today"},

@@ -16,6 +16,8 @@
 #include "kubelet/cri/cri_grpc.h"
 #include "net/interface_address.h"
 #include "node_join/windows_node/node_status.h"
+#include "runtime/files/file_owners_windows.h"
+#include "runtime/files/file_system.h"
 #include "runtime/handle_windows.h"
 #include "runtime/processes/windows_command_line.h"
 
@@ -217,12 +219,23 @@ std::vector<std::string> own_services(const WindowsNode& node) {
 
 Result<void> install_programs(const WindowsNode& node) {
     const fs::path folder = to_wide(node.folder), cni = to_wide(node.cni_folder()), program = folder / L"porthole.exe";
+    const auto files = make_file_system();
     std::error_code code;
+    fs::create_directories(folder, code);
+    if (code) return Error(Reason::Io, "cannot make " + node.folder + ": " + code.message());
+    // Below C:\\ every user may change what others have made, and services run these programs as the system.
+    TRY_VOID(protect(node.folder, L"(A;OICI;FRFX;;;BU)"));
+    // What someone else has put there before stays theirs; a DLL beside a program is loaded by it.
+    TRY(const std::string foreign, find_of_others(*files, node.folder));
+    if (!foreign.empty())
+        return Error(Reason::Forbidden, foreign +
+                                            " belongs to a user who is not an administrator: delete it, or, if you know what it is, " +
+                                            "takeown /F " + node.folder + " /R /A");
     fs::create_directories(cni / L"config", code);
     if (!code) fs::create_directories(to_wide(node.log_folder), code);
     if (code) return Error(Reason::Io, "cannot make the directories of " + node.folder + ": " + code.message());
-    // Below C:\\ every user may change what others have made, and services run these programs as the system.
-    TRY_VOID(protect(node.folder, L"(A;OICI;FRFX;;;BU)"));
+    // A kubeconfig that was copied there by hand has a key, and everybody may read what is there otherwise.
+    TRY_VOID(ignore_not_found(files->change_mode(node.kubeconfig(), 0600)));
     const fs::path own = own_program();
     if (!fs::exists(program, code) || to_lower(own.parent_path().string()) != to_lower(folder.string())) TRY_VOID(place(own, program));
     for (const char* name : HostPrograms) {

@@ -3,9 +3,12 @@
 #include <aclapi.h>
 #include <sddl.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "base/wide_windows.h"
+#include "runtime/files/file_owners_windows.h"
 #include "runtime/files/file_system_windows.h"
 #include "runtime/handle_windows.h"
 
@@ -86,6 +89,28 @@ Result<AccessList> access_list(const std::string& path) {
     return found;
 }
 
+/// Of a file, a directory, or a link itself.
+Result<std::wstring> owner_of(const std::string& path) {
+    constexpr DWORD ShareAll = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
+    const Handle file(CreateFileW(native_path(path).c_str(), READ_CONTROL, ShareAll, nullptr, OPEN_EXISTING,
+                                  FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT, nullptr));
+    if (!file) return file_error("look at", path);
+    PSID owner = nullptr;
+    PSECURITY_DESCRIPTOR descriptor = nullptr;
+    const DWORD code =
+        GetSecurityInfo(file.get(), SE_FILE_OBJECT, OWNER_SECURITY_INFORMATION, &owner, nullptr, nullptr, nullptr, &descriptor);
+    if (code != ERROR_SUCCESS) return file_error("read the owner of", path, code);
+    const LocalMemory owned(descriptor);
+    return text_of(owner);
+}
+
+Result<bool> is_trusted(const std::string& path) {
+    constexpr const wchar_t* Trusted[] = {L"S-1-5-18", L"S-1-5-32-544",
+                                          L"S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464"};  // TrustedInstaller
+    TRY(const std::wstring owner, owner_of(path));
+    return owner == own_sid() || std::ranges::find(Trusted, owner) != std::end(Trusted);
+}
+
 }  // namespace
 
 SECURITY_ATTRIBUTES* private_attributes() {
@@ -145,3 +170,22 @@ Result<void> let_read(const std::string& path, const std::vector<std::byte>& sid
 }
 
 }  // namespace porthole::windows_files
+
+namespace porthole {
+
+Result<std::string> find_of_others(FileSystem& files, const std::string& directory) {
+    if (is_not_found(files.link_status(directory))) return std::string();
+    for (std::vector<std::string> open{directory}; !open.empty();) {
+        const std::string path = std::move(open.back());
+        open.pop_back();
+        TRY(const bool trusted, windows_files::is_trusted(path));
+        if (!trusted) return path;
+        TRY(const FileStatus there, files.link_status(path));
+        if (!there.is_directory()) continue;
+        TRY(const auto names, files.list(path));
+        for (const std::string& name : names) open.push_back(join_path(path, name));
+    }
+    return std::string();
+}
+
+}  // namespace porthole

@@ -325,14 +325,15 @@ public:
         return {};
     }
 
-    /// The directory and what is below, each after the one that it is in. Links are left out: they lead to what is here as well.
+    /// The directory and what is below, each after the one that it is in. Links are left out: they lead to what is here as well; so are
+    /// sockets, which cannot be opened for their access list.
     Result<std::vector<std::string>> tree(const std::string& directory) {
         std::vector<std::string> paths, open{directory};
         while (!open.empty()) {
             const std::string path = std::move(open.back());
             open.pop_back();
             TRY(const FileStatus there, link_status(path));
-            if (there.type == FileType::Symlink) continue;
+            if (there.type == FileType::Symlink || there.type == FileType::Socket) continue;
             paths.push_back(path);
             if (!there.is_directory()) continue;
             TRY(const auto names, list(path));

@@ -5,6 +5,7 @@
 #include <sddl.h>
 
 #include "base/wide_windows.h"
+#include "runtime/files/file_owners_windows.h"
 #include "runtime/files/file_system.h"
 
 namespace porthole {
@@ -158,6 +159,14 @@ TEST_F(WindowsFileSystemTest, SEC01_AnAccountThatIsLetInMayReadAndNoMore) {
     EXPECT_TRUE(files->allow_reading(secret, "NT AUTHORITY\\NETWORK SERVICE"));
     EXPECT_EQ(files->allow_reading(secret, "nobody-of-this-machine").error().reason, Reason::NotFound);
     EXPECT_FALSE(files->allow_reading(secret, "S-1-nonsense"));
+}
+
+// SEC-17
+TEST_F(WindowsFileSystemTest, SEC17_WhatIsOfNobodyElseIsFoundToBeSo) {
+    ASSERT_TRUE(files->create_directories(folder + "/a/b", 0755));
+    ASSERT_TRUE(files->write(folder + "/a/b/c.dll", "x", 0644));
+    EXPECT_EQ(find_of_others(*files, folder).value(), "");
+    EXPECT_EQ(find_of_others(*files, folder + "/absent").value(), "");
 }
 
 TEST(WindowsPaths, TakeBothSeparatorsAndDrives) {

@@ -62,15 +62,23 @@ void PipeRelay::read_errors(const std::string& text, Event& ready) {
         if (line == "ready")
             ready.set();
         else if (!line.empty())
-            log_.warn("named pipes of the host", {{"text", line}});
+            tell(line);
     }
+}
+
+/// A container can say what it likes in the place of its half, and as often: the log is the host's.
+void PipeRelay::tell(std::string_view text) {
+    constexpr int MostLines = 20;
+    constexpr std::size_t LongestLine = 256;
+    if (told_ > MostLines) return;
+    log_.warn("named pipes of the host", {{"text", ++told_ > MostLines ? "further lines are left out" : text.substr(0, LongestLine)}});
 }
 
 Task<> PipeRelay::carry(InitConnection& from, InitConnection& to, Event& ready, Event& over) {
     for (;;) {
         const auto frame = co_await from.next();
         if (!frame || frame->type == FrameType::Exit) break;
-        if (frame->type == FrameType::Failed) log_.warn("named pipes of the host", {{"error", error_of_failure(frame->payload).message}});
+        if (frame->type == FrameType::Failed) tell(error_of_failure(frame->payload).message);
         if (frame->type == FrameType::Failed) break;
         if (frame->type == FrameType::Errors) read_errors(frame->payload, ready);
         if (frame->type == FrameType::Output && !co_await to.send(FrameType::Input, frame->payload)) break;

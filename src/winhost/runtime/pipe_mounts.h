@@ -40,10 +40,12 @@ private:
     Task<Connection> start_half(std::string socket, std::string role, std::string PipeMount::* name);
     Task<> carry(InitConnection& from, InitConnection& to, Event& ready, Event& over);
     void read_errors(const std::string& text, Event& ready);
+    void tell(std::string_view text);
 
     AsioLoop& loop_;
     Logger log_;
     Ends ends_;
+    int told_ = 0;  ///< lines
 };
 
 }  // namespace porthole::winhost

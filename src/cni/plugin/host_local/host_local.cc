@@ -99,7 +99,10 @@ Result<HostLocal::Store> HostLocal::open(const CniRequest& request) {
     if (!ipam || !ipam->is_object()) return cni_error(CniCode::InvalidConfig, "IPAM config missing 'ipam' key");
     std::string folder(ipam->string_at({"dataDir"}));
     folder = join_path(folder.empty() ? options_.data_dir : folder, request.network);
-    TRY_VOID(files_.create_directories(folder, 0755));
+    if (!files_.exists(folder)) {
+        TRY_VOID(files_.create_directories(folder, 0755));
+        TRY_VOID(files_.restrict_to_administrators(folder));
+    }
     TRY(auto lock, locks_.lock(join_path(folder, "lock")));
     return Store{std::move(lock), Leases(files_, folder, options_.colons), *ipam};
 }

@@ -56,6 +56,9 @@ public:
         return inner_.change_owner(p, u, g);
     }
     Result<FileSystemUsage> usage(const std::string& path) override { return inner_.usage(path); }
+    Result<void> restrict_to_administrators(const std::string& directory, const std::vector<std::string>& readers) override {
+        return inner_.restrict_to_administrators(directory, readers);
+    }
 
 private:
     Result<void> spend() {
@@ -114,6 +117,13 @@ TEST(HostLocal, IPM02_GivesAddressesUntilTheRangeIsEmpty) {
     for (const char* id : {"b", "c", "d", "e"}) ipam.add(id, Small);
     EXPECT_THAT(ipam.add("f", Small), ElementsAre("no IP addresses available in range set: 10.1.2.1-10.1.2.6"));
     EXPECT_THAT(ipam.leases(), ElementsAre("10.1.2.2", "10.1.2.3", "10.1.2.4", "10.1.2.5", "10.1.2.6"));
+}
+
+// SEC-01: below C:\\ every user may change what a program makes
+TEST(HostLocal, SEC01_LeasesAreTheAdministrators) {
+    Ipam ipam;
+    EXPECT_THAT(ipam.add("a", Small), ElementsAre("10.1.2.2/29"));
+    EXPECT_EQ(ipam.memory.readers("/leases/cbr0"), std::set<std::string>());
 }
 
 TEST(HostLocal, NeverGivesTheGatewayAndStaysWithinItsBounds) {
