@@ -532,7 +532,7 @@ TEST(Scheduler, AChangeOfAPodCountsThatComesWhileItIsBound) {
         return world.api.find<core::PersistentVolumeClaim>({"default", "data"})->metadata.annotations["volume.kubernetes.io/selected-node"];
     };
     ASSERT_EQ(selected(), "n1");
-    world.api.put(api_node("n2"));
+    world.api.put(api_node("n2", "200m"));  // which is the worse one
     world.api.change<core::Pod>({"default", "web"}, [](core::Pod& pod) { pod.spec.node_selector = {{"kubernetes.io/hostname", "n2"}}; });
     world.loop.advance(1s);
     world.api.set_fault([](const client::ApiRequest& request) -> std::optional<Error> {
