@@ -119,6 +119,13 @@ TEST_F(Watches, TellWhatIsThereAndThenEveryChange) {
     EXPECT_EQ(events.next(), "");
 }
 
+TEST_F(Watches, MayAskForAnyTime) {
+    WatchReader events = watch(ConfigMaps, "timeoutSeconds=9223372036854775807");
+    loop.advance(std::chrono::hours(3));
+    post(ConfigMaps, config_map("a"));
+    EXPECT_EQ(events.next(), "ADDED a");
+}
+
 TEST_F(Watches, ShowAgesOfTheMomentInTables) {
     auto stream = sim::run(loop, transport->watch({.method = "GET",
                                                    .path = Pods,

@@ -176,7 +176,8 @@ TEST_F(Subresources, BindingPlacesAPodOnce) {
 TEST_F(Subresources, ABindingKeepsTheRestOfThePod) {
     post(Pods, R"({"metadata":{"name":"p","annotations":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}})");
     merge(std::string(Pods) + "/p/status",
-          R"({"status":{"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable"},{"type":"x","status":"True"}]}})");
+          R"({"status":{"nominatedNodeName":"n0","conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable"},
+              {"type":"x","status":"True"}]}})");
     const Answer bound =
         post(std::string(Pods) + "/p/binding", R"({"metadata":{"name":"p","annotations":{"c":"d"}},"target":{"kind":"Node","name":"n1"}})");
     ASSERT_EQ(bound.code, 201) << bound.text;
@@ -189,6 +190,8 @@ TEST_F(Subresources, ABindingKeepsTheRestOfThePod) {
     ASSERT_EQ(conditions.size(), 2u) << placed.text;
     EXPECT_EQ(conditions[0].string_at({"status"}), "True");
     EXPECT_EQ(conditions[0].string_at({"reason"}), "");
+    EXPECT_EQ(*conditions[0].at_path({"observedGeneration"}), *placed.body.at_path({"metadata", "generation"}));
+    EXPECT_FALSE(placed.body.at_path({"status", "nominatedNodeName"})) << "it is nominated no longer";
     EXPECT_EQ(conditions[1].string_at({"type"}), "x");
     const schema::Array& managers = placed.body.at_path({"metadata", "managedFields"})->as_array();
     EXPECT_EQ(std::ranges::count_if(managers,

@@ -305,6 +305,15 @@ TEST_F(Verbs, GivesScheduledPodsTheirGracePeriod) {
     EXPECT_EQ(remove(std::string(Pods) + "/bound?gracePeriodSeconds=0").at({"status"}), "Success");
 }
 
+TEST_F(Verbs, AGracePeriodMayBeAnyNumber) {
+    ASSERT_EQ(post(Pods, pod("bound", R"(,"nodeName":"n1")")).code, 201);
+    const Answer removed = remove(std::string(Pods) + "/bound?gracePeriodSeconds=9223372036854775807");
+    EXPECT_EQ(removed.body.at_path({"metadata", "deletionGracePeriodSeconds"})->as_int(), INT64_MAX) << removed.text;
+    EXPECT_GT(removed.at({"metadata", "deletionTimestamp"}), "2050");
+    const Answer shorter = remove(std::string(Pods) + "/bound?gracePeriodSeconds=5");
+    EXPECT_EQ(shorter.body.at_path({"metadata", "deletionGracePeriodSeconds"})->as_int(), 5) << shorter.text;
+}
+
 TEST_F(Verbs, DeletesACollectionBySelector) {
     for (const char* name : {"a", "b", "c"}) post(ConfigMaps, config_map(name, std::string(name) == "c" ? "keep" : "drop"));
     const Answer removed = remove(std::string(ConfigMaps) + "?labelSelector=app%3Ddrop");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/result.h"
+#include "base/time/bounded_seconds.h"
 #include "kubelet/pod/status.h"
 #include "kubelet/status_manager.h"
 #include "schema/json/json.h"
@@ -78,7 +79,7 @@ std::optional<PodStep> TimedModel::next(const FleetPod& pod) {
         if (pod.phase != "Running") return PodStep{Remove, {}};
         Duration stop = times_.stop_after;
         if (const auto read = schema::decode_json<core::Pod>(pod.text); read && read->metadata.deletion_grace_period_seconds)
-            stop = std::min<Duration>(stop, std::chrono::seconds(*read->metadata.deletion_grace_period_seconds));
+            stop = std::min<Duration>(stop, bounded_seconds(*read->metadata.deletion_grace_period_seconds));
         return PodStep{Stop, stop};
     }
     // Nobody but a kubelet makes a pod ready again whose node was taken for lost.

@@ -41,11 +41,16 @@ using HostPort = std::tuple<std::string, std::string, std::int32_t>;  // address
 
 std::set<HostPort> host_ports(const core::Pod& pod) {
     std::set<HostPort> ports;
-    for (const core::Container& container : pod.spec.containers)
+    const auto add = [&](const core::Container& container) {
         for (const core::ContainerPort& port : container.ports)
             if (port.host_port > 0)
                 ports.emplace(port.host_ip.empty() ? "0.0.0.0" : port.host_ip, port.protocol.empty() ? "TCP" : port.protocol,
                               port.host_port);
+    };
+    std::ranges::for_each(pod.spec.containers, add);
+    // The other init containers have ended when the pod's containers run.
+    for (const core::Container& container : pod.spec.init_containers)
+        if (objects::is_sidecar(container)) add(container);
     return ports;
 }
 

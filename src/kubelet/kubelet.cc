@@ -143,7 +143,7 @@ struct Kubelet::Impl {
                  [this](const std::string& uid) { pods.wake(uid); }),
           puller(deps.loop, deps.images, events, config.parallel_image_pulls),
           image_volumes(deps.image_mounts ? std::make_unique<PulledImageVolumes>(puller, objects, *deps.image_mounts) : nullptr),
-          local_volumes(deps.loop, deps.files, deps.image_disks, config.root_directory),
+          local_volumes(deps.loop, deps.workers, deps.files, deps.image_disks, config.root_directory),
           devices(deps.programs && !node.windows
                       ? make_device_volumes(deps.loop, deps.workers, deps.files, deps.mounter, *deps.programs, config.root_directory)
                       : nullptr),

@@ -116,6 +116,17 @@ TEST_F(KubeletTest, GraceIsKeptAndCutByASecondDelete) {
     EXPECT_LT(loop.now() - began, 15s);
 }
 
+TEST_F(KubeletTest, AGracePeriodMayBeAnyNumber) {
+    runtime.behavior = [](const cri::ContainerConfig&) { return sim::Behavior{.stops_after = 1000s}; };
+    add("p", R"({"terminationGracePeriodSeconds":9223372036854775807,"containers":[{"name":"a","image":"image:1",
+        "lifecycle":{"preStop":{"sleep":{"seconds":10}}}}]})");
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    api.remove<core::Pod>({"default", "p"});
+    loop.advance(900s);
+    EXPECT_TRUE(exists("p"));
+    EXPECT_TRUE(until([&] { return !exists("p"); }, 200s));
+}
+
 TEST_F(KubeletTest, CrashesAreHeldBackLongerEachTime) {
     runtime.behavior = [](const cri::ContainerConfig&) { return sim::Behavior{.runs_for = 1s, .exit_code = 3}; };
     add("p", OneContainer);
@@ -320,6 +331,18 @@ TEST_F(KubeletTest, APodThatDoesNotFitFails) {
     EXPECT_TRUE(until([&] { return !exists("big"); }));
 }
 
+TEST_F(KubeletTest, APodWhoseHostPortIsTakenFails) {
+    const std::string side_car = R"({"initContainers":[{"name":"i","image":"image:1","restartPolicy":"Always",
+        "ports":[{"containerPort":80,"hostPort":8080}]}],"containers":[{"name":"a","image":"image:1"}]})";
+    add("p", side_car);
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    add("q", R"({"containers":[{"name":"a","image":"image:1","ports":[{"containerPort":80,"hostPort":8080}]}]})");
+    ASSERT_TRUE(until([&] { return pod("q").status.phase == "Failed"; }));
+    EXPECT_EQ(pod("q").status.reason, "NodePorts");
+    EXPECT_EQ(pod("q").status.message,
+              "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports");
+}
+
 TEST_F(KubeletTest, APodWithAnAppArmorProfileNeedsAKernelThatEnforcesIt) {
     const std::string wanted =
         R"({"containers":[{"name":"a","image":"image:1","securityContext":{"appArmorProfile":{"type":"RuntimeDefault"}}}]})";
@@ -409,6 +432,58 @@ TEST_F(KubeletTest, StaticPodsRunAndAreMirrored) {
     EXPECT_THAT(runtime.running("web-n1"), ElementsAre("a"));
     ASSERT_TRUE(files.remove("/etc/manifests/web.yaml"));
     EXPECT_TRUE(until([&] { return !mirror() && runtime.containers().empty(); }, 60s));
+}
+
+TEST_F(KubeletTest, AStaticPodWhoseManifestIsMovedAwayAndBackStartsAgain) {
+    runtime.behavior = [](const cri::ContainerConfig&) { return sim::Behavior{.stops_after = 10s}; };
+    const auto write = [&] {
+        ASSERT_TRUE(files.write("/etc/manifests/web.yaml",
+                                "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: a, image: 'image:1'}]}\n",
+                                0644));
+    };
+    write();
+    ASSERT_TRUE(until([&] { return ready("web-n1"); }));
+    const std::string before = runtime.find("web-n1", "a")->status.id;
+    for (const Duration pause : {Duration(4s), Duration(1min)}) {
+        ASSERT_TRUE(files.remove("/etc/manifests/web.yaml"));
+        loop.advance(pause);
+        write();
+        EXPECT_TRUE(until([&] { return runtime.find("web-n1", "a") && runtime.find("web-n1", "a")->status.id != before; }, 60s));
+        EXPECT_TRUE(until([&] { return ready("web-n1"); })) << "which its mirror shows";
+        EXPECT_THAT(runtime.running("web-n1"), ElementsAre("a"));
+    }
+    ASSERT_TRUE(files.remove("/etc/manifests/web.yaml"));
+    loop.advance(4s);
+    write();
+    loop.advance(2s);
+    ASSERT_TRUE(files.remove("/etc/manifests/web.yaml"));
+    EXPECT_TRUE(until([&] { return runtime.containers().empty(); }, 60s));
+    loop.advance(1min);
+    EXPECT_TRUE(runtime.containers().empty()) << "and it was moved away again";
+}
+
+TEST_F(KubeletTest, WhatOthersSayInAPodsStatusStays) {
+    add("p", OneContainer);
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    const auto change = [&](const char* name) {
+        api.change<core::Pod>({"default", "p"}, [&](core::Pod& p) {
+            p.status.nominated_node_name = name;
+            p.status.resource_claim_statuses.resize(1);
+            p.status.resource_claim_statuses[0].name = name;
+            p.status.extended_resource_claim_status.emplace().resource_claim_name = name;
+        });
+    };
+    for (const char* name : {"one", "two"}) {
+        change(name);
+        runtime.exit("p", "a", 1);  // so that there is something to report
+        loop.advance(1min);
+        const core::PodStatus now = pod("p").status;
+        EXPECT_EQ(now.nominated_node_name, name);
+        ASSERT_EQ(now.resource_claim_statuses.size(), 1u);
+        EXPECT_EQ(now.resource_claim_statuses[0].name, name);
+        ASSERT_TRUE(now.extended_resource_claim_status);
+        EXPECT_EQ(now.extended_resource_claim_status->resource_claim_name, name);
+    }
 }
 
 // IMG-03

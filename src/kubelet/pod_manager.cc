@@ -37,6 +37,11 @@ void PodManager::update(std::shared_ptr<const core::Pod> asked) {
     const auto found = pods_.find(uid);
     if (found != pods_.end()) {
         Record& record = found->second;
+        // As when a manifest is moved away and back, whose pod keeps its uid.
+        if (record.removed && !asked->metadata.deletion_timestamp && !is_terminal_phase(asked->status.phase)) {
+            record.again = asked;
+            return;
+        }
         record.removed = false;
         update_known(record, pod);
         // A rejected pod that is deleted has nothing to end, but its deletion must be finished.
@@ -130,6 +135,7 @@ void PodManager::remove(const std::string& uid) {
     if (found == pods_.end()) return;
     Record& record = found->second;
     record.removed = true;
+    record.again = nullptr;
     record.worker->terminate({});
     if (!record.rejected) start(uid, record);
 }
@@ -269,14 +275,20 @@ Task<> PodManager::finish_removed() {
             continue;
         }
         const auto found = pods_.find(uid);
-        if (found == pods_.end() || !found->second.removed) continue;
+        if (found == pods_.end() || !found->second.removed || found->second.running) continue;
         const core::Pod& pod = found->second.worker->pod();
         if (const auto gone = services_.footprint.remove_logs(pod); !gone)
             services_.log.warn("log directory cannot be removed",
                                {{"path", services_.footprint.log_directory(pod)}, {"error", gone.error().message}});
         (void)services_.footprint.remove_cgroup(pod);
-        services_.statuses.forget(uid);
+        const std::shared_ptr<const core::Pod> again = found->second.again;
         pods_.erase(found);
+        if (!again) {
+            services_.statuses.forget(uid);
+            continue;
+        }
+        services_.statuses.begin_anew(uid);
+        update(again);
     }
     co_return {};
 }

@@ -47,6 +47,7 @@ private:
         std::shared_ptr<const core::Pod> resized;  ///< with more resources than there is room for now; else null
         bool rejected = false;                     ///< never admitted: its worker does not run
         bool removed = false;                      ///< its source has dropped it
+        std::shared_ptr<const core::Pod> again;    ///< while it ends: what its source has named since, to be started then; else null
         bool running = false;                      ///< the worker's task
     };
     Task<> run_worker(std::string uid);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/result.h"
+#include "base/time/bounded_seconds.h"
 #include "kubelet/volumes/framework/attach_limit.h"
 #include "objects/conditions.h"
 
@@ -17,10 +18,13 @@ constexpr Duration VolumeRefresh = 50s;
 constexpr const char* AttachLimitReason = "VolumeAttachmentLimitExceeded";
 constexpr int StepLimit = 100;  // of one sync, against a runtime that never shows what it was told
 
-/// The status to start from: ours for what we own, the API's for the conditions of others.
+/// The status to start from: ours for what we own, the API's for what is others'.
 core::PodStatus previous_status(const core::Pod& pod, const core::PodStatus* own) {
     if (!own) return pod.status;
     core::PodStatus previous = *own;
+    previous.nominated_node_name = pod.status.nominated_node_name;
+    previous.resource_claim_statuses = pod.status.resource_claim_statuses;
+    previous.extended_resource_claim_status = pod.status.extended_resource_claim_status;
     for (const core::PodCondition& condition : pod.status.conditions) {
         if (!objects::find_condition(previous.conditions, condition.type)) previous.conditions.push_back(condition);
     }
@@ -340,7 +344,7 @@ Task<> PodWorker::kill_containers(const PodActions& actions) {
             const auto& probe = kill.failed_startup ? spec->container.startup_probe : spec->container.liveness_probe;
             const bool by_probe = kill.failed_startup || kill.failed_liveness;
             if (by_probe && probe && probe->termination_grace_period_seconds)
-                grace = std::chrono::seconds(*probe->termination_grace_period_seconds);
+                grace = bounded_seconds(*probe->termination_grace_period_seconds);
         }
         CO_TRY_VOID(co_await services_.containers.killer.kill(pod_, *container, kill.message, grace));
     }

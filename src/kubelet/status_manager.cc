@@ -22,6 +22,11 @@ bool is_owned(std::string_view type) {
     return false;
 }
 
+/// Members that others write: a report may be older than what they say.
+bool is_others(std::string_view member) {
+    return member == "nominatedNodeName" || member == "resourceClaimStatuses" || member == "extendedResourceClaimStatus";
+}
+
 Value tree_of(const core::PodStatus& status) { return schema::parse_json(schema::encode_json(status)).value_or(Value()); }
 
 const Value* find_condition(const Value& conditions, std::string_view type) {
@@ -80,7 +85,7 @@ std::string status_patch(const std::string& uid, const core::PodStatus& before, 
     Value status = Value::object();
     for (const schema::Member& member : new_tree.as_object()) {
         const Value* old_value = old_tree.find(member.key);
-        if (old_value && *old_value == member.value) continue;
+        if ((old_value && *old_value == member.value) || is_others(member.key)) continue;
         if (member.key == "conditions") {
             Value changed = changed_conditions(schema::at(old_tree, "conditions"), member.value);
             if (!changed.as_array().empty()) status["conditions"] = std::move(changed);
@@ -97,7 +102,7 @@ std::string status_patch(const std::string& uid, const core::PodStatus& before, 
         }
     }
     for (const schema::Member& member : old_tree.as_object())
-        if (!new_tree.find(member.key) && member.key != "conditions") status[member.key] = nullptr;
+        if (!new_tree.find(member.key) && member.key != "conditions" && !is_others(member.key)) status[member.key] = nullptr;
     if (status.as_object().empty()) return "";
     return schema::to_json(Value::object({{"metadata", Value::object({{"uid", uid}})}, {"status", std::move(status)}}));
 }
@@ -134,6 +139,14 @@ void StatusManager::observe(const std::string& uid, const core::Pod& api_pod) {
 
 void StatusManager::unobserve(const std::string& uid) {
     if (const auto found = entries_.find(uid); found != entries_.end()) found->second.api.reset();
+}
+
+void StatusManager::begin_anew(const std::string& uid) {
+    const auto found = entries_.find(uid);
+    if (found == entries_.end()) return;
+    std::optional<core::Pod> api = std::move(found->second.api);
+    found->second = Entry();
+    found->second.api = std::move(api);
 }
 
 void StatusManager::forget(const std::string& uid) {

@@ -27,6 +27,8 @@ public:
     /// The API's copy was removed.
     void unobserve(const std::string& uid);
     void forget(const std::string& uid);
+    /// Forgets what was reported: a pod of that uid begins.
+    void begin_anew(const std::string& uid);
 
     /// Writes until cancelled.
     Task<> run();

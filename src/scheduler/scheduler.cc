@@ -34,10 +34,11 @@ std::string note(std::string text) {
     return text.substr(0, LongestNote - 4) + " ...";
 }
 
-bool says_the_same(const core::Pod& pod, const std::string& reason, const std::string& message, const std::string& nominated_node) {
+bool says_the_same(const core::Pod& pod, const std::string& reason, const std::string& message,
+                   const std::optional<std::string>& nominated_node) {
     const core::PodCondition* known = objects::find_condition(pod.status.conditions, "PodScheduled");
     return known && known->status == "False" && known->reason == reason && known->message == message &&
-           (nominated_node.empty() || pod.status.nominated_node_name == nominated_node);
+           (!nominated_node || pod.status.nominated_node_name == *nominated_node);
 }
 
 }  // namespace
@@ -114,9 +115,9 @@ SchedulerCounts Scheduler::counts() const {
 // ---- what the watches tell
 
 void Scheduler::follow_pods() {
-    pods_.subscribe({.added = [this](const auto& now) { pod_seen(*now); },
-                     .updated = [this](const auto&, const auto& now) { pod_seen(*now); },
-                     .deleted = [this](const auto& last) { pod_gone(last->metadata.uid); }});
+    pods_.subscribe({.added = [this](const auto& now) { pod_seen(*now, nullptr); },
+                     .updated = [this](const auto& before, const auto& now) { pod_seen(*now, before.get()); },
+                     .deleted = [this](const auto& last) { pod_gone(pod_info(*last)); }});
 }
 
 void Scheduler::follow_nodes() {
@@ -133,7 +134,12 @@ void Scheduler::follow_nodes() {
                               cluster_.set_node(after);
                               happened({.kind = ClusterEvent::Kind::NodeChanged, .node = &after, .old_node = &before});
                           },
-                      .deleted = [this](const auto& last) { cluster_.remove_node(last->metadata.name); }});
+                      .deleted =
+                          [this](const auto& last) {
+                              const NodeSpec spec = node_spec(*last);
+                              cluster_.remove_node(spec.name);
+                              happened({.kind = ClusterEvent::Kind::NodeRemoved, .node = &spec});
+                          }});
 }
 
 void Scheduler::follow_namespaces() {
@@ -147,20 +153,24 @@ void Scheduler::follow_namespaces() {
                            .deleted = [this](const auto& last) { cluster_.remove_namespace(last->metadata.name); }});
 }
 
-void Scheduler::pod_seen(const core::Pod& pod) {
+void Scheduler::pod_seen(const core::Pod& pod, const core::Pod* before) {
     const PodRef info = std::make_shared<const PodInfo>(pod_info(pod));
+    if (before && before->metadata.uid != info->uid) {
+        pod_gone(pod_info(*before));
+        before = nullptr;
+    }
     if (info->finished) {
-        pod_gone(info->uid);
+        pod_gone(*info);
     } else if (!info->node_name.empty()) {
         pod_placed(info);
     } else if (find_worker(info->scheduler_name)) {
-        pod_pending(info);
+        pod_pending(info, before && !before->status.nominated_node_name.empty());
     }
 }
 
 void Scheduler::pod_placed(PodRef pod) {
     queue_.remove(pod->uid);
-    cluster_.clear_nomination(pod->uid);
+    end_nomination(*pod, &pod->node_name);
     const PodRef before = cluster_.is_assumed(pod->uid) ? nullptr : cluster_.find_pod(pod->uid);
     cluster_.set_pod(pod);
     if (!before) {
@@ -170,25 +180,43 @@ void Scheduler::pod_placed(PodRef pod) {
     }
 }
 
-void Scheduler::pod_pending(PodRef pod) {
-    if (pod->terminating) return pod_gone(pod->uid);
-    if (cluster_.is_assumed(pod->uid)) return;  // an older state than our binding
-    if (pod->nominated_node_name.empty()) {
-        cluster_.clear_nomination(pod->uid);
-    } else {
-        cluster_.nominate(pod, pod->nominated_node_name);
+void Scheduler::pod_pending(PodRef pod, bool was_nominated) {
+    if (pod->terminating) return pod_gone(*pod);
+    if (cluster_.is_assumed(pod->uid)) {
+        // An older state than our binding; while that is still to come, what the pod is if it fails.
+        if (queue_.contains(pod->uid)) queue_.set(std::move(pod));
+        return;
+    }
+    if (!pod->nominated_node_name.empty()) {
+        nominate(pod, pod->nominated_node_name);
+    } else if (was_nominated) {  // otherwise it may be older than our nomination
+        end_nomination(*pod);
     }
     queue_.set(std::move(pod));
     wake_.set();
 }
 
-void Scheduler::pod_gone(const std::string& uid) {
-    queue_.remove(uid);
-    cluster_.clear_nomination(uid);
-    const PodRef last = cluster_.find_pod(uid);
+void Scheduler::pod_gone(const PodInfo& pod) {
+    queue_.remove(pod.uid);
+    end_nomination(pod);
+    const PodRef last = cluster_.find_pod(pod.uid);
     if (!last) return;
-    cluster_.remove_pod(uid);
+    cluster_.remove_pod(pod.uid);
     happened({.kind = ClusterEvent::Kind::PodRemoved, .pod = last.get()});
+}
+
+void Scheduler::nominate(PodRef pod, const std::string& node) {
+    end_nomination(*pod, &node);
+    cluster_.nominate(std::move(pod), node);
+}
+
+/// The room that was kept for the pod is everybody's again, except where the pod itself has taken it.
+void Scheduler::end_nomination(const PodInfo& pod, const std::string* unless_for) {
+    const std::string* nominated = cluster_.find_nomination(pod.uid);
+    if (!nominated) return;
+    const bool is_free = !unless_for || *nominated != *unless_for;
+    cluster_.clear_nomination(pod.uid);
+    if (is_free) happened({.kind = ClusterEvent::Kind::PodRemoved, .pod = &pod});
 }
 
 void Scheduler::happened(const ClusterEvent& event) {
@@ -267,7 +295,7 @@ Task<> Scheduler::schedule_with_extenders(PodRef pod) {
     if (!queue_.contains(pod->uid)) co_return {};  // deleted, or bound by someone else
     if (!decision) {
         ++worker_of(*pod).counts.errors;
-        report(pod, "SchedulerError", decision.error().message, "");
+        report(pod, "SchedulerError", decision.error().message);
         queue_.retry_after_error(pod->uid);
         co_return {};
     }
@@ -305,20 +333,27 @@ void Scheduler::refuse(const PodRef& pod, const Diagnosis& diagnosis, const Post
     SchedulerCounts& counts = worker_of(*pod).counts;
     if (!diagnosis.error.empty()) {
         ++counts.errors;
-        report(pod, "SchedulerError", diagnosis.error, "");
+        report(pod, "SchedulerError", diagnosis.error);
         // It would come to the same again, at the same cost, as long as nothing changes.
         return queue_.retry_after_rejection(pod->uid, diagnosis.rejected_by, event_may_have_come);
     }
     ++counts.unschedulable;
     std::string message = diagnosis.text();
+    std::optional<std::string> nominated_node;
     if (!helped.nominated_node.empty()) {
-        cluster_.nominate(pod, helped.nominated_node);
+        nominated_node = helped.nominated_node;
+        end_less_important_nominations(*pod, helped.nominated_node);
+        nominate(pod, helped.nominated_node);
         ++counts.preemptions;
-    } else if (!helped.message.empty()) {
-        message += " " + helped.message;
+    } else {
+        if (!helped.message.empty()) message += " " + helped.message;
+        add_windows_reasons(*pod, diagnosis, message);
+        if (helped.ends_nomination) {
+            nominated_node = "";
+            end_nomination(*pod);
+        }
     }
-    if (helped.nominated_node.empty()) add_windows_reasons(*pod, diagnosis, message);
-    report(pod, "Unschedulable", message, helped.nominated_node);
+    report(pod, "Unschedulable", message, nominated_node);
     queue_.retry_after_rejection(pod->uid, diagnosis.rejected_by, event_may_have_come);
 }
 
@@ -329,9 +364,19 @@ void Scheduler::add_windows_reasons(const PodInfo& pod, const Diagnosis& diagnos
     if (!reasons.empty()) message += (message.ends_with('.') ? " " : ". ") + reasons + ".";
 }
 
+/// They may not fit there any more, and look for another place.
+void Scheduler::end_less_important_nominations(const PodInfo& pod, const std::string& node) {
+    const auto nominated = cluster_.nominated(node);
+    for (const PodRef& other : std::vector<PodRef>(nominated.begin(), nominated.end())) {
+        if (other->priority >= pod.priority) continue;
+        end_nomination(*other);
+        patch_status(*other, Value::object({{"nominatedNodeName", nullptr}}));
+    }
+}
+
 /// Counts the pod on its node, and binds it in the background.
 void Scheduler::reserve(PodRef pod, std::string node) {
-    cluster_.clear_nomination(pod->uid);
+    end_nomination(*pod, &node);
     cluster_.assume(pod, node);
     const auto reserved = run_reserve(worker_of(*pod).cycle->calls(), *pod, node);
     if (!reserved) return give_up_node(pod, reserved.error());
@@ -394,20 +439,25 @@ void Scheduler::give_up_node(const PodRef& pod, const Error& error) {
     if (error.reason == Reason::NotFound) return;  // deleted; its watch event is on the way
     ++worker_of(*pod).counts.errors;
     context_.log.warn("binding failed", {{"pod", pod->key()}, {"error", error.message}});
-    report(pod, "SchedulerError", error.message, "");
+    report(pod, "SchedulerError", error.message);
 }
 
 // ---- telling people
 
-void Scheduler::report(const PodRef& pod, const std::string& reason, const std::string& message, const std::string& nominated_node) {
+void Scheduler::report(const PodRef& pod, const std::string& reason, const std::string& message,
+                       const std::optional<std::string>& nominated_node) {
     events_of(pod->scheduler_name).warning(object_reference(*pod), "FailedScheduling", note(message));
-    const NamespacedName key{pod->namespace_, pod->name};
-    const auto current = pods_.find(key);
+    const auto current = pods_.find({pod->namespace_, pod->name});
     if (!current || current->metadata.uid != pod->uid || says_the_same(*current, reason, message, nominated_node)) return;
-    Value status =
-        Value::object({{"conditions", Value::array({pod_condition("PodScheduled", "False", reason, message, context_.loop.wall_now())})}});
-    if (!nominated_node.empty()) status["nominatedNodeName"] = nominated_node;
-    const Value patch = Value::object({{"metadata", Value::object({{"uid", pod->uid}})}, {"status", std::move(status)}});
+    Value condition = pod_condition(current.get(), "PodScheduled", "False", reason, message, context_.loop.wall_now());
+    Value status = Value::object({{"conditions", Value::array({std::move(condition)})}});
+    if (nominated_node) status["nominatedNodeName"] = nominated_node->empty() ? Value() : Value(*nominated_node);
+    patch_status(*pod, std::move(status));
+}
+
+void Scheduler::patch_status(const PodInfo& pod, Value status) {
+    const NamespacedName key{pod.namespace_, pod.name};
+    const Value patch = Value::object({{"metadata", Value::object({{"uid", pod.uid}})}, {"status", std::move(status)}});
     scope_.spawn([](client::Client& client, NamespacedName key, std::string body, Logger log) -> Task<> {
         const auto patched = co_await client.patch<core::Pod>(key, client::PatchType::StrategicMerge, std::move(body), "status");
         if (!patched && !is_cancelled(patched)) {

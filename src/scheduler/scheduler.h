@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "scheduler/cycle.h"
@@ -7,6 +8,7 @@
 #include "scheduler/framework/plugin.h"
 #include "scheduler/plugins/registry.h"
 #include "scheduler/queue.h"
+#include "schema/value.h"
 
 namespace porthole::scheduler {
 
@@ -61,10 +63,13 @@ private:
     void follow_pods();
     void follow_nodes();
     void follow_namespaces();
-    void pod_seen(const api::core::v1::Pod& pod);
+    /// `before`: null if it is new.
+    void pod_seen(const api::core::v1::Pod& pod, const api::core::v1::Pod* before);
     void pod_placed(PodRef pod);
-    void pod_pending(PodRef pod);
-    void pod_gone(const std::string& uid);
+    void pod_pending(PodRef pod, bool was_nominated);
+    void pod_gone(const PodInfo& pod);
+    void nominate(PodRef pod, const std::string& node);
+    void end_nomination(const PodInfo& pod, const std::string* unless_for = nullptr);
     void happened(const ClusterEvent& event);
 
     Task<> work();
@@ -80,7 +85,11 @@ private:
     Task<> bind_with_extenders(PodRef pod, std::string node);
     Task<> post_binding(PodRef pod, std::string node);
     void give_up_node(const PodRef& pod, const Error& error);
-    void report(const PodRef& pod, const std::string& reason, const std::string& message, const std::string& nominated_node);
+    void end_less_important_nominations(const PodInfo& pod, const std::string& node);
+    /// `nominated_node`: for the status; "" takes away what it says, nullopt leaves it.
+    void report(const PodRef& pod, const std::string& reason, const std::string& message,
+                const std::optional<std::string>& nominated_node = std::nullopt);
+    void patch_status(const PodInfo& pod, schema::Value status);
 
     SchedulerContext context_;
     const Configuration configuration_;

@@ -395,6 +395,186 @@ TEST(Scheduler, MakesRoomForMoreImportantPods) {
     EXPECT_EQ(world.event_of("low", "Preempted").substr(0, 25), "Normal: Preempted by pod ");
 }
 
+/// A node with one CPU, on which "low" is ending to make room for "high".
+struct NominationWorld : SchedulerWorld {
+    NominationWorld() {
+        api.put(api_node("n1", "1"));
+        core::Pod low = api_pod("low", "800m");
+        low.metadata.finalizers = {"example.com/wait"};
+        api.put(low);
+        loop.advance(1s);
+        put("high", "800m", 1000);
+        EXPECT_EQ(nominated("high"), "n1");
+        EXPECT_TRUE(api.find<core::Pod>({"default", "low"})->metadata.deletion_timestamp);
+    }
+    void put(const std::string& name, const char* cpu, std::int32_t priority, const std::string& node = "") {
+        core::Pod pod = api_pod(name, cpu);
+        pod.spec.priority = priority;
+        pod.spec.node_name = node;
+        api.put(pod);
+        loop.advance(1s);
+    }
+    std::string nominated(const std::string& name) { return api.find<core::Pod>({"default", name})->status.nominated_node_name; }
+};
+
+TEST(Scheduler, RoomThatWasKeptForAPodIsFreeWhenAMoreImportantOneIsToHaveIt) {
+    NominationWorld world;
+    world.put("highest", "800m", 2000);
+    EXPECT_EQ(world.nominated("highest"), "n1");
+    EXPECT_EQ(world.nominated("high"), "");
+    world.api.erase<core::Pod>({"default", "low"});
+    world.loop.advance(15s);
+    EXPECT_EQ(world.node_of("highest"), "n1");
+    EXPECT_EQ(world.node_of("high"), "");
+    world.put("small", "100m", 0);
+    EXPECT_EQ(world.node_of("small"), "n1") << "nothing is kept there for the other one";
+}
+
+TEST(Scheduler, RoomIsNoLongerKeptForAPodForWhichNoneCanBeMade) {
+    NominationWorld world;
+    world.put("other", "800m", 2000, "n1");  // by hand
+    world.api.erase<core::Pod>({"default", "low"});
+    world.loop.advance(15s);
+    EXPECT_EQ(world.node_of("high"), "");
+    EXPECT_EQ(world.nominated("high"), "");
+    world.put("small", "100m", 0);
+    EXPECT_EQ(world.node_of("small"), "n1");
+}
+
+TEST(Scheduler, RoomIsFreeAtOnceWhenThePodIsGoneForWhichItWasKept) {
+    NominationWorld world;
+    world.put("small", "100m", 0);
+    EXPECT_EQ(world.node_of("small"), "");
+    world.loop.advance(15s);
+    world.api.erase<core::Pod>({"default", "high"});
+    world.loop.advance(1s);
+    EXPECT_EQ(world.node_of("small"), "n1");
+}
+
+TEST(Scheduler, KeepsRoomForAPodWhoseStatusDoesNotSaySoYet) {
+    SchedulerWorld world;
+    world.api.put(api_node("n1", "1"));
+    core::Pod low = api_pod("low", "800m");
+    low.metadata.finalizers = {"example.com/wait"};
+    world.api.put(low);
+    world.loop.advance(1s);
+    world.api.set_fault([](const client::ApiRequest& request) -> std::optional<Error> {
+        if (!request.path.ends_with("/pods/high/status")) return std::nullopt;
+        return Error(Reason::InternalError, "disk full");
+    });
+    core::Pod high = api_pod("high", "800m");
+    high.spec.priority = 1000;
+    world.api.put(high);
+    world.loop.advance(1s);
+    world.api.change<core::Pod>({"default", "high"}, [](core::Pod& pod) { pod.metadata.annotations["a"] = "b"; });
+    world.api.put(api_pod("small", "100m"));
+    world.loop.advance(1s);
+    EXPECT_EQ(world.node_of("small"), "");
+}
+
+TEST(Scheduler, TriesAgainWhenAVictimCannotBeDeleted) {
+    SchedulerWorld world;
+    world.api.put(api_node("n1", "1"));
+    world.api.put(api_pod("low", "800m"));
+    world.loop.advance(1s);
+    int refused = 0;
+    world.api.set_latency(10ms);
+    world.api.set_fault([&](const client::ApiRequest& request) -> std::optional<Error> {
+        if (request.method != "DELETE" || refused++ > 0) return std::nullopt;
+        return Error(Reason::InternalError, "disk full");
+    });
+    core::Pod high = api_pod("high", "800m");
+    high.spec.priority = 1000;
+    world.api.put(high);
+    world.loop.advance(15s);
+    EXPECT_EQ(refused, 2);
+    EXPECT_TRUE(world.api.find<core::Pod>({"default", "low"})->metadata.deletion_timestamp);
+}
+
+TEST(Scheduler, SaysSinceWhenAPodWaitsAndOfWhichGeneration) {
+    SchedulerWorld world;
+    core::Pod pod = api_pod("web");
+    world.api.put(pod);
+    world.loop.advance(1s);
+    EXPECT_EQ(world.why_not("web"), "Unschedulable: no nodes available to schedule pods");
+    const auto condition = [&] {
+        return *objects::find_condition(world.api.find<core::Pod>({"default", "web"})->status.conditions, "PodScheduled");
+    };
+    const core::PodCondition first = condition();
+    EXPECT_EQ(first.observed_generation, world.api.find<core::Pod>({"default", "web"})->metadata.generation);
+    world.loop.advance(10s);
+    world.api.put(api_node("n1", "1m"));
+    world.loop.advance(1s);
+    EXPECT_NE(condition().message, first.message);
+    EXPECT_EQ(condition().last_transition_time, first.last_transition_time);
+}
+
+TEST(Scheduler, AnObjectOfThatNameMayBeAnotherPod) {
+    SchedulerWorld world;
+    world.api.put(api_node("n1", "1"));
+    world.api.put(api_pod("web", "800m"));
+    world.loop.advance(1s);
+    ASSERT_EQ(world.node_of("web"), "n1");
+    world.api.expire_watches();  // so that no one is told that it was deleted
+    world.api.erase<core::Pod>({"default", "web"});
+    world.api.put(api_pod("web", "800m"));
+    world.loop.advance(30s);
+    EXPECT_EQ(world.node_of("web"), "n1");
+}
+
+TEST(Scheduler, AChangeOfAPodCountsThatComesWhileItIsBound) {
+    SchedulerWorld world;
+    world.api.put(api_node("n1"));
+    world.api.put(claim_of_class("late"));
+    world.api.put(pod_with_claim("web"));
+    world.loop.advance(1s);
+    const auto selected = [&] {
+        return world.api.find<core::PersistentVolumeClaim>({"default", "data"})->metadata.annotations["volume.kubernetes.io/selected-node"];
+    };
+    ASSERT_EQ(selected(), "n1");
+    world.api.put(api_node("n2", "200m"));  // which is the worse one
+    world.api.change<core::Pod>({"default", "web"}, [](core::Pod& pod) { pod.spec.node_selector = {{"kubernetes.io/hostname", "n2"}}; });
+    world.loop.advance(1s);
+    world.api.set_fault([](const client::ApiRequest& request) -> std::optional<Error> {
+        if (!request.path.ends_with("/pods/web/status")) return std::nullopt;
+        return Error(Reason::InternalError, "disk full");
+    });
+    // As a provisioner does that has no room there.
+    world.api.change<core::PersistentVolumeClaim>({"default", "data"},
+                                                  [](core::PersistentVolumeClaim& claim) { claim.metadata.annotations.clear(); });
+    world.loop.advance(10s);
+    EXPECT_EQ(selected(), "n2");
+}
+
+TEST(Scheduler, ANodeThatGoesMayTakeADomainWithIt) {
+    SchedulerWorld world;
+    for (const char* name : {"n1", "n2"}) {
+        core::Node node = api_node(name);
+        node.metadata.labels["zone"] = name;
+        node.spec.unschedulable = std::string(name) == "n2";
+        world.api.put(node);
+    }
+    const auto put = [&](const std::string& name) {
+        core::Pod pod = api_pod(name);
+        pod.metadata.labels = {{"app", "web"}};
+        auto& spread = pod.spec.topology_spread_constraints.emplace_back();
+        spread.max_skew = 1;
+        spread.topology_key = "zone";
+        spread.when_unsatisfiable = "DoNotSchedule";
+        spread.label_selector.emplace().match_labels = pod.metadata.labels;
+        world.api.put(pod);
+        world.loop.advance(1s);
+    };
+    put("web-1");
+    EXPECT_EQ(world.node_of("web-1"), "n1");
+    put("web-2");
+    EXPECT_EQ(world.node_of("web-2"), "");
+    world.loop.advance(15s);
+    world.api.erase<core::Node>({"", "n2"});
+    world.loop.advance(1s);
+    EXPECT_EQ(world.node_of("web-2"), "n1");
+}
+
 TEST(Scheduler, TriesAPodThatIsAtFaultAgainWhenSomethingChanges) {
     using namespace api::resource::v1;
     SchedulerWorld world;

@@ -4,6 +4,7 @@
 #include "apiserver/resources/resource_store.h"
 #include "apiserver/resources/version_converter.h"
 #include "base/result.h"
+#include "base/time/bounded_seconds.h"
 #include "schema/json/json.h"
 
 namespace porthole::apiserver {
@@ -57,7 +58,7 @@ Result<void> check_preconditions(const Resource& resource, const std::string& na
 /// Sets when the object is to be gone. A second request may only bring that forward. False when it changes nothing.
 bool set_deletion_time(ObjectMeta& metadata, std::int64_t grace, Timestamp now) {
     if (!metadata.deletion_timestamp) {
-        metadata.deletion_timestamp = now + std::chrono::seconds(grace);
+        metadata.deletion_timestamp = now + bounded_seconds(grace);
         metadata.deletion_grace_period_seconds = grace;
         if (metadata.generation > 0) ++metadata.generation;
         return true;
@@ -65,7 +66,7 @@ bool set_deletion_time(ObjectMeta& metadata, std::int64_t grace, Timestamp now) 
     const std::int64_t before = metadata.deletion_grace_period_seconds.value_or(0);
     if (grace >= before) return false;
     // The time counts from the first request.
-    Timestamp when = *metadata.deletion_timestamp + std::chrono::seconds(grace - before);
+    Timestamp when = *metadata.deletion_timestamp + (bounded_seconds(grace) - bounded_seconds(before));
     if (when < now) {
         when = now;
         if (grace != 0) grace = 1;

@@ -5,6 +5,7 @@
 #include "apiserver/resources/object_attributes.h"
 #include "apiserver/resources/version_converter.h"
 #include "base/result.h"
+#include "base/time/bounded_seconds.h"
 #include "schema/json/json.h"
 
 namespace porthole::apiserver {
@@ -109,7 +110,7 @@ private:
     static bool is_reported(const Error& error) { return !is_cancelled(error) && error.reason != Reason::Unavailable; }
 
     Duration time_limit() {
-        if (const auto seconds = request_.options.timeout_seconds; seconds && *seconds > 0) return std::chrono::seconds(*seconds);
+        if (const auto seconds = request_.options.timeout_seconds; seconds && *seconds > 0) return bounded_seconds(*seconds);
         // Spread, so that the watches of a restarted server do not all end together.
         return ShortestWatch + std::chrono::seconds(random_.below(30 * 60));
     }

@@ -35,14 +35,15 @@ Result<void> validate(const Binding& binding) {
     return invalid(Binding::kind(), binding.metadata.name, errors);
 }
 
-Result<void> set_scheduled(Value& status, Timestamp now) {
+/// What was nominated for the pod says nothing any more.
+Result<void> set_scheduled(Value& status, std::int64_t generation, Timestamp now) {
+    status.erase("nominatedNodeName");
     std::vector<PodCondition> conditions;
     if (const Value* known = status.find("conditions"); known && known->is_array())
         for (const Value& one : known->as_array())
             TRY_VOID(schema::from_value(PodCondition::schema_type(), &conditions.emplace_back(), one));
     PodCondition scheduled{.type = "PodScheduled", .status = "True"};
-    if (const PodCondition* known = objects::find_condition(conditions, scheduled.type))
-        scheduled.observed_generation = known->observed_generation;
+    scheduled.observed_generation = generation;
     objects::set_condition(conditions, std::move(scheduled), now);
     schema::Array list;
     for (const PodCondition& one : conditions) list.push_back(schema::to_value(one));
@@ -67,7 +68,7 @@ Result<ApiObject> bound(const ApiObject& current, const Binding& binding, Timest
     Value& pod = binding.metadata.annotations.empty() ? object.edit_tree_beyond_metadata() : object.edit_bare_tree();
     pod.ensure_path({"spec"})["nodeName"] = binding.target.name;
     for (const auto& [key, value] : binding.metadata.annotations) pod.ensure_path({"metadata", "annotations"})[key] = value;
-    TRY_VOID(set_scheduled(pod.ensure_path({"status"}), now));
+    TRY_VOID(set_scheduled(pod.ensure_path({"status"}), metadata.generation, now));
     return object;
 }
 

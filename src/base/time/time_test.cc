@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/time/bounded_seconds.h"
+
 namespace porthole {
 namespace {
 
@@ -29,6 +31,14 @@ TEST(Timestamp, ReadsRfc3339AndWritesUtc) {
         EXPECT_EQ(seconds->to_string(), row.seconds);
         EXPECT_EQ(micros->to_string(), row.micros);
     }
+}
+
+TEST(Timestamp, SecondsOfAnObjectMayBeAnyNumber) {
+    const Timestamp now = Timestamp::parse("2026-01-01T00:00:00Z").value();
+    EXPECT_EQ(now + bounded_seconds(90), now + 90s);
+    EXPECT_EQ((now + bounded_seconds(INT64_MAX)).to_string().substr(0, 4), "2125");
+    EXPECT_EQ((now + -bounded_seconds(INT64_MAX)).to_string().substr(0, 4), "1926");
+    EXPECT_EQ(now + bounded_seconds(INT64_MIN), now + -bounded_seconds(INT64_MAX));
 }
 
 TEST(Timestamp, RefusesInGosWords) {

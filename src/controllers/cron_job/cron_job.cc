@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/result.h"
+#include "base/time/bounded_seconds.h"
 #include "controllers/framework/owner.h"
 #include "controllers/framework/pod_control.h"
 #include "controllers/job/job_status.h"
@@ -164,8 +165,7 @@ Task<> CronJobController::start_due(CronJob& cron, const LocalSchedule& schedule
         cron.status.last_schedule_time = Timestamp(now());
     }
     Timestamp since = cron.status.last_schedule_time.value_or(cron.metadata.creation_timestamp);
-    if (const auto deadline = cron.spec.starting_deadline_seconds)
-        since = std::max(since, Timestamp(now() - std::chrono::seconds(*deadline)));
+    if (const auto deadline = cron.spec.starting_deadline_seconds) since = std::max(since, Timestamp(now()) + -bounded_seconds(*deadline));
     const Missed missed = missed_times(schedule, Seconds(std::chrono::seconds(since.seconds())), now());
     if (!missed.latest) co_return {};
     if (missed.count >= Missed::TooMany)

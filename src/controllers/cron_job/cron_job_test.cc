@@ -133,6 +133,14 @@ TEST_F(CronJobTest, WhatIsLaterThanItsDeadlineIsNotStarted) {
     EXPECT_EQ(jobs().size(), 1u);
 }
 
+TEST_F(CronJobTest, ADeadlineMayBeAnyNumber) {
+    CronJob wanted = make("* * * * *");
+    wanted.spec.starting_deadline_seconds = INT64_MAX;
+    begin(wanted);
+    pass(2min);
+    EXPECT_EQ(jobs().size(), 2u);
+}
+
 TEST_F(CronJobTest, SuspendedStartsNothing) {
     CronJob wanted = make("* * * * *");
     wanted.spec.suspend = true;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/time/bounded_seconds.h"
+
 namespace porthole::controllers::jobs {
 namespace {
 
@@ -51,7 +53,7 @@ std::optional<End> success_policy(const Job& job, const Tally& tally) {
 
 std::optional<Duration> time_to_deadline(const Job& job, SystemTime now) {
     if (!job.spec.active_deadline_seconds || !job.status.start_time || job.spec.suspend.value_or(false)) return std::nullopt;
-    return job.status.start_time->to_system_time() + std::chrono::seconds(*job.spec.active_deadline_seconds) - now;
+    return *job.status.start_time + bounded_seconds(*job.spec.active_deadline_seconds) - Timestamp(now);
 }
 
 std::optional<End> decide_end(const Job& job, const Tally& tally, SystemTime now) {

@@ -169,6 +169,15 @@ TEST_F(JobTest, AJobPastItsDeadlineFailsAndItsPodsGo) {
     EXPECT_TRUE(running().empty());
 }
 
+TEST_F(JobTest, ADeadlineMayBeAnyNumber) {
+    Job wanted = make(1, 1);
+    wanted.spec.active_deadline_seconds = INT64_MAX;
+    begin(wanted);
+    pass(50s);
+    EXPECT_EQ(ended(), "");
+    EXPECT_EQ(running().size(), 1u);
+}
+
 TEST_F(JobTest, AnEndIsSaidOnlyWhenNothingRunsAnyMore) {
     Job wanted = make(2, 2);
     wanted.spec.backoff_limit = 0;

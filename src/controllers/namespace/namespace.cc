@@ -7,6 +7,7 @@
 #include "api/meta_v1.h"
 #include "base/result.h"
 #include "base/strings.h"
+#include "base/time/bounded_seconds.h"
 #include "objects/conditions.h"
 #include "schema/json/json.h"
 #include "schema/value.h"
@@ -46,8 +47,7 @@ Result<void> count_items(const client::DiscoveredResource& resource, std::string
         TRY(const auto metadata, schema::decode_json<api::meta::v1::ObjectMeta>(text));
         for (const std::string& finalizer : metadata.finalizers) ++remains.finalizers[finalizer];
         if (!metadata.finalizers.empty()) remains.longest_grace = std::max(remains.longest_grace, FinalizerEstimate);
-        const std::chrono::seconds grace(metadata.deletion_grace_period_seconds.value_or(0));
-        remains.longest_grace = std::max(remains.longest_grace, grace);
+        remains.longest_grace = std::max(remains.longest_grace, bounded_seconds(metadata.deletion_grace_period_seconds.value_or(0)));
     }
     return {};
 }

@@ -23,13 +23,25 @@ constexpr Duration AllocateLimit = 60s, PreferenceLimit = 10s, PreStartLimit = 3
 constexpr std::size_t MostHealthBytes = 256 << 10, DeviceOverhead = 64;
 constexpr Duration Kept = 5min, LookPeriod = 10s;
 
-/// The devices of each resource that the container is to have.
-std::map<std::string, std::size_t> wanted_devices(const core::Container& container) {
-    std::map<std::string, std::size_t> wanted;
-    for (const auto& [name, amount] : container.resources.limits)
-        if (is_extended_resource(name) && amount.value() > 0) wanted[name] = static_cast<std::size_t>(amount.value());
-    return wanted;
-}
+/// What the containers of a pod are to have of plugins.
+class WantedDevices {
+public:
+    explicit WantedDevices(const core::Pod& pod) {
+        if (const auto& extended = pod.status.extended_resource_claim_status)
+            for (const auto& mapping : extended->request_mappings) of_claim_.emplace(mapping.container_name, mapping.resource_name);
+    }
+    /// The number for each resource, without those for which the scheduler has made a claim.
+    std::map<std::string, std::size_t> of(const core::Container& container) const {
+        std::map<std::string, std::size_t> wanted;
+        for (const auto& [name, amount] : container.resources.limits)
+            if (is_extended_resource(name) && amount.value() > 0 && !of_claim_.contains({container.name, name}))
+                wanted[name] = static_cast<std::size_t>(amount.value());
+        return wanted;
+    }
+
+private:
+    std::set<std::pair<std::string, std::string>> of_claim_;  // container and resource
+};
 
 /// "vendor.com/device": Kubernetes' own domain is not a vendor's.
 bool is_plugin_resource(std::string_view name) {
@@ -228,8 +240,9 @@ std::map<std::string, std::set<std::string>> DevicePlugins::healthy_devices() co
 
 bool DevicePlugins::has_all(const core::Pod& pod) const {
     const auto allocated = allocations_.find(pod.metadata.uid);
+    const WantedDevices all(pod);
     const auto has = [&](const core::Container& container) {
-        return std::ranges::all_of(wanted_devices(container), [&](const auto& wanted) {
+        return std::ranges::all_of(all.of(container), [&](const auto& wanted) {
             if (!resources_.contains(wanted.first)) return true;  // not of a plugin
             if (allocated == allocations_.end()) return false;
             const auto resources = allocated->second.find(container.name);
@@ -244,13 +257,14 @@ Task<std::optional<std::string>> DevicePlugins::allocate(std::shared_ptr<const c
     CO_TRY(const auto permit, co_await allocating_.acquire());
     const std::string& uid = pod->metadata.uid;
     const auto before = allocations_.find(uid) == allocations_.end() ? PodAllocations() : allocations_[uid];
+    const WantedDevices wanted(*pod);
     Reusable reusable;
     std::size_t bytes = 0;
     Result<std::optional<std::string>> outcome = std::optional<std::string>();
     for (const auto* list : {&pod->spec.init_containers, &pod->spec.containers})
         for (const core::Container& container : *list) {
             if (!outcome || *outcome) break;
-            outcome = co_await allocate_container(uid, container, reusable);
+            outcome = co_await allocate_container(uid, container.name, wanted.of(container), reusable);
             const bool is_init = list == &pod->spec.init_containers && !objects::is_sidecar(container);
             for (const auto& [resource, allocated] : devices_of(uid, container.name)) {
                 bytes += size_of(allocated);
@@ -268,15 +282,15 @@ Task<std::optional<std::string>> DevicePlugins::allocate(std::shared_ptr<const c
     co_return outcome;
 }
 
-Task<std::optional<std::string>> DevicePlugins::allocate_container(std::string pod_uid, const core::Container& container,
-                                                                   Reusable& reusable) {
-    for (const auto& [resource, count] : wanted_devices(container)) {
-        if (!resources_.contains(resource) || devices_of(pod_uid, container.name).contains(resource)) continue;
+Task<std::optional<std::string>> DevicePlugins::allocate_container(std::string pod_uid, std::string container,
+                                                                   std::map<std::string, std::size_t> wanted, Reusable& reusable) {
+    for (const auto& [resource, count] : wanted) {
+        if (!resources_.contains(resource) || devices_of(pod_uid, container).contains(resource)) continue;
         AllocatedDevices allocated;
         CO_TRY(auto failure, co_await allocate_resource(
                                  resource, {.kept = reusable[resource], .free = free_devices(resource), .wanted = count}, allocated));
         if (failure) co_return failure;
-        allocations_[pod_uid][container.name][resource] = std::move(allocated);
+        allocations_[pod_uid][container][resource] = std::move(allocated);
     }
     co_return std::nullopt;
 }

@@ -88,7 +88,8 @@ private:
     void changed(const std::string& resource);
     Resource* find(const std::string& resource, const Connection& plugin);
 
-    Task<std::optional<std::string>> allocate_container(std::string pod_uid, const api::core::v1::Container& container, Reusable& reusable);
+    Task<std::optional<std::string>> allocate_container(std::string pod_uid, std::string container,
+                                                        std::map<std::string, std::size_t> wanted, Reusable& reusable);
     Task<std::optional<std::string>> allocate_resource(std::string resource, DeviceChoice choice, AllocatedDevices& allocated);
     Task<std::vector<std::string>> ask_for_preferred(Connection plugin, DeviceChoice choice);
     std::map<std::string, AllocatedDevices> devices_of(const std::string& pod_uid, const std::string& container) const;

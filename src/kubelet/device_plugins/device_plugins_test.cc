@@ -236,6 +236,20 @@ TEST_F(DevicePluginsTest, NothingOfARefusedPodIsAllocated) {
     EXPECT_EQ(allocate(pod("b", {3})), "");
 }
 
+// As on a node whose plugin was replaced by a driver of claims for the same resource.
+TEST_F(DevicePluginsTest, WhatTheSchedulerHasMadeAClaimForIsNotAskedOfAPlugin) {
+    ASSERT_TRUE(ask_to_register(Gpu));
+    die();
+    loop.advance(6min);
+    ASSERT_EQ(amounts(), "0/0");
+    const auto one = pod("a", {1});
+    EXPECT_EQ(allocate(one), "later: the device plugin of vendor.com/gpu is not registered");
+    one->status.extended_resource_claim_status.emplace().request_mappings.push_back(
+        {.container_name = "c0", .resource_name = Gpu, .request_name = "r"});
+    EXPECT_EQ(allocate(one), "");
+    EXPECT_EQ(devices_of("a"), "");
+}
+
 TEST_F(DevicePluginsTest, InitContainersLeaveTheirDevicesToTheOthers) {
     ASSERT_TRUE(ask_to_register(Gpu));
     const auto one = pod("a", {1, 2, 2});

@@ -90,14 +90,14 @@ Task<> ClaimPreparer::prepare(Pod pod) {
 
 /// Nothing is noted before all of them may be used: a pod that fails here can end without a driver.
 Task<std::vector<ClaimPreparer::Claim>> ClaimPreparer::read_claims(Pod pod) {
-    std::vector<std::pair<std::string, bool>> names;  // and whether it was made for the pod
+    std::set<std::pair<std::string, bool>> names;  // and whether it was made for the pod; thousands of entries may name one
     const auto by_entry = objects::resource_claim_names(*pod);
     for (const PodResourceClaim& entry : pod->spec.resource_claims) {
         const auto& name = by_entry.at(entry.name);
         if (!name) co_return Error(Reason::NotFound, "pod \"" + client::key_of(*pod).text() + "\": ResourceClaim not created yet");
-        if (!name->empty()) names.emplace_back(*name, !entry.resource_claim_name);
+        if (!name->empty()) names.emplace(*name, !entry.resource_claim_name);
     }
-    if (std::string extended = objects::extended_claim_name(*pod); !extended.empty()) names.emplace_back(std::move(extended), true);
+    if (std::string extended = objects::extended_claim_name(*pod); !extended.empty()) names.emplace(std::move(extended), true);
     std::vector<Claim> claims;
     const std::string& uid = pod->metadata.uid;
     for (const auto& [name, is_own] : names) {

@@ -91,6 +91,20 @@ struct ClaimPreparerTest : ::testing::Test {
     std::unique_ptr<ClaimPreparer> preparer;
 };
 
+TEST_F(ClaimPreparerTest, AClaimThatManyEntriesNameIsReadOnce) {
+    put_claim("one", {"p"});
+    Pod many = *pod("p", {"one"});
+    for (int i = 0; i < 1000; ++i) {
+        auto& entry = many.spec.resource_claims.emplace_back();
+        entry.name = "entry-" + std::to_string(i);
+        entry.resource_claim_name = "one";
+    }
+    api.clear_requests();
+    EXPECT_EQ(prepare(std::make_shared<const Pod>(std::move(many))), "");
+    EXPECT_EQ(api.requests().size(), 1u);
+    EXPECT_EQ(unprepare("p"), "");
+}
+
 TEST_F(ClaimPreparerTest, PreparesTheClaimsOfAPodOnceAndReleasesThem) {
     put_claim("one", {"p"});
     put_claim("two", {"p"});

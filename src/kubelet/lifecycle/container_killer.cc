@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/result.h"
+#include "base/time/bounded_seconds.h"
 #include "schema/json/json.h"
 
 namespace porthole::kubelet {
@@ -36,7 +37,7 @@ Task<> counted(Task<> task, std::shared_ptr<int> open, Event& ended) {
 Duration grace_period(const core::Pod& pod, std::optional<Duration> override_) {
     std::int64_t seconds = pod.spec.termination_grace_period_seconds.value_or(30);
     if (pod.metadata.deletion_grace_period_seconds) seconds = *pod.metadata.deletion_grace_period_seconds;
-    Duration grace = std::chrono::seconds(seconds);
+    Duration grace = bounded_seconds(seconds);
     if (override_) grace = std::min(grace, *override_);
     return std::max<Duration>(grace, 1s);
 }

@@ -7,6 +7,7 @@
 #include "base/time/time.h"
 #include "kubelet/container/windows_config.h"
 #include "kubelet/devices/cdi_specs.h"
+#include "kubelet/lifecycle/container_killer.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -226,7 +227,7 @@ Task<std::optional<WaitingReason>> ContainerStarter::run_post_start(const PodSta
     services_.events.normal(reference, "Killing", "FailedPostStartHook");
     cri::StopContainerRequest stop;
     stop.container_id = id;
-    stop.timeout = context.pod->spec.termination_grace_period_seconds.value_or(30);
+    stop.timeout = std::chrono::ceil<std::chrono::seconds>(grace_period(*context.pod, std::nullopt)).count();
     CO_TRY_VOID(co_await services_.runtime.stop_container(std::move(stop)));
     co_return WaitingReason{"PostStartHookError", "PostStartHook failed: " + hooked.error().message};
 }

@@ -1,5 +1,6 @@
 #include "kubelet/lifecycle/hooks.h"
 
+#include "base/time/bounded_seconds.h"
 #include "kubelet/probes/probe_manager.h"
 
 namespace porthole::kubelet {
@@ -28,7 +29,7 @@ Task<> run_hook(EventLoop& loop, RuntimeService& runtime, NetworkProber& network
         if (!outcome.success) co_return Error(Reason::Unknown, outcome.output);
         co_return {};
     }
-    if (handler.sleep) co_return co_await loop.sleep(std::min<Duration>(std::chrono::seconds(handler.sleep->seconds), limit));
+    if (handler.sleep) co_return co_await loop.sleep(std::min<Duration>(bounded_seconds(handler.sleep->seconds), limit));
     if (handler.tcp_socket) co_return Error(Reason::BadRequest, "tcpSocket lifecycle hooks have never been supported; use exec or httpGet");
     co_return Error(Reason::BadRequest, "invalid handler: it names no action");
 }

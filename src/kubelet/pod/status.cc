@@ -107,7 +107,11 @@ private:
             status.restart_count = before->restart_count + 1;
             return status;
         }
-        if (before->state.terminated) return *before;
+        if (before->state.terminated) {
+            status = *before;
+            status.allocated_resources_status.clear();  // added to each report
+            return status;
+        }
         status.last_state = before->last_state;
         status.restart_count = before->restart_count;
         if (!before->state.running) return status;

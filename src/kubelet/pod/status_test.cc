@@ -309,6 +309,17 @@ TEST_F(StatusTest, AContainerThatVanishedIsRememberedAsLost) {
     EXPECT_EQ(status().phase, "Failed");
 }
 
+TEST_F(StatusTest, DevicesOfAContainerThatTheRuntimeHasForgottenAreAddedToEachReportAnew) {
+    core::ContainerStatus before;
+    before.name = "a";
+    before.state.terminated.emplace().exit_code = 3;
+    before.allocated_resources_status.emplace_back().name = "example.com/device";
+    previous.container_statuses = {before};
+    const core::ContainerStatus one = status().container_statuses[0];
+    EXPECT_EQ(one.state.terminated->exit_code, 3);
+    EXPECT_TRUE(one.allocated_resources_status.empty());
+}
+
 TEST_F(StatusTest, TransitionTimesMoveOnlyWithTheStatus) {
     previous = status();
     for (core::PodCondition& one : previous.conditions) one.last_transition_time = Timestamp::from_seconds(7);

@@ -236,7 +236,7 @@ struct LocalVolumesTest : VolumesTest {
 
     core::PersistentVolume volume;
     FakeDisks disks{files, mounter};
-    LocalVolumes local{loop, files, &disks, "/k"}, plain{loop, files, nullptr, "/k"};
+    LocalVolumes local{loop, pool, files, &disks, "/k"}, plain{loop, pool, files, nullptr, "/k"};
     VolumeManager linux_node = on(local), windows_node = on(plain);
     static constexpr const char* Directory = "/k/pods/u/volumes/kubernetes.io~local-volume/v";
     static constexpr const char* Image = "/k/local-volumes/pvc-1/image";
@@ -343,6 +343,29 @@ TEST_F(LocalVolumesTest, DoNotGrowOnWindows) {  // STO-18, LIM-32
     for (const core::Event& event : api.list<core::Event>())
         if (event.reason == "FileSystemResizeUnsupported") told.insert(event.involved_object.kind);
     EXPECT_EQ(told, (std::set<std::string>{"PersistentVolumeClaim", "Pod"}));
+    EXPECT_TRUE(porthole::sim::run(loop, scope.close()));
+}
+
+TEST_F(LocalVolumesTest, AreRemovedByAWorkerWhateverContainersHaveLeft) {
+    put_volume();
+    (void)path(linux_node);
+    ASSERT_TRUE(porthole::sim::run(loop, linux_node.tear_down("u")));
+    BusyWorkers busy{loop};
+    LocalVolumes slow{loop, busy, files, &disks, "/k"};
+    const auto removes = std::make_shared<const core::PersistentVolume>(volume);
+    std::optional<Result<void>> removed;
+    Scope scope(loop);
+    scope.spawn([](LocalVolumes& from, std::shared_ptr<const core::PersistentVolume> which, std::optional<Result<void>>& to) -> Task<> {
+        to = co_await from.remove(std::move(which));
+        co_return {};
+    }(slow, removes, removed));
+    loop.advance(1s);
+    EXPECT_FALSE(removed) << "the node's agent goes on meanwhile";
+    EXPECT_EQ(porthole::sim::run(loop, slow.remove(removes)).error().reason, Reason::Conflict);
+    busy.release();
+    loop.advance(1s);
+    EXPECT_TRUE(removed && *removed);
+    EXPECT_FALSE(files.exists("/k/local-volumes/pvc-1"));
     EXPECT_TRUE(porthole::sim::run(loop, scope.close()));
 }
 

@@ -85,6 +85,34 @@ TEST_F(VolumesTest, ProjectedVolumesJoinTheirSources) {
     EXPECT_EQ(files.read(directory + "/cpu").value(), "4");
 }
 
+TEST_F(VolumesTest, ATokenIsOfTheUserThatAllContainersRunAs) {
+    const struct {
+        const char *name, *pod, *init, *container;
+        std::uint32_t owner, mode;
+    } rows[] = {
+        {"the pod says it", R"("runAsUser":7)", "", "", 7, 0600},
+        {"each says the same", "", R"("runAsUser":7)", R"("runAsUser":7)", 7, 0600},
+        {"one says another than the pod", R"("runAsUser":7)", "", R"("runAsUser":8)", 0, 0644},
+        {"of one the image says it", "", "", R"("runAsUser":8)", 0, 0644},
+        {"a group", R"("fsGroup":9)", "", R"("runAsUser":8)", 0, 0640},
+        {"a user and a group", R"("runAsUser":7,"fsGroup":9)", "", "", 7, 0640},
+    };
+    const auto container = [](const std::string& name, const std::string& security) {
+        return R"({"name":")" + name + R"(","securityContext":{)" + security + R"(},"volumeMounts":[{"name":"v","mountPath":"/v"}]})";
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        const auto made = mounts(std::string(R"({"securityContext":{)") + row.pod + R"(},"initContainers":[)" + container("i", row.init) +
+                                 R"(],"containers":[)" + container("c", row.container) +
+                                 R"(],"volumes":[{"name":"v","projected":{"sources":[{"serviceAccountToken":{"path":"token"}}]}}]})");
+        ASSERT_TRUE(made) << made.error().message;
+        const auto token = files.status(made->at(0).host_path + "/token");
+        EXPECT_EQ(token->uid, row.owner);
+        EXPECT_EQ(token->mode, row.mode);
+        ASSERT_TRUE(porthole::sim::run(loop, manager.tear_down("u")));
+    }
+}
+
 std::string certificate(const std::string& base64) { return "-----BEGIN CERTIFICATE-----\n" + base64 + "\n-----END CERTIFICATE-----\n"; }
 
 TEST_F(VolumesTest, TrustBundlesAreJoinedAndEachCertificateIsThereOnce) {

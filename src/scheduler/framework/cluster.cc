@@ -238,6 +238,11 @@ void Cluster::clear_nomination(const std::string& uid) {
     nominations_.erase(found);
 }
 
+const std::string* Cluster::find_nomination(const std::string& uid) const {
+    const auto found = nominations_.find(uid);
+    return found == nominations_.end() ? nullptr : &found->second;
+}
+
 std::span<const PodRef> Cluster::nominated(const std::string& node) const {
     if (nominated_.empty()) return {};
     const auto found = nominated_.find(node);

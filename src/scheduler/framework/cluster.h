@@ -79,6 +79,8 @@ public:
     /// A preemptor waits for room on `node`; until then, pods of lower priority may not take it.
     void nominate(PodRef pod, const std::string& node);
     void clear_nomination(const std::string& uid);
+    /// The node that the pod is nominated for; null for none. Valid until the next change.
+    const std::string* find_nomination(const std::string& uid) const;
     /// Pods nominated to run on `node`; empty for most.
     std::span<const PodRef> nominated(const std::string& node) const;
     bool any_nominated() const { return !nominated_.empty(); }

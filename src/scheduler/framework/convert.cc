@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "objects/conditions.h"
 #include "objects/csi_translation.h"
 #include "objects/csi_volume.h"
 #include "objects/owners.h"
@@ -232,10 +233,9 @@ std::string full_image_name(const std::string& image) {
     return mark == std::string::npos ? image + ":latest" : image;
 }
 
-void read_container(const core::Container& container, const core::PodSpec& spec, PodInfo& info) {
+void read_container(const core::Container& container, PodInfo& info) {
     ++info.container_count;
     if (!container.image.empty()) info.images.push_back(full_image_name(container.image));
-    read_ports(container, spec.host_network, info);
 }
 
 std::vector<PodDeviceClaim> device_claims(const core::Pod& pod) {
@@ -249,6 +249,11 @@ std::vector<PodDeviceClaim> device_claims(const core::Pod& pod) {
         claims.push_back({.name = entry.name, .claim = name.value_or(""), .is_generated = !entry.resource_claim_name});
     }
     return claims;
+}
+
+bool is_preempted(const core::Pod& pod) {
+    const auto* disruption = objects::find_condition(pod.status.conditions, "DisruptionTarget");
+    return disruption && disruption->status == "True" && disruption->reason == "PreemptionByScheduler";
 }
 
 bool owned_by_set(const core::Pod& pod) {
@@ -317,6 +322,7 @@ PodInfo pod_info(const core::Pod& pod) {
     info.priority = pod.spec.priority.value_or(0);
     info.never_preempts = pod.spec.preemption_policy == "Never";
     info.terminating = objects::is_terminating(pod);
+    info.preempted = info.terminating && is_preempted(pod);
     info.finished = objects::is_terminal(pod);
     info.created = pod.metadata.creation_timestamp;
     info.started = pod.status.start_time.value_or(info.created);
@@ -326,8 +332,15 @@ PodInfo pod_info(const core::Pod& pod) {
     const Resources scored = pod_requests(pod, Scored);
     info.scored_milli_cpu = scored.milli_cpu;
     info.scored_memory = scored.memory;
-    for (const core::Container& container : pod.spec.init_containers) read_container(container, pod.spec, info);
-    for (const core::Container& container : pod.spec.containers) read_container(container, pod.spec, info);
+    for (const core::Container& container : pod.spec.init_containers) {
+        read_container(container, info);
+        // The others have ended when the pod's containers run.
+        if (objects::is_sidecar(container)) read_ports(container, pod.spec.host_network, info);
+    }
+    for (const core::Container& container : pod.spec.containers) {
+        read_container(container, info);
+        read_ports(container, pod.spec.host_network, info);
+    }
 
     info.node_selector = pod.spec.node_selector;
     if (pod.spec.affinity) {
@@ -373,14 +386,19 @@ core::ObjectReference object_reference(const PodInfo& pod) {
             .resource_version = pod.resource_version};
 }
 
-schema::Value pod_condition(const std::string& type, const std::string& status, const std::string& reason, const std::string& message,
-                            SystemTime now) {
-    return schema::Value::object({{"type", type},
-                                  {"status", status},
-                                  {"lastProbeTime", nullptr},
-                                  {"lastTransitionTime", Timestamp(now).to_string()},
-                                  {"reason", reason},
-                                  {"message", message}});
+schema::Value pod_condition(const core::Pod* pod, const std::string& type, const std::string& status, const std::string& reason,
+                            const std::string& message, SystemTime now) {
+    const core::PodCondition* known = pod ? objects::find_condition(pod->status.conditions, type) : nullptr;
+    const bool is_new = !known || known->status != status || known->last_transition_time.is_zero();
+    schema::Value condition =
+        schema::Value::object({{"type", type},
+                               {"status", status},
+                               {"lastProbeTime", nullptr},
+                               {"lastTransitionTime", (is_new ? Timestamp(now) : known->last_transition_time).to_string()},
+                               {"reason", reason},
+                               {"message", message}});
+    if (pod && pod->metadata.generation > 0) condition["observedGeneration"] = pod->metadata.generation;
+    return condition;
 }
 
 }  // namespace porthole::scheduler

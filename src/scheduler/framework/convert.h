@@ -16,8 +16,9 @@ Selector selector(const schema::Box<api::meta::v1::LabelSelector>& selector);
 
 /// For events about the pod.
 api::core::v1::ObjectReference object_reference(const PodInfo& pod);
-/// A condition of a pod's status, for a patch.
-schema::Value pod_condition(const std::string& type, const std::string& status, const std::string& reason, const std::string& message,
-                            SystemTime now);
+/// A condition of the status of `pod`, for a patch. Its transition time is that of the present one if the status is the same. `pod`: as
+/// observed; null if it is not known.
+schema::Value pod_condition(const api::core::v1::Pod* pod, const std::string& type, const std::string& status, const std::string& reason,
+                            const std::string& message, SystemTime now);
 
 }  // namespace porthole::scheduler

@@ -94,6 +94,27 @@ TEST(PodInfo, ReadsPortsImagesAndAffinity) {
     EXPECT_FALSE(info.spread_constraints[0].selector.matches({{"app", "a"}, {"v", "2"}}));
 }
 
+TEST(PodInfo, OfInitContainersOnlySideCarsKeepTheirHostPorts) {
+    const PodInfo info = read(R"({"spec": {"initContainers": [{"ports": [{"containerPort": 1, "hostPort": 1}]},
+        {"restartPolicy": "Always", "ports": [{"containerPort": 2, "hostPort": 2}]}],
+        "containers": [{"ports": [{"containerPort": 3, "hostPort": 3}]}]}})");
+    EXPECT_EQ(info.host_ports, (std::vector<HostPort>{{"0.0.0.0", "TCP", 2}, {"0.0.0.0", "TCP", 3}}));
+}
+
+TEST(PodInfo, KnowsWhoWasPreempted) {
+    const std::string ends = R"("metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"})";
+    const auto preempted = [](const std::string& metadata, const char* status, const char* reason) {
+        return read(("{" + metadata + R"(, "status": {"conditions": [{"type": "DisruptionTarget", "status": ")" + status +
+                     R"(", "reason": ")" + reason + "\"}]}}")
+                        .c_str())
+            .preempted;
+    };
+    EXPECT_TRUE(preempted(ends, "True", "PreemptionByScheduler"));
+    EXPECT_FALSE(preempted(ends, "False", "PreemptionByScheduler"));
+    EXPECT_FALSE(preempted(ends, "True", "EvictionByEvictionAPI"));
+    EXPECT_FALSE(preempted(R"("metadata": {})", "True", "PreemptionByScheduler"));
+}
+
 TEST(PodInfo, NamesTheResourceClaimsThatAreNeeded) {
     const PodInfo info = read(R"({"spec": {"resourceClaims": [{"name": "own", "resourceClaimName": "shared"},
         {"name": "made", "resourceClaimTemplateName": "t"}, {"name": "none", "resourceClaimTemplateName": "t"},

@@ -67,9 +67,10 @@ struct ClusterEvent {
     enum class Kind : std::uint8_t {
         NodeAdded,       ///< node
         NodeChanged,     ///< node, old_node
+        NodeRemoved,     ///< node, as it was
         PodPlaced,       ///< pod, now counted on its node
         PodChanged,      ///< pod (labels or requests of a placed pod)
-        PodRemoved,      ///< a pod was removed from its node
+        PodRemoved,      ///< a pod was removed from its node, or room is no longer kept for it there
         VolumesChanged,  ///< a claim, volume, storage class, CSIDriver or CSIStorageCapacity
         VolumeRoomGrew,  ///< a CSINode allows more volumes, or a VolumeAttachment was deleted
         DevicesChanged,  ///< a ResourceSlice or DeviceClass, or device_claim
@@ -126,6 +127,8 @@ protected:
 struct PostFilter {
     std::string nominated_node;  ///< "" for none
     std::string message;         ///< without a node; completes the diagnosis. May be ""
+    /// Without a node: an earlier nomination of the pod is over, as no room can be made for it.
+    bool ends_nomination = false;
     /// The answer itself, where others have to be asked for it. Only of pods for which Handle::reviewer reviews preemption.
     std::optional<Task<PostFilter>> later = {};
 };

@@ -118,6 +118,7 @@ struct PodInfo {
     std::int32_t priority = 0;
     bool never_preempts = false;  ///< preemptionPolicy Never
     bool terminating = false;     ///< has a deletion timestamp
+    bool preempted = false;       ///< terminating, because a scheduler has evicted it for a more important pod
     bool finished = false;        ///< phase Succeeded or Failed
     Timestamp created, started;
     std::vector<std::string> scheduling_gates;

@@ -19,7 +19,9 @@ using schema::Value;
 class DefaultPreemption final : public Plugin {
 public:
     explicit DefaultPreemption(const Handle& handle)
-        : handle_(handle), budgets_(handle_.context.informers.get<policy::PodDisruptionBudget>()) {
+        : handle_(handle),
+          pods_(handle_.context.informers.get<core::Pod>()),
+          budgets_(handle_.context.informers.get<policy::PodDisruptionBudget>()) {
         const auto arguments = arguments_of<api::kubescheduler::v1::DefaultPreemptionArgs>(handle.profile, name());
         effort_ = {static_cast<std::size_t>(arguments.min_candidate_nodes_percentage.value()),
                    static_cast<std::size_t>(arguments.min_candidate_nodes_absolute.value())};
@@ -33,8 +35,9 @@ public:
         for (const auto& budget : budgets_.list()) {
             budgets.push_back({budget->metadata.namespace_, selector(budget->spec.selector), budget->status.disruptions_allowed});
         }
-        auto [candidates, why_not] = find_candidates(*pod, handle_.cluster, budgets, diagnosis, filters, handle_.context.random, effort_);
-        if (candidates.empty()) return {.message = "preemption: " + why_not};
+        auto [candidates, why_not, were_looked_for] =
+            find_candidates(*pod, handle_.cluster, budgets, diagnosis, filters, handle_.context.random, effort_);
+        if (candidates.empty()) return {.message = "preemption: " + why_not, .ends_nomination = were_looked_for};
         if (handle_.reviewer && handle_.reviewer->reviews_preemption_for(*pod)) return {.later = ask(pod, std::move(candidates))};
         return preempt(pod, cheapest(candidates));
     }
@@ -57,10 +60,13 @@ private:
     Task<> evict(PodRef victim, PodRef preemptor, std::string node) {
         client::Client& client = handle_.context.client;
         const client::NamespacedName key{victim->namespace_, victim->name};
+        const auto object = pods_.find(key);
+        const bool is_victim = object && object->metadata.uid == victim->uid;
         const Value status = Value::object(
-            {{"conditions", Value::array({pod_condition("DisruptionTarget", "True", "PreemptionByScheduler",
-                                                        preemptor->scheduler_name + ": preempting to accommodate a higher priority pod",
-                                                        handle_.context.loop.wall_now())})}});
+            {{"conditions",
+              Value::array({pod_condition(is_victim ? object.get() : nullptr, "DisruptionTarget", "True", "PreemptionByScheduler",
+                                          preemptor->scheduler_name + ": preempting to accommodate a higher priority pod",
+                                          handle_.context.loop.wall_now())})}});
         const Value patch = Value::object({{"metadata", Value::object({{"uid", victim->uid}})}, {"status", status}});
         const auto marked = co_await client.patch<core::Pod>(key, client::PatchType::StrategicMerge, schema::to_json(patch), "status");
         if (is_not_found(marked)) co_return {};
@@ -68,6 +74,8 @@ private:
         if (!removed) {
             if (!is_not_found(removed) && !is_cancelled(removed)) {
                 handle_.context.log.warn("preemption failed", {{"victim", victim->key()}, {"error", removed.error().message}});
+                // No event comes of a victim that stays: the preemptor tries again.
+                handle_.happened({.kind = ClusterEvent::Kind::PodRemoved, .pod = victim.get()});
             }
             co_return {};
         }
@@ -79,6 +87,7 @@ private:
 
     Handle handle_;
     PreemptionEffort effort_;
+    client::Informer<core::Pod>& pods_;
     client::Informer<policy::PodDisruptionBudget>& budgets_;
 };
 

@@ -140,6 +140,7 @@ public:
                 return names_any(waiting.anti_affinity, *event.pod) || names_any(event.pod->anti_affinity, waiting);
             case ClusterEvent::Kind::NamespaceChanged:
                 return true;
+            case ClusterEvent::Kind::NodeRemoved:
             case ClusterEvent::Kind::VolumesChanged:
             case ClusterEvent::Kind::VolumeRoomGrew:
             case ClusterEvent::Kind::DevicesChanged:

@@ -151,9 +151,10 @@ public:
     bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const override {
         switch (event.kind) {
             case ClusterEvent::Kind::NodeAdded:
+            case ClusterEvent::Kind::NodeRemoved:  // a domain may go that has the fewest pods
                 return true;
             case ClusterEvent::Kind::NodeChanged:
-                return event.old_node->labels != event.node->labels;
+                return event.old_node->labels != event.node->labels || event.old_node->taints != event.node->taints;
             case ClusterEvent::Kind::PodPlaced:
             case ClusterEvent::Kind::PodChanged:
             case ClusterEvent::Kind::PodRemoved:

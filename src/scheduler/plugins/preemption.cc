@@ -100,12 +100,13 @@ private:
     std::vector<PodRef> removed_;
 };
 
-const char* not_eligible(const PodInfo& pod, const Cluster& cluster) {
+/// Where its node can no longer be made to fit, as when it was cordoned, it looks for another one.
+const char* not_eligible(const PodInfo& pod, const Cluster& cluster, const Diagnosis& diagnosis) {
     if (pod.never_preempts) return "not eligible due to preemptionPolicy=Never.";
     const NodeInfo* nominated = pod.nominated_node_name.empty() ? nullptr : cluster.find_node(pod.nominated_node_name);
-    if (!nominated) return nullptr;
+    if (!nominated || std::ranges::find(diagnosis.resolvable_nodes, nominated) == diagnosis.resolvable_nodes.end()) return nullptr;
     const bool victim_still_ending = std::ranges::any_of(
-        nominated->pods(), [&](const auto& entry) { return entry.pod->terminating && entry.pod->priority < pod.priority; });
+        nominated->pods(), [&](const auto& entry) { return entry.pod->preempted && entry.pod->priority < pod.priority; });
     return victim_still_ending ? "not eligible due to a terminating pod on the nominated node." : nullptr;
 }
 
@@ -113,7 +114,7 @@ const char* not_eligible(const PodInfo& pod, const Cluster& cluster) {
 
 PreemptionCandidates find_candidates(const PodInfo& pod, const Cluster& cluster, const std::vector<DisruptionBudget>& budgets,
                                      const Diagnosis& diagnosis, FilterRunner& filters, Random& random, PreemptionEffort effort) {
-    if (const char* why = not_eligible(pod, cluster)) return {.message = why};
+    if (const char* why = not_eligible(pod, cluster, diagnosis)) return {.message = why, .were_looked_for = false};
     const auto& nodes = diagnosis.resolvable_nodes;
     std::map<std::string, std::size_t> reasons;
     const std::size_t helpless = diagnosis.node_count - nodes.size();

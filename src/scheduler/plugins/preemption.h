@@ -18,7 +18,8 @@ struct DisruptionBudget {
 /// The nodes where evicting pods would let a pod run, or why there are none.
 struct PreemptionCandidates {
     std::vector<PreemptionCandidate> candidates;
-    std::string message;  ///< without candidates: why; completes "… preemption: "
+    std::string message;          ///< without candidates: why; completes "… preemption: "
+    bool were_looked_for = true;  ///< false: the pod may not preempt, or not yet
 };
 
 /// How many nodes are tried: this share of all nodes, and at least that many.

@@ -74,9 +74,29 @@ TEST(Preemption, SaysWhyItIsNoWayOut) {
     PodInfo waiting = important(1000, 200);
     waiting.nominated_node_name = "full";
     PodInfo ending = runs("equal", 1000, 100);
-    ending.terminating = true;
+    ending.terminating = ending.preempted = true;
     world.cluster.set_pod(placed(ending, "full"));
     EXPECT_EQ(world.preempt(waiting).message, "not eligible due to a terminating pod on the nominated node.");
+}
+
+TEST(Preemption, WaitsForItsVictimsOnlyAndWhileTheyMakeRoom) {
+    PreemptionWorld world;
+    world.cluster.set_node(node("full", 1000));
+    world.cluster.set_node(node("other", 1000));
+    world.cluster.set_pod(placed(runs("on-other", 1000, 100), "other"));
+    PodInfo waiting = important(1000, 200);
+    waiting.nominated_node_name = "full";
+    PodInfo ending = runs("on-full", 1000, 90);
+    ending.terminating = true;
+    world.cluster.set_pod(placed(ending, "full"));
+    EXPECT_EQ(world.names(world.preempt(waiting)), "full: on-full") << "whoever deleted it may have deleted it for ever";
+    ending.preempted = true;
+    world.cluster.set_pod(placed(ending, "full"));
+    EXPECT_EQ(world.preempt(waiting).message, "not eligible due to a terminating pod on the nominated node.");
+    NodeSpec cordoned = node("full", 1000);
+    cordoned.unschedulable = true;
+    world.cluster.set_node(cordoned);
+    EXPECT_EQ(world.names(world.preempt(waiting)), "other: on-other");
 }
 
 TEST(Preemption, UnderstandsPlacementThatDependsOnTheVictims) {

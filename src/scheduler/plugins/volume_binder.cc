@@ -95,6 +95,7 @@ const T* find_in(const std::unordered_map<std::string, T>& all, const std::strin
 
 VolumeBinder::VolumeBinder(const Handle& handle)
     : handle_(handle),
+      pods_(handle_.context.informers.get<core::Pod>()),
       claim_source_(handle_.context.informers.get<core::PersistentVolumeClaim>()),
       volume_source_(handle_.context.informers.get<core::PersistentVolume>()),
       unbound_volumes_(volume_source_.add_index([](const core::PersistentVolume& volume) {
@@ -120,6 +121,7 @@ VolumeBinder::VolumeBinder(const Handle& handle)
                                  [this](const auto& last) {
                                      claims_.erase(client::key_of(*last).text());
                                      reservations_.erase(client::key_of(*last).text());
+                                     changed_.set();
                                  }});
     volume_source_.subscribe({.added = [this](const auto& now) { volume_seen(*now); },
                               .updated = [this](const auto&, const auto& now) { volume_seen(*now); },
@@ -128,6 +130,7 @@ VolumeBinder::VolumeBinder(const Handle& handle)
         for (const auto& claim : claim_source_.list()) claim_seen(*claim);
         changed();
     });
+    pods_.subscribe({.deleted = [this](const auto&) { changed_.set(); }});
     watch_drivers();
 }
 
@@ -153,8 +156,8 @@ void VolumeBinder::watch_drivers() {
 }
 
 Task<> VolumeBinder::wait_for_sync() {
-    for (client::InformerCore* source :
-         {&claim_source_.core(), &volume_source_.core(), &classes_.core(), &drivers_.core(), &csi_nodes_.core(), &capacities_.core()}) {
+    for (client::InformerCore* source : {&pods_.core(), &claim_source_.core(), &volume_source_.core(), &classes_.core(), &drivers_.core(),
+                                         &csi_nodes_.core(), &capacities_.core()}) {
         CO_TRY_VOID(co_await source->wait_for_sync());
     }
     co_return {};
@@ -285,13 +288,20 @@ Task<> VolumeBinder::bind(PodRef pod, std::string node) {
     const auto arguments =
         arguments_of<api::kubescheduler::v1::VolumeBindingArgs>(handle_.configuration.profile(pod->scheduler_name), "VolumeBinding");
     const MonotonicTime deadline = loop.now() + std::chrono::seconds(arguments.bind_timeout_seconds.value());
+    const auto exists = [&] {
+        const auto object = pods_.find({pod->namespace_, pod->name});
+        return object && object->metadata.uid == pod->uid;
+    };
+    const bool is_known = exists();
     std::set<std::string> asked;
     while (!all_bound(*pod)) {
         changed_.reset();
+        if (is_known && !exists()) co_return Error(Reason::NotFound, "binding volumes: pod does not exist any more");
         const std::set<std::string> selected = selected_for(*pod, node);
-        for (const std::string& name : asked) {
+        for (const std::string& name : pod->claims) {
             const ClaimInfo* claim = find_claim(*pod, name);
-            if (!claim || (claim->volume.empty() && !selected.contains(name)))
+            if (!claim) co_return Error(Reason::Conflict, "binding volumes: PVC \"" + name + "\" was deleted");
+            if (claim->volume.empty() && asked.contains(name) && !selected.contains(name))
                 co_return Error(Reason::Conflict, "binding volumes: provisioning failed for PVC \"" + name + "\"");
         }
         asked.insert(selected.begin(), selected.end());

@@ -56,7 +56,8 @@ public:
     void reserve(const PodInfo& pod, const std::string& node);
     void unreserve(const PodInfo& pod);
     /// Writes the node into unbound claims, for the binder and the provisioners, and waits until all claims are bound. Error if a
-    /// provisioner rejects the node, because it cannot create a volume there, or if no volume is created in time.
+    /// provisioner rejects the node, because it cannot create a volume there, if no volume is created in time, or if the pod or a claim
+    /// is deleted meanwhile.
     Task<> bind(PodRef pod, std::string node);
 
 private:
@@ -75,6 +76,7 @@ private:
     std::set<std::string> selected_for(const PodInfo& pod, const std::string& node) const;
 
     Handle handle_;
+    client::Informer<api::core::v1::Pod>& pods_;
     client::Informer<api::core::v1::PersistentVolumeClaim>& claim_source_;
     client::Informer<api::core::v1::PersistentVolume>& volume_source_;
     client::Informer<api::core::v1::PersistentVolume>::Index unbound_volumes_;  // by class, or by the claim that a volume is reserved for

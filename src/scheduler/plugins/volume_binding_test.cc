@@ -260,6 +260,34 @@ TEST(VolumeBinding, AClaimThatItsProvisionerGivesBackIsForAnotherNode) {
         << world.bound->error().message;
 }
 
+TEST(VolumeBinding, DoesNotWaitForAClaimThatIsDeleted) {
+    VolumeWorld world;
+    world.put_claim("data", "late");
+    world.pre_bind(pod_with({"data"}), "b1");
+    EXPECT_FALSE(world.bound);
+    world.api.erase<core::PersistentVolumeClaim>({"default", "data"});
+    world.loop.advance(1s);
+    ASSERT_TRUE(world.bound);
+    EXPECT_TRUE(world.bound->error().message.ends_with("binding volumes: PVC \"data\" was deleted")) << world.bound->error().message;
+}
+
+TEST(VolumeBinding, DoesNotWaitForAPodThatIsDeleted) {
+    VolumeWorld world;
+    world.put_claim("data", "late");
+    PodInfo info = pod_with({"data"});
+    core::Pod object;
+    object.metadata.namespace_ = info.namespace_;
+    object.metadata.name = info.name;
+    info.uid = world.api.put(object).metadata.uid;
+    world.loop.advance(1s);
+    world.pre_bind(info, "b1");
+    EXPECT_FALSE(world.bound);
+    world.api.erase<core::Pod>({info.namespace_, info.name});
+    world.loop.advance(1s);
+    ASSERT_TRUE(world.bound);
+    EXPECT_TRUE(world.bound->error().message.ends_with("binding volumes: pod does not exist any more")) << world.bound->error().message;
+}
+
 TEST(VolumeBinding, GivesUpOnAVolumeThatDoesNotCome) {
     VolumeWorld world;
     world.put_claim("data", "late");

@@ -101,6 +101,17 @@ TEST_F(CsiDriversTest, OnlyDriversWhoseObjectsWantItAreAskedForTheirLimitAgain) 
     EXPECT_TRUE(run(scope.close()));
 }
 
+TEST_F(CsiDriversTest, ThePeriodOfALimitMayBeAnyNumber) {
+    start();
+    set_driver_object([](CSIDriverSpec& spec) { spec.node_allocatable_update_period_seconds = INT64_MAX; });
+    CsiLimits limits(loop, *drivers, driver_objects, log);
+    Scope scope(loop);
+    scope.spawn(limits.run());
+    EXPECT_TRUE(run(loop.sleep(100ms)));
+    EXPECT_EQ(driver->count("NodeGetInfo"), 1u);
+    EXPECT_TRUE(run(scope.close()));
+}
+
 TEST_F(CsiDriversTest, TheCSINodeOfAnEarlierNodeIsReplaced) {
     CSINode old;
     old.metadata.name = "n1";

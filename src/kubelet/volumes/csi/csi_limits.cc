@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/result.h"
+#include "base/time/bounded_seconds.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -16,7 +17,7 @@ constexpr Duration LookAgain = 10s;  // the shortest period that the API allows:
 std::optional<Duration> CsiLimits::period_of(const std::string& driver) const {
     const auto object = driver_objects_.find({"", driver});
     if (!object || object->spec.node_allocatable_update_period_seconds.value_or(0) <= 0) return std::nullopt;
-    return std::chrono::seconds(*object->spec.node_allocatable_update_period_seconds);
+    return bounded_seconds(*object->spec.node_allocatable_update_period_seconds);
 }
 
 Task<> CsiLimits::run() {

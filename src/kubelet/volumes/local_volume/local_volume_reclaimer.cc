@@ -31,7 +31,8 @@ Task<Requeue> LocalVolumeReclaimer::reconcile(client::NamespacedName key) {
     if (!volume || !local_volume::is_local(*volume) || !volume->metadata.deletion_timestamp) co_return Requeue::never();
     if (volume->status.phase == "Bound" || !objects::has_finalizer(volume->metadata, local_volume::Finalizer)) co_return Requeue::never();
     if (volume->spec.persistent_volume_reclaim_policy == "Delete") {
-        const auto removed = data_.remove(*volume);
+        const auto removed = co_await data_.remove(volume);
+        if (is_cancelled(removed)) co_return removed.error();
         if (!removed && removed.error().reason == Reason::Conflict) co_return Requeue::in(StillMounted);
         if (!removed) {
             events_.warning(*volume, "VolumeFailedDelete", removed.error().message);

@@ -48,11 +48,11 @@ Result<void> LocalVolumes::check_room(std::uint64_t bytes) {
 
 Task<std::string> LocalVolumes::set_up(std::shared_ptr<const PersistentVolume> volume, std::string directory) {
     CO_TRY(const std::string folder, folder_of(*volume));
-    while (making_.contains(folder)) CO_TRY_VOID(co_await loop_.sleep(200ms));
+    while (busy_.contains(folder)) CO_TRY_VOID(co_await loop_.sleep(200ms));
     if (!files_.exists(image_in(folder)) && !files_.exists(data_in(folder))) {
-        making_.insert(folder);
+        busy_.insert(folder);
         const auto made = co_await make(volume, folder);
-        making_.erase(folder);
+        busy_.erase(folder);
         if (!made) co_return made.error();
     }
     if (files_.exists(data_in(folder))) co_return data_in(folder);
@@ -119,15 +119,18 @@ Result<void> LocalVolumes::grow(const PersistentVolume& volume, const std::strin
     return disks_->grow(image_in(folder), directory, size_of(volume));
 }
 
-Result<void> LocalVolumes::remove(const PersistentVolume& volume) {
-    TRY(const std::string folder, folder_of(volume));
-    if (making_.contains(folder)) return Error(Reason::Conflict, "the volume is being created");
+Task<> LocalVolumes::remove(std::shared_ptr<const PersistentVolume> volume) {
+    CO_TRY(const std::string folder, folder_of(*volume));
+    if (busy_.contains(folder)) co_return Error(Reason::Conflict, "the volume is being created or removed");
     if (disks_) {
-        TRY_VOID(disks_->end_unfinished(image_in(folder)));
-        TRY(const bool in_use, disks_->in_use(image_in(folder)));
-        if (in_use) return Error(Reason::Conflict, "the volume is still mounted");
+        CO_TRY_VOID(disks_->end_unfinished(image_in(folder)));
+        CO_TRY(const bool in_use, disks_->in_use(image_in(folder)));
+        if (in_use) co_return Error(Reason::Conflict, "the volume is still mounted");
     }
-    return files_.remove_all(folder);
+    busy_.insert(folder);
+    const auto removed = co_await run_blocking<void>(workers_, [&files = files_, folder] { return files.remove_all(folder); });
+    busy_.erase(folder);
+    co_return removed;
 }
 
 }  // namespace porthole::kubelet

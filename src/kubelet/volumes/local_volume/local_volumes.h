@@ -6,6 +6,7 @@
 #include "kubelet/volumes/local_volume/image_disks.h"
 #include "runtime/event_loop.h"
 #include "runtime/files/file_system.h"
+#include "runtime/worker_pool.h"
 
 namespace porthole::kubelet {
 
@@ -16,8 +17,8 @@ namespace porthole::kubelet {
 class LocalVolumes {
 public:
     /// `disks` is null on systems that have none (Windows). All outlive it.
-    LocalVolumes(EventLoop& loop, FileSystem& files, ImageDisks* disks, std::string root)
-        : loop_(loop), files_(files), disks_(disks), root_(std::move(root) + "/local-volumes") {}
+    LocalVolumes(EventLoop& loop, WorkerPool& workers, FileSystem& files, ImageDisks* disks, std::string root)
+        : loop_(loop), workers_(workers), files_(files), disks_(disks), root_(std::move(root) + "/local-volumes") {}
 
     /// Creates the volume on first use, and returns the path for containers: `directory`, where it is mounted, or the plain directory. Safe
     /// to repeat. The error says why the volume cannot be used.
@@ -28,8 +29,9 @@ public:
     /// Expands the file system to the volume's size. Requires: set_up(). Safe to repeat. Error: MethodNotAllowed if it cannot be expanded
     /// while in use.
     Result<void> grow(const api::core::v1::PersistentVolume& volume, const std::string& directory);
-    /// Deletes the data. Success if there are none. Error: Conflict while a container may still use them.
-    Result<void> remove(const api::core::v1::PersistentVolume& volume);
+    /// Deletes the data, by a worker: containers leave any number of files. Success if there are none. Error: Conflict while a container
+    /// may still use them.
+    Task<> remove(std::shared_ptr<const api::core::v1::PersistentVolume> volume);
 
 private:
     /// Error: BadRequest for a handle that could lead elsewhere.
@@ -40,10 +42,11 @@ private:
     Task<> make_image(std::shared_ptr<const api::core::v1::PersistentVolume> volume, std::string folder);
 
     EventLoop& loop_;
+    WorkerPool& workers_;
     FileSystem& files_;
     ImageDisks* disks_;
     std::string root_;
-    std::set<std::string> making_;  // directories, for one pod while others wait
+    std::set<std::string> busy_;  // directories that are being made, for one pod while others wait, or removed
 };
 
 }  // namespace porthole::kubelet

@@ -99,15 +99,24 @@ Result<Payload> downward_payload(const VolumeRequest& request, const std::vector
     return files.take();
 }
 
-/// Readable by the pod's user alone where that is known; by the group where fsGroup says.
+/// The user that all containers of the pod run as; nullopt where they differ, or one's image says it.
+std::optional<std::uint32_t> user_of(const core::PodSpec& spec) {
+    std::optional<std::int64_t> of_pod, of_all;
+    if (spec.security_context) of_pod = spec.security_context->run_as_user;
+    for (const auto* containers : {&spec.init_containers, &spec.containers})
+        for (const core::Container& container : *containers) {
+            const auto& security = container.security_context;
+            const std::optional<std::int64_t> own = security && security->run_as_user ? security->run_as_user : of_pod;
+            if (!own || (of_all && *of_all != *own)) return std::nullopt;
+            of_all = own;
+        }
+    return of_all ? std::optional(static_cast<std::uint32_t>(*of_all)) : std::nullopt;
+}
+
+/// Readable by the pod's user alone where there is one; by the group where fsGroup says.
 ProjectedFile file_of_user(const VolumeRequest& request, std::string contents, std::uint32_t mode) {
-    ProjectedFile file{std::move(contents), mode, std::nullopt};
-    if (request.fs_group()) {
-        file.mode = 0600;  // fsGroup then adds its own rights
-    } else if (const auto& security = request.pod->spec.security_context; security && security->run_as_user) {
-        file.mode = 0600;
-        file.owner = static_cast<std::uint32_t>(*security->run_as_user);
-    }
+    ProjectedFile file{std::move(contents), mode, user_of(request.pod->spec)};
+    if (file.owner || request.fs_group()) file.mode = 0600;  // fsGroup then adds its own rights
     return file;
 }
 
