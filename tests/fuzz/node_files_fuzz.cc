@@ -69,7 +69,7 @@ void configurations(FileSystem& files) {
 
 void log_query(FileSystem& files, std::string_view text) {
     const auto query = NodeLogQuery::parse(net::parse_query(text));
-    if (query && *query) static_cast<void>((*query)->run(files, {"/var/log"}));
+    if (query && *query) static_cast<void>((*query)->run(files, {.own = {"/kubelet"}, .root = "/var/log"}));
 }
 
 }  // namespace
