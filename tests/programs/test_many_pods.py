@@ -49,7 +49,7 @@ class ManyPods(harness.ClusterCase):
     def test_thirty_pods_of_one_host_answer_and_do_not_grow(self):
         for program, replicas in REPLICAS.items():
             self.start(program, replicas)
-        self.apply(pod("client", {"name": "main", "image": program_case.CLIENT_IMAGE, "imagePullPolicy": "IfNotPresent"},
+        self.apply(pod("client", {"name": "main", "image": program_case.CLIENT_IMAGE, "imagePullPolicy": "IfNotPresent", "command": ["sleep", "86400"]},
                        nodeSelector={"kubernetes.io/os": "linux"}))
         self.wait_ready("client")
         for program in REPLICAS:
