@@ -75,14 +75,14 @@ TEST_F(TrustBundleRules, HoldCertificatesOfAuthoritiesEachOnce) {
 
 // --- PodCertificateRequests ---
 
-std::string stub_of(const PrivateKey& key) { return net::parse_pem(net::create_certificate_request(key, {})).at(0).bytes; }
+std::string request_of(const PrivateKey& key) { return net::parse_pem(net::create_certificate_request(key, {})).at(0).bytes; }
 
 class PodCertificateRules : public testing::Test {
 protected:
     static std::string base(const PrivateKey& key) {
         return "spec: {signerName: example.com/s, podName: p, podUID: u, serviceAccountName: default, serviceAccountUID: s, nodeName: n1, "
                "nodeUID: m, stubPKCS10Request: " +
-               encode_base64(stub_of(key)) + "}";
+               encode_base64(request_of(key)) + "}";
     }
     std::string ask(const std::string& der) { return rules.create(spec("stubPKCS10Request", encode_base64(der)).c_str()); }
 
@@ -108,10 +108,10 @@ protected:
 
 TEST_F(PodCertificateRules, AskForTheKeysThatKubernetesKnows) {
     for (const KeyType type : {KeyType::EcP256, KeyType::EcP384, KeyType::EcP521, KeyType::Ed25519, KeyType::Rsa3072})
-        EXPECT_EQ(ask(stub_of(PrivateKey::generate(type))), "");
+        EXPECT_EQ(ask(request_of(PrivateKey::generate(type))), "");
     EXPECT_EQ(ask("x"), "spec.stubPKCS10Request: Invalid value: must be a valid PKCS#10 CSR");
-    EXPECT_EQ(ask(stub_of(key) + "x"), "spec.stubPKCS10Request: Invalid value: must be a valid PKCS#10 CSR");
-    std::string forged = stub_of(key);
+    EXPECT_EQ(ask(request_of(key) + "x"), "spec.stubPKCS10Request: Invalid value: must be a valid PKCS#10 CSR");
+    std::string forged = request_of(key);
     forged.back() = static_cast<char>(forged.back() ^ 1);
     EXPECT_EQ(ask(forged), "spec.stubPKCS10Request: Invalid value: invalid signature");
     EXPECT_EQ(ask(std::string((10 << 10) + 1, 'x')), "spec.stubPKCS10Request: Too long: may not be more than 10240 bytes");
