@@ -1,3 +1,5 @@
+#include <ranges>
+
 #include "api/kubescheduler_v1.h"
 #include "api/policy_v1.h"
 #include "base/result.h"
@@ -33,7 +35,11 @@ public:
     PostFilter post_filter(const PodRef& pod, const Diagnosis& diagnosis, FilterRunner& filters) override {
         std::vector<DisruptionBudget> budgets;
         for (const auto& budget : budgets_.list()) {
-            budgets.push_back({budget->metadata.namespace_, selector(budget->spec.selector), budget->status.disruptions_allowed});
+            const auto disrupted = std::views::keys(budget->status.disrupted_pods);
+            budgets.push_back({budget->metadata.namespace_,
+                               selector(budget->spec.selector),
+                               budget->status.disruptions_allowed,
+                               {disrupted.begin(), disrupted.end()}});
         }
         auto [candidates, why_not, were_looked_for] =
             find_candidates(*pod, handle_.cluster, budgets, diagnosis, filters, handle_.context.random, effort_);

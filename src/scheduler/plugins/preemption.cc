@@ -28,6 +28,7 @@ std::size_t budget_breakers_first(std::vector<PodRef>& victims, const std::vecto
         bool broken = false;
         for (std::size_t i = 0; i < budgets.size(); ++i) {
             if (budgets[i].namespace_ != pod->namespace_ || pod->labels.empty() || !budgets[i].selector.matches(pod->labels)) continue;
+            if (budgets[i].disrupted.contains(pod->name)) continue;
             if (--left[i] < 0) broken = true;
         }
         return broken;

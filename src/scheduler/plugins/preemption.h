@@ -1,4 +1,5 @@
 #pragma once
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ struct DisruptionBudget {
     std::string namespace_;
     Selector selector = Selector::nothing();
     std::int64_t disruptions_allowed = 0;
+    std::set<std::string> disrupted;  ///< names of pods whose eviction `disruptions_allowed` already counts
 };
 
 /// The nodes where evicting pods would let a pod run, or why there are none.

@@ -58,6 +58,8 @@ TEST(Preemption, ChoosesTheNodeWhoseVictimsMatterLeast) {
     guarded.labels = {{"app", "c"}};
     world.cluster.set_pod(placed(guarded, "c"));
     EXPECT_EQ(world.names(world.preempt(important(1000))), "b: on-b") << "budgets come first";
+    world.budgets.front().disrupted = {"on-c"};
+    EXPECT_EQ(world.names(world.preempt(important(1000))), "c: on-c") << "its eviction was granted already";
 }
 
 TEST(Preemption, SaysWhyItIsNoWayOut) {
