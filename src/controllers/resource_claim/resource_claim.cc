@@ -29,7 +29,11 @@ ResourceClaimController::ResourceClaimController(Context& context)
       templates_(context.informers.get<Template>()),
       claims_by_owner_(claims_) {
     depends_on(pods_).subscribe({.added = [this](const Pod& now) { queue().add(client::key_of(*now)); },
-                                 .updated = [this](const Pod&, const Pod& now) { queue().add(client::key_of(*now)); },
+                                 .updated =
+                                     [this](const Pod& last, const Pod& now) {
+                                         if (last->metadata.uid != now->metadata.uid) made_.erase(last->metadata.uid);
+                                         queue().add(client::key_of(*now));
+                                     },
                                  .deleted = [this](const Pod& last) { made_.erase(last->metadata.uid); }});
     depends_on(claims_).subscribe({.deleted = [this](const std::shared_ptr<const Claim>& last) {
         const auto* owner = objects::find_controller(last->metadata);
@@ -81,7 +85,8 @@ Task<std::string> ResourceClaimController::ensure_claim(Pod pod, api::core::v1::
     }
     // Made, but not told of: by a predecessor, or a moment ago.
     if (!seen.empty()) co_return seen;
-    if (const auto& made = made_[pod->metadata.uid]; made.contains(entry.name)) co_return made.at(entry.name).name;
+    if (const auto made = made_.find(pod->metadata.uid); made != made_.end() && made->second.contains(entry.name))
+        co_return made->second.at(entry.name).name;
 
     const auto source = templates_.find({namespace_, *entry.resource_claim_template_name});
     if (!source)
@@ -99,7 +104,9 @@ Task<std::string> ResourceClaimController::ensure_claim(Pod pod, api::core::v1::
     claim.spec = source->spec.spec;
     auto created = co_await client_.create(std::move(claim));
     if (!created) co_return std::move(created).error().with_context("create ResourceClaim ");
-    made_[pod->metadata.uid][entry.name] = client::key_of(*created);
+    // Of a pod that ended meanwhile nothing would take it away.
+    const auto now = pods_.find(client::key_of(*pod));
+    if (now && now->metadata.uid == pod->metadata.uid) made_[pod->metadata.uid][entry.name] = client::key_of(*created);
     co_return created->metadata.name;
 }
 
