@@ -238,18 +238,25 @@ bool DaemonSetController::give_up_failed(const DaemonSet& set, const Pod& pod) {
             fmt::format("Found succeeded daemon pod {} on node {}, will try to delete it", client::key_of(pod).text(), pod.spec.node_name));
         return true;
     }
+    forget_calm_pods();
     FailedPod& failed = failed_[key];
     if (loop().now() < failed.not_before) {
         queue().add_after(client::key_of(set), failed.not_before - loop().now());
         return false;
     }
-    const bool calm = loop().now() - failed.not_before > 2 * LongestFailedWait;
-    failed.wait = failed.wait == Duration::zero() || calm ? FirstFailedWait : std::min(2 * failed.wait, LongestFailedWait);
+    failed.wait = failed.wait == Duration::zero() ? FirstFailedWait : std::min(2 * failed.wait, LongestFailedWait);
     failed.not_before = loop().now() + failed.wait;
     events_.warning(
         set, "FailedDaemonPod",
         fmt::format("Found failed daemon pod {} on node {}, will try to kill it", client::key_of(pod).text(), pod.spec.node_name));
     return true;
+}
+
+/// Also those whose set or node is gone.
+void DaemonSetController::forget_calm_pods() {
+    if (loop().now() < next_sweep_) return;
+    next_sweep_ = loop().now() + std::chrono::minutes(1);
+    std::erase_if(failed_, [&](const auto& item) { return loop().now() - item.second.not_before > 2 * LongestFailedWait; });
 }
 
 Task<> DaemonSetController::apply(const DaemonSet& set, const PodSpec& spec, Changes changes, std::string hash) {

@@ -44,6 +44,7 @@ private:
     daemon::Changes placement(const DaemonSet& set, const api::core::v1::PodSpec& spec, const daemon::PodsByNode& pods,
                               const std::string& hash);
     void tidy_node(const DaemonSet& set, const std::vector<PodPointer>& pods, const std::string& hash, daemon::Changes& changes);
+    void forget_calm_pods();
     bool give_up_failed(const DaemonSet& set, const Pod& pod);
     Task<> apply(const DaemonSet& set, const api::core::v1::PodSpec& spec, daemon::Changes changes, std::string hash);
     Task<> create_on(const DaemonSet& set, const api::core::v1::PodSpec& spec, std::string node, std::string hash);
@@ -60,6 +61,7 @@ private:
     OwnerIndex<ControllerRevision> revisions_by_owner_;
     PodOwnerIndex pods_by_owner_;
     std::map<std::string, FailedPod> failed_;  ///< by set's uid and node
+    MonotonicTime next_sweep_;
 };
 
 }  // namespace porthole::controllers
