@@ -38,12 +38,21 @@ std::optional<int> ordinal_of(const StatefulSet& set, const std::string& pod_nam
 
 std::string pod_name(const StatefulSet& set, int ordinal) { return set.metadata.name + "-" + std::to_string(ordinal); }
 
+bool has_identity(const Pod& pod) {
+    const auto label = pod.metadata.labels.find(NameLabel);
+    return label != pod.metadata.labels.end() && label->second == pod.metadata.name;
+}
+
+void set_identity(Pod& pod, int ordinal) {
+    pod.metadata.labels[NameLabel] = pod.metadata.name;
+    pod.metadata.labels[IndexLabel] = std::to_string(ordinal);
+}
+
 Pod make_pod(const StatefulSet& set, const api::core::v1::PodTemplateSpec& pod_template, const std::string& revision, int ordinal) {
     Pod pod = pod_from_template(pod_template, owner_of(set));
     pod.metadata.generate_name.clear();
     pod.metadata.name = pod_name(set, ordinal);
-    pod.metadata.labels[NameLabel] = pod.metadata.name;
-    pod.metadata.labels[IndexLabel] = std::to_string(ordinal);
+    set_identity(pod, ordinal);
     pod.metadata.labels[RevisionHashLabel] = revision;
     pod.spec.hostname = pod.metadata.name;
     pod.spec.subdomain = set.spec.service_name;
@@ -84,16 +93,28 @@ Task<> Claims::ensure(const StatefulSet& set, int ordinal) {
             co_return Error(Reason::Conflict, "claim " + key.name + " is being deleted");
         }
         const auto created = co_await client_.create(std::move(claim));
-        const std::string what =
-            fmt::format("Create Claim {} Pod {} in StatefulSet {} ", key.name, pod_name(set, ordinal), set.metadata.name);
+        const std::string where = fmt::format("Pod {} in StatefulSet {}", pod_name(set, ordinal), set.metadata.name);
         if (created) {
-            events_.normal(set, "SuccessfulCreate", what + "success");
+            events_.normal(set, "SuccessfulCreate", fmt::format("Create Claim {} {} success", key.name, where));
         } else if (created.error().reason != Reason::AlreadyExists) {
-            if (!is_cancelled(created)) events_.warning(set, "FailedCreate", what + "failed error: " + created.error().message);
+            if (!is_cancelled(created))
+                events_.warning(set, "FailedCreate",
+                                fmt::format("Create Claim {} for {} failed error: {}", key.name, where, created.error().message));
             co_return created.error();
         }
     }
     co_return {};
+}
+
+bool Claims::belong_to_an_earlier_pod(const StatefulSet& set, int ordinal) const {
+    const auto& policy = set.spec.persistent_volume_claim_retention_policy;
+    if (!policy || policy->when_scaled != "Delete") return false;
+    return std::ranges::any_of(make_claims(set, ordinal), [&](const PersistentVolumeClaim& claim) {
+        const auto there = claims_.find(client::key_of(claim));
+        return there && std::ranges::any_of(there->metadata.owner_references, [&](const OwnerReference& owner) {
+                   return owner.kind == "Pod" && owner.name == pod_name(set, ordinal);
+               });
+    });
 }
 
 Task<> Claims::set_owners(const StatefulSet& set, const Pod& pod, bool scaled_down) {

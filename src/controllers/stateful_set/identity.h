@@ -21,6 +21,10 @@ std::string pod_name(const StatefulSet& set, int ordinal);
 
 /// The pod of that ordinal, created from `pod_template`, which belongs to the revision named `revision`.
 Pod make_pod(const StatefulSet& set, const api::core::v1::PodTemplateSpec& pod_template, const std::string& revision, int ordinal);
+/// Whether the pod has the label of its name, by which a service selects a single pod.
+bool has_identity(const Pod& pod);
+/// Sets the labels of name and ordinal.
+void set_identity(Pod& pod, int ordinal);
 /// The claims of that ordinal, in order of spec.volumeClaimTemplates.
 std::vector<PersistentVolumeClaim> make_claims(const StatefulSet& set, int ordinal);
 /// The name of the revision from which the pod was created; "" if its label is missing.
@@ -37,6 +41,8 @@ public:
 
     /// Creates missing claims. Error: that of the first that cannot be created; an event reports it.
     Task<> ensure(const StatefulSet& set, int ordinal);
+    /// Whether a claim is about to be deleted with a pod of that ordinal that is gone already, so that a new one must not take it.
+    bool belong_to_an_earlier_pod(const StatefulSet& set, int ordinal) const;
     /// Sets owners according to the policy. `pod` may be one that is about to be removed because the set is scaled down.
     Task<> set_owners(const StatefulSet& set, const Pod& pod, bool scaled_down);
 

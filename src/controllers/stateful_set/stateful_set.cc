@@ -73,12 +73,17 @@ Task<Requeue> StatefulSetController::reconcile(NamespacedName key) {
         written_.forget(key);
         co_return Requeue::never();
     }
-    if (set->metadata.deletion_timestamp || !set->spec.selector) co_return Requeue::never();
+    if (!set->spec.selector) co_return Requeue::never();
     if (written_.is_stale(*set)) co_return Requeue::in(1s);
     CO_TRY(const std::vector<PodPointer> pods, co_await claim_pods(*set));
+    if (set->metadata.deletion_timestamp) {
+        CO_TRY_VOID(co_await write_status(*set, count(*set, pods, set->status.current_revision, set->status.update_revision)));
+        co_return Requeue::never();
+    }
     CO_TRY(const Revisions revisions, co_await sync_revisions(*set));
 
-    StatefulSetStatus status = count(*set, pods, revisions);
+    StatefulSetStatus status = count(*set, pods, revisions.current.metadata.name, revisions.update.metadata.name);
+    status.collision_count = revisions.collision_count;
     const bool ordered = set->spec.pod_management_policy != "Parallel";
     Result<void> walked = co_await walk({*set, revisions, status, ordered}, place(*set, pods));
     if (is_cancelled(walked)) co_return std::move(walked).error();
@@ -88,16 +93,20 @@ Task<Requeue> StatefulSetController::reconcile(NamespacedName key) {
         status.current_replicas = status.updated_replicas;
         status.current_revision = status.update_revision;
     }
-    if (status != set->status) {
-        StatefulSet changed = *set;
-        changed.status = status;
-        CO_TRY(const StatefulSet stored, co_await context_.client.update_status(std::move(changed)));
-        written_.note(stored);
-    }
+    CO_TRY_VOID(co_await write_status(*set, status));
     if (!walked) co_return std::move(walked).error();
     CO_TRY_VOID(co_await clean_history(*set, revisions, pods));
     const bool soon = status.available_replicas < status.ready_replicas;
     co_return soon ? Requeue::in(std::chrono::seconds(std::max(1, set->spec.min_ready_seconds))) : Requeue::never();
+}
+
+Task<> StatefulSetController::write_status(const StatefulSet& set, const StatefulSetStatus& status) {
+    if (status == set.status) co_return {};
+    StatefulSet changed = set;
+    changed.status = status;
+    CO_TRY(const StatefulSet stored, co_await context_.client.update_status(std::move(changed)));
+    written_.note(stored);
+    co_return {};
 }
 
 Task<StatefulSetController::Revisions> StatefulSetController::sync_revisions(const StatefulSet& set) {
@@ -158,21 +167,22 @@ StatefulSetController::Places StatefulSetController::place(const StatefulSet& se
             places.condemned.push_back(pod);
     }
     std::ranges::sort(places.condemned, std::ranges::greater(), ordinal);
-    const auto unhealthy = [](const PodPointer& pod) { return pod && (objects::is_terminating(*pod) || !is_running_and_ready(*pod)); };
+    const auto unavailable = [&](const PodPointer& pod) { return pod && (objects::is_terminating(*pod) || !is_available(set, *pod)); };
     for (const auto* group : {&places.replicas, &places.condemned})
         for (const PodPointer& pod : *group)
-            if (unhealthy(pod) && (!places.first_unhealthy || ordinal(pod) < ordinal(places.first_unhealthy))) places.first_unhealthy = pod;
+            if (unavailable(pod) && (!places.first_unavailable || ordinal(pod) < ordinal(places.first_unavailable)))
+                places.first_unavailable = pod;
     return places;
 }
 
 StatefulSetStatus StatefulSetController::count(const StatefulSet& set, const std::vector<PodPointer>& pods,
-                                               const Revisions& revisions) const {
+                                               const std::string& current_revision, const std::string& update_revision) const {
     StatefulSetStatus status;
     status.conditions = set.status.conditions;
+    status.collision_count = set.status.collision_count;
     status.observed_generation = set.metadata.generation;
-    status.current_revision = revisions.current.metadata.name;
-    status.update_revision = revisions.update.metadata.name;
-    status.collision_count = revisions.collision_count;
+    status.current_revision = current_revision;
+    status.update_revision = update_revision;
     for (const PodPointer& pod : pods) {
         ++status.replicas;
         if (is_running_and_ready(*pod)) ++status.ready_replicas;
@@ -190,7 +200,7 @@ Task<> StatefulSetController::walk(Walk walk, Places places) {
         if (stop) co_return {};
     }
     for (const PodPointer& pod : places.condemned) {
-        CO_TRY(const bool stop, co_await visit_condemned(walk, pod, places.first_unhealthy));
+        CO_TRY(const bool stop, co_await visit_condemned(walk, pod, places.first_unavailable));
         if (stop) co_return {};
     }
     if (is_rolling(walk.set)) CO_TRY_VOID(co_await update_from_the_end(walk, places.replicas));
@@ -208,13 +218,14 @@ Task<bool> StatefulSetController::visit_replica(Walk walk, PodPointer pod, int o
     }
     if (pod->status.phase == "Pending" || pod->status.phase.empty()) CO_TRY_VOID(co_await claims_.ensure(walk.set, ordinal));
     CO_TRY_VOID(co_await claims_.set_owners(walk.set, *pod, false));
+    if (!has_identity(*pod) && !objects::is_terminating(*pod)) CO_TRY_VOID(co_await restore_identity(walk, *pod, ordinal));
     co_return walk.ordered && (objects::is_terminating(*pod) || !is_available(walk.set, *pod));
 }
 
-Task<bool> StatefulSetController::visit_condemned(Walk walk, PodPointer pod, PodPointer first_unhealthy) {
+Task<bool> StatefulSetController::visit_condemned(Walk walk, PodPointer pod, PodPointer first_unavailable) {
     if (objects::is_terminating(*pod)) co_return walk.ordered;
-    // One that is not ready may go only if no lower one is in trouble: the fewer moves the better then.
-    if (walk.ordered && !is_running_and_ready(*pod) && pod != first_unhealthy) co_return true;
+    // One that is not available may go only if no lower one is in trouble: the fewer moves the better then.
+    if (walk.ordered && !is_available(walk.set, *pod) && pod != first_unavailable) co_return true;
     CO_TRY_VOID(co_await claims_.set_owners(walk.set, *pod, true));
     CO_TRY_VOID(co_await remove(walk, pod));
     co_return walk.ordered;
@@ -232,7 +243,22 @@ Task<> StatefulSetController::update_from_the_end(Walk walk, const std::vector<P
     co_return {};
 }
 
+Task<> StatefulSetController::restore_identity(Walk walk, Pod pod, int ordinal) {
+    const std::string what = fmt::format("Update Pod {} in StatefulSet {} ", pod.metadata.name, walk.set.metadata.name);
+    set_identity(pod, ordinal);
+    const auto updated = co_await context_.client.update(std::move(pod));
+    if (updated) {
+        events_.normal(walk.set, "SuccessfulUpdate", what + "successful");
+    } else if (!is_not_found(updated)) {
+        if (!is_cancelled(updated)) events_.warning(walk.set, "FailedUpdate", what + "failed error: " + updated.error().message);
+        co_return updated.error();
+    }
+    co_return {};
+}
+
 Task<> StatefulSetController::create(Walk walk, int ordinal) {
+    if (claims_.belong_to_an_earlier_pod(walk.set, ordinal))
+        co_return Error(Reason::Conflict, "claims of " + pod_name(walk.set, ordinal) + " are about to be deleted with an earlier pod");
     CO_TRY_VOID(co_await claims_.ensure(walk.set, ordinal));
     const bool behind = stays_behind(walk.set, walk.status, ordinal);
     const ControllerRevision& revision = behind ? walk.revisions.current : walk.revisions.update;

@@ -32,7 +32,7 @@ private:
     struct Places {
         std::vector<PodPointer> replicas;   ///< by ordinal from the first on; null if there is none
         std::vector<PodPointer> condemned;  ///< beyond the range, highest ordinal first
-        PodPointer first_unhealthy;
+        PodPointer first_unavailable;
     };
     /// One walk over the ordinals, with the counts as they change during it.
     struct Walk {
@@ -48,14 +48,17 @@ private:
     Task<> clean_history(const StatefulSet& set, const Revisions& revisions, const std::vector<PodPointer>& pods);
     Task<std::vector<PodPointer>> claim_pods(const StatefulSet& set);
     Places place(const StatefulSet& set, const std::vector<PodPointer>& pods) const;
-    StatefulSetStatus count(const StatefulSet& set, const std::vector<PodPointer>& pods, const Revisions& revisions) const;
+    StatefulSetStatus count(const StatefulSet& set, const std::vector<PodPointer>& pods, const std::string& current_revision,
+                            const std::string& update_revision) const;
+    Task<> write_status(const StatefulSet& set, const StatefulSetStatus& status);
     bool is_available(const StatefulSet& set, const Pod& pod) const;
 
     Task<> walk(Walk walk, Places places);
     // Each yields whether the walk has to stop and wait.
     Task<bool> visit_replica(Walk walk, PodPointer pod, int ordinal);
-    Task<bool> visit_condemned(Walk walk, PodPointer pod, PodPointer first_unhealthy);
+    Task<bool> visit_condemned(Walk walk, PodPointer pod, PodPointer first_unavailable);
     Task<> update_from_the_end(Walk walk, const std::vector<PodPointer>& replicas);
+    Task<> restore_identity(Walk walk, Pod pod, int ordinal);
     Task<> create(Walk walk, int ordinal);
     Task<> remove(Walk walk, PodPointer pod);
 

@@ -208,6 +208,58 @@ TEST_F(StatefulSetTest, ThePolicySaysWhoseEndIsTheClaims) {
     EXPECT_EQ(owner("data-web-0"), "StatefulSet/web");
 }
 
+TEST_F(StatefulSetTest, ANewPodDoesNotTakeTheClaimsThatGoWithAnEarlierOne) {
+    StatefulSet set = with_claim(make(2));
+    auto& policy = set.spec.persistent_volume_claim_retention_policy.emplace();
+    policy.when_deleted = "Retain", policy.when_scaled = "Delete";
+    begin(set);
+    settle();
+    change([](StatefulSet& set) { set.spec.replicas = 1; });
+    settle();
+    change([](StatefulSet& set) { set.spec.replicas = 2; });
+    settle();
+    EXPECT_EQ(placed(), "web-0=web:1") << "the garbage collector has not deleted the claim yet";
+    api.erase<PersistentVolumeClaim>({"ns", "data-web-1"});
+    pass(1min);
+    EXPECT_EQ(placed(), "web-0=web:1 web-1=web:1");
+    EXPECT_EQ(claims().size(), 2u);
+}
+
+TEST_F(StatefulSetTest, SeveralPodsThatAreNotAvailableAreKeptWhenItShrinks) {
+    begin(make(1));
+    settle();
+    pass(100s);
+    change([](StatefulSet& set) { set.spec.replicas = 3; });
+    settle();
+    change([](StatefulSet& set) { set.spec.min_ready_seconds = 60, set.spec.replicas = 1; });
+    EXPECT_EQ(placed(), "web-0=web:1 web-1=web:1 web-2=web:1");
+    pass(1min);
+    EXPECT_EQ(placed(), "web-0=web:1 web-1=web:1 web-2=web:1-");
+}
+
+TEST_F(StatefulSetTest, APodGetsTheLabelOfItsNameBack) {
+    begin(make(1));
+    settle();
+    api.change<Pod>({"ns", "web-0"}, [](Pod& pod) { pod.metadata.labels.erase("statefulset.kubernetes.io/pod-name"); });
+    pass(1s);
+    EXPECT_EQ(pods()[0].metadata.labels.at("statefulset.kubernetes.io/pod-name"), "web-0");
+    EXPECT_TRUE(has_event("SuccessfulUpdate: Update Pod web-0 in StatefulSet web successful"));
+}
+
+TEST_F(StatefulSetTest, CountsItsPodsWhileItIsDeleted) {
+    begin(make(2));
+    settle();
+    change([this](StatefulSet& set) {
+        set.metadata.finalizers = {"foregroundDeletion"};
+        set.metadata.deletion_timestamp = Timestamp(loop.wall_now());
+    });
+    api.erase<Pod>({"ns", "web-1"});
+    pass(1s);
+    EXPECT_EQ(placed(), "web-0=web:1");
+    EXPECT_EQ(status().replicas, 1);
+    EXPECT_EQ(status().ready_replicas, 1);
+}
+
 TEST_F(StatefulSetTest, ReturningToAnOldTemplateTakesItsRevisionAgain) {
     begin(make(1));
     settle();
