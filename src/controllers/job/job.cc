@@ -70,13 +70,54 @@ std::vector<std::int32_t> missing_indexes(const Job& job, const std::vector<PodP
     return missing;
 }
 
-/// Those to go first come first: second pods of an index and those of no index, then by how little is lost.
-std::vector<PodPointer> surplus_of(const Job& job, const std::vector<PodPointer>& active, int count, SystemTime now) {
+Duration backoff_after(int failures) {
+    return std::min<Duration>(FirstBackoff * (std::int64_t(1) << std::min(failures - 1, 10)), LongestBackoff);
+}
+
+/// Removes indexes that wait after a failure, each for itself (spec.backoffLimitPerIndex). If all do, returns how long the first has to.
+Duration remove_waiting(std::vector<std::int32_t>& indexes, const Job& job, const Tally& tally, SystemTime now) {
+    Duration shortest = Duration::max();
+    std::erase_if(indexes, [&](std::int32_t index) {
+        const auto last = tally.held.find(index);
+        if (last == tally.held.end()) return false;
+        const Duration left = end_time(*last->second, now) + backoff_after(failures_with(job, *last->second).all()) - now;
+        if (left > Duration::zero()) shortest = std::min(shortest, left);
+        return left > Duration::zero();
+    });
+    return indexes.empty() && shortest != Duration::max() ? shortest : Duration::zero();
+}
+
+Pod new_pod(const Job& job) {
+    Pod pod = pod_from_template(job.spec.template_, owner_of(job));
+    pod.metadata.finalizers.push_back(TrackingFinalizer);
+    return pod;
+}
+
+Pod new_pod(const Job& job, const Tally& tally, std::int32_t index) {
+    Pod pod = new_pod(job);
+    add_index_variable(pod.spec.containers);
+    add_index_variable(pod.spec.init_containers);
+    const std::string text = std::to_string(index);
+    pod.metadata.annotations[IndexKey] = pod.metadata.labels[IndexKey] = text;
+    pod.metadata.generate_name = job.metadata.name + "-" + text + "-";
+    pod.spec.hostname = job.metadata.name + "-" + text;
+    if (!job.spec.backoff_limit_per_index) return pod;
+    const auto last = tally.held.find(index);
+    const IndexFailureCount failures = last == tally.held.end() ? IndexFailureCount() : failures_with(job, *last->second);
+    pod.metadata.annotations[IndexFailures] = std::to_string(failures.counted);
+    if (failures.ignored > 0) pod.metadata.annotations[IgnoredIndexFailures] = std::to_string(failures.ignored);
+    return pod;
+}
+
+/// As many as `excess`, and all second pods of an index and those of no index, which come first; then by how little is lost.
+std::vector<PodPointer> surplus_of(const Job& job, const std::vector<PodPointer>& active, int excess, SystemTime now) {
+    if (excess <= 0 && !is_indexed(job)) return {};
     std::vector<RankedPod> ranked;
     for (const PodPointer& pod : active) ranked.push_back({pod});
     rank_for_deletion(ranked, now);
     std::vector<PodPointer> order;
     for (const RankedPod& pod : ranked) order.push_back(pod.pod);
+    auto count = static_cast<std::size_t>(std::max(0, excess));
     if (is_indexed(job)) {
         IndexSet kept;
         std::set<std::string> needed;
@@ -89,9 +130,10 @@ std::vector<PodPointer> surplus_of(const Job& job, const std::vector<PodPointer>
         for (const PodPointer& pod : order)
             if (needed.contains(pod->metadata.uid)) in_use.push_back(pod);
         std::erase_if(order, [&](const PodPointer& pod) { return needed.contains(pod->metadata.uid); });
+        count = std::max(count, order.size());
         order.insert(order.end(), in_use.begin(), in_use.end());
     }
-    order.resize(static_cast<std::size_t>(std::min(count, static_cast<int>(order.size()))));
+    order.resize(std::min({count, order.size(), std::size_t{Burst}}));
     return order;
 }
 
@@ -169,9 +211,10 @@ Task<Requeue> JobController::reconcile(NamespacedName key) {
 Task<Requeue> JobController::work_on(const Job& cached, std::vector<PodPointer> pods) {
     const NamespacedName key = client::key_of(cached);
     const bool settled = expectations_.satisfied(key);
-    const Tally tally(cached, pods, counted_);
+    Tally tally(cached, pods, counted_);
     note_failures(key, tally);
     std::optional<End> end = decide_end(cached, tally, loop().wall_now());
+    if (end || cached.metadata.deletion_timestamp) tally.let_go_of_held(cached);
     CO_TRY(const Job job, co_await write_down(cached, tally));
     CO_TRY(JobStatus status, co_await count_ended(job, pods, tally));
 
@@ -291,45 +334,33 @@ Duration JobController::backoff_left(const NamespacedName& key) const {
     const auto found = failures_.find(key);
     if (found == failures_.end() || found->second.count == 0) return {};
     const auto& [count, last] = found->second;
-    const Duration backoff = std::min<Duration>(FirstBackoff * (std::int64_t(1) << std::min(count - 1, 10)), LongestBackoff);
-    return std::max<Duration>(last + backoff - loop().now(), Duration::zero());
+    return std::max<Duration>(last + backoff_after(count) - loop().now(), Duration::zero());
 }
 
 Task<Duration> JobController::adjust_pods(const Job& job, const std::vector<PodPointer>& pods, const Tally& tally) {
     const int active = static_cast<int>(tally.active.size()), wanted = wanted_pods(job, tally);
-    if (active > wanted) {
-        const int surplus = std::min(active - wanted, Burst);
-        CO_TRY_VOID(co_await delete_pods(job, surplus_of(job, tally.active, surplus, loop().wall_now()), true));
+    if (auto surplus = surplus_of(job, tally.active, active - wanted, loop().wall_now()); !surplus.empty()) {
+        CO_TRY_VOID(co_await delete_pods(job, std::move(surplus), true));
         co_return Duration::zero();
     }
-    const int missing = wanted - active - (replaces_only_ended(job) ? tally.terminating : 0);
+    const int missing = std::min(wanted - active - (replaces_only_ended(job) ? tally.terminating : 0), Burst);
     if (missing <= 0) co_return Duration::zero();
-    if (const Duration left = backoff_left(client::key_of(job)); left > Duration::zero()) co_return left;
-    CO_TRY_VOID(co_await create_pods(job, pods, tally, std::min(missing, Burst)));
-    co_return Duration::zero();
+    if (!job.spec.backoff_limit_per_index) {
+        if (const Duration left = backoff_left(client::key_of(job)); left > Duration::zero()) co_return left;
+    }
+    if (!is_indexed(job)) {
+        CO_TRY_VOID(co_await create_pods(job, std::vector(static_cast<std::size_t>(missing), new_pod(job))));
+        co_return Duration::zero();
+    }
+    std::vector<std::int32_t> indexes = missing_indexes(job, pods, tally, missing);
+    const Duration left = remove_waiting(indexes, job, tally, loop().wall_now());
+    std::vector<Pod> created;
+    for (const std::int32_t index : indexes) created.push_back(new_pod(job, tally, index));
+    if (!created.empty()) CO_TRY_VOID(co_await create_pods(job, std::move(created)));
+    co_return left;
 }
 
-Task<> JobController::create_pods(const Job& job, const std::vector<PodPointer>& pods, const Tally& tally, int count) {
-    std::vector<Pod> wanted;
-    Pod pod = pod_from_template(job.spec.template_, owner_of(job));
-    pod.metadata.finalizers.push_back(TrackingFinalizer);
-    if (!is_indexed(job)) {
-        wanted.assign(static_cast<std::size_t>(count), pod);
-    } else {
-        add_index_variable(pod.spec.containers);
-        add_index_variable(pod.spec.init_containers);
-        const auto failures = job.spec.backoff_limit_per_index ? failures_by_index(job, pods) : std::map<std::int32_t, std::int32_t>();
-        for (const std::int32_t index : missing_indexes(job, pods, tally, count)) {
-            Pod& one = wanted.emplace_back(pod);
-            const std::string text = std::to_string(index);
-            one.metadata.annotations[IndexKey] = one.metadata.labels[IndexKey] = text;
-            one.metadata.generate_name = job.metadata.name + "-" + text + "-";
-            one.spec.hostname = job.metadata.name + "-" + text;
-            if (!job.spec.backoff_limit_per_index) continue;
-            const auto failed = failures.find(index);
-            one.metadata.annotations[IndexFailures] = std::to_string(failed == failures.end() ? 0 : failed->second);
-        }
-    }
+Task<> JobController::create_pods(const Job& job, std::vector<Pod> wanted) {
     const NamespacedName key = client::key_of(job);
     const int size = static_cast<int>(wanted.size());
     expectations_.expect_creations(key, size);

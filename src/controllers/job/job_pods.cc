@@ -5,6 +5,8 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "base/time/bounded_seconds.h"
+#include "objects/conditions.h"
 #include "objects/owners.h"
 #include "objects/pods.h"
 
@@ -27,6 +29,28 @@ bool has_failed(const Job& job, const Pod& pod) {
     return !replaces_only_ended(job) && objects::is_terminating(pod) && pod.status.phase != "Succeeded";
 }
 
+/// Zero if nothing says it.
+Timestamp latest_end(const Pod& pod) {
+    Timestamp latest;
+    bool all_ended = !pod.status.container_statuses.empty();
+    for (const auto& container : pod.status.container_statuses) {
+        const auto& ended = container.state.terminated;
+        all_ended = all_ended && ended && !ended->finished_at.is_zero();
+        if (ended) latest = std::max(latest, ended->finished_at);
+    }
+    if (all_ended) return latest;
+    const auto* ready = objects::find_condition(pod.status.conditions, "Ready");
+    if (ready && ready->status == "False" && !ready->last_transition_time.is_zero()) return ready->last_transition_time;
+    if (pod.metadata.deletion_timestamp)
+        return *pod.metadata.deletion_timestamp + -bounded_seconds(pod.metadata.deletion_grace_period_seconds.value_or(0));
+    return pod.metadata.creation_timestamp;
+}
+
+IndexFailureCount failures_before(const Pod& pod) {
+    return {number_in(pod.metadata.annotations, IndexFailures).value_or(0),
+            number_in(pod.metadata.annotations, IgnoredIndexFailures).value_or(0)};
+}
+
 }  // namespace
 
 std::optional<std::int32_t> index_of(const Job& job, const Pod& pod) {
@@ -36,23 +60,15 @@ std::optional<std::int32_t> index_of(const Job& job, const Pod& pod) {
 }
 
 SystemTime end_time(const Pod& pod, SystemTime now) {
-    Timestamp latest;
-    for (const auto& container : pod.status.container_statuses)
-        if (container.state.terminated) latest = std::max(latest, container.state.terminated->finished_at);
-    if (latest.is_zero() && pod.metadata.deletion_timestamp) latest = *pod.metadata.deletion_timestamp;
+    const Timestamp latest = latest_end(pod);
     return latest.is_zero() ? now : std::min(latest.to_system_time(), now);
 }
 
-std::map<std::int32_t, std::int32_t> failures_by_index(const Job& job, const std::vector<PodPointer>& pods) {
-    std::map<std::int32_t, std::int32_t> failures;
-    for (const PodPointer& pod : pods) {
-        const auto index = index_of(job, *pod);
-        if (!index || !has_failed(job, *pod)) continue;
-        const bool ignored = judge_failure(job.spec, *pod).action == FailureVerdict::Action::Ignore;
-        std::int32_t& most = failures[*index];
-        most = std::max(most, number_in(pod->metadata.annotations, IndexFailures).value_or(0) + (ignored ? 0 : 1));
-    }
-    return failures;
+IndexFailureCount failures_with(const Job& job, const Pod& failed) {
+    IndexFailureCount count = failures_before(failed);
+    const bool ignored = judge_failure(job.spec, failed).action == FailureVerdict::Action::Ignore;
+    ++(ignored ? count.ignored : count.counted);
+    return count;
 }
 
 Tally::Tally(const Job& job, const std::vector<PodPointer>& pods, const std::set<std::string>& counted) {
@@ -87,6 +103,39 @@ Tally::Tally(const Job& job, const std::vector<PodPointer>& pods, const std::set
         }
     }
     if (is_indexed(job)) succeeded = completed_indexes.size();
+    if (job.spec.backoff_limit_per_index) hold(job);
+}
+
+void Tally::hold(const Job& job) {
+    IndexSet busy;
+    for (const PodPointer& pod : active)
+        if (const auto index = index_of(job, *pod)) busy.insert(*index);
+    const auto& uncounted = job.status.uncounted_terminated_pods;
+    const std::set<std::string_view> written =
+        uncounted ? std::set<std::string_view>(uncounted->failed.begin(), uncounted->failed.end()) : std::set<std::string_view>();
+    for (const PodPointer& pod : ended) {
+        const auto index = index_of(job, *pod);
+        if (!index || pod->status.phase == "Succeeded" || written.contains(pod->metadata.uid)) continue;
+        if (busy.contains(*index) || completed_indexes.contains(*index) || failed_indexes.contains(*index)) continue;
+        PodPointer& last = held[*index];
+        const auto rank = [](const Pod& pod) { return std::pair(failures_before(pod).all(), latest_end(pod)); };
+        if (!last || rank(*last) <= rank(*pod)) last = pod;
+    }
+    const auto is_held = [&](const PodPointer& pod) {
+        const auto index = index_of(job, *pod);
+        const auto found = index ? held.find(*index) : held.end();
+        return found != held.end() && found->second == pod;
+    };
+    std::erase_if(ended, is_held);
+    std::erase_if(newly_failed, is_held);
+}
+
+void Tally::let_go_of_held(const Job& job) {
+    for (const auto& [index, pod] : held) {
+        ended.push_back(pod);
+        if (judge_failure(job.spec, *pod).action != FailureVerdict::Action::Ignore) newly_failed.push_back(pod);
+    }
+    held.clear();
 }
 
 void Tally::add_failure(const Job& job, const PodPointer& pod) {

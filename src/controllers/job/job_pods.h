@@ -19,6 +19,7 @@ using PodPointer = std::shared_ptr<const Pod>;
 inline constexpr const char* TrackingFinalizer = "batch.kubernetes.io/job-tracking";
 inline constexpr const char* IndexKey = "batch.kubernetes.io/job-completion-index";  ///< annotation and label
 inline constexpr const char* IndexFailures = "batch.kubernetes.io/job-index-failure-count";
+inline constexpr const char* IgnoredIndexFailures = "batch.kubernetes.io/job-index-ignored-failure-count";
 
 inline bool is_indexed(const Job& job) { return job.spec.completion_mode.value_or("") == "Indexed"; }
 /// A pod that is being deleted counts against new ones until it has really ended.
@@ -27,8 +28,13 @@ inline bool replaces_only_ended(const Job& job) { return job.spec.pod_replacemen
 std::optional<std::int32_t> index_of(const Job& job, const Pod& pod);
 /// When the pod's last container ended, or the best estimate.
 SystemTime end_time(const Pod& pod, SystemTime now);
-/// How often each index has failed, for the annotation of its next pod; from the pods that still exist. Without those that never have.
-std::map<std::int32_t, std::int32_t> failures_by_index(const Job& job, const std::vector<PodPointer>& pods);
+/// How often an index has failed: by what its pods say that were created one after the other.
+struct IndexFailureCount {
+    std::int32_t counted = 0, ignored = 0;  ///< ignored by spec.podFailurePolicy
+    std::int32_t all() const { return counted + ignored; }
+};
+/// With the failure of `failed`, the index's last pod.
+IndexFailureCount failures_with(const Job& job, const Pod& failed);
 
 /// A job's pods by their state, and the resulting state of the job.
 ///
@@ -45,12 +51,19 @@ struct Tally {
     std::int32_t succeeded = 0, failed = 0;  ///< in all
     IndexSet completed_indexes, failed_indexes;
     std::string fatal;  ///< why the failure policy ends the job; "" if it does not
+    /// With spec.backoffLimitPerIndex: the last failed pod of each index that is to get another. It keeps its finalizer until then, as
+    /// nothing else knows how often the index has failed. Part of `failed`, and of neither `newly_failed` nor `ended`.
+    std::map<std::int32_t, PodPointer> held;
+
+    /// As no index gets another pod: of a job that ends or is deleted.
+    void let_go_of_held(const Job& job);
 
     /// Records in the status what has to be stored before a finalizer may be removed.
     void write_down(const Job& job, JobStatus& status) const;
 
 private:
     void add_failure(const Job& job, const PodPointer& pod);
+    void hold(const Job& job);
 };
 
 }  // namespace porthole::controllers::jobs

@@ -246,6 +246,77 @@ TEST_F(JobTest, AnIndexThatFailsTooOftenIsGivenUpAndTheOthersGoOn) {
     EXPECT_EQ(ended(), "Failed FailedIndexes");
 }
 
+TEST_F(JobTest, EachIndexWaitsAfterItsOwnFailures) {
+    Job wanted = make_indexed(2, 2);
+    wanted.spec.backoff_limit = INT32_MAX;
+    wanted.spec.backoff_limit_per_index = 5;
+    begin(wanted);
+    const auto fail = [&](const std::string& index) {
+        for (const Pod& pod : running())
+            if (pod.metadata.annotations.at(jobs::IndexKey) == index) end(pod, "Failed", 1);
+    };
+    fail("0");
+    pass(10s);
+    fail("0");
+    pass(20s);
+    ASSERT_EQ(indexes(), "0 1");
+    fail("0");
+    fail("1");
+    pass(10s);
+    EXPECT_EQ(indexes(), "1") << "it failed once, and the other for the third time";
+    pass(30s);
+    EXPECT_EQ(indexes(), "0 1");
+}
+
+TEST_F(JobTest, AFailedPodStaysUntilItsIndexHasAnother) {
+    Job wanted = make_indexed(1, 1);
+    wanted.spec.backoff_limit = INT32_MAX;
+    wanted.spec.backoff_limit_per_index = 1;
+    begin(wanted);
+    const auto failed = client::key_of(running().at(0));
+    end(running().at(0), "Failed", 1);
+    api.remove<Pod>(failed);
+    pass(2s);
+    ASSERT_TRUE(api.find<Pod>(failed)) << "nothing else knows of the failure";
+    EXPECT_EQ(job().status.failed, 0);
+    pass(10s);
+    settle();
+    EXPECT_FALSE(api.find<Pod>(failed));
+    EXPECT_EQ(job().status.failed, 1);
+    EXPECT_EQ(running().at(0).metadata.annotations.at(jobs::IndexFailures), "1");
+    end_all("Failed", 1);
+    EXPECT_EQ(job().status.failed, 2);
+    EXPECT_EQ(ended(), "Failed FailedIndexes");
+}
+
+TEST_F(JobTest, IgnoredFailuresOfAnIndexAreCountedApart) {
+    using Requirement = api::batch::v1::PodFailurePolicyOnExitCodesRequirement;
+    Job wanted = make_indexed(1, 1);
+    wanted.spec.backoff_limit = INT32_MAX;
+    wanted.spec.backoff_limit_per_index = 1;
+    wanted.spec.pod_failure_policy.emplace().rules = {{.action = "Ignore", .on_exit_codes = Requirement{.operator_ = "In", .values = {3}}}};
+    begin(wanted);
+    EXPECT_FALSE(running().at(0).metadata.annotations.contains(jobs::IgnoredIndexFailures));
+    end(running().at(0), "Failed", 3);
+    pass(10s);
+    ASSERT_EQ(indexes(), "0");
+    EXPECT_EQ(running().at(0).metadata.annotations.at(jobs::IndexFailures), "0");
+    EXPECT_EQ(running().at(0).metadata.annotations.at(jobs::IgnoredIndexFailures), "1");
+    end(running().at(0), "Failed", 3);
+    pass(11s);
+    EXPECT_EQ(indexes(), "") << "20 s after the second";
+    EXPECT_EQ(job().status.failed, 0);
+}
+
+TEST_F(JobTest, ASecondPodOfAnIndexIsOneTooMany) {
+    begin(make_indexed(2, 2));
+    ASSERT_EQ(indexes(), "0 1");
+    api.change<Pod>(client::key_of(running().at(1)),
+                    [&](Pod& pod) { pod.metadata.annotations[jobs::IndexKey] = running().at(0).metadata.annotations.at(jobs::IndexKey); });
+    settle();
+    EXPECT_EQ(indexes(), "0 1");
+}
+
 TEST_F(JobTest, TheFailurePolicyEndsTheJobOrLooksAway) {
     using Requirement = api::batch::v1::PodFailurePolicyOnExitCodesRequirement;
     Job wanted = make(1, 1);
