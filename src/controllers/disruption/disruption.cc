@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "api/autoscaling_v1.h"
+#include "base/result.h"
 #include "objects/conditions.h"
 #include "objects/owners.h"
 #include "objects/pods.h"
 #include "objects/selectors.h"
+#include "schema/json/json.h"
 
 namespace porthole::controllers {
 
@@ -44,7 +48,8 @@ DisruptionController::DisruptionController(Context& context)
       replica_sets_(context.informers.get<ReplicaSet>()),
       deployments_(context.informers.get<Deployment>()),
       stateful_sets_(context.informers.get<StatefulSet>()),
-      replication_controllers_(context.informers.get<ReplicationController>()) {
+      replication_controllers_(context.informers.get<ReplicationController>()),
+      names_(context.client, context.kinds) {
     reconcile_each(budgets_);
     depends_on(replica_sets_);
     depends_on(deployments_);
@@ -69,42 +74,54 @@ DisruptionController::Pods DisruptionController::pods_of(const Budget& budget) c
     return pods;
 }
 
-Result<std::optional<std::pair<std::string, std::int32_t>>> DisruptionController::size_of_owner(const Pod& pod) const {
-    using Size = std::optional<std::pair<std::string, std::int32_t>>;
-    const OwnerReference* owner = objects::find_controller(pod.metadata);
-    if (!owner) return Size();
-    const client::NamespacedName key{pod.metadata.namespace_, owner->name};
+Task<DisruptionController::Size> DisruptionController::size_of_owner(std::string namespace_, OwnerReference owner) {
+    const client::NamespacedName key{namespace_, owner.name};
+    const std::string group = group_of_api_version(owner.api_version);
     const auto is_same = [](const auto& object, const OwnerReference& reference) {
         return object && object->metadata.uid == reference.uid;
     };
-    if (owner->kind == "ReplicaSet") {
+    if (group == "apps" && owner.kind == "ReplicaSet") {
         const auto set = replica_sets_.find(key);
-        if (!is_same(set, *owner)) return Size();
+        if (!is_same(set, owner)) co_return Size();
         const OwnerReference* above = objects::find_controller(set->metadata);
-        if (!above) return Size(size(*set));
-        const auto deployment = deployments_.find({key.namespace_, above->name});
-        if (above->kind == "Deployment" && is_same(deployment, *above)) return Size(size(*deployment));
-        return Size(size(*set));
+        if (!above || above->kind != "Deployment") co_return Size(size(*set));
+        const auto deployment = deployments_.find({namespace_, above->name});
+        co_return Size(is_same(deployment, *above) ? size(*deployment) : size(*set));
     }
-    if (owner->kind == "StatefulSet") {
+    if (group == "apps" && owner.kind == "StatefulSet") {
         const auto set = stateful_sets_.find(key);
-        return is_same(set, *owner) ? Size(size(*set)) : Size();
+        co_return is_same(set, owner) ? Size(size(*set)) : Size();
     }
-    if (owner->kind == "ReplicationController") {
+    if (group.empty() && owner.kind == "ReplicationController") {
         const auto controller = replication_controllers_.find(key);
-        return is_same(controller, *owner) ? Size(size(*controller)) : Size();
+        co_return is_same(controller, owner) ? Size(size(*controller)) : Size();
     }
-    return Error(Reason::BadRequest, owner->kind + "." + owner->api_version.substr(0, owner->api_version.find('/')) +
-                                         " does not implement the scale subresource");
+    co_return co_await size_by_scale(std::move(namespace_), std::move(owner));
 }
 
-Result<std::int32_t> DisruptionController::wanted_by_owners(const Budget& budget, const Pods& pods) {
+Task<DisruptionController::Size> DisruptionController::size_by_scale(std::string namespace_, OwnerReference owner) {
+    CO_TRY(const ResourceName resource, co_await names_.find(group_of_api_version(owner.api_version), owner.kind));
+    const auto body = co_await context_.client.get_raw(resource.scale_path(namespace_, owner.name));
+    if (is_not_found(body)) {
+        CO_TRY(const bool has_scale, co_await names_.has_scale(resource));
+        if (has_scale) co_return Size();
+        co_return Error(Reason::BadRequest, resource.qualified() + " does not implement the scale subresource");
+    }
+    if (!body) co_return body.error();
+    CO_TRY(const auto scale, schema::decode_json<api::autoscaling::v1::Scale>(**body));
+    co_return scale.metadata.uid == owner.uid ? Size(std::pair(owner.uid, scale.spec.replicas)) : Size();
+}
+
+Task<std::int32_t> DisruptionController::wanted_by_owners(const Budget& budget, const Pods& pods) {
     std::map<std::string, std::int32_t> sizes;
+    std::set<std::string_view> asked;
     bool unmanaged = false;
     for (const auto& pod : pods) {
-        TRY(const auto owner, size_of_owner(*pod));
-        unmanaged |= !objects::find_controller(pod->metadata);
-        if (owner) sizes.insert(*owner);
+        const OwnerReference* controller = objects::find_controller(pod->metadata);
+        unmanaged |= !controller;
+        if (!controller || !asked.insert(controller->uid).second) continue;
+        CO_TRY(const Size size, co_await size_of_owner(pod->metadata.namespace_, *controller));
+        if (size) sizes.insert(*size);
     }
     if (unmanaged)
         events_.warning(budget, "UnmanagedPods",
@@ -112,20 +129,20 @@ Result<std::int32_t> DisruptionController::wanted_by_owners(const Budget& budget
                         "give .spec.minAvailable as a number");
     std::int32_t total = 0;
     for (const auto& [uid, wanted] : sizes) total += wanted;
-    return total;
+    co_return total;
 }
 
-Result<DisruptionController::Expectation> DisruptionController::expectation(const Budget& budget, const Pods& pods) {
+Task<DisruptionController::Expectation> DisruptionController::expectation(const Budget& budget, const Pods& pods) {
     if (budget.spec.min_available && !budget.spec.min_available->is_string())
-        return Expectation{static_cast<std::int32_t>(pods.size()), budget.spec.min_available->as_int()};
-    TRY(const std::int32_t total, wanted_by_owners(budget, pods));
+        co_return Expectation{static_cast<std::int32_t>(pods.size()), budget.spec.min_available->as_int()};
+    CO_TRY(const std::int32_t total, co_await wanted_by_owners(budget, pods));
     if (budget.spec.max_unavailable) {
-        TRY(const auto unavailable, budget.spec.max_unavailable->scaled(total, true));
-        return Expectation{total, std::max(0, total - unavailable)};
+        CO_TRY(const auto unavailable, budget.spec.max_unavailable->scaled(total, true));
+        co_return Expectation{total, std::max(0, total - unavailable)};
     }
-    if (!budget.spec.min_available) return Expectation{total, 0};
-    TRY(const auto available, budget.spec.min_available->scaled(total, true));
-    return Expectation{total, available};
+    if (!budget.spec.min_available) co_return Expectation{total, 0};
+    CO_TRY(const auto available, budget.spec.min_available->scaled(total, true));
+    co_return Expectation{total, available};
 }
 
 Task<Requeue> DisruptionController::reconcile(client::NamespacedName key) {
@@ -136,6 +153,8 @@ Task<Requeue> DisruptionController::reconcile(client::NamespacedName key) {
     }
     if (written_.is_stale(*budget)) co_return Requeue::in(std::chrono::seconds(1));
     const Pods pods = pods_of(*budget);
+    const Result<Expectation> expected = co_await expectation(*budget, pods);
+    if (is_cancelled(expected)) co_return expected.error();
     if (pods.empty()) events_.normal(*budget, "NoPods", "No matching pods found");
 
     const SystemTime now = loop().wall_now();
@@ -159,7 +178,6 @@ Task<Requeue> DisruptionController::reconcile(client::NamespacedName key) {
         }
         if (objects::is_ready(*pod)) ++status.current_healthy;
     }
-    const Result<Expectation> expected = expectation(*budget, pods);
     if (expected) {
         status.expected_pods = expected->pods;
         status.desired_healthy = expected->healthy;
@@ -176,6 +194,7 @@ Task<Requeue> DisruptionController::reconcile(client::NamespacedName key) {
         CO_TRY(const PodDisruptionBudget stored, co_await context_.client.update_status(std::move(changed)));
         written_.note(stored);
     }
+    if (!expected) co_return expected.error();
     co_return next_expiry ? Requeue::in(*next_expiry) : Requeue::never();
 }
 

@@ -1,6 +1,8 @@
 #include "controllers/disruption/disruption.h"
 
+#include "controllers/disruption/stale_disruption.h"
 #include "controllers/framework/sim/sim_world.h"
+#include "schema/json/json.h"
 
 namespace porthole::controllers {
 namespace {
@@ -122,7 +124,20 @@ TEST_F(DisruptionTest, PodsWithoutAnOwnerAreCountedByNumberOnly) {
     EXPECT_EQ(status().disruptions_allowed, 1);
 }
 
-TEST_F(DisruptionTest, SaysWhyNothingCanBeSaid) {
+TEST_F(DisruptionTest, TheScaleOfAnOwnerOfAnyKindCounts) {
+    bool with_scale = false;
+    api.set_answer([&](const client::ApiRequest& request) -> std::optional<schema::Value> {
+        if (request.path == "/apis/example.com") return schema::parse_json(R"({"versions":[{"version":"v1"}]})").value();
+        if (request.path == "/apis/example.com/v1") {
+            auto list = schema::parse_json(R"({"resources":[{"name":"fleets","kind":"Fleet","namespaced":true}]})").value();
+            if (with_scale) list.find("resources")->as_array().push_back(schema::Value::object({{"name", "fleets/scale"}}));
+            return list;
+        }
+        if (with_scale && request.path == "/apis/example.com/v1/namespaces/ns/fleets/f/scale")
+            return schema::parse_json(R"({"metadata":{"name":"f","uid":"u"},"spec":{"replicas":4}})").value();
+        return std::nullopt;
+    });
+
     Pod pod = bare_pod("odd");
     auto& owner = pod.metadata.owner_references.emplace_back();
     owner.api_version = "example.com/v1";
@@ -136,7 +151,36 @@ TEST_F(DisruptionTest, SaysWhyNothingCanBeSaid) {
     api.put(wanted);
     run<DisruptionController>();
     EXPECT_EQ(reason(), "False SyncFailed");
-    EXPECT_EQ(status().conditions.at(0).message, "Fleet.example.com does not implement the scale subresource");
+    EXPECT_EQ(status().conditions.at(0).message, "fleets.example.com does not implement the scale subresource");
+    with_scale = true;
+    pass(1min);
+    EXPECT_EQ(reason(), "False InsufficientPods");
+    EXPECT_EQ(status().expected_pods, 4);
+    EXPECT_EQ(status().desired_healthy, 2);
+}
+
+TEST_F(DisruptionTest, APodThatStaysIsNotToBeDisruptedAnyMore) {
+    for (const char* name : {"evicted", "ending", "by-kubelet"}) {
+        Pod pod = bare_pod(name);
+        pod.status.phase = "Running";
+        pod.status.conditions.push_back({.type = "DisruptionTarget",
+                                         .status = "True",
+                                         .last_transition_time = Timestamp(loop.wall_now()),
+                                         .reason = pod.metadata.name == "by-kubelet" ? "TerminationByKubelet" : "EvictionByEvictionAPI"});
+        if (pod.metadata.name == "ending") {
+            pod.metadata.deletion_timestamp = Timestamp(loop.wall_now());
+            pod.metadata.deletion_grace_period_seconds = 30;
+        }
+        api.put(pod);
+    }
+    run<StaleDisruptionController>();
+    const auto said = [&](const char* name) { return api.find<Pod>({"ns", name})->status.conditions.at(0).status; };
+    pass(118s);
+    EXPECT_EQ(said("evicted"), "True");
+    pass(2s);
+    EXPECT_EQ(said("evicted"), "False");
+    EXPECT_EQ(said("ending"), "True");
+    EXPECT_EQ(said("by-kubelet"), "True");
 }
 
 }  // namespace

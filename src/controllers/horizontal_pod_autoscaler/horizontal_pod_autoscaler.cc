@@ -79,9 +79,7 @@ Task<HorizontalPodAutoscalerController::Target> HorizontalPodAutoscalerControlle
         co_return Error(Reason::BadRequest, "unexpected GroupVersion string: " + reference.api_version);
     CO_TRY(const ResourceName name, co_await names_.find(group_of_api_version(reference.api_version), reference.kind));
     Target target;
-    target.path = (name.group.empty() ? "/api/" : "/apis/" + net::percent_encode(name.group) + "/") + net::percent_encode(name.version) +
-                  "/namespaces/" + net::percent_encode(autoscaler.metadata.namespace_) + "/" + net::percent_encode(name.plural) + "/" +
-                  net::percent_encode(reference.name) + "/scale";
+    target.path = name.scale_path(autoscaler.metadata.namespace_, reference.name);
     CO_TRY(const net::Bytes body, co_await client_.get_raw(target.path));
     CO_TRY(target.scale, schema::decode_json<Scale>(*body));
     co_return target;

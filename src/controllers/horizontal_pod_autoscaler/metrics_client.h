@@ -4,8 +4,8 @@
 
 #include "api/autoscaling_v2.h"
 #include "client/client.h"
+#include "controllers/framework/resource_names.h"
 #include "controllers/horizontal_pod_autoscaler/replica_calculator.h"
-#include "controllers/horizontal_pod_autoscaler/resource_names.h"
 
 namespace porthole::controllers {
 

@@ -13,6 +13,8 @@ struct ResourceName {
     bool namespaced = true;
     /// "services", "deployments.apps"
     std::string qualified() const { return group.empty() ? plural : plural + "." + group; }
+    /// The API's path of the subresource scale of one of its objects.
+    std::string scale_path(const std::string& namespace_, const std::string& name) const;
 };
 
 /// "apps" of "apps/v1", "" of "v1".
@@ -26,7 +28,11 @@ public:
     /// In the version that the server prefers. Errors: NotFound with upstream's message; the API's.
     Task<ResourceName> find(std::string group, std::string kind) const;
 
+    /// Whether its objects have the subresource scale: by discovery.
+    Task<bool> has_scale(ResourceName resource) const;
+
 private:
+    Task<schema::Value> resources(std::string group, std::string version) const;
     Task<std::vector<std::string>> served_versions(std::string group) const;
 
     client::Client& client_;

@@ -1,4 +1,6 @@
-#include "controllers/horizontal_pod_autoscaler/resource_names.h"
+#include "controllers/framework/resource_names.h"
+
+#include <algorithm>
 
 #include "base/result.h"
 #include "net/http/http.h"
@@ -7,9 +9,36 @@ namespace porthole::controllers {
 
 using schema::Value;
 
+namespace {
+
+std::string version_path(const std::string& group, const std::string& version) {
+    return (group.empty() ? "/api/" : "/apis/" + net::percent_encode(group) + "/") + net::percent_encode(version);
+}
+
+}  // namespace
+
 std::string group_of_api_version(std::string_view api_version) {
     const std::size_t slash = api_version.find('/');
     return slash == api_version.npos ? "" : std::string(api_version.substr(0, slash));
+}
+
+std::string ResourceName::scale_path(const std::string& namespace_, const std::string& name) const {
+    return version_path(group, version) + "/namespaces/" + net::percent_encode(namespace_) + "/" + net::percent_encode(plural) + "/" +
+           net::percent_encode(name) + "/scale";
+}
+
+/// An array of APIResources.
+Task<Value> ResourceNames::resources(std::string group, std::string version) const {
+    CO_TRY(const net::Bytes body, co_await client_.get_raw(version_path(group, version)));
+    CO_TRY(const Value list, schema::parse_json(*body));
+    const Value* resources = list.find("resources");
+    co_return resources && resources->is_array() ? *resources : Value::array();
+}
+
+Task<bool> ResourceNames::has_scale(ResourceName resource) const {
+    CO_TRY(const Value served, co_await resources(resource.group, resource.version));
+    co_return std::ranges::any_of(served.as_array(),
+                                  [&](const Value& one) { return one.string_at({"name"}) == resource.plural + "/scale"; });
 }
 
 /// The preferred one first.
@@ -36,13 +65,10 @@ Task<ResourceName> ResourceNames::find(std::string group, std::string kind) cons
     const auto versions = co_await served_versions(group);
     if (!versions) co_return is_not_found(versions) ? unknown : versions.error();
     for (const std::string& version : *versions) {
-        const auto body = co_await client_.get_raw("/apis/" + net::percent_encode(group) + "/" + net::percent_encode(version));
-        if (is_not_found(body)) continue;
-        if (!body) co_return body.error();
-        CO_TRY(const Value list, schema::parse_json(**body));
-        const Value* resources = list.find("resources");
-        if (!resources || !resources->is_array()) continue;
-        for (const Value& one : resources->as_array()) {
+        const auto served = co_await resources(group, version);
+        if (is_not_found(served)) continue;
+        if (!served) co_return served.error();
+        for (const Value& one : served->as_array()) {
             const std::string_view plural = one.string_at({"name"});
             if (one.string_at({"kind"}) == kind && !plural.contains('/'))
                 co_return ResourceName{group, version, std::string(plural), at(one, "namespaced").bool_or(false)};
