@@ -2,9 +2,50 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 
 namespace porthole::schemac {
 namespace {
+
+/// The paths that a column's cell reads: the cell itself, or arguments of its function.
+std::vector<std::string> paths_of(const Column& column) {
+    const std::string cell = column.cell.substr(0, column.cell.rfind(" | "));
+    if (cell.starts_with('.')) return {cell};
+    const std::size_t open = cell.find('(');
+    if (open == std::string::npos) return {};
+    std::vector<std::string> paths;
+    std::stringstream arguments(cell.substr(open + 1, cell.rfind(')') - open - 1));
+    for (std::string argument; std::getline(arguments >> std::ws, argument, ',');)
+        if (argument.starts_with('.')) paths.push_back(argument);
+    return paths;
+}
+
+/// Whether `path` (".spec.replicas", ".status.podIPs[0].ip") leads to a field of an object of `type`, or to a key of a map.
+bool has_path(const TypeDef& type, const std::string& path) {
+    const TypeDef* at = &type;
+    std::stringstream names(path.substr(1));
+    for (std::string name; std::getline(names, name, '.');) {
+        if (!at) return false;
+        const auto members = flatten(*at);
+        const auto found = std::ranges::find(members, name.substr(0, name.find('[')), [](const FlatField& m) { return m.field->name; });
+        if (found == members.end()) return false;
+        if (found->field->shape == Shape::Map) return true;
+        at = found->field->target;
+    }
+    return true;
+}
+
+/// Whether `json` looks like a value of the field: of the JSON, only the kind of value is checked.
+bool may_hold(const Field& field, const std::string& json) {
+    const auto is_between = [&json](char first, char last) { return json.size() >= 2 && json.front() == first && json.back() == last; };
+    if (field.shape == Shape::List) return is_between('[', ']');
+    if (field.shape == Shape::Map || field.target) return is_between('{', '}');
+    if (field.type == "JSON" || field.type == "RawExtension") return true;
+    const bool is_number = !json.empty() && json.find_first_not_of("-.0123456789") == std::string::npos;
+    if (field.type == "bool") return json == "true" || json == "false";
+    if (field.type == "double" || field.type.starts_with("int") || field.type.starts_with("uint")) return is_number;
+    return is_between('"', '"') || (field.type == "IntOrString" && is_number);
+}
 
 class Checker {
 public:
@@ -78,7 +119,21 @@ private:
             const Field& field = *flat.field;
             if (!names.insert(field.name).second) diagnostics_.add(field.place, "name " + field.name + " is used twice in " + type.name);
             check_list_keys(field);
+            check_default(field);
         }
+        check_columns(type);
+    }
+
+    void check_default(const Field& field) {
+        const auto given = field.attributes.find("default");
+        if (given != field.attributes.end() && !may_hold(field, given->second))
+            diagnostics_.add(field.place, "default=" + given->second + " is not the JSON of a value of this type");
+    }
+
+    void check_columns(const TypeDef& type) {
+        for (const Column& column : type.columns)
+            for (const std::string& path : paths_of(column))
+                if (!has_path(type, path)) diagnostics_.add(column.place, "no such field: " + path + " (of column " + column.name + ")");
     }
 
     void check_inlined(const TypeDef& type, const Field& field, int inlines) {

@@ -6,8 +6,9 @@
 
 namespace porthole::schemac {
 
-/// Resolves references between packages, decides which structs are boxed, and reports dangling references, duplicate numbers and names, and
-/// types that contain themselves by value. Fields then point into `packages`, whose types must not move.
+/// Resolves references between packages, decides which structs are boxed, and reports dangling references (also of columns), duplicate
+/// numbers and names, defaults of another type, and types that contain themselves by value. Fields then point into `packages`, whose types
+/// must not move.
 void check(std::vector<std::unique_ptr<Package>>& packages, Diagnostics& diagnostics);
 
 /// The fields as in JSON, with inlined structs flattened, in writing order.

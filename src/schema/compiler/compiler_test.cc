@@ -73,6 +73,37 @@ TEST(Checker, RefusesWhatCannotBeRight) {
                 ElementsAre("api/test.v1:2: no such type: A", "api/test.v1:2: no such type: B"));
 }
 
+TEST(Checker, RefusesColumnsOfFieldsThatAreNotThere) {
+    const auto column = [](const std::string& cell) {
+        return diagnostics_of("kind A resource=as\n  column X string = " + cell +
+                              "\n  1 spec S\ntype S\n  1 inline B\n  2 bs B[]\n  3 m map<string>\ntype B\n  1 name string\n");
+    };
+    for (const char* cell : {".spec.name", ".spec.name | <none>", ".spec.bs[0].name", ".spec.m.any", "join(.spec.bs, .spec.m, x)", "state"})
+        EXPECT_THAT(column(cell), testing::IsEmpty()) << cell;
+    EXPECT_THAT(column(".spec.nam | <none>"), ElementsAre("api/test.v1:3: no such field: .spec.nam (of column X)"));
+    EXPECT_THAT(column(".spec.name.first"), ElementsAre("api/test.v1:3: no such field: .spec.name.first (of column X)"));
+    EXPECT_THAT(column("join(.spec.bs, .spec.ms)"), ElementsAre("api/test.v1:3: no such field: .spec.ms (of column X)"));
+    EXPECT_THAT(column(".spec.name wide"), ElementsAre("api/test.v1:3: no such field: .spec.name wide (of column X)"));
+}
+
+TEST(Checker, RefusesDefaultsOfAnotherType) {
+    const struct {
+        const char *type, *right, *wrong;
+    } rows[] = {
+        {"string?", "\"a\"", "a"}, {"int32", "-1", "\"1\""},      {"bool", "false", "no"},       {"IntOrString", "25", "many"},
+        {"B?", "{}", "null"},      {"string[]", "[\"a\"]", "{}"}, {"map<string>", "{}", "\"\""}, {"double", "0.5", "half"},
+    };
+    const auto with = [](const std::string& type, const std::string& json) {
+        return diagnostics_of("type A\n  1 f " + type + " default=" + json + "\ntype B\n  1 name string\n");
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.type);
+        EXPECT_THAT(with(row.type, row.right), testing::IsEmpty());
+        EXPECT_THAT(with(row.type, row.wrong),
+                    ElementsAre(std::string("api/test.v1:3: default=") + row.wrong + " is not the JSON of a value of this type"));
+    }
+}
+
 TEST(Writer, MakesAStructAndItsTable) {
     ASSERT_THAT(diagnostics_of("enum Mode closed Fast Slow\n"
                                "/// A thing.\n"

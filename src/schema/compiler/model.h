@@ -51,6 +51,7 @@ struct Field {
 
 /// A column of `kubectl get`; see schema::Column.
 struct Column {
+    Place place;
     std::string name, type, format, cell;
     bool wide = false;
 };

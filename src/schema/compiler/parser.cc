@@ -204,7 +204,7 @@ private:
     void parse_column(const Words& words, const std::string& text) {
         const std::size_t equals = text.find(" = ");
         if (words.size() < 5 || equals == std::string::npos) return report("expected: column NAME TYPE = CELL");
-        Column added{words[1], words[2], "", text.substr(equals + 3), false};
+        Column added{place_, words[1], words[2], "", text.substr(equals + 3), false};
         for (std::size_t i = 3; words[i] != "="; ++i) {
             const auto [name, value] = split_attribute(words[i]);
             if (name == "wide")
