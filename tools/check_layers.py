@@ -226,7 +226,7 @@ def main():
     arguments.add_argument("--architecture", type=pathlib.Path, default=root / "docs/architecture.md")
     options = arguments.parse_args()
     if not options.layers.exists():
-        sys.exit(f"check_layers: {options.layers} is missing: configure first, for example with ./run test checks")
+        sys.exit(f"check_layers: {options.layers} is missing: run cmake --preset lint, or give --layers another build folder's layers.txt")
     layers = Layers(options.layers.read_text())
     problems = check(options.source, layers)
     problems += fuzz_problems(options.source.parent, options.layers.with_name("fuzz_layers.txt").read_text(), layers)

@@ -5,6 +5,7 @@ A new thing is one file and one line in a list. Forgetting the line compiles, so
   - a .cc file that no CMakeLists.txt of its folder, or of a folder above, names (by itself, by a pattern, or as a test);
   - a function or class that a LIST declares and its list does not name;
   - a line of a .def list that is there twice;
+  - a file of the schema text that api/order does not name;
   - an order of folders in docs/architecture.md that is not the one of check_layers.py.
 """
 
@@ -39,6 +40,7 @@ LISTS = [
     List("scheduler plugin", "scheduler/plugins/*.cc", r"^std::unique_ptr<Plugin> make_(\w+)\(const Handle&", ("scheduler/plugins/plugins.def",)),
     List("volume plugin", "kubelet/volumes/*/*.cc", r"^std::unique_ptr<VolumePlugin> make_(\w+)\(\)", ("kubelet/volumes/plugins.def",)),
     List("check of porthole doctor", "cmd/doctor/checks/*.cc", r"^void check_(\w+)\(const Evidence&", ("cmd/doctor/checks.def",)),
+    List("check of a node", "cmd/doctor/node/checks/*.cc", r"^void check_node_(\w+)\(const NodeEvidence&", ("cmd/doctor/node/node_checks.def",)),
     List("command", "cmd/**/*.cc", r"^int (run_\w+)\(std::vector<std::string>", ("cmd/commands.def", "cmd/windows/roles.def")),
 ]
 
@@ -83,6 +85,12 @@ def repeated_lines(source):
         yield from (f"{file.relative_to(source)}: {line} is there {count} times" for line, count in lines.items() if count > 1)
 
 
+def unordered_schemas(api):
+    """A file of the schema that `order` does not name is not read."""
+    ordered = (api / "order").read_text().splitlines()
+    yield from (f"{api.name}/{file.name}: is not in {api.name}/order" for file in sorted(api.glob("*.v*")) if file.name not in ordered)
+
+
 def folder_order(document, order):
     """The table of folders must list the layers, lowest first, as the layer check has them."""
     listed = re.findall(r"^\| `(\w+)/` \|", document, re.MULTILINE)
@@ -102,6 +110,7 @@ def main():
     arguments = argparse.ArgumentParser(description="checks that the lists of the tree are complete")
     arguments.add_argument("--source", type=pathlib.Path, default=root / "src")
     problems = [f"src/{problem}" for problem in check(arguments.parse_args().source)]
+    problems += unordered_schemas(root / "api")
     problems += folder_order((root / "docs/architecture.md").read_text(), check_layers.ORDER)
     check_report.report(problems)
 

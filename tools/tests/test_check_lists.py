@@ -44,6 +44,14 @@ class CheckLists(unittest.TestCase):
         self.assertEqual(self.problems({"plugins/list.def": "// a\n// a\nPLUGIN(a)\nPLUGIN(b)\nPLUGIN(a)\n"}),
                          ["plugins/list.def: PLUGIN(a) is there 2 times"])
 
+    def test_refuses_a_schema_that_the_order_leaves_out(self):
+        with tempfile.TemporaryDirectory() as folder:
+            api = pathlib.Path(folder, "api")
+            api.mkdir()
+            for name, text in {"order": "# toy.v1 is not read\nmeta.v1\n", "README.md": "", "meta.v1": "", "toy.v1": ""}.items():
+                (api / name).write_text(text)
+            self.assertEqual(list(check_lists.unordered_schemas(api)), ["api/toy.v1: is not in api/order"])
+
     def test_the_document_lists_the_folders_in_the_order_of_the_layers(self):
         table = "| Folder | Owns |\n|---|---|\n| `base/` | a |\n| `net/` | b |\n"
         self.assertEqual(list(check_lists.folder_order(table, ["base", "net"])), [])
