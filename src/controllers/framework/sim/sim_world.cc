@@ -31,7 +31,9 @@ private:
     Result<void> check(const client::ApiRequest& request) const {
         static const Rights rights = bootstrap_rights();
         auto allowed = rights(account_, request);
-        if (!allowed) ADD_FAILURE() << allowed.error().message;
+        if (!allowed)
+            ADD_FAILURE() << allowed.error().message
+                          << "\n  src/apiserver/authorization/bootstrap_policy.txt has the roles; one marked `bound` is the account's";
         return allowed;
     }
     client::Transport& api_;
