@@ -21,6 +21,7 @@
 #include "kubelet/volumes/flex_volume/flex_volumes.h"
 #include "kubelet/volumes/local_volume/local_volume_reclaimer.h"
 #include "kubelet/volumes/object_volumes/pod_certificates.h"
+#include "kubelet/volumes/selinux/selinux_contexts.h"
 #include "runtime/files/closed_directory.h"
 #include "windows/builds.h"
 
@@ -31,7 +32,7 @@ using namespace std::chrono_literals;
 
 Platform platform_of(const HostFacts& facts) { return {facts.operating_system == "windows", facts.processors, facts.memory}; }
 
-StarterConfig starter_config(const KubeletConfig& config, const HostFacts& facts, const Cgroups& cgroups) {
+StarterConfig starter_config(const KubeletConfig& config, const HostFacts& facts, const Cgroups& cgroups, bool selinux) {
     StarterConfig made;
     made.root_directory = config.root_directory;
     made.log_root = config.log_root;
@@ -40,6 +41,7 @@ StarterConfig starter_config(const KubeletConfig& config, const HostFacts& facts
     made.gates = config.feature_gates;
     made.cgroup_v2 = cgroups.is_v2();
     made.seccomp_default = config.seccomp_default;
+    made.selinux = selinux;
     return made;
 }
 
@@ -63,6 +65,11 @@ NodeFacts node_facts(const KubeletConfig& config, const HostFacts& facts, FileSy
     node.windows = platform_of(facts).windows;
     node.gates = config.feature_gates;
     return node;
+}
+
+std::unique_ptr<SelinuxContexts> selinux_contexts(const KubeletConfig& config, FileSystem& files) {
+    auto selinux = Selinux::find(files);
+    return selinux ? std::make_unique<SelinuxContexts>(std::move(selinux), config.selinux_mount) : nullptr;
 }
 
 /// Whether the kernel confines by AppArmor; that changes with its next start only.
@@ -156,6 +163,7 @@ struct Kubelet::Impl {
                                                                                    .directory = config.volume_plugin_directory,
                                                                                    .node_name = config.node.name})
                              : nullptr),
+          selinux(node.windows ? nullptr : selinux_contexts(config, deps.files)),
           csi_node(deps.client, deps.log.named("volumes"), config.node.name),
           plugins(deps.plugins ? std::make_unique<Plugins>(
                                      config, deps, node.windows, csi_node, informers.get<api::storage::v1::CSIDriver>(),
@@ -179,6 +187,7 @@ struct Kubelet::Impl {
                    .devices = devices.get(),
                    .flex = flex.get(),
                    .certificates = &certificates,
+                   .selinux = selinux.get(),
                    .object_volumes_refusal = windows::object_volumes_refusal(facts.windows_build)},
                   deps.log.named("volumes"), config.root_directory),
           containers({.loop = deps.loop,
@@ -191,7 +200,7 @@ struct Kubelet::Impl {
                       .objects = objects,
                       .events = events,
                       .log = deps.log},
-                     starter_config(config, facts, deps.cgroups), config.restart_backoff),
+                     starter_config(config, facts, deps.cgroups, selinux != nullptr), config.restart_backoff),
           footprint(deps.files, deps.cgroups, volumes, node),
           references(deps.client, objects, services, events),
           statuses(deps.loop, deps.client, deps.log.named("status")),
@@ -408,8 +417,9 @@ struct Kubelet::Impl {
     ImagePuller puller;
     std::unique_ptr<ImageVolumes> image_volumes;
     LocalVolumes local_volumes;
-    std::unique_ptr<DeviceVolumes> devices;  ///< null without programs, and on Windows
-    std::unique_ptr<FlexVolumes> flex;       ///< null without programs
+    std::unique_ptr<DeviceVolumes> devices;    ///< null without programs, and on Windows
+    std::unique_ptr<FlexVolumes> flex;         ///< null without programs
+    std::unique_ptr<SelinuxContexts> selinux;  ///< null where SELinux is off, and on Windows
     CsiNodeInfo csi_node;
     std::unique_ptr<Plugins> plugins;
     VolumeManager volumes;

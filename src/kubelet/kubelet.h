@@ -34,6 +34,7 @@ struct KubeletConfig {
     int log_max_files = 5;                  ///< of one container
     std::int64_t pod_pids_limit = -1;       ///< processes and threads of one pod; -1 for no limit
     bool seccomp_default = false;           ///< RuntimeDefault for containers that name no profile
+    bool selinux_mount = false;             ///< SELinux contexts for volumes of every access mode, not only those for one pod
     static constexpr Duration NeverIdle = std::chrono::hours(24 * 365 * 100);
     Duration streaming_idle = std::chrono::hours(4);  ///< of exec, attach and port-forward
     std::int64_t event_qps = 50, event_burst = 100;   ///< events per second; 0 for no limit

@@ -1,4 +1,5 @@
 #include "kubelet/kubelet_fixture.h"
+#include "kubelet/volumes/selinux/selinux_fixture.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -22,6 +23,19 @@ TEST_F(KubeletTest, RunsAPodAndReportsIt) {
     const auto* container = runtime.find("p", "a");
     EXPECT_EQ(container->status.log_path, "/var/log/pods/default_p_" + now.metadata.uid + "/a/0.log");
     EXPECT_THAT(files.read("/var/lib/kubelet/pods/" + now.metadata.uid + "/etc-hosts").value(), HasSubstr("10.244.0.1\tp\n"));
+}
+
+TEST_F(KubeletTest, WithSelinuxTheRuntimeRelabelsTheFilesOfContainers) {
+    stop();
+    put_selinux(files, SelinuxMounts);
+    start();
+    add("p", R"({"volumes":[{"name":"v","emptyDir":{}},{"name":"h","hostPath":{"path":"/"}}],"containers":[{"name":"a","image":"image:1",
+                "terminationMessagePath":"/message","volumeMounts":[{"name":"v","mountPath":"/v"},{"name":"h","mountPath":"/h"}]}]})");
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    std::vector<std::string> relabelled;
+    for (const cri::Mount& mount : runtime.find("p", "a")->config.mounts)
+        if (mount.selinux_relabel) relabelled.push_back(mount.container_path);
+    EXPECT_THAT(relabelled, testing::UnorderedElementsAre("/v", "/etc/hosts", "/message"));
 }
 
 TEST_F(KubeletTest, DeletionEndsContainersThenRemovesThePodAndEveryTrace) {

@@ -187,6 +187,7 @@ Result<void> ContainerStarter::add_own_mounts(const PodStartContext& context, co
         cri::Mount& mount = mounts.emplace_back();
         mount.container_path = hosts_path;
         mount.host_path = directory + "/etc-hosts";
+        mount.selinux_relabel = config_.selinux;
     }
     if (!container.termination_message_path.empty()) {
         const std::string place = directory + "/containers/" + container.name;
@@ -196,6 +197,7 @@ Result<void> ContainerStarter::add_own_mounts(const PodStartContext& context, co
         cri::Mount& mount = mounts.emplace_back();
         mount.container_path = container.termination_message_path;
         mount.host_path = file;
+        mount.selinux_relabel = config_.selinux;
     }
     return {};
 }

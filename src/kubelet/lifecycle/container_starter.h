@@ -20,6 +20,7 @@ struct StarterConfig {
     Platform platform;
     windows::Gates gates;  ///< the feature gates that are on
     bool cgroup_v2 = false, seccomp_default = false;
+    bool selinux = false;  ///< on this machine: files of a container need its label
 };
 
 /// Shared by the containers of one pod while they are started.

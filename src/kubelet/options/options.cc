@@ -34,7 +34,8 @@ void define_flags(FlagSet& flags, KubeletOptions& o) {
     flags.add("eviction-soft", o.eviction_soft, "eviction thresholds with a grace period");
     flags.add("fail-swap-on", o.fail_swap_on, "accepted and ignored: swap and page files never prevent this kubelet from starting");
     flags.add("feature-gates", o.feature_gates,
-              "WindowsSubPath=true mounts sub-paths of volumes on Windows; IdentifyPodOS=false ignores spec.os");
+              "WindowsSubPath=true mounts sub-paths of volumes on Windows; SELinuxMount=true mounts all volumes with SELinux contexts; "
+              "IdentifyPodOS=false ignores spec.os");
     flags.add("healthz-bind-address", o.healthz_address, "address of /healthz, without TLS");
     flags.add("healthz-port", o.healthz_port, "port of /healthz; 0: do not serve it");
     flags.add("hostname-override", o.hostname_override, "the node's name");
@@ -119,7 +120,7 @@ bool is_node_name(const std::string& name) {
 }
 
 Result<FeatureGates> feature_gates(const KubeletOptions& o) {
-    return read_feature_gates(o.feature_gates, {"IdentifyPodOS", "WindowsSubPath"});
+    return read_feature_gates(o.feature_gates, {"IdentifyPodOS", "SELinuxMount", "WindowsSubPath"});
 }
 
 Result<void> check(const KubeletOptions& o, bool windows) {
@@ -240,6 +241,7 @@ Result<KubeletConfig> make_kubelet_config(const KubeletOptions& o, bool windows)
     config.node.labels = o.node_labels;
     TRY(const FeatureGates gates, feature_gates(o));
     if (gates.on("WindowsSubPath", false)) config.feature_gates.insert("WindowsSubPath");
+    config.selinux_mount = gates.on("SELinuxMount", false);
     config.identify_pod_os = gates.on("IdentifyPodOS", true);
     for (const std::string& text : o.taints) {
         auto taint = parse_taint(text);

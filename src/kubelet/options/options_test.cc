@@ -98,6 +98,8 @@ TEST_F(KubeletOptionsTest, FeatureGatesThatAreOnReachTheKubelet) {
     const auto gates = [&](const char* flag) { return make_kubelet_config(parse({flag}).value(), true)->feature_gates; };
     EXPECT_THAT(gates("--feature-gates=WindowsSubPath=true,WinDSR=false"), ElementsAre("WindowsSubPath"));
     EXPECT_THAT(gates("--feature-gates=WindowsSubPath=false"), IsEmpty());
+    EXPECT_FALSE(make_kubelet_config(parse({}).value(), false)->selinux_mount);
+    EXPECT_TRUE(make_kubelet_config(parse({"--feature-gates=SELinuxMount=true"}).value(), false)->selinux_mount);
 }
 
 // TRB-18

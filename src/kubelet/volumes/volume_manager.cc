@@ -8,6 +8,7 @@
 #include "kubelet/container/environment.h"
 #include "kubelet/volumes/block_devices/device_volumes.h"
 #include "kubelet/volumes/object_volumes/pod_certificates.h"
+#include "kubelet/volumes/selinux/selinux_contexts.h"
 #include "runtime/scope.h"
 #include "windows/support.h"
 
@@ -134,6 +135,9 @@ Task<MountedVolume> VolumeManager::set_up_one(std::shared_ptr<const core::Pod> p
     const auto plugin = std::ranges::find_if(plugins_, [&](const auto& one) { return one->supports(volume); });
     if (plugin == plugins_.end()) co_return Error(Reason::BadRequest, "this node has no plugin for this kind of volume");
     plugins_of_[pod->metadata.uid].try_emplace(volume.name, (*plugin)->name());
+    if (services_.selinux && claim_of(*pod, volume).empty())
+        CO_TRY_VOID(
+            services_.selinux->admit(*pod, volume.name, {.name = pod->metadata.uid + "/" + volume.name, .plugin = (*plugin)->name()}));
     const std::string place = directory_name((*plugin)->name()) + "/" + volume.name, directory = pod_directory(pod->metadata.uid);
     co_return co_await (*plugin)->set_up({.pod = std::move(pod),
                                           .volume = std::move(volume),
@@ -169,6 +173,7 @@ Task<std::vector<cri::Mount>> VolumeManager::mounts_for(const core::Pod& pod, co
         mount.readonly = wanted.read_only || volume->second.read_only;
         mount.recursive_read_only = recursively;
         mount.propagation = propagation_of(wanted);
+        mount.selinux_relabel = services_.selinux && volume->second.relabel;
     }
     co_return mounts;
 }
@@ -252,6 +257,7 @@ Task<> VolumeManager::tear_down(std::string uid) {
     CO_TRY(const auto permit, co_await lock->acquire());
     services_.tokens.forget_pod(uid);
     if (services_.certificates) services_.certificates->forget_pod(uid);
+    if (services_.selinux) services_.selinux->forget_pod(uid);
     mounted_.erase(uid);
     const std::string directory = pod_directory(uid);
     const MonotonicTime begin = services_.loop.now();
@@ -286,6 +292,7 @@ void VolumeManager::append_metrics(std::string& out) const {
     const MetricFamily family(out, "volume_manager_total_volumes", "gauge", "Number of volumes in Volume Manager");
     for (const auto& [labels, count] : totals)
         family.add(metric_label("plugin_name", labels.first) + "," + metric_label("state", labels.second), count);
+    if (services_.selinux) services_.selinux->append_metrics(out);
 }
 
 Task<> VolumeManager::unmount_below(std::string directory) {

@@ -37,7 +37,7 @@ public:
     /// Pods that have a directory here.
     std::vector<std::string> pods_on_disk();
 
-    /// Durations, and the number of volumes, in Prometheus' text form.
+    /// Durations, numbers of volumes, and what came of SELinux contexts, in Prometheus' text form.
     void append_metrics(std::string& out) const;
 
     std::string pod_directory(const std::string& uid) const { return root_ + "/pods/" + uid; }

@@ -6,6 +6,7 @@
 #include "kubelet/sim/fake_node.h"
 #include "kubelet/volumes/busy_workers_fixture.h"
 #include "kubelet/volumes/object_volumes/pod_certificates.h"
+#include "kubelet/volumes/selinux/selinux_contexts.h"
 #include "kubelet/volumes/volume_manager.h"
 #include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"

@@ -1,5 +1,6 @@
 #include "api/certificates_v1beta1.h"
 #include "kubelet/volumes/host_path/host_path.h"
+#include "kubelet/volumes/selinux/selinux_fixture.h"
 #include "kubelet/volumes/volumes_fixture.h"
 #include "runtime/scope.h"
 #include "windows/builds.h"
@@ -461,6 +462,35 @@ TEST_F(VolumesTest, HostPathTypesAreChecked) {
     EXPECT_TRUE(files.status("/host/new")->is_directory());
     EXPECT_EQ(check_host_path(files, "/host/file", "Directory").error().message,
               "hostPath type check failed: /host/file is not a directory");
+}
+
+TEST_F(VolumesTest, WithSelinuxTheRuntimeRelabelsWhatThePodAloneHas) {
+    const struct {
+        const char *name, *volume;
+        bool relabelled;
+    } rows[] = {
+        {"emptyDir", R"("emptyDir":{})", true},
+        {"secret", R"("secret":{"secretName":"hidden"})", true},
+        {"hostPath", R"("hostPath":{"path":"/"})", false},
+        {"image", R"("image":{"reference":"data:1"})", false},
+        {"nfs", R"("nfs":{"server":"s","path":"/"})", false},
+    };
+    put_selinux(files, SelinuxMounts);
+    SelinuxContexts contexts(Selinux::find(files), false);
+    VolumeServices services{loop, random, files, pool, mounter, objects, tokens, client, events, &images};
+    services.programs = &programs;
+    services.selinux = &contexts;
+    VolumeManager with_selinux(services, Logger(make_null_sink(), ""), "/s");
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        const auto plain = mounts(std::string(R"({"volumes":[{"name":"v",)") + row.volume + "}]}");
+        ASSERT_TRUE(plain) << plain.error().message;
+        EXPECT_FALSE(plain->at(0).selinux_relabel) << "without SELinux";
+        const auto mounted = porthole::sim::run(loop, with_selinux.set_up(pod, {}));
+        ASSERT_TRUE(mounted) << mounted.error().message;
+        const auto made = porthole::sim::run(loop, with_selinux.mounts_for(*pod, pod->spec.containers[0], *mounted, {}, false));
+        EXPECT_EQ(made->at(0).selinux_relabel, row.relabelled);
+    }
 }
 
 }  // namespace

@@ -76,12 +76,13 @@ public:
 bool is_on_device(const core::PersistentVolume& volume) { return volume.spec.iscsi.has_value() || volume.spec.fc.has_value(); }
 
 Task<MountedVolume> set_up_device(const VolumeRequest& request, std::shared_ptr<const core::PersistentVolume> volume, bool read_only,
-                                  VolumeServices& services) {
+                                  std::string context, VolumeServices& services) {
     const auto& spec = volume->spec;
     DeviceVolume wanted = spec.iscsi ? iscsi_volume(*spec.iscsi) : fc_volume(*spec.fc);
     wanted.read_only |= read_only;
     wanted.is_block = spec.volume_mode == core::PersistentVolumeMode::Block;
     wanted.mount_options = spec.mount_options;
+    wanted.context = std::move(context);
     client::NamespacedName secret;
     if (spec.iscsi && spec.iscsi->secret_ref) {
         const core::SecretReference& reference = *spec.iscsi->secret_ref;

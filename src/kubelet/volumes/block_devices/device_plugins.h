@@ -8,8 +8,8 @@ namespace porthole::kubelet {
 /// Whether the volume is on a device of another machine: iSCSI or Fibre Channel.
 bool is_on_device(const core::PersistentVolume& volume);
 
-/// Sets up such a volume for its claim.
+/// Sets up such a volume for its claim, mounted with the SELinux `context` unless that is "".
 Task<MountedVolume> set_up_device(const VolumeRequest& request, std::shared_ptr<const core::PersistentVolume> volume, bool read_only,
-                                  VolumeServices& services);
+                                  std::string context, VolumeServices& services);
 
 }  // namespace porthole::kubelet

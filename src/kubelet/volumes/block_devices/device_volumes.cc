@@ -7,6 +7,7 @@
 #include "kubelet/volumes/block_devices/file_systems.h"
 #include "kubelet/volumes/block_devices/iscsi.h"
 #include "kubelet/volumes/block_devices/local_device.h"
+#include "kubelet/volumes/selinux/selinux_contexts.h"
 #include "net/tls/crypto.h"
 #include "schema/json/json.h"
 
@@ -58,13 +59,14 @@ Task<MountedVolume> DeviceVolumes::set_up(const VolumeRequest& request, DeviceVo
     const std::string folder = folder_of(volume), uid = request.pod->metadata.uid;
     const std::shared_ptr<Semaphore> lock = lock_of(folder);
     CO_TRY(const auto permit, co_await lock->acquire());
-    CO_TRY_VOID(check_mounted(folder, volume));
+    CO_TRY_VOID(check_mounted(folder, uid, volume));
     CO_TRY(const std::string device, co_await attach(*kind, folder, volume, uid, volume.is_block ? "" : request.directory));
     if (volume.is_block) co_return MountedVolume{.path = device, .read_only = volume.read_only, .is_block = true};
     CO_TRY_VOID(co_await mount_once(device, folder, volume));
     CO_TRY(const auto bound, services_.mounter.mounts_below(request.directory));
     if (bound.empty()) CO_TRY_VOID(services_.mounter.bind_beneath(folder, "mount", request.directory));
     MountedVolume mounted{.path = request.directory, .read_only = volume.read_only};
+    mounted.relabel = !volume.read_only && volume.context.empty();
     if (volume.read_only || request.is_ready(services_.files)) co_return mounted;
     CO_TRY_VOID(co_await apply_fs_group(request.directory, request.pod, services));
     CO_TRY_VOID(request.set_ready(services_.files));
@@ -91,19 +93,21 @@ Task<std::string> DeviceVolumes::attach(DeviceKind& kind, std::string folder, co
     co_return co_await kind.attach(volume.details, volume.secrets);
 }
 
-Result<void> DeviceVolumes::check_mounted(const std::string& folder, const DeviceVolume& volume) {
+Result<void> DeviceVolumes::check_mounted(const std::string& folder, const std::string& uid, DeviceVolume& volume) {
     TRY(const auto mounts, services_.mounter.mounts_below(folder + "/mount"));
     const auto mounted_as = services_.files.read(folder + "/mounted-as", LargestRecord);
     if (volume.is_block || mounts.empty() || is_not_found(mounted_as)) return {};
     if (!mounted_as) return mounted_as.error();
     const std::vector<std::string> words = split_nonempty(*mounted_as, ' ');
-    if (words.size() != 2) return Error(Reason::Io, folder + "/mounted-as is not valid");
+    if (words.size() != 2 && words.size() != 3) return Error(Reason::Io, folder + "/mounted-as is not valid");
     if (words[0] != volume.fs_type)
         return Error(Reason::Conflict,
                      "the volume is mounted as \"" + words[0] + "\" for another pod of this node, not as \"" + volume.fs_type + "\"");
     if (words[1] == "ro" && !volume.read_only)
         return Error(Reason::Conflict, "the volume is mounted read-only for another pod of this node and cannot be written to");
-    return {};
+    const std::string context = words.size() == 3 ? words[2] : "";
+    if (services_.files.exists(folder + "/pods/" + uid)) volume.context = context;
+    return context == volume.context ? Result<void>() : other_selinux_context("kubernetes.io/" + volume.kind + "/" + base_name(folder));
 }
 
 Task<> DeviceVolumes::mount_once(std::string device, std::string folder, const DeviceVolume& volume) {
@@ -111,11 +115,17 @@ Task<> DeviceVolumes::mount_once(std::string device, std::string folder, const D
     CO_TRY(const auto mounts, services_.mounter.mounts_below(target));
     if (!mounts.empty()) co_return {};
     CO_TRY_VOID(services_.files.create_directories(target, 0750));
-    CO_TRY_VOID(services_.files.replace(folder + "/mounted-as", volume.fs_type + (volume.read_only ? " ro" : " rw"), 0600));
+    std::vector<std::string> options = volume.mount_options;
+    std::string mounted_as = volume.fs_type + (volume.read_only ? " ro" : " rw");
+    if (!volume.context.empty()) {
+        options.push_back(selinux_mount_option(volume.context));
+        mounted_as += " " + volume.context;
+    }
+    CO_TRY_VOID(services_.files.replace(folder + "/mounted-as", mounted_as, 0600));
     co_return co_await format_and_mount({.device = std::move(device),
                                          .target = target,
                                          .fs_type = volume.fs_type,
-                                         .options = volume.mount_options,
+                                         .options = std::move(options),
                                          .read_only = volume.read_only},
                                         services_.programs);
 }

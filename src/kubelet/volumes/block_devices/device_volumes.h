@@ -17,6 +17,7 @@ struct DeviceVolume {
     std::map<std::string, std::string> secrets;
     std::string fs_type;  ///< "" for ext4
     std::vector<std::string> mount_options;
+    std::string context;  ///< of SELinux, that it is to be mounted with; "" for none
     bool read_only = false, is_block = false;
 };
 
@@ -40,7 +41,7 @@ public:
     explicit DeviceVolumes(Services services);
 
     /// As VolumePlugin::set_up(). Error: BadRequest for an unknown kind, or an invalid name of a file system; Conflict if it is mounted for
-    /// another pod with another file system, or read-only while this pod needs to write.
+    /// another pod with another file system or SELinux context, or read-only while this pod needs to write.
     Task<MountedVolume> set_up(const VolumeRequest& request, DeviceVolume volume, VolumeServices& services);
     /// Expands the file system to the size of its device. Requires: set_up() with a file system. Safe to repeat. Error: grow_to_device()'s;
     /// NotFound if the device is gone.
@@ -60,8 +61,8 @@ private:
                         const std::string& target);
     Result<DeviceDetails> read_details(const std::string& folder);
     Task<std::string> attach(DeviceKind& kind, std::string folder, const DeviceVolume& volume, std::string uid, std::string target);
-    /// Whether the pod can use the existing mount. Error: Conflict.
-    Result<void> check_mounted(const std::string& folder, const DeviceVolume& volume);
+    /// Whether the pod can use the existing mount, which keeps its SELinux context while the pod has it. Error: Conflict.
+    Result<void> check_mounted(const std::string& folder, const std::string& uid, DeviceVolume& volume);
     Task<> mount_once(std::string device, std::string folder, const DeviceVolume& volume);
     Task<> release(DeviceKind& kind, std::string folder, std::string uid);
     /// Where the pod has the device, by its record `mark`.

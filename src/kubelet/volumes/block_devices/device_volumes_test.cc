@@ -2,6 +2,7 @@
 
 #include "base/strings.h"
 #include "kubelet/volumes/block_devices/iscsi_records.h"
+#include "kubelet/volumes/selinux/selinux_fixture.h"
 #include "kubelet/volumes/volumes_fixture.h"
 #include "runtime/scope.h"
 
@@ -479,6 +480,33 @@ TEST_F(DeviceVolumesTest, AClaimsUnitIsGivenAsADevice) {
     EXPECT_EQ(node.count("mkfs"), 0);
     ASSERT_TRUE(tear_down());
     EXPECT_EQ(node.count("--logout"), 1);
+}
+
+TEST_F(DeviceVolumesTest, AVolumeForOnePodIsMountedWithItsSelinuxContext) {
+    put_selinux(files, SelinuxMounts);
+    SelinuxContexts contexts(Selinux::find(files), false);
+    VolumeServices services{loop, random, files, pool, mounter, objects, tokens, client, events, &images};
+    services.devices = devices_of_node.get();
+    services.selinux = &contexts;
+    with_devices.emplace(services, Logger(make_null_sink(), ""), "/k");
+    put_claim_of(schema::decode_json<core::PersistentVolume>(R"({"spec":{"accessModes":["ReadWriteOncePod"],"mountOptions":["noatime"],)" +
+                                                             unit("1") + "}}")
+                     .value());
+    const auto set_up_at = [&](const std::string& uid, const std::string& level) {
+        const auto made =
+            porthole::sim::run(loop, with_devices->set_up(std::make_shared<const core::Pod>(selinux_pod(uid, level)), allocatable));
+        return !made ? made.error().message : made->at("v").relabel ? "relabelled" : "as it is";
+    };
+    ASSERT_EQ(set_up_at("a", "s0:c1"), "as it is");
+    EXPECT_EQ(node.count(R"(noatime,context="system_u:object_r:container_file_t:s0:c1")"), 1);
+    contexts.forget_pod("a");
+    EXPECT_EQ(set_up_at("a", "s0:c2"), "as it is") << "a restarted kubelet leaves it";
+    contexts.forget_pod("a");
+    EXPECT_THAT(set_up_at("b", "s0:c3"), HasSubstr("with a different SELinux label"));
+    ASSERT_TRUE(tear_down("a"));
+    ASSERT_TRUE(tear_down("b"));
+    EXPECT_EQ(set_up_at("c", ""), "relabelled");
+    EXPECT_EQ(node.count("context="), 1);
 }
 
 }  // namespace

@@ -11,6 +11,11 @@ std::string CsiPaths::pod_folder(const std::string& uid, bool is_block) const {
     return pods() + "/" + uid + (is_block ? "/volumeDevices/" : "/volumes/") + "kubernetes.io~csi";
 }
 
+std::string CsiPaths::pod_record(const std::string& uid, const std::string& name, bool is_block) const {
+    const std::string own = pod_folder(uid, is_block) + "/" + name;
+    return is_block ? own : own + "/" + CsiVolumeData::FileName;
+}
+
 std::string CsiPaths::global_folder(const std::string& driver, const std::string& handle) const {
     return drivers() + "/" + driver + "/" + net::sha256_hex(handle);
 }

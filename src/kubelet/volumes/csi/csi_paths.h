@@ -19,6 +19,8 @@ public:
     std::string drivers() const { return root_ + "/plugins/kubernetes.io/csi"; }
     /// Has a directory for each volume of the pod, or a link for each device.
     std::string pod_folder(const std::string& uid, bool is_block) const;
+    /// Exists while the pod may have the volume.
+    std::string pod_record(const std::string& uid, const std::string& name, bool is_block) const;
     /// Of a volume that is not a device: has its staging path and its data file.
     std::string global_folder(const std::string& driver, const std::string& handle) const;
     /// Of a device; `kind`: "staging", "publish", or "" for the directory that contains "data".

@@ -139,6 +139,7 @@ struct CsiUnstagingTest : ::testing::Test {
         wanted.driver = Driver;
         wanted.handle = "h1";
         wanted.is_block = is_block;
+        wanted.context = context;
         return wanted;
     }
     /// `uid` by value: the task outlives the call.
@@ -189,6 +190,7 @@ struct CsiUnstagingTest : ::testing::Test {
     std::unique_ptr<CsiVolumes> volumes;
     int reports = 0;
     bool is_block = false;
+    std::string context;  ///< of SELinux, of the volumes of further pods
 };
 
 TEST_F(CsiUnstagingTest, APodIsGoneBeforeItsVolumeIsUnstaged) {
@@ -343,6 +345,40 @@ TEST_F(CsiUnstagingTest, NothingIsUnstagedAtAStartThatCannotReadWhatPodsHave) {
     loop.advance(10min);
     EXPECT_EQ(driver.count("NodeUnstageVolume"), 0u);
     EXPECT_THAT(volumes->volumes_in_use(), ElementsAre(InUse));
+}
+
+constexpr const char* OtherContext =
+    "waiting for unmount of volume \"kubernetes.io/csi/csi.example.com^h1\", because it is already mounted to a "
+    "different pod with a different SELinux label";
+
+TEST_F(CsiUnstagingTest, AVolumeGetsAnotherSelinuxContextOnlyAfterItWasUnstaged) {
+    context = "a";
+    ASSERT_EQ(set_up("u1"), "");
+    context = "b";
+    EXPECT_EQ(set_up("u2"), OtherContext);
+    driver.failing = "NodeUnstageVolume";
+    ASSERT_EQ(tear_down("u1"), "");
+    ASSERT_EQ(result_of(loop.sleep(100ms)), "");
+    EXPECT_EQ(set_up("u2"), OtherContext);
+    driver.failing.clear();
+    ASSERT_EQ(result_of(loop.sleep(1s)), "") << "unstaging goes on although the pod waits";
+    EXPECT_EQ(set_up("u2"), "");
+    EXPECT_THAT(driver.calls, ElementsAre("NodeStageVolume", "NodePublishVolume", "NodeUnpublishVolume", "NodeUnstageVolume",
+                                          "NodeUnstageVolume", "NodeStageVolume", "NodePublishVolume"));
+}
+
+TEST_F(CsiUnstagingTest, AKubeletThatStartsKnowsTheSelinuxContextOfWhatPodsHave) {
+    context = "a";
+    ASSERT_EQ(set_up("u1"), "");
+    stop_kubelet();
+    start_kubelet();
+    register_driver();
+    context = "b";
+    EXPECT_EQ(set_up("u2"), OtherContext);
+    EXPECT_EQ(set_up("u1"), "") << "which keeps what it has";
+    const auto data = read_csi_volume_data(files, "/k/pods/u1/volumes/kubernetes.io~csi/pv1");
+    ASSERT_TRUE(data);
+    EXPECT_EQ(data->context, "a");
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ struct CsiVolume {
     bool read_only = false, is_block = false;
     bool is_ephemeral = false;  ///< created for the pod, and deleted with it
     std::vector<std::string> access_modes, mount_options;
+    std::string context;  ///< of SELinux, that it is to be mounted with; "" for none
     std::map<std::string, std::string> attributes;
     schema::Box<core::SecretReference> stage_secret, publish_secret, expand_secret;
 

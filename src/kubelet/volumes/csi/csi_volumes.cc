@@ -1,8 +1,11 @@
 #include "kubelet/volumes/csi/csi_volumes.h"
 
+#include <algorithm>
+
 #include "base/result.h"
 #include "kubelet/volumes/csi/csi_requests.h"
 #include "kubelet/volumes/csi/csi_secrets.h"
+#include "kubelet/volumes/selinux/selinux_contexts.h"
 #include "net/grpc/grpc.h"
 #include "objects/csi_volume.h"
 
@@ -79,35 +82,27 @@ CsiVolumeData CsiVolumes::data_of(const CsiVolume& volume) const {
             .handle = volume.handle,
             .node = services_.node_name,
             .attachment = objects::attachment_name(volume.driver, volume.handle, services_.node_name),
-            .is_ephemeral = volume.is_ephemeral};
+            .is_ephemeral = volume.is_ephemeral,
+            .context = volume.context};
 }
 
 Task<MountedVolume> CsiVolumes::set_up(const VolumeRequest& request, CsiVolume volume, VolumeServices& services) {
     const std::string uid = request.pod->metadata.uid, user = uid + "/" + volume.name, key = key_of(volume);
+    const std::string target = paths_.target_path(uid, volume);
     request.step = csi_step(volume, "MountVolume.SetUp", "MapVolume.SetUpDevice");
     CO_TRY_VOID(co_await services_.driver_objects.wait_for_sync());
     Work work{.request = request, .volume = volume, .services = services};
     work.driver_object = services_.driver_objects.find({"", volume.driver});
     const CSIDriver* object = work.driver_object.get();
-    MountedVolume mounted;
-    mounted.path = paths_.target_path(uid, volume);
-    mounted.read_only = volume.read_only;
-    mounted.is_block = volume.is_block;
-    mounted.csi_driver = volume.driver;
-    mounted.csi_handle = volume.handle;
+    CO_TRY_VOID(settle_context(request, volume));
     if (is_published(uid, volume)) {
         if (object && object->spec.requires_republish.value_or(false) && !volume.is_block)
             in_background("republish " + user, republish(request.pod, request.volume, volume, services));
-        co_return mounted;
+        co_return mounted_as(uid, volume, services);
     }
 
     CO_TRY_VOID(check_lifecycle(volume, object));
     if (services_.is_windows() && volume.is_block) co_return Error(Reason::BadRequest, "block devices are not available on Windows nodes");
-    const bool alone = !volume.access_modes.empty() && volume.access_modes.front() == AccessMode::ReadWriteOncePod;
-    if (const auto entry = volumes_.find(key); entry && alone)
-        for (const std::string& other : entry->users)
-            if (!other.starts_with(uid + "/"))
-                co_return Error(Reason::Conflict, "volume uses the ReadWriteOncePod access mode and is already in use by another pod");
     volumes_.add_user(data_of(volume), volume.is_block, user);
     if (!volume.is_ephemeral && attach_required(object)) {
         CO_TRY(work.publish_context, co_await attachments_.wait(request, volume));
@@ -116,7 +111,10 @@ Task<MountedVolume> CsiVolumes::set_up(const VolumeRequest& request, CsiVolume v
     const CsiNodeVolumes::Entry entry = volumes_.find(key);
     if (!entry) co_return Error(Reason::Conflict, "the pod is being removed");
     CO_TRY(work.hold, co_await hold(entry));
-    if (is_published(uid, volume)) co_return mounted;  // by another volume of the pod that is the same
+    if (is_published(uid, volume)) co_return mounted_as(uid, volume, services);  // by another volume of the pod that is the same
+    const bool alone = !volume.access_modes.empty() && volume.access_modes.front() == AccessMode::ReadWriteOncePod;
+    if (alone && another_pod_has(*entry, uid))
+        co_return Error(Reason::Conflict, "volume uses the ReadWriteOncePod access mode and is already in use by another pod");
     const bool stages = !volume.is_ephemeral;
     if (stages) request.step = csi_step(volume, "MountVolume.MountDevice", "MapVolume.SetUpDevice");
     const auto capabilities = co_await services_.drivers.capabilities(volume.driver);
@@ -133,24 +131,60 @@ Task<MountedVolume> CsiVolumes::set_up(const VolumeRequest& request, CsiVolume v
     // What says that the pod may have the volume.
     const std::string folder = paths_.pod_folder(uid, volume.is_block), own = folder + "/" + volume.name;
     const std::string data_folder = volume.is_block ? paths_.device_data(volume.name) : own;
-    const bool known = services_.files.exists(volume.is_block ? own : own + "/" + CsiVolumeData::FileName);
+    const bool known = services_.files.exists(paths_.pod_record(uid, volume.name, volume.is_block));
     CO_TRY_VOID(services_.files.create_directories(data_folder, FolderMode));
     CO_TRY_VOID(services_.files.replace(data_folder + "/" + CsiVolumeData::FileName, to_json(data_of(volume)), DataMode));
     if (volume.is_block) {
         CO_TRY_VOID(services_.files.create_directories(folder, FolderMode));
-        CO_TRY_VOID(services_.files.create_directories(parent_path(mounted.path), FolderMode));
-        if (!known) CO_TRY_VOID(services_.files.create_symlink(mounted.path, own));
+        CO_TRY_VOID(services_.files.create_directories(parent_path(target), FolderMode));
+        if (!known) CO_TRY_VOID(services_.files.create_symlink(target, own));
     }
     auto done = co_await stage(work, *entry);
     if (done) done = co_await publish(work);
     if (!done) {
         // Nothing is published that had to be taken down: the pod can end without the driver.
-        if (!known && !volume.is_block && is_final_csi_error(done.error())) (void)remove_csi_folder(services_.files, own, mounted.path);
+        if (!known && !volume.is_block && is_final_csi_error(done.error())) (void)remove_csi_folder(services_.files, own, target);
         co_return with_cause(std::move(done).error());
     }
-    CO_TRY_VOID(co_await apply_group(work, mounted.path, !volume.is_ephemeral));
+    CO_TRY_VOID(co_await apply_group(work, target, !volume.is_ephemeral));
     published_.insert(user);
-    co_return mounted;
+    co_return mounted_as(uid, volume, services);
+}
+
+bool CsiVolumes::another_pod_has(const CsiNodeVolume& entry, const std::string& uid) const {
+    return std::ranges::any_of(entry.users, [&](const std::string& user) {
+        const std::string other = user.substr(0, user.find('/'));
+        return other != uid && services_.files.exists(paths_.pod_record(other, entry.data.name, entry.is_block));
+    });
+}
+
+Task<bool> CsiVolumes::takes_context(std::string driver) {
+    CO_TRY_VOID(co_await services_.driver_objects.wait_for_sync());
+    const auto object = services_.driver_objects.find({"", driver});
+    co_return object && object->spec.se_linux_mount.value_or(false);
+}
+
+/// A pod that has the volume keeps it as it is, also if its label would be another one now.
+Result<void> CsiVolumes::settle_context(const VolumeRequest& request, CsiVolume& volume) {
+    if (const auto entry = volumes_.find(key_of(volume)); entry && entry->data.context != volume.context) {
+        if (!entry->users.contains(request.pod->metadata.uid + "/" + volume.name)) {
+            request.step.text = "Unable to attach or mount volumes: unmounted volumes=[" + request.volume.name +
+                                "], unattached volumes=[], failed to process volumes=[]: ";
+            return other_selinux_context(objects::unique_volume_name(volume.driver, volume.handle));
+        }
+        volume.context = entry->data.context;
+    }
+    if (!volume.context.empty()) volume.mount_options.push_back(selinux_mount_option(volume.context));
+    return {};
+}
+
+Result<MountedVolume> CsiVolumes::mounted_as(const std::string& uid, const CsiVolume& volume, VolumeServices& services) const {
+    MountedVolume mounted{.path = paths_.target_path(uid, volume), .read_only = volume.read_only, .is_block = volume.is_block};
+    mounted.csi_driver = volume.driver;
+    mounted.csi_handle = volume.handle;
+    if (!services.selinux || volume.read_only || volume.is_block || !volume.context.empty()) return mounted;
+    TRY(mounted.relabel, services.selinux->labels_files(mounted.path));
+    return mounted;
 }
 
 Task<std::shared_ptr<const CsiVolumes::Hold>> CsiVolumes::hold(CsiNodeVolumes::Entry entry) {

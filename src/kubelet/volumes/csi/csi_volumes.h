@@ -49,6 +49,8 @@ public:
     /// Takes down all volumes of the pod, each independently; volumes without users are then unstaged in the background. Error: of one of
     /// those that could not be taken down; they are unchanged, to be retried.
     Task<> tear_down(std::string uid, VolumeServices& services);
+    /// Whether the driver can mount volumes with an SELinux context.
+    Task<bool> takes_context(std::string driver);
     /// As ask_csi_stats().
     Task<CsiStats> stats(std::string driver, std::string handle, std::string path, Duration limit);
 
@@ -90,6 +92,12 @@ private:
     /// `failure`: the beginning of an error.
     Task<> unpublish(CsiVolumeData data, std::string target, std::string failure, VolumeServices& services);
 
+    /// And does not only wait for it.
+    bool another_pod_has(const CsiNodeVolume& entry, const std::string& uid) const;
+    /// Error: other_selinux_context() while the volume is mounted with another context than a new user needs.
+    Result<void> settle_context(const VolumeRequest& request, CsiVolume& volume);
+    /// What set_up() returns for a volume that is published. Error: if its mount cannot be examined.
+    Result<MountedVolume> mounted_as(const std::string& uid, const CsiVolume& volume, VolumeServices& services) const;
     /// Adds the most frequent cause of drivers' failures on Windows.
     Error with_cause(Error error) const;
     CsiVolumeData data_of(const CsiVolume& volume) const;

@@ -9,6 +9,7 @@
 #include "kubelet/plugins/fake_plugin_fixture.h"
 #include "kubelet/plugins/plugin_connection_grpc.h"
 #include "kubelet/sim/fake_node.h"
+#include "kubelet/volumes/selinux/selinux_contexts.h"
 #include "kubelet/volumes/volume_manager.h"
 #include "objects/csi_volume.h"
 #include "runtime/run_task.h"
@@ -97,6 +98,7 @@ struct CsiVolumesTest : ::testing::Test {
             .attach_limit = attach_limit});
         VolumeServices services{loop, random, *folder.files, pool, mounter, secrets, tokens, client, events};
         services.csi = csi.get();
+        services.selinux = selinux.get();
         manager = std::make_unique<VolumeManager>(services, log, folder.path + "/k");
         const auto added = run(drivers->add_plugin(info()));
         EXPECT_TRUE(added) << added.error().message;
@@ -251,7 +253,8 @@ struct CsiVolumesTest : ::testing::Test {
     std::unique_ptr<CsiDrivers> drivers;
     std::unique_ptr<CsiVolumes> csi;
     std::unique_ptr<VolumeManager> manager;
-    std::function<bool()> has_csi_proxy;  ///< of a Windows node
+    std::function<bool()> has_csi_proxy;       ///< of a Windows node
+    std::unique_ptr<SelinuxContexts> selinux;  ///< null on a node without it
     Duration attach_limit = 2min;
     bool reports = true;
     std::optional<core::Node> stale_node;  ///< the kubelet's outdated copy of the node, if set

@@ -8,12 +8,14 @@ namespace porthole::kubelet {
 using schema::Value;
 
 std::string to_json(const CsiVolumeData& data) {
-    return schema::to_json(Value::object({{"specVolID", data.name},
-                                          {"volumeHandle", data.handle},
-                                          {"driverName", data.driver},
-                                          {"nodeName", data.node},
-                                          {"attachmentID", data.attachment},
-                                          {"volumeLifecycleMode", data.is_ephemeral ? "Ephemeral" : "Persistent"}}));
+    Value all = Value::object({{"specVolID", data.name},
+                               {"volumeHandle", data.handle},
+                               {"driverName", data.driver},
+                               {"nodeName", data.node},
+                               {"attachmentID", data.attachment},
+                               {"volumeLifecycleMode", data.is_ephemeral ? "Ephemeral" : "Persistent"}});
+    if (!data.context.empty()) all["seLinuxMountContext"] = data.context;
+    return schema::to_json(all);
 }
 
 Result<CsiVolumeData> parse_csi_volume_data(std::string_view json) {
@@ -26,6 +28,7 @@ Result<CsiVolumeData> parse_csi_volume_data(std::string_view json) {
     data.node = text("nodeName");
     data.attachment = text("attachmentID");
     data.is_ephemeral = text("volumeLifecycleMode") == "Ephemeral";
+    data.context = text("seLinuxMountContext");
     if (!is_csi_driver_name(data.driver) || data.handle.empty()) return Error(Reason::BadRequest, "it has no driver or no volume handle");
     return data;
 }

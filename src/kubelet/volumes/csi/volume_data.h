@@ -14,6 +14,7 @@ struct CsiVolumeData {
     std::string name;  ///< the PersistentVolume's, or that of the pod's volume
     std::string driver, handle, node, attachment;
     bool is_ephemeral = false;
+    std::string context;  ///< CsiVolume::context
 };
 
 std::string to_json(const CsiVolumeData& data);

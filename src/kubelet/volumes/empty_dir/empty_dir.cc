@@ -55,12 +55,12 @@ public:
     Task<MountedVolume> set_up(VolumeRequest request, VolumeServices& services) override {
         CO_TRY(const bool there, is_there(request, services));
         // Not again: since then the containers' own changes of its group and mode count.
-        if (there && request.is_ready(services.files)) co_return MountedVolume{request.directory};
+        if (there && request.is_ready(services.files)) co_return MountedVolume{.path = request.directory, .relabel = true};
         CO_TRY_VOID(services.files.create_directories(request.directory, 0777));
         CO_TRY_VOID(mount(request, services));
         CO_TRY_VOID(co_await apply_fs_group(request.directory, request.pod, services));
         CO_TRY_VOID(request.set_ready(services.files));
-        co_return MountedVolume{request.directory};
+        co_return MountedVolume{.path = request.directory, .relabel = true};
     }
 
 private:

@@ -5,6 +5,7 @@
 #include "base/base64.h"
 #include "base/strings.h"
 #include "kubelet/volumes/block_devices/file_systems.h"
+#include "kubelet/volumes/selinux/selinux_contexts.h"
 #include "net/tls/crypto.h"
 #include "schema/json/json.h"
 
@@ -112,12 +113,22 @@ std::string FlexVolumes::options_for(const core::Pod* pod, const FlexVolume& vol
 
 Task<MountedVolume> FlexVolumes::set_up(const VolumeRequest& request, FlexVolume volume, client::NamespacedName secret,
                                         VolumeServices& services) {
-    const std::string uid = request.pod->metadata.uid, target = target_of(uid, volume);
+    const std::string target = target_of(request.pod->metadata.uid, volume);
     MountedVolume mounted{.path = target, .read_only = volume.read_only, .is_remote = true};
+    CO_TRY_VOID(co_await set_up_at(target, request, std::move(volume), std::move(secret), services));
+    if (services.selinux && !mounted.read_only) {
+        CO_TRY(mounted.relabel, services.selinux->labels_files(target));
+    }
+    co_return mounted;
+}
+
+Task<> FlexVolumes::set_up_at(std::string target, const VolumeRequest& request, FlexVolume volume, client::NamespacedName secret,
+                              VolumeServices& services) {
+    const std::string uid = request.pod->metadata.uid;
     const bool is_ready = request.is_ready(services_.files);
-    if (is_ready && done_.contains(request.ready_mark)) co_return mounted;
+    if (is_ready && done_.contains(request.ready_mark)) co_return {};
     CO_TRY(const bool there, is_there(target));
-    if (is_ready && there) co_return mounted;
+    if (is_ready && there) co_return {};
     std::optional<FlexDriver> driver;
     CO_TRY(const FlexAnswer made, co_await find(request, volume, driver));
     if (!secret.name.empty()) {
@@ -136,7 +147,7 @@ Task<MountedVolume> FlexVolumes::set_up(const VolumeRequest& request, FlexVolume
     if (made.gives_group && !volume.read_only && !is_ready) CO_TRY_VOID(co_await apply_fs_group(target, request.pod, services));
     CO_TRY_VOID(request.set_ready(services_.files));
     done_.insert(request.ready_mark);
-    co_return mounted;
+    co_return {};
 }
 
 /// The driver and what it says of itself. One that does not answer is none, as for upstream.

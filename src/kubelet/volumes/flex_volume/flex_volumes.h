@@ -57,6 +57,8 @@ private:
     struct Record {
         std::string driver, name, target, device;
     };
+    Task<> set_up_at(std::string target, const VolumeRequest& request, FlexVolume volume, client::NamespacedName secret,
+                     VolumeServices& services);
     std::string records_of(const std::string& uid) const { return services_.root + "/pods/" + uid + "/plugins/kubernetes.io~flexvolume"; }
     std::string folder_of(const std::string& driver, const std::string& device) const;
     std::string target_of(const std::string& uid, const FlexVolume& volume) const;

@@ -38,6 +38,7 @@ class DeviceVolumes;
 class FlexVolumes;
 class LocalVolumes;
 class PodCertificates;
+class SelinuxContexts;
 
 /// The collaborators of plugins. All outlive them and live on `loop`.
 struct VolumeServices {
@@ -58,6 +59,7 @@ struct VolumeServices {
     DeviceVolumes* devices = nullptr;         ///< as above
     FlexVolumes* flex = nullptr;              ///< null if no programs run
     PodCertificates* certificates = nullptr;  ///< null if pods can have none
+    SelinuxContexts* selinux = nullptr;       ///< null where SELinux is off
     std::string object_volumes_refusal;       ///< why the system cannot have volumes of files out of the API; "" if it can
 };
 
@@ -69,6 +71,7 @@ struct MountedVolume {
     bool is_remote = false;              ///< another machine has the files: accessing them may block forever
     bool has_file_system = false;        ///< its own, so that the file system's size is the volume's
     bool restricted = false;             ///< by an access list (Windows): a container's account has to be allowed
+    bool relabel = false;                ///< where SELinux is on, the runtime gives its files the container's label
     std::string claim;                   ///< of the pod's namespace; "" if there is none
     std::string csi_driver, csi_handle;  ///< the driver that reports its use; "" for the file system below `path`
     std::optional<std::int64_t> group;   ///< that the pod's containers need to have

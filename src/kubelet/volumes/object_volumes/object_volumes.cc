@@ -213,7 +213,7 @@ public:
         if (confidential_) CO_TRY_VOID(mount_memory(request, services));
         AtomicWriter writer(services.files, services.loop, services.random, request.directory);
         CO_TRY_VOID(writer.write(payload, request.fs_group()));
-        co_return MountedVolume{.path = request.directory, .read_only = true, .restricted = restricted};
+        co_return MountedVolume{.path = request.directory, .read_only = true, .restricted = restricted, .relabel = true};
     }
 
 protected:

@@ -7,6 +7,7 @@
 #include "kubelet/volumes/local_volume/local_volumes.h"
 #include "kubelet/volumes/nfs/nfs.h"
 #include "kubelet/volumes/persistent_volume_claim/claim_growth.h"
+#include "kubelet/volumes/selinux/selinux_contexts.h"
 #include "objects/csi_translation.h"
 #include "objects/local_volume.h"
 #include "objects/owners.h"
@@ -32,7 +33,8 @@ public:
         CO_TRY(const ClaimRef claim, co_await find_claim(request, services));
         CO_TRY(const VolumeRef volume, co_await find_volume(*claim, services));
         CO_TRY_VOID(check_mode(request, *volume));
-        CO_TRY(MountedVolume mounted, co_await set_up_kind(claim, volume, request, is_read_only(request), services));
+        CO_TRY(const std::string context, co_await selinux_context(request, *volume, services));
+        CO_TRY(MountedVolume mounted, co_await set_up_kind(claim, volume, request, is_read_only(request), context, services));
         mounted.claim = claim->metadata.name;
         mounted.group = group_of(*volume);
         co_return mounted;
@@ -88,15 +90,31 @@ private:
         co_return std::make_shared<const core::PersistentVolume>(*std::move(translated));
     }
 
+    /// What it is to be mounted with; "" for none.
+    static Task<std::string> selinux_context(const VolumeRequest& request, const core::PersistentVolume& volume, VolumeServices& services) {
+        if (!services.selinux) co_return std::string();
+        const auto& spec = volume.spec;
+        SelinuxContexts::Volume seen{.name = volume.metadata.name, .plugin = "", .access_modes = spec.access_modes};
+        if (is_on_device(volume)) {
+            seen.plugin = spec.iscsi ? "kubernetes.io/iscsi" : "kubernetes.io/fc";
+            seen.takes_context = true;
+        } else if (spec.csi && services.csi && !local_volume::is_local(volume)) {
+            seen.plugin = "kubernetes.io/csi/" + spec.csi->driver;
+            CO_TRY(seen.takes_context, co_await services.csi->takes_context(spec.csi->driver));
+        }
+        co_return services.selinux->admit(*request.pod, request.volume.name, seen);
+    }
+
     static Task<MountedVolume> set_up_kind(ClaimRef claim, VolumeRef volume, const VolumeRequest& request, bool read_only,
-                                           VolumeServices& services) {
+                                           std::string context, VolumeServices& services) {
         const auto& spec = volume->spec;
         const auto say = [&](const char* step) { request.step.text = step + (" for volume \"" + volume->metadata.name + "\" : "); };
         MountedVolume mounted{.read_only = read_only, .is_block = mode_of(*volume) == core::PersistentVolumeMode::Block};
-        if (spec.csi && !local_volume::is_local(*volume)) co_return co_await set_up_csi(claim, volume, request, read_only, services);
+        if (spec.csi && !local_volume::is_local(*volume))
+            co_return co_await set_up_csi(claim, volume, request, read_only, context, services);
         if (is_on_device(*volume)) {
             say("MountVolume.WaitForAttach failed");
-            co_return co_await set_up_device(request, volume, read_only, services);
+            co_return co_await set_up_device(request, volume, read_only, context, services);
         }
         if (mounted.is_block) {
             CO_TRY(mounted.path, map_device(request, *volume, services));
@@ -111,12 +129,14 @@ private:
         }
         if (spec.local) {
             CO_TRY(mounted.path, co_await mount_local(request, *volume, read_only, services));
+            mounted.relabel = !read_only;
             CO_TRY_VOID(co_await grow_local(claim, volume, request, services));
             co_return mounted;
         }
         if (local_volume::is_local(*volume) && services.local_volumes) {
             say("MountVolume.SetUp failed");
             CO_TRY(mounted.path, co_await set_up_local(claim, volume, request, read_only, services));
+            mounted.relabel = !read_only;
             co_return mounted;
         }
         if (spec.flex_volume) co_return co_await set_up_flex(request, volume, read_only, services);
@@ -262,9 +282,10 @@ private:
     }
 
     static Task<MountedVolume> set_up_csi(ClaimRef claim, VolumeRef volume, const VolumeRequest& request, bool read_only,
-                                          VolumeServices& services) {
+                                          std::string context, VolumeServices& services) {
         if (!services.csi) co_return Error(Reason::BadRequest, "CSI volumes are not supported on this node");
-        const CsiVolume wanted = CsiVolume::of(*volume, read_only);
+        CsiVolume wanted = CsiVolume::of(*volume, read_only);
+        wanted.context = std::move(context);
         const bool is_running = services.csi->is_published(request.pod->metadata.uid, wanted);
         CO_TRY(const MountedVolume mounted, co_await services.csi->set_up(request, wanted, services));
         const auto known = claim->status.capacity.find("storage");
