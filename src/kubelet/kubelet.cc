@@ -460,6 +460,7 @@ const NodeFacts& Kubelet::node() const { return impl_->node; }
 const StorageUsage& Kubelet::storage() const { return impl_->storage; }
 void Kubelet::append_metrics(std::string& out) const {
     impl_->volumes.append_metrics(out);
+    impl_->certificates.append_metrics(out);
     impl_->containers.starter.counts().append(out);
 }
 const CsiMetrics* Kubelet::csi_metrics() const { return impl_->plugins ? &impl_->plugins->csi_drivers.metrics() : nullptr; }

@@ -92,7 +92,7 @@ public:
     const StorageUsage& storage() const;
     /// Null if there are no plugins.
     const CsiMetrics* csi_metrics() const;
-    /// Of volumes, and of starts of containers.
+    /// Of volumes, of certificates of pods, and of starts of containers.
     void append_metrics(std::string& out) const;
 
 private:

@@ -3,6 +3,7 @@
 import base64
 import json
 import pathlib
+import re
 import ssl
 import tempfile
 import time
@@ -67,6 +68,13 @@ class PodCertificates(WindowsCase):
         self.answer(request, {"certificateChain": chain, "notBefore": stamp(begin), "notAfter": stamp(end), "beginRefreshAt": stamp(begin + 3600),
                               "conditions": [{"type": "Issued", "status": "True", "reason": "Signed", "message": "by the test"}]})
 
+    def states(self, name):
+        """How many certificates of the signer are in each state, by the metrics of the pod's kubelet."""
+        node = self.get("pod", name)["spec"]["nodeName"]
+        metrics = self.kubectl("get", "--raw", f"/api/v1/nodes/{node}/proxy/metrics", namespaced=False)
+        found = re.findall(f'^kubelet_podcertificate_states{{signer_name="{SIGNER}",state="(.*)"}} (.*)$', metrics, re.MULTILINE)
+        return {state: int(count) for state, count in found}
+
     def check_files(self, name, read):
         """What the pod has is a key with its certificate, which the bundle verifies."""
         for file in [*FILES.values(), "ca.pem"]:
@@ -85,11 +93,13 @@ class PodCertificates(WindowsCase):
             self.sign(request)
         for name in ("lin", "win"):
             self.wait_ready(name)
+            self.assertEqual(self.states(name), {"fresh": 1})
         self.check_files("lin", lambda file: self.exec("lin", "cat", f"/tls/{file}"))
         self.check_files("win", lambda file: self.exec("win", "cmd", "/c", f"type C:\\tls\\{file}"))
         self.apply(self.with_certificate(pod("refused", container(script="sleep 600"), nodeSelector={"kubernetes.io/os": "linux"})))
         self.answer(self.request_of("refused"), {"conditions": [{"type": "Denied", "status": "True", "reason": "Unknown", "message": "who?"}]})
         self.wait_event("FailedMount", 'PodCertificateRequest was permanently denied: reason="Unknown" message="who?"')
+        self.assertEqual(self.states("refused"), {"fresh": 1, "denied": 1})
 
     def test_the_authority_of_the_api_server_is_published(self):
         found = self.list_everywhere("clustertrustbundles", "spec.signerName=kubernetes.io/kube-apiserver-serving")

@@ -1,5 +1,6 @@
 #include "kubelet/volumes/object_volumes/pod_certificates.h"
 
+#include "base/metrics_text.h"
 #include "base/strings.h"
 #include "kubelet/pod/pod.h"
 #include "net/tls/pem.h"
@@ -36,7 +37,7 @@ std::string cleaned(const std::string& chain) {
 Task<CredentialBundle> PodCertificates::bundle(std::shared_ptr<const core::Pod> pod, std::string volume, std::size_t index,
                                                core::PodCertificateProjection source) {
     std::shared_ptr<Record>& known = records_[{pod->metadata.uid, volume, index}];
-    if (!known) known = std::make_shared<Record>();
+    if (!known) known = std::make_shared<Record>(Record{.signer = source.signer_name});
     const std::shared_ptr<Record> record = known;  // the pod may be forgotten meanwhile
     for (const MonotonicTime end = loop_.now() + Patience;;) {
         auto advanced = co_await advance(pod, source, *record);
@@ -100,14 +101,15 @@ void PodCertificates::take(const core::Pod& pod, const Request& request, Record&
     for (const auto& condition : request.status.conditions) {
         const std::string reason = "reason=" + quote(condition.reason), message = "message=" + quote(condition.message);
         if (condition.type == "Denied" || condition.type == "Failed") {
-            const bool denied = condition.type == "Denied";
+            const bool denied = record.is_denied = condition.type == "Denied";
             record.refusal =
                 std::string("PodCertificateRequest was permanently ") + (denied ? "denied: " : "failed: ") + reason + " " + message;
             events_.warning(reference_to(pod), condition.type,
                             "PodCertificateRequest " + name + (denied ? " was denied, " : " failed, ") + reason + ", " + message);
         } else if (condition.type == "Issued" && request.status.begin_refresh_at && request.status.not_after) {
             const auto jitter = Duration(static_cast<Duration::rep>(random_.below(static_cast<std::uint64_t>(LatestRefresh.count()))));
-            record = {.issued = {.key = std::move(record.asked_key), .certificate_chain = cleaned(request.status.certificate_chain)},
+            record = {.signer = std::move(record.signer),
+                      .issued = {.key = std::move(record.asked_key), .certificate_chain = cleaned(request.status.certificate_chain)},
                       .refresh_at = request.status.begin_refresh_at->to_system_time() + jitter,
                       .not_after = request.status.not_after->to_system_time()};
         }
@@ -120,9 +122,27 @@ void PodCertificates::tell_age(const core::Pod& pod, Record& record) {
     const auto tell = [&](bool is_so, bool& told, const char* reason, const char* message) {
         if (is_so && !std::exchange(told, true)) events_.warning(reference_to(pod), reason, message);
     };
-    tell(loop_.wall_now() > record.refresh_at + Overdue, record.told_overdue, "CertificateOverdueForRefresh",
-         "PodCertificate refresh overdue");
-    tell(loop_.wall_now() > record.not_after, record.told_expired, "CertificateExpired", "PodCertificate expired");
+    tell(is_overdue(record), record.told_overdue, "CertificateOverdueForRefresh", "PodCertificate refresh overdue");
+    tell(has_expired(record), record.told_expired, "CertificateExpired", "PodCertificate expired");
+}
+
+bool PodCertificates::is_overdue(const Record& record) const { return loop_.wall_now() > record.refresh_at + Overdue; }
+
+const char* PodCertificates::state_of(const Record& record) const {
+    if (!record.refusal.empty()) return record.is_denied ? "denied" : "failed";
+    if (record.issued.key.empty()) return "not_yet_issued";
+    return has_expired(record) ? "expired" : is_overdue(record) ? "overdue_for_refresh" : "fresh";
+}
+
+void PodCertificates::append_metrics(std::string& out) const {
+    std::map<std::string, std::size_t> counts;
+    for (const auto& [key, record] : records_)
+        ++counts[metric_label("signer_name", record->signer) + "," + metric_label("state", state_of(*record))];
+    if (counts.empty()) return;
+    const MetricFamily family(
+        out, "kubelet_podcertificate_states", "gauge",
+        "Gauge vector reporting the number of pod certificate projected volume sources, faceted by signer_name and state.");
+    for (const auto& [labels, count] : counts) family.add(labels, count);
 }
 
 void PodCertificates::forget_pod(const std::string& uid) {

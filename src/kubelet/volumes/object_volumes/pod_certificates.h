@@ -32,6 +32,8 @@ public:
     Task<CredentialBundle> bundle(std::shared_ptr<const core::Pod> pod, std::string volume, std::size_t index,
                                   core::PodCertificateProjection source);
     void forget_pod(const std::string& uid);
+    /// How many sources there are, by signer and state: upstream's kubelet_podcertificate_states.
+    void append_metrics(std::string& out) const;
 
 private:
     using Request = api::certificates::v1beta1::PodCertificateRequest;
@@ -39,11 +41,13 @@ private:
 
     /// What is known of one source.
     struct Record {
+        std::string signer;
         CredentialBundle issued;  ///< empty until there is one
         SystemTime refresh_at, not_after;
         std::string asked;  ///< the name of the request that is waited for; "" if there is none
         std::string asked_key;
-        std::string refusal;  ///< of the signer, which is for good
+        std::string refusal;     ///< of the signer, which is for good
+        bool is_denied = false;  ///< and not failed
         bool told_overdue = false, told_expired = false;
     };
 
@@ -52,6 +56,9 @@ private:
     Task<> ask(const std::shared_ptr<const core::Pod>& pod, const core::PodCertificateProjection& source, Record& record);
     void take(const core::Pod& pod, const Request& request, Record& record);
     void tell_age(const core::Pod& pod, Record& record);
+    const char* state_of(const Record& record) const;
+    bool is_overdue(const Record& record) const;
+    bool has_expired(const Record& record) const { return loop_.wall_now() > record.not_after; }
 
     EventLoop& loop_;
     Random& random_;

@@ -74,6 +74,16 @@ protected:
         return "";
     }
 
+    /// Of the signer's only source; "" if there is none.
+    std::string state() const {
+        std::string text;
+        certificates.append_metrics(text);
+        const std::string before = "\nkubelet_podcertificate_states{signer_name=\"x.io/s\",state=\"", after = "\"} 1\n";
+        const std::size_t at = text.find(before);
+        if (at == text.npos || !text.ends_with(after)) return text;
+        return text.substr(at + before.size(), text.size() - after.size() - at - before.size());
+    }
+
     Scope writing{loop};
 };
 
@@ -143,6 +153,34 @@ TEST_F(PodCertificatesTest, ARefusalIsForGood) {
     EXPECT_THAT(event("Denied"), HasSubstr(" was denied, reason=\"Unknown\", message=\"who?\""));
     EXPECT_EQ(shown(), refusal);
     EXPECT_FALSE(open());
+}
+
+TEST_F(PodCertificatesTest, MetricsTellTheStateOfEachSource) {
+    EXPECT_EQ(state(), "");
+    (void)shown();
+    EXPECT_EQ(state(), "not_yet_issued");
+    issue(24h, 12h);
+    (void)shown();
+    EXPECT_EQ(state(), "fresh");
+    pass(12h + 5min + 1s);
+    (void)shown();
+    EXPECT_EQ(state(), "fresh") << "while another is asked for";
+    pass(10min);
+    EXPECT_EQ(state(), "overdue_for_refresh");
+    pass(12h);
+    EXPECT_EQ(state(), "expired");
+    issue();
+    (void)shown();
+    EXPECT_EQ(state(), "fresh");
+    certificates.forget_pod("u");
+    EXPECT_EQ(state(), "") << "series go with their pods";
+    for (const auto& [type, expected] : {std::pair("Denied", "denied"), std::pair("Failed", "failed")}) {
+        (void)shown();
+        refuse(type);
+        (void)shown();
+        EXPECT_EQ(state(), expected);
+        certificates.forget_pod("u");
+    }
 }
 
 TEST_F(PodCertificatesTest, AContainerKeepsWhatItHasWhileANewKubeletWaits) {
