@@ -196,7 +196,9 @@ TEST_F(LocalVolumeTest, TheRoomOfEachNodeIsPublishedForEachClass) {
     change_node([](Node& node) { node.status.allocatable["ephemeral-storage"] = *Quantity::parse("2Gi"); });
     EXPECT_EQ(published(), "local host-1 0\n") << "never less than nothing";
     change_node([](Node& node) { node.status.allocatable.clear(); });
-    EXPECT_EQ(published(), "local host-1 9223372036854775807\n") << "a node that does not say";
+    EXPECT_EQ(published(), "local host-1 0\n") << "a node that has only registered";
+    change_node([](Node& node) { node.status.allocatable["cpu"] = *Quantity::parse("1"); });
+    EXPECT_EQ(published(), "local host-1 9223372036854775807\n") << "a node that does not report its storage";
     const std::string before = api.list<Capacity>("kube-system").at(0).metadata.resource_version;
     change_node([](Node& node) { node.status.node_info.boot_id = "x"; });
     EXPECT_EQ(api.list<Capacity>("kube-system").at(0).metadata.resource_version, before);
