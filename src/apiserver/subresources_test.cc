@@ -225,6 +225,11 @@ TEST_F(Subresources, EvictionAsksTheBudget) {
     EXPECT_EQ(refused.at({"message"}), "Cannot evict pod as it would violate the pod's disruption budget.");
     EXPECT_EQ(refused.body.at_path({"details", "causes"})->as_array()[0].string_at({"message"}),
               "The disruption budget b needs 1 healthy pods and has 1 currently");
+    merge(std::string(Budgets) + "/b/status",
+          R"({"status":{"conditions":[{"type":"DisruptionAllowed","status":"False","reason":"SyncFailed","message":"no scale",)"
+          R"("lastTransitionTime":"2026-01-01T00:00:00Z"}]}})");
+    EXPECT_EQ(evict("p").body.at_path({"details", "causes"})->as_array()[0].string_at({"message"}),
+              "The disruption budget b does not allow evicting pods currently because it failed sync: no scale");
     merge(std::string(Budgets) + "/b/status", R"({"status":{"disruptionsAllowed":1}})");
     const Answer evicted = evict("p", "policy/v1beta1");
     EXPECT_EQ(evicted.code, 201) << evicted.text;

@@ -55,11 +55,26 @@ Result<std::vector<PodDisruptionBudget>> budgets_of(ResourceHandler& handler, co
     return budgets;
 }
 
-Error refused(const PodDisruptionBudget& budget, const std::string& why, int retry_after) {
+Error refused(const std::string& budget, const std::string& why, int retry_after) {
     Error error(Reason::TooManyRequests, "Cannot evict pod as it would violate the pod's disruption budget.");
-    error.details->causes.push_back({"DisruptionBudget", "The disruption budget " + budget.metadata.name + " " + why, ""});
+    error.details->causes.push_back({"DisruptionBudget", "The disruption budget " + budget + " " + why, ""});
     error.details->retry_after_seconds = retry_after;
     return error;
+}
+Error refused_for_now(const std::string& budget) { return refused(budget, "is still being processed by the server.", 10); }
+
+/// Why a budget has nothing to give.
+std::string exhaustion(const api::policy::v1::PodDisruptionBudgetStatus& status) {
+    const auto* allowed = objects::find_condition(status.conditions, "DisruptionAllowed");
+    const bool explained = allowed && allowed->status == "False" && !allowed->message.empty();
+    // Before the numbers, which are not those of now.
+    if (explained && allowed->reason == "SyncFailed")
+        return "does not allow evicting pods currently because it failed sync: " + allowed->message;
+    if (status.current_healthy <= status.desired_healthy)
+        return "needs " + std::to_string(status.desired_healthy) + " healthy pods and has " + std::to_string(status.current_healthy) +
+               " currently";
+    return std::string("does not allow evicting pods currently") +
+           (explained ? " (" + allowed->reason + "): " + allowed->message : std::string());
 }
 
 /// Whether a pod that is not ready may go without being counted.
@@ -72,18 +87,13 @@ bool ignores_unready(const PodDisruptionBudget& budget) {
 Result<ApiObject> charged(const ApiObject& current, const std::string& pod, Timestamp now) {
     const PodDisruptionBudget& budget = current.view<PodDisruptionBudget>();
     const auto& status = budget.status;
-    if (status.observed_generation < budget.metadata.generation) return refused(budget, "is still being processed by the server.", 10);
+    if (status.observed_generation < budget.metadata.generation) return refused_for_now(budget.metadata.name);
     if (status.disruptions_allowed < 0)
         return forbidden_object(current.kind(), budget.metadata.name, "pdb disruptions allowed is negative");
     if (status.disrupted_pods.size() > DisruptedPodsLimit)
         return forbidden_object(current.kind(), budget.metadata.name,
                                 "DisruptedPods map too big - too many evictions not confirmed by PDB controller");
-    if (status.disruptions_allowed == 0) {
-        return refused(budget,
-                       "needs " + std::to_string(status.desired_healthy) + " healthy pods and has " +
-                           std::to_string(status.current_healthy) + " currently",
-                       0);
-    }
+    if (status.disruptions_allowed == 0) return refused(budget.metadata.name, exhaustion(status), 0);
     ApiObject object(current);
     auto& edited = object.edit<PodDisruptionBudget>();
     --edited.status.disruptions_allowed;
@@ -100,23 +110,28 @@ Result<ApiObject> marked_as_disrupted(const ApiObject& current, Timestamp now) {
     return object;
 }
 
-/// True if the pod may go whatever becomes of it meanwhile; false if it may as it is now, since no budget counts it.
-Task<bool> charge_budget(ResourceHandler& handler, RequestContext& context, const Pod& pod, const WriteOptions& options) {
-    if (needs_no_budget(pod)) co_return pod.metadata.deletion_timestamp.has_value();
+struct Charge {
+    bool in_any_state = true;  ///< the pod may go whatever becomes of it meanwhile; else only as it is now, since no budget counts it
+    std::string budget;        ///< that selects it
+};
+
+Task<Charge> charge_budget(ResourceHandler& handler, RequestContext& context, const Pod& pod, const WriteOptions& options) {
+    if (needs_no_budget(pod)) co_return Charge{.in_any_state = pod.metadata.deletion_timestamp.has_value()};
     CO_TRY(const std::vector<PodDisruptionBudget> budgets, budgets_of(handler, pod));
     if (budgets.size() > 1) {
         co_return Error(Reason::InternalError,
                         "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.");
     }
-    if (budgets.empty()) co_return true;
-    if (!objects::is_ready(pod) && ignores_unready(budgets.front())) co_return false;
+    if (budgets.empty()) co_return Charge{};
+    const std::string& name = budgets.front().metadata.name;
+    if (!objects::is_ready(pod) && ignores_unready(budgets.front())) co_return Charge{.in_any_state = false, .budget = name};
     WriteRequest request = handler.write_request(context, handler.resources().of<PodDisruptionBudget>(), options);
-    request.name = budgets.front().metadata.name;
+    request.name = name;
     request.subresource = "status";
     const Timestamp now = handler.now();
     CO_TRY_VOID(co_await handler.objects().mutate(std::move(request),
                                                   [&](const ApiObject& current) { return charged(current, pod.metadata.name, now); }));
-    co_return true;
+    co_return Charge{.budget = name};
 }
 
 /// With a version in `deletion` only if the pod is of that version.
@@ -147,13 +162,14 @@ Task<> evict(ResourceHandler& handler, RequestContext& context, const WriteOptio
         WriteRequest request = handler.write_request(context, pods, options);
         // Before the budget: whoever may not evict the pod must not use up what others may.
         CO_TRY_VOID(co_await handler.objects().check_admission(request, record));
-        CO_TRY(const bool in_any_state, co_await charge_budget(handler, context, pod, options));
+        CO_TRY(const Charge charge, co_await charge_budget(handler, context, pod, options));
         DeleteOptions exactly = deletion;
-        const bool guarded = !in_any_state && !deletion.resource_version;
+        const bool guarded = !charge.in_any_state && !deletion.resource_version;
         if (guarded) exactly.resource_version = pod.metadata.resource_version;
         auto removed = co_await remove_marked(handler, std::move(request), pod, std::move(exactly));
         const bool has_changed = guarded && !removed && removed.error().reason == Reason::Conflict;
-        if (!has_changed || look == MostLooks) co_return removed;
+        if (!has_changed) co_return removed;
+        if (look == MostLooks) co_return charge.budget.empty() ? std::move(removed) : refused_for_now(charge.budget);
     }
 }
 
