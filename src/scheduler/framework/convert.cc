@@ -41,6 +41,10 @@ std::optional<TaintEffect> effect_of(const std::string& name) {
 
 // ---- resources
 
+/// More than any node has. With these bounds the sum of a pod's thousands of containers, and that of a node's thousands of pods, cannot
+/// overflow: a pod may name its node itself, however much it asks for.
+constexpr std::int64_t MostOfAContainer = 1LL << 48, MostOfAPod = 1LL << 50;
+
 Resources resources_of(const ResourceList& list) {
     Resources resources;
     for (const auto& [name, quantity] : list) {
@@ -54,6 +58,7 @@ Resources resources_of(const ResourceList& list) {
             resources.extended_slot(name) = quantity.value();
         }
     }
+    resources.lower_to(MostOfAContainer);
     return resources;
 }
 
@@ -118,6 +123,7 @@ Resources pod_requests(const core::Pod& pod, Fallback fallback) {
             if (objects::is_pod_level_resource(name) && named.contains(name)) running.extended_slot(name) = amount;
     }
     running += resources_of(pod.spec.overhead);
+    running.lower_to(MostOfAPod);
     return running;
 }
 

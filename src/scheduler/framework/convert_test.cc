@@ -45,6 +45,17 @@ TEST(PodInfo, AsksForTheMostThatIsInUseAtATime) {
     }
 }
 
+TEST(PodInfo, SumsOfWhatPodsAskForDoNotOverflow) {
+    const PodInfo info = read(R"({"spec": {"containers": [{"resources": {"requests": {"memory": "9223372036854775807"}}},
+                                                          {"resources": {"requests": {"memory": "9223372036854775807"}}}]}})");
+    Resources node;
+    for (int i = 0; i < 1000; ++i) {
+        node += info.requests;
+        EXPECT_GE(node.memory, info.requests.memory);
+    }
+    EXPECT_GT(info.requests.memory, 1LL << 47);
+}
+
 TEST(PodInfo, OnlyCpuMemoryAndHugePagesAreStatedForThePodAsAWhole) {
     const PodInfo info = read(R"({"spec": {"resources": {"requests": {"hugepages-2Mi": "4Mi", "example.com/gpu": "7"}},
         "containers": [{"resources": {"requests": {"hugepages-2Mi": "2Mi", "example.com/gpu": "1"}}}]}})");

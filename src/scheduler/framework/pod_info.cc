@@ -43,6 +43,11 @@ void Resources::raise_to(const Resources& other) {
     }
 }
 
+void Resources::lower_to(std::int64_t most) {
+    for (std::int64_t* amount : {&milli_cpu, &memory, &ephemeral_storage}) *amount = std::min(*amount, most);
+    for (auto& [name, amount] : extended) amount = std::min(amount, most);
+}
+
 bool Toleration::tolerates(const Taint& taint) const {
     if (effect && *effect != taint.effect) return false;
     if (!key.empty() && key != taint.key) return false;

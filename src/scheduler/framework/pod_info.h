@@ -23,6 +23,8 @@ struct Resources {
     Resources& operator-=(const Resources& other);
     /// For each resource the larger amount.
     void raise_to(const Resources& other);
+    /// No amount is larger then.
+    void lower_to(std::int64_t most);
     bool operator==(const Resources&) const = default;
 };
 
