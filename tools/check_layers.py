@@ -23,8 +23,8 @@ from dataclasses import dataclass
 import check_report
 
 # Low to high: a folder may include only those before it. docs/architecture.md lists the folders in the same order.
-ORDER = ["base", "runtime", "schema", "cel", "net", "store", "netlink", "objects", "client", "windows", "hns", "cni", "node_network",
-         "apiserver", "controllers",
+ORDER = ["base", "runtime", "schema", "cel", "net", "store", "netlink", "open_iscsi", "objects", "client", "windows", "hns", "cni",
+         "node_network", "apiserver", "controllers",
          "scheduler", "kubelet", "fleet", "proxy", "csi_proxy", "dns", "bundled_images", "winhost", "winservice",
          "node_join", "teardown", "local_cluster", "provision", "cmd"]
 COMPONENTS = {"apiserver", "controllers", "scheduler", "kubelet", "proxy", "csi_proxy", "dns"}

@@ -1,7 +1,6 @@
 #include "kubelet/volumes/block_devices/device_volumes.h"
 
 #include "base/strings.h"
-#include "kubelet/volumes/block_devices/iscsi_records.h"
 #include "kubelet/volumes/selinux/selinux_fixture.h"
 #include "kubelet/volumes/volumes_fixture.h"
 #include "runtime/scope.h"
@@ -372,22 +371,6 @@ TEST_F(DeviceVolumesTest, ASecretDoesNotAddLinesToARecord) {
     api.put(secret);
     EXPECT_THAT(set_up(unit("1", R"(,"chapAuthSession":true,"secretRef":{"name":"chap"})")), HasSubstr("control character"));
     EXPECT_EQ(node.count("--login"), 0);
-}
-
-TEST(IscsiRecords, AreThoseOfTheirPortal) {
-    porthole::sim::SimLoop loop;
-    porthole::sim::MemoryFileSystem files(loop);
-    IscsiRecords records(files);
-    const std::string empty = "# BEGIN RECORD 2.1.8\n# END RECORD\n", set = "# BEGIN RECORD 2.1.8\nk = v\n# END RECORD\n";
-    ASSERT_TRUE(files.create_directories("/etc/iscsi/nodes/iqn/10.0.0.9,32600,1", 0700));
-    const std::string six = "/etc/iscsi/nodes/iqn/fd00::9,3260", longer = "/etc/iscsi/nodes/iqn/10.0.0.9,32600,1/default";
-    for (const std::string& path : {six, longer}) ASSERT_TRUE(files.write(path, empty, 0600));
-    EXPECT_TRUE(records.set_node("[fd00::9]:3260", "iqn", "default", {{"k", "v"}}));
-    EXPECT_EQ(files.read(six).value(), set) << "without a portal group";
-    EXPECT_TRUE(is_not_found(records.set_node("10.0.0.9:3260", "iqn", "default", {{"k", "v"}})));
-    EXPECT_TRUE(is_not_found(records.set_node("10.0.0.9:32600", "iqn", "other", {{"k", "v"}})));
-    EXPECT_TRUE(is_not_found(records.set_discovery("10.0.0.9:3260", {{"k", "v"}})));
-    EXPECT_EQ(files.read(longer).value(), empty);
 }
 
 TEST_F(DeviceVolumesTest, TheSecretOfAClaimsUnitIsInTheNamespaceOfTheClaimUnlessItNamesOne) {

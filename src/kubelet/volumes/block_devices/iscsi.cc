@@ -5,18 +5,17 @@
 
 #include "base/strings.h"
 #include "kubelet/volumes/block_devices/file_systems.h"
-#include "kubelet/volumes/block_devices/iscsi_records.h"
 #include "kubelet/volumes/block_devices/scsi_devices.h"
+#include "open_iscsi/iscsi_admin.h"
+#include "open_iscsi/iscsi_records.h"
 
 namespace porthole::kubelet {
 namespace {
 
-// Exit codes of iscsiadm.
-constexpr int AlreadyLoggedIn = 15, NothingFound = 21;
-
+using open_iscsi::AlreadyThere;
+using open_iscsi::NothingFound;
 using Words = std::vector<std::string>;
-
-using Values = IscsiRecords::Values;
+using Values = open_iscsi::IscsiRecords::Values;
 
 constexpr const char* DiscoveryKeys[] = {"discovery.sendtargets.auth.username", "discovery.sendtargets.auth.password",
                                          "discovery.sendtargets.auth.username_in", "discovery.sendtargets.auth.password_in"};
@@ -107,13 +106,8 @@ private:
     }
 
     Task<> admin(Words where, Words what, std::vector<int> also = {}) {
-        where.insert(where.begin(), "iscsiadm");
-        where.insert(where.end(), what.begin(), what.end());
-        const auto ended = co_await programs_.run({.arguments = where});
-        if (!ended) co_return ended.error();
-        if (ended->exit_code == 0 || std::ranges::find(also, ended->exit_code) != also.end()) co_return {};
-        co_return Error(Reason::Io, "iscsiadm " + where[1] + " " + where[2] + " failed: exit status " + std::to_string(ended->exit_code) +
-                                        ": " + ended->output + ended->errors);
+        CO_TRY_VOID(co_await open_iscsi::run_iscsiadm(std::move(where), std::move(what), std::move(also), programs_));
+        co_return {};
     }
 
     Task<> set(Words where, std::string key, std::string value) {
@@ -122,7 +116,7 @@ private:
 
     Task<> make_interface(DeviceDetails details) {
         const Words interface = {"-m", "iface", "-I", interface_of(details)};
-        CO_TRY_VOID(co_await admin(interface, {"-o", "new"}, {AlreadyLoggedIn}));
+        CO_TRY_VOID(co_await admin(interface, {"-o", "new"}, {AlreadyThere}));
         co_return co_await set(interface, "iface.initiatorname", details["initiator"]);
     }
 
@@ -139,7 +133,7 @@ private:
             CO_TRY_VOID(co_await set(node, "node.session.auth.authmethod", "CHAP"));
             CO_TRY_VOID(records_.set_node(portal, details["iqn"], interface_of(details), only(SessionKeys, secrets)));
         }
-        CO_TRY_VOID(co_await admin(node, {"--login"}, {AlreadyLoggedIn}));
+        CO_TRY_VOID(co_await admin(node, {"--login"}, {AlreadyThere}));
         // Who logs in after a restart of the node is the kubelet.
         CO_TRY_VOID(co_await set(node, "node.startup", "manual"));
         // A session that was there does not look for new units by itself.
@@ -149,7 +143,7 @@ private:
     EventLoop& loop_;
     FileSystem& files_;
     ProcessRunner& programs_;
-    IscsiRecords records_;
+    open_iscsi::IscsiRecords records_;
 };
 
 }  // namespace
