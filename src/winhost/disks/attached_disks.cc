@@ -40,16 +40,19 @@ Result<void> write_table(const AttachedDisk& disk, const PartitionTable& table) 
 
 }  // namespace
 
-std::optional<AttachedDisk> AttachedDisks::look_at(const std::string& name) {
+std::optional<AttachedDisk> AttachedDisks::find_image(const std::string& name) {
     const auto image = files_.real_path(join_path(folder_, name));
     const auto status = image ? files_.status(*image) : Result<FileStatus>(image.error());
     if (!status || !status->is_regular() || status->size < SmallestDisk) return std::nullopt;  // also one that was just removed
-    AttachedDisk disk{.name = name, .image = *image, .bytes = status->size};
-    const auto start = files_.read_at(*image, 0, DiskStart);
-    const auto end = files_.read_at(*image, disk.bytes - disk.bytes % 512 - TableEnd, TableEnd);
+    return AttachedDisk{.name = name, .image = *image, .bytes = status->size, .serial_number = name, .unique_id = name};
+}
+
+void AttachedDisks::read_table(AttachedDisk& disk) {
+    const auto start = files_.read_at(disk.image, 0, DiskStart);
+    const auto end = files_.read_at(disk.image, disk.bytes - disk.bytes % 512 - TableEnd, TableEnd);
     if (!start || !end) {
         disk.problem = (start ? end : start).error().message;
-        return disk;
+        return;
     }
     auto table = parse_partition_table(*start, *end, disk.bytes);
     if (table) {
@@ -57,7 +60,6 @@ std::optional<AttachedDisk> AttachedDisks::look_at(const std::string& name) {
     } else {
         disk.problem = table.error().message;
     }
-    return disk;
 }
 
 void AttachedDisks::give_numbers(std::vector<AttachedDisk>& disks) {
@@ -82,8 +84,14 @@ Result<std::vector<AttachedDisk>> AttachedDisks::list() {
     std::vector<AttachedDisk> disks;
     for (const std::string& name : names) {
         if (disks.size() == MostDisks) break;
-        if (auto disk = is_name(name) ? look_at(name) : std::nullopt) disks.push_back(*std::move(disk));
+        if (auto disk = is_name(name) ? find_image(name) : std::nullopt) disks.push_back(*std::move(disk));
     }
+    for (AttachedDisk& device : devices_ ? devices_->list() : std::vector<AttachedDisk>()) {
+        if (disks.size() == MostDisks) break;
+        disks.push_back(std::move(device));
+    }
+    for (AttachedDisk& disk : disks)
+        if (disk.problem.empty()) read_table(disk);
     give_numbers(disks);
     return disks;
 }

@@ -7,27 +7,19 @@
 
 #include "runtime/files/file_system.h"
 #include "runtime/random.h"
-#include "winhost/disks/partition_table.h"
+#include "winhost/disks/disk_source.h"
 
 namespace porthole::winhost {
 
-/// An image file that is attached as a disk.
-struct AttachedDisk {
-    std::uint32_t number = 0;  ///< from 1 on: disk 0 of a Windows host is its own
-    std::string name;          ///< in the directory
-    std::string image;         ///< path of the file, without links
-    std::uint64_t bytes = 0;
-    std::optional<PartitionTable> table;
-    std::string problem;  ///< why its contents cannot be used; else ""
-};
-
 /// The disks of an emulated host: each regular file in `folder`, or link to one, is an attached disk. Names have letters, digits, '.', '-'
 /// and '_' only, at most LongestName; others, and names that begin with '.', are ignored, as are files smaller than SmallestDisk. A disk
-/// has the lowest free number when it is first seen, and keeps it until it is gone. Not thread-safe; blocking. All references outlive it.
+/// has the lowest free number when it is first seen, and keeps it until it is gone. Disks of `devices` follow them. Not thread-safe;
+/// blocking. All references outlive it.
 class AttachedDisks {
 public:
     static constexpr std::size_t LongestName = 63, MostDisks = 256;
-    AttachedDisks(FileSystem& files, Random& random, std::string folder) : files_(files), random_(random), folder_(std::move(folder)) {}
+    AttachedDisks(FileSystem& files, Random& random, std::string folder, DiskSource* devices = nullptr)
+        : files_(files), random_(random), folder_(std::move(folder)), devices_(devices) {}
 
     /// In the order of their numbers. Errors: Io.
     Result<std::vector<AttachedDisk>> list();
@@ -43,12 +35,14 @@ public:
     Result<Partition> grow_partition(const AttachedDisk& disk, std::uint64_t bytes);
 
 private:
-    std::optional<AttachedDisk> look_at(const std::string& name);
+    std::optional<AttachedDisk> find_image(const std::string& name);
+    void read_table(AttachedDisk& disk);
     void give_numbers(std::vector<AttachedDisk>& disks);
 
     FileSystem& files_;
     Random& random_;
     std::string folder_;
+    DiskSource* devices_;
     std::map<std::string, std::uint32_t> numbers_;  ///< by name
 };
 

@@ -47,6 +47,33 @@ TEST_F(AttachedDisksTest, AnImageThatIsPutOrLinkedThereIsADisk) {
     EXPECT_EQ(names(), (std::vector<std::string>{"1 c", "2 a"}));
 }
 
+/// Devices of the machine, which are files here.
+struct Devices final : DiskSource {
+    std::vector<AttachedDisk> list() override { return disks; }
+    Task<> rescan() override { co_return {}; }
+    std::vector<AttachedDisk> disks;
+};
+
+TEST_F(AttachedDisksTest, DevicesFollowTheImagesAndHaveTablesToo) {
+    Devices devices;
+    AttachedDisks all(*files, random, folder / "disks", &devices);
+    put("sdb");
+    devices.disks = {{.name = "iqn.a,1", .image = folder / "sdb", .bytes = 8 * Mebibyte, .serial_number = "s"},
+                     {.name = "iqn.a,2", .image = folder / "sdb", .bytes = 8 * Mebibyte, .problem = "in use"}};
+    ASSERT_TRUE(all.list());
+    put("disks/image");
+    ASSERT_EQ(all.list().value().size(), 3U);
+    EXPECT_EQ(all.find(1).value().name, "iqn.a,1") << "a number stays";
+    EXPECT_EQ(all.find(3).value().name, "image");
+    ASSERT_TRUE(all.partition(all.find(1).value()));
+    EXPECT_TRUE(all.find(1).value().table->partition);
+    EXPECT_EQ(all.find(1).value().serial_number, "s");
+    EXPECT_FALSE(all.find(2).value().table) << "one with a problem is not read";
+    EXPECT_EQ(all.partition(all.find(2).value()).error().message, "disk iqn.a,2: in use");
+    devices.disks.clear();
+    EXPECT_EQ(all.list().value().size(), 1U);
+}
+
 TEST_F(AttachedDisksTest, WhatIsNoDiskIsIgnored) {
     fs::create_directories(folder / "disks/folder");
     for (const std::string name : {".new", "-rf *", "a\nb", "x?offset=1"}) put("disks/" + name);

@@ -1,6 +1,7 @@
 #include "winhost/host/csi_server.h"
 
 #include "base/result.h"
+#include "runtime/asio_loop.h"
 
 namespace porthole::winhost {
 namespace {
@@ -22,10 +23,13 @@ CsiServer::CsiServer(Services services, Logger log)
                 services.programs,
                 services.random,
                 std::move(services.disks),
-                {services.files, *files_, services.root, std::move(services.volumes_folder), services.users}}),
-      machine_(services.host, std::move(services.serial_number)),
+                {services.files, *files_, services.root, std::move(services.volumes_folder), services.users},
+                &services.iscsi}),
+      targets_({services.loop, services.files, services.iscsi, volumes_, std::move(services.iscsi_folder)}),
+      machine_(services.host, std::move(services.serial_number), &services.iscsi),
       proxy_(services.pool, kubelet_paths(),
-             csi_proxy::Host{.files = *files_, .disks = &volumes_, .volumes = &volumes_, .shares = &shares_, .machine = &machine_}),
+             csi_proxy::Host{
+                 .files = *files_, .disks = &volumes_, .volumes = &volumes_, .shares = &shares_, .machine = &machine_, .iscsi = &targets_}),
       server_(services.loop, proxy_.handler(), {.body_limit = csi_proxy::LargestRequest}, std::move(log)) {}
 
 Result<void> CsiServer::listen(const std::string& unix_socket, std::uint16_t tcp_port, const std::string& token) {

@@ -7,14 +7,15 @@
 #include "winhost/cri/token_gate.h"
 #include "winhost/host/csi_files.h"
 #include "winhost/host/host_machine.h"
+#include "winhost/host/iscsi_targets.h"
 #include "winhost/host/loop_volumes.h"
 #include "winhost/host/smb_shares.h"
 
 namespace porthole::winhost {
 
 /// The CSI proxy of an emulated host, in place of csi-proxy.exe: drivers in its containers create directories and links with it. It mounts
-/// SMB shares if the machine can, and the volumes of disks that are attached to the host. close() it before destroying it; all references
-/// outlive it.
+/// SMB shares and logs in to iSCSI targets if the machine can, and mounts the volumes of disks that are attached to the host. close() it
+/// before destroying it; all references outlive it.
 class CsiServer {
 public:
     struct Services {
@@ -24,12 +25,14 @@ public:
         FileSystem& files;
         Random& random;
         HostPrograms& host;  ///< programs on the host
+        IscsiInitiator& iscsi;
         ContainerUsers users;
         std::string serial_number;   ///< of the machine that is played
         std::string root;            ///< the host's root file system
         std::string shares_folder;   ///< SmbShares' own folder
         std::string volumes_folder;  ///< VolumeMounts' own folder
         std::string disks;           ///< the directory of attached disks
+        std::string iscsi_folder;    ///< IscsiTargets' own folder
     };
     CsiServer(Services services, Logger log);
 
@@ -46,6 +49,7 @@ private:
     std::unique_ptr<CsiFiles> files_;
     SmbShares shares_;
     LoopVolumes volumes_;
+    IscsiTargets targets_;
     HostMachine machine_;
     csi_proxy::CsiProxy proxy_;
     net::HttpServer server_;

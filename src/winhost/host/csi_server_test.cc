@@ -45,18 +45,22 @@ struct CsiServerTest : testing::Test {
     std::unique_ptr<FileSystem> files = make_file_system();
     SeededRandom random{1};
     NoPrograms host;
+    IscsiInitiator iscsi{
+        {.programs = *programs, .files = *files, .host = "windows-1-0123abcd", .name = "windows-1", .machine = folder.path()}};
     CsiServer server{{.loop = loop,
                       .pool = *pool,
                       .programs = *programs,
                       .files = *files,
                       .random = random,
                       .host = host,
+                      .iscsi = iscsi,
                       .users = ContainerUsers(),
                       .serial_number = "windows-1-0123abcd",
                       .root = folder / "root",
                       .shares_folder = folder / "share",
                       .volumes_folder = folder / "volumes",
-                      .disks = folder / "disks"},
+                      .disks = folder / "disks",
+                      .iscsi_folder = folder / "iscsi"},
                      Logger(make_null_sink(), "csi-proxy")};
     const std::string token = "of the host";
     net::GrpcChannel pipe{loop, [this] { return dial(); }, {}};

@@ -34,6 +34,10 @@ int number_of(std::string_view text, int base) {
 
 Task<std::string> HostMachine::serial_number() { co_return serial_number_; }
 
+bool HostMachine::is_open_iscsi(const std::string& service) const {
+    return equal_ignoring_case(service, "msiscsi") && iscsi_ && iscsi_->check();
+}
+
 /// check_service() allows no quotes in names.
 Task<CommandOutput> HostMachine::sc(std::string verb, std::string name) {
     return programs_.run({.command_line = "sc.exe " + verb + " \"" + name + "\"", .limit = LongestCommand});
@@ -49,6 +53,9 @@ Task<ServiceStatus> HostMachine::status(std::string name) {
 }
 
 Task<csi_proxy::Machine::Service> HostMachine::service(std::string name) {
+    if (is_open_iscsi(name))
+        co_return Service{
+            .display_name = "Microsoft iSCSI Initiator Service", .start_type = StartType::Automatic, .status = ServiceStatus::Running};
     Service service;
     CO_TRY(service.status, co_await status(name));
     CO_TRY(const CommandOutput entry,
@@ -60,6 +67,7 @@ Task<csi_proxy::Machine::Service> HostMachine::service(std::string name) {
 }
 
 Task<> HostMachine::start_service(std::string name) {
+    if (is_open_iscsi(name)) co_return {};
     CO_TRY(const ServiceStatus before, co_await status(name));
     if (before == ServiceStatus::Running) co_return {};
     CO_TRY(const CommandOutput started, co_await sc("start", name));
@@ -68,6 +76,7 @@ Task<> HostMachine::start_service(std::string name) {
 }
 
 Task<> HostMachine::stop_service(std::string name, bool /*with_dependents*/) {
+    if (is_open_iscsi(name)) co_return Error(Reason::MethodNotAllowed, "open-iscsi of the machine that emulates this host is not stopped");
     CO_TRY(const ServiceStatus before, co_await status(name));
     if (before == ServiceStatus::Stopped) co_return {};
     CO_TRY(const CommandOutput stopped, co_await sc("stop", name));

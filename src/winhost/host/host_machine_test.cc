@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/sim/sim_loop.h"
+#include "winhost/images/test_folder.h"
 
 namespace porthole::winhost {
 namespace {
@@ -45,6 +46,21 @@ TEST_F(HostMachineTest, TellsItsSerialNumberAndTheStateOfAService) {
     EXPECT_EQ(service->start_type, StartType::Automatic);
     EXPECT_EQ(service->status, ServiceStatus::Running);
     EXPECT_EQ(sim::run(loop, machine.service("msiscsi")).error().message, "this host has no service msiscsi");
+}
+
+TEST_F(HostMachineTest, OpenIscsiOfTheMachineIsTheServiceOfTheInitiator) {
+    TestFolder folder;
+    folder.write("sbin/iscsiadm", "");
+    sim::SimWorkerPool pool(loop);
+    const auto runner = make_process_runner(pool);
+    const auto files = make_file_system();
+    const IscsiInitiator iscsi(
+        {.programs = *runner, .files = *files, .host = "windows-1-0123abcd", .name = "windows-1", .machine = folder.path()});
+    HostMachine able(programs, "windows-1-0123abcd", &iscsi);
+    EXPECT_EQ(sim::run(loop, able.service("MSiSCSI")).value().status, ServiceStatus::Running);
+    EXPECT_TRUE(sim::run(loop, able.start_service("msiscsi")));
+    EXPECT_EQ(sim::run(loop, able.stop_service("msiscsi", false)).error().reason, Reason::MethodNotAllowed);
+    EXPECT_TRUE(programs.calls.empty());
 }
 
 TEST_F(HostMachineTest, StartsAndStopsAService) {

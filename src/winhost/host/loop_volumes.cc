@@ -40,25 +40,20 @@ std::string id_of(const std::string& volume) {
 
 /// As Windows writes it; drivers look for the number of a LUN.
 std::string location_of(const AttachedDisk& disk) {
+    if (!disk.location.empty()) return disk.location;
     return "Integrated : Adapter 0 : Port 0 : Target 0 : LUN " + std::to_string(disk.number);
 }
 
 }  // namespace
 
 LoopVolumes::LoopVolumes(Services services)
-    : services_(std::move(services)), disks_(services_.volumes.files, services_.random, services_.disks), mounts_(services_.volumes) {}
-
-Task<Semaphore::Permit> LoopVolumes::take_turn() {
-    if (waiting_ == MostWaiting) co_return Error(Reason::Unavailable, "too many calls wait for the disks of this host");
-    ++waiting_;
-    auto permit = co_await turn_.acquire();
-    --waiting_;
-    co_return permit;
-}
+    : services_(std::move(services)),
+      disks_(services_.volumes.files, services_.random, services_.disks, services_.devices),
+      mounts_(services_.volumes) {}
 
 template <class T>
 Task<T> LoopVolumes::in_turn(std::move_only_function<Result<T>()> work) {
-    CO_TRY(const auto permit, co_await take_turn());
+    CO_TRY(const auto permit, co_await turns_.take());
     co_return co_await run_blocking<T>(services_.pool, std::move(work));
 }
 
@@ -66,17 +61,43 @@ Task<std::vector<csi_proxy::Disks::Disk>> LoopVolumes::list() {
     return in_turn<std::vector<Disk>>([this]() -> Result<std::vector<Disk>> {
         TRY(const auto attached, disks_.list());
         std::vector<Disk> disks;
-        for (const AttachedDisk& one : attached) disks.push_back({one.number, location_of(one), one.name, one.name});
+        for (const AttachedDisk& one : attached) disks.push_back({one.number, location_of(one), one.serial_number, one.unique_id});
         return disks;
     });
 }
 
-/// Every call looks anew.
+Task<std::vector<AttachedDisk>> LoopVolumes::attached() {
+    return in_turn<std::vector<AttachedDisk>>([this] { return disks_.list(); });
+}
+
+/// Every call looks at image files again, but not at what other machines have.
 Task<> LoopVolumes::rescan() {
-    return in_turn<void>([this]() -> Result<void> {
+    CO_TRY(const auto permit, co_await turns_.take());
+    if (services_.devices) CO_TRY_VOID(co_await services_.devices->rescan());
+    co_return co_await run_blocking<void>(services_.pool, [this]() -> Result<void> {
         TRY_VOID(disks_.list());
         return {};
     });
+}
+
+Task<Semaphore::Permit> LoopVolumes::hold_unused(std::vector<std::string> names) {
+    CO_TRY(Semaphore::Permit permit, co_await turns_.take());
+    CO_TRY_VOID(co_await run_blocking<void>(services_.pool, [&]() -> Result<void> {
+        TRY(const auto attached, disks_.list());
+        for (const AttachedDisk& disk : attached)
+            if (std::ranges::find(names, disk.name) != names.end()) TRY_VOID(check_unused(disk));
+        return {};
+    }));
+    co_return permit;
+}
+
+/// No volume of it is mounted, also not by somebody else.
+Result<void> LoopVolumes::check_unused(const AttachedDisk& disk) {
+    if (disk.table && disk.table->partition) {
+        TRY(const auto paths, mounts_.access_paths(disk.table->partition->id));
+        if (!paths.empty()) return Error(Reason::Conflict, "a volume of disk " + disk.name + " is mounted at " + paths.front());
+    }
+    return mounts_.check_unused(disk);
 }
 
 Result<void> LoopVolumes::check_online(const AttachedDisk& disk) const {
@@ -119,11 +140,7 @@ Task<> LoopVolumes::set_online(DiskNumber number, bool online) {
             offline_.erase(disk.name);
             return {};
         }
-        if (disk.table && disk.table->partition) {
-            TRY(const auto paths, mounts_.access_paths(disk.table->partition->id));
-            if (!paths.empty()) return Error(Reason::Conflict, "a volume of disk " + disk.name + " is mounted at " + paths.front());
-        }
-        TRY_VOID(mounts_.check_unused(disk));
+        TRY_VOID(check_unused(disk));
         offline_.insert(disk.name);
         return {};
     });
@@ -185,7 +202,7 @@ Task<bool> LoopVolumes::is_formatted(std::string volume) {
 
 /// Where it cannot be enlarged later, the volume takes the size of its disk before.
 Task<> LoopVolumes::mount(std::string volume, std::string path) {
-    CO_TRY(const auto permit, co_await take_turn());
+    CO_TRY(const auto permit, co_await turns_.take());
     bool enlarge = false;
     CO_TRY(AttachedDisk disk, co_await run_blocking<AttachedDisk>(services_.pool, [&]() -> Result<AttachedDisk> {
                TRY(AttachedDisk found, usable_disk(volume));
@@ -206,7 +223,7 @@ Task<> LoopVolumes::unmount(std::string volume, std::string path) {
 }
 
 Task<> LoopVolumes::format(std::string volume) {
-    CO_TRY(const auto permit, co_await take_turn());
+    CO_TRY(const auto permit, co_await turns_.take());
     CO_TRY(AttachedDisk disk, co_await run_blocking<AttachedDisk>(services_.pool, [&]() -> Result<AttachedDisk> {
                TRY(AttachedDisk found, usable_disk(volume));
                TRY(const auto paths, mounts_.access_paths(id_of(volume)));
@@ -249,7 +266,7 @@ Task<> LoopVolumes::enlarge_unmounted(AttachedDisk disk) {
 }
 
 Task<> LoopVolumes::resize(std::string volume, std::int64_t bytes) {
-    CO_TRY(const auto permit, co_await take_turn());
+    CO_TRY(const auto permit, co_await turns_.take());
     bool enlarge = false;
     CO_TRY(AttachedDisk disk, co_await run_blocking<AttachedDisk>(services_.pool, [&]() -> Result<AttachedDisk> {
                TRY(AttachedDisk found, usable_disk(volume));

@@ -5,14 +5,14 @@
 
 #include "csi_proxy/host.h"
 #include "runtime/processes/process.h"
-#include "runtime/sync.h"
 #include "runtime/worker_pool.h"
-#include "winhost/disks/attached_disks.h"
+#include "winhost/disks/disk_source.h"
+#include "winhost/host/turns.h"
 #include "winhost/host/volume_mounts.h"
 
 namespace porthole::winhost {
 
-/// Disks and volumes of an emulated host's CSI proxy: image files that are attached (AttachedDisks), whose volumes Linux mounts
+/// Disks and volumes of an emulated host's CSI proxy: image files and devices that are attached (AttachedDisks), whose volumes Linux mounts
 /// (VolumeMounts). Their file system is ext4, where a real host has NTFS: the machine's e2fsprogs create and enlarge it; one that is
 /// mounted is enlarged by the kernel. Disks are online until a driver says otherwise, and again after the emulation was restarted. One call
 /// acts at a time, in the pool. All references outlive it.
@@ -25,6 +25,7 @@ public:
         Random& random;
         std::string disks;  ///< the directory of attached disks
         VolumeMounts::Services volumes;
+        DiskSource* devices = nullptr;  ///< further disks
     };
     explicit LoopVolumes(Services services);
 
@@ -48,9 +49,11 @@ public:
     Task<> flush(std::string volume) override;
     Task<csi_proxy::HostUse> use_of(std::string volume) override;
 
+    Task<std::vector<AttachedDisk>> attached();
+    /// Nothing acts on disks as long as the result exists. Error: Conflict if one of those names is in use.
+    Task<Semaphore::Permit> hold_unused(std::vector<std::string> names);
+
 private:
-    /// Error: Unavailable while too many wait.
-    Task<Semaphore::Permit> take_turn();
     /// Runs `work` in the pool when it is its turn.
     template <class T>
     Task<T> in_turn(std::move_only_function<Result<T>()> work);
@@ -61,6 +64,7 @@ private:
     Task<> run(std::vector<std::string> arguments, int highest_code);
     /// Of the volume, which is on an attached disk that is online.
     Result<AttachedDisk> usable_disk(const std::string& volume);
+    Result<void> check_unused(const AttachedDisk& disk);
     Result<void> check_online(const AttachedDisk& disk) const;
     Result<bool> is_smaller_than_partition(const AttachedDisk& disk);
     Result<bool> has_file_system(const AttachedDisk& disk);
@@ -69,8 +73,7 @@ private:
     AttachedDisks disks_;
     VolumeMounts mounts_;
     std::set<std::string> offline_;  ///< names of disks
-    Semaphore turn_{1};
-    std::size_t waiting_ = 0;
+    Turns turns_{MostWaiting, "too many calls wait for the disks of this host"};
 };
 
 }  // namespace porthole::winhost

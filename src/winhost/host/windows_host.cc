@@ -63,10 +63,15 @@ std::vector<std::string> names_of(const std::vector<Image>& images) {
     return names;
 }
 
+IscsiInitiator::Services iscsi_of(const WindowsHostContext& context, const std::string& name, const std::string& data) {
+    return {.programs = context.processes, .files = context.files, .host = unique_name(name, data), .name = name};
+}
+
 }  // namespace
 
 struct WindowsHost::Impl {
-    Impl(WindowsHostContext context, WindowsHostOptions options) : context(context), options(std::move(options)) {}
+    Impl(WindowsHostContext context, WindowsHostOptions options)
+        : context(context), options(std::move(options)), iscsi(iscsi_of(this->context, this->options.name, this->options.data)) {}
 
     Task<> start();
     void warn_of_root() const;
@@ -103,6 +108,7 @@ struct WindowsHost::Impl {
     std::unique_ptr<kubelet::ImageService> image_service;
     std::unique_ptr<bundled_images::BundledImageService> bundled;
     std::unique_ptr<CriServer> cri;
+    IscsiInitiator iscsi;
     std::unique_ptr<CsiServer> csi;
     std::unique_ptr<ControlServer> control;
     Event shutdown_wanted;
@@ -218,12 +224,14 @@ Result<void> WindowsHost::Impl::start_csi() {
                                                           .files = context.files,
                                                           .random = context.random,
                                                           .host = *host,
+                                                          .iscsi = iscsi,
                                                           .users = users,
                                                           .serial_number = unique_name(options.name, options.data),
                                                           .root = host->root(),
                                                           .shares_folder = join_path(options.data, "share"),
                                                           .volumes_folder = join_path(options.data, "volumes"),
-                                                          .disks = disks_folder(options.data)},
+                                                          .disks = disks_folder(options.data),
+                                                          .iscsi_folder = join_path(options.data, "iscsi")},
                                       context.log.named("csi-proxy"));
     const auto port = hns::wire::parse_host_and_port(remembered_services().csi);
     return csi->listen(join_path(options.data, "csi.sock"), port ? port->port : std::uint16_t{0}, token);
@@ -329,6 +337,8 @@ Task<> WindowsHost::Impl::reboot() {
     context.log.info("the host reboots", {{"host", options.name}});
     ready = false;
     CO_TRY_VOID(co_await end_pods_and_host());
+    if (const auto ended = co_await iscsi.end(); !ended)
+        context.log.warn("the host's iSCSI sessions stay", {{"host", options.name}, {"error", ended.error().message}});
     CO_TRY_VOID(co_await boot());
     ready = true;
     co_return {};
@@ -346,7 +356,8 @@ Task<> WindowsHost::Impl::power_off() {
     CO_TRY_VOID(ended);
     Cgroups(context.files).remove_empty(AllHosts);
     CO_TRY_VOID(unmount_below(runtime_folder(options.data)));
-    co_return unmount_below(host_folder(options.data));
+    CO_TRY_VOID(unmount_below(host_folder(options.data)));
+    co_return co_await iscsi.end();
 }
 
 WindowsHost::WindowsHost(WindowsHostContext context, WindowsHostOptions options)
@@ -386,7 +397,9 @@ Task<> clean_up_host(WindowsHostContext context, std::string name, std::string d
     cgroups.remove(std::string(AllHosts) + "/" + unique_name(name, data));
     cgroups.remove_empty(AllHosts);
     CO_TRY_VOID(remove_namespaces(context.files, namespaces_folder(data)));
-    co_return unmount_below(data);
+    CO_TRY_VOID(unmount_below(data));
+    IscsiInitiator iscsi(iscsi_of(context, name, data));
+    co_return co_await iscsi.end();
 }
 
 }  // namespace porthole::winhost

@@ -60,8 +60,8 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Removes the leftovers of a killed host in `data`: processes, mounts, cgroups, network namespaces. Files stay. Error: Conflict if a host
-/// runs there; Io.
+/// Removes the leftovers of a killed host in `data`: processes, mounts, iSCSI sessions, cgroups, network namespaces. Files stay. Error:
+/// Conflict if a host runs there; Io.
 Task<> clean_up_host(WindowsHostContext context, std::string name, std::string data);
 
 }  // namespace porthole::winhost
