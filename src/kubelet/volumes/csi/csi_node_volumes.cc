@@ -174,7 +174,7 @@ Result<void> CsiNodeVolumes::remove_files(const CsiVolumeData& data, bool is_blo
     const std::string folder = paths_.device_folder("", data.name);
     TRY_VOID(remove_empty(services_.files, path));
     TRY_VOID(remove_empty(services_.files, paths_.device_folder("publish", data.name)));
-    TRY_VOID(remove_empty(services_.files, paths_.device_data(data.name) + "/" + CsiVolumeData::FileName));
+    TRY_VOID(remove_csi_volume_data(services_.files, paths_.device_data(data.name)));
     TRY_VOID(remove_empty(services_.files, paths_.device_data(data.name)));
     return remove_empty(services_.files, folder);
 }

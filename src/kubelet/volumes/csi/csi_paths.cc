@@ -49,7 +49,7 @@ Result<void> remove_empty(FileSystem& files, const std::string& path) {
 
 Result<void> remove_csi_folder(FileSystem& files, const std::string& folder, const std::string& target) {
     TRY_VOID(remove_empty(files, target));
-    TRY_VOID(remove_empty(files, folder + "/" + CsiVolumeData::FileName));
+    TRY_VOID(remove_csi_volume_data(files, folder));
     return remove_empty(files, folder);
 }
 

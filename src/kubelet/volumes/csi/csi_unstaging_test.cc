@@ -165,6 +165,17 @@ struct CsiUnstagingTest : ::testing::Test {
         const std::string folder = "/k/pods/" + uid + (is_block ? "/volumeDevices/" : "/volumes/") + "kubernetes.io~csi/pv1";
         return files.link_status(folder).has_value();
     }
+    /// What says that the pod "u1" has the volume, and that it is staged.
+    std::vector<std::string> records() {
+        std::vector<std::string> paths;
+        if (is_block) paths.push_back("/k/plugins/kubernetes.io/csi/volumeDevices/pv1/data/vol_data.json");
+        if (!is_block) paths.push_back("/k/pods/u1/volumes/kubernetes.io~csi/pv1/vol_data.json");
+        const std::string staged = std::string("/k/plugins/kubernetes.io/csi/") + Driver;
+        for (const std::string& name : is_block ? std::vector<std::string>() : staged_files())
+            paths.push_back(staged + "/" + name + "/vol_data.json");
+        std::erase_if(paths, [&](const std::string& path) { return !files.exists(path); });
+        return paths;
+    }
     std::vector<std::string> staged_files() {
         const std::string above = std::string("/k/plugins/kubernetes.io/csi/") + (is_block ? "volumeDevices/staging" : Driver);
         return files.list(above).value_or(std::vector<std::string>());
@@ -334,6 +345,38 @@ TEST_F(CsiUnstagingTest, AKubeletThatStartsLeavesWhatPodsHave) {
     register_driver();
     loop.advance(10min);
     EXPECT_EQ(driver.count("NodeUnstageVolume"), 0u);
+}
+
+TEST_F(CsiUnstagingTest, WhatAKilledKubeletWasWritingKeepsNoPodAndNoVolume) {
+    for (const bool block : {false, true}) {
+        SCOPED_TRACE(block ? "a device" : "a mount");
+        is_block = block;
+        ASSERT_EQ(set_up("u1"), "");
+        for (const std::string& path : records()) ASSERT_TRUE(files.write(path + ".new", "{", 0600));
+        EXPECT_EQ(tear_down("u1"), "");
+        EXPECT_FALSE(has_pod_files("u1"));
+        loop.advance(1s);
+        EXPECT_THAT(staged_files(), IsEmpty());
+        EXPECT_THAT(records(), IsEmpty());
+    }
+}
+
+TEST_F(CsiUnstagingTest, RecordsThatAPowerFailureEmptiedKeepNoPod) {
+    for (const bool block : {false, true}) {
+        SCOPED_TRACE(block ? "a device" : "a mount");
+        is_block = block;
+        ASSERT_EQ(set_up("u1"), "");
+        ASSERT_EQ(set_up("u2"), "");
+        stop_kubelet();
+        files.cut_power();
+        start_kubelet();
+        register_driver();
+        EXPECT_EQ(tear_down("u1"), "");
+        EXPECT_EQ(set_up("u2"), "") << "as after every restart of the machine";
+        EXPECT_EQ(tear_down("u2"), "");
+        loop.advance(1s);
+        EXPECT_THAT(staged_files(), IsEmpty());
+    }
 }
 
 TEST_F(CsiUnstagingTest, NothingIsUnstagedAtAStartThatCannotReadWhatPodsHave) {

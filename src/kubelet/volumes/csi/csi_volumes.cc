@@ -18,7 +18,7 @@ using Texts = std::map<std::string, std::string>;
 namespace csi = api::csi::v1;
 
 constexpr const char* CsiProxyPipe = "\\\\.\\pipe\\csi-proxy-filesystem-v1";
-constexpr std::uint32_t FolderMode = 0750, DataMode = 0600;
+constexpr std::uint32_t FolderMode = 0750;
 
 /// `later` wins.
 void merge(Texts& into, const Texts& later) {
@@ -128,22 +128,13 @@ Task<MountedVolume> CsiVolumes::set_up(const VolumeRequest& request, CsiVolume v
     work.capabilities = *capabilities;
     if (volume.is_ephemeral) work.capabilities.stage = false;
 
-    // What says that the pod may have the volume.
-    const std::string folder = paths_.pod_folder(uid, volume.is_block), own = folder + "/" + volume.name;
-    const std::string data_folder = volume.is_block ? paths_.device_data(volume.name) : own;
-    const bool known = services_.files.exists(paths_.pod_record(uid, volume.name, volume.is_block));
-    CO_TRY_VOID(services_.files.create_directories(data_folder, FolderMode));
-    CO_TRY_VOID(services_.files.replace(data_folder + "/" + CsiVolumeData::FileName, to_json(data_of(volume)), DataMode));
-    if (volume.is_block) {
-        CO_TRY_VOID(services_.files.create_directories(folder, FolderMode));
-        CO_TRY_VOID(services_.files.create_directories(parent_path(target), FolderMode));
-        if (!known) CO_TRY_VOID(services_.files.create_symlink(target, own));
-    }
+    CO_TRY(const bool known, co_await run_blocking<bool>(services_.workers, [&] { return record_user(uid, volume); }));
     auto done = co_await stage(work, *entry);
     if (done) done = co_await publish(work);
     if (!done) {
         // Nothing is published that had to be taken down: the pod can end without the driver.
-        if (!known && !volume.is_block && is_final_csi_error(done.error())) (void)remove_csi_folder(services_.files, own, target);
+        if (!known && !volume.is_block && is_final_csi_error(done.error()))
+            (void)remove_csi_folder(services_.files, parent_path(target), target);
         co_return with_cause(std::move(done).error());
     }
     CO_TRY_VOID(co_await apply_group(work, target, !volume.is_ephemeral));
@@ -185,6 +176,19 @@ Result<MountedVolume> CsiVolumes::mounted_as(const std::string& uid, const CsiVo
     if (!services.selinux || volume.read_only || volume.is_block || !volume.context.empty()) return mounted;
     TRY(mounted.relabel, services.selinux->labels_files(mounted.path));
     return mounted;
+}
+
+Result<bool> CsiVolumes::record_user(const std::string& uid, const CsiVolume& volume) const {
+    const std::string folder = paths_.pod_folder(uid, volume.is_block), own = folder + "/" + volume.name;
+    const std::string data_folder = volume.is_block ? paths_.device_data(volume.name) : own, target = paths_.target_path(uid, volume);
+    const bool known = services_.files.exists(paths_.pod_record(uid, volume.name, volume.is_block));
+    TRY_VOID(services_.files.create_directories(data_folder, FolderMode));
+    TRY_VOID(write_csi_volume_data(services_.files, data_folder, data_of(volume)));
+    if (!volume.is_block) return known;
+    TRY_VOID(services_.files.create_directories(folder, FolderMode));
+    TRY_VOID(services_.files.create_directories(parent_path(target), FolderMode));
+    if (!known) TRY_VOID(services_.files.create_symlink(target, own));
+    return known;
 }
 
 Task<std::shared_ptr<const CsiVolumes::Hold>> CsiVolumes::hold(CsiNodeVolumes::Entry entry) {
@@ -262,11 +266,11 @@ Task<> CsiVolumes::stage(const Work& work, CsiNodeVolume& entry) {
     CO_TRY(request.secrets, co_await csi_secret(volume.stage_secret, "NodeStageSecretRef", work.services));
     request.volume_context = volume.attributes;
     const std::string path = paths_.staging_path(volume), folder = parent_path(path);
-    CO_TRY_VOID(services_.files.create_directories(folder, FolderMode));
-    if (!volume.is_block) CO_TRY_VOID(services_.files.replace(folder + "/" + CsiVolumeData::FileName, to_json(data_of(volume)), DataMode));
     bool known = false;
     // A kubelet before this one may have had it staged, from a server that is away now.
     CO_TRY_VOID(co_await run_blocking<void>(services_.workers, [&]() -> Result<void> {
+        TRY_VOID(services_.files.create_directories(folder, FolderMode));
+        if (!volume.is_block) TRY_VOID(write_csi_volume_data(services_.files, folder, data_of(volume)));
         const auto there = services_.files.link_status(path);
         known = there.has_value();
         // A driver's link is its own to renew. It is not followed.
@@ -376,6 +380,10 @@ Task<> CsiVolumes::tear_down_device(std::string uid, std::string name, VolumeSer
     const std::string link = paths_.pod_folder(uid, true) + "/" + name, user = uid + "/" + name;
     const std::string target = paths_.device_folder("publish", name) + "/" + uid;
     const auto data = read_csi_volume_data(services_.files, paths_.device_data(name));
+    if (is_not_found(data)) {  // what is still mounted is not removed
+        CO_TRY_VOID(remove_empty(services_.files, target));
+        co_return remove_empty(services_.files, link);
+    }
     if (!data) co_return data.error();
     const std::string key = CsiNodeVolumes::key_of(*data, true);
     const CsiNodeVolumes::Entry entry = volumes_.add_user(*data, true, user);

@@ -80,6 +80,8 @@ private:
     template <class Method>
     Task<> change(const Work& work, const Method& method, typename Method::Request request);
 
+    /// Writes what says that the pod may have the volume; yields whether it was there. By a worker: disks take their time.
+    Result<bool> record_user(const std::string& uid, const CsiVolume& volume) const;
     Task<> stage(const Work& work, CsiNodeVolume& entry);
     Task<> publish(const Work& work);
     Task<> apply_group(const Work& work, const std::string& path, bool once);
