@@ -40,6 +40,17 @@ Result<void> unmount(const std::string& path) {
 
 }  // namespace
 
+/// Whatever was done before: someone may have unmounted it, or what it showed is gone.
+Result<void> CsiDriver::show(const std::string& from, const std::string& to, bool read_only) {
+    if (!options_.mounts) return {};
+    auto there = files_->link_status(to);
+    if (!there && !is_not_found(there)) {
+        TRY_VOID(unmount(to));
+        there = files_->link_status(to);
+    }
+    return there && there->is_mount_point ? Result<void>() : bind_mount(from, to, read_only);
+}
+
 template <class Method>
 void CsiDriver::serve(const char* name, const Method& method,
                       std::function<Result<typename Method::Response>(const typename Method::Request&)> answer) {
@@ -175,7 +186,8 @@ Result<csi::NodeStageVolumeResponse> CsiDriver::stage(const csi::NodeStageVolume
     if (!has(Capability::StageUnstageVolume)) return refuse(GrpcStatus::Unimplemented, "no staging");
     if (request.volume_id.empty() || request.staging_target_path.empty() || !request.volume_capability)
         return refuse(GrpcStatus::InvalidArgument, "a field is missing");
-    if (!files_->exists(request.staging_target_path)) return refuse(GrpcStatus::Internal, "the staging path is not there");
+    if (is_not_found(files_->link_status(request.staging_target_path)))
+        return refuse(GrpcStatus::Internal, "the staging path is not there");
     if (options_.attached && !files_->exists(folder_of(request.volume_id)))
         return refuse(GrpcStatus::FailedPrecondition, "the volume is not attached to this node");
     if (request.volume_capability->block) {
@@ -184,8 +196,7 @@ Result<csi::NodeStageVolumeResponse> CsiDriver::stage(const csi::NodeStageVolume
         TRY_VOID(device_of(request.volume_id));
     } else {
         TRY_VOID(files_->create_directories(folder_of(request.volume_id), 0777));
-        if (options_.mounts && !staged_[request.volume_id].contains(request.staging_target_path))
-            TRY_VOID(bind_mount(folder_of(request.volume_id), request.staging_target_path, false));
+        TRY_VOID(show(folder_of(request.volume_id), request.staging_target_path, false));
     }
     staged_[request.volume_id].insert(request.staging_target_path);
     return csi::NodeStageVolumeResponse();
@@ -222,7 +233,7 @@ Result<csi::NodePublishVolumeResponse> CsiDriver::publish(const csi::NodePublish
     if (request.volume_capability->block) {
         TRY(const std::string device, device_of(request.volume_id));
         if (!targets.contains(request.target_path)) TRY_VOID(files_->write(request.target_path, "", 0600));
-        if (options_.mounts && !targets.contains(request.target_path)) TRY_VOID(bind_mount(device, request.target_path, false));
+        TRY_VOID(show(device, request.target_path, false));
     } else {
         const std::string folder = folder_of(request.volume_id);
         TRY_VOID(files_->create_directories(folder, 0777));
@@ -231,9 +242,8 @@ Result<csi::NodePublishVolumeResponse> CsiDriver::publish(const csi::NodePublish
             ephemeral_.insert(request.volume_id);
             TRY_VOID(files_->write(folder + "/context", schema::encode_json(request), 0644));
         }
-        TRY_VOID(files_->create_directories(request.target_path, 0750));
-        if (options_.mounts && !targets.contains(request.target_path))
-            TRY_VOID(bind_mount(needs_stage ? request.staging_target_path : folder, request.target_path, request.readonly));
+        if (is_not_found(files_->link_status(request.target_path))) TRY_VOID(files_->create_directories(request.target_path, 0750));
+        TRY_VOID(show(needs_stage ? request.staging_target_path : folder, request.target_path, request.readonly));
     }
     targets.insert(request.target_path);
     const auto& mode = request.volume_capability->access_mode;

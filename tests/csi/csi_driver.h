@@ -71,6 +71,7 @@ private:
     Result<api::csi::v1::NodeUnpublishVolumeResponse> unpublish(const api::csi::v1::NodeUnpublishVolumeRequest& request);
     Result<api::csi::v1::NodeExpandVolumeResponse> expand(const api::csi::v1::NodeExpandVolumeRequest& request);
     Result<api::csi::v1::NodeGetVolumeStatsResponse> stats(const api::csi::v1::NodeGetVolumeStatsRequest& request);
+    Result<void> show(const std::string& from, const std::string& to, bool read_only);
     Result<std::string> device_of(const std::string& volume);
     std::string folder_of(const std::string& volume) const { return options_.storage + "/" + volume; }
 

@@ -38,6 +38,29 @@ TEST_F(ClaimTest, ALocalVolumeMustBeThere) {
     EXPECT_TRUE(used_by(Mounted, R"(,"readOnly":true)")->at(0).readonly) << "as the pod says of the claim";
 }
 
+TEST_F(ClaimTest, APathThatDoesNotAnswerHoldsUpItsOwnPodsOnly) {
+    ASSERT_TRUE(files.create_directories("/disks/1", 0755));
+    const std::string claimed = R"({"name":"v","persistentVolumeClaim":{"claimName":"data"}})";
+    const std::string of_host = R"({"name":"v","hostPath":{"path":"/disks/1","type":"Directory"}})";
+    for (const std::string& volume : {claimed, of_host}) {
+        SCOPED_TRACE(volume);
+        ASSERT_TRUE(mounts(R"({"volumes":[)" + volume + "]}"));
+        BusyWorkers workers(loop);
+        VolumeManager busy({loop, random, files, workers, mounter, objects, tokens, client, events}, Logger(make_null_sink(), ""), "/k");
+        Scope scope(loop);
+        scope.spawn([](VolumeManager& busy, std::shared_ptr<const core::Pod> pod) -> Task<> {
+            CO_TRY_VOID(co_await busy.set_up(std::move(pod), {}));
+            co_return {};
+        }(busy, pod));
+        loop.advance(1s);
+        EXPECT_EQ(busy.find_mounted("u"), nullptr) << "a worker is to look at it";
+        workers.release();
+        loop.advance(1s);
+        EXPECT_NE(busy.find_mounted("u"), nullptr);
+        ASSERT_TRUE(porthole::sim::run(loop, scope.close()));
+    }
+}
+
 TEST_F(ClaimTest, ItsGroupChangesAsThePolicySays) {
     ASSERT_TRUE(files.create_directories("/disks/1/below", 0755));
     const auto give = [&](const std::string& policy) {

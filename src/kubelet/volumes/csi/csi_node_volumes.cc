@@ -149,7 +149,8 @@ Task<> CsiNodeVolumes::unstage_unused(Entry entry, std::uint64_t departure) {
 Task<> CsiNodeVolumes::unstage(CsiVolumeData data, bool is_block) {
     const std::string path = paths_.staging_path(data, is_block);
     // What is staged may be of a server that is away.
-    CO_TRY(const bool there, co_await run_blocking<bool>(services_.workers, [&] { return services_.files.link_status(path).has_value(); }));
+    CO_TRY(const bool there,
+           co_await run_blocking<bool>(services_.workers, [&] { return !is_not_found(services_.files.link_status(path)); }));
     if (!there) co_return remove_files(data, is_block);
     CO_TRY(const CsiCapabilities capabilities, co_await services_.drivers.capabilities(data.driver));
     if (capabilities.stage) {

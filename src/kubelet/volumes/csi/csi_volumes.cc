@@ -272,9 +272,9 @@ Task<> CsiVolumes::stage(const Work& work, CsiNodeVolume& entry) {
         TRY_VOID(services_.files.create_directories(folder, FolderMode));
         if (!volume.is_block) TRY_VOID(write_csi_volume_data(services_.files, folder, data_of(volume)));
         const auto there = services_.files.link_status(path);
-        known = there.has_value();
-        // A driver's link is its own to renew. It is not followed.
-        if (known && there->type == FileType::Symlink) return {};
+        known = !is_not_found(there);
+        // A driver's link is its own to renew, and so is a mount that has lost its device or server. A link is not followed.
+        if (known && (!there || there->type == FileType::Symlink)) return {};
         return services_.files.create_directories(path, FolderMode);
     }));
     auto staged = co_await change(work, csi::Node::NodeStageVolume, std::move(request));

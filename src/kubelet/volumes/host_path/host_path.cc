@@ -26,9 +26,8 @@ public:
     bool supports(const core::Volume& volume) const override { return volume.host_path.has_value(); }
 
     Task<MountedVolume> set_up(VolumeRequest request, VolumeServices& services) override {
-        const core::HostPathVolumeSource& source = *request.volume.host_path;
-        CO_TRY_VOID(check_host_path(services.files, source.path, source.type.value_or("")));
-        co_return MountedVolume{source.path};
+        CO_TRY_VOID(co_await check_host_path(*request.volume.host_path, services));
+        co_return MountedVolume{request.volume.host_path->path};
     }
 };
 
@@ -50,6 +49,12 @@ Result<void> check_host_path(FileSystem& files, const std::string& path, const s
         return Error(Reason::BadRequest, "hostPath type check failed: " + path + " is not " + expected.text);
     }
     return Error(Reason::BadRequest, type + " is an invalid volume type");
+}
+
+Task<> check_host_path(core::HostPathVolumeSource source, VolumeServices& services) {
+    const std::string type = source.type.value_or("");
+    if (type.empty()) co_return {};
+    co_return co_await run_blocking<void>(services.workers, [&] { return check_host_path(services.files, source.path, type); });
 }
 
 std::unique_ptr<VolumePlugin> make_host_path() { return std::make_unique<HostPath>(); }

@@ -6,5 +6,7 @@ namespace porthole::kubelet {
 /// Checks a path on the node against a hostPath `type`, and creates it for an "OrCreate" type. Error: BadRequest "hostPath type check
 /// failed: …".
 Result<void> check_host_path(FileSystem& files, const std::string& path, const std::string& type);
+/// The same by a worker: the path may be on a disk or a server that does not answer.
+Task<> check_host_path(core::HostPathVolumeSource source, VolumeServices& services);
 
 }  // namespace porthole::kubelet

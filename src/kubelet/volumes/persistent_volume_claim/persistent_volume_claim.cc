@@ -117,13 +117,13 @@ private:
             co_return co_await set_up_device(request, volume, read_only, context, services);
         }
         if (mounted.is_block) {
-            CO_TRY(mounted.path, map_device(request, *volume, services));
+            CO_TRY(mounted.path, co_await map_device(request, *volume, services));
             CO_TRY_VOID(co_await grow_local(claim, volume, request, services));
             co_return mounted;
         }
         if (spec.host_path) {
             say("MountVolume.SetUp failed");
-            CO_TRY_VOID(check_host_path(services.files, spec.host_path->path, spec.host_path->type.value_or("")));
+            CO_TRY_VOID(co_await check_host_path(*spec.host_path, services));
             mounted.path = spec.host_path->path;
             co_return mounted;
         }
@@ -173,26 +173,25 @@ private:
         return {};
     }
 
-    static Result<std::string> map_device(const VolumeRequest& request, const core::PersistentVolume& volume, VolumeServices& services) {
+    static Task<std::string> map_device(const VolumeRequest& request, const core::PersistentVolume& volume, VolumeServices& services) {
         request.step = {"FailedMapVolume", "MapVolume.MapPodDevice failed for volume \"" + volume.metadata.name + "\" : "};
         if (!volume.spec.local)
-            return Error(Reason::BadRequest, "this node has no plugin with volumeMode Block for the kind of volume that it is");
-        TRY(const FileStatus status, find_local(*volume.spec.local, services.files));
-        if (status.type != FileType::BlockDevice) return Error(Reason::BadRequest, volume.spec.local->path + " is not a block device");
-        return services.files.real_path(volume.spec.local->path);
+            co_return Error(Reason::BadRequest, "this node has no plugin with volumeMode Block for the kind of volume that it is");
+        CO_TRY(const LocalPath found, co_await find_local(*volume.spec.local, services));
+        if (found.type != FileType::BlockDevice) co_return Error(Reason::BadRequest, volume.spec.local->path + " is not a block device");
+        co_return found.real;
     }
 
     static Task<std::string> mount_local(const VolumeRequest& request, const core::PersistentVolume& volume, bool read_only,
                                          VolumeServices& services) {
         const std::string& path = volume.spec.local->path;
         request.step.text = "MountVolume.NewMounter initialization failed for volume \"" + volume.metadata.name + "\" : ";
-        CO_TRY(const FileStatus status, find_local(*volume.spec.local, services.files));
-        if (status.type == FileType::BlockDevice) co_return co_await mount_local_device(request, volume, read_only, services);
-        if (!status.is_directory()) co_return Error(Reason::BadRequest, "only directory and block device are supported");
+        CO_TRY(const LocalPath found, co_await find_local(*volume.spec.local, services));
+        if (found.type == FileType::BlockDevice) co_return co_await mount_local_device(request, volume, read_only, services);
+        if (found.type != FileType::Directory) co_return Error(Reason::BadRequest, "only directory and block device are supported");
         request.step.text = "MountVolume.SetUp failed for volume \"" + volume.metadata.name + "\" : ";
         if (read_only || request.is_ready(services.files)) co_return path;
-        CO_TRY(const std::string real, services.files.real_path(path));
-        CO_TRY_VOID(co_await apply_fs_group(real, request.pod, services));
+        CO_TRY_VOID(co_await apply_fs_group(found.real, request.pod, services));
         CO_TRY_VOID(request.set_ready(services.files));
         co_return path;
     }
@@ -222,10 +221,10 @@ private:
             growth->refuse_read_only(services);
             co_return {};
         }
-        CO_TRY(const FileStatus status, find_local(*volume->spec.local, services.files));
+        CO_TRY(const LocalPath found, co_await find_local(*volume->spec.local, services));
         CO_TRY_VOID(co_await growth->begin(services.client));
         Result<void> grown;
-        if (status.type == FileType::BlockDevice && mode_of(*volume) == core::PersistentVolumeMode::Filesystem)
+        if (found.type == FileType::BlockDevice && mode_of(*volume) == core::PersistentVolumeMode::Filesystem)
             grown = co_await services.devices->grow(local_device(*volume, false));
         if (is_cancelled(grown)) co_return grown;
         if (grown) co_return co_await growth->succeed(services);
@@ -251,10 +250,19 @@ private:
         co_return co_await services.flex->set_up(request, flex_volume_of(*volume, read_only), std::move(secret), services);
     }
 
-    static Result<FileStatus> find_local(const core::LocalVolumeSource& source, FileSystem& files) {
-        auto status = files.status(source.path);
-        if (is_not_found(status)) return Error(Reason::NotFound, "path \"" + source.path + "\" does not exist");
-        return status;
+    struct LocalPath {
+        FileType type;
+        std::string real;  ///< without links
+    };
+    /// By a worker: the path may be on a disk or a server that does not answer.
+    static Task<LocalPath> find_local(core::LocalVolumeSource source, VolumeServices& services) {
+        co_return co_await run_blocking<LocalPath>(services.workers, [&]() -> Result<LocalPath> {
+            const auto status = services.files.status(source.path);
+            if (is_not_found(status)) return Error(Reason::NotFound, "path \"" + source.path + "\" does not exist");
+            if (!status) return status.error();
+            TRY(std::string real, services.files.real_path(source.path));
+            return LocalPath{status->type, std::move(real)};
+        });
     }
 
     static Task<std::string> set_up_local(ClaimRef claim, VolumeRef volume, const VolumeRequest& request, bool read_only,
