@@ -272,24 +272,26 @@ Task<> DeploymentController::resolve_collision(Rollout& rollout, ReplicaSet want
                     "replica set " + wanted.metadata.name + " exists with another template; the next name will differ");
 }
 
-/// Copies the set's revision to the deployment and notes that there is a set to make progress with.
+/// Copies the set's revision to the deployment and notes that there is a set to make progress with. By the status' endpoint: through the
+/// main one, a changed annotation would count as another generation.
 Task<> DeploymentController::note_new_set(Rollout& rollout, const char* reason, const char* message_start) {
     Deployment& deployment = rollout.deployment;
     const auto& annotations = rollout.new_set->metadata.annotations;
     const auto found = annotations.find(RevisionAnnotation);
     const auto own = deployment.metadata.annotations.find(RevisionAnnotation);
-    if (found != annotations.end() && (own == deployment.metadata.annotations.end() || own->second != found->second)) {
-        Deployment changed = deployment;
+    Deployment changed = deployment;
+    if (found != annotations.end() && (own == deployment.metadata.annotations.end() || own->second != found->second))
         changed.metadata.annotations[RevisionAnnotation] = found->second;
-        CO_TRY(deployment, co_await context_.client.update(std::move(changed)));
-    }
     const bool created = std::string_view(reason) == "NewReplicaSetCreated";
     const DeploymentCondition* progress = objects::find_condition(deployment.status.conditions, "Progressing");
-    if (!has_progress_deadline(deployment) || (progress && !created)) co_return {};
-    DeploymentStatus status = deployment.status;
-    set_condition(status, make_condition("Progressing", "True", reason,
-                                         fmt::format("{} \"{}\"", message_start, rollout.new_set->metadata.name), loop().wall_now()));
-    co_return co_await write_status(deployment, std::move(status));
+    if (has_progress_deadline(deployment) && (!progress || created))
+        set_condition(changed.status,
+                      make_condition("Progressing", "True", reason, fmt::format("{} \"{}\"", message_start, rollout.new_set->metadata.name),
+                                     loop().wall_now()));
+    if (changed != deployment) {
+        CO_TRY(deployment, co_await context_.client.update_status(std::move(changed)));
+    }
+    co_return {};
 }
 
 /// True when the size has changed.

@@ -98,6 +98,15 @@ TEST_F(DeploymentTest, MakesAReplicaSetAndReportsCompletion) {
     EXPECT_TRUE(has_event("ScalingReplicaSet: Scaled up replica set " + set.metadata.name + " from 0 to 3"));
 }
 
+TEST_F(DeploymentTest, NotingTheRevisionMakesNoNewGeneration) {
+    begin(make(1));
+    set_image("nginx:2");
+    settle();
+    EXPECT_EQ(get().metadata.annotations.at("deployment.kubernetes.io/revision"), "2");
+    for (const auto& request : api.requests())
+        EXPECT_FALSE(request.method == "PUT" && request.path.ends_with("/deployments/web")) << "a changed annotation counts there";
+}
+
 TEST_F(DeploymentTest, RollsWithoutEverLackingOrExceedingWhatIsAllowed) {
     begin(make(10, 2, 1));
     set_image("nginx:2");
