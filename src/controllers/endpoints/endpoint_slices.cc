@@ -42,11 +42,12 @@ std::vector<EndpointPort> ports_of(const Service& service, const Pod& pod) {
 /// Where clients should prefer to find this endpoint from (KEP-3015).
 schema::Box<api::discovery::v1::EndpointHints> hints(const Service& service, const Endpoint& endpoint) {
     const std::string& wish = service.spec.traffic_distribution.value_or("");
-    if (!endpoint.conditions.ready.value_or(false) || !endpoint.zone) return std::nullopt;
+    if (!endpoint.conditions.ready.value_or(false)) return std::nullopt;
     if (wish != "PreferClose" && wish != "PreferSameZone" && wish != "PreferSameNode") return std::nullopt;
     api::discovery::v1::EndpointHints hints;
-    hints.for_zones.emplace_back().name = *endpoint.zone;
+    if (endpoint.zone) hints.for_zones.emplace_back().name = *endpoint.zone;
     if (wish == "PreferSameNode" && endpoint.node_name) hints.for_nodes.emplace_back().name = *endpoint.node_name;
+    if (hints.for_zones.empty() && hints.for_nodes.empty()) return std::nullopt;
     return hints;
 }
 
@@ -96,6 +97,12 @@ Task<Requeue> EndpointSliceController::reconcile(NamespacedName key) {
     const auto pods = service_pods_.pods_of(*service);
     std::vector<EndpointSlice> existing = slices_.slices_of(key);
     SliceChanges changes;
+    // Those of an earlier service of this name go with it, by the garbage collector, if not now.
+    const auto is_foreign = [&](const EndpointSlice& slice) {
+        return std::ranges::none_of(slice.metadata.owner_references, [&](const auto& owner) { return owner.uid == service->metadata.uid; });
+    };
+    std::ranges::copy_if(existing, std::back_inserter(changes.remove), is_foreign);
+    std::erase_if(existing, is_foreign);
     std::string lost_node;
     for (const std::string& family : ip_families(*service)) {
         std::vector<EndpointSlice> of_family;
@@ -111,6 +118,7 @@ Task<Requeue> EndpointSliceController::reconcile(NamespacedName key) {
         std::ranges::move(part.remove, std::back_inserter(changes.remove));
     }
     std::ranges::move(existing, std::back_inserter(changes.remove));
+    if (service->metadata.deletion_timestamp) changes.create.clear();
     const Timestamp trigger = trigger_times_.next(*service, pods);
     for (auto* slices : {&changes.create, &changes.update})
         for (EndpointSlice& slice : *slices) {

@@ -89,9 +89,14 @@ std::vector<EndpointSubset> make_subsets(const Service& service, const std::vect
 bool truncate(std::vector<EndpointSubset>& subsets, std::size_t limit) {
     std::size_t left = limit, dropped = 0;
     for (const auto member : {&EndpointSubset::addresses, &EndpointSubset::not_ready_addresses}) {
+        std::size_t total = 0;
+        for (const EndpointSubset& subset : subsets) total += (subset.*member).size();
+        const std::size_t room = std::min(left, total);
         for (EndpointSubset& subset : subsets) {
             auto& addresses = subset.*member;
-            const std::size_t kept = std::min(left, addresses.size());
+            if (addresses.empty()) continue;
+            const std::size_t share = (addresses.size() * room + total - 1) / total;
+            const std::size_t kept = std::min(left, share);
             dropped += addresses.size() - kept;
             addresses.resize(kept);
             left -= kept;
@@ -118,6 +123,13 @@ EndpointsController::EndpointsController(Context& context)
     depends_on(endpoints_).subscribe({.added = {}, .updated = {}, .deleted = [this](const auto& gone) {
                                           if (service_pods_.services().find(client::key_of(*gone))) queue().add(client::key_of(*gone));
                                       }});
+}
+
+/// Services may have gone while no controller ran.
+Task<> EndpointsController::background() {
+    for (const auto& endpoints : endpoints_.list())
+        if (!endpoints->metadata.annotations.contains(LeaderAnnotation)) queue().add(client::key_of(*endpoints));
+    co_return {};
 }
 
 Task<Requeue> EndpointsController::reconcile(NamespacedName key) {

@@ -15,6 +15,7 @@ private:
     using Service = api::core::v1::Service;
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
+    Task<> background() override;
     Endpoints desired(const Service& service, const std::shared_ptr<const Endpoints>& current);
     Task<> write(const Service& service, Endpoints wanted, bool exists);
 

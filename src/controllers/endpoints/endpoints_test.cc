@@ -183,6 +183,76 @@ TEST_F(EndpointsTest, HintsFollowTheServicesWish) {
     EXPECT_EQ(slices()[0].endpoints[0].hints->for_zones[0].name, "z1");
 }
 
+TEST_F(EndpointsTest, NodesArePreferredWithoutZones) {
+    api.change<Node>({"", "n1"}, [](Node& node) { node.metadata.labels.clear(); });
+    pod("a", "10.0.0.1");
+    Service wanted = service();
+    wanted.spec.traffic_distribution = "PreferSameNode";
+    begin(wanted);
+    ASSERT_TRUE(slices()[0].endpoints[0].hints);
+    EXPECT_EQ(slices()[0].endpoints[0].hints->for_nodes[0].name, "n1");
+    EXPECT_TRUE(slices()[0].endpoints[0].hints->for_zones.empty());
+}
+
+TEST_F(EndpointsTest, SlicesOfAnEarlierServiceOfTheNameAreReplaced) {
+    pod("a", "10.0.0.1");
+    begin(service());
+    ASSERT_EQ(slices().size(), 1u);
+    const EndpointSlice before = slices()[0];
+    api.erase<Service>(Key);
+    const Service again = api.put(service());
+    pass(5s);
+    ASSERT_EQ(slices().size(), 1u);
+    EXPECT_NE(slices()[0].metadata.name, before.metadata.name);
+    EXPECT_EQ(slices()[0].metadata.owner_references[0].uid, again.metadata.uid);
+    EXPECT_EQ(shown(), "10.0.0.1 ready serving");
+}
+
+TEST_F(EndpointsTest, AServiceThatIsBeingDeletedGetsNoMoreSlices) {
+    pod("a", "10.0.0.1");
+    begin(service());
+    api.change<Service>(Key, [&](Service& service) {
+        service.metadata.finalizers = {"foregroundDeletion"};
+        service.metadata.deletion_timestamp = Timestamp(loop.wall_now());
+    });
+    api.erase<EndpointSlice>(client::key_of(slices()[0]));
+    pass(10s);
+    EXPECT_TRUE(slices().empty());
+}
+
+TEST_F(EndpointsTest, AServiceThatIsNewToTheControllerChangedWhenItWasMade) {
+    pod("a", "10.0.0.1");
+    pass(1h);
+    Service wanted = service();
+    wanted.metadata.creation_timestamp = Timestamp(loop.wall_now());
+    begin(wanted);
+    constexpr const char* Annotation = "endpoints.kubernetes.io/last-change-trigger-time";
+    EXPECT_EQ(slices()[0].metadata.annotations.at(Annotation), wanted.metadata.creation_timestamp.to_string());
+    EXPECT_EQ(api.find<Endpoints>(Key)->metadata.annotations.at(Annotation), wanted.metadata.creation_timestamp.to_string());
+}
+
+TEST_F(EndpointsTest, PortsOfInitContainersLeadNowhereUnlessTheyAreSidecars) {
+    pod("a", "10.0.0.1");
+    const auto set_restart = [&](const std::string& policy) {
+        api.change<Pod>({"ns", "a"}, [&](Pod& pod) {
+            pod.spec.init_containers = pod.spec.containers;
+            if (!policy.empty()) pod.spec.init_containers[0].restart_policy = policy;
+            pod.spec.containers[0].ports.clear();
+            pod.metadata.labels["restart"] = policy;
+        });
+    };
+    set_restart("");
+    begin(service());
+    EXPECT_TRUE(slices()[0].ports.empty());
+    EXPECT_TRUE(api.find<Endpoints>(Key)->subsets.empty());
+    api.change<Pod>({"ns", "a"}, [](Pod& pod) {
+        pod.spec.init_containers[0].restart_policy = "Always";
+        pod.metadata.labels["sidecar"] = "true";
+    });
+    pass(5s);
+    EXPECT_EQ(slices()[0].ports.at(0).port, 8080);
+}
+
 TEST_F(EndpointsTest, ManyPodsAreSpreadOverSlicesWithoutChurn) {
     for (int i = 0; i < 250; ++i) pod("p" + std::to_string(i), "10.0.1." + std::to_string(i));
     begin(service());
@@ -212,6 +282,23 @@ TEST_F(EndpointsTest, DeletesEndpointsWithTheService) {
     api.erase<Service>(Key);
     pass(2s);
     EXPECT_FALSE(api.find<Endpoints>(Key));
+}
+
+TEST_F(EndpointsTest, DeletesEndpointsWhoseServiceWentUnseen) {
+    Endpoints left, lock;
+    left.metadata.namespace_ = lock.metadata.namespace_ = "ns";
+    left.metadata.name = "left";
+    lock.metadata.name = "lock";
+    lock.metadata.annotations["control-plane.alpha.kubernetes.io/leader"] = "{}";
+    api.put(left);
+    api.put(lock);
+    run<EndpointsController>();
+    pass(2s);
+    EXPECT_FALSE(api.find<Endpoints>({"ns", "left"}));
+    EXPECT_TRUE(api.find<Endpoints>({"ns", "lock"}));
+    api.put(left);
+    pass(1min);
+    EXPECT_TRUE(api.find<Endpoints>({"ns", "left"})) << "whose service may be made next";
 }
 
 TEST_F(EndpointsTest, APodOnAnUnknownNodeWaitsForIt) {
@@ -244,6 +331,21 @@ TEST_F(EndpointsTest, ManyNamedPortsTakeLinearTime) {
     EXPECT_EQ(subsets[0].ports[0].port, 2) << "s1";
 }
 
+TEST_F(EndpointsTest, OfTooManyAddressesEachSubsetKeepsItsShare) {
+    std::vector<api::core::v1::EndpointSubset> subsets(2);
+    subsets[0].addresses.resize(30);
+    subsets[1].addresses.resize(10);
+    subsets[1].not_ready_addresses.resize(10);
+    auto few = subsets;
+    EXPECT_TRUE(endpoints::truncate(subsets, 20));
+    EXPECT_EQ(subsets[0].addresses.size(), 15u);
+    EXPECT_EQ(subsets[1].addresses.size(), 5u);
+    EXPECT_TRUE(subsets[1].not_ready_addresses.empty());
+    EXPECT_TRUE(endpoints::truncate(few, 45));
+    EXPECT_EQ(few[1].addresses.size(), 10u);
+    EXPECT_EQ(few[1].not_ready_addresses.size(), 5u);
+}
+
 TEST_F(EndpointsTest, MirrorsEndpointsKeptByHand) {
     Service wanted = service();
     wanted.spec.selector.clear();
@@ -265,6 +367,42 @@ TEST_F(EndpointsTest, MirrorsEndpointsKeptByHand) {
     api.change<Endpoints>(Key, [](Endpoints& endpoints) { endpoints.metadata.labels["endpointslice.kubernetes.io/skip-mirror"] = "true"; });
     pass(2s);
     EXPECT_TRUE(slices().empty());
+}
+
+TEST_F(EndpointsTest, MirrorsEndpointsThatHadASelectorBefore) {
+    pod("a", "10.0.0.1");
+    begin(service());
+    api.erase<EndpointSlice>(client::key_of(slices()[0]));
+    api.change<Service>(Key, [](Service& service) { service.spec.selector.clear(); });
+    pass(2s);
+    api.change<Endpoints>(Key, [](Endpoints& endpoints) { endpoints.subsets[0].addresses[0].ip = "192.0.2.7"; });
+    pass(5s);
+    ASSERT_EQ(shown(), "192.0.2.7 ready");
+    EXPECT_FALSE(slices()[0].metadata.annotations.contains("endpoints.kubernetes.io/last-change-trigger-time"));
+}
+
+TEST_F(EndpointsTest, MirroredSlicesFollowOwnerAndAnnotations) {
+    Service wanted = service();
+    wanted.spec.selector.clear();
+    begin(wanted);
+    Endpoints endpoints;
+    endpoints.metadata.namespace_ = "ns";
+    endpoints.metadata.name = "web";
+    auto& subset = endpoints.subsets.emplace_back();
+    subset.addresses.emplace_back().ip = "192.0.2.7";
+    subset.ports.emplace_back().port = 80;
+    api.put(endpoints);
+    pass(2s);
+    ASSERT_EQ(slices().size(), 1u);
+    api.change<Endpoints>(Key, [](Endpoints& endpoints) { endpoints.metadata.annotations["note"] = "new"; });
+    pass(5s);
+    EXPECT_EQ(slices()[0].metadata.annotations.at("note"), "new");
+    api.erase<Endpoints>(Key);
+    const Endpoints again = api.put(endpoints);
+    pass(5s);
+    ASSERT_EQ(slices().size(), 1u);
+    EXPECT_EQ(slices()[0].metadata.owner_references[0].uid, again.metadata.uid);
+    EXPECT_FALSE(slices()[0].metadata.annotations.contains("note"));
 }
 
 TEST_F(EndpointsTest, LargeAnnotationsAreNotMirroredWithoutEnd) {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "objects/conditions.h"
+#include "objects/pod_resources.h"
 #include "objects/pods.h"
 #include "objects/selectors.h"
 
@@ -75,10 +76,13 @@ std::optional<std::int32_t> PodPorts::find(const ServicePort& port) {
     if (port.target_port.is_int()) return port.target_port.is_zero() ? port.port : port.target_port.as_int();
     if (!named_) {
         named_.emplace();
-        for (const auto* containers : {&pod_.spec.containers, &pod_.spec.init_containers})  // sidecars are among the latter
-            for (const auto& container : *containers)
-                for (const auto& one : container.ports)
-                    named_->emplace(std::pair(std::string_view(one.name), protocol_of(one)), one.container_port);
+        const auto add = [&](const api::core::v1::Container& container) {
+            for (const auto& one : container.ports)
+                named_->emplace(std::pair(std::string_view(one.name), protocol_of(one)), one.container_port);
+        };
+        for (const auto& container : pod_.spec.containers) add(container);
+        for (const auto& container : pod_.spec.init_containers)
+            if (objects::is_sidecar(container)) add(container);  // the others have ended when the pod serves
     }
     const auto found = named_->find({port.target_port.as_string(), protocol_of(port)});
     return found == named_->end() ? std::nullopt : std::optional(found->second);
@@ -111,7 +115,8 @@ api::core::v1::ObjectReference target_reference(const Pod& pod) {
 }
 
 Timestamp TriggerTimes::next(const Service& service, const std::vector<std::shared_ptr<const Pod>>& pods) {
-    Seen& seen = seen_[client::key_of(service)];
+    const auto [entry, is_new] = seen_.try_emplace(client::key_of(service));
+    Seen& seen = entry->second;
     Timestamp earliest;
     const auto consider = [&](Timestamp time, Timestamp& last) {
         if (time <= last) return;
@@ -127,7 +132,7 @@ Timestamp TriggerTimes::next(const Service& service, const std::vector<std::shar
     }
     seen.pods = std::move(present);
     consider(service.metadata.creation_timestamp, seen.service);
-    return earliest;
+    return is_new ? service.metadata.creation_timestamp : earliest;
 }
 
 }  // namespace porthole::controllers::endpoints

@@ -63,7 +63,7 @@ api::core::v1::ObjectReference target_reference(const Pod& pod);
 /// Records what caused the last change of each service's endpoints, for the annotation last-change-trigger-time.
 class TriggerTimes {
 public:
-    /// The earliest change that has not been reported yet; zero if there is none with a time.
+    /// The earliest change that has not been reported yet, at first the service's creation; zero if there is none with a time.
     Timestamp next(const Service& service, const std::vector<std::shared_ptr<const Pod>>& pods);
     void forget(const client::NamespacedName& service) { seen_.erase(service); }
 
@@ -75,6 +75,8 @@ private:
     std::map<client::NamespacedName, Seen> seen_;
 };
 inline constexpr const char* TriggerTimeAnnotation = "endpoints.kubernetes.io/last-change-trigger-time";
+/// Of Endpoints that are a lock of clients' leader election and no addresses of a service.
+inline constexpr const char* LeaderAnnotation = "control-plane.alpha.kubernetes.io/leader";
 inline constexpr const char* HeadlessLabel = "service.kubernetes.io/headless";
 
 }  // namespace porthole::controllers::endpoints

@@ -64,7 +64,8 @@ EndpointSlice fresh_slice(const api::core::v1::Endpoints& endpoints, bool ipv6) 
     slice.metadata.labels[ServiceNameLabel] = endpoints.metadata.name;
     slice.metadata.labels[ManagedByLabel] = MirroringController;
     slice.metadata.annotations = endpoints.metadata.annotations;
-    slice.metadata.annotations.erase("kubectl.kubernetes.io/last-applied-configuration");
+    for (const char* own : {"kubectl.kubernetes.io/last-applied-configuration", TriggerTimeAnnotation})
+        slice.metadata.annotations.erase(own);
     slice.address_type = ipv6 ? "IPv6" : "IPv4";
     return slice;
 }
@@ -89,8 +90,7 @@ bool SliceMirroringController::should_mirror(const Endpoints* endpoints, const S
     const auto& labels = endpoints->metadata.labels;
     const auto skip = labels.find("endpointslice.kubernetes.io/skip-mirror");
     if (skip != labels.end() && skip->second == "true") return false;
-    return !labels.contains("endpoints.kubernetes.io/managed-by") &&
-           !endpoints->metadata.annotations.contains("control-plane.alpha.kubernetes.io/leader");
+    return !endpoints->metadata.annotations.contains(LeaderAnnotation);
 }
 
 Task<Requeue> SliceMirroringController::reconcile(NamespacedName key) {
@@ -111,12 +111,14 @@ Task<Requeue> SliceMirroringController::reconcile(NamespacedName key) {
             of_family.push_back(slice);
             return true;
         });
-        SliceChanges part = pack_slices(std::move(groups), std::move(of_family), fresh_slice(*mirrored, ipv6), MostMirrored);
+        SliceChanges part =
+            pack_slices(std::move(groups), std::move(of_family), fresh_slice(*mirrored, ipv6), MostMirrored, Renew::Metadata);
         std::ranges::move(part.create, std::back_inserter(changes.create));
         std::ranges::move(part.update, std::back_inserter(changes.update));
         std::ranges::move(part.remove, std::back_inserter(changes.remove));
     }
     std::ranges::move(existing, std::back_inserter(changes.remove));
+    if (mirrored && mirrored->metadata.deletion_timestamp) changes.create.clear();
     Result<void> applied = co_await slices_.apply(key, std::move(changes));
     if (!applied && !is_namespace_terminating(applied.error())) co_return std::move(applied).error();
     co_return Requeue::never();

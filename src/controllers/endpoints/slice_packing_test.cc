@@ -64,6 +64,7 @@ TEST(SlicePacking, ChangesAsFewSlicesAsPossible) {
         {"a changed slice takes the new one", "abde", {slice("x", "abc"), slice("y", "d")}, "update:x{abe}"},
         {"none has room", "abcd", {slice("x", "abc")}, "create{d}"},
         {"more than one slice", "abcdefg", {}, "create{abc} create{def} create{g}"},
+        {"what remains goes where there is room", "abcde", {slice("x", "a")}, "create{bcd} update:x{ae}"},
         {"an emptied slice goes", "a", {slice("x", "a"), slice("y", "b")}, "remove:y"},
         {"slices are not merged", "ab", {slice("x", "a"), slice("y", "b")}, ""},
         {"nothing left", "", {slice("x", "a")}, "update:x{}"},
