@@ -16,6 +16,7 @@ namespace {
 
 /// Autoscalers that a message names. Differs from Kubernetes, which names all in the status of each of them.
 constexpr std::size_t MostNamed = 20;
+constexpr int MostScaleWrites = 5;
 constexpr const char *AbleToScale = "AbleToScale", *ScalingActive = "ScalingActive", *ScalingLimited = "ScalingLimited";
 
 Tolerances tolerances_of(const HorizontalPodAutoscaler& autoscaler) {
@@ -228,12 +229,23 @@ std::int32_t HorizontalPodAutoscalerController::limit(Autoscaler& autoscaler, Me
     return limited.replicas;
 }
 
+/// Whatever else has changed of the target while the metrics were read, such as its status.
+Task<> HorizontalPodAutoscalerController::write_size(Target target, std::int32_t replicas) {
+    for (int attempt = 1;; ++attempt) {
+        target.scale.spec.replicas = replicas;
+        const auto written = co_await client_.put_raw(target.path, schema::encode_json(target.scale));
+        if (written) co_return {};
+        if (written.error().reason != Reason::Conflict || attempt == MostScaleWrites) co_return written.error();
+        CO_TRY(const net::Bytes body, co_await client_.get_raw(target.path));
+        CO_TRY(target.scale, schema::decode_json<Scale>(*body));
+    }
+}
+
 Task<> HorizontalPodAutoscalerController::rescale(Autoscaler& autoscaler, Memory& memory, Target target, std::int32_t replicas,
                                                   std::string reason) {
     const std::int32_t before = target.scale.spec.replicas;
     const std::string told = "New size: " + std::to_string(replicas) + "; reason: " + reason;
-    target.scale.spec.replicas = replicas;
-    const auto written = co_await client_.put_raw(target.path, schema::encode_json(target.scale));
+    const auto written = co_await write_size(std::move(target), replicas);
     if (is_cancelled(written)) co_return written.error();
     if (!written) {
         events_.warning(autoscaler, "FailedRescale", told + "; error: " + written.error().message);

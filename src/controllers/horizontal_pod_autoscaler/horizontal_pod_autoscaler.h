@@ -50,6 +50,7 @@ private:
     Task<PodList> select_pods(Autoscaler& autoscaler, Memory& memory, const std::string& selector);
     /// Within the limits; fills the conditions AbleToScale and ScalingLimited.
     std::int32_t limit(Autoscaler& autoscaler, Memory& memory, std::int32_t current, std::int32_t desired);
+    Task<> write_size(Target target, std::int32_t replicas);
     Task<> rescale(Autoscaler& autoscaler, Memory& memory, Target target, std::int32_t replicas, std::string reason);
     void set_condition(Autoscaler& autoscaler, const char* type, bool status, std::string reason, std::string message) const;
 

@@ -101,6 +101,32 @@ TEST_F(HorizontalPodAutoscalers, ScaleUpAboveTheTarget) {
     EXPECT_EQ(condition("ScalingLimited"), "False DesiredWithinRange: the desired count is within the acceptable range");
 }
 
+TEST_F(HorizontalPodAutoscalers, AChangedStatusOfTheTargetHoldsUpNoScaling) {
+    set_pods({900, 900});
+    int refused = 0;
+    api.set_fault([&](const client::ApiRequest& request) -> std::optional<Error> {
+        if (request.method != "PUT" || !request.path.ends_with("/deployments/web/scale") || ++refused > 2) return std::nullopt;
+        return Error(Reason::Conflict, "the object has been modified");
+    });
+    add(autoscaler("a"));
+    EXPECT_EQ(replicas(), 4);
+    for (const std::string& event : events()) EXPECT_FALSE(event.starts_with("FailedRescale")) << event;
+}
+
+TEST_F(HorizontalPodAutoscalers, MemoryIsShownInPowersOfTwo) {
+    for (const Pod& pod : api.list<Pod>("ns")) {
+        api.change<Pod>(client::key_of(pod),
+                        [](Pod& pod) { pod.spec.containers[0].resources.requests["memory"] = *Quantity::parse("64Mi"); });
+        api.change<PodMetrics>(client::key_of(pod),
+                               [](PodMetrics& metrics) { metrics.containers[0].usage["memory"] = *Quantity::parse("20Mi"); });
+    }
+    HorizontalPodAutoscaler wanted = autoscaler("a");
+    wanted.spec.metrics[0].resource->name = "memory";
+    add(wanted);
+    ASSERT_EQ(status().current_metrics.size(), 1u);
+    EXPECT_EQ(status().current_metrics[0].resource->current.average_value->to_string(), "20Mi");
+}
+
 TEST_F(HorizontalPodAutoscalers, ScaleDownAfterFiveMinutesBelowTheTarget) {
     add(autoscaler("a"));
     pass(4min);

@@ -24,6 +24,9 @@ std::string go_text(const schema::Box<LabelSelector>& selector) {
 Error with_prefix(const std::string& prefix, const Error& error) { return Error(error.reason, prefix + error.message); }
 
 Quantity milli(std::int64_t value) { return Quantity::from_milli(value); }
+Quantity amount_of(const std::string& resource, std::int64_t value) {
+    return Quantity::from_milli(value, resource == "memory" ? Quantity::Format::BinarySi : Quantity::Format::DecimalSi);
+}
 
 std::string external_name(const MetricIdentifier& metric) {
     return "external metric " + metric.name + "(" + go_text(metric.selector) + ")";
@@ -81,7 +84,7 @@ Task<MetricProposal> MetricEvaluator::resource(const std::string& name, const st
                           : container.empty() ? " resource utilization (percentage of request)"
                                               : " container resource utilization (percentage of request)");
     result.status.resource = ResourceMetricStatus{
-        .name = name, .current = {.average_value = milli(proposal->usage), .average_utilization = proposal->utilization}};
+        .name = name, .current = {.average_value = amount_of(name, proposal->usage), .average_utilization = proposal->utilization}};
     co_return result;
 }
 
