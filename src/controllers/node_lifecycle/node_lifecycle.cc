@@ -150,13 +150,13 @@ Task<> NodeLifecycleController::inspect(const Node& node) {
         CO_TRY(const Node silent, co_await declare_silent(node));
         ready = ready_status(silent);
     }
-    const auto [entry, is_new] = watched_.try_emplace(name);
-    Watched& watched = entry->second;
-    const bool fell = watched.ready == "True" && ready != "True";
-    if (fell) events_.normal(node, "NodeNotReady", "Node " + name + " status is now: NodeNotReady");
-    // Whoever looked before us may have ended between the node's turn and its pods'.
-    if (fell || (is_new && ready == "Unknown")) watched.has_pods_to_mark = true;
-    if (ready == "True") watched.has_pods_to_mark = false;
+    Watched& watched = watched_[name];
+    // A kubelet that reports its node as not ready still reports its pods, which may well be ready.
+    const bool fell_silent = ready == "Unknown" && watched.ready != "Unknown";
+    if (fell_silent && watched.ready == "True") events_.normal(node, "NodeNotReady", "Node " + name + " status is now: NodeNotReady");
+    // Of a node that is new to us, too: whoever looked before us may have ended between the node's turn and its pods'.
+    if (fell_silent) watched.has_pods_to_mark = true;
+    if (ready != "Unknown") watched.has_pods_to_mark = false;
     watched.ready = ready;
     watched.zone = zone_of(node);
     if (!watched.has_pods_to_mark) co_return {};

@@ -189,6 +189,19 @@ TEST_F(NodeLifecycleWorld, ASilentNodeBecomesUnknownAndItsPodsNotReady) {
     EXPECT_EQ(taints("a"), Texts{});
 }
 
+TEST_F(NodeLifecycleWorld, PodsOfANodeThatReportsItselfNotReadyAreItsKubelets) {
+    for (const char* name : {"n1", "n2"}) add_node(name, "True");
+    add_ready_pod("web", "n1");
+    run<NodeLifecycleController>();
+    pass_with(10s, {"n1", "n2"});
+    report("n1", "Ready", "False");
+    pass_with(2min, {"n1", "n2"});
+    EXPECT_TRUE(objects::is_ready(*api.find<Pod>({"ns", "web"})));
+    pass_with(2min, {"n2"});
+    EXPECT_EQ(condition("n1", "Ready").status, "Unknown");
+    EXPECT_FALSE(objects::is_ready(*api.find<Pod>({"ns", "web"}))) << "nobody reports it";
+}
+
 TEST_F(NodeLifecycleWorld, TheManyPodsOfALostNodeAreMarkedSideBySide) {
     run<NodeLifecycleController>();
     add_node("a", "True");
