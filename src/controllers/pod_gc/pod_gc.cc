@@ -61,15 +61,19 @@ Task<> PodGcController::background() {
 
 Task<> PodGcController::sweep() {
     const std::vector<Pod> pods = pods_.list();
-    CO_TRY_VOID(co_await remove_surplus_terminated(pods));
-    CO_TRY_VOID(co_await remove_orphans(pods));
+    // A pod that cannot be removed keeps no other.
+    Result<void> outcome = co_await remove_surplus_terminated(pods);
+    if (is_cancelled(outcome)) co_return outcome;
+    if (Result<void> removed = co_await remove_orphans(pods); !removed) outcome = std::move(removed);
+    if (is_cancelled(outcome)) co_return outcome;
     std::vector<Pod> stuck;
     for (const Pod& pod : pods) {
         if (!objects::is_terminating(*pod)) continue;
         const auto node = pod->spec.node_name.empty() ? nullptr : nodes_.find({"", pod->spec.node_name});
         if (pod->spec.node_name.empty() || (node && is_out_of_service(*node))) stuck.push_back(pod);
     }
-    co_return co_await force_remove_all(std::move(stuck), "");
+    if (Result<void> removed = co_await force_remove_all(std::move(stuck), ""); !removed) outcome = std::move(removed);
+    co_return outcome;
 }
 
 Task<> PodGcController::remove_surplus_terminated(const std::vector<Pod>& pods) {

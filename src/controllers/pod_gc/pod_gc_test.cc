@@ -42,6 +42,29 @@ TEST_F(PodGcWorld, KeepsPodsOfANodeUntilItHasBeenGoneForAWhile) {
     EXPECT_TRUE(has("a"));
 }
 
+TEST_F(PodGcWorld, APodThatCannotBeRemovedKeepsNoOther) {
+    add_node("here");
+    settings.terminated_pods_kept = 1;
+    add_pod("old", "here", "Succeeded");
+    pass(1s);
+    add_pod("newer", "here", "Succeeded");
+    add_pod("orphan", "lost", "Running");
+    add_pod("unscheduled", "", "Pending");
+    api.change<Pod>({"ns", "unscheduled"}, [&](Pod& pod) {
+        pod.metadata.deletion_timestamp = Timestamp(loop.wall_now());
+        pod.metadata.deletion_grace_period_seconds = 30;
+    });
+    api.set_fault([](const client::ApiRequest& request) -> std::optional<Error> {
+        if (request.method == "DELETE" && request.path.ends_with("/pods/old")) return Error(Reason::Forbidden, "a webhook says no");
+        return std::nullopt;
+    });
+    run<PodGcController>();
+    pass(2min);
+    EXPECT_TRUE(has("old"));
+    EXPECT_FALSE(has("orphan"));
+    EXPECT_FALSE(has("unscheduled"));
+}
+
 TEST_F(PodGcWorld, RemovesTheManyPodsOfALostNodeSideBySide) {
     add_node("here");
     run<PodGcController>();
