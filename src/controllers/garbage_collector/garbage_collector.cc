@@ -177,6 +177,7 @@ Task<> GarbageCollector::decide(Uid uid, ObjectMeta live) {
     if (live.owner_references.empty()) co_return {};
     const Identity identity = graph_.find(uid)->identity();
     CO_TRY(const Owners owners, co_await classify(identity, live.owner_references));
+    if (owners.unresolvable) co_return {};
     if (!owners.solid.empty()) {
         if (owners.dangling.empty() && owners.waiting.empty()) co_return {};
         co_return co_await write_owners(identity, std::move(live), owners.solid);
@@ -206,6 +207,11 @@ Task<GarbageCollector::Owners> GarbageCollector::classify(const Identity& item, 
     Owners owners;
     CO_TRY(const Listed listed, co_await list_owners(item, references));
     for (const OwnerReference& reference : references) {
+        if (needs_namespace(item, reference)) {
+            tell_of_missing_namespace(item, reference);
+            owners.unresolvable = true;
+            continue;
+        }
         CO_TRY(const std::optional<ObjectMeta> owner, co_await look_up_owner(item, reference, listed));
         if (!owner)
             owners.dangling.push_back(reference);
@@ -248,6 +254,21 @@ Task<GarbageCollector::Listed> GarbageCollector::list_owners(Identity item, cons
     co_return std::move(listed);
 }
 
+bool GarbageCollector::needs_namespace(const Identity& item, const OwnerReference& owner) const {
+    const client::DiscoveredResourcePtr resource = find_resource(owner.api_version, owner.kind);
+    return resource && resource->namespaced && item.key.namespace_.empty();
+}
+
+void GarbageCollector::tell_of_missing_namespace(const Identity& item, const OwnerReference& owner) {
+    api::core::v1::ObjectReference about;
+    about.api_version = item.api_version;
+    about.kind = item.kind;
+    about.name = item.key.name;
+    events_.warning(about, "OwnerRefInvalidNamespace",
+                    fmt::format("ownerRef [{}/{}, namespace: , name: {}, uid: {}] does not exist in namespace \"\"", owner.api_version,
+                                owner.kind, owner.name, owner.uid));
+}
+
 /// nullopt when there is no such owner: the name is taken by another object, or the reference leads to another namespace.
 Task<std::optional<ObjectMeta>> GarbageCollector::look_up_owner(Identity item, OwnerReference owner, const Listed& listed) {
     constexpr Duration Remembered = std::chrono::minutes(10);
@@ -256,16 +277,6 @@ Task<std::optional<ObjectMeta>> GarbageCollector::look_up_owner(Identity item, O
     if (absent_.size() > AbsentRemembered) absent_.clear();
     const client::DiscoveredResourcePtr resource = find_resource(owner.api_version, owner.kind);
     if (!resource) co_return Error(Reason::NotFound, "no kind " + owner.kind + " in " + owner.api_version);
-    if (resource->namespaced && item.key.namespace_.empty()) {
-        api::core::v1::ObjectReference about;
-        about.api_version = item.api_version;
-        about.kind = item.kind;
-        about.name = item.key.name;
-        events_.warning(about, "OwnerRefInvalidNamespace",
-                        fmt::format("ownerRef [{}/{}, namespace: , name: {}, uid: {}] does not exist in namespace \"\"", owner.api_version,
-                                    owner.kind, owner.name, owner.uid));
-        co_return std::optional<ObjectMeta>();
-    }
     if (const auto list = listed.find(resource->name()); list != listed.end()) {
         const auto found = list->second.find(owner.uid);
         const bool is_it = found != list->second.end() && found->second.name == owner.name;

@@ -27,6 +27,7 @@ private:
     /// An object's owner references, grouped by the state of the owners.
     struct Owners {
         std::vector<OwnerReference> solid, dangling, waiting;
+        bool unresolvable = false;  ///< one of them cannot be looked up, and may be there
     };
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
@@ -43,6 +44,9 @@ private:
     using Listed = std::map<std::string, std::map<garbage::Uid, ObjectMeta>>;
     /// Lists the resources of which `item` has many owners: one request for each owner would be tens of thousands.
     Task<Listed> list_owners(garbage::Identity item, const std::vector<OwnerReference>& owners);
+    /// Whether the owner is of a kind in namespaces, and the item in none that would tell which.
+    bool needs_namespace(const garbage::Identity& item, const OwnerReference& owner) const;
+    void tell_of_missing_namespace(const garbage::Identity& item, const OwnerReference& owner);
     Task<std::optional<ObjectMeta>> look_up_owner(garbage::Identity item, OwnerReference owner, const Listed& listed);
     Task<> unblock_circular(const garbage::Node& node);
     Task<> orphan_dependents(garbage::Uid uid);
