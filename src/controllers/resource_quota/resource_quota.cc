@@ -1,6 +1,10 @@
 #include "controllers/resource_quota/resource_quota.h"
 
+#include <algorithm>
+
+#include "base/result.h"
 #include "objects/claim_usage.h"
+#include "schema/json/json.h"
 
 namespace porthole::controllers {
 
@@ -14,7 +18,9 @@ using objects::ResourceAmounts;
 
 namespace {
 
-constexpr Duration Recount = std::chrono::minutes(5);  ///< for what ends by the clock: a pod's grace
+constexpr Duration Recount = std::chrono::minutes(5);         ///< for what ends by the clock: a pod's grace
+constexpr Duration RecountCustom = std::chrono::seconds(30);  ///< of kinds that may come and go, and so are not watched
+constexpr std::string_view CountPrefix = "count/";
 
 bool is_typed(const schema::Kind& kind) {
     if (kind.group == "resource.k8s.io") return kind.plural == "resourceclaims";
@@ -72,6 +78,35 @@ ResourceAmounts ResourceQuotaController::used_by_typed_kinds(const ResourceQuota
     return used;
 }
 
+bool ResourceQuotaController::is_custom(const std::string& resource) const {
+    if (!resource.starts_with(CountPrefix) || !resource.contains('.')) return false;
+    return std::ranges::none_of(context_.kinds.kinds(),
+                                [&](const schema::Kind* kind) { return objects::count_resource(*kind) == resource; });
+}
+
+Task<std::int64_t> ResourceQuotaController::count_custom(std::string resource, std::string namespace_) {
+    const std::size_t dot = resource.find('.');
+    const std::string group = "/apis/" + resource.substr(dot + 1);
+    const auto versions = co_await context_.client.get_raw(group);
+    if (is_not_found(versions)) co_return 0;
+    if (!versions) co_return versions.error();
+    CO_TRY(const schema::Value answer, schema::parse_json(**versions));
+    const std::string version(answer.string_at({"preferredVersion", "version"}));
+    const std::string plural = resource.substr(CountPrefix.size(), dot - CountPrefix.size());
+    const std::string path = group + "/" + version + "/namespaces/" + namespace_ + "/" + plural;
+    for (const char* query : {"limit=1", ""}) {  // not every server tells how many more there are
+        const auto body = co_await context_.client.get_raw(path, query, client::MetadataList);
+        if (is_not_found(body)) co_return 0;
+        if (!body) co_return body.error();
+        CO_TRY(const client::ListSlices list, client::slice_list(**body));
+        CO_TRY(const std::string_view text, client::json_member(**body, "metadata"));
+        CO_TRY(const schema::Value metadata, schema::parse_json(text));
+        const std::int64_t more = at(metadata, "remainingItemCount").int_or(0);
+        if (more > 0 || list.continue_.empty()) co_return static_cast<std::int64_t>(list.items.size()) + more;
+    }
+    co_return Error(Reason::InternalError, "the list of " + resource + " is cut");
+}
+
 Task<client::Requeue> ResourceQuotaController::reconcile(client::NamespacedName key) {
     const auto cached = quotas_.find(key);
     if (!cached) co_return client::Requeue::never();
@@ -83,14 +118,26 @@ Task<client::Requeue> ResourceQuotaController::reconcile(client::NamespacedName 
     ResourceQuota changed = *quota;
     changed.status.hard = quota->spec.hard;
     changed.status.used.clear();
+    std::optional<Error> failure;
+    bool has_custom = false;
     for (const auto& [resource, hard] : quota->spec.hard) {
         Quantity amount = used[resource];
         if (Counter* counter = counter_for(resource))
             amount = Quantity::from_value(static_cast<std::int64_t>(counter->list(key.namespace_).size()));
+        if (is_custom(resource)) {
+            has_custom = true;
+            const auto count = co_await count_custom(resource, key.namespace_);
+            if (is_cancelled(count)) co_return count.error();
+            const auto before = quota->status.used.find(resource);
+            if (count) amount = Quantity::from_value(*count);
+            if (!count && before != quota->status.used.end()) amount = before->second;
+            if (!count) failure = count.error();
+        }
         changed.status.used[resource] = amount;
     }
     if (changed.status != quota->status) CO_TRY_VOID(co_await context_.client.update_status(std::move(changed)));
-    co_return client::Requeue::in(Recount);
+    if (failure) co_return std::move(*failure);
+    co_return client::Requeue::in(has_custom ? RecountCustom : Recount);
 }
 
 Result<ControllerPtr> make_resource_quota(Context& context) { return make_controller<ResourceQuotaController>(context); }

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -24,6 +25,10 @@ private:
     objects::ResourceAmounts used_by_typed_kinds(const ResourceQuota& quota) const;
     /// Counts the objects of the kind that "count/…" or an older name refers to; null if there is no such kind.
     Counter* counter_for(const std::string& resource);
+    /// Whether it counts objects of a kind that is not built in.
+    bool is_custom(const std::string& resource) const;
+    /// 0 if there is no such kind (yet).
+    Task<std::int64_t> count_custom(std::string resource, std::string namespace_);
 
     Context& context_;
     client::Informer<ResourceQuota>& quotas_;

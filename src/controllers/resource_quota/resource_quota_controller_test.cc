@@ -2,6 +2,7 @@
 #include "api/resource_v1.h"
 #include "controllers/framework/sim/sim_world.h"
 #include "controllers/resource_quota/resource_quota.h"
+#include "schema/json/json.h"
 
 namespace porthole::controllers {
 namespace {
@@ -44,6 +45,35 @@ TEST_F(ResourceQuotaTest, FollowsPodsAsTheyComeEndAndGo) {
     api.erase<Pod>({"ns", "b"});
     pass(1s);
     EXPECT_EQ(used("requests.cpu"), "0");
+}
+
+TEST_F(ResourceQuotaTest, CountsCustomResources) {
+    int things = 2;
+    bool tells_rest = true;
+    api.set_answer([&](const client::ApiRequest& request) -> std::optional<schema::Value> {
+        if (request.path == "/apis/example.com") return schema::parse_json(R"({"preferredVersion":{"version":"v1"}})").value();
+        if (request.path != "/apis/example.com/v1/namespaces/ns/things") return std::nullopt;
+        auto list = schema::parse_json(R"({"metadata":{},"items":[]})").value();
+        const int shown = request.query == "limit=1" ? 1 : things;
+        for (int i = 0; i < shown; ++i) list.find("items")->as_array().push_back(schema::parse_json(R"({"metadata":{}})").value());
+        if (shown < things) list.ensure_path({"metadata", "continue"}) = "next";
+        if (shown < things && tells_rest) list.ensure_path({"metadata", "remainingItemCount"}) = things - shown;
+        return list;
+    });
+    quota({{"count/things.example.com", "5"}, {"count/others.example.com", "5"}});
+    run<ResourceQuotaController>();
+    EXPECT_EQ(used("count/things.example.com"), "2");
+    EXPECT_EQ(used("count/others.example.com"), "0");
+    things = 3;
+    tells_rest = false;
+    pass(1min);
+    EXPECT_EQ(used("count/things.example.com"), "3");
+    api.set_fault([](const client::ApiRequest& request) -> std::optional<Error> {
+        if (request.path.ends_with("/things")) return Error(Reason::ServiceUnavailable, "no answer");
+        return std::nullopt;
+    });
+    pass(1min);
+    EXPECT_EQ(used("count/things.example.com"), "3") << "as far as is known";
 }
 
 TEST_F(ResourceQuotaTest, CountsKindsByNameFromTheMomentTheyAreLimited) {
