@@ -84,6 +84,18 @@ TEST_F(CertificatesWorld, SignsWhatIsApproved) {
     EXPECT_EQ(info->public_der, key_.public_der());
 }
 
+TEST_F(CertificatesWorld, AClientOfTheApiGetsACertificateForClientsOnly) {
+    const auto refused = [&](std::vector<std::string> usages) {
+        SigningRequest made = request({.common_name = "jane"}, std::move(usages));
+        made.spec.signer_name = ApiClientSigner;
+        return refuse_by_signer(made, {.common_name = "jane"});
+    };
+    EXPECT_EQ(refused({"client auth"}), "");
+    EXPECT_EQ(refused({"digital signature", "key encipherment", "client auth"}), "");
+    EXPECT_EQ(refused({"client auth", "server auth"}), "invalid usage for client certificate: server auth");
+    EXPECT_EQ(refused({"digital signature"}), "missing required usage for client certificate: client auth");
+}
+
 TEST_F(CertificatesWorld, LeavesWhatIsNotApproved) {
     api.put(request(node_));
     run_signer();

@@ -53,12 +53,22 @@ std::string refuse_kubelet_serving(const SigningRequest& request, const net::Cer
     return fit ? "" : "usages did not match [digital signature key encipherment server auth]";
 }
 
+namespace {
+
+std::string refuse_api_client(const SigningRequest& request) {
+    const Usages fit = {"digital signature", "key encipherment", "client auth"};
+    for (const std::string& usage : request.spec.usages)
+        if (!fit.contains(usage)) return "invalid usage for client certificate: " + usage;
+    return usages_of(request).contains("client auth") ? "" : "missing required usage for client certificate: client auth";
+}
+
+}  // namespace
+
 std::string refuse_by_signer(const SigningRequest& request, const net::CertificateSubject& subject) {
     const std::string& signer = request.spec.signer_name;
     if (signer == KubeletClientSigner) return refuse_kubelet_client(request, subject);
     if (signer == KubeletServingSigner) return refuse_kubelet_serving(request, subject);
-    if (signer == ApiClientSigner && !usages_of(request).contains("client auth")) return "expected usage client auth missing";
-    return "";
+    return signer == ApiClientSigner ? refuse_api_client(request) : "";
 }
 
 }  // namespace porthole::controllers
