@@ -5,6 +5,7 @@
 #include <set>
 
 #include "objects/pods.h"
+#include "objects/volume_match.h"
 
 namespace porthole::objects {
 
@@ -124,7 +125,7 @@ ResourceAmounts usage_of(const PersistentVolumeClaim& claim) {
     const auto allocated = claim.status.allocated_resources.find("storage");
     if (allocated != claim.status.allocated_resources.end() && storage < allocated->second) storage = allocated->second;
     usage["requests.storage"] = storage;
-    if (const std::string name = claim.spec.storage_class_name.value_or(""); !name.empty()) {
+    if (const std::string& name = class_of(claim); !name.empty()) {
         usage[name + ".storageclass.storage.k8s.io/requests.storage"] = storage;
         usage[name + ".storageclass.storage.k8s.io/persistentvolumeclaims"] = One;
     }

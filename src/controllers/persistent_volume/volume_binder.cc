@@ -225,7 +225,7 @@ Task<> VolumeBinder::wait_for_volume(ClaimRef claim) {
     CO_TRY_VOID(co_await set_pending(claim));
     const std::string& name = objects::class_of(*claim);
     if (name.empty()) {
-        if (const std::string standard = default_class(); !claim->spec.storage_class_name && !standard.empty()) {
+        if (const std::string standard = default_class(); !objects::names_class(*claim) && !standard.empty()) {
             PersistentVolumeClaim assigned = *claim;
             assigned.spec.storage_class_name = standard;
             CO_TRY_VOID(co_await client_.update(std::move(assigned)));

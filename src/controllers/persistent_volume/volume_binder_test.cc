@@ -78,6 +78,40 @@ TEST_F(VolumeBinderTest, GivesAClaimTheSmallestVolumeThatFits) {
     EXPECT_EQ(claim_now("c").metadata.annotations.at("pv.kubernetes.io/bind-completed"), "yes");
 }
 
+TEST_F(VolumeBinderTest, AVolumeOfNoMoreAccessModesThanAskedForIsPreferred) {
+    auto shared = volume("shared", "5Gi");
+    shared.spec.access_modes = {"ReadWriteOnce", "ReadWriteMany"};
+    api.put(shared);
+    api.put(volume("exact", "10Gi"));
+    api.put(claim("c", "3Gi"));
+    run<VolumeBinder>();
+    pass(1s);
+    EXPECT_EQ(state("c"), "Bound exact Bound");
+    api.put(claim("d", "3Gi"));
+    pass(1s);
+    EXPECT_EQ(state("d"), "Bound shared Bound");
+}
+
+TEST_F(VolumeBinderTest, AnOldAnnotationNamesTheClassToo) {
+    put_class("standard", "csi.example.com");
+    api.change<StorageClass>({"", "standard"},
+                             [](auto& made) { made.metadata.annotations["storageclass.kubernetes.io/is-default-class"] = "true"; });
+    constexpr const char* Annotation = "volume.beta.kubernetes.io/storage-class";
+    PersistentVolume slow = volume("slow", "5Gi");
+    slow.metadata.annotations[Annotation] = "slow";
+    api.put(slow);
+    for (const auto& [name, storage_class] : {std::pair("c", "slow"), std::pair("none", "")}) {
+        PersistentVolumeClaim made = claim(name, "1Gi");
+        made.metadata.annotations[Annotation] = storage_class;
+        api.put(made);
+    }
+    run<VolumeBinder>();
+    pass(1s);
+    EXPECT_EQ(state("c"), "Bound slow Bound");
+    EXPECT_EQ(state("none"), "Pending");
+    EXPECT_FALSE(claim_now("none").spec.storage_class_name) << "it wants none, not the default one";
+}
+
 TEST_F(VolumeBinderTest, LooksAtClassModesLabelsAndVolumeMode) {
     auto many = volume("shared", "5Gi");
     many.spec.access_modes = {"ReadWriteMany"};

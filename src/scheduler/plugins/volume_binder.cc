@@ -100,7 +100,7 @@ VolumeBinder::VolumeBinder(const Handle& handle)
       volume_source_(handle_.context.informers.get<core::PersistentVolume>()),
       unbound_volumes_(volume_source_.add_index([](const core::PersistentVolume& volume) {
           const auto& reference = volume.spec.claim_ref;
-          return std::vector{reference ? for_claim(reference->namespace_, reference->name) : for_class(volume.spec.storage_class_name)};
+          return std::vector{reference ? for_claim(reference->namespace_, reference->name) : for_class(objects::class_of(volume))};
       })),
       classes_(handle_.context.informers.get<storage::StorageClass>()),
       drivers_(handle_.context.informers.get<storage::CSIDriver>()),
@@ -222,7 +222,7 @@ bool VolumeBinder::has_capacity(const storage::StorageClass& storage_class, std:
 }
 
 void VolumeBinder::claim_seen(const core::PersistentVolumeClaim& claim) {
-    const auto storage_class = classes_.find({"", claim.spec.storage_class_name.value_or("")});
+    const auto storage_class = classes_.find({"", objects::class_of(claim)});
     const bool bound = claim.metadata.annotations.contains("pv.kubernetes.io/bind-completed") || claim.status.phase == "Bound";
     ClaimInfo info{.volume = bound ? claim.spec.volume_name : "",
                    .terminating = claim.metadata.deletion_timestamp.has_value(),
