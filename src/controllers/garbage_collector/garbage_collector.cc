@@ -208,14 +208,15 @@ Task<GarbageCollector::Owners> GarbageCollector::classify(const Identity& item, 
     CO_TRY(const Listed listed, co_await list_owners(item, references));
     for (const OwnerReference& reference : references) {
         if (needs_namespace(item, reference)) {
-            tell_of_missing_namespace(item, reference);
+            tell_of_wrong_namespace(item, reference);
             owners.unresolvable = true;
             continue;
         }
         CO_TRY(const std::optional<ObjectMeta> owner, co_await look_up_owner(item, reference, listed));
-        if (!owner)
+        if (!owner) {
+            if (is_elsewhere(item, reference)) tell_of_wrong_namespace(item, reference);
             owners.dangling.push_back(reference);
-        else if (owner->deletion_timestamp && objects::has_finalizer(*owner, ForegroundFinalizer))
+        } else if (owner->deletion_timestamp && objects::has_finalizer(*owner, ForegroundFinalizer))
             owners.waiting.push_back(reference);
         else
             owners.solid.push_back(reference);
@@ -259,14 +260,22 @@ bool GarbageCollector::needs_namespace(const Identity& item, const OwnerReferenc
     return resource && resource->namespaced && item.key.namespace_.empty();
 }
 
-void GarbageCollector::tell_of_missing_namespace(const Identity& item, const OwnerReference& owner) {
+bool GarbageCollector::is_elsewhere(const Identity& item, const OwnerReference& owner) const {
+    const Node* known = graph_.find(owner.uid);
+    if (!known || known->is_virtual) return false;
+    const std::string& space = known->item->key.namespace_;
+    return !space.empty() && space != item.key.namespace_;
+}
+
+void GarbageCollector::tell_of_wrong_namespace(const Identity& item, const OwnerReference& owner) {
     api::core::v1::ObjectReference about;
     about.api_version = item.api_version;
     about.kind = item.kind;
+    about.namespace_ = item.key.namespace_;
     about.name = item.key.name;
     events_.warning(about, "OwnerRefInvalidNamespace",
-                    fmt::format("ownerRef [{}/{}, namespace: , name: {}, uid: {}] does not exist in namespace \"\"", owner.api_version,
-                                owner.kind, owner.name, owner.uid));
+                    fmt::format("ownerRef [{}/{}, namespace: {}, name: {}, uid: {}] does not exist in namespace \"{}\"", owner.api_version,
+                                owner.kind, about.namespace_, owner.name, owner.uid, about.namespace_));
 }
 
 /// nullopt when there is no such owner: the name is taken by another object, or the reference leads to another namespace.

@@ -46,7 +46,9 @@ private:
     Task<Listed> list_owners(garbage::Identity item, const std::vector<OwnerReference>& owners);
     /// Whether the owner is of a kind in namespaces, and the item in none that would tell which.
     bool needs_namespace(const garbage::Identity& item, const OwnerReference& owner) const;
-    void tell_of_missing_namespace(const garbage::Identity& item, const OwnerReference& owner);
+    /// Whether the owner that is meant is known to be in another namespace.
+    bool is_elsewhere(const garbage::Identity& item, const OwnerReference& owner) const;
+    void tell_of_wrong_namespace(const garbage::Identity& item, const OwnerReference& owner);
     Task<std::optional<ObjectMeta>> look_up_owner(garbage::Identity item, OwnerReference owner, const Listed& listed);
     Task<> unblock_circular(const garbage::Node& node);
     Task<> orphan_dependents(garbage::Uid uid);

@@ -143,6 +143,8 @@ TEST_F(GarbageCollectorTest, OwnersInOtherNamespacesDoNotCount) {
     pass(5s);
     EXPECT_FALSE(api.find<ConfigMap>({"other", "stranger"}));
     EXPECT_TRUE(there<ConfigMap>("owner"));
+    EXPECT_TRUE(has_event("OwnerRefInvalidNamespace: ownerRef [v1/ConfigMap, namespace: other, name: owner, uid: " + owner.metadata.uid +
+                          "] does not exist in namespace \"other\""));
 }
 
 TEST_F(GarbageCollectorTest, AnObjectOfAnotherNamespaceHoldsUpNoDeletion) {
