@@ -32,6 +32,9 @@ TokenSecretController::TokenSecretController(Context& context)
       accounts_(context.informers.get<ServiceAccount>()),
       by_account_(secrets_.add_index(
           [](const Secret& secret) { return std::vector{secret.metadata.namespace_ + "/" + annotation(secret, NameAnnotation)}; })) {
+    secrets_.subscribe({.deleted = [this](const auto& secret) {
+        if (!annotation(*secret, NameAnnotation).empty()) gone_[client::key_of(*secret)] = secret;
+    }});
     reconcile_each(secrets_);
     depends_on(accounts_).on_change([this](const ServiceAccount& account) {
         for (const auto& secret : by_account_.find(client::key_of(account).text())) queue().add(client::key_of(*secret));
@@ -51,6 +54,17 @@ Task<std::shared_ptr<const ServiceAccount>> TokenSecretController::account_of(co
     co_return fits ? account : nullptr;
 }
 
+Task<> TokenSecretController::unlist(client::NamespacedName secret) {
+    const auto gone = gone_.find(secret);
+    if (gone == gone_.end()) co_return {};
+    CO_TRY(const auto account, co_await account_of(*gone->second));
+    if (!account) co_return {};
+    ServiceAccount freed = *account;
+    if (std::erase_if(freed.secrets, [&](const auto& one) { return one.name == secret.name; }) == 0) co_return {};
+    CO_TRY_VOID(co_await client_.update(std::move(freed)));
+    co_return {};
+}
+
 Task<std::string> TokenSecretController::request_token(const Secret& secret, std::string account) {
     TokenRequest request;
     request.spec.expiration_seconds = LongestLife;
@@ -67,6 +81,8 @@ Task<std::string> TokenSecretController::request_token(const Secret& secret, std
 
 Task<Requeue> TokenSecretController::reconcile(client::NamespacedName key) {
     const auto secret = secrets_.find(key);
+    if (!secret) CO_TRY_VOID(co_await unlist(key));
+    gone_.erase(key);
     if (!secret || secret->metadata.deletion_timestamp || annotation(*secret, NameAnnotation).empty()) co_return Requeue::never();
     CO_TRY(const auto account, co_await account_of(*secret));
     if (!account) {

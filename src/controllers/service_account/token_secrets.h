@@ -1,4 +1,7 @@
 #pragma once
+#include <map>
+#include <memory>
+
 #include "controllers/framework/context.h"
 
 namespace porthole::controllers {
@@ -19,6 +22,8 @@ private:
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
     /// Null if it does not exist, or if another one has its name.
     Task<std::shared_ptr<const ServiceAccount>> account_of(const Secret& secret);
+    /// Takes a secret that is gone from its account's list.
+    Task<> unlist(client::NamespacedName secret);
     Task<std::string> request_token(const Secret& secret, std::string account);
 
     client::Client& client_;
@@ -26,6 +31,7 @@ private:
     client::Informer<Secret>& secrets_;
     client::Informer<ServiceAccount>& accounts_;
     client::Informer<Secret>::Index by_account_;
+    std::map<client::NamespacedName, std::shared_ptr<const Secret>> gone_;  ///< not unlisted yet
 };
 
 }  // namespace porthole::controllers

@@ -51,6 +51,21 @@ TEST_F(TokenSecrets, GoWithTheirAccount) {
     EXPECT_FALSE(secret("robot-token").has_value());
 }
 
+TEST_F(TokenSecrets, AreTakenFromTheListOfTheirAccountWhenTheyGo) {
+    put_account("robot");
+    put_secret("robot-token", "robot");
+    api.change<ServiceAccount>({"ns", "robot"}, [](ServiceAccount& account) {
+        account.secrets.emplace_back().name = "robot-token";
+        account.secrets.emplace_back().name = "other";
+    });
+    run<TokenSecretController>();
+    api.erase<Secret>({"ns", "robot-token"});
+    pass(1s);
+    const auto left = api.find<ServiceAccount>({"ns", "robot"})->secrets;
+    ASSERT_EQ(left.size(), 1u);
+    EXPECT_EQ(left[0].name, "other");
+}
+
 TEST_F(TokenSecrets, AreRepairedWhenSomebodyEmptiesThem) {
     put_account("robot");
     put_secret("robot-token", "robot");
