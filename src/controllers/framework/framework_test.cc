@@ -88,6 +88,13 @@ TEST(PodRanking, TakesThePodThatHurtsLeast) {
     pods.push_back(ranked("8 old"));
     pods.push_back(ranked("7 young", [](Pod& pod) { pod.metadata.creation_timestamp = Timestamp::from_seconds(1'900'000); }));
     pods.push_back(ranked("6 restarted", [](Pod& pod) { pod.status.container_statuses.emplace_back().restart_count = 3; }));
+    pods.push_back(ranked("a sidecar restarted", [](Pod& pod) {
+        auto& container = pod.spec.init_containers.emplace_back();
+        container.name = "proxy";
+        container.restart_policy = "Always";
+        pod.status.init_container_statuses.push_back({.name = "proxy", .restart_count = 3});
+        pod.status.init_container_statuses.push_back({.name = "setup", .restart_count = 9});
+    }));
     pods.push_back(
         ranked("5 just ready", [](Pod& pod) { pod.status.conditions[0].last_transition_time = Timestamp::from_seconds(1'900'000); }));
     pods.push_back(ranked("4 crowded", {}, 2));
@@ -99,7 +106,7 @@ TEST(PodRanking, TakesThePodThatHurtsLeast) {
     rank_for_deletion(pods, Timestamp::from_seconds(2'000'000).to_system_time());
     std::string order;
     for (const RankedPod& pod : pods) order += pod.pod->metadata.name[0];
-    EXPECT_EQ(order, "0123456789");
+    EXPECT_EQ(order, "0123456a789");
 }
 
 struct Calls {

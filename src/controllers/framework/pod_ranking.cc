@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "objects/conditions.h"
+#include "objects/pod_resources.h"
 #include "objects/pods.h"
 
 namespace porthole::controllers {
@@ -26,6 +27,15 @@ std::int32_t restarts(const Pod& pod) {
     return most;
 }
 
+std::int32_t sidecar_restarts(const Pod& pod) {
+    std::int32_t most = 0;
+    for (const auto& status : pod.status.init_container_statuses) {
+        const auto container = std::ranges::find(pod.spec.init_containers, status.name, &api::core::v1::Container::name);
+        if (container != pod.spec.init_containers.end() && objects::is_sidecar(*container)) most = std::max(most, status.restart_count);
+    }
+    return most;
+}
+
 /// Ages within a factor of two count as equal, so that pods of one rollout are not always taken in order of birth.
 int age_bucket(Timestamp since, SystemTime now) {
     if (since.is_zero()) return -1;
@@ -41,7 +51,7 @@ struct Rank {
     std::int32_t cost;
     int uncrowded;
     int ready_bucket;
-    int calm;
+    int calm, calm_sidecars;
     int age_bucket;
     std::string uid;
     auto operator<=>(const Rank&) const = default;
@@ -50,9 +60,10 @@ struct Rank {
 Rank rank(const RankedPod& ranked, SystemTime now) {
     const Pod& pod = *ranked.pod;
     const bool ready = objects::is_ready(pod);
-    Rank rank{!pod.spec.node_name.empty(), phase_rank(pod), ready, deletion_cost(pod), -ranked.neighbors, 0, 0, 0, pod.metadata.uid};
+    Rank rank{!pod.spec.node_name.empty(), phase_rank(pod), ready, deletion_cost(pod), -ranked.neighbors, 0, 0, 0, 0, pod.metadata.uid};
     if (ready) rank.ready_bucket = age_bucket(objects::find_condition(pod.status.conditions, "Ready")->last_transition_time, now);
     rank.calm = -restarts(pod);
+    rank.calm_sidecars = -sidecar_restarts(pod);
     rank.age_bucket = age_bucket(pod.metadata.creation_timestamp, now);
     return rank;
 }
