@@ -6,8 +6,8 @@
 
 namespace porthole::controllers {
 
-/// Sets the condition DisruptionTarget of pods to False that were to be deleted, and two minutes later are not: whoever announced it has
-/// failed, and a later end of the pod has another reason.
+/// Sets the condition DisruptionTarget of pods to False that were to be deleted, and two minutes later are not: a later end of the pod has
+/// another reason.
 class StaleDisruptionController final : public client::Controller {
 public:
     static constexpr const char* Account = "disruption-controller";
