@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/result.h"
+#include "base/strings.h"
 #include "schema/json/json.h"
 #include "schema/protobuf/protobuf.h"
 
@@ -33,6 +34,12 @@ Result<void> bind_mount(const std::string& from, const std::string& to, bool rea
     return {};
 }
 
+/// Its device has a file system already.
+Result<void> mount_ext4(const std::string& device, const std::string& to, const std::vector<std::string>& options) {
+    if (::mount(device.c_str(), to.c_str(), "ext4", 0, join(options, ",").c_str()) != 0) return system_error("mounting " + to);
+    return {};
+}
+
 Result<void> unmount(const std::string& path) {
     if (::umount2(path.c_str(), UMOUNT_NOFOLLOW) != 0 && errno != EINVAL && errno != ENOENT) return system_error("unmounting " + path);
     return {};
@@ -41,14 +48,18 @@ Result<void> unmount(const std::string& path) {
 }  // namespace
 
 /// Whatever was done before: someone may have unmounted it, or what it showed is gone.
-Result<void> CsiDriver::show(const std::string& from, const std::string& to, bool read_only) {
+Result<void> CsiDriver::mount_once(const std::string& to, const std::function<Result<void>()>& mount) {
     if (!options_.mounts) return {};
     auto there = files_->link_status(to);
     if (!there && !is_not_found(there)) {
         TRY_VOID(unmount(to));
         there = files_->link_status(to);
     }
-    return there && there->is_mount_point ? Result<void>() : bind_mount(from, to, read_only);
+    return there && there->is_mount_point ? Result<void>() : mount();
+}
+
+Result<void> CsiDriver::show(const std::string& from, const std::string& to, bool read_only) {
+    return mount_once(to, [&] { return bind_mount(from, to, read_only); });
 }
 
 template <class Method>
@@ -190,13 +201,20 @@ Result<csi::NodeStageVolumeResponse> CsiDriver::stage(const csi::NodeStageVolume
         return refuse(GrpcStatus::Internal, "the staging path is not there");
     if (options_.attached && !files_->exists(folder_of(request.volume_id)))
         return refuse(GrpcStatus::FailedPrecondition, "the volume is not attached to this node");
+    const std::string image = folder_of(request.volume_id) + ".img";
     if (request.volume_capability->block) {
-        const std::string image = folder_of(request.volume_id) + ".img";
         if (!files_->exists(image)) TRY_VOID(files_->write(image, std::string(1 << 20, '\0'), 0600));
         TRY_VOID(device_of(request.volume_id));
     } else {
         TRY_VOID(files_->create_directories(folder_of(request.volume_id), 0777));
-        TRY_VOID(show(folder_of(request.volume_id), request.staging_target_path, false));
+        if (request.volume_capability->mount && files_->exists(image)) {
+            TRY_VOID(mount_once(request.staging_target_path, [&]() -> Result<void> {
+                TRY(const std::string device, device_of(request.volume_id));
+                return mount_ext4(device, request.staging_target_path, request.volume_capability->mount->mount_flags);
+            }));
+        } else {
+            TRY_VOID(show(folder_of(request.volume_id), request.staging_target_path, false));
+        }
     }
     staged_[request.volume_id].insert(request.staging_target_path);
     return csi::NodeStageVolumeResponse();

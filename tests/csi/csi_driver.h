@@ -15,8 +15,9 @@
 namespace porthole::testing {
 
 /// A driver of volumes for tests, written to the specification of CSI 1: its node's half and its registration. A volume is a folder of
-/// `storage`, or for block devices a file in it on a loop device. Refuses what a kubelet must not do, such as publishing what is not
-/// staged. Serves from start() until close(). Lives on `loop`.
+/// `storage`, or a file in it on a loop device: for block devices, and where a test has put an ext4 file system into <volume>.img, which is
+/// mounted with the options of the request. Refuses what a kubelet must not do, such as publishing what is not staged. Serves from start()
+/// until close(). Lives on `loop`.
 class CsiDriver {
 public:
     struct Options {
@@ -71,6 +72,7 @@ private:
     Result<api::csi::v1::NodeUnpublishVolumeResponse> unpublish(const api::csi::v1::NodeUnpublishVolumeRequest& request);
     Result<api::csi::v1::NodeExpandVolumeResponse> expand(const api::csi::v1::NodeExpandVolumeRequest& request);
     Result<api::csi::v1::NodeGetVolumeStatsResponse> stats(const api::csi::v1::NodeGetVolumeStatsRequest& request);
+    Result<void> mount_once(const std::string& to, const std::function<Result<void>()>& mount);
     Result<void> show(const std::string& from, const std::string& to, bool read_only);
     Result<std::string> device_of(const std::string& volume);
     std::string folder_of(const std::string& volume) const { return options_.storage + "/" + volume; }
