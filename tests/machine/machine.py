@@ -63,15 +63,16 @@ class Image:
     `installed` has them installed, and more of Debian's. The latter is made anew for each build of the packages. Both are made of one folder
     with the system, by the processor itself: a machine without KVM installs slowly."""
 
-    def __init__(self, suite, packages):
-        """`packages`: more that are installed, Debian's by name, ours by a pattern of the file's name."""
-        self.suite, self.packages = suite, sorted(packages)
+    def __init__(self, suite, packages, prepare):
+        """`packages`: more that are installed, Debian's by name, ours by a pattern of the file's name. `prepare`: a shell script that runs in the
+        system after that."""
+        self.suite, self.packages, self.prepare = suite, sorted(packages), prepare
         self.ours = [found(pattern) for pattern in OURS]
         relations = [run(["dpkg-deb", "--field", deb, "Depends"]).stdout for deb in self.ours]
         self.folder = CACHE / f"{suite}-{digest(json.dumps([SYSTEM, SETTINGS, DISK, relations]).encode())}"
         self.system, self.bare = self.folder / "system", self.folder / "bare"
         self.build = digest((PACKAGES / "SHA256SUMS").read_bytes())
-        self.installed = self.folder / f"installed-{self.build}-{digest(json.dumps(self.packages).encode())}"
+        self.installed = self.folder / f"installed-{self.build}-{digest(json.dumps([self.packages, prepare]).encode())}"
 
     @contextlib.contextmanager
     def locked(self):
@@ -94,7 +95,9 @@ class Image:
                 run(["cp", "-a", self.system, copy])
                 if disk == self.installed:
                     more = [name for name in self.packages if name.endswith(".deb")]
-                    System(self.suite, kept=copy).install(*OURS, *more, options=" ".join(set(self.packages) - set(more)))
+                    installed = System(self.suite, kept=copy)
+                    installed.install(*OURS, *more, options=" ".join(set(self.packages) - set(more)))
+                    installed.run(self.prepare)
                 self._make_disk(copy, pathlib.Path(work) / "disk").rename(disk)
 
     def _make_system(self):
@@ -128,18 +131,19 @@ def digest(data):
 class Machine:
     """One virtual machine."""
 
-    def __init__(self, image):
+    def __init__(self, image, command_line=""):
         self.image = image
+        self.command_line = f"{COMMAND_LINE} {'' if KVM else TRANSLATED} {command_line}"
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-machine-"))
         self.disk, self.console, self.acknowledged, self._agent = (self.folder / name for name in ("disk", "console", "acknowledged", "agent"))
         self._process = None
 
-    def create(self, disk):
-        """Makes its disks: an overlay of `disk`, and one that is a tar file of the packages and of an image."""
+    def create(self, disk, more_files=()):
+        """Makes its disks: an overlay of `disk`, and one that is a tar file of the packages, of an image and of `more_files`."""
         run(["qemu-img", "create", "-q", "-f", "qcow2", "-F", "raw", "-b", disk, self.disk])
         write_busybox_image(self.folder / "busybox.tar")
         with tarfile.open(self.folder / "files", "w", format=tarfile.GNU_FORMAT) as files:
-            for path in (*self.image.ours, self.folder / "busybox.tar"):
+            for path in (*self.image.ours, self.folder / "busybox.tar", *more_files):
                 files.add(path, path.name)
 
     def start(self):
@@ -156,7 +160,7 @@ class Machine:
                 "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-sandbox", "on", "-display", "none", "-machine", "q35",
                 *(["-accel", "kvm", "-cpu", "host"] if KVM else ["-accel", "tcg,thread=multi,tb-size=512", "-cpu", PROCESSOR]),
                 "-smp", "2", "-m", "2048",
-                "-kernel", self.image.folder / "vmlinuz", "-initrd", self.image.folder / "initrd.img", "-append", COMMAND_LINE if KVM else f"{COMMAND_LINE} {TRANSLATED}",
+                "-kernel", self.image.folder / "vmlinuz", "-initrd", self.image.folder / "initrd.img", "-append", self.command_line,
                 # A flush reaches the kernel of this machine, which outlives the process that is killed, and not its disk.
                 *drive("disk", self.disk, "qcow2", ",cache=unsafe"), *drive("files", self.folder / "files", "raw", ",readonly=on"),
                 # QEMU answers ARP for the gateway and drops everything else.
@@ -296,16 +300,17 @@ class MachineTest(unittest.TestCase):
 
     suite = "bookworm"
 
-    def start_machine(self, bare=False, packages=()):
+    def start_machine(self, bare=False, packages=(), prepare="", command_line="", files=()):
         """One with the packages installed, or a `bare` one. `packages`: more that are installed, Debian's by name, ours by
-        a pattern of the file's name."""
+        a pattern of the file's name; `prepare`: a shell script that runs in the system after that, before it is a disk. `command_line`: more of the
+        kernel's. `files`: more that are in its folder /files."""
         if os.geteuid() != 0:
             self.skipTest("needs root, to fill a disk with files of root")
-        image = Image(self.suite, packages)
+        image = Image(self.suite, packages, prepare)
         disk = image.bare if bare else image.installed
         image.ensure(disk)
-        machine = Machine(image)
+        machine = Machine(image, command_line)
         self.addCleanup(machine.delete)
-        machine.create(disk)
+        machine.create(disk, files)
         machine.start()
         return machine
