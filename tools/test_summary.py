@@ -56,9 +56,17 @@ def failures_of(case):
     return case.findall("failure") + case.findall("error")
 
 
+def latest(path):
+    """Of a program that was tried again: GoogleTest does not overwrite NAME.xml, and writes NAME_1.xml."""
+    again = path.with_name(path.stem + "_1.xml")
+    return again if again.exists() else path
+
+
 def read(folder):
     totals = Totals()
     for path in sorted(folder.rglob("*.xml")):
+        if latest(path) != path:
+            continue
         tree = parsed(path)
         if tree is None:
             continue  # a crashed program's half-written file: ctest counts the program
@@ -67,7 +75,7 @@ def read(folder):
             if not from_ctest:
                 totals.add_case(case)
             else:
-                totals.add_program(case, parsed(path.with_name(case.get("name") + ".xml")))
+                totals.add_program(case, parsed(latest(path.with_name(case.get("name") + ".xml"))))
                 if case.get("status") == "run" and case.get("name") in failed_once(path.with_suffix(".log")):
                     totals.tried_again.append(case.get("name"))
     return totals

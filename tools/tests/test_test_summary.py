@@ -59,6 +59,12 @@ class TestSummary(unittest.TestCase):
         found = self.read({"ctest.xml": ctest, "ctest.log": log, "task_test.xml": GTEST, "good_test.xml": GTEST, "cluster.xml": cluster})
         self.assertEqual(found.tried_again, ["cluster.test_x", "task_test"])
 
+    def test_of_a_program_that_was_tried_again_the_last_attempt_counts(self):
+        again = '<testsuites><testcase name="Fails" classname="Task" status="run"/></testsuites>'
+        ctest = '<testsuite><testcase name="task_test" status="run"/></testsuite>'
+        self.assertEqual(self.totals(task_test=GTEST, task_test_1=again, ctest=ctest), (1, [], 0))
+        self.assertEqual(self.totals(task_test=GTEST, task_test_1=again[:30], ctest=ctest)[0], 0)
+
     def summary(self, steps):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "one.xml").write_text('<testsuite><testcase name="a"/></testsuite>')
