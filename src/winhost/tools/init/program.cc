@@ -92,6 +92,22 @@ void run_loader(Program& program) {
     if (++program.attempts == MostAttempts || program.tty || program.pid < 0) close_ends(program);
 }
 
+/// Its exit code if Linux killed it; else 0.
+std::uint32_t killed_by(int status) { return WIFSIGNALED(status) ? 128u + static_cast<unsigned>(WTERMSIG(status)) : 0; }
+
+/// Wine's server sees a process end, and says that it was with 0, a moment before Linux says whether it was killed.
+void await_process(Program& program) {
+    for (int rounds = 100; program.process != 0 && rounds > 0; --rounds) {
+        int status = 0;
+        if (const pid_t pid = ::waitpid(program.process, &status, WNOHANG); pid != 0) {
+            program.process = 0;
+            program.killed = pid > 0 ? killed_by(status) : 0;
+        } else {
+            ::usleep(10'000);
+        }
+    }
+}
+
 /// Whether the loader that has ended with `status` had started nothing yet, and can be started once more.
 bool can_run_again(const Program& program, int status) {
     return !program.started && !program.ended() && !program.told_of_its_end && program.ends.output >= 0 && WIFEXITED(status) &&
@@ -210,6 +226,7 @@ void read_report(Program& program) {
             resize_console(program);
             for_each_listener(program, [&](Connection& connection) { connection.send_number(FrameType::Started, number); });
         } else if (line.starts_with("exit")) {
+            if (number == 0) await_process(program);
             program.code = number == 0 ? program.killed : number;
             program.exited = true;
         } else if (line.starts_with("error")) {
@@ -235,7 +252,7 @@ void finish(Program& program) {
 void reap() {
     int status = 0;
     for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
-        const std::uint32_t killed = WIFSIGNALED(status) ? 128u + static_cast<unsigned>(WTERMSIG(status)) : 0;
+        const std::uint32_t killed = killed_by(status);
         const bool is_server = pid == container.wine_server;
         if (is_server) container.wine_server = 0;
         for (const auto& program : container.programs) {
