@@ -67,7 +67,7 @@ Error refused_for_now(const std::string& budget) { return refused(budget, "is st
 std::string exhaustion(const api::policy::v1::PodDisruptionBudgetStatus& status) {
     const auto* allowed = objects::find_condition(status.conditions, "DisruptionAllowed");
     const bool explained = allowed && allowed->status == "False" && !allowed->message.empty();
-    // Before the numbers, which are not those of now.
+    // First, because the numbers are out of date then.
     if (explained && allowed->reason == "SyncFailed")
         return "does not allow evicting pods currently because it failed sync: " + allowed->message;
     if (status.current_healthy <= status.desired_healthy)

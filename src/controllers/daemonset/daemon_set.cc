@@ -252,7 +252,7 @@ bool DaemonSetController::give_up_failed(const DaemonSet& set, const Pod& pod) {
     return true;
 }
 
-/// Also those whose set or node is gone.
+/// Forgets pods that have not failed for long, also of sets and nodes that are gone.
 void DaemonSetController::forget_calm_pods() {
     if (loop().now() < next_sweep_) return;
     next_sweep_ = loop().now() + std::chrono::minutes(1);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr Duration Timeout = std::chrono::minutes(2);
 
-/// Null if nobody says so. A kubelet that does ends the pod first, which may take any time, and deletes it then.
+/// Null if no disruption is announced, or the kubelet has announced it: it ends the pod before the pod is deleted, which may take any time.
 const PodCondition* announced_disruption(const Pod& pod) {
     if (objects::is_terminating(pod) || objects::is_terminal(pod)) return nullptr;
     const PodCondition* condition = objects::find_condition(pod.status.conditions, "DisruptionTarget");

@@ -97,7 +97,7 @@ Task<Requeue> EndpointSliceController::reconcile(NamespacedName key) {
     const auto pods = service_pods_.pods_of(*service);
     std::vector<EndpointSlice> existing = slices_.slices_of(key);
     SliceChanges changes;
-    // Those of an earlier service of this name go with it, by the garbage collector, if not now.
+    // Of an earlier service of this name: the garbage collector may not have deleted them yet.
     const auto is_foreign = [&](const EndpointSlice& slice) {
         return std::ranges::none_of(slice.metadata.owner_references, [&](const auto& owner) { return owner.uid == service->metadata.uid; });
     };

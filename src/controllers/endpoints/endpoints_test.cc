@@ -25,6 +25,12 @@ struct EndpointsTest : SimWorld {
         node.metadata.labels = {{"topology.kubernetes.io/zone", "z1"}};
         api.put(node);
     }
+    static Endpoints named_endpoints(const std::string& name) {
+        Endpoints endpoints;
+        endpoints.metadata.namespace_ = "ns";
+        endpoints.metadata.name = name;
+        return endpoints;
+    }
     Service service() {
         Service service;
         service.metadata.namespace_ = "ns";
@@ -64,6 +70,11 @@ struct EndpointsTest : SimWorld {
         run<EndpointSliceController>();
         run<SliceMirroringController>();
         pass(5s);
+    }
+    void begin_without_selector() {
+        Service wanted = service();
+        wanted.spec.selector.clear();
+        begin(wanted);
     }
     std::vector<EndpointSlice> slices() { return api.list<EndpointSlice>("ns"); }
     /// "10.0.0.1 ready" for every endpoint of every slice.
@@ -285,10 +296,7 @@ TEST_F(EndpointsTest, DeletesEndpointsWithTheService) {
 }
 
 TEST_F(EndpointsTest, DeletesEndpointsWhoseServiceWentUnseen) {
-    Endpoints left, lock;
-    left.metadata.namespace_ = lock.metadata.namespace_ = "ns";
-    left.metadata.name = "left";
-    lock.metadata.name = "lock";
+    Endpoints left = named_endpoints("left"), lock = named_endpoints("lock");
     lock.metadata.annotations["control-plane.alpha.kubernetes.io/leader"] = "{}";
     api.put(left);
     api.put(lock);
@@ -347,13 +355,9 @@ TEST_F(EndpointsTest, OfTooManyAddressesEachSubsetKeepsItsShare) {
 }
 
 TEST_F(EndpointsTest, MirrorsEndpointsKeptByHand) {
-    Service wanted = service();
-    wanted.spec.selector.clear();
-    begin(wanted);
+    begin_without_selector();
     EXPECT_TRUE(slices().empty());
-    Endpoints endpoints;
-    endpoints.metadata.namespace_ = "ns";
-    endpoints.metadata.name = "web";
+    Endpoints endpoints = named_endpoints("web");
     auto& subset = endpoints.subsets.emplace_back();
     subset.addresses.emplace_back().ip = "192.0.2.7";
     subset.not_ready_addresses.emplace_back().ip = "192.0.2.8";
@@ -382,12 +386,8 @@ TEST_F(EndpointsTest, MirrorsEndpointsThatHadASelectorBefore) {
 }
 
 TEST_F(EndpointsTest, MirroredSlicesFollowOwnerAndAnnotations) {
-    Service wanted = service();
-    wanted.spec.selector.clear();
-    begin(wanted);
-    Endpoints endpoints;
-    endpoints.metadata.namespace_ = "ns";
-    endpoints.metadata.name = "web";
+    begin_without_selector();
+    Endpoints endpoints = named_endpoints("web");
     auto& subset = endpoints.subsets.emplace_back();
     subset.addresses.emplace_back().ip = "192.0.2.7";
     subset.ports.emplace_back().port = 80;
@@ -406,12 +406,8 @@ TEST_F(EndpointsTest, MirroredSlicesFollowOwnerAndAnnotations) {
 }
 
 TEST_F(EndpointsTest, LargeAnnotationsAreNotMirroredWithoutEnd) {
-    Service wanted = service();
-    wanted.spec.selector.clear();
-    begin(wanted);
-    Endpoints endpoints;
-    endpoints.metadata.namespace_ = "ns";
-    endpoints.metadata.name = "web";
+    begin_without_selector();
+    Endpoints endpoints = named_endpoints("web");
     endpoints.metadata.annotations["note"] = std::string(200'000, 'x');
     for (std::int32_t i = 1; i <= 120; ++i) {
         auto& subset = endpoints.subsets.emplace_back();

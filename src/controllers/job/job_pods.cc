@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <string_view>
-#include <unordered_set>
 
 #include "base/time/bounded_seconds.h"
 #include "objects/conditions.h"
@@ -29,7 +28,7 @@ bool has_failed(const Job& job, const Pod& pod) {
     return !replaces_only_ended(job) && objects::is_terminating(pod) && pod.status.phase != "Succeeded";
 }
 
-/// Zero if nothing says it.
+/// When the pod ended, as far as its status tells; zero if it does not.
 Timestamp latest_end(const Pod& pod) {
     Timestamp latest;
     bool all_ended = !pod.status.container_statuses.empty();
@@ -103,16 +102,13 @@ Tally::Tally(const Job& job, const std::vector<PodPointer>& pods, const std::set
         }
     }
     if (is_indexed(job)) succeeded = completed_indexes.size();
-    if (job.spec.backoff_limit_per_index) hold(job);
+    if (job.spec.backoff_limit_per_index) hold(job, written);
 }
 
-void Tally::hold(const Job& job) {
+void Tally::hold(const Job& job, const std::unordered_set<std::string_view>& written) {
     IndexSet busy;
     for (const PodPointer& pod : active)
         if (const auto index = index_of(job, *pod)) busy.insert(*index);
-    const auto& uncounted = job.status.uncounted_terminated_pods;
-    const std::set<std::string_view> written =
-        uncounted ? std::set<std::string_view>(uncounted->failed.begin(), uncounted->failed.end()) : std::set<std::string_view>();
     for (const PodPointer& pod : ended) {
         const auto index = index_of(job, *pod);
         if (!index || pod->status.phase == "Succeeded" || written.contains(pod->metadata.uid)) continue;

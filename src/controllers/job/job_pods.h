@@ -5,6 +5,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "controllers/job/failure_policy.h"
@@ -28,7 +30,7 @@ inline bool replaces_only_ended(const Job& job) { return job.spec.pod_replacemen
 std::optional<std::int32_t> index_of(const Job& job, const Pod& pod);
 /// When the pod's last container ended, or the best estimate.
 SystemTime end_time(const Pod& pod, SystemTime now);
-/// How often an index has failed: by what its pods say that were created one after the other.
+/// How often the pods of an index have failed, from the annotations of the last one.
 struct IndexFailureCount {
     std::int32_t counted = 0, ignored = 0;  ///< ignored by spec.podFailurePolicy
     std::int32_t all() const { return counted + ignored; }
@@ -55,7 +57,7 @@ struct Tally {
     /// nothing else knows how often the index has failed. Part of `failed`, and of neither `newly_failed` nor `ended`.
     std::map<std::int32_t, PodPointer> held;
 
-    /// As no index gets another pod: of a job that ends or is deleted.
+    /// Releases the held pods, once no index will get another one: the job ends or is deleted.
     void let_go_of_held(const Job& job);
 
     /// Records in the status what has to be stored before a finalizer may be removed.
@@ -63,7 +65,8 @@ struct Tally {
 
 private:
     void add_failure(const Job& job, const PodPointer& pod);
-    void hold(const Job& job);
+    /// `written`: uids of pods whose end the status has already.
+    void hold(const Job& job, const std::unordered_set<std::string_view>& written);
 };
 
 }  // namespace porthole::controllers::jobs

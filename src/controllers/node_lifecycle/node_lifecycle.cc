@@ -154,7 +154,7 @@ Task<> NodeLifecycleController::inspect(const Node& node) {
     // A kubelet that reports its node as not ready still reports its pods, which may well be ready.
     const bool fell_silent = ready == "Unknown" && watched.ready != "Unknown";
     if (fell_silent && watched.ready == "True") events_.normal(node, "NodeNotReady", "Node " + name + " status is now: NodeNotReady");
-    // Of a node that is new to us, too: whoever looked before us may have ended between the node's turn and its pods'.
+    // Also for a node that is new here: an earlier controller may have ended after it updated the node, before its pods.
     if (fell_silent) watched.has_pods_to_mark = true;
     if (ready != "Unknown") watched.has_pods_to_mark = false;
     watched.ready = ready;

@@ -61,7 +61,7 @@ Task<> PodGcController::background() {
 
 Task<> PodGcController::sweep() {
     const std::vector<Pod> pods = pods_.list();
-    // A pod that cannot be removed keeps no other.
+    // A pod that cannot be removed does not keep the others.
     Result<void> outcome = co_await remove_surplus_terminated(pods);
     if (is_cancelled(outcome)) co_return outcome;
     if (Result<void> removed = co_await remove_orphans(pods); !removed) outcome = std::move(removed);

@@ -104,7 +104,7 @@ Task<std::string> ResourceClaimController::ensure_claim(Pod pod, api::core::v1::
     claim.spec = source->spec.spec;
     auto created = co_await client_.create(std::move(claim));
     if (!created) co_return std::move(created).error().with_context("create ResourceClaim ");
-    // Of a pod that ended meanwhile nothing would take it away.
+    // Nothing would remove the entry of a pod that has ended meanwhile.
     const auto now = pods_.find(client::key_of(*pod));
     if (now && now->metadata.uid == pod->metadata.uid) made_[pod->metadata.uid][entry.name] = client::key_of(*created);
     co_return created->metadata.name;

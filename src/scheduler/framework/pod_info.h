@@ -23,7 +23,7 @@ struct Resources {
     Resources& operator-=(const Resources& other);
     /// For each resource the larger amount.
     void raise_to(const Resources& other);
-    /// No amount is larger then.
+    /// Reduces each amount to at most `most`.
     void lower_to(std::int64_t most);
     bool operator==(const Resources&) const = default;
 };

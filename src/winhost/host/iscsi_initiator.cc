@@ -223,7 +223,7 @@ std::vector<AttachedDisk> IscsiInitiator::list() {
     return disks;
 }
 
-/// One target that does not answer is not in the way of the others.
+/// A target that does not answer does not keep the others from being scanned.
 Task<> IscsiInitiator::rescan() {
     Result<void> first;
     for (const Session& session : sessions()) {

@@ -94,7 +94,7 @@ private:
     /// `failure`: the beginning of an error.
     Task<> unpublish(CsiVolumeData data, std::string target, std::string failure, VolumeServices& services);
 
-    /// And does not only wait for it.
+    /// Whether another pod has the volume; one that only waits for it does not count.
     bool another_pod_has(const CsiNodeVolume& entry, const std::string& uid) const;
     /// Error: other_selinux_context() while the volume is mounted with another context than a new user needs.
     Result<void> settle_context(const VolumeRequest& request, CsiVolume& volume);

@@ -43,7 +43,7 @@ constexpr Family Families[] = {
 
 bool has(const std::vector<std::string>& modes, const char* mode) { return std::ranges::find(modes, mode) != modes.end(); }
 
-/// The one that lets in most.
+/// The access mode that allows the most users.
 std::string mode_label(const SelinuxContexts::Volume& volume) {
     const auto& modes = volume.access_modes;
     const char* const mode = modes.empty()                           ? "inline"
