@@ -315,8 +315,11 @@ struct RawHttp2 : Http2Server {
         return frame.append(payload);
     }
     static std::string settings() { return frame(4, 0, 0, ""); }
-    /// GET http://x/hang, the whole request.
-    static std::string get_hang(std::uint32_t stream) { return frame(1, 5, stream, "\x82\x86\x41\x01x\x44\x05/hang"); }
+    /// The whole request.
+    static std::string get(std::uint32_t stream, std::string_view path) {
+        return frame(1, 5, stream, "\x82\x86\x41\x01x\x44" + std::string(1, static_cast<char>(path.size())) + std::string(path));
+    }
+    static std::string get_hang(std::uint32_t stream) { return get(stream, "/hang"); }
 
     Task<> drain(ByteStream& stream) {
         std::array<char, 4000> buffer;
@@ -350,6 +353,21 @@ TEST_F(RawHttp2, DropsAPeerThatDoesNotAnswerAPing) {
     loop.advance(2s);
     EXPECT_TRUE(ended);
     EXPECT_EQ(handler.cancelled, 1);
+}
+
+TEST_F(RawHttp2, AnswersCountUntilTheyAreWrittenHoweverLargeThePeersWindows) {
+    limits.answers = &answers;
+    const std::string windows = frame(4, 0, 0, std::string("\0\x04\x7f\xff\xff\xff", 6)) +  // INITIAL_WINDOW_SIZE
+                                frame(8, 0, 0, std::string("\x7f\xff\0\0", 4));             // WINDOW_UPDATE
+    const auto first = connect(), second = connect();
+    for (ByteStream* silent : {first.get(), second.get()}) {
+        scope.spawn(send(*silent, std::string(Preface) + windows + get(1, "/big") + get(3, "/big")));
+        loop.run_ready();
+    }
+    scope.spawn(drain(*first));
+    scope.spawn(drain(*second));
+    loop.run_ready();
+    EXPECT_LT(output.size(), 9'000'000u) << "of 12 MB, of which 10 may be held, one connection's have gone";
 }
 
 TEST_F(RawHttp2, CancelsHandlersWhenThePeerLeaves) {

@@ -8,9 +8,11 @@ namespace porthole::net {
 namespace {
 
 constexpr std::size_t LargestBacklog = 64 << 10;  ///< bytes queued on a stream before its sender waits
-constexpr std::size_t LargestBatch = 64 << 10;    ///< bytes handed to the connection in one write
-constexpr std::int32_t StreamWindow = 1 << 20;    ///< bytes that a peer may send on a stream before they are taken
-constexpr std::int32_t UnaskedWindow = 64 << 10;  ///< the same for a client whose request's body nobody has asked for yet
+constexpr std::size_t FrameHeadSize = 9;
+constexpr std::size_t LargestData = (16 << 10) - FrameHeadSize;  ///< bytes of a DATA frame: with its head, one record of TLS
+constexpr std::size_t LargestBatch = 64 << 10;                   ///< bytes handed to the connection in one write
+constexpr std::int32_t StreamWindow = 1 << 20;                   ///< bytes that a peer may send on a stream before they are taken
+constexpr std::int32_t UnaskedWindow = 64 << 10;                 ///< the same for a client whose request's body nobody has asked for yet
 constexpr std::int32_t ConnectionWindow = 4 << 20;
 
 nghttp2_nv to_field(std::string_view name, std::string_view value) {
@@ -106,7 +108,7 @@ struct Http2Callbacks {
         Http2Stream* found = stream_of(session, id);
         if (!found) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;  // its owner has gone
         Http2Stream& stream = *found;
-        const std::size_t count = std::min(most, stream.queued_);
+        const std::size_t count = std::min({most, stream.queued_, LargestData});
         if (count == 0 && !stream.send_ended_) {
             stream.deferred_ = true;
             return NGHTTP2_ERR_DEFERRED;
@@ -133,9 +135,12 @@ struct Http2Callbacks {
 
     static int send_data(nghttp2_session* session, nghttp2_frame* frame, const std::uint8_t* frame_head, std::size_t size,
                          nghttp2_data_source*, void* user) {
-        constexpr std::size_t FrameHeadSize = 9;
         std::string& output = static_cast<Http2Session*>(user)->output_;
-        Http2Stream& stream = *stream_of(session, frame->hd.stream_id);
+        // nghttp2 would go on as far as the peer's windows allow, which may be gigabytes.
+        if (output.size() >= LargestBatch) return NGHTTP2_ERR_WOULDBLOCK;
+        Http2Stream* found = stream_of(session, frame->hd.stream_id);
+        if (!found) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;  // its owner has gone since read_data()
+        Http2Stream& stream = *found;
         output.append(reinterpret_cast<const char*>(frame_head), FrameHeadSize);
         stream.queued_ -= size;
         stream.session_.queued_.remove(size);
