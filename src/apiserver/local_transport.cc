@@ -177,7 +177,7 @@ private:
             if (!link->window.empty()) link->window.wake_first({});
         });
     }
-    /// Frames are lines. One of this server is in one chunk; of what an extension server sends, a chunk may end anywhere.
+    /// Frames are lines; a chunk may end anywhere.
     void split(net::Bytes chunk) {
         std::string_view rest = *chunk;
         if (partial_.empty() && rest.size() > 1 && rest.find('\n') + 1 == rest.size()) {

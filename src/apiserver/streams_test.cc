@@ -279,6 +279,15 @@ struct SocketKeeper final : net::KeptAnswer {
     std::unique_ptr<net::WebSocket> client;
 };
 
+/// What is written, as it is.
+struct PieceKeeper final : net::KeptAnswer {
+    Task<> write(net::Bytes chunk) override {
+        pieces.push_back(std::move(chunk));
+        co_return {};
+    }
+    std::vector<net::Bytes> pieces;
+};
+
 net::HttpRequest by_websocket(std::string path, std::string query, const std::string& protocols) {
     net::HttpRequest request{.method = "GET", .path = std::move(path), .query = std::move(query)};
     request.headers = {{"connection", "Upgrade"},
@@ -339,6 +348,40 @@ TEST_F(StreamsTest, AWatchsEventsComeAsMessagesOfAWebSocket) {
         EXPECT_EQ(messages->front().binary, row.binary);
         EXPECT_TRUE(messages->front().data.starts_with(row.first)) << messages->front().data;
     }
+}
+
+TEST_F(StreamsTest, ALargeObjectIsOneMessageOfAWatch) {
+    const std::string large(100'000, 'x');
+    post("/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"large"},"data":{"a":")" + large + R"("}})");
+    post("/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"small"}})");
+    SocketKeeper keeper(loop);
+    auto request = by_websocket("/api/v1/namespaces/default/configmaps", "watch=true&timeoutSeconds=5&resourceVersion=0", "");
+    ASSERT_TRUE(sim::run(loop, api->server().handle_as(loopback_user(), std::move(request), keeper)));
+    const auto messages = sim::run(loop, keeper.receive_all());
+    ASSERT_TRUE(messages) << messages.error().message;
+    bool found = false;
+    for (const auto& message : *messages) {
+        const auto event = schema::parse_json(message.data);
+        ASSERT_TRUE(event) << message.data.substr(0, 100);
+        found |= event->string_at({"object", "data", "a"}) == large;
+    }
+    EXPECT_TRUE(found);
+}
+
+TEST_F(StreamsTest, AllWatchersShareALargeObject) {
+    post("/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"large"},"data":{"a":")" + std::string(100'000, 'x') + R"("}})");
+    const auto large_piece = [&] {
+        PieceKeeper keeper;
+        net::HttpRequest request{.method = "GET",
+                                 .path = "/api/v1/namespaces/default/configmaps",
+                                 .query = "watch=true&timeoutSeconds=5&fieldSelector=metadata.name%3Dlarge"};
+        EXPECT_TRUE(sim::run(loop, api->server().handle_as(loopback_user(), std::move(request), keeper)));
+        const auto found = std::ranges::find_if(keeper.pieces, [](const net::Bytes& piece) { return piece->size() > 100'000; });
+        return found == keeper.pieces.end() ? nullptr : *found;
+    };
+    const net::Bytes first = large_piece();
+    ASSERT_TRUE(first);
+    EXPECT_TRUE(first == large_piece()) << "each has a copy";
 }
 
 TEST_F(StreamsTest, ARefusedWatchIsNoWebSocket) {

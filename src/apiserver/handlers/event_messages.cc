@@ -13,19 +13,19 @@ std::vector<std::string> protocols_of(const net::HttpRequest& request) {
     return offered;
 }
 
-/// Takes the first event from `rest`: a line, or what is behind its length.
-std::string_view take_event(std::string_view& rest, bool is_text) {
+/// Takes the first event from `rest`: a line, or what is behind its length. None: its end is not there yet.
+std::optional<std::string> take_event(std::string& rest, bool is_text) {
     std::size_t begin = 0, size = 0;
     if (is_text) {
-        size = std::min(rest.find('\n'), rest.size() - 1) + 1;
-    } else {
-        CHECK(rest.size() >= PrefixSize);
+        size = rest.find('\n') + 1;  // 0 without one
+    } else if (rest.size() >= PrefixSize) {
         begin = PrefixSize;
         for (const char byte : rest.substr(0, PrefixSize)) size = (size << 8) | static_cast<unsigned char>(byte);
-        CHECK(size <= rest.size() - PrefixSize);
+        if (size > rest.size() - PrefixSize) size = 0;
     }
-    const std::string_view event = rest.substr(begin, size);
-    rest.remove_prefix(begin + size);
+    if (size == 0) return std::nullopt;
+    std::string event = rest.substr(begin, size);
+    rest.erase(0, begin + size);
     return event;
 }
 
@@ -69,9 +69,8 @@ Task<> EventMessages::start(int, net::Headers headers) {
 }
 
 Task<> EventMessages::write(net::Bytes chunk) {
-    for (std::string_view rest = *chunk; !rest.empty();) {
-        CO_TRY_VOID(co_await socket_->send({std::string(take_event(rest, is_text_)), !is_text_}));
-    }
+    unsent_ += *chunk;
+    while (auto event = take_event(unsent_, is_text_)) CO_TRY_VOID(co_await socket_->send({std::move(*event), !is_text_}));
     co_return {};
 }
 

@@ -18,7 +18,7 @@ public:
     Task<> respond(int code, net::Headers headers, std::vector<net::Bytes> body) override;
     /// Answers the handshake. Error: BadRequest.
     Task<> start(int code, net::Headers headers) override;
-    /// `chunk` is whole events in the form of a stream.
+    /// `chunk` is the next part of events in the form of a stream.
     Task<> write(net::Bytes chunk) override;
     Task<> finish(net::Headers trailers) override;
     Task<std::unique_ptr<net::ByteStream>> upgrade(net::Headers headers) override;
@@ -32,6 +32,7 @@ private:
     Event opened_;
     std::unique_ptr<net::WebSocket> socket_;  ///< null before the handshake
     bool is_text_ = true;
+    std::string unsent_;  ///< the beginning of an event
 };
 
 }  // namespace porthole::apiserver

@@ -113,6 +113,23 @@ Result<Value> ResponseEncoder::transformed(const std::string& stored) const {
     return tree;
 }
 
+void WatchFrames::add(const store::Bytes& object) {
+    constexpr std::size_t Large = 16 << 10;  // below, a copy costs less than a write of its own
+    if (object->size() < Large) {
+        text += *object;
+        return;
+    }
+    pieces_.push_back(bytes_of(std::exchange(text, {})));
+    pieces_.push_back(object);
+    size_ += pieces_.end()[-2]->size() + object->size();
+}
+
+std::vector<store::Bytes> WatchFrames::take() {
+    if (!text.empty()) pieces_.push_back(bytes_of(std::exchange(text, {})));
+    size_ = 0;
+    return std::exchange(pieces_, {});
+}
+
 Result<store::Bytes> ResponseEncoder::object(const store::Bytes& stored) const {
     if (passes_through()) return stored;
     TRY(const Value tree, transformed(*stored));
@@ -184,25 +201,24 @@ void ResponseEncoder::append_frame(std::string_view type, const Value& object, s
     out += length_prefix(event.size()) + event;
 }
 
-Result<void> ResponseEncoder::append_event(std::string_view type, const std::string& stored, std::string& out) {
+Result<void> ResponseEncoder::append_event(std::string_view type, const store::Bytes& stored, WatchFrames& out) {
     if (passes_through()) {
-        out.reserve(out.size() + stored.size() + 40);
-        out += "{\"type\":\"";
-        out += type;
-        out += "\",\"object\":";
-        out += stored;
-        out += "}\n";
+        out.text += "{\"type\":\"";
+        out.text += type;
+        out.text += "\",\"object\":";
+        out.add(stored);
+        out.text += "}\n";
         return {};
     }
     if (cuts_metadata()) {
-        out += "{\"type\":\"" + std::string(type) + "\",\"object\":";
-        TRY_VOID(append_partial_metadata(stored, form_.transform_version, out));
-        out += "}\n";
+        out.text += "{\"type\":\"" + std::string(type) + "\",\"object\":";
+        TRY_VOID(append_partial_metadata(*stored, form_.transform_version, out.text));
+        out.text += "}\n";
         return {};
     }
-    TRY(const Value object, transformed(stored));
+    TRY(const Value object, transformed(*stored));
     columns_sent_ = true;
-    append_frame(type, object, out);
+    append_frame(type, object, out.text);
     return {};
 }
 

@@ -13,6 +13,22 @@ namespace porthole::apiserver {
 enum class IncludeObject { None, Metadata, Object };
 Result<IncludeObject> parse_include_object(std::string_view text);
 
+/// Frames of a watch that are to be sent: text, and between it large objects as they are stored, of which all watchers share one copy.
+class WatchFrames {
+public:
+    std::string text;
+
+    /// Large ones are shared, small ones appended to `text`.
+    void add(const store::Bytes& object);
+    std::size_t size() const { return size_ + text.size(); }
+    /// All of it, in order; nothing is left.
+    std::vector<store::Bytes> take();
+
+private:
+    std::vector<store::Bytes> pieces_;  ///< before `text`
+    std::size_t size_ = 0;              ///< of pieces_
+};
+
 /// Converts stored bytes to the form that a client requested. JSON of the stored version passes through unchanged. Used for one answer;
 /// `resource` must outlive it. Error: InternalError for bytes that cannot be decoded.
 class ResponseEncoder {
@@ -29,7 +45,7 @@ public:
     Result<std::vector<store::Bytes>> list(const Page& page) const;
 
     /// Adds one frame of a watch. `type` is ADDED, MODIFIED or DELETED.
-    Result<void> append_event(std::string_view type, const std::string& stored, std::string& out);
+    Result<void> append_event(std::string_view type, const store::Bytes& stored, WatchFrames& out);
     /// A BOOKMARK at `revision`; `initial_events_end` marks the end of the initial events.
     void append_bookmark(store::Revision revision, bool initial_events_end, std::string& out);
     void append_error(const Error& error, std::string& out) const;

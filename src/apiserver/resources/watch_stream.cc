@@ -123,16 +123,16 @@ private:
             CO_TRY(found.records, co_await request_.resource.converter->records(request_.resource, std::move(found.records)));
         }
         encoder_.set_now(Timestamp(objects_.clock().wall_now()));
-        std::string chunk;
+        WatchFrames frames;
         for (const store::RecordPtr& record : found.records) {
             if (!filter_.matches(*record)) continue;
             CO_TRY_VOID(ensure_decrypted(*record));
-            CO_TRY_VOID(encoder_.append_event("ADDED", *present_bytes(request_.resource, *record), chunk));
-            if (chunk.size() < ChunkLimit) continue;
+            CO_TRY_VOID(encoder_.append_event("ADDED", present_bytes(request_.resource, *record), frames));
+            if (frames.size() < ChunkLimit) continue;
             begun_();
-            CO_TRY_VOID(co_await flush(chunk));
+            CO_TRY_VOID(co_await flush(frames));
         }
-        if (!chunk.empty()) CO_TRY_VOID(co_await flush(chunk));
+        CO_TRY_VOID(co_await flush(frames));
         if (request_.options.send_initial_events.value_or(false)) CO_TRY_VOID(co_await send_bookmark(revision, true));
         co_return {};
     }
@@ -162,42 +162,44 @@ private:
     Task<> send(std::vector<store::EventPtr> events) {
         CO_TRY(events, co_await converted(std::move(events)));
         encoder_.set_now(Timestamp(objects_.clock().wall_now()));
-        std::string chunk;
+        WatchFrames frames;
         for (const store::EventPtr& event : events) {
-            CO_TRY_VOID(append(*event, chunk));
-            if (chunk.size() >= ChunkLimit) CO_TRY_VOID(co_await flush(chunk));
+            CO_TRY_VOID(append(*event, frames));
+            if (frames.size() >= ChunkLimit) CO_TRY_VOID(co_await flush(frames));
         }
-        if (!chunk.empty()) CO_TRY_VOID(co_await flush(chunk));
-        co_return {};
+        co_return co_await flush(frames);
     }
 
-    Result<void> append(const store::Event& event, std::string& chunk) {
+    Result<void> append(const store::Event& event, WatchFrames& frames) {
         // Nobody has seen what could not be decrypted, so its end is no news, either.
         if (is_unreadable(*event.record->value)) return {};
         const bool was = event.previous && !is_unreadable(*event.previous->value) && filter_.matches(*event.previous);
         if (event.type == store::Event::Type::Delete)
-            return was ? encoder_.append_event("DELETED", *present_bytes(request_.resource, *event.record), chunk) : Result<void>();
+            return was ? encoder_.append_event("DELETED", present_bytes(request_.resource, *event.record), frames) : Result<void>();
         const bool is = filter_.matches(*event.record);
-        if (is) return encoder_.append_event(was ? "MODIFIED" : "ADDED", *present_bytes(request_.resource, *event.record), chunk);
+        if (is) return encoder_.append_event(was ? "MODIFIED" : "ADDED", present_bytes(request_.resource, *event.record), frames);
         if (!was) return {};
         std::string left =
             request_.resource.converter ? stamped_anew(*event.previous, event.revision) : stamped(*event.previous, event.revision);
-        return encoder_.append_event("DELETED", present_text(request_.resource, std::move(left)), chunk);
+        return encoder_.append_event("DELETED", bytes_of(present_text(request_.resource, std::move(left))), frames);
     }
 
-    Task<> flush(std::string& chunk) { return responder_.write(bytes_of(std::exchange(chunk, {}))); }
+    Task<> flush(WatchFrames& frames) {
+        for (store::Bytes& piece : frames.take()) CO_TRY_VOID(co_await responder_.write(std::move(piece)));
+        co_return {};
+    }
 
     Task<> send_bookmark(store::Revision revision, bool initial_events_end) {
         if (!request_.options.allow_watch_bookmarks) co_return {};
-        std::string chunk;
-        encoder_.append_bookmark(revision, initial_events_end, chunk);
-        co_return co_await flush(chunk);
+        std::string frame;
+        encoder_.append_bookmark(revision, initial_events_end, frame);
+        co_return co_await responder_.write(bytes_of(std::move(frame)));
     }
 
     Task<> end_with(Error error) {
-        std::string chunk;
-        encoder_.append_error(error, chunk);
-        CO_TRY_VOID(co_await flush(chunk));
+        std::string frame;
+        encoder_.append_error(error, frame);
+        CO_TRY_VOID(co_await responder_.write(bytes_of(std::move(frame))));
         co_return co_await responder_.finish();
     }
 
