@@ -1,9 +1,11 @@
 // Who may do what: the chains that requests pass.
 #include <algorithm>
 
+#include "api/core_v1.h"
 #include "apiserver/admission/pod_security_configuration.h"
 #include "apiserver/api_server_parts.h"
 #include "apiserver/resources/node_systems.h"
+#include "apiserver/resources/object_attributes.h"
 #include "base/strings.h"
 
 namespace porthole::apiserver {
@@ -24,26 +26,33 @@ Result<std::string> default_pod_security(const AdmissionChain& admission, const 
 }  // namespace
 
 Result<void> ApiServerParts::open_access() {
-    TRY(admission, make_admission_chain({.reader = reader,
-                                         .rbac = rbac,
-                                         .authorizer = authorizer,
-                                         .random = seams.random,
-                                         .loop = seams.loop,
-                                         .systems = NodeSystems(*store, seams.loop),
-                                         .outgoing = seams.outgoing,
-                                         .webhooks = {.mutating = &admission_objects.of<MutatingWebhookConfiguration>(),
-                                                      .validating = &admission_objects.of<ValidatingWebhookConfiguration>(),
-                                                      .versions = &versions,
-                                                      .metrics = &webhook_metrics},
-                                         .policies = {.validating = &admission_objects.of<ValidatingAdmissionPolicy>(),
-                                                      .validating_bindings = &admission_objects.of<ValidatingAdmissionPolicyBinding>(),
-                                                      .mutating = &admission_objects.of<MutatingAdmissionPolicy>(),
-                                                      .mutating_bindings = &admission_objects.of<MutatingAdmissionPolicyBinding>(),
-                                                      .parameters = &policy_parameters,
-                                                      .metrics = &policy_metrics},
-                                         .condition_metrics = &condition_metrics,
-                                         .pool = &seams.pool},
-                                        options.admission));
+    TRY(admission,
+        make_admission_chain({.reader = reader,
+                              .rbac = rbac,
+                              .authorizer = authorizer,
+                              .random = seams.random,
+                              .loop = seams.loop,
+                              .systems = NodeSystems(*store, seams.loop),
+                              .label_of_node = [this](const std::string& node, std::string_view label) -> std::optional<std::string> {
+                                  const auto record = store->get(object_key(api::core::v1::Node::kind(), "", node));
+                                  if (!record) return std::nullopt;
+                                  const auto found = attributes_of(*record).find_label(label);
+                                  return found ? std::optional(std::string(*found)) : std::nullopt;
+                              },
+                              .outgoing = seams.outgoing,
+                              .webhooks = {.mutating = &admission_objects.of<MutatingWebhookConfiguration>(),
+                                           .validating = &admission_objects.of<ValidatingWebhookConfiguration>(),
+                                           .versions = &versions,
+                                           .metrics = &webhook_metrics},
+                              .policies = {.validating = &admission_objects.of<ValidatingAdmissionPolicy>(),
+                                           .validating_bindings = &admission_objects.of<ValidatingAdmissionPolicyBinding>(),
+                                           .mutating = &admission_objects.of<MutatingAdmissionPolicy>(),
+                                           .mutating_bindings = &admission_objects.of<MutatingAdmissionPolicyBinding>(),
+                                           .parameters = &policy_parameters,
+                                           .metrics = &policy_metrics},
+                              .condition_metrics = &condition_metrics,
+                              .pool = &seams.pool},
+                             options.admission));
     flags["enable-admission-plugins"] = join(admission.names(), ",");
     TRY(flags["pod-security-default"], default_pod_security(admission, options.admission));
     TRY_VOID(add_authenticators());

@@ -173,6 +173,30 @@ TEST_F(Subresources, BindingPlacesAPodOnce) {
     EXPECT_EQ(bind("q", "").code, 422);
 }
 
+TEST_F(Subresources, ABoundPodGetsTheZoneAndRegionOfItsNode) {
+    post("/api/v1/nodes",
+         R"({"metadata":{"name":"here","labels":{"topology.kubernetes.io/zone":"a","topology.kubernetes.io/region":"b","x":"y"}}})");
+    post(Pods, R"({"metadata":{"name":"p","labels":{"app":"web"}},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+    EXPECT_EQ(bind("p", "here").code, 201);
+    const Answer placed = get(std::string(Pods) + "/p");
+    EXPECT_EQ(schema::to_json(*placed.body.at_path({"metadata", "labels"})),
+              R"({"app":"web","topology.kubernetes.io/region":"b","topology.kubernetes.io/zone":"a"})");
+}
+
+TEST_F(Subresources, ANodeDeclaresFeaturesByNameAndInOrder) {
+    post("/api/v1/nodes", R"({"metadata":{"name":"here"}})");
+    const auto refusal = [&](const std::string& list) {
+        const Answer answer = merge("/api/v1/nodes/here/status", R"({"status":{"declaredFeatures":)" + list + "}}");
+        return answer.code == 200 ? "" : answer.at({"message"});
+    };
+    EXPECT_EQ(refusal(R"(["A","B/c","B2"])"), "");
+    EXPECT_TRUE(refusal(R"(["B","A"])").contains("status.declaredFeatures[1]: Invalid value: \"A\": list must be sorted alphabetically"));
+    EXPECT_TRUE(refusal(R"(["A","A"])").contains("status.declaredFeatures[1]: Duplicate value: \"A\""));
+    for (const char* name : {"a", "A/", "A/1", "A-b", "", "/A"})
+        EXPECT_TRUE(refusal("[\"" + std::string(name) + "\"]").contains("must start with an UpperCamelCase segment")) << name;
+    EXPECT_TRUE(refusal("[\"" + std::string(254, 'A') + "\"]").contains("must be no more than 253 characters"));
+}
+
 TEST_F(Subresources, ABindingKeepsTheRestOfThePod) {
     post(Pods, R"({"metadata":{"name":"p","annotations":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}})");
     merge(std::string(Pods) + "/p/status",

@@ -7,6 +7,7 @@
 #include "kubelet/node/node_health.h"
 #include "kubelet/node/node_object.h"
 #include "objects/conditions.h"
+#include "objects/declared_features.h"
 
 namespace porthole::fleet {
 namespace {
@@ -73,6 +74,7 @@ core::Node FleetPlan::object(std::size_t node, SystemTime now) const {
     core::Node made = kubelet::new_node(identity, facts);
     core::NodeStatus& status = made.status;
     status.capacity = status.allocatable = options_.capacity;
+    status.declared_features = objects::features_of_node(facts.operating_system);
     status.addresses = kubelet::node_addresses(identity);
     status.node_info.operating_system = facts.operating_system;
     status.node_info.architecture = facts.architecture;

@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "kubelet/container/security_context.h"
+#include "objects/declared_features.h"
 #include "objects/node_selectors.h"
 
 namespace porthole::kubelet {
@@ -133,6 +134,9 @@ std::optional<Rejection> admit(const core::Pod& pod, const windows::Verdict& ver
     if (context.operating_system != "windows" && !pod.spec.host_users.value_or(true))
         return Rejection{"UserNamespacesNotSupported",
                          "pod asks for a user namespace (hostUsers: false), which this node does not support"};
+    const auto declared = objects::features_of_node(context.operating_system);
+    if (const std::string missing = objects::missing_features(objects::features_to_run(pod.spec), declared); !missing.empty())
+        return Rejection{"PodFeatureUnsupported", "Pod requires node features that are not available: " + missing};
     const bool has_claims = !pod.spec.resource_claims.empty() || pod.status.extended_resource_claim_status;
     if (has_claims && !context.prepares_devices)
         return Rejection{"DynamicResourcesNotSupported", "pod has resource claims, whose devices this node does not prepare"};

@@ -21,6 +21,7 @@ TEST_F(KubeletTest, RegistersItsNodeAndRenewsItsLease) {
     ASSERT_TRUE(until([&] { return api.find<core::Node>({"", "n1"})->status.conditions.back().status == "True"; }));
     const core::Node now = *api.find<core::Node>({"", "n1"});
     EXPECT_EQ(now.status.conditions.back().type, "Ready");
+    EXPECT_THAT(now.status.declared_features, testing::Contains("RestartAllContainersOnContainerExits"));
     const auto csi_node = api.find<api::storage::v1::CSINode>({"", "n1"});
     ASSERT_TRUE(csi_node) << "before the node is ready";
     EXPECT_EQ(csi_node->metadata.owner_references.at(0).uid, now.metadata.uid);

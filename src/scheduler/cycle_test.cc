@@ -53,7 +53,9 @@ TEST(Cycle, APodWithResourceClaimsWaitsAndSaysWhy) {
 
 TEST(Cycle, FiltersByWhatThePodAsksOfANode) {
     World world;
-    world.cluster.set_node(labeled(node("lin"), {{"kubernetes.io/os", "linux"}, {"gen", "3"}}));
+    NodeSpec lin = labeled(node("lin"), {{"kubernetes.io/os", "linux"}, {"gen", "3"}});
+    lin.declared_features = {"A"};
+    world.cluster.set_node(lin);
     NodeSpec win = labeled(node("win"), {{"kubernetes.io/os", "windows"}, {"gen", "5"}});
     win.taints = {{"os", "windows", TaintEffect::NoSchedule}};
     world.cluster.set_node(win);
@@ -91,6 +93,9 @@ TEST(Cycle, FiltersByWhatThePodAsksOfANode) {
          "0/2 nodes are available: 2 node(s) didn't satisfy plugin(s) [NodeAffinity]."},
         {"an empty term matches nothing", [](PodInfo& p) { p.required_node_terms = {{NodeSelectorTerm{}}}; },
          "0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated taint(s)."},
+        {"feature that no node declares", [](PodInfo& p) { p.needed_features = {"B"}; },
+         "0/2 nodes are available: 1 node(s) didn't match Pod's required features, 1 node(s) had untolerated taint(s)."},
+        {"declared feature", [](PodInfo& p) { p.needed_features = {"A"}; }, "lin"},
         {"extended resource", [](PodInfo& p) { p.requests.extended = {{"example.com/gpu", 1}}; },
          "0/2 nodes are available: 1 Insufficient example.com/gpu, 1 node(s) had untolerated taint(s)."},
     };

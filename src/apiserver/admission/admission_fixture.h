@@ -62,8 +62,18 @@ protected:
     RbacAuthorizer rbac_{{roles_, role_bindings_, cluster_roles_, cluster_role_bindings_}};
     SeededRandom random_{1};
     windows::Systems systems_{.linux = true, .windows = true};
-    AdmissionDependencies given_{
-        .reader = reader_, .rbac = rbac_, .authorizer = rbac_, .random = random_, .loop = loop_, .systems = [this] { return systems_; }};
+    AdmissionDependencies given_{.reader = reader_,
+                                 .rbac = rbac_,
+                                 .authorizer = rbac_,
+                                 .random = random_,
+                                 .loop = loop_,
+                                 .systems = [this] { return systems_; },
+                                 .label_of_node = [this](const std::string& node, std::string_view label) -> std::optional<std::string> {
+                                     const auto found = reader_.find<api::core::v1::Node>("", node);
+                                     if (!found || !*found) return std::nullopt;
+                                     const auto value = (*found)->metadata.labels.find(std::string(label));
+                                     return value == (*found)->metadata.labels.end() ? std::nullopt : std::optional(value->second);
+                                 }};
 };
 
 }  // namespace porthole::apiserver

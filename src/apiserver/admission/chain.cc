@@ -25,7 +25,7 @@ constexpr Listed Plugins[] = {
 };
 
 /// What upstream has and this server does not. They can be disabled, which changes nothing, but not enabled.
-constexpr std::array<std::string_view, 13> Missing = {
+constexpr std::array<std::string_view, 10> Missing = {
     "AlwaysAdmit",
     "AlwaysDeny",
     "ExtendedResourceToleration",
@@ -33,12 +33,9 @@ constexpr std::array<std::string_view, 13> Missing = {
     "LimitPodHardAntiAffinityTopology",
     "NamespaceAutoProvision",
     "NamespaceExists",
-    "NodeDeclaredFeatureValidator",
     "OwnerReferencesPermissionEnforcement",
     "PodGroupProtection",
     "PodGroupWorkloadExists",
-    "PodResizeValidator",
-    "PodTopologyLabels",
 };
 
 bool contains(const std::vector<std::string>& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }

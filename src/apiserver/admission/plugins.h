@@ -24,6 +24,8 @@ namespace porthole::apiserver {
 using AdmissionPluginPtr = std::unique_ptr<AdmissionPlugin>;
 /// Which systems the cluster's nodes run.
 using SystemsOfNodes = std::function<windows::Systems()>;
+/// The value of a label of a node; nullopt if there is no such node or label.
+using LabelOfNode = std::function<std::optional<std::string>(const std::string& node, std::string_view label)>;
 
 /// The configurations of plugins by their names, as --admission-control-config-file has them.
 using AdmissionConfigurations = std::map<std::string, schema::Value>;
@@ -57,6 +59,7 @@ struct AdmissionDependencies {
     Random& random;
     EventLoop& loop;
     SystemsOfNodes systems;
+    LabelOfNode label_of_node;
     OutgoingClients* outgoing = nullptr;  ///< client of webhooks; null if there is none
     const AdmissionConfigurations* configurations = nullptr;
     AdmissionWebhooks webhooks = {};

@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "objects/conditions.h"
+#include "objects/declared_features.h"
 #include "schema/json/json.h"
 #include "windows/builds.h"
 
@@ -185,6 +186,7 @@ void NodeReporter::fill_status(core::NodeStatus& status) {
     info.os_image = facts_.os_image;
     info.container_runtime_version = health.runtime_version;
     status.runtime_handlers = health.runtime_handlers;
+    status.declared_features = objects::features_of_node(facts_.operating_system);
     info.kubelet_version = identity_.version;
     info.operating_system = facts_.operating_system;
     info.architecture = facts_.architecture;

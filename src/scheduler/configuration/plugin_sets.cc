@@ -50,7 +50,7 @@ constexpr BuiltIn BuiltIns[] = {
     {"DefaultBinder", &Plugins::bind, "bind"},
 };
 /// Of upstream, off here and there by default or without an effect on what is scheduled here; nobody has to be told that they are off.
-constexpr std::string_view NotHere[] = {"NodeDeclaredFeatures", "GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"};
+constexpr std::string_view NotHere[] = {"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"};
 
 const PluginEntry* find_entry(std::string_view name) {
     const auto found = std::ranges::find(plugin_entries(), name, &PluginEntry::name);

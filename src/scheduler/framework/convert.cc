@@ -11,6 +11,7 @@
 #include "objects/conditions.h"
 #include "objects/csi_translation.h"
 #include "objects/csi_volume.h"
+#include "objects/declared_features.h"
 #include "objects/owners.h"
 #include "objects/pod_resources.h"
 #include "objects/pods.h"
@@ -362,6 +363,7 @@ PodInfo pod_info(const core::Pod& pod) {
     for (const core::Volume& volume : pod.spec.volumes) read_volume(pod, volume, info);
     put_in_order(info.disks);
     info.device_claims = device_claims(pod);
+    info.needed_features = objects::features_to_run(pod.spec);
     return info;
 }
 
@@ -374,6 +376,7 @@ NodeSpec node_spec(const core::Node& node) {
         if (const auto effect = effect_of(taint.effect)) spec.taints.push_back({taint.key, taint.value, *effect});
     }
     spec.allocatable = resources_of(node.status.allocatable);
+    spec.declared_features = node.status.declared_features;
     if (const auto pods = node.status.allocatable.find("pods"); pods != node.status.allocatable.end()) {
         spec.allowed_pods = pods->second.value();
     }

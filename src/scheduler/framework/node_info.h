@@ -18,6 +18,7 @@ struct NodeSpec {
     bool unschedulable = false;
     Resources allocatable;
     std::int64_t allowed_pods = 0;
+    std::vector<std::string> declared_features;
     std::vector<std::pair<std::string, std::int64_t>> images;  ///< name with tag or digest, and size in bytes
     bool operator==(const NodeSpec&) const = default;
 

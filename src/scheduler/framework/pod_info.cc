@@ -98,8 +98,9 @@ bool is_more_important(const PodRef& one, const PodRef& other) {
 
 bool alike_on_any_node(const PodInfo& one, const PodInfo& other) {
     return one.requests == other.requests && one.scored_milli_cpu == other.scored_milli_cpu && one.scored_memory == other.scored_memory &&
-           one.node_name == other.node_name && one.host_ports == other.host_ports && one.node_selector == other.node_selector &&
-           one.required_node_terms == other.required_node_terms && one.tolerations == other.tolerations;
+           one.node_name == other.node_name && one.host_ports == other.host_ports && one.needed_features == other.needed_features &&
+           one.node_selector == other.node_selector && one.required_node_terms == other.required_node_terms &&
+           one.tolerations == other.tolerations;
 }
 
 }  // namespace porthole::scheduler

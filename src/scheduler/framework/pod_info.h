@@ -128,8 +128,9 @@ struct PodInfo {
     Resources requests;
     std::int64_t scored_milli_cpu = 0, scored_memory = 0;  ///< requests, with a default for containers that have none
     std::vector<HostPort> host_ports;
-    std::vector<std::string> images;  ///< with tag; init containers first
-    std::size_t container_count = 0;  ///< containers and init containers
+    std::vector<std::string> images;                ///< with tag; init containers first
+    std::vector<std::string_view> needed_features;  ///< that its node has to declare
+    std::size_t container_count = 0;                ///< containers and init containers
 
     Labels node_selector;
     std::optional<std::vector<NodeSelectorTerm>> required_node_terms;

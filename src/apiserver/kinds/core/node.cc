@@ -4,6 +4,7 @@
 #include "api/core_v1.h"
 #include "apiserver/kinds/kinds.h"
 #include "apiserver/strategy/object_meta.h"
+#include "base/strings.h"
 #include "schema/convert.h"
 
 namespace porthole::apiserver {
@@ -49,10 +50,44 @@ void validate_node_resources(const std::map<std::string, Quantity>& resources, c
     }
 }
 
+/// UpperCamelCase, and segments after slashes.
+bool is_feature_name(std::string_view name) {
+    const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    if (name.empty() || name.front() < 'A' || name.front() > 'Z') return false;
+    for (std::size_t i = 0; i < name.size(); ++i) {
+        const bool begins = i > 0 && name[i - 1] == '/';
+        const bool allowed = is_letter(name[i]) || (!begins && ((name[i] >= '0' && name[i] <= '9') || name[i] == '/'));
+        if (!allowed) return false;
+    }
+    return name.back() != '/';
+}
+
+void validate_declared_features(const std::vector<std::string>& declared, FieldErrors& errors) {
+    constexpr std::size_t Longest = 253;
+    for (std::size_t i = 0; i < declared.size(); ++i) {
+        const FieldPath path = FieldPath("status.declaredFeatures").index(i);
+        const std::string invalid = "invalid feature name " + quote(declared[i]) + ": must ";
+        if (declared[i].size() > Longest) {
+            errors.invalid(path, declared[i], invalid + "be no more than 253 characters");
+        } else if (!is_feature_name(declared[i])) {
+            errors.invalid(path, declared[i],
+                           invalid +
+                               "start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or "
+                               "MyFeature/mySubFeature), and contain only alphanumeric characters and slashes");
+        }
+        if (i == 0 || declared[i - 1] < declared[i]) continue;
+        if (declared[i - 1] == declared[i])
+            errors.duplicate(path, declared[i]);
+        else
+            errors.invalid(path, declared[i], "list must be sorted alphabetically");
+    }
+}
+
 void validate(const Node& object, FieldErrors& errors) {
     validate_taints(object.spec.taints, errors);
     validate_node_resources(object.status.capacity, "status.capacity", errors);
     validate_node_resources(object.status.allocatable, "status.allocatable", errors);
+    validate_declared_features(object.status.declared_features, errors);
     const auto& cidrs = object.spec.pod_cidrs;
     for (std::size_t i = 0; i < cidrs.size(); ++i)
         invalid_all(errors, FieldPath("spec.podCIDRs").index(i), cidrs[i], names::check_cidr(cidrs[i]));
@@ -78,6 +113,7 @@ void validate_status_update(const Node& object, const Node&, FieldErrors& errors
     }
     validate_node_resources(object.status.capacity, "status.capacity", errors);
     validate_node_resources(object.status.allocatable, "status.allocatable", errors);
+    validate_declared_features(object.status.declared_features, errors);
 }
 
 }  // namespace
