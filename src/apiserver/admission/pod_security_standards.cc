@@ -19,6 +19,8 @@ using Strings = std::vector<std::string>;
 
 /// The rules that know of pod.spec.os came with this release.
 constexpr int WindowsKnown = 25;
+/// From this release on the rules know of pod.spec.hostUsers: root of a user namespace has no rights on the node.
+constexpr int UsersKnown = 35;
 
 /// One container of any sort.
 struct AnyContainer {
@@ -36,6 +38,7 @@ struct Subject {
     int minor;
 
     bool for_windows() const { return minor >= WindowsKnown && spec.os && spec.os->name == "windows"; }
+    bool has_own_users() const { return minor >= UsersKnown && spec.host_users == false; }
 };
 
 // --- words
@@ -183,6 +186,8 @@ std::string check_proc_mount(const Subject& pod) {
                : plural("container", containers) + " must not set securityContext.procMount to " + listed_quoted(kinds.items());
 }
 
+std::string check_baseline_proc_mount(const Subject& pod) { return pod.has_own_users() ? "" : check_proc_mount(pod); }
+
 std::string check_selinux(const Subject& pod) {
     static constexpr std::array<std::string_view, 5> Types = {"", "container_t", "container_init_t", "container_kvm_t",
                                                               "container_engine_t"};
@@ -293,6 +298,7 @@ std::string check_volume_types(const Subject& pod) {
 }
 
 std::string check_non_root(const Subject& pod) {
+    if (pod.has_own_users()) return "";
     const std::optional<bool>& of_pod = pod.security.run_as_non_root;
     Strings denying = names_where(pod, [](const AnyContainer& container) { return container.security.run_as_non_root == false; });
     const bool pod_denies = of_pod == false;
@@ -304,7 +310,7 @@ std::string check_non_root(const Subject& pod) {
 }
 
 std::string check_user(const Subject& pod) {
-    if (pod.minor < 23) return "";
+    if (pod.minor < 23 || pod.has_own_users()) return "";
     const Strings containers = names_where(pod, [](const AnyContainer& container) { return container.security.run_as_user == 0; });
     const bool of_pod = pod.security.run_as_user == 0;
     if (!of_pod && containers.empty()) return "";
@@ -338,7 +344,7 @@ constexpr Check Baseline[] = {
     {"hostPort", 0, check_host_ports},
     {"privileged", 0, check_privileged},
     {"probe or lifecycle host", 34, check_probe_hosts},
-    {"procMount", 0, check_proc_mount},
+    {"procMount", 0, check_baseline_proc_mount, true},
     {"seLinuxOptions", 0, check_selinux},
     {"seccompProfile", 0, forbidden_seccomp, true},
     {"forbidden sysctls", 0, check_sysctls},
@@ -348,6 +354,7 @@ constexpr Check Baseline[] = {
 constexpr Check Restricted[] = {
     {"allowPrivilegeEscalation != false", 8, check_privilege_escalation},
     {"unrestricted capabilities", 22, check_restricted_capabilities},
+    {"procMount", 0, check_proc_mount},
     {"restricted volume types", 0, check_volume_types},
     {"runAsNonRoot != true", 0, check_non_root},
     {"runAsUser=0", 23, check_user},

@@ -46,6 +46,7 @@ struct PodSecurityTest : AdmissionTest {
 };
 
 constexpr const char* Harmless = "{containers: [{name: a, image: i}]}";
+constexpr const char* Ipc = "{hostIPC: true, containers: [{name: a}]}";
 constexpr const char* Hardened =
     "{securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}, "
     "containers: [{name: a, image: i, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]}";
@@ -136,6 +137,38 @@ TEST_F(PodSecurityTest, DoesNotDemandOfWindowsPodsWhatWindowsDoesNotKnow) {
     EXPECT_THAT(answer("{os: {name: windows}, containers: [{name: a}]}"), HasSubstr("runAsNonRoot != true"));
 }
 
+TEST_F(PodSecurityTest, APodWithUsersOfItsOwnMayBeRootInItsNamespace) {
+    const auto with_users = [](std::string spec) { return spec.replace(0, 1, "{hostUsers: false, "); };
+    const std::string unmasked = "{containers: [{name: a, securityContext: {procMount: Unmasked}}]}";
+    const std::string root =
+        "{securityContext: {runAsUser: 0, runAsNonRoot: false, seccompProfile: {type: RuntimeDefault}}, containers: "
+        "[{name: a, securityContext: {runAsUser: 0, allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]}";
+    const struct {
+        const char *level, *version;
+        std::string spec, refusal;
+    } rows[] = {
+        {"baseline", "latest", unmasked, "procMount"},
+        {"baseline", "latest", with_users(unmasked), ""},
+        {"baseline", "v1.35", with_users(unmasked), ""},
+        {"baseline", "v1.34", with_users(unmasked), "procMount"},
+        {"baseline", "latest", with_users(Ipc), "host namespaces"},
+        {"restricted", "latest", with_users(unmasked), "procMount (container"},
+        {"restricted", "latest", root, "runAsNonRoot != true"},
+        {"restricted", "latest", root, "runAsUser=0"},
+        {"restricted", "latest", with_users(root), ""},
+        {"restricted", "v1.34", with_users(root), "runAsNonRoot != true"},
+        {"restricted", "v1.34", with_users(root), "runAsUser=0"},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(std::string(row.level) + " " + row.version + " " + row.spec);
+        namespace_with({{"enforce", row.level}, {"enforce-version", row.version}});
+        if (row.refusal.empty())
+            EXPECT_EQ(answer(row.spec), "");
+        else
+            EXPECT_THAT(answer(row.spec), HasSubstr(row.refusal));
+    }
+}
+
 TEST_F(PodSecurityTest, RulesOfAnEarlierReleaseAreFewer) {
     namespace_with({{"enforce", "baseline"}, {"enforce-version", "v1.24"}});
     EXPECT_EQ(answer("{containers: [{name: a, livenessProbe: {httpGet: {host: 10.0.0.1, port: 80}}}]}"), "");
@@ -192,8 +225,6 @@ TEST_F(PodSecurityTest, TighteningANamespaceTellsOfThePodsInIt) {
     after.metadata.labels = {{"pod-security.kubernetes.io/warn-version", "1.24"}};
     EXPECT_THAT(update(*plugin, before, after), HasSubstr("must be \"latest\" or \"v1.x\""));
 }
-
-constexpr const char* Ipc = "{hostIPC: true, containers: [{name: a}]}";
 
 TEST_F(PodSecurityTest, TheConfigurationSaysWhatHoldsWhereLabelsDoNot) {
     configure("defaults: {enforce: baseline, enforce-version: v1.24, warn: restricted}\n");

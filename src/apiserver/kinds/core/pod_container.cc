@@ -292,7 +292,7 @@ void validate_probe(const schema::Box<Probe>& probe, ProbeSort sort, const Field
 
 // --- Security ---
 
-void validate_security(const SecurityContext& context, const FieldPath& path, FieldErrors& errors) {
+void validate_security(const SecurityContext& context, bool host_users, const FieldPath& path, FieldErrors& errors) {
     const auto check_id = [&](const std::optional<std::int64_t>& id, const char* member) {
         if (id) invalid_all(errors, path / member, *id, names::check_in_range(*id, 0, std::numeric_limits<std::int32_t>::max()));
     };
@@ -300,6 +300,8 @@ void validate_security(const SecurityContext& context, const FieldPath& path, Fi
     check_id(context.run_as_group, "runAsGroup");
     if (context.proc_mount && !is_one_of(*context.proc_mount, {"Default", "Unmasked"}))
         errors.not_supported(path / "procMount", *context.proc_mount, {"Default", "Unmasked"});
+    if (host_users && context.proc_mount == "Unmasked")
+        errors.invalid(path / "procMount", *context.proc_mount, "`hostUsers` must be false to use `Unmasked`");
     if (!context.allow_privilege_escalation || *context.allow_privilege_escalation) return;
     if (context.privileged.value_or(false))
         errors.invalid(path, schema::to_value(context), "cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
@@ -332,7 +334,9 @@ void validate_common(const AnyContainer& container, const ContainerScope& scope,
         errors.not_supported(path / "imagePullPolicy", container.image_pull_policy, {"Always", "IfNotPresent", "Never"});
     validate_resources(container.resources, path / "resources", errors);
     validate_container_claims(container.resources.claims, scope.claims, path / "resources" / "claims", errors);
-    if (container.security_context) validate_security(*container.security_context, path / "securityContext", errors);
+    const bool host_users = scope.pod.host_users.value_or(true);
+    if (container.security_context) validate_security(*container.security_context, host_users, path / "securityContext", errors);
+    if (!host_users && !container.volume_devices.empty()) errors.forbidden(path / "volumeDevices", "when `hostUsers` is false");
 }
 
 void validate_active_parts(const Container& container, const ContainerScope& scope, const FieldPath& path, FieldErrors& errors) {
