@@ -130,10 +130,6 @@ std::optional<Rejection> admit(const core::Pod& pod, const windows::Verdict& ver
     if (verdict.refusal) return Rejection{verdict.refusal->reason, verdict.refusal->message};
     if (context.memory_pressure && !is_critical_pod(pod) && objects::qos_class(pod.spec) == core::PodQOSClass::BestEffort)
         return Rejection{"Evicted", "The node had condition: [MemoryPressure]. "};
-    // Running as root of the node's own user namespace is not what was asked for.
-    if (context.operating_system != "windows" && !pod.spec.host_users.value_or(true))
-        return Rejection{"UserNamespacesNotSupported",
-                         "pod asks for a user namespace (hostUsers: false), which this node does not support"};
     const auto declared = objects::features_of_node(context.operating_system);
     if (const std::string missing = objects::missing_features(objects::features_to_run(pod.spec), declared); !missing.empty())
         return Rejection{"PodFeatureUnsupported", "Pod requires node features that are not available: " + missing};

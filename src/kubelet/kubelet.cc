@@ -201,6 +201,12 @@ struct Kubelet::Impl {
                       .events = events,
                       .log = deps.log},
                      starter_config(config, facts, deps.cgroups, selinux != nullptr), config.restart_backoff),
+          users(node.windows ? nullptr
+                             : std::make_unique<UserNamespaces>(
+                                   deps.files, deps.random, deps.log.named("user-namespaces"),
+                                   UserNamespaces::Settings{.pods_directory = config.root_directory + "/pods",
+                                                            .ids_per_pod = static_cast<std::uint64_t>(config.ids_per_pod),
+                                                            .max_pods = config.node.max_pods})),
           footprint(deps.files, deps.cgroups, volumes, node),
           references(deps.client, objects, services, events),
           statuses(deps.loop, deps.client, deps.log.named("status")),
@@ -215,7 +221,8 @@ struct Kubelet::Impl {
                        .statuses = statuses,
                        .events = events,
                        .devices = plugins && !node.windows ? &plugins->devices : nullptr,
-                       .device_plugins = plugins ? &plugins->device_plugins : nullptr},
+                       .device_plugins = plugins ? &plugins->device_plugins : nullptr,
+                       .users = users.get()},
           pods(pod_services, [this] { return admission_context(); }),
           pod_resources(plugins
                             ? std::make_unique<PodResourcesServer>(PodResourcesServer::Services{.files = deps.files,
@@ -347,6 +354,7 @@ struct Kubelet::Impl {
             deps.log.error("kubelet cannot use its directories", {{"error", made.error().message}});
             co_return made.error();
         }
+        if (users) users->restore(footprint.pods_on_disk());
         scope.spawn(events.run());
         scope.spawn(statuses.run());
         CO_TRY_VOID(co_await pods.relist_once());
@@ -424,6 +432,7 @@ struct Kubelet::Impl {
     std::unique_ptr<Plugins> plugins;
     VolumeManager volumes;
     PodContainers containers;
+    std::unique_ptr<UserNamespaces> users;  ///< null on Windows
     PodFootprint footprint;
     PodReferences references;
     StatusManager statuses;

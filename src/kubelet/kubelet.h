@@ -30,11 +30,12 @@ struct KubeletConfig {
         "/etc/resolv.conf";   ///< what dnsPolicy Default gives to pods; "" for nothing, "Host" for a Windows machine's own
     std::string cgroup_root;  ///< "" or "/name": several kubelets on one machine need one each
     std::size_t parallel_image_pulls = 1;
-    std::int64_t log_max_bytes = 10 << 20;  ///< of one file, then it is rotated
-    int log_max_files = 5;                  ///< of one container
-    std::int64_t pod_pids_limit = -1;       ///< processes and threads of one pod; -1 for no limit
-    bool seccomp_default = false;           ///< RuntimeDefault for containers that name no profile
-    bool selinux_mount = false;             ///< SELinux contexts for volumes of every access mode, not only those for one pod
+    std::int64_t log_max_bytes = 10 << 20;            ///< of one file, then it is rotated
+    int log_max_files = 5;                            ///< of one container
+    std::int64_t pod_pids_limit = -1;                 ///< processes and threads of one pod; -1 for no limit
+    std::int64_t ids_per_pod = UserNamespaces::Unit;  ///< users and groups in a pod's own user namespace: a multiple of it
+    bool seccomp_default = false;                     ///< RuntimeDefault for containers that name no profile
+    bool selinux_mount = false;                       ///< SELinux contexts for volumes of every access mode, not only those for one pod
     static constexpr Duration NeverIdle = std::chrono::hours(24 * 365 * 100);
     Duration streaming_idle = std::chrono::hours(4);  ///< of exec, attach and port-forward
     std::int64_t event_qps = 50, event_burst = 100;   ///< events per second; 0 for no limit

@@ -10,6 +10,7 @@ struct NodeFacts {
     std::vector<std::string> host_addresses;
     ResourceList allocatable;
     std::string runtime_name = "containerd";
+    std::string runtime_version;                                                                ///< "containerd://1.6.20"; "" until known
     bool runtime_knows_cdi = true;                                                              ///< it supports CDI device names
     std::string network_problem = "container runtime status check may not have completed yet";  ///< "" if pods can have networks
     ClusterDns dns;
@@ -20,12 +21,15 @@ struct NodeFacts {
     windows::Gates gates;                               ///< the feature gates that are on
     std::vector<cri::RuntimeHandler> runtime_handlers;  ///< reported by the runtime; older ones report none
 
-    /// Whether the runtime, with this handler, can make mounts below a volume read-only too.
-    bool can_mount_recursively_read_only(const std::string& handler) const {
+    /// What the runtime can do with this handler.
+    cri::RuntimeHandlerFeatures features_of(const std::string& handler) const {
         for (const cri::RuntimeHandler& one : runtime_handlers)
-            if (one.name == handler) return one.features && one.features->recursive_read_only_mounts;
-        return false;
+            if (one.name == handler && one.features) return *one.features;
+        return {};
     }
+    /// Whether the runtime, with this handler, can make mounts below a volume read-only too.
+    bool can_mount_recursively_read_only(const std::string& handler) const { return features_of(handler).recursive_read_only_mounts; }
+    bool can_make_user_namespaces(const std::string& handler) const { return features_of(handler).user_namespaces; }
 };
 
 }  // namespace porthole::kubelet

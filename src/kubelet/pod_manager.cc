@@ -309,7 +309,10 @@ Task<> PodManager::remove_stale_volumes(std::string uid) {
     for (Duration pause = FirstPause; !pods_.contains(uid); pause = std::min<Duration>(pause * 2, LongestPause)) {
         const auto removed = co_await services_.footprint.tear_down_volumes(uid);
         if (is_cancelled(removed)) co_return removed;
-        if (removed) break;
+        if (removed) {
+            if (services_.users && !pods_.contains(uid)) services_.users->release(uid);
+            break;
+        }
         services_.log.warn("volumes of an ended pod cannot be removed", {{"uid", uid}, {"error", removed.error().message}});
         CO_TRY_VOID(co_await services_.loop.sleep(pause));
     }

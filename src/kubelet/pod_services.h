@@ -6,6 +6,7 @@
 #include "kubelet/pod_references.h"
 #include "kubelet/probes/probe_manager.h"
 #include "kubelet/status_manager.h"
+#include "kubelet/user_namespaces/user_namespaces.h"
 #include "runtime/task.h"
 
 namespace porthole::kubelet {
@@ -24,6 +25,7 @@ struct PodServices {
     client::EventRecorder& events;
     ClaimPreparer* devices = nullptr;         ///< null if pods with claims are refused
     DevicePlugins* device_plugins = nullptr;  ///< null if there are none
+    UserNamespaces* users = nullptr;          ///< null on Windows
 };
 
 }  // namespace porthole::kubelet

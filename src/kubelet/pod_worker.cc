@@ -208,31 +208,34 @@ Task<bool> PodWorker::take_step(const PodActions& actions) {
         if (!resized) co_return std::move(resized).error();
         co_return true;
     }
-    CO_TRY_VOID(co_await prepare());
+    CO_TRY_VOID(co_await prepare(actions));
+    const std::size_t failing = waiting_.size();
+    const auto started = co_await start_pod(actions);
+    if (actions.create_sandbox && users_ && !is_cancelled(started))
+        services_.containers.starter.counts().add_user_namespaced_pod(started && waiting_.empty());
+    if (!started) co_return started.error();
+    if (!resized) co_return std::move(resized).error();
+    co_return waiting_.empty() || waiting_.size() < failing;
+}
+
+Task<> PodWorker::start_pod(const PodActions& actions) {
     if (actions.create_sandbox) {
         CO_TRY_VOID(co_await make_sandbox(actions));
         CO_TRY_VOID(co_await refresh());
     } else {
         sandbox_config_ = sandbox_config(actions.attempt, pod_dns(*pod_, services_.node.dns).config);
     }
-    const std::size_t failing = waiting_.size();
-    CO_TRY_VOID(co_await start_containers(actions));
-    if (!resized) co_return std::move(resized).error();
-    co_return waiting_.empty() || waiting_.size() < failing;
+    co_return co_await start_containers(actions);
 }
 
 /// What must be there before a sandbox or container can be made.
-Task<> PodWorker::prepare() {
+Task<> PodWorker::prepare(const PodActions& actions) {
     if (!pod_->spec.host_network && !services_.node.network_problem.empty()) {
         services_.events.warning(reference_to(*pod_), "NetworkNotReady", "network is not ready: " + services_.node.network_problem);
         co_return Error(Reason::Unavailable, "network is not ready: " + services_.node.network_problem);
     }
     auto hostname = pod_hostname(*pod_, services_.node.dns.domain);
-    if (!hostname) {
-        services_.events.warning(reference_to(*pod_), "FailedCreatePodSandBox",
-                                 "Failed to create pod sandbox: " + hostname.error().message);
-        co_return std::move(hostname).error();
-    }
+    if (!hostname) co_return sandbox_failed(std::move(hostname).error());
     hostname_ = std::move(*hostname);
     const auto cgroup = services_.footprint.ensure_cgroup_for_both(with_given_resources(*pod_, state_), *pod_);
     if (!cgroup) {
@@ -246,6 +249,7 @@ Task<> PodWorker::prepare() {
                                  "error making pod data directories: " + directory.error().message);
         co_return directory.error();
     }
+    CO_TRY_VOID(co_await prepare_users(actions.create_sandbox));
     CO_TRY_VOID(co_await prepare_devices());
     auto volumes = co_await services_.footprint.set_up_volumes(pod_);
     if (!volumes && is_attach_limit_exceeded(volumes.error())) {
@@ -256,6 +260,39 @@ Task<> PodWorker::prepare() {
     volumes_set_up_ = services_.loop.now();
     CO_TRY(pull_secrets_, co_await services_.references.pull_secrets(pod_));
     co_return {};
+}
+
+/// With an event, unless the task was cancelled.
+Error PodWorker::sandbox_failed(Error error) {
+    if (error.reason != Reason::Cancelled)
+        services_.events.warning(reference_to(*pod_), "FailedCreatePodSandBox", "Failed to create pod sandbox: " + error.message);
+    return error;
+}
+
+/// The ids of a pod that asks for a user namespace: those of its sandbox, if it has one.
+Task<> PodWorker::prepare_users(bool for_new_sandbox) {
+    users_.reset();
+    if (!services_.users || pod_->spec.host_users.value_or(true)) co_return {};
+    if (for_new_sandbox) CO_TRY_VOID(co_await require_user_namespaces());
+    const std::string& uid = pod_->metadata.uid;
+    auto range = for_new_sandbox ? services_.users->ensure(uid) : services_.users->find(uid);
+    if (!range) co_return sandbox_failed(std::move(range).error());
+    users_ = *range;
+    co_return {};
+}
+
+/// Fails the pod if its runtime cannot make them: it never runs as root of the node instead.
+Task<> PodWorker::require_user_namespaces() {
+    auto handler = co_await services_.references.runtime_handler(pod_);
+    if (!handler) co_return sandbox_failed(std::move(handler).error());
+    if (services_.node.can_make_user_namespaces(*handler)) co_return {};
+    const std::string message = "pod asks for a user namespace (hostUsers: false), which the node's container runtime " +
+                                services_.node.runtime_version + (handler->empty() ? "" : " with the handler \"" + *handler + "\"") +
+                                " does not support";
+    services_.containers.starter.counts().add_user_namespaced_pod(false);
+    services_.events.warning(reference_to(*pod_), "UserNamespacesNotSupported", message);
+    terminate({.reason = "UserNamespacesNotSupported", .message = "Pod was rejected: " + message});
+    co_return Error(Reason::Conflict, message);
 }
 
 Task<> PodWorker::prepare_devices() {
@@ -296,6 +333,7 @@ cri::PodSandboxConfig PodWorker::sandbox_config(std::uint32_t attempt, cri::DNSC
                                 .cgroup_parent = services_.footprint.cgroup(*pod_),
                                 .hostname = hostname_,
                                 .dns = std::move(dns),
+                                .users = users_ ? schema::Box(pod_user_namespace(*users_)) : std::nullopt,
                                 .windows = services_.node.windows});
 }
 
@@ -304,22 +342,11 @@ Task<> PodWorker::make_sandbox(const PodActions& actions) {
     if (!dns.warning.empty()) services_.events.warning(reference_to(*pod_), dns.warning_reason, dns.warning);
     sandbox_config_ = sandbox_config(actions.attempt, dns.config);
     const auto logs = services_.footprint.ensure_log_directory(*pod_);
-    if (!logs) {
-        services_.events.warning(reference_to(*pod_), "FailedCreatePodSandBox", "Failed to create pod sandbox: " + logs.error().message);
-        co_return logs.error();
-    }
+    if (!logs) co_return sandbox_failed(logs.error());
     auto handler = co_await services_.references.runtime_handler(pod_);
-    Result<void> made;
-    if (handler)
-        made = co_await services_.containers.run_sandbox(sandbox_config_, std::move(*handler));
-    else
-        made = std::move(handler).error();
-    if (!made) {
-        if (!is_cancelled(made))
-            services_.events.warning(reference_to(*pod_), "FailedCreatePodSandBox",
-                                     "Failed to create pod sandbox: " + made.error().message);
-        co_return std::move(made).error();
-    }
+    if (!handler) co_return sandbox_failed(std::move(handler).error());
+    const auto made = co_await services_.containers.run_sandbox(sandbox_config_, std::move(*handler));
+    if (!made) co_return sandbox_failed(made.error());
     co_return {};
 }
 
@@ -415,6 +442,7 @@ Task<> PodWorker::clean_up() {
     services_.probes.remove_pod(uid);
     services_.containers.forget_pod(uid);
     CO_TRY_VOID(co_await services_.footprint.tear_down_volumes(uid));
+    if (services_.users) services_.users->release(uid);
     if (services_.device_plugins) services_.device_plugins->release(uid);
     if (services_.devices) {
         auto released = co_await services_.devices->unprepare(uid);

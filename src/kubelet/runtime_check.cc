@@ -51,7 +51,7 @@ Task<> RuntimeCheck::check() {
         CO_TRY_VOID(co_await read_version());
         take_conditions(*status);
         if (const auto told = status->info.find("config"); told != status->info.end()) sandbox_image_ = sandbox_image_in(told->second);
-        if (problem_.empty()) problem_ = version_problem(version_);
+        if (problem_.empty()) problem_ = version_problem(version());
     }
     if (problem_before == problem_ && network_before == node_.network_problem) co_return {};
     tell();
@@ -65,16 +65,16 @@ void RuntimeCheck::tell() const {
     else if (!node_.network_problem.empty())
         log_.warn("pod network is not ready", {{"problem", node_.network_problem}});
     else
-        log_.info("container runtime is ready", {{"version", version_}});
+        log_.info("container runtime is ready", {{"version", version()}});
 }
 
 Task<> RuntimeCheck::read_version() {
-    if (!version_.empty() && problem_.empty()) co_return {};
+    if (!version().empty() && problem_.empty()) co_return {};
     CO_TRY(const auto version, co_await runtime_.version({}));
-    version_ = version.runtime_name + "://" +
-               (version.runtime_version.starts_with('v') ? version.runtime_version.substr(1) : version.runtime_version);
+    node_.runtime_version = version.runtime_name + "://" +
+                            (version.runtime_version.starts_with('v') ? version.runtime_version.substr(1) : version.runtime_version);
     node_.runtime_name = version.runtime_name;
-    node_.runtime_knows_cdi = runtime_knows_cdi(version_);
+    node_.runtime_knows_cdi = runtime_knows_cdi(node_.runtime_version);
     co_return {};
 }
 

@@ -11,8 +11,8 @@ namespace porthole::kubelet {
 /// Reads the container runtime's version and conditions, every five seconds, or twice per second while there is a problem.
 class RuntimeCheck {
 public:
-    /// Writes the runtime's name and handlers and the network's problem into `node`. `changed` is called when the outcome is not the one
-    /// before.
+    /// Writes the runtime's name, version and handlers and the network's problem into `node`. `changed` is called when the outcome is not
+    /// the one before.
     RuntimeCheck(EventLoop& loop, RuntimeService& runtime, NodeFacts& node, Logger log, std::function<void()> changed)
         : loop_(loop), runtime_(runtime), node_(node), log_(std::move(log)), changed_(std::move(changed)) {}
 
@@ -21,7 +21,7 @@ public:
     /// Why no container can run; "" if they can. The network's problem is the node's.
     const std::string& problem() const { return problem_; }
     /// "containerd://1.6.20"; "" until known.
-    const std::string& version() const { return version_; }
+    const std::string& version() const { return node_.runtime_version; }
     /// The image that the runtime uses for sandboxes, if it reports one, as containerd does; otherwise "".
     const std::string& sandbox_image() const { return sandbox_image_; }
     bool is_well() const { return problem_.empty() && node_.network_problem.empty(); }
@@ -37,7 +37,7 @@ private:
     NodeFacts& node_;
     Logger log_;
     std::function<void()> changed_;
-    std::string problem_ = "container runtime status check may not have completed yet", version_, sandbox_image_;
+    std::string problem_ = "container runtime status check may not have completed yet", sandbox_image_;
 };
 
 }  // namespace porthole::kubelet

@@ -118,8 +118,9 @@ Result<void> add_windows_part(const ContainerInputs& in, cri::ContainerConfig& c
     return {};
 }
 
-void add_linux_part(const SandboxInputs& in, cri::PodSandboxConfig& config) {
+void add_linux_part(SandboxInputs& in, cri::PodSandboxConfig& config) {
     config.linux = linux_sandbox_config(in.pod);
+    config.linux->security_context->namespace_options->userns_options = std::move(in.users);
     config.linux->cgroup_parent = in.cgroup_parent;
     config.linux->resources = linux_resources(objects::pod_requests(in.pod.spec), objects::pod_limits(in.pod.spec));
     if (!in.pod.spec.overhead.empty()) config.linux->overhead = linux_resources(in.pod.spec.overhead, in.pod.spec.overhead);
@@ -184,6 +185,21 @@ cri::PodSandboxConfig make_sandbox_config(SandboxInputs in) {
         add_linux_part(in, config);
     }
     return config;
+}
+
+schema::Box<cri::UserNamespace> users_of(const cri::PodSandboxConfig& sandbox) {
+    const auto* security = sandbox.linux && sandbox.linux->security_context ? &*sandbox.linux->security_context : nullptr;
+    return security && security->namespace_options ? security->namespace_options->userns_options : std::nullopt;
+}
+
+void map_owners_of_mounts(cri::ContainerConfig& config) {
+    if (!config.linux) return;
+    const auto& users = config.linux->security_context->namespace_options->userns_options;
+    if (!users) return;
+    for (cri::Mount& mount : config.mounts) {
+        mount.uid_mappings = users->uids;
+        mount.gid_mappings = users->gids;
+    }
 }
 
 std::string pod_cgroup(const core::Pod& pod, const std::string& root) {

@@ -15,9 +15,16 @@ struct SandboxInputs {
     std::string cgroup_parent;
     PodHostname hostname;
     cri::DNSConfig dns;
+    schema::Box<cri::UserNamespace> users;  ///< of the pod's own; none if it has the node's
     bool windows = false;
 };
 cri::PodSandboxConfig make_sandbox_config(SandboxInputs inputs);
+
+/// The user namespace that a sandbox was made with; none if it has the node's.
+schema::Box<cri::UserNamespace> users_of(const cri::PodSandboxConfig& sandbox);
+/// Has the runtime map the owners of all mounts as it maps the container's users: files of the node's ids 0, 1, … then belong to those ids
+/// of the container. No effect if the container has the node's users.
+void map_owners_of_mounts(cri::ContainerConfig& config);
 
 /// "/kubepods/burstable/pod<uid>" below `root` ("" or "/name"), as the cgroupfs driver names it.
 std::string pod_cgroup(const core::Pod& pod, const std::string& root);

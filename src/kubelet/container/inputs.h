@@ -34,8 +34,9 @@ struct ContainerInputs {
     ImageUser image_user;
     std::vector<std::int64_t> extra_groups;  ///< requested by volumes
     Platform platform;
-    std::string target_container_id;  ///< the container whose processes an ephemeral container sees
-    std::string seccomp_root;         ///< where localhost profiles are
+    schema::Box<cri::UserNamespace> users;  ///< the sandbox's own
+    std::string target_container_id;        ///< the container whose processes an ephemeral container sees
+    std::string seccomp_root;               ///< where localhost profiles are
     bool cgroup_v2 = false;
     bool seccomp_default = false;  ///< RuntimeDefault where no profile is named
 };

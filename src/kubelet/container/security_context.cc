@@ -155,6 +155,7 @@ Result<cri::LinuxContainerSecurityContext> linux_security_context(const Containe
         security.capabilities->drop_capabilities = effective.capabilities->drop;
     }
     security.namespace_options = namespaces(in.pod);
+    security.namespace_options->userns_options = in.users;
     if (!in.target_container_id.empty()) {
         security.namespace_options->pid = cri::NamespaceMode::Target;
         security.namespace_options->target_id = in.target_container_id;

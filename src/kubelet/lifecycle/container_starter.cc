@@ -157,12 +157,14 @@ Task<cri::ContainerConfig> ContainerStarter::prepare(const PodStartContext& cont
                                   .image_user = image.user,
                                   .extra_groups = VolumeManager::groups_for(*context.pod, context.volumes),
                                   .platform = config_.platform,
+                                  .users = users_of(context.sandbox),
                                   .target_container_id = target,
                                   .seccomp_root = config_.root_directory + "/seccomp",
                                   .cgroup_v2 = config_.cgroup_v2,
                                   .seccomp_default = config_.seccomp_default}));
     add_allocated_devices(plugin_devices, config_.platform.windows, config);
     if (!context.runtime_knows_cdi) CO_TRY_VOID(add_cdi_devices(services_.files, cdi_devices, config));
+    map_owners_of_mounts(config);
     co_return config;
 }
 

@@ -65,7 +65,7 @@ public:
     Task<std::optional<WaitingReason>> start(const PodStartContext& context, ContainerSpec spec);
     /// How long a repeatedly ending container must still wait for its next start.
     std::optional<Duration> restart_delay(const core::Pod& pod, const PodRuntimeState& state, const core::Container& container) const;
-    const StartCounts& counts() const { return counts_; }
+    StartCounts& counts() { return counts_; }
     void forget_pod(const std::string& uid) { restarts_.forget_prefix(uid + "_"); }
 
 private:

@@ -25,6 +25,11 @@ void StartCounts::add_failure(ContainerKind kind, bool host_process, const std::
     if (host_process) ++host_process_failures_[labels];
 }
 
+void StartCounts::add_user_namespaced_pod(bool succeeded) {
+    ++user_namespaced_[""];
+    if (!succeeded) ++user_namespaced_failures_[""];
+}
+
 void StartCounts::append(std::string& out) const {
     const struct {
         const char *name, *help;
@@ -34,6 +39,9 @@ void StartCounts::append(std::string& out) const {
         {"kubelet_started_containers_errors_total", "Starts of containers that failed.", failures_},
         {"kubelet_started_host_process_containers_total", "Starts of HostProcess containers that were tried.", host_process_starts_},
         {"kubelet_started_host_process_containers_errors_total", "Starts of HostProcess containers that failed.", host_process_failures_},
+        {"kubelet_started_user_namespaced_pods_total", "Starts of pods with user namespaces that were tried.", user_namespaced_},
+        {"kubelet_started_user_namespaced_pods_errors_total", "Starts of pods with user namespaces that failed.",
+         user_namespaced_failures_},
     };
     for (const auto& [name, help, counts] : families) {
         if (counts.empty()) continue;

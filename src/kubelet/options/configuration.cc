@@ -55,6 +55,7 @@ constexpr Field Fields[] = {
     {"tlsCipherSuites", "tls-cipher-suites"},
     {"tlsMinVersion", "tls-min-version"},
     {"tlsPrivateKeyFile", "tls-private-key-file"},
+    {"userNamespaces.idsPerPod", "user-namespaces-ids-per-pod"},
     {"volumePluginDir", "volume-plugin-dir"},
 };
 

@@ -75,6 +75,8 @@ void define_flags(FlagSet& flags, KubeletOptions& o) {
               "TLS 1.2 ciphers to accept, separated by commas; TLS 1.3 ciphers are always accepted");
     flags.add("tls-min-version", o.tls_min_version, "VersionTLS12 or VersionTLS13; default VersionTLS12");
     flags.add("tls-private-key-file", o.tls_private_key_file, "its key");
+    flags.add("user-namespaces-ids-per-pod", o.user_ids_per_pod,
+              "ids in the user namespace of a pod with hostUsers: false, a multiple of 65536 (Linux)");
     flags.add("v", o.verbosity, "log level: 4 and above shows each step");
     flags.add("volume-plugin-dir", o.volume_plugin_directory, "directory of FlexVolume drivers");
     flags.add("windows-priorityclass", o.windows_priority_class, "priority of the kubelet's process (Windows)");
@@ -133,6 +135,11 @@ Result<void> check(const KubeletOptions& o, bool windows) {
         return invalid(fmt::format("--image-gc-low-threshold={} must be less than --image-gc-high-threshold={}, both from 0 to 100",
                                    o.image_gc_low, o.image_gc_high));
     TRY_VOID(priority_class(o.windows_priority_class));
+    constexpr auto Unit = static_cast<std::int64_t>(UserNamespaces::Unit), Most = std::int64_t{1} << 32;
+    if (o.user_ids_per_pod < Unit || o.user_ids_per_pod >= Most || o.user_ids_per_pod % Unit != 0)
+        return invalid(
+            fmt::format("userNamespaces.idsPerPod: {} must be a multiple of {}, and less than {}", o.user_ids_per_pod, Unit, Most));
+    if (windows && o.user_ids_per_pod != Unit) return invalid("userNamespaces.idsPerPod is not supported on Windows: omit it");
     if (o.healthz_port < 0 || o.healthz_port > 65535)
         return invalid(fmt::format("--healthz-port={} must be from 0 to 65535", o.healthz_port));
     if (!windows) return {};
@@ -253,6 +260,7 @@ Result<KubeletConfig> make_kubelet_config(const KubeletOptions& o, bool windows)
     config.node.max_pods = o.max_pods;
     config.sandbox_image = o.sandbox_image;
     config.pod_pids_limit = o.pod_max_pids;
+    config.ids_per_pod = o.user_ids_per_pod;
     config.seccomp_default = o.seccomp_default;
     if (o.event_qps < 0 || o.event_burst < 1) return invalid("--event-qps must not be negative, and --event-burst at least 1");
     config.event_qps = o.event_qps;

@@ -22,6 +22,7 @@ struct KubeletOptions {
     std::string healthz_address = "127.0.0.1";
     std::int64_t healthz_port = 10248;  ///< 0: not served
     std::int64_t pod_max_pids = -1;     ///< processes and threads of one pod (Linux)
+    std::int64_t user_ids_per_pod = UserNamespaces::Unit;
     bool seccomp_default = false, protect_kernel_defaults = false;
     std::int64_t event_qps = 50, event_burst = 100;
     std::string streaming_idle_timeout = "4h0m0s";

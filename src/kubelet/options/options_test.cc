@@ -232,6 +232,23 @@ TEST_F(KubeletOptionsTest, FlagsWinOverTheFile) {
     EXPECT_DOUBLE_EQ(config->node.eviction_storage, 0.05);
 }
 
+TEST_F(KubeletOptionsTest, IdsOfAUserNamespaceComeInWholeUnits) {
+    const auto parse_with = [&](const std::string& number, bool windows) {
+        EXPECT_TRUE(files.create_directories("/k", 0755));
+        EXPECT_TRUE(files.write("/k/config.yaml",
+                                "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+                                "userNamespaces: {idsPerPod: " +
+                                    number + "}\n",
+                                0644));
+        return parse({"--config=/k/config.yaml"}, windows);
+    };
+    EXPECT_EQ(make_kubelet_config(*parse_with("131072", false), false)->ids_per_pod, 131072);
+    EXPECT_EQ(make_kubelet_config(*parse({}, false), false)->ids_per_pod, 65536);
+    for (const char* wrong : {"0", "65535", "65537", "4294967296", "-65536"})
+        EXPECT_THAT(parse_with(wrong, false).error().message, HasSubstr("must be a multiple of 65536")) << wrong;
+    EXPECT_THAT(parse_with("131072", true).error().message, HasSubstr("not supported on Windows"));
+}
+
 TEST_F(KubeletOptionsTest, UnknownFieldsAndKindsOfTheFileAreNamed) {
     std::vector<std::string> warnings;
     const std::string head = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";

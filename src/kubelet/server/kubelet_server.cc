@@ -359,6 +359,7 @@ struct KubeletServer::Impl {
         shown["protectKernelDefaults"] = config.protect_kernel_defaults;
         shown["podPidsLimit"] = config.pod_pids_limit;
         shown["seccompDefault"] = config.seccomp_default;
+        if (!kubelet.node().windows) shown["userNamespaces"] = Value::object({{"idsPerPod", config.ids_per_pod}});
         shown["eventRecordQPS"] = config.event_qps;
         shown["eventBurst"] = config.event_burst;
     }

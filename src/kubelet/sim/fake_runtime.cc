@@ -136,6 +136,7 @@ Task<cri::RunPodSandboxResponse> FakeRuntime::run_pod_sandbox(cri::RunPodSandbox
     sandbox.annotations = request.config->annotations;
     sandbox.runtime_handler = request.runtime_handler;
     const auto security = request.config->linux ? request.config->linux->security_context : std::nullopt;
+    if (security) sandbox.linux.emplace().namespaces.emplace().options = security->namespace_options;
     const bool own_network = !security || !security->namespace_options || security->namespace_options->network == cri::NamespaceMode::Pod;
     sandbox.network.emplace();
     if (own_network) {
