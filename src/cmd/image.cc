@@ -44,7 +44,11 @@ Task<std::vector<std::string>> import_into(RealWorld& world, const DataDir& data
 }
 
 Task<> load(RealWorld& world, const DataDir& data, const Cluster& cluster, fs::path path) {
-    CO_TRY(const auto archives, co_await archives_of(*world.processes, path, data.runtime()));
+    const fs::path scratch = data.runtime() / "load";
+    std::error_code code;
+    fs::create_directories(scratch, code);
+    fs::permissions(scratch, fs::perms::owner_all, code);
+    CO_TRY(const auto archives, co_await archives_of(*world.processes, path, scratch));
     for (const fs::path& archive : archives) {
         bool taken = false;
         for (const NodeHost& node : cluster.nodes(data)) {

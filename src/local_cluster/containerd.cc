@@ -103,12 +103,15 @@ Task<> NodeContainerd::ensure_ready(EventLoop& loop) {
 
 Task<std::vector<std::string>> NodeContainerd::import(fs::path archive) {
     CO_TRY(const CommandOutput result, co_await ctr({"images", "import", archive.string()}, bundled_images::import_limit(archive)));
-    std::vector<std::string> names;  // lines such as "unpacking docker.io/library/x:1 (sha256:…)...done"
+    // Lines such as "unpacking docker.io/library/x:1 (sha256:…)...done", and since containerd 2 "docker.io/library/x:1 saved".
+    std::vector<std::string> names;
     std::istringstream lines(result.output);
     for (std::string line; std::getline(lines, line);) {
         std::istringstream words(line);
-        std::string verb, name;
-        if (words >> verb >> name && verb == "unpacking") names.push_back(name);
+        std::string first, second;
+        words >> first >> second;
+        if (first == "unpacking") names.push_back(second);
+        if (second == "saved") names.push_back(first);
     }
     if (result.exit_code == 0) co_return names;
     if (!result.errors.contains("no match for platform")) {

@@ -60,6 +60,8 @@ Result<void> Supervisor::prepare() {
         if (error) return Error(Reason::Io, "cannot make " + folder.string() + ": " + error.message());
         fs::permissions(folder, fs::perms::owner_all, error);
     }
+    // Root of a pod with a user namespace has none of our rights, and reaches its file system through this folder.
+    fs::permissions(data_.runtime(), fs::perms::group_exec | fs::perms::others_exec, fs::perm_options::add, error);
     cluster_.supervisor = identify(::getpid());
     cluster_.network_namespace = own_network_namespace();
     if (cluster_.options.foreign) return cluster_.save(data_);
