@@ -74,6 +74,10 @@ TEST_F(PodsWithUsers, OtherPodsHaveTheNodesUsers) {
 }
 
 TEST_F(PodsWithUsers, TheIdsAreThePodsUntilItIsGone) {
+    stop();
+    for (const char* path : {"/etc/subuid", "/etc/subgid"}) ASSERT_TRUE(files.write(path, "kubelet:655360:131072\n", 0644));
+    max_pods = 2;
+    start();
     add("p", Own);
     add("q", Own);
     ASSERT_TRUE(until([&] { return ready("p") && ready("q"); }));
@@ -98,6 +102,9 @@ TEST_F(PodsWithUsers, TheIdsAreThePodsUntilItIsGone) {
     });
     ASSERT_TRUE(until([&] { return !exists("p"); }, 60s));
     EXPECT_FALSE(files.exists(of_p));
+    add("r", Own);
+    ASSERT_TRUE(until([&] { return ready("r"); }, 60s));
+    EXPECT_EQ(first_id("r"), one) << "there are two ranges only";
 }
 
 TEST_F(PodsWithUsers, APodNeverRunsAsRootOfTheNodeInstead) {

@@ -40,10 +40,12 @@ state = "{folder}/state"
 
 
 class Machine:
-    """A bare machine: an address on the nodes' network and a running containerd with one image of the first node."""
+    """A bare machine: an address on the nodes' network and a running containerd with one image of the first node. `programs` is a folder with
+    its own containerd and runc; otherwise they are the distribution's."""
 
-    def __init__(self, cluster):
+    def __init__(self, cluster, programs=None):
         self.cluster = cluster
+        self.environment = os.environ | ({"PATH": f"{programs}:{os.environ['PATH']}"} if programs else {})
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-join-"))
         self.data = self.folder / "agent"
         self.network = f"porthole-{cluster.id}-extra"
@@ -63,7 +65,8 @@ class Machine:
         configuration = self.folder / "containerd.toml"
         configuration.write_text(CONTAINERD.format(folder=self.folder))
         self.containerd = subprocess.Popen(self.inside(["containerd", "--config", configuration]), stdin=subprocess.DEVNULL,
-                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+                                           env=self.environment)
         eventually(lambda: run(self.ctr("version"), check=False).returncode == 0, 60, "containerd answers")
         self.copy_images()
 
@@ -90,7 +93,7 @@ class Machine:
     def start_agent(self, command, **environment):
         log = open(self.folder / "agent.log", "ab")
         self.agent = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-                                      env=os.environ | environment)
+                                      env=self.environment | environment)
 
     def log(self):
         return (self.folder / "agent.log").read_text(errors="replace")[-3000:]
