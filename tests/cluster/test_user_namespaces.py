@@ -3,13 +3,13 @@
 import pathlib
 import unittest
 
-from harness import TOOLS, ClusterCase, condition, eventually, run
+from harness import IMAGE, TOOLS, ClusterCase, condition, eventually, run
 from manifests import SLEEP, config_map, container, pod, secret
 from test_join import Machine
 
 PROGRAMS = TOOLS / "containerd-new"
 MOUNTS = {"disk": {"emptyDir": {}}, "memory": {"emptyDir": {"medium": "Memory"}}, "settings": {"configMap": {"name": "settings"}},
-          "hidden": {"secret": {"secretName": "hidden", "defaultMode": 0o400}}}
+          "hidden": {"secret": {"secretName": "hidden", "defaultMode": 0o400}}, "image": {"image": {"reference": IMAGE, "pullPolicy": "IfNotPresent"}}}
 
 
 def own_users(name, script=SLEEP, **fields):
@@ -71,8 +71,8 @@ class UserNamespaces(ClusterCase):
 
         # Volumes belong to whom they would without.
         self.assertEqual(self.exec("one", "cat", "/v/settings/color", "/v/hidden/key"), "redvalue")
-        self.assertEqual(self.exec("one", "stat", "-Lc", "%u:%g", "/v/hidden/key", "/etc/hosts", "/dev/termination-log",
-                                   "/var/run/secrets/kubernetes.io/serviceaccount/token").split(), ["0:0"] * 4)
+        self.assertEqual(self.exec("one", "stat", "-Lc", "%u:%g", "/v/hidden/key", "/etc/hosts", "/dev/termination-log", "/v/image/bin",
+                                   "/var/run/secrets/kubernetes.io/serviceaccount/token").split(), ["0:0"] * 5)
         for folder in ("disk", "memory"):
             self.exec("one", "sh", "-c", f"echo made > /v/{folder}/file && chown 5:6 /v/{folder}/file")
             self.assertEqual(self.exec("one", "stat", "-c", "%u:%g", f"/v/{folder}/file").strip(), "5:6")

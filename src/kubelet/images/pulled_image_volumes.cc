@@ -4,7 +4,7 @@
 
 namespace porthole::kubelet {
 
-Task<> PulledImageVolumes::mount(std::shared_ptr<const core::Pod> pod, core::ImageVolumeSource source, std::string directory) {
+Task<std::string> PulledImageVolumes::pull(std::shared_ptr<const core::Pod> pod, core::ImageVolumeSource source) {
     std::vector<std::shared_ptr<const core::Secret>> secrets;  // those that are missing are an event of the pod's, not an error here
     for (const core::LocalObjectReference& reference : pod->spec.image_pull_secrets) {
         auto secret = co_await objects_.secret(pod->metadata.namespace_, reference.name);
@@ -15,7 +15,7 @@ Task<> PulledImageVolumes::mount(std::shared_ptr<const core::Pod> pod, core::Ima
         .reference = reference_to(*pod), .pod_uid = pod->metadata.uid, .name = source.reference, .pull_policy = source.pull_policy};
     CO_TRY(const ImageOutcome image, co_await puller_.ensure_image(std::move(wanted), std::move(secrets), {}));
     if (image.failure) co_return Error(Reason::Unavailable, image.failure->reason + ": " + image.failure->message);
-    co_return co_await mounts_.mount(image.ref, std::move(directory));
+    co_return image.ref;
 }
 
 std::set<std::string> images_of_volumes(const std::vector<std::shared_ptr<const core::Pod>>& pods) {

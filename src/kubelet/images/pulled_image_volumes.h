@@ -10,7 +10,8 @@ class PulledImageVolumes final : public ImageVolumes {
 public:
     PulledImageVolumes(ImagePuller& puller, ObjectSource& objects, ImageMounts& mounts)
         : puller_(puller), objects_(objects), mounts_(mounts) {}
-    Task<> mount(std::shared_ptr<const core::Pod> pod, core::ImageVolumeSource source, std::string directory) override;
+    Task<std::string> pull(std::shared_ptr<const core::Pod> pod, core::ImageVolumeSource source) override;
+    Task<> mount(std::string image, std::string directory) override { return mounts_.mount(std::move(image), std::move(directory)); }
 
 private:
     ImagePuller& puller_;

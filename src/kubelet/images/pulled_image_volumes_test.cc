@@ -40,7 +40,9 @@ struct ImageVolumesTest : testing::Test {
         core::ImageVolumeSource source;
         source.reference = reference;
         source.pull_policy = policy;
-        const auto result = porthole::sim::run(loop, volumes.mount(pod, source, "/d"));
+        auto image = porthole::sim::run(loop, volumes.pull(pod, source));
+        if (!image) return image.error().message;
+        const auto result = porthole::sim::run(loop, volumes.mount(*std::move(image), "/d"));
         return result ? "" : result.error().message;
     }
     porthole::sim::SimLoop loop;

@@ -164,12 +164,17 @@ Task<std::vector<cri::Mount>> VolumeManager::mounts_for(const core::Pod& pod, co
         CO_TRY(const bool recursively, is_recursively_read_only(wanted, recursive_read_only));
         std::string host_path = volume->second.path;
         CO_TRY(const std::string sub_path, sub_path_of(wanted, variables));
-        if (!sub_path.empty()) {
+        const std::string& image = volume->second.image;
+        if (!sub_path.empty() && image.empty()) {
             CO_TRY(host_path, co_await bind_sub_path(pod, container, i, volume->second, sub_path));
         }
         cri::Mount& mount = mounts.emplace_back();
         mount.container_path = is_absolute(wanted.mount_path) ? wanted.mount_path : "/" + wanted.mount_path;
         mount.host_path = std::move(host_path);
+        if (!image.empty()) {
+            mount.image.emplace().image = image;
+            mount.image_sub_path = sub_path;
+        }
         mount.readonly = wanted.read_only || volume->second.read_only;
         mount.recursive_read_only = recursively;
         mount.propagation = propagation_of(wanted);

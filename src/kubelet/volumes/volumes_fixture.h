@@ -44,14 +44,17 @@ struct Objects final : ObjectSource {
 /// Records mounts; "missing:1" does not exist.
 struct Images final : ImageVolumes {
     explicit Images(sim::FakeMounter& of) : mounter(of) {}
-    Task<> mount(std::shared_ptr<const core::Pod>, core::ImageVolumeSource source, std::string directory) override {
+    Task<std::string> pull(std::shared_ptr<const core::Pod>, core::ImageVolumeSource source) override {
         if (source.reference == "missing:1") co_return Error(Reason::Unavailable, "ErrImagePull: not found");
-        ++asked;
-        mounter.mounts[directory] = source.reference;
+        policies.push_back(source.pull_policy);
+        co_return source.reference;
+    }
+    Task<> mount(std::string image, std::string directory) override {
+        mounter.mounts[directory] = image;
         co_return {};
     }
     sim::FakeMounter& mounter;
-    int asked = 0;
+    std::vector<std::string> policies;  ///< of each pull
 };
 
 /// `mount` on a node without network: records mounts, or fails as requested.

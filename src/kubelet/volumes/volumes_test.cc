@@ -34,9 +34,22 @@ TEST_F(VolumesTest, ImagesAreMountedOnceAndForReadingOnly) {
     EXPECT_EQ(mounter.mounts[directory], "data:1");
     EXPECT_TRUE(mounter.read_only.contains(directory));
     ASSERT_TRUE(mounts(spec));
-    EXPECT_EQ(images.asked, 1) << "a later sync of the pod finds it mounted";
+    EXPECT_EQ(images.policies.size(), 1u) << "a later sync of the pod finds it mounted";
     ASSERT_TRUE(porthole::sim::run(loop, manager.tear_down("u")));
     EXPECT_TRUE(mounter.mounts.empty());
+}
+
+TEST_F(VolumesTest, ImagesOfPodsWithOwnUsersAreMountedByTheRuntime) {
+    const std::string spec = R"({"hostUsers":false,"volumes":[{"name":"data","image":{"reference":"data:1","pullPolicy":"Always"}}]})";
+    for (int sync = 0; sync < 2; ++sync) {
+        const auto made = mounts(spec);
+        ASSERT_TRUE(made) << made.error().message;
+        EXPECT_EQ(made->at(0).image->image, "data:1");
+        EXPECT_EQ(made->at(0).host_path, "");
+        EXPECT_TRUE(made->at(0).readonly);
+    }
+    EXPECT_TRUE(mounter.mounts.empty());
+    EXPECT_EQ(images.policies, (std::vector<std::string>{"Always", "IfNotPresent"})) << "registries are asked once";
 }
 
 TEST_F(VolumesTest, AnImageThatIsNotThereFailsItsVolume) {

@@ -28,9 +28,10 @@ public:
 class ImageVolumes {
 public:
     virtual ~ImageVolumes() = default;
-    /// Pulls the image according to its policy, and mounts its files at `directory`, which exists. Safe to repeat. Error: its message says
-    /// why the pod waits.
-    virtual Task<> mount(std::shared_ptr<const core::Pod> pod, core::ImageVolumeSource source, std::string directory) = 0;
+    /// Pulls the image according to its policy; its CRI id. Safe to repeat. Error: its message says why the pod waits.
+    virtual Task<std::string> pull(std::shared_ptr<const core::Pod> pod, core::ImageVolumeSource source) = 0;
+    /// Mounts the files of a pulled image at `directory`, which exists.
+    virtual Task<> mount(std::string image, std::string directory) = 0;
 };
 
 class CsiVolumes;
@@ -65,7 +66,8 @@ struct VolumeServices {
 
 /// The location of a volume on the node, and how containers may use it.
 struct MountedVolume {
-    std::string path;
+    std::string path;                    ///< "" if the runtime mounts `image`
+    std::string image;                   ///< the CRI id of an image whose files the runtime mounts; "" for `path`
     bool read_only = false;              ///< regardless of what a container requests
     bool is_block = false;               ///< `path` is a block device, for volumeDevices; else a file or directory, for volumeMounts
     bool is_remote = false;              ///< another machine has the files: accessing them may block forever
