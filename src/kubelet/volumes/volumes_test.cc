@@ -44,6 +44,7 @@ TEST_F(VolumesTest, ImagesOfPodsWithOwnUsersAreMountedByTheRuntime) {
     for (int sync = 0; sync < 2; ++sync) {
         const auto made = mounts(spec);
         ASSERT_TRUE(made) << made.error().message;
+        ASSERT_TRUE(made->at(0).image);
         EXPECT_EQ(made->at(0).image->image, "data:1");
         EXPECT_EQ(made->at(0).host_path, "");
         EXPECT_TRUE(made->at(0).readonly);
