@@ -8,8 +8,8 @@
 namespace porthole::kubelet {
 
 /// How many starts of containers the kubelet has tried since it runs itself, and how many failed, by the reasons that a pod's status says.
-/// Those of HostProcess containers are counted once more by themselves, as upstream's kubelet does on Windows, and pods with user namespaces
-/// of their own on Linux.
+/// Those of HostProcess containers are counted once more by themselves, as upstream's kubelet does on Windows, and pods with user
+/// namespaces of their own on Linux.
 class StartCounts {
 public:
     void add_start(ContainerKind kind, bool host_process);
