@@ -15,6 +15,9 @@ from test_access import ControlPlane
 
 
 def program(name):
+    """PORTHOLE_ETCD and PORTHOLE_ETCDCTL name other versions than Debian's."""
+    if chosen := os.environ.get("PORTHOLE_" + name.upper()):
+        return chosen
     found = TOOLS / name
     return str(found) if found.exists() else shutil.which(name)
 
