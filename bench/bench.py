@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT / "tests/cluster"))
 import cluster_dns  # noqa: E402
 import extension  # noqa: E402
 import fleet  # noqa: E402
+import floods  # noqa: E402
 import harness  # noqa: E402
 import hostile  # noqa: E402
 import instructions  # noqa: E402
@@ -279,6 +280,20 @@ def run_cluster_bench():
         bench.stop()
 
 
+def run_floods_bench():
+    """bench/floods.py for a minute, as an attacker would who reaches the server's port."""
+    table, cluster = Table(), harness.Cluster("linux=1")
+    try:
+        cluster.start()
+        words = [sys.executable, str(ROOT / "bench/floods.py"), "--data", str(cluster.data), "--json", "--kubectl", str(harness.CLIENTS["new"])]
+        done = harness.run(cluster.network.inside(words), seconds=400, check=False, env=cluster.environment())
+        if not done.stdout.startswith("{"):
+            raise AssertionError(done.stderr)
+        floods.print_rows(table, json.loads(done.stdout))
+    finally:
+        cluster.stop()
+
+
 def run_extension_bench():
     bench = Bench(Table())
     try:
@@ -292,7 +307,7 @@ def run_extension_bench():
 
 def main():
     arguments = argparse.ArgumentParser(description="prints what was measured beside the budgets")
-    arguments.add_argument("names", nargs="*", help="cluster, dns, extension, scale, volumes, windows, windows-services, instructions, or the name of a benchmark program in build/release/bench")
+    arguments.add_argument("names", nargs="*", help="cluster, dns, extension, floods, scale, volumes, windows, windows-services, instructions, or the name of a benchmark program in build/release/bench")
     options = arguments.parse_args()
     if os.geteuid() != 0:
         sys.exit("bench: starting a cluster on this machine needs root")
@@ -305,6 +320,8 @@ def main():
             cluster_dns.DnsBench(Table()).run()
         elif name == "extension":
             run_extension_bench()
+        elif name == "floods":
+            run_floods_bench()
         elif name == "scale":
             fleet.FleetBench(Table()).run()
         elif name == "volumes":
@@ -318,7 +335,7 @@ def main():
         elif name in programs:
             subprocess.run([str(programs[name])], check=True)
         else:
-            sys.exit(f"bench: there is no benchmark '{name}'; there are: {' '.join(['cluster', 'dns', 'extension', 'scale', 'volumes', 'windows', 'windows-services', 'instructions', *programs])}")
+            sys.exit(f"bench: there is no benchmark '{name}'; there are: {' '.join(['cluster', 'dns', 'extension', 'floods', 'scale', 'volumes', 'windows', 'windows-services', 'instructions', *programs])}")
 
 
 if __name__ == "__main__":

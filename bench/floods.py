@@ -2,16 +2,19 @@
 """All known floods at once against a cluster on this machine: floods.py --data DIR [--seconds 60] [--only NAME,NAME] [--json].
 
 Each flood is a process that holds connections and sends as fast as it is answered, as an attacker would who has no credentials, or a
-token for one namespace. Meanwhile the server's memory is read from /proc, and `kubectl get nodes` is timed. The exit code is 1 when the
-memory passes --most-mb, or the slowest answer --most-seconds. The floods run with a low priority: what the attackers' own machines would
-compute must not be taken from the server's.
+token for one namespace. Meanwhile the server's memory is read from /proc, `kubectl get nodes` is timed, the nodes' Leases are looked at,
+and a Lease is renewed as a controller manager renews it. The exit code is 1 when the memory passes --most-mb, the slowest answer
+--most-seconds, a node is not Ready, or a Lease was not renewed in time. The floods run with a low priority: what the attackers' own
+machines would compute must not be taken from the server's.
 
 It makes the namespace `floods` and deletes it at the end. Run it in the network namespace of the cluster, as root.
 """
 
 import argparse
 import base64
+import datetime
 import http.client
+import itertools
 import json
 import multiprocessing
 import os
@@ -25,11 +28,12 @@ import statistics
 import struct
 import subprocess
 import sys
+import threading
 import time
 import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests/cluster"))
-from raw_request import read_cluster  # noqa: E402
+from raw_request import connect, read_cluster  # noqa: E402
 
 NAMESPACE, ACCOUNT, POD = "floods", "flooder", "server"
 CONFIG_MAPS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
@@ -44,8 +48,9 @@ class Target:
         self.host, self.port, self.authority = read_cluster(pathlib.Path(kubeconfig).read_text())
         self.token = ""
 
-    def connect(self):
+    def connect(self, protocol="http/1.1"):
         context = ssl.create_default_context(cadata=self.authority)
+        context.set_alpn_protocols([protocol])
         plain = socket.create_connection((self.host, self.port), timeout=10)
         return context.wrap_socket(plain, server_hostname=self.host)
 
@@ -69,16 +74,16 @@ class Flood:
         with self.counter.get_lock():
             self.counter.value += number
 
-    def connect(self):
+    def connect(self, protocol="http/1.1"):
         """A connection, or None when the server takes no more for now."""
         try:
-            return self.target.connect()
+            return self.target.connect(protocol)
         except OSError:
             time.sleep(0.05)
             return None
 
-    def hold(self, number, request):
-        """Keeps `number` connections open that have sent `request` and read nothing."""
+    def hold(self, number, request, again=False):
+        """Keeps `number` connections open that have sent `request`, and read nothing, or send it `again` after each answer."""
         held = []
         while self.going():
             if len(held) < number:
@@ -92,12 +97,25 @@ class Flood:
                         connection.close()
                 continue
             time.sleep(0.2)
-            for connection in held[:]:  # those that the server has ended
-                if select.select([connection.fileno()], [], [], 0)[0] and self.has_ended(connection):
+            for connection in held[:]:
+                if select.select([connection.fileno()], [], [], 0)[0] and not self.stays(connection, request if again else None):
                     connection.close()
                     held.remove(connection)
         for connection in held:
             connection.close()
+
+    def stays(self, connection, request):
+        """False when the server has ended the connection. An answer is taken and followed by the next request, if there is one."""
+        if not request:
+            return not self.has_ended(connection)
+        try:
+            answer = connection.recv(65536)
+            if answer.startswith(b"HTTP/"):  # and no further part of one
+                connection.sendall(request())
+                self.count()
+            return bool(answer)
+        except OSError:
+            return False
 
     @staticmethod
     def has_ended(connection):
@@ -193,7 +211,7 @@ def new_metric_series(flood):
 
 def future_resource_versions(flood):
     """Reads that wait for a version that does not come, in more connections than there are places for requests."""
-    flood.hold(450, lambda: flood.target.head("GET", CONFIG_MAPS + "?resourceVersion=999999999999&resourceVersionMatch=NotOlderThan"))
+    flood.hold(450, lambda: flood.target.head("GET", CONFIG_MAPS + "?resourceVersion=999999999999&resourceVersionMatch=NotOlderThan"), again=True)
 
 
 def upgraded(flood, method, *headers):
@@ -257,8 +275,67 @@ def spdy_streams(flood):
     send_without_reading(flood, lambda: upgraded(flood, "POST", *headers), frames)
 
 
+# Of RFC 9113.
+HEADERS, RST_STREAM, SETTINGS = 1, 3, 4
+END_STREAM_AND_HEADERS, INITIAL_WINDOW_SIZE, CANCEL = 5, 4, 8
+STREAMS_AT_A_TIME = 100
+
+
+def http2_frame(kind, flags, stream, payload=b""):
+    return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
+
+
+def http2_field(name, value):
+    """A literal field that enters no table (RFC 7541, 6.2.2), with its lengths as prefixed integers of seven bits."""
+    text = b""
+    for part in (name.encode(), value.encode()):
+        rest, length = len(part) - 127, bytes([min(len(part), 127)])
+        while rest >= 0:
+            length += bytes([rest % 128 | (0x80 if rest >= 128 else 0)])
+            rest = rest // 128 or -1
+        text += length + part
+    return b"\0" + text
+
+
+def http2_session(flood, window):
+    """An HTTP/2 connection whose streams have a window of so many bytes, or None."""
+    connection = flood.connect("h2")
+    if not connection:
+        return None
+    try:
+        settings = http2_frame(SETTINGS, 0, 0, struct.pack(">HI", INITIAL_WINDOW_SIZE, window))
+        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + settings)
+        return connection
+    except OSError:
+        connection.close()
+        return None
+
+
+def http2_requests(flood, path, *ends):
+    """Makes, again and again, STREAMS_AT_A_TIME requests, each followed by the frames that `ends` make of its stream."""
+    fields = {":method": "GET", ":scheme": "https", ":authority": flood.target.host, ":path": path, "authorization": f"Bearer {flood.target.token}"}
+    head = b"".join(http2_field(name, value) for name, value in fields.items())
+    streams = itertools.count(1, 2)  # of a session they need only grow
+
+    def frames():
+        return b"".join(http2_frame(HEADERS, END_STREAM_AND_HEADERS, stream, head) + b"".join(end(stream) for end in ends)
+                        for stream in itertools.islice(streams, STREAMS_AT_A_TIME))
+    return frames
+
+
+def http2_streams_without_window(flood):
+    """Lists of 10 MB on as many streams as there may be, none of which ever gets a window."""
+    send_without_reading(flood, lambda: http2_session(flood, 0), http2_requests(flood, CONFIG_MAPS))
+
+
+def http2_resets(flood):
+    """Lists that are given up at once, as fast as the connection takes them."""
+    reset = lambda stream: http2_frame(RST_STREAM, 0, stream, struct.pack(">I", CANCEL))
+    send_without_reading(flood, lambda: http2_session(flood, 65535), http2_requests(flood, CONFIG_MAPS, reset))
+
+
 FLOODS = [half_open_connections, bodies_before_authentication, lists_not_read, watches_not_read, large_patches, new_metric_series,
-          future_resource_versions, websocket_pings, spdy_streams]
+          future_resource_versions, websocket_pings, spdy_streams, http2_streams_without_window, http2_resets]
 
 
 def run_flood(flood, target, seconds, counter, niceness):
@@ -296,32 +373,107 @@ class Cluster:
         for one in maps:
             self.kubectl("create", "-n", NAMESPACE, "-f", "-", stdin=json.dumps(one))
         self.kubectl("run", POD, "-n", NAMESPACE, f"--image={image}", "--restart=Never", f"--labels=app={POD}")
+        self.kubectl("create", "-f", "-", stdin=json.dumps(Election.lease()))  # fails when someone leads: that one would have to stop
         self.kubectl("wait", "-n", NAMESPACE, f"pod/{POD}", "--for=condition=Ready", "--timeout=150s")
         return self.kubectl("create", "token", ACCOUNT, "-n", NAMESPACE).strip()
 
     def clean_up(self):
         self.kubectl("delete", "namespace", NAMESPACE, "--wait=false", check=False)
+        self.kubectl("delete", "lease", Election.NAME, "-n", "kube-system", check=False)
 
 
-def watch_over(cluster, seconds):
-    """(highest memory, times of `kubectl get nodes`, the failures among them) while the floods run."""
-    highest, times, failures = 0.0, [], []
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        started = time.monotonic()
-        asked = subprocess.Popen([cluster.kubectl_program, "--kubeconfig", str(cluster.kubeconfig), "get", "nodes"],
-                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+class Election(threading.Thread):
+    """Renews the Lease of kube-controller-manager, with that user's rights and at its pace: with the embedded store nobody else does."""
+
+    RETRY, DEADLINE = 2, 10  # seconds, upstream's defaults: a leader that cannot renew for the second one stops
+    LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
+    NAME = "kube-controller-manager"
+    HEADERS = {"Content-Type": "application/json", "Impersonate-User": "system:kube-controller-manager"}
+
+    def __init__(self, kubeconfig):
+        super().__init__()
+        self.kubeconfig, self.connection, self.seen = kubeconfig, None, None
+        self.ended, self.renewed, self.longest, self.failures = threading.Event(), time.monotonic(), 0.0, []
+
+    def run(self):
+        while not self.ended.wait(self.RETRY):
+            try:
+                self.renew()
+            except (OSError, http.client.HTTPException) as error:
+                self.failures.append(repr(error))
+                self.connection = self.seen = None
+        self.longest = max(self.longest, time.monotonic() - self.renewed)
+
+    def renew(self):
+        self.seen = self.seen or self.ask("GET")
+        self.seen = self.ask("PUT", self.seen | {"spec": self.lease()["spec"]})
+        now = time.monotonic()
+        self.longest, self.renewed = max(self.longest, now - self.renewed), now
+
+    def ask(self, method, lease=None):
+        self.connection = self.connection or connect(self.kubeconfig, timeout=self.DEADLINE / 2)
+        self.connection.request(method, f"{self.LEASES}/{self.NAME}", body=json.dumps(lease) if lease else None, headers=self.HEADERS)
+        answer = self.connection.getresponse()
+        text = answer.read()
+        if answer.status != 200:
+            raise OSError(f"{method} of the lease: {text.decode()}")
+        return json.loads(text)
+
+    @classmethod
+    def lease(cls):
+        now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": cls.NAME, "namespace": "kube-system"},
+                "spec": {"holderIdentity": "floods", "leaseDurationSeconds": 15, "renewTime": now}}
+
+
+class Watch:
+    """What is seen of a cluster while the floods run. Times in seconds."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self.memory = 0.0  # the highest, in MB
+        self.times, self.failures = [], []  # of `kubectl get nodes`
+        self.not_ready, self.lease_ages = set(), {}  # of nodes
+
+    def run(self, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            started = time.monotonic()
+            self.look_at_nodes()
+            self.look_at_leases()
+            while time.monotonic() < min(end, started + 0.5):
+                self.look_at_memory()
+                time.sleep(0.05)
+
+    def look_at_memory(self):
+        self.memory = max(self.memory, self.cluster.server_memory())
+
+    def ask(self, *words):
+        """What kubectl prints, or nothing when it fails; looks at the memory meanwhile."""
+        asked = subprocess.Popen([self.cluster.kubectl_program, "--kubeconfig", str(self.cluster.kubeconfig), *words],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         while asked.poll() is None:
-            highest = max(highest, cluster.server_memory())
+            self.look_at_memory()
             time.sleep(0.02)
+        said, error = asked.communicate()
         if asked.returncode != 0:
-            failures.append(asked.stderr.read().strip())
-        asked.stderr.close()
-        times.append(time.monotonic() - started)
-        while time.monotonic() < min(end, started + 0.5):
-            highest = max(highest, cluster.server_memory())
-            time.sleep(0.05)
-    return highest, times, failures
+            self.failures.append(error.strip())
+        return said
+
+    def look_at_nodes(self):
+        started = time.monotonic()
+        lines = [line.split() for line in self.ask("get", "nodes", "--no-headers").splitlines()]
+        self.times.append(time.monotonic() - started)
+        self.not_ready |= {name for name, state, *_ in lines if state.split(",")[0] != "Ready"}
+
+    def look_at_leases(self):
+        said = self.ask("get", "leases", "-n", "kube-node-lease", "-o", "jsonpath={range .items[*]}{.metadata.name} {.spec.renewTime}{'\\n'}{end}")
+        for name, renewed in map(str.split, said.splitlines()):
+            age = datetime.datetime.now(datetime.timezone.utc) - datetime.datetime.fromisoformat(renewed.replace("Z", "+00:00"))
+            self.lease_ages[name] = max(self.lease_ages.get(name, 0), round(age.total_seconds(), 1))
+
+
+NODE_LEASE = 20  # seconds of age at most: half of what a node's Lease is valid for, which is renewed every ten
 
 
 def flood_all(cluster, floods, seconds, token, niceness):
@@ -333,16 +485,39 @@ def flood_all(cluster, floods, seconds, token, niceness):
         process = multiprocessing.Process(target=run_flood, args=(flood, target, seconds, counter, niceness))
         process.start()
         running.append((flood, process, counter))
+    watch, election = Watch(cluster), Election(cluster.kubeconfig)
+    election.start()
     try:
-        highest, times, failures = watch_over(cluster, seconds)
+        watch.run(seconds)
     finally:
+        election.ended.set()
+        election.join()
         for _, process, _ in running:
             process.join(15)
             if process.is_alive():
                 process.kill()
                 process.join()
-    return {"floods": {flood.__name__: counter.value for flood, _, counter in running}, "memoryMb": round(highest, 1),
-            "median": round(statistics.median(times), 3), "slowest": round(max(times), 3), "asked": len(times), "failures": failures}
+    return {"floods": {flood.__name__: counter.value for flood, _, counter in running}, "memoryMb": round(watch.memory, 1),
+            "median": round(statistics.median(watch.times), 3), "slowest": round(max(watch.times), 3), "asked": len(watch.times),
+            "failures": watch.failures, "notReady": sorted(watch.not_ready), "nodeLeases": watch.lease_ages,
+            "electionPause": round(election.longest, 1), "electionFailures": election.failures}
+
+
+def is_calm(result, most_mb, most_seconds):
+    return (result["memoryMb"] <= most_mb and result["slowest"] <= most_seconds and not result["failures"] and not result["notReady"]
+            and bool(result["nodeLeases"]) and max(result["nodeLeases"].values()) <= NODE_LEASE
+            and result["electionPause"] <= Election.DEADLINE)
+
+
+def print_rows(table, result):
+    """As rows of the table of `./run bench`."""
+    table.row(f"all {len(result['floods'])} floods for a minute: server's memory at most", f"{result['memoryMb']} MB", "300 MB", f"before {result['idleMb']} MB")
+    table.row("the same: kubectl get nodes, slowest (median)", f"{result['slowest']:.1f} s ({result['median']:.1f} s)", "1 s",
+              f"{result['asked']} times, {len(result['failures'])} failed")
+    table.row("the same: nodes that were not ready", len(result["notReady"]), "0", "")
+    table.row("the same: age of a node's Lease", f"{max(result['nodeLeases'].values(), default=0)} s", f"{NODE_LEASE} s", "")
+    table.row("the same: pause of a leader election's renewals", f"{result['electionPause']} s", f"{Election.DEADLINE} s",
+              f"{len(result['electionFailures'])} failed")
 
 
 def main():
@@ -372,10 +547,11 @@ def main():
             print(f"{name:32} {count:>10}")
         print(f"server's memory: {result['idleMb']} MB before, {result['memoryMb']} MB at most")
         print(f"kubectl get nodes: {result['asked']} times, median {result['median']} s, slowest {result['slowest']} s")
-        for failure in result["failures"]:
+        print(f"nodes not ready: {', '.join(result['notReady']) or 'none'}")
+        print(f"leases: of nodes at most {max(result['nodeLeases'].values(), default=0)} s old, of an election {result['electionPause']} s between renewals")
+        for failure in result["failures"] + result["electionFailures"]:
             print(f"failed: {failure}")
-    calm = result["memoryMb"] <= options.most_mb and result["slowest"] <= options.most_seconds and not result["failures"]
-    sys.exit(0 if calm else 1)
+    sys.exit(0 if is_calm(result, options.most_mb, options.most_seconds) else 1)
 
 
 if __name__ == "__main__":
