@@ -3,17 +3,21 @@
 import base64
 import json
 import pathlib
+import re
 import secrets
 import subprocess
 import sys
 import time
 import urllib.parse
 
-from harness import ClusterCase, raw_request
+from harness import ClusterCase, needs_newest_kubectl, raw_request, run
+from manifests import container, pod
 
 NODE = "linux-1"
 FLOOD = pathlib.Path(__file__).with_name("flood.py")
 JSON_PATCH = "Content-Type: application/json-patch+json"
+WEBSOCKET = ("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==")
+BEARER_PROTOCOL = "base64url.bearer.authorization.k8s.io."
 ASKED = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
@@ -30,15 +34,16 @@ class TokenCase(ClusterCase):
         token = self.token_of(name)
         return token
 
-    def token_of(self, account, seconds=3600):
+    def token_of(self, account, seconds=3600, **spec):
         """As `kubectl create token`, which kubectl 1.20 does not know."""
-        request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": seconds}}
+        request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": seconds, **spec}}
         made = self.kubectl("create", "--raw", f"/api/v1/namespaces/{self.namespace}/serviceaccounts/{account}/token", "-f", "-",
                             stdin=json.dumps(request))
         return json.loads(made)["status"]["token"]
 
-    def text(self, method, path, token, body="", header="Content-Type: application/json"):
-        return raw_request(self.cluster.network, self.cluster.kubeconfig, method, path, "--token", token, "--header", header, body=body)
+    def text(self, method, path, token, body="", header="Content-Type: application/json", headers=()):
+        words = [word for one in (header, *headers) for word in ("--header", one)]
+        return raw_request(self.cluster.network, self.cluster.kubeconfig, method, path, "--token", token, *words, body=body)
 
     def ask(self, *words, **options):
         return json.loads(self.text(*words, **options))
@@ -68,6 +73,48 @@ class ByReaders(TokenCase):
         token = self.token("--verb=*", "--resource=*.*", "--resource=*")
         for path in ("nodes", f"nodes/{NODE}", f"nodes/{NODE}/proxy/pods", "namespaces/kube-system", "persistentvolumes"):
             self.refused(self.ask("GET", f"/api/v1/namespaces/{self.namespace}/{path}", token), 403, 404)
+
+    def test_a_token_is_good_for_its_audience_alone(self):
+        def review(token, audience):
+            request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token, "audiences": [audience]}}
+            status = self.cluster.raw("POST", "/apis/authentication.k8s.io/v1/tokenreviews", body=json.dumps(request))["status"]
+            return status.get("authenticated", False), status.get("audiences")
+        for_vault = self.token_of("default", audiences=["vault"])
+        self.assertEqual(review(self.token_of("default"), "vault"), (False, None))
+        self.assertEqual(review(for_vault, "vault"), (True, ["vault"]))
+        self.refused(self.ask("GET", "/api/v1/namespaces", for_vault), 401)
+
+    def test_a_websocket_runs_nothing_with_the_right_to_get(self):
+        token = self.token("--verb=get", "--resource=pods/exec,pods/attach,pods/portforward")
+        for subresource in ("exec?command=id&stdout=true", "attach?stdout=true", "portforward?ports=80"):
+            path = f"/api/v1/namespaces/{self.namespace}/pods/any/{subresource}"
+            answer = self.ask("GET", path, token, headers=(*WEBSOCKET, "Sec-WebSocket-Protocol: v5.channel.k8s.io"))
+            self.refused(answer, 403)
+            self.assertIn('cannot create resource "pods/', answer["message"])
+
+    def test_a_token_in_a_websocket_protocol_stays_with_the_server(self):
+        refusal = "HTTP/1.1 400 Bad Request\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n"
+        self.apply(pod("collector", container(script=f"while :; do printf '{refusal}' | nc -l -p 8080 >>/tmp/seen; done")))
+        token = self.token("--verb=get,create", "--resource=pods/proxy")
+        self.wait_ready("collector")
+        protocols = f"Sec-WebSocket-Protocol: {BEARER_PROTOCOL}{base64.urlsafe_b64encode(token.encode()).decode().rstrip('=')}, mine"
+        path = f"/api/v1/namespaces/{self.namespace}/pods/collector:8080/proxy/"
+        self.eventually(lambda: self.text("GET", path, "", headers=(*WEBSOCKET, protocols)) and "mine" in self.exec("collector", "cat", "/tmp/seen"),
+                        30, "the pod is asked")
+        seen = self.exec("collector", "cat", "/tmp/seen")
+        self.assertNotIn(BEARER_PROTOCOL, seen)
+        self.assertNotIn("uthorization", seen)
+
+    @needs_newest_kubectl
+    def test_a_proxy_goes_to_no_address_of_the_servers_own_machine(self):
+        self.apply(pod("nowhere", schedulerName="nobody"))
+        token = self.token("--verb=get", "--resource=pods/proxy")
+        for address in ("127.0.0.1", "169.254.169.254"):
+            status = json.dumps({"status": {"podIP": address, "podIPs": [{"ip": address}]}})
+            self.kubectl("patch", "pod", "nowhere", "--subresource=status", "--type=merge", "-p", status)
+            answer = self.ask("GET", f"/api/v1/namespaces/{self.namespace}/pods/https:nowhere:6443/proxy/version", token)
+            self.refused(answer, 400)
+            self.assertIn("address not allowed", answer["message"])
 
     def test_a_token_lives_as_long_as_it_says(self):
         self.kubectl("create", "serviceaccount", "short")
@@ -118,6 +165,24 @@ class ByWriters(TokenCase):
         self.kubectl("annotate", "configmap", "deep", "a=b")
         self.kubectl("delete", "configmap", "deep")
 
+    def test_patches_do_not_grow_an_object_without_end(self):
+        token = self.token("--verb=get,patch", "--resource=configmaps")
+        self.kubectl("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "grows"},
+                                                            "data": {"a": "x" * 400_000}}))
+        path = f"/api/v1/namespaces/{self.namespace}/configmaps/grows"
+        copies = json.dumps([{"op": "copy", "from": "/data/a", "path": f"/data/copy-{n}"} for n in range(4)])
+        self.refused(self.ask("PATCH", path, token, copies, JSON_PATCH), 413, 422)
+        # Where nothing but the size is checked.
+        copies = json.dumps([{"op": "add", "path": "/metadata/annotations", "value": {}}] +
+                            [{"op": "copy", "from": "/data/a", "path": f"/metadata/annotations/copy-{n}"} for n in range(4)])
+        self.refused(self.ask("PATCH", path, token, copies, JSON_PATCH), 413, 422)
+        self.assertEqual(list(self.get("configmap", "grows")["data"]), ["a"])
+
+    def test_a_mirror_annotation_hides_no_service_account(self):
+        mirror = pod("mirror", serviceAccountName="not-there")
+        mirror["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
+        self.refused(self.ask("POST", f"/api/v1/namespaces/{self.namespace}/pods", self.token("--verb=create", "--resource=pods"), json.dumps(mirror)), 403, 422)
+
     def test_aliases_of_one_long_text_are_refused(self):
         token = self.token_of("default")
         bomb = 'a: &a "' + "x" * 1000000 + '"\nb: [' + "*a," * 100000 + "*a]"
@@ -167,7 +232,36 @@ class ByFloods(TokenCase):
         return next((line.removeprefix(metric) for line in metrics.splitlines() if line.startswith(metric)), "0")
 
 
+# Sends the head of a request whose body it keeps, and prints the answer's code.
+WITHOUT_BODY = """
+import pathlib, socket, ssl, sys
+sys.path.insert(0, sys.argv[1])
+import raw_request
+host, port, authority = raw_request.read_cluster(pathlib.Path(sys.argv[2]).read_text())
+connection = ssl.create_default_context(cadata=authority).wrap_socket(socket.create_connection((host, port), 20), server_hostname=host)
+connection.sendall(b"POST /api/v1/namespaces/default/configmaps HTTP/1.1\\r\\nHost: a\\r\\nContent-Length: 3000000\\r\\n\\r\\n{")
+print(connection.recv(4096).split()[1].decode())
+"""
+
+
 class ByStrangers(TokenCase):
+    def test_their_bodies_are_not_waited_for(self):
+        words = [sys.executable, "-c", WITHOUT_BODY, str(FLOOD.parent), str(self.cluster.kubeconfig)]
+        self.assertIn(run(self.cluster.network.inside(words), seconds=30).stdout.strip(), ("401", "403"))
+
+    def test_a_certificate_of_their_own_is_not_taken_for_none(self):
+        self.assertIn("gitVersion", self.text("GET", "/version", ""))
+        files = [self.cluster.folder / f"stranger.{kind}" for kind in ("crt", "key")]
+        run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1", "-subj", "/O=system:masters/CN=me",
+             "-out", str(files[0]), "-keyout", str(files[1])])
+        known = self.cluster.kubeconfig.read_text()
+        for field, file in zip(("client-certificate-data", "client-key-data"), files):
+            known = re.sub(rf'("?{field}"?:\s*"?)[^"\s,]+', lambda match: match.group(1) + base64.b64encode(file.read_bytes()).decode(), known)
+        stranger = self.cluster.folder / "stranger.kubeconfig"
+        stranger.write_text(known)
+        for path in ("/version", "/api/v1/nodes"):
+            self.refused(json.loads(raw_request(self.cluster.network, stranger, "GET", path)), 401)
+
     def test_what_they_ask_for_makes_no_series(self):
         asked = "x" + secrets.token_hex(8)
         for n in range(20):

@@ -102,6 +102,41 @@ class ByNodes(ClusterCase):
         self.assertIn("orbidden", self.kubectl_fails(*AS_NODE, "get", "secret", "target"))
 
 
+    @needs_newest_kubectl
+    def test_volumes_and_claims_of_others_are_not_the_nodes(self):
+        claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "others"},
+                 "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "none", "resources": {"requests": {"storage": "1Gi"}}}}
+        volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": self.namespace},
+                  "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "other", "capacity": {"storage": "1Gi"},
+                           "nfs": {"server": "192.0.2.1", "path": "/"}}}
+        self.apply(claim, volume)
+        self.addCleanup(lambda: self.kubectl("delete", "persistentvolume", self.namespace, namespaced=False))
+        grown = json.dumps({"status": {"capacity": {"storage": "9Gi"}}})
+        for words in (["patch", "persistentvolumeclaim", "others", "--subresource=status", "--type=merge", "-p", grown],
+                      ["get", "persistentvolumeclaim", "others"], ["get", "persistentvolume", self.namespace], ["get", "volumeattachments"],
+                      ["get", "--raw", f"/apis/resource.k8s.io/v1/namespaces/{self.namespace}/resourceclaims/others"],
+                      ["delete", "--raw", "/apis/resource.k8s.io/v1/resourceslices"]):
+            self.assertIn("orbidden", self.kubectl_fails(*AS_NODE, *words), words)
+
+    def test_an_eviction_of_another_nodes_pod_uses_up_no_budget(self):
+        guarded = pod("guarded", nodeName="linux-2")
+        budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "budget"},
+                  "spec": {"maxUnavailable": 1, "selector": {"matchLabels": guarded["metadata"]["labels"]}}}
+        replicas = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "guarded"},
+                    "spec": {"replicas": 1, "selector": {"matchLabels": guarded["metadata"]["labels"]},
+                             "template": {"metadata": {"labels": guarded["metadata"]["labels"]}, "spec": guarded["spec"]}}}
+        self.apply(budget, replicas)
+        allowed = lambda: self.get("poddisruptionbudget", "budget")["status"].get("disruptionsAllowed")
+        self.eventually(lambda: allowed() == 1, 120, "one may go")
+        name = self.list("pods")[0]["metadata"]["name"]
+        eviction = json.dumps({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}})
+        path = f"/api/v1/namespaces/{self.namespace}/pods/{name}/eviction"
+        for _ in range(2):
+            self.assertIn("orbidden", self.kubectl_fails(*AS_NODE, "create", "--raw", path, "-f", "-", stdin=eviction))
+        self.assertEqual(allowed(), 1)
+        self.assertNotIn("disruptedPods", self.get("poddisruptionbudget", "budget")["status"])
+
+
 class ByCommandLines(ClusterCase):
     """By someone who reads the command lines of others."""
 

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
+#include <sys/mount.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "runtime/files/own_mounts_fixture.h"
 #include "winhost/images/test_folder.h"
 
 namespace porthole::winhost {
@@ -35,6 +39,35 @@ TEST(ContainerLog, GoesNowhereThroughALinkOnTheHostsDrive) {
     EXPECT_EQ(mount_log(*files, RootRequest{container, sandbox, own, own, {}, host, users}, mounts).error().reason, Reason::Forbidden);
     EXPECT_TRUE(fs::is_empty(machine));
     EXPECT_TRUE(mounts.empty());
+}
+
+/// On a file system that can be the upper part of an overlay, wherever the tests run.
+struct ContainerRootTest : OwnMountsTest {
+    void SetUp() override {
+        OwnMountsTest::SetUp();
+        if (IsSkipped()) return;
+        ASSERT_EQ(::mount("tmpfs", folder.c_str(), "tmpfs", 0, nullptr), 0);
+        for (const char* part : {"host/wine/drive_c/v/a", "machine", "template/wine/drive_c"}) fs::create_directories(place(part));
+        std::ofstream(place("host/wine/drive_c/v/a/file")) << "the volume's";
+        std::ofstream(place("machine/file")) << "the machine's";
+    }
+};
+
+/// Another container of the pod puts a link in the place of the subPath's folder after it was looked at and before runc mounts it.
+TEST_F(ContainerRootTest, RuncMountsWhatWasPreparedWhenTheSourceHasBecomeALink) {
+    const auto files = make_file_system();
+    ContainerRecord container;
+    container.config.mounts.push_back({.container_path = "C:\\x", .host_path = "C:\\v\\a"});
+    const SandboxRecord sandbox;
+    const ContainerUsers users;
+    const Folder own{place("own")};
+    const auto mounts = prepare_root(*files, RootRequest{container, sandbox, own, own, {place("template")}, place("host"), users});
+    ASSERT_TRUE(mounts) << mounts.error().message;
+    ASSERT_EQ(mounts->back().destination, "/wine/drive_c/x");
+
+    fs::rename(place("host/wine/drive_c/v/a"), place("host/wine/drive_c/v/b"));
+    fs::create_directory_symlink(place("machine"), place("host/wine/drive_c/v/a"));
+    EXPECT_EQ(TestFolder::read_file(mounts->back().source + "/file"), "the volume's");
 }
 
 }  // namespace
