@@ -155,6 +155,15 @@ TEST(ClaimRules, RefuseInKubernetesWords) {
     EXPECT_EQ(rules.update("spec: {volumeName: v}"), "") << "bound once";
 }
 
+TEST(ClaimRules, TakeNoSourceOfAnotherNamespace) {
+    RulesOf rules("", "v1", "PersistentVolumeClaim", "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}");
+    const std::string source = "kind: PersistentVolumeClaim, name: others";
+    for (const char* field : {"dataSource", "dataSourceRef"}) {
+        EXPECT_TRUE(rules.created(("spec: {dataSourceRef: {" + source + "}}").c_str()).at_path({"spec", field}));
+        EXPECT_FALSE(rules.created(("spec: {dataSourceRef: {" + source + ", namespace: other}}").c_str()).at_path({"spec", field}));
+    }
+}
+
 TEST(ClaimRules, AttributesMayChangeButNotGoAway) {
     RulesOf rules("", "v1", "PersistentVolumeClaim", "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}");
     // Create clears the status, so that the rule is asked with one of a bound claim.

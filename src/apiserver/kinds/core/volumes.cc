@@ -41,6 +41,8 @@ void prepare_claim(PersistentVolumeClaim& object, const WriteContext&) {
     object.status = {};
     object.status.phase = "Pending";
     auto& spec = object.spec;
+    // As upstream without its alpha gate CrossNamespaceVolumeDataSource: nothing here asks the other namespace's owner.
+    if (spec.data_source_ref && !spec.data_source_ref->namespace_.value_or("").empty()) spec.data_source_ref.reset();
     if (spec.data_source && !spec.data_source_ref) {
         spec.data_source_ref.emplace();
         spec.data_source_ref->api_group = spec.data_source->api_group;
