@@ -1,12 +1,11 @@
 #include "cmd/server/server_flags.h"
 
+#include "cmd/program/duration_flag.h"
 #include "cmd/program/effective_flags.h"
 #include "cmd/server/access_flags.h"
 
 namespace porthole::cmd {
 namespace {
-
-using namespace std::chrono_literals;
 
 void add_flow_control_options(CLI::App& app, ServerFlags& flags) {
     app.add_option("--max-requests-inflight", flags.limits.reading, "maximum number of read requests in progress")
@@ -18,6 +17,9 @@ void add_flow_control_options(CLI::App& app, ServerFlags& flags) {
     app.add_flag("--enable-priority-and-fairness", flags.priority_and_fairness,
                  "divide the sum of both limits among priority levels, and queue requests fairly; false: only enforce the limits")
         ->default_str("true");
+    add_duration(app, "--request-timeout", flags.limits.request_time,
+                 "time after which a request is answered 504, unless it is a watch, log, exec, attach, port-forward or proxy request; "
+                 "a quarter of it is the longest time in a queue");
 }
 
 }  // namespace
@@ -111,7 +113,6 @@ std::map<std::string, std::string> shown_flags(const CLI::App& app, const Server
         {"kubelet-client-certificate", pki / "apiserver-kubelet-client.crt"},
         {"kubelet-client-key", pki / "apiserver-kubelet-client.key"},
         {"profiling", "false"},
-        {"request-timeout", std::to_string(apiserver::Server::Limits().request_time / 1s) + "s"},
         {"root-ca-file", pki / "ca.crt"},
         {"service-account-key-file", pki / "sa.key"},
         {"service-account-lookup", "true"},

@@ -67,7 +67,7 @@ void check_api_server_access(const Evidence& evidence, Findings& findings) {
     require({"1.2.15", "profiling of the API server is disabled"}, "profiling", is("false"), remedy_elsewhere("profiling=false"));
     require(
         {"1.2.20", "requests have a time limit"}, "request-timeout",
-        [](const std::string& time) { return !time.empty() && time != "0" && time != "0s"; }, remedy_elsewhere("request-timeout=60s"));
+        [](const std::string& time) { return !time.empty() && time != "0" && time != "0s"; }, start_with(evidence, "request-timeout=60s"));
     require(
         {"1.2.21", "a token is invalid once its service account is deleted"}, "service-account-lookup",
         [](const std::string& value) { return value != "false"; }, remedy_elsewhere("service-account-lookup=true"));

@@ -1,0 +1,29 @@
+#include "cmd/server/server_flags.h"
+
+#include <gtest/gtest.h>
+
+namespace porthole::cmd {
+namespace {
+
+TEST(ServerFlags, ARequestHasATimeLimitThatIsNotZero) {
+    EXPECT_TRUE(check_server_flags({"--request-timeout", "1m30s"}));
+    for (const char* refused : {"0", "0s", "-1s", "soon"}) {
+        SCOPED_TRACE(refused);
+        const auto checked = check_server_flags({std::string("--request-timeout=") + refused});
+        ASSERT_FALSE(checked);
+        EXPECT_NE(checked.error().message.find("--request-timeout"), std::string::npos) << checked.error().message;
+    }
+}
+
+TEST(ServerFlags, TheTimeLimitIsUsedAndShown) {
+    ServerFlags flags;
+    CLI::App app;
+    add_server_flags(app, flags);
+    EXPECT_EQ(shown_flags(app, flags).at("request-timeout"), "1m0s");
+    app.parse("--request-timeout=90s");
+    EXPECT_EQ(flags.limits.request_time, std::chrono::seconds(90));
+    EXPECT_EQ(shown_flags(app, flags).at("request-timeout"), "90s");
+}
+
+}  // namespace
+}  // namespace porthole::cmd
