@@ -25,13 +25,16 @@ std::size_t bytes_of(const core::Secret& secret) { return bytes_of(secret.data);
 
 template <class T>
 Task<std::shared_ptr<const T>> ApiObjects::fetch(Cache<T>& cache, client::NamespacedName key) {
+    // In the kubelet's words: by the singular.
+    const auto not_found = [&key] { return Error(Reason::NotFound, std::string(T::kind().singular) + " \"" + key.name + "\" not found"); };
     sweep(cache);
+    if (cache.missing.contains(key) && loop_.now() < cache.missing[key]) co_return not_found();
     if (const auto found = cache.entries.find(key); found != cache.entries.end() && loop_.now() - found->second.read < keep_)
         co_return found->second.object;
     auto object = co_await client_.get<T>(key);
     if (is_not_found(object)) {
-        // In the kubelet's words: by the singular.
-        co_return Error(Reason::NotFound, std::string(T::kind().singular) + " \"" + key.name + "\" not found");
+        remember_missing(cache, key);
+        co_return not_found();
     }
     if (!object) co_return std::move(object).error();
     auto shared = std::make_shared<const T>(std::move(*object));
@@ -46,6 +49,14 @@ Task<std::shared_ptr<const T>> ApiObjects::fetch(Cache<T>& cache, client::Namesp
     co_return shared;
 }
 
+template <class T>
+void ApiObjects::remember_missing(Cache<T>& cache, const client::NamespacedName& key) {
+    constexpr Duration Each = std::chrono::milliseconds(10), Least = std::chrono::seconds(1), Most = std::chrono::seconds(30);
+    constexpr std::size_t MostMissing = 100'000;
+    if (cache.missing.size() < MostMissing || cache.missing.contains(key))
+        cache.missing[key] = loop_.now() + std::clamp<Duration>(Each * static_cast<std::int64_t>(cache.missing.size()), Least, Most);
+}
+
 /// Not at each question: a pod may have thousands of them.
 template <class T>
 void ApiObjects::sweep(Cache<T>& cache) {
@@ -56,6 +67,7 @@ void ApiObjects::sweep(Cache<T>& cache) {
         if (is_old) cache.bytes -= item.second.bytes;
         return is_old;
     });
+    std::erase_if(cache.missing, [&](const auto& item) { return loop_.now() >= item.second; });
 }
 
 Task<std::shared_ptr<const core::ConfigMap>> ApiObjects::config_map(std::string namespace_, std::string name) {

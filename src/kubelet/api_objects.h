@@ -6,6 +6,8 @@ namespace porthole::kubelet {
 
 /// ConfigMaps and Secrets from the API, cached for a few seconds so that the containers of a pod see one state, as far as they fit into
 /// MostBytes: a pod may refer to very many. A kubelet may only read objects that its own pods refer to, by name, so it cannot watch them.
+/// That one is missing is remembered for a second, and for longer if very many are missing, so that they are not all asked for at each look
+/// at a pod: a hundred of them a second, and each after half a minute at the latest.
 /// Errors: NotFound, and as Client::get().
 class ApiObjects final : public ObjectSource {
 public:
@@ -26,11 +28,14 @@ private:
             MonotonicTime read;
         };
         std::map<client::NamespacedName, Entry> entries;
-        std::size_t bytes = 0;  ///< of all entries
+        std::size_t bytes = 0;                                    ///< of all entries
+        std::map<client::NamespacedName, MonotonicTime> missing;  ///< and until when they are not asked for
         MonotonicTime next_sweep;
     };
     template <class T>
     void sweep(Cache<T>& cache);
+    template <class T>
+    void remember_missing(Cache<T>& cache, const client::NamespacedName& key);
     template <class T>
     Task<std::shared_ptr<const T>> fetch(Cache<T>& cache, client::NamespacedName key);
 

@@ -87,6 +87,51 @@ TEST(ApiObjectsTest, AreKeptForAWhileAndNotWithoutEnd) {
     EXPECT_EQ(server.asked, 60) << "those of before have made room";
 }
 
+/// Has no ConfigMap until it has all.
+struct MissingMaps final : client::Transport {
+    Task<client::ApiResponse> call(client::ApiRequest) override {
+        ++asked;
+        const char* text = there ? R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m"}})"
+                                 : R"({"apiVersion":"v1","kind":"Status","status":"Failure","reason":"NotFound","code":404})";
+        co_return client::ApiResponse{there ? 200 : 404, std::make_shared<const std::string>(text)};
+    }
+    Task<std::unique_ptr<client::ApiStream>> watch(client::ApiRequest) override { co_return Error(Reason::Unavailable, "no watches"); }
+    bool there = false;
+    int asked = 0;
+};
+
+struct MissingObjects : testing::Test {
+    /// The answer about one.
+    std::string read(int number) {
+        const auto found = sim::run(loop, objects.config_map("ns", std::to_string(number)));
+        return found ? "there" : found.error().message;
+    }
+
+    sim::SimLoop loop;
+    MissingMaps server;
+    client::Client client{server};
+    ApiObjects objects{loop, client};
+};
+
+TEST_F(MissingObjects, AreAskedForAgainASecondLater) {
+    for (int look = 0; look < 3; ++look) EXPECT_EQ(read(7), "configmap \"7\" not found");
+    EXPECT_EQ(server.asked, 1);
+    server.there = true;
+    loop.advance(1s);
+    EXPECT_EQ(read(7), "there");
+}
+
+TEST_F(MissingObjects, VeryManyAreNotAskedForAtEachLook) {
+    for (int second = 0; second < 20; ++second) {
+        for (int i = 0; i < 1000; ++i) read(i);
+        loop.advance(1s);
+    }
+    EXPECT_LE(server.asked, 1000 + 20 * 100 + 500);
+    server.there = true;
+    loop.advance(30s);
+    EXPECT_EQ(read(7), "there");
+}
+
 TEST_F(ApiTokensTest, AreKeptForFourFifthsOfTheirLife) {
     EXPECT_EQ(token(), "1");
     clock.loop.advance(47min);
