@@ -49,7 +49,7 @@ class Table:
         print("-" * sum(self.WIDTHS))
 
     def row(self, *cells):
-        print("".join(str(cell).ljust(width) for cell, width in zip(cells, self.WIDTHS)).rstrip(), flush=True)
+        print("".join((str(cell) + " ").ljust(width) for cell, width in zip(cells, self.WIDTHS)).rstrip(), flush=True)
 
 
 def rate(number):

@@ -1,4 +1,7 @@
-"""Instructions of the server for one request, counted by callgrind: what does not depend on how fast or busy the machine is."""
+"""Instructions of the server for one request, counted by callgrind: what does not depend on how fast or busy the machine is.
+
+PORTHOLE_RELEASE=FILE counts another program, such as that of an earlier commit, to compare the two tables.
+"""
 
 import json
 import os
@@ -9,10 +12,19 @@ import sys
 import time
 
 import harness
+import scale
 
 REQUESTS = 1000
+PODS, LISTS = 5000, 20  # of the row about lists
+WATCHERS, CHANGES = 64, 200
+NODES, BOUND = 100, 500
 PROGRAM = os.environ.get("PORTHOLE_RELEASE", str(harness.PORTHOLE))  # another build, to compare with
-COLLECTION = "/api/v1/namespaces/default/configmaps"
+COLLECTION, PODS_OF_DEFAULT = (f"/api/v1/namespaces/default/{kind}" for kind in ("configmaps", "pods"))
+
+
+def pod(**spec):
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "p-"},
+            "spec": {"containers": [{"name": "main", "image": harness.IMAGE}], **spec}}
 
 
 class Server:
@@ -35,6 +47,7 @@ class Server:
         review = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "spec": {}}
         self.token = self.request("POST", "/api/v1/namespaces/default/serviceaccounts/bench/token", review)["status"]["token"]
         self.url = re.search(r"server:\s*(\S+)", self.kubeconfig.read_text()).group(1)
+        harness.eventually(lambda: self.request("GET", "/api/v1/namespaces/default/serviceaccounts/default").get("kind") == "ServiceAccount", 60)
         time.sleep(20)  # what the start still does
 
     def request(self, method, path, body=None):
@@ -43,15 +56,48 @@ class Server:
                            stdin=json.dumps(body) if body else "", check=False)
         return json.loads(done.stdout) if done.returncode == 0 and done.stdout else {}
 
-    def count(self, path, *options):
+    def count(self, path, *options, requests=REQUESTS):
         """Instructions of one request, of each thread, the busiest first."""
-        self.send(REQUESTS // 10, path, *options)
+        self.send(max(1, requests // 10), path, *options)
+        return self.count_during(lambda: self.send(requests, path, *options), requests)
+
+    def count_during(self, work, parts):
+        """Instructions of each thread for one of the `parts` of the work, the busiest first."""
         subprocess.run(["callgrind_control", "-z", str(self.process.pid)], check=True, capture_output=True)
-        self.send(REQUESTS, path, *options)
+        work()
         before = set(self.output.parent.glob("callgrind.*"))
         subprocess.run(["callgrind_control", "-d", str(self.process.pid)], check=True, capture_output=True)
         totals = harness.eventually(lambda: self.totals(set(self.output.parent.glob("callgrind.*")) - before), 60)
-        return sorted((total / REQUESTS for total in totals), reverse=True)
+        return sorted((total / parts for total in totals), reverse=True)
+
+    def count_lists(self):
+        self.create(PODS_OF_DEFAULT, pod(schedulerName="nobody"), PODS)
+        return self.count(PODS_OF_DEFAULT, requests=LISTS)
+
+    def count_fan_out(self):
+        """Of an event at one watcher, with its part of the create."""
+        watch = self.h2load(WATCHERS, f"{COLLECTION}?watch=1&timeoutSeconds=3600&resourceVersion=0&labelSelector=watched")
+        watching = subprocess.Popen(self.cluster.network.inside(watch), stdout=subprocess.DEVNULL)
+        try:
+            time.sleep(10)  # all watch by now
+
+            def change():
+                self.create(COLLECTION, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "e-", "labels": {"watched": ""}}}, CHANGES)
+                time.sleep(3)  # the last events
+            return self.count_during(change, CHANGES * WATCHERS)
+        finally:
+            watching.terminate()
+            watching.wait(10)
+
+    def count_bindings(self):
+        """Of a pod that is created and bound."""
+        self.create("/api/v1/nodes", scale.node(), NODES)
+        time.sleep(10)  # what the controllers do with them
+
+        def bind():
+            self.create(PODS_OF_DEFAULT, pod(nodeSelector={"sim": "1"}, tolerations=[{"operator": "Exists"}]), BOUND)
+            harness.eventually(lambda: scale.scheduled_of(self.request("GET", "/metrics")) >= BOUND, 300, interval=5)
+        return self.count_during(bind, BOUND)
 
     @staticmethod
     def totals(files):
@@ -60,11 +106,21 @@ class Server:
         return [int(one.group(1)) for one in found] if all(found) else None
 
     def send(self, count, path, *options):
-        words = ["h2load", "-n", str(count), "-c", "1", "-m", "4", "-H", f"authorization: Bearer {self.token}", "-H", "accept: application/json",
-                 *options, self.url + path]
-        text = harness.run(self.cluster.network.inside(words), seconds=300).stdout
+        text = harness.run(self.cluster.network.inside(self.h2load(count, path, "-m", "4", *options)), seconds=600).stdout
         if f"status codes: {count} 2xx" not in text:
             raise AssertionError(text)
+
+    def h2load(self, count, path, *options):
+        return ["h2load", "-n", str(count), "-c", "1", "-m", str(WATCHERS), "-H", f"authorization: Bearer {self.token}", "-H", "accept: application/json",
+                *options, self.url + path]
+
+    def create(self, path, thing, count):
+        self.send(count, path, *self.body(thing))
+
+    def body(self, thing):
+        file = self.cluster.folder / "body.json"
+        file.write_text(json.dumps(thing))
+        return ["-H", "content-type: application/json", "-d", str(file)]
 
     def stop(self):
         self.process.terminate()
@@ -80,20 +136,35 @@ def count_scheduling():
     return int(re.search(r"Collected : (\d+)", done.stderr).group(1)) / 1000
 
 
+def knows_connection_thread():
+    return "--connection-thread" in subprocess.run([PROGRAM, "server", "--help"], capture_output=True, text=True).stdout
+
+
+CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "bench-"}, "data": {"text": "x" * 1700}}
+# What a row is about, and its instructions in each thread.
+WORK = (("get", lambda server: server.count("/api/v1/namespaces/kube-system")),
+        ("list of 10 namespaces and fewer", lambda server: server.count("/api/v1/namespaces")),
+        ("create, 2 KB", lambda server: server.count(COLLECTION, *server.body(CONFIG_MAP))),
+        (f"event, {WATCHERS} watchers", Server.count_fan_out),
+        (f"list of {PODS:,} pods", Server.count_lists),
+        (f"pod bound, {NODES} nodes", Server.count_bindings))
+
+
 def run(table):
     table.row("scheduling, 5,000 nodes: instructions a pod, with the lists", f"{count_scheduling():,.0f}", "", "")
-    for label, options in (("audit off", []), ("the default audit policy", ["--audit-log-path", "{folder}/audit.log"]),
-                           ("connections on their own thread", ["--connection-thread=true"])):
+    servers = [("audit off", [], WORK), ("the default audit policy", ["--audit-log-path", "{folder}/audit.log"], WORK)]
+    if knows_connection_thread():
+        servers.append(("connections on their own thread", ["--connection-thread=true"], WORK[:3]))
+    first = {}  # with audit off
+    for label, options, work in servers:
         server = Server(options)
         try:
-            body = server.cluster.folder / "body.json"
-            body.write_text(json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "bench-"}, "data": {"text": "x" * 1700}}))
-            for what, words in (("get", ["/api/v1/namespaces/kube-system"]),
-                                ("list of 10 namespaces and fewer", ["/api/v1/namespaces"]),
-                                ("create, 2 KB", [COLLECTION, "-H", "content-type: application/json", "-d", str(body)])):
-                threads = server.count(*words)
-                table.row(f"{what}, {label}: instructions a request", f"{sum(threads):,.0f}", "", "")
+            for what, count in work:
+                threads = count(server)
+                total = sum(threads)
+                off = first.setdefault(what, total)
+                table.row(f"{what}, {label}: instructions", f"{total:,.0f}", "", "" if off == total else f"{total / off - 1:+.1%} to audit off")
                 # With one processor for each thread, no more requests than this thread can serve: a bound, not a measured rate.
-                table.row(f"{what}, {label}: share of the busiest thread", f"{threads[0] / sum(threads):.0%}", "a third" if "create" in what else "", "")
+                table.row(f"{what}, {label}: share of the busiest thread", f"{threads[0] / total:.0%}", "a third" if "create" in what else "", "")
         finally:
             server.stop()

@@ -37,21 +37,25 @@ def measure_fan_out(bench):
     bench.table.row(f"watch fan-out, {WATCHERS} watchers, {event_bytes} B events, TLS", rate(events / seconds), "400,000/s", "")
 
 
-def measure_scheduling(bench):
-    """Pods bound a second, from a full queue, to nodes that nobody runs: all through the API."""
+def node():
+    """One that nobody runs."""
     # Both labels, as a kubelet sends them: the node controller would add the one that lacks.
     labels = {"kubernetes.io/os": "linux", "beta.kubernetes.io/os": "linux", "sim": "1"}
-    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"generateName": "sim-", "labels": labels},
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"generateName": "sim-", "labels": labels},
             "status": {"allocatable": {"cpu": "32", "memory": "256Gi", "pods": "110"}, "capacity": {"cpu": "32", "memory": "256Gi", "pods": "110"},
                        "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady",
                                        "lastHeartbeatTime": stamp(), "lastTransitionTime": stamp()}]}}
+
+
+def measure_scheduling(bench):
+    """Pods bound a second, from a full queue, to nodes that nobody runs: all through the API."""
     # Nobody sends the nodes' heartbeats: the pods must not mind what becomes of them.
     container = {"name": "main", "image": harness.IMAGE, "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}}}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "p-"},
            "spec": {"nodeSelector": {"sim": "1"}, "tolerations": [{"operator": "Exists"}], "containers": [container]}}
     bench.kubectl("create", "namespace", "crowd")
     harness.eventually(lambda: bench.raw("GET", "/api/v1/namespaces/crowd/serviceaccounts/default").get("kind") == "ServiceAccount", 10)
-    create(bench, "/api/v1/nodes", node, NODES)
+    create(bench, "/api/v1/nodes", node(), NODES)
     # A new node has a taint until the node controller has seen it: that work is not the pods'.
     taints = ["get", "nodes", "-l", "sim=1", "-o", "jsonpath={.items[*].spec.taints}"]
     harness.eventually(lambda: bench.kubectl(*taints) == "", 60, "all nodes without taints", interval=1)
@@ -81,8 +85,12 @@ def create(bench, path, thing, count):
 
 
 def scheduled(bench):
-    text = bench.raw("GET", "/metrics").get("text", "")
-    found = re.search(r'scheduler_schedule_attempts_total\{[^}]*result="scheduled"\} (\d+)', text)
+    return scheduled_of(bench.raw("GET", "/metrics"))
+
+
+def scheduled_of(metrics):
+    """How many pods have been bound, by the answer of /metrics."""
+    found = re.search(r'scheduler_schedule_attempts_total\{[^}]*result="scheduled"\} (\d+)', metrics.get("text", ""))
     return int(found.group(1)) if found else 0
 
 
