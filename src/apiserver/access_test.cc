@@ -312,6 +312,7 @@ protected:
         ApiServerOptions chosen = example_options();
         chosen.audit = &auditor;
         chosen.limits.reading = 2;
+        chosen.limits.waiting_reads = 0;
         chosen.limits.request_time = std::chrono::seconds(2);
         chosen.priority_and_fairness = false;
         return chosen;
@@ -442,6 +443,7 @@ protected:
         ApiServerOptions chosen = example_options();
         chosen.limits.mutating = 4;
         chosen.limits.reading = 4;
+        chosen.limits.waiting_reads = waiting_reads;
         return chosen;
     }
     void SetUp() override {
@@ -452,7 +454,7 @@ protected:
         EXPECT_TRUE(sim::run(loop, flood.close()));
         Access::TearDown();
     }
-    /// Goes on while others ask. A list of a revision that never comes holds its seat for three seconds.
+    /// Goes on while others ask. A list of a revision that never comes holds its seat for three seconds, as there are no waiting_reads.
     HeaderKeeper& begin(const User& user, const std::string& path, const std::string& query) {
         HeaderKeeper& keeper = keepers.emplace_back();
         net::HttpRequest request{.method = "GET", .path = path, .query = query};
@@ -462,9 +464,61 @@ protected:
     HeaderKeeper& begin_list(const User& user) { return begin(user, "/api/v1/pods", "resourceVersion=999999"); }
     std::string page(const std::string& name) { return get("/debug/api_priority_and_fairness/" + name).text; }
 
+    std::size_t waiting_reads = 0;
     std::deque<HeaderKeeper> keepers;
     Scope flood{loop};
 };
+
+class AccessFutureReads : public AccessFlows {
+protected:
+    AccessFutureReads() { waiting_reads = 8; }
+};
+
+TEST_F(AccessFutureReads, WaitWithoutASeat) {
+    HeaderKeeper& list = begin_list(jane());
+    HeaderKeeper& watch =
+        begin(jane(), "/api/v1/pods", "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=999999");
+    HeaderKeeper& denied = begin(jane(), "/api/v1/secrets", "resourceVersion=999999");
+    HeaderKeeper& other = begin(jane(), "/version", "");
+    loop.run_ready();
+    EXPECT_EQ(other.code, 200) << "there is one seat";
+    EXPECT_EQ(denied.code, 403);
+    EXPECT_EQ(list.code, 0);
+    EXPECT_EQ(watch.code, 0);
+    loop.advance(std::chrono::seconds(4));
+    EXPECT_EQ(list.code, 504);
+    EXPECT_TRUE(list.body.contains("ResourceVersionTooLarge")) << list.body;
+    EXPECT_EQ(watch.code, 504);
+}
+
+TEST_F(AccessFutureReads, AreServedWhenTheVersionIsThere) {
+    const std::uint64_t now = api->store().revision().value;
+    HeaderKeeper& list = begin(jane(), "/api/v1/pods", "resourceVersion=" + std::to_string(now + 1));
+    loop.run_ready();
+    EXPECT_EQ(list.code, 0);
+    ASSERT_EQ(post("/api/v1/namespaces", R"({"metadata":{"name":"new"}})").code, 201);
+    loop.run_ready();
+    EXPECT_EQ(list.code, 200);
+}
+
+TEST_F(AccessFutureReads, OfOneUserAreAQuarterOfAll) {
+    for (int i = 0; i < 3; ++i) begin_list(jane());
+    const User joe{.name = "joe", .groups = {std::string(GroupAuthenticated)}};
+    ASSERT_EQ(post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+                   R"({"metadata":{"name":"joe"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"granted"},)"
+                   R"("subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"joe"}]})")
+                  .code,
+              201);
+    loop.run_ready();
+    HeaderKeeper& of_joe = begin_list(joe);
+    loop.run_ready();
+    EXPECT_EQ(keepers[1].code, 0);
+    EXPECT_EQ(keepers[2].code, 429);
+    EXPECT_EQ(keepers[2].headers.get("retry-after"), "1");
+    EXPECT_EQ(of_joe.code, 0);
+    loop.advance(std::chrono::seconds(4));
+    EXPECT_EQ(begin_list(jane()).code, 0) << "there is room again";
+}
 
 TEST_F(AccessFlows, AFloodIsRefusedAndNobodyElseIs) {
     ASSERT_EQ(post("/api/v1/nodes", R"({"metadata":{"name":"n1"}})").code, 201);

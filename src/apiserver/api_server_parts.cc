@@ -16,6 +16,7 @@ ApiServerParts::ApiServerParts(ApiServerSeams with, ApiServerOptions chosen, std
              {.issuer = options.issuer, .api_audiences = {options.issuer}, .extend = options.extend_service_account_tokens}, reader,
              seams.loop, seams.random),
       objects({.clock = seams.loop, .random = seams.random, .store = *store, .admission = admission, .shared = shared}),
+      future_reads(objects, options.limits.waiting_reads),
       handler({.registry = registry,
                .resources = tables->resources,
                .objects = objects,

@@ -18,6 +18,7 @@
 #include "apiserver/bootstrap/endpoint_reconciler.h"
 #include "apiserver/custom_resources/custom_resources.h"
 #include "apiserver/flow_control_configuration.h"
+#include "apiserver/future_reads.h"
 #include "apiserver/handlers/component_status.h"
 #include "apiserver/handlers/documents.h"
 #include "apiserver/handlers/health.h"
@@ -91,6 +92,7 @@ struct ApiServerParts {
     AdmissionChain admission;
 
     ResourceStore objects;
+    FutureReads future_reads;
     ResourceHandler handler;
     Streams streams;
     Aggregator aggregator;

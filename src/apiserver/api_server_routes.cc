@@ -58,6 +58,7 @@ void ApiServerParts::add_routes() {
              }}));
     add_subresource_routes(server, handler, streams);
     add_token_routes(server, registry, tokens, admission);
+    server.set_future_reads(future_reads);
     server.set_resources([this](RequestContext& context) { return serve_resource(context); });
     server.set_served([this](const RequestInfo& info) {
         const schema::Kind* kind = registry.find_resource(info.group, info.version, info.resource);

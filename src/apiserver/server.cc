@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "apiserver/authorization/node_authorizer.h"
+#include "apiserver/future_reads.h"
 #include "apiserver/handlers/reply.h"
 #include "apiserver/request/status.h"
 #include "apiserver/subresources/relay.h"
@@ -171,6 +172,8 @@ Task<> Server::answer(RequestContext& context, bool known) {
         CO_TRY(context.request.body, co_await context.responder.read_body());
         CO_TRY(body, hold_body(context));
     }
+    if (const auto version = allowed ? awaited(context) : std::nullopt)
+        CO_TRY_VOID(co_await future_reads_->wait(context.user.name, *version));
     // Not before the body has come: a slow sender holds no place. A stream's work is done elsewhere.
     if (seams_.flow_control && (context.info.verb == "watch" || !context.info.long_running())) {
         const SeatedRequest seated(context, *seams_.flow_control);
@@ -186,6 +189,11 @@ Task<> Server::answer(RequestContext& context, bool known) {
     CO_TRY(std::size_t* const taken, find_place(context));
     const Place place(taken);
     co_return co_await dispatch_and_report(context);
+}
+
+std::optional<store::Revision> Server::awaited(const RequestContext& context) const {
+    if (!future_reads_ || context.by_component || is_delegated(context.info) || !is_served(context.info)) return std::nullopt;
+    return future_reads_->awaited(context.info);
 }
 
 Result<std::size_t*> Server::find_place(const RequestContext& context) {

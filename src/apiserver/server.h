@@ -2,6 +2,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,11 @@
 #include "base/log.h"
 #include "net/http/http.h"
 #include "runtime/random.h"
+#include "store/record.h"
 
 namespace porthole::apiserver {
+
+class FutureReads;
 
 /// The path of every request: authentication, impersonation, authorization, the body, flow control, the handler; and its audit events
 /// (request_audit.h). The body is read once the sender is authorized by the head. Refusals also pass flow control, so that a flood of them
@@ -49,6 +53,7 @@ public:
         /// Bytes of the bodies of requests that wait or are handled: one limit for nodes and one for other users; more are answered with
         /// 429. system:masters are exempt.
         std::size_t held_bodies = 256 << 20;
+        std::size_t waiting_reads = 400;  ///< FutureReads
     };
     Server(Seams seams, Limits limits);
 
@@ -66,6 +71,8 @@ public:
         delegate_ = std::move(handler);
     }
     void set_impersonation(Impersonation impersonation) { impersonation_ = std::move(impersonation); }
+    /// Outlives the server.
+    void set_future_reads(FutureReads& reads) { future_reads_ = &reads; }
     /// The headers in which proxies name users. No request is passed on with them.
     void set_user_headers(RequestHeaderOptions headers);
     /// Records requests from now on. Both outlive the server.
@@ -94,6 +101,8 @@ private:
     /// dispatch(); if it fails with Unavailable and the peer is still connected, that is answered.
     Task<> dispatch_and_report(RequestContext& context);
     Task<> authorize(RequestContext& context);
+    /// The version for which a request waits before it takes a seat.
+    std::optional<store::Revision> awaited(const RequestContext& context) const;
     /// The counter for the request; null if it is exempt. Error: TooManyRequests.
     Result<std::size_t*> find_place(const RequestContext& context);
     Task<> dispatch(RequestContext& context);
@@ -114,6 +123,7 @@ private:
     std::map<std::string, Handler, std::less<>> by_resource_;  // "group/pods/log"
     Handler resources_;
     IsServed served_, is_delegated_;
+    FutureReads* future_reads_ = nullptr;
     Handler delegate_;
     Impersonation impersonation_;
     Auditor* auditor_ = nullptr;

@@ -1,4 +1,5 @@
-"""Many requests at a time to the cluster of a kubeconfig, again and again until input ends: flood.py KUBECONFIG PATH COUNT --token TOKEN.
+"""Many requests at a time to the cluster of a kubeconfig, again and again until input ends:
+flood.py KUBECONFIG PATH COUNT --token TOKEN [--body TEXT], which is posted.
 
 Prints a list of [code, Retry-After or null], one for each request, when all have been answered.
 """
@@ -17,6 +18,7 @@ def main():
     arguments.add_argument("path")
     arguments.add_argument("count", type=int)
     arguments.add_argument("--token")
+    arguments.add_argument("--body")
     options = arguments.parse_args()
     # Connected first, so that the requests arrive together.
     connections = [raw_request.connect(options.kubeconfig, options.token) for _ in range(options.count)]
@@ -26,7 +28,8 @@ def main():
 
     def ask(connection):
         while not told_to_end.is_set():
-            connection.request("GET", options.path, headers={"Authorization": "Bearer " + options.token})
+            connection.request("POST" if options.body else "GET", options.path, body=options.body,
+                               headers={"Authorization": "Bearer " + options.token, "Content-Type": "application/json"})
             answer = connection.getresponse()
             answer.read()
             answers.append([answer.status, answer.getheader("Retry-After")])

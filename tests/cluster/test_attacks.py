@@ -189,10 +189,19 @@ class ByWriters(TokenCase):
         self.refused(self.ask("POST", ASKED, token, bomb, "Content-Type: application/yaml"), 400, 413, 422)
 
 
+SILENT = """
+import socket, sys
+listening = socket.create_server(("127.0.0.1", 0), backlog=64)
+print(listening.getsockname()[1], flush=True)
+sys.stdin.read()
+"""
+
+
 class ByFloods(TokenCase):
     def test_one_user_is_refused_and_nobody_else_is(self):
-        """The user's level has few seats, so that few requests are a flood; a list of a revision that never comes holds one for 3 s."""
-        token = self.token("--verb=list", "--resource=configmaps")
+        """The user's level has few seats, so that few requests are a flood; one that a webhook does not answer holds its seat for 3 s."""
+        self.add_silent_webhook()
+        token = self.token("--verb=create", "--resource=configmaps")
         quiet = self.token("--verb=get,list", "--resource=nodes", everywhere=True)
         user = json.loads(self.text("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", token,
                                     '{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}'))["status"]["userInfo"]["username"]
@@ -208,9 +217,10 @@ class ByFloods(TokenCase):
         conditions = ["get", "flowschema", name, "-o", "jsonpath={.status.conditions[?(@.type=='Dangling')].status}"]
         self.eventually(lambda: self.kubectl(*conditions, namespaced=False) == "False", 60, "the server follows the flow schema")
 
-        path = f"/api/v1/namespaces/{self.namespace}/configmaps?resourceVersion=9999999999"
+        path = f"/api/v1/namespaces/{self.namespace}/configmaps"
+        config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "flood-"}}
         flood = subprocess.Popen(self.cluster.network.inside([sys.executable, str(FLOOD), str(self.cluster.kubeconfig),
-                                                              path, "24", "--token", token]),
+                                                              path, "24", "--token", token, "--body", json.dumps(config_map)]),
                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.addCleanup(flood.wait, 60)
         self.addCleanup(flood.stdout.close)
@@ -224,7 +234,19 @@ class ByFloods(TokenCase):
         refused = [after for code, after in answers if code == 429]
         self.assertGreater(len(refused), 10, answers)
         self.assertEqual(set(refused), {"1"})
-        self.assertIn(504, [code for code, _ in answers])
+        self.assertIn(500, [code for code, _ in answers])
+
+    def add_silent_webhook(self):
+        """Asked about configuration maps of this namespace; takes connections and says nothing."""
+        silent = subprocess.Popen(self.cluster.network.inside([sys.executable, "-c", SILENT]), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: silent.communicate("", timeout=60))
+        port = silent.stdout.readline().strip()
+        hook = {"name": "silent.test.internal", "clientConfig": {"url": f"https://127.0.0.1:{port}/"}, "sideEffects": "None", "timeoutSeconds": 3,
+                "admissionReviewVersions": ["v1"], "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": self.namespace}},
+                "rules": [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}]}
+        self.apply({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": self.namespace},
+                    "webhooks": [hook]})
+        self.addCleanup(lambda: self.kubectl("delete", "validatingwebhookconfiguration", self.namespace, namespaced=False))
 
     def waiting(self, level):
         metric = f'apiserver_flowcontrol_current_inqueue_requests{{priority_level="{level}",flow_schema="{level}"}} '

@@ -99,13 +99,13 @@ public:
 
     /// Ends once this server has seen everything that any server had acknowledged at the call: immediately if there is no other.
     Task<> catch_up();
+    /// Waits for a revision that a client has seen. Error: Timeout, with the cause ResourceVersionTooLarge.
+    Task<> seen(store::Revision revision);
 
     store::Store& store() { return seams_.store; }
     const Clock& clock() const { return seams_.clock; }
 
 private:
-    /// Waits for a revision that a client has seen.
-    Task<> seen(store::Revision revision);
     Task<> catch_up_for(const WriteRequest& request);
     Task<store::Committed> commit(const WriteRequest& request, store::Transaction transaction);
     Task<Written> write_over(const WriteRequest& request, const store::RecordPtr& current, ApiObject old, ApiObject object);
