@@ -52,10 +52,12 @@ def measure_quiet_client(bench):
     hostile, quiet = user(bench, "hostile"), user(bench, "quiet")
     alone = run_quiet(bench, quiet)
     core = OneCore()
-    flooded, share = run_next_to(bench, quiet, start_flood(bench, hostile, core))
-    loop = [bench.background(core.words([sys.executable, "-c", BUSY_LOOP, f"{min(1.0, share):.3f}"]))]
-    beside_loop, took = run_next_to(bench, quiet, loop)
-    core.end()
+    try:
+        flooded, share = run_next_to(bench, quiet, start_flood(bench, hostile, core))
+        loop = [bench.background(core.words([sys.executable, "-c", BUSY_LOOP, f"{min(1.0, share):.3f}"]))]
+        beside_loop, took = run_next_to(bench, quiet, loop)
+    finally:
+        core.end()
     bench.table.row("p99 of a quiet client next to floods of another user", f"{flooded:.1f} ms (× {flooded / beside_loop:.1f})", "3 × next to a loop",
                     f"busy loop {beside_loop:.1f} ms, alone {alone:.1f} ms; of a core {share:.2f} and {took:.2f}")
 
