@@ -27,17 +27,21 @@ public:
     static std::string quoted(std::string_view text);
     static std::string number(std::uint32_t value);
 
-private:
     struct Key {
         std::string path;                ///< as written, escaped
         std::string head;                ///< the whole first line
         std::vector<std::string> lines;  ///< a value over several lines is one entry
     };
+    /// All of them, in the file's order, for many changes at once.
+    const std::vector<Key>& keys() const { return keys_; }
+    void replace_keys(std::vector<Key> keys) { keys_ = std::move(keys); }
+    /// The path of the key, with links on the way resolved. Input and output are escaped.
+    std::string resolved(std::string path) const;
+
+private:
     struct Link {
         std::string path, target;  ///< escaped
     };
-    /// The path of the key, with links resolved. Input and output are escaped.
-    std::string resolved(std::string path) const;
     Key* find(std::string_view key);
     const Key* find(std::string_view key) const;
 
