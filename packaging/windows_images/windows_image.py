@@ -24,7 +24,7 @@ MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 CONFIG = "application/vnd.oci.image.config.v1+json"
 LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
 
-FILE_ATTRIBUTE_DIRECTORY, FILE_ATTRIBUTE_ARCHIVE = 16, 32
+FILE_ATTRIBUTE_DIRECTORY, FILE_ATTRIBUTE_ARCHIVE, FILE_ATTRIBUTE_REPARSE_POINT = 16, 32, 1024
 
 
 @dataclass
@@ -38,10 +38,13 @@ class Base:
 
 @dataclass
 class Layer:
-    """`files` maps a path below C:\\ ("app/web.exe") to its content. A path whose last part starts with ".wh." hides what is below."""
+    """`files` maps a path below C:\\ ("app/web.exe") to its content. A path whose last part starts with ".wh." hides what is below. `links`
+    maps such a path to a symbolic link's target, `hives` a name ("System_Delta") to a hive with what the layer changes in the registry."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
+    links: dict[str, str] = field(default_factory=dict)
+    hives: dict[str, bytes] = field(default_factory=dict)
 
 
 @dataclass
@@ -130,17 +133,22 @@ def _tar(layer, system):
     """Windows layers name their files' attributes and security descriptors in PAX records; hosts fall back on defaults for the latter."""
     root = "Files/" if system == "windows" else ""
     folders = {"Files", "Hives"} if system == "windows" else set()
-    for path in [*layer.files, *(folder + "/" for folder in layer.folders)]:
+    for path in [*layer.files, *layer.links, *(folder + "/" for folder in layer.folders)]:
         parts = (root + path).split("/")[:-1]
         folders.update("/".join(parts[:length]) for length in range(1, len(parts) + 1))
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for folder in sorted(folders):
             tar.addfile(_entry(folder, tarfile.DIRTYPE, 0o755, FILE_ATTRIBUTE_DIRECTORY))
-        for path, content in sorted(layer.files.items()):
-            entry = _entry(root + path, tarfile.REGTYPE, 0o644, FILE_ATTRIBUTE_ARCHIVE)
+        files = {root + path: content for path, content in layer.files.items()} | {"Hives/" + name: hive for name, hive in layer.hives.items()}
+        for path, content in sorted(files.items()):
+            entry = _entry(path, tarfile.REGTYPE, 0o644, FILE_ATTRIBUTE_ARCHIVE)
             entry.size = len(content)
             tar.addfile(entry, io.BytesIO(content))
+        for path, target in sorted(layer.links.items()):
+            entry = _entry(root + path, tarfile.SYMTYPE, 0o644, FILE_ATTRIBUTE_ARCHIVE | FILE_ATTRIBUTE_REPARSE_POINT)
+            entry.linkname = target
+            tar.addfile(entry)
     return stream.getvalue()
 
 

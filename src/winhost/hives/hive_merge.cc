@@ -100,16 +100,18 @@ std::string value_text(const HiveValue& value) {
         for (std::size_t i = 4; i > 0; --i) number = number << 8U | static_cast<unsigned char>(value.data[i - 1]);
         return RegistryFile::number(number);
     }
-    char piece[16];
     std::string text = "hex:";
     if (value.type != Binary) {
-        std::snprintf(piece, sizeof piece, "hex(%x):", value.type);
-        text = piece;
+        char head[16];
+        std::snprintf(head, sizeof head, "hex(%x):", value.type);
+        text = head;
     }
-    for (std::size_t i = 0; i < value.data.size(); ++i) {
-        std::snprintf(piece, sizeof piece, "%s%02x", i == 0 ? "" : ",", static_cast<unsigned char>(value.data[i]));
-        text += piece;
+    constexpr std::string_view Digits = "0123456789abcdef";
+    for (const char byte : value.data) {
+        const auto bits = static_cast<unsigned char>(byte);
+        text += {Digits[bits >> 4U], Digits[bits & 15U], ','};
     }
+    if (text.ends_with(',')) text.pop_back();
     return text;
 }
 

@@ -31,7 +31,7 @@ public:
     /// Wine's file with all that was added.
     std::string text() const;
 
-    std::size_t most_bytes = std::size_t{64} << 20;
+    std::size_t most_bytes = std::size_t{32} << 20;
 
 private:
     using Key = RegistryFile::Key;

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "winhost/bundle/held_tree.h"
+#include "winhost/runtime/container_registry.h"
 #include "winhost/runtime/pipe_mounts.h"
 
 namespace porthole::winhost {
@@ -17,6 +18,7 @@ using State = cri::ContainerState;
 
 constexpr std::size_t ExitFileLimit = 4096;  ///< bytes; the container may write what it likes there
 constexpr std::int32_t StartFailed = 128, Killed = 137;
+constexpr const char* RegistryCache = "registry";  ///< below the data directory
 constexpr Duration StartLimit = 90s, KillLimit = 30s, PipesLimit = 30s, RelayPause = 1s;
 
 /// `failure`: as init tells it, "CODE TEXT".
@@ -55,6 +57,7 @@ Result<void> Containers::save(const Container& container) {
 Task<> Containers::load() {
     const std::string folder = join_path(options_.data, "c");
     CO_TRY_VOID(context_.files.create_directories(folder, 0700));
+    CO_TRY_VOID(context_.files.remove_all(join_path(options_.data, RegistryCache)));
     CO_TRY(const auto names, context_.files.list(folder));
     for (const std::string& name : names) {
         const Folder own{join_path(folder, name)};
@@ -171,6 +174,8 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
     if (record.contained_user) request.template_lowers.insert(request.template_lowers.begin(), options_.wine.contained_user());
     OciBundle bundle;
     CO_TRY(bundle.mounts, prepare_root(context_.files, request));
+    // A HostProcess container has the host's registry.
+    if (!is_host_process(record.config)) CO_TRY_VOID(co_await merge_hives(request));
     CO_TRY(const HeldTree exchange, HeldTree::open(container->folder.exchange()));
     CO_TRY_VOID(exchange.write("main", record.spec, 0600));
     bundle.rootfs = container->folder.rootfs();
@@ -210,6 +215,18 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
     if (end) record.started_at = std::min(record.started_at, std::max(end->time, record.created_at));
     CO_TRY_VOID(save(*container));
     scope_.spawn(end ? finish(container) : monitor(container, *std::move(started)));
+    co_return {};
+}
+
+Task<> Containers::merge_hives(const RootRequest& root) {
+    const RegistryRequest request{.layers = root.container.lower_folders,
+                                  .templates = root.template_lowers,
+                                  .user = root.container.contained_user ? "ContainerUser" : "ContainerAdministrator",
+                                  .cache = join_path(options_.data, RegistryCache),
+                                  .rootfs = root.folder.rootfs()};
+    CO_TRY(const auto left_out, co_await run_blocking<std::vector<std::string>>(context_.pool, [&] { return prepare_registry(request); }));
+    for (const std::string& what : left_out)
+        context_.log.warn("a registry hive of an image is left out", {{"image", root.container.image_name}, {"hive", what}});
     co_return {};
 }
 

@@ -44,6 +44,8 @@ public:
 private:
     Result<ContainerRecord> make_record(const cri::CreateContainerRequest& request, const Sandbox& sandbox, const Image& image);
     Task<> run(std::shared_ptr<Container> container, std::shared_ptr<Sandbox> sandbox);
+    /// Those of the image's layers, into the registry of the container's Wine.
+    Task<> merge_hives(const RootRequest& root);
     Task<std::unique_ptr<InitConnection>> connect(std::shared_ptr<Container> container);
     Task<std::unique_ptr<InitConnection>> listen(std::shared_ptr<Container> container);
     Task<std::unique_ptr<InitConnection>> wait_for_program(std::shared_ptr<Container> container);

@@ -34,8 +34,15 @@ struct Image {
     /// Layers of Microsoft's operating system were left out: the host's template is used instead.
     bool base_substituted = false;
     /// One directory per layer, topmost first, in overlayfs' order of `lowerdir`; the template's directories follow them. Empty for an
-    /// image that consists only of its base. Each contains C:\ under Options::drive_path, with names in the template's spelling.
+    /// image that consists only of its base. Each contains C:\ under Options::drive_path, with names in the template's spelling, and the
+    /// layer's registry hives, unread, in HivesFolder.
     std::vector<std::string> lower_folders;
 };
+
+inline constexpr const char* HivesFolder = "hives";
+/// Those that are kept of a layer. The others hold accounts and secrets.
+inline constexpr const char *SoftwareHive = "Software_Delta", *SystemHive = "System_Delta", *DefaultUserHive = "DefaultUser_Delta";
+/// A larger hive is left out.
+inline constexpr std::uint64_t LargestHive = std::uint64_t{64} << 20;
 
 }  // namespace porthole::winhost

@@ -13,6 +13,7 @@
 
 #include "base/strings.h"
 #include "winhost/images/content/files.h"
+#include "winhost/images/content/image.h"
 #include "winhost/images/layers/layer_names.h"
 #include "winhost/images/layers/tar_reader.h"
 
@@ -87,15 +88,17 @@ private:
         return drives;
     }
 
-    /// Only the lowest layers of an image hold the kernel, or what utility VMs boot from.
+    /// Only the lowest layers of an image hold the kernel, whole registry hives, or what utility VMs boot from.
     static bool is_part_of_windows(const Path& path) {
         if (same_name(path[0], "UtilityVM")) return path.size() > 1;
+        if (same_name(path[0], "Hives")) return path.size() == 2 && fold_case(path[1]).ends_with("_BASE");
         return path.size() == 4 && same_name(path[0], "Files") && same_name(path[1], "Windows") && same_name(path[2], "System32") &&
                (same_name(path[3], "ntoskrnl.exe") || same_name(path[3], "ntdll.dll"));
     }
 
     Result<void> take(const TarEntry& entry, Path path) {
-        if (same_name(path[0], "Hives") || same_name(path[0], "UtilityVM")) return {};
+        if (same_name(path[0], "Hives")) return keep_hive(entry, path);
+        if (same_name(path[0], "UtilityVM")) return {};
         if (!same_name(path[0], "Files")) return invalid(entry.name, "is outside of Files/: this is not a layer of a Windows image");
         path.erase(path.begin());
         if (path.empty()) return {};
@@ -121,6 +124,21 @@ private:
                 return make_hard_link(entry, folder, spelled);
             case TarEntry::Type::Other:
                 return invalid(entry.name, "is neither file nor directory nor link");
+        }
+        return {};
+    }
+
+    /// Next to C:\, so that no file of the layer can have its path.
+    Result<void> keep_hive(const TarEntry& entry, const Path& path) {
+        if (path.size() != 2 || entry.type != TarEntry::Type::File || job_.drive_path.empty()) return {};
+        for (const char* name : {SoftwareHive, SystemHive, DefaultUserHive}) {
+            if (!same_name(path[1], name)) continue;
+            if (entry.size > LargestHive) return leave_out();
+            const std::string folder = job_.folder + "/" + HivesFolder;
+            TRY_VOID(make_folders(folder));
+            const FileDescriptor at(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+            if (!at) return io_error("opening", folder);
+            return write_file(entry, at, name);
         }
         return {};
     }

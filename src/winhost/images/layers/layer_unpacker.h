@@ -21,15 +21,15 @@ struct LayerJob {
 struct LayerOutcome {
     /// The layer is a part of Windows itself; the content of `folder` is not used.
     bool is_base = false;
-    /// Files that would have replaced or removed the template's own below C:\Windows, and links to other drives.
+    /// Files that would have replaced or removed the template's own below C:\Windows, links to other drives, and hives that are too large.
     std::size_t left_out = 0;
 };
 
 /// Unpacks the tar file of a Windows layer for overlayfs. Files below `Files/` are placed below the drive path; a name that exists in a
 /// lower layer gets its spelling there. A hidden name becomes a character device 0:0, and an opaque directory gets overlayfs' attribute.
-/// Registry hives and the utility VM's files are skipped. Nothing outside `folder` is ever written, even for names with "..", links, and
-/// paths through links. Blocking; needs the right to create device files only for layers that hide something. Errors: Invalid (names the
-/// entry), Io.
+/// The registry hives that image.h names are kept as they are; other hives and the utility VM's files are skipped. Nothing outside `folder`
+/// is ever written, even for names with "..", links, and paths through links. Blocking; needs the right to create device files only for
+/// layers that hide something. Errors: Invalid (names the entry), Io.
 Result<LayerOutcome> unpack_layer(ByteSource& tar, const LayerJob& job);
 
 /// The target of a link found in `folder` ("app/data"), as a relative Linux path; nullopt for another drive or volume. Windows' forms

@@ -69,18 +69,36 @@ TEST_F(LayerUnpacker, LaysFilesOutInTheSpellingOfWhatLiesBelow) {
     EXPECT_FALSE(exists("App/NEW"));
 }
 
-TEST_F(LayerUnpacker, PassesOverHivesUtilityVmFilesOfAppsAndStreams) {
-    ASSERT_TRUE(add(TestTar().file("Hives/Software_Delta", "x").file("Files/a", "1").file("Files/a:Zone.Identifier", "x")));
+TEST_F(LayerUnpacker, PassesOverStreamsOfFiles) {
+    ASSERT_TRUE(add(TestTar().file("Files/a", "1").file("Files/a:Zone.Identifier", "x")));
     EXPECT_EQ(content("a"), "1");
     EXPECT_FALSE(exists("a:Zone.Identifier"));
-    EXPECT_FALSE(exists("Hives"));
+}
+
+TEST_F(LayerUnpacker, KeepsTheHivesThatAreMergedNextToTheDrive) {
+    ASSERT_TRUE(add(TestTar()
+                        .folder("Hives")
+                        .file("Hives/SOFTWARE_Delta", "s")
+                        .file("Hives/System_Delta", "old")
+                        .file("Hives/system_delta", "new")
+                        .file("Hives/Sam_Delta", "accounts")
+                        .file("Hives/sub/Software_Delta", "other")
+                        .symbolic_link("Hives/DefaultUser_Delta", "C:\\x")
+                        .file("Files/Hives/Software_Delta", "a file")));
+    const auto kept = [&](const char* name) { return folder_.read("layer0/hives/" + std::string(name)); };
+    EXPECT_EQ(kept("Software_Delta"), "s");
+    EXPECT_EQ(kept("System_Delta"), "new");
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "layer0/hives"), {}), 2);
+    EXPECT_EQ(content("Hives/Software_Delta"), "a file");
 }
 
 TEST_F(LayerUnpacker, RecognizesWindowsItselfInTheLowestLayer) {
     EXPECT_TRUE(add(TestTar().file("Files/Windows/System32/ntoskrnl.exe", "MZ"))->is_base);
-    EXPECT_TRUE(add(TestTar().file("UtilityVM/Files/x", ""))->is_base == false);  // not the lowest
-    lowers_.clear();
-    EXPECT_TRUE(add(TestTar().file("UtilityVM/Files/x", ""))->is_base);
+    for (const char* name : {"UtilityVM/Files/x", "Hives/Software_Base"}) {
+        EXPECT_FALSE(add(TestTar().file(name, ""))->is_base) << "not the lowest";
+        lowers_.clear();
+        EXPECT_TRUE(add(TestTar().file("Files/Program Files/x", "").file(name, ""))->is_base) << name;
+    }
 }
 
 TEST_F(LayerUnpacker, NeverReplacesOrRemovesWhatTheTemplateHasBelowWindows) {
