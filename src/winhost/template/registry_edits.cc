@@ -29,7 +29,10 @@ void trim_host(RegistryFile& system) {
         system.remove_tree("Software\\Classes\\" + std::string(tree));
 }
 
-void trim_user(RegistryFile& user) { user.set("Software\\Wine", "ShowDotFiles", RegistryFile::quoted("Y")); }
+void trim_user(RegistryFile& user, const std::string& temporary_folder) {
+    user.set("Software\\Wine", "ShowDotFiles", RegistryFile::quoted("Y"));
+    for (const char* name : {"TEMP", "TMP"}) user.set("Environment", name, RegistryFile::quoted(temporary_folder));
+}
 
 void apply_profile(RegistryFile& system, const HostProfile& profile) {
     const auto text = [&](const char* name, const std::string& value) { system.set(CurrentVersion, name, RegistryFile::quoted(value)); };

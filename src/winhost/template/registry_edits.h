@@ -8,8 +8,8 @@ namespace porthole::winhost {
 void trim_system(RegistryFile& system);
 /// The host's own programs use no COM; Wine's server would keep its classes in memory.
 void trim_host(RegistryFile& system);
-/// For the user: files whose names begin with a dot are ordinary files.
-void trim_user(RegistryFile& user);
+/// For the user: files whose names begin with a dot are ordinary files, and temporary ones are where Windows has them.
+void trim_user(RegistryFile& user, const std::string& temporary_folder);
 /// Sets the version to `profile`, where Wine reads it.
 void apply_profile(RegistryFile& system, const HostProfile& profile);
 /// Whether the version is already set, by the name of the product: numbers may have been edited since.

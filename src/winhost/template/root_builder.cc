@@ -228,7 +228,7 @@ Result<void> edit_registry(const fs::path& prefix, const fs::path& template_fold
     TRY_VOID(write(prefix / "system.reg", system.text()));
     TRY(const std::string user_text, read(prefix / "user.reg"));
     TRY(RegistryFile user, RegistryFile::parse(user_text));
-    trim_user(user);
+    trim_user(user, "C:\\users\\ContainerAdministrator\\AppData\\Local\\Temp");
     TRY_VOID(write(prefix / "user.reg", user.text()));
     for (const HostProfile& profile : host_profiles()) {
         RegistryFile own = system;
@@ -266,7 +266,7 @@ Result<void> WineInstallation::check() const {
 }
 
 std::string WineInstallation::fingerprint() const {
-    std::string text = "11";  // of the way it is built
+    std::string text = "12";  // of the way it is built
     for (const std::string& path : {loader, server, libraries + "/x86_64-windows/ntdll.dll", libraries + "/x86_64-windows/kernelbase.dll",
                                     libraries + "/x86_64-unix/ntdll.so", data + "/wine.inf"}) {
         struct stat status{};
@@ -320,6 +320,9 @@ Result<void> finish_prefix(const WineInstallation& wine, const std::string& root
     for (const char* name : {"wineserver", "dosdevices/z:", "dosdevices/com1", "dosdevices/com2", "dosdevices/com3", "dosdevices/com4"})
         fs::remove_all(prefix / name, code);
     TRY_VOID(replace_links(drive / "users"));
+    const fs::path profile = drive / "users/ContainerAdministrator";
+    fs::rename(profile / "Temp", profile / "AppData/Local/Temp", code);
+    if (code && !fs::exists(profile / "AppData/Local/Temp")) return io("moving the temporary folder", code);
     TRY_VOID(replace_programs(drive));
     TRY_VOID(put_in_front_of_winsock(base / fs::path(wine.libraries).relative_path(), drive / "windows/system32"));
     TRY_VOID(share_files(base / fs::path(wine.libraries).relative_path() / "x86_64-windows", drive / "windows"));
