@@ -18,7 +18,7 @@ FOREIGN = Base([{"mediaType": "application/vnd.docker.image.rootfs.foreign.diff.
 ORDINARY = Base([{"mediaType": "application/vnd.docker.image.rootfs.diff.tar.gzip", "digest": ABSENT, "size": 1_500_000_000}] * 2, [ABSENT] * 2,
                 [{"created_by": "Apply image 10.0.20348.1"}, {"created_by": "Install update 10.0.20348.2113"}])
 # What of it can be seen only in its content: Windows' own files.
-UNNAMED = Layer({"Program Files/Windows NT/own.txt": b"", "Windows/System32/kernel32.dll": b"Microsoft's", "Windows/System32/ntdll.dll": b"Microsoft's"})
+UNNAMED = Layer({"base.txt": b"", "Windows/System32/kernel32.dll": b"Microsoft's", "Windows/System32/ntdll.dll": b"Microsoft's"})
 
 
 def installed():
@@ -32,7 +32,7 @@ def installed():
     software.at("Contoso", "Plugin").values["Name"] = string("to go")
     software.at("Microsoft", "Windows NT", "CurrentVersion").values["CurrentBuildNumber"] = string("1")
     default_user.at("Contoso").values["Default"] = string("yes")
-    profile.at("Environment").values["OF_THE_USER"] = string("me")
+    profile.at("Environment").values.update({"OF_THE_USER": string("me"), "PATH": expandable("%USERPROFILE%\\bin"), "TEMP": string("D:\\")})
     return system, software, default_user, profile
 
 
@@ -55,6 +55,11 @@ def image(name, programs, base=None, below=(), **fields):
                         entrypoint=["tool"], command=["wait"], **fields)
 
 
+def in_one_layer(programs):
+    """As of tools that squash an image with its base."""
+    return Layer({**UNNAMED.files, **programs})
+
+
 class Images(WindowsCase):
     loaded = None  # the cluster that has the images
 
@@ -68,6 +73,8 @@ class Images(WindowsCase):
         write_oci(archive, [
             image("on-nanoserver", programs, FOREIGN, user="ContainerUser", environment=["TOOL_OPTIONS=image"]),
             image("on-servercore", programs, ORDINARY),
+            WindowsImage(name="porthole.test/in-one-layer:1", layers=[in_one_layer(programs)], builds=[BUILD],
+                         entrypoint=["C:\\Program Files\\tool\\tool.exe"], command=["wait"]),
             image("on-unnamed", programs, below=[UNNAMED], environment=["PATH=C:\\Windows\\system32;C:\\Program Files\\tool"])])
         self.cluster.porthole("image", "load", archive)
         archive.unlink()
@@ -90,7 +97,7 @@ class Images(WindowsCase):
         self.assertRegex(tool, r"Version +REG_SZ +2\.0")
         for gone in ("Old", "Plugin", "to go"):
             self.assertNotIn(gone, tool)
-        build = self.cmd("on-nanoserver", 'reg query "HKLM\\Software\\Microsoft\\Windows NT\\CurrentVersion" /v CurrentBuildNumber')
+        build = self.exec("on-nanoserver", "reg", "query", "HKLM\\Software\\Microsoft\\Windows NT\\CurrentVersion", "/v", "CurrentBuildNumber")
         self.assertIn("20348", build)
         services = self.cmd("on-nanoserver", "reg query HKLM\\System\\CurrentControlSet\\Services")
         self.assertNotIn("filter", services)
@@ -109,16 +116,16 @@ class Images(WindowsCase):
         self.assertEqual(found["OF_THE_USER"], "me")
         self.assertNotEqual(found["NUMBER_OF_PROCESSORS"], "4711")
         self.assertTrue(found["PATH"].lower().startswith("c:\\windows\\system32;c:\\windows;"), found["PATH"])
-        self.assertIn("C:\\Program Files\\tool", found["PATH"])
+        self.assertTrue(found["PATH"].endswith(";C:\\Program Files\\tool;C:\\users\\ContainerUser\\bin"), found["PATH"])
         for name, value in {"USERNAME": "ContainerUser", "USERPROFILE": "C:\\users\\ContainerUser", "PROGRAMDATA": "C:\\ProgramData",
                             "PROGRAMFILES": "C:\\Program Files", "PUBLIC": "C:\\users\\Public", "SYSTEMDRIVE": "C:", "WINDIR": "C:\\windows",
                             "SYSTEMROOT": "C:\\windows", "ALLUSERSPROFILE": "C:\\ProgramData", "OS": "Windows_NT",
                             "APPDATA": "C:\\users\\ContainerUser\\AppData\\Roaming",
-                            "LOCALAPPDATA": "C:\\users\\ContainerUser\\AppData\\Local"}.items():
+                            "LOCALAPPDATA": "C:\\users\\ContainerUser\\AppData\\Local",
+                            "TEMP": "C:\\users\\ContainerUser\\AppData\\Local\\Temp",
+                            "TMP": "C:\\users\\ContainerUser\\AppData\\Local\\Temp"}.items():
             self.assertEqual(found[name].lower(), value.lower(), name)
-        for name in ("TEMP", "TMP"):
-            self.cmd("on-nanoserver", f"echo x> %{name}%\\file.txt")
-            self.assertTrue(found[name].lower().startswith("c:\\users\\containeruser\\"), found[name])
+        self.cmd("on-nanoserver", "echo x> %TEMP%\\file.txt")
 
     # IMG-07, IMG-09
     def test_an_image_on_servercore_runs_as_the_administrator(self):
@@ -132,8 +139,13 @@ class Images(WindowsCase):
     def test_windows_own_files_of_a_base_are_not_used_and_the_images_path_wins(self):
         self.start("on-unnamed")
         self.assertEqual(self.variables("on-unnamed")["PATH"], "C:\\Windows\\system32;C:\\Program Files\\tool")
-        there = self.cmd("on-unnamed", 'if exist "C:\\Program Files\\Windows NT\\own.txt" (echo there) else (echo absent)')
-        self.assertEqual(there.strip(), "absent")
+        self.assertIn("new", self.cmd("on-unnamed", "type C:\\tool\\new.txt"))
+        self.assertEqual(self.cmd("on-unnamed", "if exist C:\\base.txt (echo there) else (echo absent)").strip(), "absent")
+
+    # IMG-07
+    def test_an_image_in_one_layer_with_its_base_has_its_programs(self):
+        self.start("in-one-layer")
+        self.assertEqual(self.cmd("in-one-layer", "if exist C:\\base.txt (echo there) else (echo absent)").strip(), "there")
 
 
 if __name__ == "__main__":

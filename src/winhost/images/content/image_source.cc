@@ -19,6 +19,7 @@ Result<ImagePlan> make_plan(std::string config_text, std::vector<LayerPlan> laye
         // Windows' own layers are the lowest ones; a foreign layer further up could only be an odd copy of one.
         still_base = still_base && (i < plan.description.base_layers || layers[i].blob.is_foreign());
         layers[i].is_base = still_base;
+        layers[i].is_whole_image = layers.size() == 1;
         if (!still_base) plan.size += layers[i].blob.size;
     }
     plan.layers = std::move(layers);

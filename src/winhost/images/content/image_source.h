@@ -20,6 +20,7 @@ struct LayerPlan {
     Descriptor blob;      ///< digest "" in archives of Docker, which name files instead
     std::string file;     ///< in an archive of Docker
     bool is_base = false;
+    bool is_whole_image = false;  ///< there is no other layer
 };
 
 /// The parts of an image to be created.

@@ -139,7 +139,10 @@ Result<void> LayerStore::unpack(const BlobPlace& blob, const LayerPlan& layer, c
     auto packed = std::make_unique<HashingSource>(std::move(file));
     HashingSource& packed_hash = *packed;
     HashingSource tar(make_unpacking_source(std::move(packed)));
-    LayerJob job{.folder = folder, .drive_path = options_.drive_path, .template_lowers = options_.template_lowers};
+    LayerJob job{.folder = folder,
+                 .drive_path = options_.drive_path,
+                 .template_lowers = options_.template_lowers,
+                 .is_whole_image = layer.is_whole_image};
     for (const std::string& lower : below) job.lowers.push_back(this->folder(lower));
     TRY(const LayerOutcome outcome, unpack_layer(tar, job));
     if (outcome.is_base) return write_file_atomically(this->folder(key) + std::string(BaseSuffix), "");

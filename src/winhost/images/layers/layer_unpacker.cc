@@ -67,16 +67,19 @@ public:
         if (!drive_) return io_error("opening", root_);
         for (;;) {
             TRY(auto entry, tar_.next());
-            if (!entry) return outcome_;
+            if (!entry) break;
             TRY(const Path path, split(entry->name));
             if (path.empty()) continue;
             if (job_.lowers.empty() && is_part_of_windows(path)) {
-                outcome_.is_base = true;
-                return outcome_;
+                if (!job_.is_whole_image) return LayerOutcome{.is_base = true};
+                passes_over_windows_ = true;
             }
             TRY_VOID(take(*entry, path));
             if (names_.count() > job_.most_names) return invalid(entry->name, "is one too many for a layer");
         }
+        // What came before the first sign of Windows itself.
+        if (passes_over_windows_) TRY_VOID(remove_tree(root_ + "/" + names_.spelling("", "windows")));
+        return outcome_;
     }
 
 private:
@@ -102,6 +105,7 @@ private:
         if (!same_name(path[0], "Files")) return invalid(entry.name, "is outside of Files/: this is not a layer of a Windows image");
         path.erase(path.begin());
         if (path.empty()) return {};
+        if (passes_over_windows_ && same_name(path[0], "windows")) return {};
         if (path.back().contains(':')) return {};  // an alternate data stream, which Linux' file systems do not have
         TRY_VOID(check_names(entry.name, path));
         const std::string name = std::move(path.back());
@@ -253,7 +257,8 @@ private:
         const std::string spelled = names_.spelling(join(target, "/"), last);
         TRY_VOID(make_room(entry.name, folder, name));
         if (::linkat(there.get(), spelled.c_str(), folder.get(), name.c_str(), 0) == 0) return {};
-        if (errno == ENOENT && is_protected(target, spelled)) return leave_out();
+        const bool is_windows_own = passes_over_windows_ && !target.empty() && same_name(target[0], "windows");
+        if (errno == ENOENT && (is_windows_own || is_protected(target, spelled))) return leave_out();
         if (errno == ENOENT) return invalid(entry.name, "is a link to \"" + entry.link_name + "\", which the layer does not hold");
         return io_error("linking", entry.name);
     }
@@ -264,6 +269,7 @@ private:
     LayerNames names_;
     FileDescriptor drive_;
     LayerOutcome outcome_;
+    bool passes_over_windows_ = false;  ///< Windows itself was found in an image that is one layer
 };
 
 }  // namespace

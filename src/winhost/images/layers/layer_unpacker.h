@@ -14,6 +14,7 @@ struct LayerJob {
     std::string drive_path;           ///< where C:\ is below every root
     std::vector<std::string> lowers;  ///< roots of the image's layers below this one, topmost first
     std::vector<std::string> template_lowers;
+    bool is_whole_image = false;         ///< there is no other layer: if Windows itself is in it, all but C:\Windows is unpacked
     std::size_t most_names = 2'000'000;  ///< of the layer and of the folders below it that it changes: they are held in memory
 };
 

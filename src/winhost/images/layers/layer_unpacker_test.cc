@@ -32,6 +32,7 @@ protected:
                            .drive_path = "wine/drive_c",
                            .lowers = lowers_,
                            .template_lowers = {folder_ / "template"},
+                           .is_whole_image = is_whole_image_,
                            .most_names = most_names_};
         auto outcome = unpack_layer(*source, job);
         lowers_.insert(lowers_.begin(), job.folder);
@@ -54,6 +55,7 @@ protected:
     TestFolder folder_;
     std::vector<std::string> lowers_;
     std::size_t most_names_ = 1000;
+    bool is_whole_image_ = false;
     int count_ = 0;
 };
 
@@ -99,6 +101,23 @@ TEST_F(LayerUnpacker, RecognizesWindowsItselfInTheLowestLayer) {
         lowers_.clear();
         EXPECT_TRUE(add(TestTar().file("Files/Program Files/x", "").file(name, ""))->is_base) << name;
     }
+}
+
+TEST_F(LayerUnpacker, TakesAllButWindowsFromAnImageThatIsOneLayer) {
+    is_whole_image_ = true;
+    const auto outcome = add(TestTar()
+                                 .file("Files/Program Files/app/app.exe", "app")
+                                 .file("Files/Windows/System32/aclui.dll", "Microsoft's")
+                                 .file("Files/Windows/System32/ntdll.dll", "Microsoft's")
+                                 .file("Files/Windows/System32/xolehlp.dll", "Microsoft's")
+                                 .hard_link("Files/Program Files/own.dll", "Files/Windows/WinSxS/own.dll")
+                                 .file("Files/Users/x", "x"));
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_FALSE(outcome->is_base);
+    EXPECT_EQ(content("Program Files/app/app.exe"), "app");
+    EXPECT_EQ(content("users/x"), "x");
+    EXPECT_FALSE(exists("windows"));
+    EXPECT_EQ(outcome->left_out, 1u);
 }
 
 TEST_F(LayerUnpacker, NeverReplacesOrRemovesWhatTheTemplateHasBelowWindows) {
