@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/strings.h"
 #include "winhost/hives/test_hive.h"
 
 namespace porthole::winhost {
@@ -121,6 +122,7 @@ TEST_F(HiveMerging, ALayerDeletesWhatLowerLayersHave) {
         EXPECT_EQ(!value("Software\\Contoso", "value").empty(), row.value);
         EXPECT_EQ(!value("Software\\Contoso", "sibling").empty(), row.sibling);
         EXPECT_EQ(!value("Software\\Contoso\\below", "v").empty(), row.below);
+        EXPECT_EQ(to_lower(merge_.text()).contains("[software\\\\contoso]"), row.layer.layering != Layering::Tombstone);
         EXPECT_EQ(value("Software\\Contoso2", "v"), "\"1\"");
         merge_ = HiveMerge(*RegistryFile::parse(Own));
     }
