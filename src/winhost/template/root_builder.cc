@@ -322,7 +322,7 @@ Result<void> finish_prefix(const WineInstallation& wine, const std::string& root
     TRY_VOID(replace_links(drive / "users"));
     const fs::path profile = drive / "users/ContainerAdministrator";
     fs::rename(profile / "Temp", profile / "AppData/Local/Temp", code);
-    if (code && !fs::exists(profile / "AppData/Local/Temp")) return io("moving the temporary folder", code);
+    if (code && !fs::exists(profile / "AppData/Local/Temp")) return io("moving the temporary directory", code);
     TRY_VOID(replace_programs(drive));
     TRY_VOID(put_in_front_of_winsock(base / fs::path(wine.libraries).relative_path(), drive / "windows/system32"));
     TRY_VOID(share_files(base / fs::path(wine.libraries).relative_path() / "x86_64-windows", drive / "windows"));
