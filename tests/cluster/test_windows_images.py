@@ -28,6 +28,9 @@ def installed():
         "Path": expandable(SYSTEM_PATH + ";C:\\Program Files\\tool"), "TOOL_HOME": expandable("%SystemDrive%\\Program Files\\tool"),
         "TOOL_OPTIONS": string("registry"), "NUMBER_OF_PROCESSORS": string("4711")})
     system.at("ControlSet001", "Services", "filter").values.update({"Type": number(1), "ImagePath": string("drivers\\filter.sys")})
+    system.at("ControlSet001", "Services", "helper").values.update({
+        "Type": number(0x10), "Start": number(2), "ErrorControl": number(1), "ObjectName": string("LocalSystem"),
+        "ImagePath": expandable('"%SystemDrive%\\Program Files\\tool\\service.exe"')})
     software.at("Contoso", "Tool").values.update({"Version": string("1.0"), "Old": string("to go")})
     software.at("Contoso", "Plugin").values["Name"] = string("to go")
     software.at("Microsoft", "Windows NT", "CurrentVersion").values["CurrentBuildNumber"] = string("1")
@@ -67,8 +70,8 @@ class Images(WindowsCase):
         super().setUp()
         if Images.loaded is self.cluster:
             return
-        tool = windows_probe.compile_program("probe", self.cluster.folder).read_bytes()
-        programs = {"Program Files/tool/tool.exe": tool}
+        programs = {f"Program Files/tool/{name}.exe": windows_probe.compile_program(source, self.cluster.folder).read_bytes()
+                    for name, source in (("tool", "probe"), ("service", "service"))}
         archive = self.cluster.folder / "windows-images.tar"
         write_oci(archive, [
             image("on-nanoserver", programs, FOREIGN, user="ContainerUser", environment=["TOOL_OPTIONS=image"]),
@@ -134,6 +137,12 @@ class Images(WindowsCase):
         self.assertTrue(self.cmd("on-servercore", "whoami").strip().lower().endswith("\\containeradministrator"))
         self.assertEqual(found["TOOL_OPTIONS"], "registry")
         self.assertNotIn("OF_THE_USER", found)
+
+    # IMG-07
+    def test_a_service_that_an_image_has_installed_starts_with_the_container(self):
+        self.start("on-servercore")
+        self.eventually(lambda: "helper" in self.cmd("on-servercore", "if exist C:\\service.txt type C:\\service.txt"), 20, "the service runs")
+        self.assertIn("RUNNING", self.exec("on-servercore", "sc", "query", "helper"))
 
     # IMG-07
     def test_windows_own_files_of_a_base_are_not_used_and_the_images_path_wins(self):
