@@ -52,9 +52,12 @@ class Key:
 def hive_bytes(root):
     writer = _Writer()
     at = writer.key("ROOT", root, 0x2C)
-    cells = bytes(writer.cells).ljust(-(-len(writer.cells) // 4096) * 4096, b"\0")
-    cells = cells[:8] + struct.pack("<I", len(cells)) + cells[12:]
-    header = b"regf" + struct.pack("<IIQIIIIIII", 1, 1, 0, 1, 6, 0, 1, at, len(cells), 1)
+    size = -(-len(writer.cells) // 4096) * 4096
+    cells = bytes(writer.cells)
+    if len(cells) < size:  # one free cell
+        cells = (cells + struct.pack("<i", size - len(cells))).ljust(size, b"\0")
+    cells = cells[:8] + struct.pack("<I", size) + cells[12:]
+    header = b"regf" + struct.pack("<IIQIIIIIII", 1, 1, 0, 1, 6, 0, 1, at, size, 1)
     header = header.ljust(508, b"\0")
     check = 0
     for (word,) in struct.iter_unpack("<I", header):

@@ -25,7 +25,10 @@ public:
     static std::string bytes(const HiveKey& root, const std::string& list = "lh") {
         TestHive hive(list);
         const std::uint32_t at = hive.key(root, 0x2c);
-        hive.cells_.resize((hive.cells_.size() + 4095) / 4096 * 4096);
+        const std::size_t end = hive.cells_.size();
+        hive.cells_.resize((end + 4095) / 4096 * 4096);
+        const std::size_t free = hive.cells_.size() - end;
+        if (free > 0) put(hive.cells_, end, static_cast<std::uint32_t>(free));  // a cell that is not in use
         put(hive.cells_, 8, static_cast<std::uint32_t>(hive.cells_.size()));
         std::string header(4096, '\0');
         header.replace(0, 4, "regf");
