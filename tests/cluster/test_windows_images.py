@@ -25,8 +25,8 @@ def installed():
     """As by an installer and `setx /M`: programs, their settings, and a service."""
     system, software, default_user, profile = Key(), Key(), Key(), Key()
     system.at(*ENVIRONMENT).values.update({
-        "Path": expandable(SYSTEM_PATH + ";C:\\Program Files\\tool"), "TOOL_HOME": expandable("%SystemDrive%\\Program Files\\tool"),
-        "TOOL_OPTIONS": string("registry"), "NUMBER_OF_PROCESSORS": string("4711")})
+        "Path": expandable(SYSTEM_PATH + ";C:\\Program Files\\tool"), "TOOL_HOME": expandable("%ProgramFiles%\\tool"),
+        "TOOL_OPTIONS": string("registry"), "TOOL_FORMAT": string("%ProgramFiles%"), "NUMBER_OF_PROCESSORS": string("4711")})
     system.at("ControlSet001", "Services", "filter").values.update({"Type": number(1), "ImagePath": string("drivers\\filter.sys")})
     system.at("ControlSet001", "Services", "helper").values.update({
         "Type": number(0x10), "Start": number(2), "ErrorControl": number(1), "ObjectName": string("LocalSystem"),
@@ -114,6 +114,7 @@ class Images(WindowsCase):
         found = self.variables("on-nanoserver")
         self.assertTrue(self.cmd("on-nanoserver", "whoami").strip().lower().endswith("\\containeruser"))
         self.assertEqual(found["TOOL_HOME"], "C:\\Program Files\\tool")
+        self.assertEqual(found["TOOL_FORMAT"], "%ProgramFiles%")
         self.assertEqual(found["TOOL_LEVEL"], "2")
         self.assertEqual(found["TOOL_OPTIONS"], "image")
         self.assertEqual(found["OF_THE_USER"], "me")

@@ -25,6 +25,28 @@ constexpr ULONGLONG StreamsLimit = 5000;  // milliseconds after the program's en
 const LaunchFolder* folder;
 HANDLE job;
 
+void expand_variable(const wchar_t* name) {
+    std::wstring value(GetEnvironmentVariableW(name, nullptr, 0), L'\0');
+    GetEnvironmentVariableW(name, value.data(), static_cast<DWORD>(value.size()));
+    if (value.find(L'%') == value.npos) return;
+    std::wstring expanded(ExpandEnvironmentStringsW(value.c_str(), nullptr, 0), L'\0');
+    ExpandEnvironmentStringsW(value.c_str(), expanded.data(), static_cast<DWORD>(expanded.size()));
+    SetEnvironmentVariableW(name, expanded.c_str());
+}
+
+/// Wine expands the variables of the registry before it sets ProgramFiles and others, which stay in them unexpanded.
+void expand_variables_of(HKEY root, const wchar_t* path) {
+    HKEY key = nullptr;
+    if (RegOpenKeyExW(root, path, 0, KEY_READ, &key) != ERROR_SUCCESS) return;
+    std::vector<wchar_t> name(16384);
+    DWORD type = 0, size = static_cast<DWORD>(name.size());
+    for (DWORD i = 0; RegEnumValueW(key, i, name.data(), &size, nullptr, &type, nullptr, nullptr) == ERROR_SUCCESS; ++i) {
+        if (type == REG_EXPAND_SZ) expand_variable(name.data());
+        size = static_cast<DWORD>(name.size());
+    }
+    RegCloseKey(key);
+}
+
 /// Our own environment becomes the program's, so that it is found by the PATH that it will see.
 void take_environment(const LaunchFolder::Spec& spec) {
     for (const std::wstring& name : spec.dropped) SetEnvironmentVariableW(name.c_str(), nullptr);
@@ -199,6 +221,8 @@ int wmain(int count, wchar_t** words) {
         return 126;
     }
     porthole::winhost::note_search_list();
+    expand_variables_of(HKEY_LOCAL_MACHINE, L"System\\CurrentControlSet\\Control\\Session Manager\\Environment");
+    expand_variables_of(HKEY_CURRENT_USER, L"Environment");
     take_environment(spec);
     job = CreateJobObjectW(nullptr, nullptr);
     SetConsoleCtrlHandler(on_control, TRUE);
