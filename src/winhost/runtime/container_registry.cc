@@ -7,7 +7,6 @@
 
 #include "net/tls/crypto.h"
 #include "runtime/files/file_system.h"
-#include "winhost/bundle/held_tree.h"
 #include "winhost/hives/hive_merge.h"
 #include "winhost/images/content/image.h"
 #include "winhost/template/registry_file.h"
@@ -67,7 +66,7 @@ public:
         });
     }
 
-    /// The registry files that are not Wine's alone, in `folder`.
+    /// Makes the registry files in `folder` that are not Wine's alone.
     Result<void> merge_into(const std::string& folder) {
         for (const Target& target : Targets) {
             std::vector<std::pair<std::string, HivePlace>> hives;
@@ -129,7 +128,10 @@ Result<void> build(Merger& merger, const RegistryRequest& request, const std::st
     fs::create_directories(request.cache, code);
     std::string building = result + "-XXXXXX";  // another container may do the same
     if (code || !::mkdtemp(building.data())) return failed("making", building);
-    const auto merged = merger.merge_into(building);
+    const std::string prefix = join_path(building, "wine");
+    fs::create_directory(prefix, code);
+    fs::permissions(building, fs::perms(0755), code);  // of the container's root, too
+    const auto merged = merger.merge_into(prefix);
     if (merged) fs::rename(building, result, code);
     fs::remove_all(building, code);  // unless it has become the result
     TRY_VOID(merged);
@@ -138,17 +140,12 @@ Result<void> build(Merger& merger, const RegistryRequest& request, const std::st
 
 }  // namespace
 
-Result<std::vector<std::string>> prepare_registry(const RegistryRequest& request) {
+Result<MergedRegistry> merge_registry(const RegistryRequest& request) {
     Merger merger(request);
-    if (!merger.has_hives()) return std::vector<std::string>();
+    if (!merger.has_hives()) return MergedRegistry();
     const std::string folder = cached_folder(request);
     if (!fs::exists(folder)) TRY_VOID(build(merger, request, folder));
-    TRY(const HeldTree tree, HeldTree::open(request.rootfs));
-    for (const char* file : {SystemFile, DefaultUserFile, UserFile}) {
-        TRY(const auto text, read_file(join_path(folder, file)));
-        if (text) TRY_VOID(tree.write(std::string("wine/") + file, *text, 0644));
-    }
-    return std::move(merger.left_out);
+    return MergedRegistry{folder, std::move(merger.left_out)};
 }
 
 }  // namespace porthole::winhost

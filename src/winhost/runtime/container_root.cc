@@ -80,6 +80,7 @@ Result<std::vector<OciMount>> prepare_root(FileSystem& files, const RootRequest&
     for (const std::string& folder : {request.folder.upper(), request.folder.work(), request.folder.rootfs()})
         TRY_VOID(files.create_directories(folder, 0755));
     std::vector<std::string> lowers = request.container.lower_folders;
+    if (const std::string& registry = request.container.registry_folder; !registry.empty()) lowers.insert(lowers.begin(), registry);
     lowers.insert(lowers.end(), request.template_lowers.begin(), request.template_lowers.end());
     const OverlayFolders layers{.lowers = std::move(lowers), .upper = request.folder.upper(), .work = request.folder.work()};
     TRY_VOID(mount_overlay(layers, request.folder.rootfs(), request.users.owners()));

@@ -57,7 +57,6 @@ Result<void> Containers::save(const Container& container) {
 Task<> Containers::load() {
     const std::string folder = join_path(options_.data, "c");
     CO_TRY_VOID(context_.files.create_directories(folder, 0700));
-    CO_TRY_VOID(context_.files.remove_all(join_path(options_.data, RegistryCache)));
     CO_TRY(const auto names, context_.files.list(folder));
     for (const std::string& name : names) {
         const Folder own{join_path(folder, name)};
@@ -81,7 +80,7 @@ Task<> Containers::load() {
             CO_TRY_VOID(co_await take_down(container));  // the last run may have ended in the middle of its start
         }
     }
-    co_return {};
+    co_return drop_unused_registries();
 }
 
 Task<> Containers::adopt(std::shared_ptr<Container> container) {
@@ -173,9 +172,9 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
         options_.users};
     if (record.contained_user) request.template_lowers.insert(request.template_lowers.begin(), options_.wine.contained_user());
     OciBundle bundle;
-    CO_TRY(bundle.mounts, prepare_root(context_.files, request));
     // A HostProcess container has the host's registry.
-    if (!is_host_process(record.config)) CO_TRY_VOID(co_await merge_hives(request));
+    if (!is_host_process(record.config)) CO_TRY_VOID(co_await merge_hives(record, request.template_lowers));
+    CO_TRY(bundle.mounts, prepare_root(context_.files, request));
     CO_TRY(const HeldTree exchange, HeldTree::open(container->folder.exchange()));
     CO_TRY_VOID(exchange.write("main", record.spec, 0600));
     bundle.rootfs = container->folder.rootfs();
@@ -218,16 +217,29 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
     co_return {};
 }
 
-Task<> Containers::merge_hives(const RootRequest& root) {
-    const RegistryRequest request{.layers = root.container.lower_folders,
-                                  .templates = root.template_lowers,
-                                  .user = root.container.contained_user ? "ContainerUser" : "ContainerAdministrator",
-                                  .cache = join_path(options_.data, RegistryCache),
-                                  .rootfs = root.folder.rootfs()};
-    CO_TRY(const auto left_out, co_await run_blocking<std::vector<std::string>>(context_.pool, [&] { return prepare_registry(request); }));
-    for (const std::string& what : left_out)
-        context_.log.warn("a registry hive of an image is left out", {{"image", root.container.image_name}, {"hive", what}});
+Task<> Containers::merge_hives(ContainerRecord& record, std::vector<std::string> templates) {
+    const RegistryRequest request{.layers = record.lower_folders,
+                                  .templates = std::move(templates),
+                                  .user = record.contained_user ? "ContainerUser" : "ContainerAdministrator",
+                                  .cache = join_path(options_.data, RegistryCache)};
+    CO_TRY(MergedRegistry merged, co_await run_blocking<MergedRegistry>(context_.pool, [&] { return merge_registry(request); }));
+    for (const std::string& what : merged.left_out)
+        context_.log.warn("a registry hive of an image is left out", {{"image", record.image_name}, {"hive", what}});
+    record.registry_folder = std::move(merged.folder);
     co_return {};
+}
+
+/// A container of an earlier run may have its registry there still.
+Result<void> Containers::drop_unused_registries() {
+    const std::string cache = join_path(options_.data, RegistryCache);
+    if (!context_.files.exists(cache)) return {};
+    TRY(const auto names, context_.files.list(cache));
+    for (const std::string& name : names) {
+        const bool is_used =
+            std::ranges::any_of(containers_, [&](const auto& one) { return base_name(one.second->record.registry_folder) == name; });
+        if (!is_used) TRY_VOID(context_.files.remove_all(join_path(cache, name)));
+    }
+    return {};
 }
 
 /// A conversation in which the program's start was told.

@@ -44,8 +44,9 @@ public:
 private:
     Result<ContainerRecord> make_record(const cri::CreateContainerRequest& request, const Sandbox& sandbox, const Image& image);
     Task<> run(std::shared_ptr<Container> container, std::shared_ptr<Sandbox> sandbox);
-    /// Those of the image's layers, into the registry of the container's Wine.
-    Task<> merge_hives(const RootRequest& root);
+    /// Of the image's layers, into a registry for the container's Wine.
+    Task<> merge_hives(ContainerRecord& record, std::vector<std::string> templates);
+    Result<void> drop_unused_registries();
     Task<std::unique_ptr<InitConnection>> connect(std::shared_ptr<Container> container);
     Task<std::unique_ptr<InitConnection>> listen(std::shared_ptr<Container> container);
     Task<std::unique_ptr<InitConnection>> wait_for_program(std::shared_ptr<Container> container);

@@ -64,6 +64,7 @@ std::string ContainerRecord::encode() const {
                                           {"imageRef", image_ref},
                                           {"imageName", image_name},
                                           {"lowerFolders", strings(lower_folders)},
+                                          {"registryFolder", registry_folder},
                                           {"spec", spec},
                                           {"stopEvent", stop_event},
                                           {"startError", start_error},
@@ -88,6 +89,7 @@ Result<ContainerRecord> ContainerRecord::decode(const std::string& text) {
     record.image_ref = text_of(value, "imageRef");
     record.image_name = text_of(value, "imageName");
     record.lower_folders = strings_of(schema::at(value, "lowerFolders"));
+    record.registry_folder = text_of(value, "registryFolder");
     record.spec = text_of(value, "spec");
     record.stop_event = text_of(value, "stopEvent");
     record.start_error = text_of(value, "startError");

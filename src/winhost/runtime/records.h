@@ -40,6 +40,7 @@ struct ContainerRecord {
     std::string image_id, image_ref;
     std::string image_name;                  ///< a name that the image had when the container was made, or ""
     std::vector<std::string> lower_folders;  ///< of the image
+    std::string registry_folder;             ///< above them, with the registry that their hives make; "" if they have none
     std::string spec;                        ///< for launch.exe
     std::string stop_event, start_error;
     bool contained_user = false;
