@@ -5,9 +5,11 @@
 
 #include <array>
 #include <cstdlib>
+#include <fstream>
 
 #include "net/socket.h"
 #include "winhost/cri/test/runtime_lab.h"
+#include "winhost/hives/test_hive.h"
 
 namespace porthole::winhost {
 namespace {
@@ -306,6 +308,45 @@ TEST_F(RuntimeSystem, ARuntimeThatWasKilledFindsItsContainers) {
     EXPECT_EQ(lab().wait_for_end(ends).exit_code, 5);
     EXPECT_EQ(exec(runs, {"probe.exe", "exit", "9"}).exit_code, 9);
     remove(sandbox);
+}
+
+/// A hive with one variable of the machine.
+std::string hive_with_greeting(std::u16string_view greeting) {
+    HiveKey key{.name = u"Environment", .values = {{u"GREETING", 1, utf16(greeting)}}};
+    for (const char16_t* name : {u"Session Manager", u"Control", u"ControlSet001", u""}) {
+        HiveKey above{.name = name};
+        above.keys.push_back(std::move(key));
+        key = std::move(above);
+    }
+    return TestHive::bytes(key);
+}
+
+TEST_F(RuntimeSystem, ARegistryMadeOfHivesStaysWhileContainersHaveIt) {
+    namespace fs = std::filesystem;
+    const fs::path folder = fs::path(lab().host_root()).parent_path(), registries = folder / "r/registry";
+    const auto count = [&] { return std::distance(fs::directory_iterator(registries), {}); };
+    for (const auto& layer : fs::directory_iterator(folder / "images/layers")) {
+        fs::create_directory(layer.path() / "hives");
+        std::ofstream(layer.path() / "hives/System_Delta") << hive_with_greeting(u"from the registry");
+    }
+    const std::string sandbox = lab().make_sandbox("registry");
+    std::string last;
+    for (const char* name : {"first", "second"}) {
+        last = lab().make_container(sandbox, lab().probe(name, {"wait"}));
+        ASSERT_EQ(lab().start_container(last), "");
+        EXPECT_THAT(exec(last, {"probe.exe", "print"}).stdout, HasSubstr("from the registry"));
+    }
+    EXPECT_EQ(count(), 1) << "they have the same layers";
+    lab().stop();
+    fs::create_directory(registries / "of-nobody");
+    lab().start();
+    EXPECT_EQ(count(), 1);
+    EXPECT_THAT(exec(last, {"probe.exe", "print"}).stdout, HasSubstr("from the registry"));
+    remove(sandbox);
+    lab().stop();
+    lab().start();
+    EXPECT_EQ(count(), 0);
+    for (const auto& layer : fs::directory_iterator(folder / "images/layers")) fs::remove_all(layer.path() / "hives");
 }
 
 constexpr const char* OnHost = "\\\\.\\pipe\\lab-service";
