@@ -93,7 +93,7 @@ class Images(WindowsCase):
     def variables(self, pod):
         return {name.upper(): value for name, _, value in (line.strip().partition("=") for line in self.cmd(pod, "set").splitlines())}
 
-    # IMG-07, IMG-09, EMU-05
+    # IMG-07, IMG-09
     def test_an_image_on_nanoserver_finds_its_registry_and_its_files(self):
         self.start("on-nanoserver")
         tool = self.cmd("on-nanoserver", "reg query HKLM\\Software\\Contoso /s")
@@ -108,7 +108,7 @@ class Images(WindowsCase):
         self.assertIn("new", self.cmd("on-nanoserver", "type C:\\tool\\new.txt"))
         self.assertEqual(self.cmd("on-nanoserver", "if exist C:\\tool\\old.txt (echo there) else (echo gone)").strip(), "gone")
 
-    # IMG-07, SEC-01
+    # IMG-07
     def test_its_user_and_environment_are_those_of_windows(self):
         self.start("on-nanoserver")
         found = self.variables("on-nanoserver")
