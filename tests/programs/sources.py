@@ -18,6 +18,7 @@ import tarfile
 import tempfile
 import unittest
 import zipfile
+from typing import ClassVar
 
 HERE = pathlib.Path(__file__).resolve().parent
 CACHE = pathlib.Path(os.environ.get("PORTHOLE_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "porthole"),
@@ -132,26 +133,45 @@ class GoProgram:
 
 
 @dataclasses.dataclass(frozen=True)
-class JavaClass:
-    """Compiled by this machine's javac from a source text."""
+class Compiled:
+    """A program of our own, by this machine's compiler. Subclasses say with which words it is called."""
 
     name: str
     text: str
-    place: str
+    place: str  # the folder of what the compiler makes, below C:\\
+    suffix: ClassVar[str]
 
     @property
     def kept(self):
-        return CACHE / f"java-{self.name}-{hashlib.sha256(self.text.encode()).hexdigest()[:16]}"
+        words = " ".join(map(str, self.words(pathlib.Path("source"), pathlib.Path("made"))))
+        return CACHE / f"compiled-{self.name}-{hashlib.sha256((self.text + words).encode()).hexdigest()[:16]}"
 
     def fetch(self):
         with tempfile.TemporaryDirectory(dir=CACHE) as folder:
-            source = pathlib.Path(folder, f"{self.name}.java")
+            source, made = pathlib.Path(folder, self.name + self.suffix), pathlib.Path(folder, "made")
             source.write_text(self.text)
-            call("javac", "--release", "17", "-d", pathlib.Path(folder, "classes"), source)
-            pathlib.Path(folder, "classes").rename(self.kept)
+            made.mkdir()
+            call(*self.words(source, made))
+            made.rename(self.kept)
 
     def image_files(self):
         return {f"{self.place}/{path.name}": path.read_bytes() for path in self.kept.iterdir()}
+
+
+class JavaClass(Compiled):
+    suffix = ".java"
+
+    def words(self, source, made):
+        return "javac", "--release", "17", "-d", made, source
+
+
+class CsharpProgram(Compiled):
+    """Compiled against mono's class library: .NET Core has an assembly with each of its names, which says where the types are."""
+
+    suffix = ".cs"
+
+    def words(self, source, made):
+        return "mcs", f"-out:{made}/{self.name}.dll", source
 
 
 class Libraries:
