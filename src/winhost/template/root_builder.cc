@@ -53,7 +53,8 @@ struct Supplemented {
 const Supplemented SupplementedDlls[] = {{"crypt32.dll", {"CertCreateCertificateChainEngine"}},
                                          {"iphlpapi.dll", {"GetAnycastIpAddressTable"}},
                                          {"kernel32.dll", {"GetFileInformationByHandleEx", "GetProcessGroupAffinity", "VirtualAllocEx"}},
-                                         {"ntdll.dll", {"NtFlushBuffersFileEx"}}};
+                                         {"ntdll.dll", {"NtFlushBuffersFileEx"}},
+                                         {"propsys.dll", {"VariantToString"}}};
 
 Error io(const std::string& doing, const std::error_code& code) { return Error(Reason::Io, doing + ": " + code.message()); }
 

@@ -8,6 +8,8 @@
 #include <ws2ipdef.h>
 
 #include <iphlpapi.h>
+#include <oaidl.h>
+#include <oleauto.h>
 #include <wincrypt.h>
 #include <winternl.h>
 
@@ -107,6 +109,28 @@ extern "C" BOOL WINAPI certificate_chain_engine(CERT_CHAIN_ENGINE_CONFIG* config
     CERT_CHAIN_ENGINE_CONFIG known = *config;
     known.cbSize = offsetof(CERT_CHAIN_ENGINE_CONFIG, dwExclusiveFlags);
     return Wine(&known, engine);
+}
+
+/// propsys.dll: missing in Wine 8. CPython since 3.12 asks for it with what WMI answers, which `platform.system()` reads.
+///
+/// One value, as text; arrays, which Windows joins with "; ", are refused.
+extern "C" HRESULT WINAPI variant_text(const VARIANT* value, wchar_t* text, UINT size) {
+    using Change = HRESULT(WINAPI*)(VARIANT*, const VARIANT*, USHORT, VARTYPE);
+    using Clear = HRESULT(WINAPI*)(VARIANT*);
+    const HMODULE automation = LoadLibraryW(L"oleaut32.dll");  // which the caller's value comes from
+    const auto change = reinterpret_cast<Change>(reinterpret_cast<void*>(GetProcAddress(automation, "VariantChangeType")));
+    const auto clear = reinterpret_cast<Clear>(reinterpret_cast<void*>(GetProcAddress(automation, "VariantClear")));
+    if (!text || size == 0 || !change || !clear) return E_INVALIDARG;
+    text[0] = 0;
+    if (value->vt == VT_EMPTY || value->vt == VT_NULL) return S_OK;
+    VARIANT changed{};
+    if (const HRESULT result = change(&changed, value, VARIANT_ALPHABOOL, VT_BSTR); FAILED(result)) return result;
+    UINT length = 0;
+    for (; length + 1 < size && changed.bstrVal && changed.bstrVal[length]; ++length) text[length] = changed.bstrVal[length];
+    text[length] = 0;
+    const bool complete = !changed.bstrVal || !changed.bstrVal[length];
+    clear(&changed);
+    return complete ? S_OK : HRESULT_FROM_WIN32(ERROR_INSUFFICIENT_BUFFER);
 }
 
 BOOL WINAPI DllMain(HINSTANCE, DWORD, void*) { return TRUE; }

@@ -139,7 +139,7 @@ void RuntimeLab::import_images() {
     fs::create_directories(programs);
     for (const std::string name : {"probe", "piped", "supplement"})
         must("x86_64-w64-mingw32-gcc-posix -Os -s -static -Wall -Werror -o " + programs + "/" + name +
-             ".exe " PORTHOLE_SOURCE "/src/winhost/cri/test/" + name + ".c -lws2_32");
+             ".exe " PORTHOLE_SOURCE "/src/winhost/cri/test/" + name + ".c -lws2_32 -loleaut32");
     must("python3 " + Packaging + "build.py " + archive + " --name lab/probe:1 --workdir 'C:\\app' --layer '" + programs +
          "=C:\\app' --entrypoint 'C:\\app\\probe.exe' --cmd wait");
     must("python3 " + Packaging + "make_images.py web " + folder_ + "/web.tar --name lab/web:1");

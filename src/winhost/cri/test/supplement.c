@@ -2,12 +2,14 @@
 #include <winsock2.h>
 #include <windows.h>
 #include <iphlpapi.h>
+#include <oleauto.h>
 #include <stdio.h>
 #include <wincrypt.h>
 
 typedef LONG(NTAPI* flush_function)(HANDLE, ULONG, void*, ULONG, void*);
 typedef DWORD(WINAPI* anycast_function)(ADDRESS_FAMILY, void**);
 typedef BOOL(WINAPI* engine_function)(void*, void**);
+typedef HRESULT(WINAPI* text_function)(const VARIANT*, wchar_t*, UINT);
 
 static void* function(const char* dll, const char* name) { return (void*)GetProcAddress(LoadLibraryA(dll), name); }
 
@@ -113,7 +115,25 @@ static void sockets(void) {
     printf("fast loopback: %d, of a datagram socket %d\n", fast_loopback(SOCK_STREAM), fast_loopback(SOCK_DGRAM));
 }
 
+static void text_of(VARIANT value, UINT size) {
+    const text_function convert = (text_function)function("propsys.dll", "VariantToString");
+    wchar_t text[20] = L"unset";
+    const HRESULT result = convert(&value, text, size);
+    printf("; %08lx \"%ls\"", result, text);
+}
+
+static void texts(void) {
+    printf("texts");
+    text_of((VARIANT){.vt = VT_I4, .lVal = -20348}, 20);
+    text_of((VARIANT){.vt = VT_BOOL, .boolVal = VARIANT_TRUE}, 20);
+    text_of((VARIANT){.vt = VT_NULL}, 20);
+    text_of((VARIANT){.vt = VT_BSTR, .bstrVal = SysAllocString(L"Microsoft")}, 10);
+    text_of((VARIANT){.vt = VT_BSTR, .bstrVal = SysAllocString(L"Microsoft")}, 9);
+    printf("\n");
+}
+
 int main(void) {
+    texts();
     files();
     sockets();
     addresses();
