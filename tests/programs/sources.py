@@ -174,6 +174,26 @@ class CsharpProgram(Compiled):
         return "mcs", f"-out:{made}/{self.name}.dll", source
 
 
+@dataclasses.dataclass(frozen=True)
+class CProgram(Compiled):
+    """With mingw, and with msvcrt.dll or the universal C runtime; all else that it needs is in it."""
+
+    ucrt: bool = False
+    suffix = ".c"
+    compiler: ClassVar[tuple] = ("x86_64-w64-mingw32-gcc-posix",)
+
+    def words(self, source, made):
+        runtime = ("-D_UCRT", "-Wl,--defsym,_setjmp=__intrinsic_setjmp", "-lucrt") if self.ucrt else ("-lmsvcrt",)
+        libraries = "-lstdc++ -lpthread -lmingw32 -lgcc -lgcc_eh -lmoldname -lmingwex -lws2_32 -ladvapi32 -lkernel32".split()
+        return (*self.compiler, "-Os", "-Wall", "-Wextra", "-Werror", "-s", "-static", "-o", made / f"{self.name}.exe", source,
+                "-nodefaultlibs", "-Wl,--start-group", *libraries, *runtime, "-Wl,--end-group")
+
+
+class CxxProgram(CProgram):
+    suffix = ".cc"
+    compiler = ("x86_64-w64-mingw32-g++-posix", "-std=c++20")
+
+
 class Libraries:
     """What the clients of the Linux pod import, of PyPI; client/requirements.txt has versions and checksums."""
 
