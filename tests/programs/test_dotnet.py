@@ -1,7 +1,7 @@
-"""The runtime of .NET Core with a server of our own."""
+"""The runtime of .NET Core with a server of our own, and Microsoft's own server for .NET 10, which has its runtime in it."""
 
 import program_case
-from sources import CsharpProgram, Wheel
+from sources import CsharpProgram, Npm, Wheel
 
 SERVER = r"""
 using System;
@@ -118,3 +118,39 @@ class DotnetCore31(program_case.ProgramCase):
     says = "listening on 8080"
     says_at_stop = "ends after event 6"
     talk = TALK
+
+ASK = """
+import http.client, json
+def ask(method, session=None, number=1, **parameters):
+    connection = http.client.HTTPConnection(HOST, 8080, timeout=50)
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **({"Mcp-Session-Id": session} if session else {})}
+    message = {"jsonrpc": "2.0", "method": method, "params": parameters} | ({"id": number} if number else {})
+    connection.request("POST", "/", json.dumps(message), headers)
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    assert answer.status in (200, 202), (answer.status, text)
+    told = [json.loads(line.removeprefix("data: ")) for line in text.splitlines() if line.startswith("data: ")]
+    return told[0] if told else json.loads(text or "{}"), answer.getheader("Mcp-Session-Id")
+told, session = ask("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={"name": "test", "version": "1"})
+assert told["result"]["serverInfo"]["name"] == "Azure MCP Server", told
+ask("notifications/initialized", session, number=None)
+told, _ = ask("tools/list", session, 2)
+assert len(told["result"]["tools"]) > 3, told
+"""
+
+
+class AzureMcp(program_case.ProgramCase):
+    program = "Azure MCP Server 2.0.5"
+    sources = (Npm("@azure/mcp-win32-x64", "2.0.5", "813ec4c8cda4a802f16ef525a3a2c210415fcca445b72a154629dea940f5e7ab", (("package/dist", "azmcp"),)),)
+    command = ("C:\\azmcp\\azmcp.exe", "server", "start", "--transport", "http", "--dangerously-disable-http-incoming-auth",
+               "--dangerously-write-support-logs-to-dir", "C:\\data")
+    port = 8080
+    config = {"greeting.txt": "from a ConfigMap"}
+    environment = {"ASPNETCORE_URLS": "http://0.0.0.0:8080", "ALLOW_INSECURE_EXTERNAL_BINDING": "true", "AZURE_MCP_COLLECT_TELEMETRY": "false",
+                   "ASPNETCORE_SHUTDOWNTIMEOUTSECONDS": "5"}  # it lasts that long after "Hosting stopped"
+    memory = "768Mi"
+    check = ("C:\\azmcp\\azmcp.exe", "--version")
+    check_prints = "2.0.5"
+    says = "Content root path"
+    says_at_stop = "Hosting stopped"
+    talk = ASK
