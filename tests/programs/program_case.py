@@ -234,3 +234,44 @@ class ProgramCase(harness.ClusterCase):
         reader.join(10)
         if self.says_at_stop:
             self.assertIn(self.says_at_stop, "".join(lines), "what it says when it is told to stop")
+
+
+class PodsCase(harness.ClusterCase):
+    """Pods of several entries, without the steps of each entry's own test. Subclasses say which programs."""
+
+    shared = PROGRAMS
+    alone = True
+    programs = ()
+
+    @property
+    def sources(self):
+        return [source for program in self.programs for source in program.sources]
+
+    def setUp(self):
+        missing = [source.kept.name for source in self.sources if not source.kept.exists()]
+        if missing:
+            self.skipTest(f"{', '.join(missing)} is not in the cache: ./run test programs")
+        super().setUp()
+
+    def prepare(self, program):
+        """Loads the image and creates what template() mounts; the name of both."""
+        name = program.__name__.lower()
+        case = program("test_program")
+        case.name, case.image, case.cluster = name, f"porthole.test/{name}:1", self.cluster
+        case.load_image()
+        self.addCleanup(case.doCleanups)
+        self.apply(config_map(name, **program.config), secret(name, **program.secret))
+        return name
+
+    def template(self, program):
+        """A pod with the program's ConfigMap and Secret, and an empty C:\\data."""
+        name = program.__name__.lower()
+        environment = [{"name": key, "valueFrom": {"secretKeyRef": {"name": name, "key": value.removeprefix("secret:")}}}
+                       for key, value in program.environment.items()]
+        mounts = [{"name": "config", "mountPath": "C:\\config"}, {"name": "secret", "mountPath": "C:\\secret"}, {"name": "data", "mountPath": "C:\\data"}]
+        main = {"name": "main", "image": f"porthole.test/{name}:1", "command": list(program.command), "env": environment, "volumeMounts": mounts,
+                "readinessProbe": {"tcpSocket": {"port": program.port}, "periodSeconds": 10, "timeoutSeconds": 5},
+                "resources": {"requests": {"cpu": "10m"}, "limits": {"memory": program.memory}}}
+        volumes = [{"name": "config", "configMap": {"name": name}}, {"name": "secret", "secret": {"secretName": name}}, {"name": "data", "emptyDir": {}}]
+        return {"metadata": {"labels": {"app": name, "catalogue": "yes"}},
+                "spec": {"os": {"name": "windows"}, "nodeSelector": {"kubernetes.io/os": "windows"}, "containers": [main], "volumes": volumes}}

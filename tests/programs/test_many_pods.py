@@ -13,7 +13,7 @@ import inventory
 import program_case
 import test_nginx
 import test_node
-from manifests import config_map, pod, secret
+from manifests import pod
 
 MINUTES = float(os.environ.get("PORTHOLE_MANY_PODS_MINUTES", "2"))
 TABLE = harness.ROOT / "build/results/many_pods.tsv"
@@ -35,16 +35,8 @@ print(asked)
 """
 
 
-class ManyPods(harness.ClusterCase):
-    shared = program_case.PROGRAMS
-    alone = True
-    sources = tuple(source for program in REPLICAS for source in program.sources)
-
-    def setUp(self):
-        missing = [source.kept.name for source in self.sources if not source.kept.exists()]
-        if missing:
-            self.skipTest(f"{', '.join(missing)} is not in the cache: ./run test programs")
-        super().setUp()
+class ManyPods(program_case.PodsCase):
+    programs = tuple(REPLICAS)
 
     def test_thirty_pods_of_one_host_answer_and_do_not_grow(self):
         for program, replicas in REPLICAS.items():
@@ -71,28 +63,13 @@ class ManyPods(harness.ClusterCase):
             self.assertLess(last[what], first[what] * GROWTH, f"{what}: {samples}")
 
     def start(self, program, replicas):
-        name = program.__name__.lower()
-        image = f"porthole.test/{name}:1"
-        case = program("test_program")
-        case.name, case.image, case.cluster = name, image, self.cluster
-        case.load_image()
-        self.addCleanup(case.doCleanups)
-        environment = [{"name": key, "valueFrom": {"secretKeyRef": {"name": name, "key": value.removeprefix("secret:")}}}
-                       for key, value in program.environment.items()]
-        mounts = [{"name": "config", "mountPath": "C:\\config"}, {"name": "secret", "mountPath": "C:\\secret"}, {"name": "data", "mountPath": "C:\\data"}]
-        main = {"name": "main", "image": image, "command": list(program.command), "env": environment, "volumeMounts": mounts,
-                "readinessProbe": {"tcpSocket": {"port": program.port}, "periodSeconds": 10, "timeoutSeconds": 5},
-                "resources": {"requests": {"cpu": "10m"}, "limits": {"memory": program.memory}}}
-        volumes = [{"name": "config", "configMap": {"name": name}}, {"name": "secret", "secret": {"secretName": name}}, {"name": "data", "emptyDir": {}}]
-        template = {"metadata": {"labels": {"app": name, "many": "yes"}},
-                    "spec": {"os": {"name": "windows"}, "nodeSelector": {"kubernetes.io/os": "windows"}, "containers": [main], "volumes": volumes}}
-        self.apply(config_map(name, **program.config), secret(name, **program.secret),
-                   {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
-                    "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template}})
+        name = self.prepare(program)
+        self.apply({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
+                    "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": self.template(program)}})
         self.addCleanup(self.kubectl_run, "delete", "deployment", name, "--cascade=foreground", "--timeout=120s", check=False, seconds=130)
 
     def windows_pods(self):
-        return self.list("pods", "many=yes")
+        return self.list("pods", "catalogue=yes")
 
     def ask(self, pods, seconds):
         words = ["exec", "-i", "client", "--", "timeout", str(int(seconds) + 120), "python3", "-", json.dumps(pods), str(seconds)]
