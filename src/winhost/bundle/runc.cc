@@ -35,7 +35,7 @@ Task<CommandOutput> Runc::run(std::vector<std::string> arguments, std::string in
     return processes_.run(std::move(command));
 }
 
-Task<> Runc::create(std::string id, std::string folder, OciBundle bundle) {
+Task<int> Runc::start(std::string id, std::string folder, OciBundle bundle) {
     CO_TRY_VOID(files_.write(join_path(folder, "config.json"), make_oci_config(bundle), 0600));
     const bool has_late_mounts = !bundle.late_mounts.empty();
     const std::string rootfs = bundle.user_namespace ? ReachableRoot : bundle.rootfs;
@@ -51,7 +51,10 @@ Task<> Runc::create(std::string id, std::string folder, OciBundle bundle) {
     // runc of Debian 13 (1.1.15) makes the mount of the root file system private. Mounts below it stay as they are.
     if (has_late_mounts) script += "mount --rbind \"$3/$5\" \"$4/$5\" && ";
     // runc keeps its standard streams for the container's process, and a pipe would keep us waiting: they go to files.
-    script += "exec runc --root \"$0\" --log \"$2/runc.log\" create --bundle \"$2\" \"$1\" </dev/null >\"$2/init.log\" 2>&1";
+    // One run of runc, as each takes some ten milliseconds before it does anything.
+    script +=
+        "exec runc --root \"$0\" --log \"$2/runc.log\" run --detach --pid-file \"$2/pid\" --bundle \"$2\" \"$1\" </dev/null "
+        ">\"$2/init.log\" 2>&1";
     Command command;
     if (bundle.user_namespace || has_late_mounts) command.arguments = {"unshare", "--mount", "--propagation", "slave", "--"};
     const std::initializer_list<std::string> shell = {"sh",   "-c",          script, state_folder_,     id,
@@ -63,12 +66,8 @@ Task<> Runc::create(std::string id, std::string folder, OciBundle bundle) {
         if (auto log = files_.read(join_path(folder, "runc.log"))) output.errors = *log;
         CO_TRY_VOID(check(output));
     }
-    co_return {};
-}
-
-Task<> Runc::start(std::string id) {
-    CO_TRY(const CommandOutput output, co_await run({"start", id}));
-    co_return check(output);
+    CO_TRY(const std::string pid, files_.read(join_path(folder, "pid")));
+    co_return std::atoi(pid.c_str());
 }
 
 Task<> Runc::kill(std::string id, std::string signal) {

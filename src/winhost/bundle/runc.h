@@ -14,9 +14,8 @@ public:
     Runc(ProcessRunner& processes, FileSystem& files, std::string state_folder)
         : processes_(processes), files_(files), state_folder_(std::move(state_folder)) {}
 
-    /// Writes `folder`/config.json and creates the container, whose process waits for start().
-    Task<> create(std::string id, std::string folder, OciBundle bundle);
-    Task<> start(std::string id);
+    /// Writes `folder`/config.json, and creates and starts the container: its first process.
+    Task<int> start(std::string id, std::string folder, OciBundle bundle);
     /// Sends `signal` ("KILL"); success if it has ended.
     Task<> kill(std::string id, std::string signal);
     /// Kills it and deletes its state; success if it is not there.

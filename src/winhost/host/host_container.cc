@@ -89,8 +89,7 @@ Task<HostContainer::Connection> HostContainer::boot() {
     bundle.late_mounts = drive().substr(root().size() + 1);  // for SMB shares
     bundle.limits.processes = ProcessLimit;
     bundle.limits.memory_bytes = MemoryLimit;
-    CO_TRY_VOID(co_await runc_.create(Id, folder.path, std::move(bundle)));
-    CO_TRY_VOID(co_await runc_.start(Id));
+    CO_TRY_VOID(co_await runc_.start(Id, folder.path, std::move(bundle)));
     const auto report = [this](Duration since) {
         const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since).count();
         context_.log.info("the emulated host is booting", {{"host", options_.name}, {"seconds", seconds}});

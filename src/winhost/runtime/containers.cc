@@ -200,8 +200,7 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
     bundle.uts_namespace_path = spaces + "uts";
     bundle.cgroup_path = cgroup(*container);
     if (!pipes->empty()) bundle.arguments.push_back("--held");
-    CO_TRY_VOID(co_await runc_.create(id, container->folder.path, std::move(bundle)));
-    CO_TRY_VOID(co_await runc_.start(id));
+    CO_TRY_VOID(co_await runc_.start(id, container->folder.path, std::move(bundle)));
     if (!pipes->empty()) CO_TRY_VOID(co_await begin_with_pipes(container, *std::move(pipes)));
     auto started = co_await wait_for_program(container);
     if (is_cancelled(started)) co_return started.error();

@@ -136,11 +136,8 @@ Task<> Sandboxes::start_process(std::shared_ptr<Sandbox> sandbox) {
     bundle.limits.processes = 16;
     bundle.with_devices = false;
     const std::string id = short_id(sandbox->record.id);
-    CO_TRY_VOID(co_await runc_.create(id, sandbox->folder.path, std::move(bundle)));
-    CO_TRY_VOID(co_await runc_.start(id));
-    CO_TRY(const auto state, co_await runc_.state(id));
-    if (!state.running) co_return Error(Reason::Io, "the sandbox's process ended at once");
-    sandbox->pid = state.pid;
+    CO_TRY(sandbox->pid, co_await runc_.start(id, sandbox->folder.path, std::move(bundle)));
+    if (!context_.files.exists("/proc/" + std::to_string(sandbox->pid))) co_return Error(Reason::Io, "the sandbox's process ended at once");
     co_return {};
 }
 

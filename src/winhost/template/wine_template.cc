@@ -52,8 +52,8 @@ Task<> make_prefix(TemplateContext context, std::string building, std::string ro
     bundle.limits.processes = 200;
     const std::string id = "porthole-template-" + std::to_string(::getpid());
     Runc runc(context.processes, context.files, state);
-    auto made = co_await runc.create(id, bundle_folder, std::move(bundle));
-    if (made) made = co_await runc.start(id);
+    const auto started = co_await runc.start(id, bundle_folder, std::move(bundle));
+    Result<void> made = started ? Result<void>() : Result<void>(started.error());
     if (made) made = co_await with_timeout(wait_for_file(context, join_path(exchange, "exit")), LongestWineStart, "making the Wine prefix");
     if (is_cancelled(made)) co_return made;
     CO_TRY_VOID(co_await runc.remove(id));
