@@ -30,6 +30,7 @@ import manifests  # noqa: E402
 import scale  # noqa: E402
 import volumes  # noqa: E402
 import windows_node  # noqa: E402
+import windows_pods  # noqa: E402
 import windows_services  # noqa: E402
 
 IN_FLIGHT = 64
@@ -307,7 +308,7 @@ def run_extension_bench():
 
 def main():
     arguments = argparse.ArgumentParser(description="prints what was measured beside the budgets")
-    arguments.add_argument("names", nargs="*", help="cluster, dns, extension, floods, scale, volumes, windows, windows-services, instructions, or the name of a benchmark program in build/release/bench")
+    arguments.add_argument("names", nargs="*", help="cluster, dns, extension, floods, scale, volumes, windows, windows-pods, windows-services, instructions, or the name of a benchmark program in build/release/bench")
     options = arguments.parse_args()
     if os.geteuid() != 0:
         sys.exit("bench: starting a cluster on this machine needs root")
@@ -328,6 +329,8 @@ def main():
             volumes.VolumesBench(Table()).run()
         elif name == "windows":
             windows_node.WindowsNodeBench(Table()).run()
+        elif name == "windows-pods":
+            windows_pods.run(Table())
         elif name == "windows-services":
             windows_services.run(Table())
         elif name == "instructions":
@@ -335,7 +338,7 @@ def main():
         elif name in programs:
             subprocess.run([str(programs[name])], check=True)
         else:
-            sys.exit(f"bench: there is no benchmark '{name}'; there are: {' '.join(['cluster', 'dns', 'extension', 'floods', 'scale', 'volumes', 'windows', 'windows-services', 'instructions', *programs])}")
+            sys.exit(f"bench: there is no benchmark '{name}'; there are: {' '.join(['cluster', 'dns', 'extension', 'floods', 'scale', 'volumes', 'windows', 'windows-pods', 'windows-services', 'instructions', *programs])}")
 
 
 if __name__ == "__main__":
