@@ -112,9 +112,10 @@ constexpr std::array Months{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Au
 }  // namespace
 
 std::string http_date(SystemTime time) {
-    const auto days = std::chrono::floor<std::chrono::days>(time);
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(time);  // of the first day, nanoseconds would overflow
+    const auto days = std::chrono::floor<std::chrono::days>(seconds);
     const std::chrono::year_month_day date(days);
-    const std::chrono::hh_mm_ss clock(std::chrono::floor<std::chrono::seconds>(time - days));
+    const std::chrono::hh_mm_ss clock(seconds - days);
     char text[40];
     std::snprintf(text, sizeof text, "%s, %02u %s %04d %02d:%02d:%02d GMT", Days[std::chrono::weekday(days).c_encoding()],
                   unsigned(date.day()), Months[unsigned(date.month()) - 1], int(date.year()), int(clock.hours().count()),
