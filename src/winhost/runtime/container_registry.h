@@ -14,6 +14,7 @@ struct RegistryRequest {
     std::string cache;                   ///< a directory for results, which only this host has
 };
 
+/// The result, in `cache`.
 struct MergedRegistry {
     /// A directory in `cache`, to be stacked above the image's layers; "" if they have no hives.
     std::string folder;
