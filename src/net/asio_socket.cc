@@ -3,8 +3,9 @@
 namespace porthole::net {
 namespace {
 
-/// Bytes that a connection writes before the loop looks at others: the kernel takes megabytes for a peer on the same machine.
-constexpr std::size_t BytesInTurn = 64 << 10;
+/// Bytes that a connection writes before the loop looks at others: the kernel takes megabytes for a peer on the same machine. With less,
+/// the watches of one connection share a turn with too many requests of others.
+constexpr std::size_t BytesInTurn = 256 << 10;
 
 struct OpenSocket {
     Socket socket;
