@@ -1,5 +1,7 @@
 """What every Node.js of the catalogue serves: files, the file system's and the network's APIs, a child process, TLS' random numbers, console.log."""
 
+import program_case
+
 SERVER = r"""
 const fs = require('fs'), http = require('http'), os = require('os'), crypto = require('crypto'), { execFile } = require('child_process');
 const settings = JSON.parse(fs.readFileSync('C:\\config\\settings.json', 'utf8'));
@@ -23,14 +25,8 @@ for (const signal of ['SIGINT', 'SIGHUP', 'SIGTERM', 'SIGBREAK'])
   process.on(signal, () => { console.log('ends after', signal); server.close(() => process.exit(0)); server.closeAllConnections?.(); });
 """
 
-TALK = """
-import http.client, json
-def ask(method, path, body=None, token="correct-horse"):
-    connection = http.client.HTTPConnection(HOST, 8080, timeout=20)
-    connection.request(method, path, body, {"Authorization": "Bearer " + token})
-    answer = connection.getresponse()
-    return answer.status, answer.read()
-assert ask("GET", "/", token="wrong")[0] == 401
+TALK = program_case.ASK + """
+import json
 status, text = ask("GET", "/")
 told = json.loads(text)
 assert told["greeting"] == "from a ConfigMap" and told["platform"] == "win32", told

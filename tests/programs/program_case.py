@@ -24,6 +24,16 @@ CLIENT_IMAGE = "porthole.test/program-clients:1"
 TABLE = harness.ROOT / "build/results/programs.tsv"
 BUILD = "10.0.20348.1"
 GRACE = 30
+# The beginning of the clients' scripts for servers on port 8080 that ask for a token.
+ASK = """
+import http.client
+def ask(method, path, body=None, token="correct-horse"):
+    connection = http.client.HTTPConnection(HOST, 8080, timeout=20)
+    connection.request(method, path, body, {"Authorization": "Bearer " + token})
+    answer = connection.getresponse()
+    return answer.status, answer.read()
+assert ask("GET", "/", token="wrong")[0] == 401
+"""
 
 
 def files_below(folder, place):

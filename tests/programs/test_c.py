@@ -6,14 +6,7 @@ import program_case
 from sources import CProgram, CxxProgram
 
 HERE = pathlib.Path(__file__).resolve().parent
-TALK = """
-import http.client
-def ask(method, path, body=None, token="correct-horse"):
-    connection = http.client.HTTPConnection(HOST, 8080, timeout=20)
-    connection.request(method, path, body, {"Authorization": "Bearer " + token})
-    answer = connection.getresponse()
-    return answer.status, answer.read()
-assert ask("GET", "/", token="wrong")[0] == 401
+TALK = program_case.ASK + """
 answer = ask("GET", "/")
 assert answer == (200, b"from a ConfigMap in LANGUAGE with RUNTIME, 3.00"), answer
 if "-service" not in HOST:

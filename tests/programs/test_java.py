@@ -41,14 +41,7 @@ public class Server {
 }
 """
 
-TALK = """
-import http.client
-def ask(method, path, body=None, token="correct-horse"):
-    connection = http.client.HTTPConnection(HOST, 8080, timeout=20)
-    connection.request(method, path, body, {"Authorization": "Bearer " + token})
-    answer = connection.getresponse()
-    return answer.status, answer.read()
-assert ask("GET", "/", token="wrong")[0] == 401
+TALK = program_case.ASK + """
 status, text = ask("GET", "/")
 assert text.startswith(b"from a ConfigMap on Windows"), text
 if "-service" not in HOST:

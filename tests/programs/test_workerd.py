@@ -26,14 +26,7 @@ export default { async fetch(request, env) {
 } };
 """
 
-TALK = """
-import http.client
-def ask(method, path, body=None, token="correct-horse"):
-    connection = http.client.HTTPConnection(HOST, 8080, timeout=20)
-    connection.request(method, path, body, {"Authorization": "Bearer " + token})
-    answer = connection.getresponse()
-    return answer.status, answer.read()
-assert ask("GET", "/", token="wrong")[0] == 401
+TALK = program_case.ASK + """
 assert ask("GET", "/") == (200, b"from a ConfigMap")
 if "-service" not in HOST:
     if PHASE == "use":
