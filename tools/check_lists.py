@@ -35,7 +35,7 @@ class List:
 
 LISTS = [
     List("kind", "apiserver/kinds/**/*.cc", r"^Strategy (\w+)_strategy\(\)", ("apiserver/kinds/kinds.def",)),
-    List("admission plugin", "apiserver/admission/*.cc", r"^(?:Result<)?AdmissionPluginPtr>? make_(\w+)\(", ("apiserver/admission/plugins.def",)),
+    List("admission plugin", "apiserver/admission/**/*.cc", r"^(?:Result<)?AdmissionPluginPtr>? make_(\w+)\(", ("apiserver/admission/plugins.def",)),
     List("controller", "controllers/**/*.cc", r"^Result<ControllerPtr> make_(\w+)\(Context&", ("controllers/controllers.def",)),
     List("scheduler plugin", "scheduler/plugins/*.cc", r"^std::unique_ptr<Plugin> make_(\w+)\(const Handle&", ("scheduler/plugins/plugins.def",)),
     List("volume plugin", "kubelet/volumes/*/*.cc", r"^std::unique_ptr<VolumePlugin> make_(\w+)\(\)", ("kubelet/volumes/plugins.def",)),
@@ -79,6 +79,17 @@ def unlisted(source, checked):
                 yield f"{file.relative_to(source)}: {checked.what} {name} is not in {' or '.join(checked.listed_in)}"
 
 
+def misnamed(source, checked):
+    """Plugins whose file does not have the name that the list gives them: programs would end at their start."""
+    for list_ in (source / name for name in checked.listed_in if name.endswith("plugins.def")):
+        names = dict(re.findall(r"^[A-Z_]+PLUGIN\((\w+), (\w+)", list_.read_text() if list_.exists() else "", re.MULTILINE))
+        for file in source.glob(checked.declared_in):
+            text = "".join(path.read_text() for path in (file, *file.parent.glob("*.h")))
+            for function in re.findall(checked.declaration, file.read_text(), re.MULTILINE):
+                if function in names and f'"{names[function]}"' not in text:
+                    yield f"{file.relative_to(source)}: {function}() has no name \"{names[function]}\", as {list_.name} calls it"
+
+
 def repeated_lines(source):
     for file in sorted(source.rglob("*.def")):
         lines = Counter(line for line in file.read_text().splitlines() if line and not line.startswith("//"))
@@ -101,7 +112,7 @@ def folder_order(document, order):
 def check(source, lists=LISTS):
     problems = list(unnamed_sources(source))
     for checked in lists:
-        problems += unlisted(source, checked)
+        problems += [*unlisted(source, checked), *misnamed(source, checked)]
     return problems + list(repeated_lines(source))
 
 

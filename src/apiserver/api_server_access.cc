@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "api/core_v1.h"
-#include "apiserver/admission/pod_security_configuration.h"
+#include "apiserver/admission/pod_security/pod_security_configuration.h"
 #include "apiserver/api_server_parts.h"
 #include "apiserver/resources/node_systems.h"
 #include "apiserver/resources/object_attributes.h"

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "apiserver/admission/plugins.h"
-#include "apiserver/admission/pod_security_configuration.h"
+#include "apiserver/admission/pod_security/pod_security_configuration.h"
 #include "apiserver/authentication/authentication_config.h"
 #include "apiserver/authentication/issuer_keys.h"
 #include "apiserver/authentication/jwt.h"

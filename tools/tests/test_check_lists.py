@@ -40,6 +40,15 @@ class CheckLists(unittest.TestCase):
             "plugins/list.cc": "chain.add(first());", "plugins/all.h": "Plugin first();\nPlugin second(int);\n",
         }), ["plugins/all.h: plugin second is not in plugins/list.cc or plugins/absent.cc"])
 
+    def test_refuses_a_plugin_that_calls_itself_otherwise(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in {"plugins.def": "A_PLUGIN(first, First, On)\nA_PLUGIN(second, Second, On)\n", "names.h": 'name = "First";',
+                               "a.cc": "Plugin first();\n", "b.cc": 'Plugin second();\n"Secnod"'}.items():
+                pathlib.Path(folder, name).write_text(text)
+            listed = check_lists.List("plugin", "*.cc", r"^Plugin (\w+)\(", ("plugins.def",))
+            self.assertEqual(list(check_lists.misnamed(pathlib.Path(folder), listed)),
+                             ['b.cc: second() has no name "Second", as plugins.def calls it'])
+
     def test_refuses_a_line_that_is_there_twice(self):
         self.assertEqual(self.problems({"plugins/list.def": "// a\n// a\nPLUGIN(a)\nPLUGIN(b)\nPLUGIN(a)\n"}),
                          ["plugins/list.def: PLUGIN(a) is there 2 times"])

@@ -81,7 +81,9 @@ Result<AdmissionChain> make_admission_chain(AdmissionDependencies dependencies, 
         if (!runs(listed, options)) continue;
         auto plugin = listed.make(dependencies);
         if (!plugin) return std::move(plugin).error().with_context("admission plugin " + quote(listed.name));
-        CHECK((*plugin)->name() == listed.name);
+        if ((*plugin)->name() != listed.name)
+            return Error(Reason::InternalError, "plugins.def calls an admission plugin " + quote(listed.name) + ", which calls itself " +
+                                                    quote((*plugin)->name()));
         chain.add(std::move(*plugin));
     }
     return chain;

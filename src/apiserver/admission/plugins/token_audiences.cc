@@ -1,4 +1,4 @@
-#include "apiserver/admission/token_audiences.h"
+#include "apiserver/admission/plugins/token_audiences.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #include "api/apps_v1.h"
 #include "api/core_v1.h"
 #include "apiserver/admission/admission_fixture.h"
-#include "apiserver/admission/pod_security_configuration.h"
+#include "apiserver/admission/pod_security/pod_security_configuration.h"
 #include "schema/convert.h"
 #include "schema/yaml/yaml.h"
 

@@ -1,4 +1,4 @@
-#include "apiserver/admission/pod_references.h"
+#include "apiserver/admission/plugins/pod_references.h"
 
 #include <algorithm>
 #include <array>

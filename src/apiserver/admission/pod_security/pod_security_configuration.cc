@@ -1,4 +1,4 @@
-#include "apiserver/admission/pod_security_configuration.h"
+#include "apiserver/admission/pod_security/pod_security_configuration.h"
 
 #include <set>
 

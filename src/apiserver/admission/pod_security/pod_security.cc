@@ -4,7 +4,7 @@
 
 #include "api/core_v1.h"
 #include "apiserver/admission/plugins.h"
-#include "apiserver/admission/pod_security_configuration.h"
+#include "apiserver/admission/pod_security/pod_security_configuration.h"
 #include "apiserver/admission/pod_templates.h"
 #include "base/strings.h"
 

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apiserver/admission/pod_security_standards.h"
+#include "apiserver/admission/pod_security/pod_security_standards.h"
 #include "schema/value.h"
 
 namespace porthole::apiserver {

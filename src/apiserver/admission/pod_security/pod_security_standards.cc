@@ -1,4 +1,4 @@
-#include "apiserver/admission/pod_security_standards.h"
+#include "apiserver/admission/pod_security/pod_security_standards.h"
 
 #include <algorithm>
 #include <array>

@@ -6,7 +6,7 @@
 
 #include "api/core_v1.h"
 #include "apiserver/admission/plugins.h"
-#include "apiserver/admission/pod_references.h"
+#include "apiserver/admission/plugins/pod_references.h"
 #include "apiserver/admission/policy_parameters.h"
 #include "apiserver/validation/field_errors.h"
 #include "base/strings.h"

@@ -2,7 +2,7 @@
 
 #include "api/core_v1.h"
 #include "apiserver/admission/plugins.h"
-#include "apiserver/admission/pod_references.h"
+#include "apiserver/admission/plugins/pod_references.h"
 
 namespace porthole::apiserver {
 namespace {
