@@ -16,7 +16,7 @@
 #include "kubelet/probes/network_prober.h"
 #include "kubelet/server/kubelet_server.h"
 #include "kubelet/volumes/framework/mounter.h"
-#include "local_cluster/cluster.h"
+#include "local_cluster/state/cluster.h"
 #include "net/http/http_server.h"
 #include "netlink/conntrack.h"
 #include "netlink/network_stack.h"

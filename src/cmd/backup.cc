@@ -7,7 +7,7 @@
 #include "cmd/program/runtime_setup.h"
 #include "cmd/server/store_location.h"
 #include "cmd/store/etcd_side.h"
-#include "local_cluster/cluster_backup.h"
+#include "local_cluster/control_plane/cluster_backup.h"
 
 namespace porthole::cmd {
 

@@ -7,8 +7,8 @@
 #include "cmd/program/progress.h"
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/admin_client.h"
-#include "local_cluster/control_plane_state.h"
-#include "local_cluster/emulated_host.h"
+#include "local_cluster/control_plane/control_plane_state.h"
+#include "local_cluster/hosts/emulated_host.h"
 #include "schema/json/json.h"
 
 namespace porthole::cmd {

@@ -7,7 +7,7 @@
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/admin_client.h"
 #include "local_cluster/client_sightings.h"
-#include "local_cluster/data_dir.h"
+#include "local_cluster/state/data_dir.h"
 #include "node_join/ca_rotation.h"
 #include "node_join/pki.h"
 #include "node_join/pki_care.h"

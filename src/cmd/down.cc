@@ -3,8 +3,8 @@
 #include "cmd/program/flags.h"
 #include "cmd/program/progress.h"
 #include "cmd/program/runtime_setup.h"
+#include "local_cluster/hosts/network_namespace.h"
 #include "local_cluster/kubeconfig_entry.h"
-#include "local_cluster/network_namespace.h"
 #include "local_cluster/supervisor.h"
 #include "local_cluster/system_unit.h"
 

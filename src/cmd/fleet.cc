@@ -11,7 +11,7 @@
 #include "fleet/timed_model.h"
 #include "kubelet/node/node_object.h"
 #include "local_cluster/admin_client.h"
-#include "local_cluster/data_dir.h"
+#include "local_cluster/state/data_dir.h"
 #include "runtime/files/file_system.h"
 #include "runtime/scope.h"
 

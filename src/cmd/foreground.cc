@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "local_cluster/cluster.h"
+#include "local_cluster/state/cluster.h"
 
 namespace porthole::cmd {
 

@@ -2,8 +2,8 @@
 #include <string>
 
 #include "cmd/program/runtime_setup.h"
-#include "local_cluster/child_process.h"
-#include "local_cluster/data_dir.h"
+#include "local_cluster/processes/child_process.h"
+#include "local_cluster/state/data_dir.h"
 
 namespace porthole::cmd {
 

@@ -1,8 +1,8 @@
 #include "cmd/program/flags.h"
 #include "cmd/program/progress.h"
 #include "cmd/program/runtime_setup.h"
-#include "local_cluster/containerd.h"
-#include "local_cluster/emulated_host.h"
+#include "local_cluster/hosts/containerd.h"
+#include "local_cluster/hosts/emulated_host.h"
 
 namespace porthole::cmd {
 

@@ -6,7 +6,7 @@
 #include "cmd/program/flags.h"
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/admin_client.h"
-#include "local_cluster/data_dir.h"
+#include "local_cluster/state/data_dir.h"
 #include "node_join/shared_secrets/shared_secrets.h"
 #include "runtime/files/file_lock.h"
 

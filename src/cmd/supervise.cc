@@ -5,7 +5,7 @@
 
 #include "cmd/program/flags.h"
 #include "cmd/program/runtime_setup.h"
-#include "local_cluster/progress_pipe.h"
+#include "local_cluster/processes/progress_pipe.h"
 #include "local_cluster/supervisor.h"
 #include "net/http/proxy.h"
 #include "runtime/files/file_lock.h"

@@ -6,8 +6,8 @@
 #include "cmd/program/flags.h"
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/admin_client.h"
-#include "local_cluster/cluster.h"
-#include "local_cluster/data_dir.h"
+#include "local_cluster/state/cluster.h"
+#include "local_cluster/state/data_dir.h"
 #include "net/tls/x509.h"
 #include "node_join/bootstrap_token.h"
 

@@ -5,7 +5,7 @@
 #include "cmd/program/flags.h"
 #include "cmd/program/join_token.h"
 #include "cmd/program/progress.h"
-#include "local_cluster/start.h"
+#include "local_cluster/hosts/machine_check.h"
 #include "node_join/cluster_network.h"
 #include "node_join/identity.h"
 #include "winhost/template/host_profile.h"

@@ -5,7 +5,7 @@
 #include "base/version.h"
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
-#include "local_cluster/data_dir.h"
+#include "local_cluster/state/data_dir.h"
 
 namespace porthole::local_cluster {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "client/kubeconfig.h"
-#include "local_cluster/data_dir.h"
+#include "local_cluster/state/data_dir.h"
 
 namespace porthole::local_cluster {
 namespace {

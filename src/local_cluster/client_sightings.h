@@ -1,5 +1,5 @@
 #pragma once
-#include "local_cluster/data_dir.h"
+#include "local_cluster/state/data_dir.h"
 #include "node_join/ca_rotation.h"
 
 namespace porthole::local_cluster {

@@ -18,7 +18,9 @@ namespace porthole::local_cluster {
 namespace {
 
 using namespace std::chrono_literals;
-using namespace api::core::v1;
+using api::core::v1::Node;
+using api::core::v1::PersistentVolume;
+using api::core::v1::Pod;
 using client::Client;
 using client::NamespacedName;
 using schema::Value;

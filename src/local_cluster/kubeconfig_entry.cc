@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "client/kubeconfig.h"
-#include "local_cluster/cluster.h"
+#include "local_cluster/state/cluster.h"
 #include "net/tls/x509.h"
 #include "node_join/ca_rotation.h"
 #include "node_join/pki.h"

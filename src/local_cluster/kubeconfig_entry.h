@@ -2,7 +2,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "local_cluster/data_dir.h"
+#include "local_cluster/state/data_dir.h"
 
 namespace porthole::local_cluster {
 

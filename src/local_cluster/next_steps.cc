@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "local_cluster/child_process.h"
+#include "local_cluster/processes/child_process.h"
 
 namespace porthole::local_cluster {
 

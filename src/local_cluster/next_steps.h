@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <string>
 
-#include "local_cluster/data_dir.h"
+#include "local_cluster/state/data_dir.h"
 
 // Suggestions for the user: text for a terminal, each line a command and its purpose.
 namespace porthole::local_cluster {

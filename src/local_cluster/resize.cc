@@ -10,7 +10,7 @@
 #include "base/strings.h"
 #include "local_cluster/admin_client.h"
 #include "local_cluster/drain.h"
-#include "local_cluster/progress_step.h"
+#include "local_cluster/processes/progress_step.h"
 #include "objects/conditions.h"
 #include "runtime/files/durable_file.h"
 

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "base/progress_report.h"
-#include "local_cluster/cluster.h"
+#include "local_cluster/state/cluster.h"
 #include "runtime/asio_loop.h"
 
 namespace porthole::local_cluster {

@@ -3,17 +3,9 @@
 
 #include "base/log.h"
 #include "base/progress_report.h"
-#include "local_cluster/cluster.h"
+#include "local_cluster/state/cluster.h"
 
 namespace porthole::local_cluster {
-
-/// Whether this machine has what a cluster needs: programs, network ranges that are not in use, and ports that are free or used by the
-/// cluster's own processes. Nothing is changed. Error: one line with the remedy.
-Result<void> check_machine(const Cluster& cluster);
-/// The part of it about programs: what nodes of these systems need.
-Result<void> check_programs(const ClusterOptions& options);
-/// Whether a server could listen on `port` of an IPv4 address; "" for every one.
-bool port_is_free(std::uint16_t port, const std::string& address = "");
 
 /// The cluster stored in `data`, changed to `options`, or a new one from `options`. `running`: a supervisor runs it; then the result is the
 /// running cluster, which can only differ in its nodes (resize.h). Errors: as check_resize(); Conflict if data of claims would be lost with

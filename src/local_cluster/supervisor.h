@@ -6,9 +6,9 @@
 
 #include "base/log.h"
 #include "base/progress_report.h"
-#include "local_cluster/cluster.h"
-#include "local_cluster/cluster_api.h"
-#include "local_cluster/local_control_plane.h"
+#include "local_cluster/control_plane/cluster_api.h"
+#include "local_cluster/control_plane/local_control_plane.h"
+#include "local_cluster/state/cluster.h"
 #include "runtime/processes/process.h"
 #include "runtime/scope.h"
 

@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "local_cluster/cluster.h"
+#include "local_cluster/state/cluster.h"
 #include "runtime/files/durable_file.h"
 
 namespace porthole::local_cluster {

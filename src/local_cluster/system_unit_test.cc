@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "local_cluster/cluster.h"
+#include "local_cluster/state/cluster.h"
 #include "runtime/files/durable_file.h"
 
 namespace porthole::local_cluster {

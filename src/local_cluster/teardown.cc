@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "local_cluster/emulated_host.h"
+#include "local_cluster/hosts/emulated_host.h"
 #include "runtime/files/mounts.h"
 #include "teardown/teardown.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "local_cluster/cluster.h"
+#include "local_cluster/state/cluster.h"
 #include "runtime/processes/process.h"
 
 namespace porthole::local_cluster {

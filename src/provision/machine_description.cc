@@ -7,7 +7,7 @@
 
 #include "apiserver/validation/names.h"
 #include "base/strings.h"
-#include "local_cluster/description_fields.h"
+#include "local_cluster/description/description_fields.h"
 #include "runtime/files/file_system.h"
 
 namespace porthole::provision {

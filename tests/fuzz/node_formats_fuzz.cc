@@ -10,7 +10,7 @@
 #include "kubelet/container/network_files.h"
 #include "kubelet/node/node_object.h"
 #include "kubelet/pod/status.h"
-#include "local_cluster/cluster.h"
+#include "local_cluster/state/cluster.h"
 #include "net/http/http1_parser.h"
 #include "netlink/netlink.h"
 #include "objects/pods.h"

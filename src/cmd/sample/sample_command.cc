@@ -3,7 +3,7 @@
 #include "cmd/program/runtime_setup.h"
 #include "cmd/sample/sample.h"
 #include "local_cluster/admin_client.h"
-#include "local_cluster/data_dir.h"
+#include "local_cluster/state/data_dir.h"
 
 namespace porthole::cmd {
 

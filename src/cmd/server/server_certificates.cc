@@ -1,6 +1,6 @@
 #include "cmd/server/server_certificates.h"
 
-#include "local_cluster/cluster.h"
+#include "local_cluster/state/cluster.h"
 #include "node_join/ca_rotation.h"
 #include "node_join/pki_changes.h"
 #include "node_join/shared_secrets/accept_both.h"

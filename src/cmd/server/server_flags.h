@@ -12,7 +12,7 @@
 #include "cmd/server/server_election.h"
 #include "cmd/server/server_encryption.h"
 #include "cmd/server/server_etcd.h"
-#include "local_cluster/data_dir.h"
+#include "local_cluster/state/data_dir.h"
 #include "store/store.h"
 
 namespace porthole::cmd {

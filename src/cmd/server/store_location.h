@@ -1,7 +1,7 @@
 #pragma once
 #include "cmd/program/runtime_setup.h"
 #include "cmd/server/server_etcd.h"
-#include "local_cluster/data_dir.h"
+#include "local_cluster/state/data_dir.h"
 
 namespace porthole::cmd {
 

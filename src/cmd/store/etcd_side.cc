@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "local_cluster/etcd_members.h"
+#include "local_cluster/control_plane/etcd_members.h"
 #include "runtime/files/durable_file.h"
 
 namespace porthole::cmd {

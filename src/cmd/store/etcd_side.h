@@ -6,7 +6,7 @@
 #include "cmd/program/progress.h"
 #include "cmd/server/server_encryption.h"
 #include "cmd/server/server_etcd.h"
-#include "local_cluster/data_dir.h"
+#include "local_cluster/state/data_dir.h"
 
 namespace porthole::cmd {
 

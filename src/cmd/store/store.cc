@@ -3,7 +3,7 @@
 #include "cmd/server/store_location.h"
 #include "cmd/store/embedded_side.h"
 #include "cmd/store/etcd_side.h"
-#include "local_cluster/move_durably.h"
+#include "local_cluster/state/move_durably.h"
 #include "node_join/pki.h"
 #include "runtime/files/durable_file.h"
 #include "store/embedded/data_lock.h"

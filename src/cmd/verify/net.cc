@@ -9,7 +9,7 @@
 #include "cmd/verify/router_routes.h"
 #include "cmd/verify/verification.h"
 #include "local_cluster/admin_client.h"
-#include "local_cluster/data_dir.h"
+#include "local_cluster/state/data_dir.h"
 
 namespace porthole::cmd {
 
