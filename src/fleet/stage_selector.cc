@@ -21,12 +21,6 @@ bool is_name(std::string_view text) {
     });
 }
 
-std::string_view trimmed(std::string_view text) {
-    while (text.starts_with(' ')) text.remove_prefix(1);
-    while (text.ends_with(' ')) text.remove_suffix(1);
-    return text;
-}
-
 std::string text_of(const Value& value) { return value.is_string() ? value.as_string() : schema::to_json(value); }
 
 Result<std::map<std::string, std::string>> strings_of(const Value& object, const std::string& where) {
@@ -80,14 +74,14 @@ Result<StageQuery> StageQuery::parse(std::string_view text) {
     std::string_view rest = text;
     for (;;) {
         const std::size_t pipe = std::min(rest.find('|'), rest.size());
-        std::string_view part = trimmed(rest.substr(0, pipe));
+        std::string_view part = trim(rest.substr(0, pipe), " ");
         if (part.starts_with("select(") && part.ends_with(')')) {
-            part = trimmed(part.substr(7, part.size() - 8));
+            part = trim(part.substr(7, part.size() - 8), " ");
             const std::size_t equals = part.find("==");
             if (equals == part.npos) return query_not_understood(text);
             std::vector<Step> path;
-            TRY_VOID(parse_path(trimmed(part.substr(0, equals)), path));
-            const auto wanted = schema::parse_json(trimmed(part.substr(equals + 2)));
+            TRY_VOID(parse_path(trim(part.substr(0, equals), " "), path));
+            const auto wanted = schema::parse_json(trim(part.substr(equals + 2), " "));
             if (!wanted || !wanted->is_string()) return query_not_understood(text);
             Step select{Step::Kind::Select, {}, wanted->as_string()};
             for (Step& step : path) {

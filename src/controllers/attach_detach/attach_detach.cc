@@ -33,8 +33,6 @@ bool is_out_of_service(const Node& node) {
     return std::ranges::any_of(node.spec.taints, [](const auto& taint) { return taint.key == "node.kubernetes.io/out-of-service"; });
 }
 
-std::string quoted(const std::string& text) { return "\"" + text + "\""; }
-
 std::set<std::string> in_use_on(const Node& node) { return {node.status.volumes_in_use.begin(), node.status.volumes_in_use.end()}; }
 
 bool looks_the_same(const Node& a, const Node& b) {
@@ -264,7 +262,7 @@ void AttachDetachController::follow(const std::string& volume, const Attachment&
         if (!progress.attaching) return;
         progress.attaching.reset();
         for (const auto& pod : wanted.nodes.at(node))
-            events_.normal(*pod, "SuccessfulAttachVolume", "AttachVolume.Attach succeeded for volume " + quoted(wanted.title) + " ");
+            events_.normal(*pod, "SuccessfulAttachVolume", "AttachVolume.Attach succeeded for volume " + quote(wanted.title) + " ");
         return;
     }
     if (!progress.attaching) progress.attaching = loop().now();
@@ -283,7 +281,7 @@ void AttachDetachController::follow(const std::string& volume, const Attachment&
 
 void AttachDetachController::fail(const WantedVolume& wanted, const std::string& node, const std::string& why) {
     for (const auto& pod : wanted.nodes.at(node))
-        events_.warning(*pod, "FailedAttachVolume", "AttachVolume.Attach failed for volume " + quoted(wanted.title) + " : " + why);
+        events_.warning(*pod, "FailedAttachVolume", "AttachVolume.Attach failed for volume " + quote(wanted.title) + " : " + why);
 }
 
 bool AttachDetachController::is_taken(const std::string& volume, const std::string& node, const WantedVolume& wanted) {
@@ -323,7 +321,7 @@ void AttachDetachController::tell_exclusive(const std::string& node, const Wante
             why = "Volume is already used by pod(s) " + join(names, ", ") + (names.size() < users.size() ? " and " + others : "");
         else if (!users.empty())
             why = "Volume is already used by " + others;
-        events_.warning(*pod, "FailedAttachVolume", "Multi-Attach error for volume " + quoted(wanted.title) + " " + why);
+        events_.warning(*pod, "FailedAttachVolume", "Multi-Attach error for volume " + quote(wanted.title) + " " + why);
     }
 }
 

@@ -21,8 +21,6 @@ constexpr const char* NodeIdAnnotation = "csi.volume.kubernetes.io/nodeid";
 constexpr const char* MigratedPlugins = "storage.alpha.kubernetes.io/migrated-plugins";
 constexpr Duration FirstRetry = 200ms, LongestRetry = 10s;
 
-std::string quoted(const std::string& text) { return "\"" + text + "\""; }
-
 CSINodeDriver entry_of(const std::string& name, const CsiNodeDriver& info) {
     CSINodeDriver entry;
     entry.name = name;
@@ -37,8 +35,8 @@ CSINodeDriver entry_of(const std::string& name, const CsiNodeDriver& info) {
 Result<void> check_topology(const Node& node, const CsiNodeDriver& info) {
     for (const auto& [key, value] : info.topology)
         if (const auto found = node.metadata.labels.find(key); found != node.metadata.labels.end() && found->second != value)
-            return Error(Reason::Conflict, "detected topology value collision: driver reported " + quoted(key) + ":" + quoted(value) +
-                                               " but existing label is " + quoted(key) + ":" + quoted(found->second));
+            return Error(Reason::Conflict, "detected topology value collision: driver reported " + quote(key) + ":" + quote(value) +
+                                               " but existing label is " + quote(key) + ":" + quote(found->second));
     return {};
 }
 
@@ -145,7 +143,7 @@ Task<> CsiNodeInfo::publish_node(const Node& node) {
     if (!before.empty()) {
         auto parsed = schema::parse_json(before);
         if (!parsed || !parsed->is_object())
-            co_return Error(Reason::BadRequest, "failed to parse node's " + quoted(NodeIdAnnotation) + " annotation value");
+            co_return Error(Reason::BadRequest, "failed to parse node's " + quote(NodeIdAnnotation) + " annotation value");
         ids = *std::move(parsed);
     }
     Value labels = Value::object();
