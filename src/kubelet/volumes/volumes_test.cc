@@ -138,6 +138,7 @@ TEST_F(VolumesTest, TrustBundlesAreJoinedAndEachCertificateIsThereOnce) {
         made.spec.signer_name = signer;
         made.spec.trust_bundle = bundle;
         api.put(made);
+        loop.advance(std::chrono::seconds(10));
     };
     const std::string a = certificate("YWE="), b = certificate("YmI="), c = certificate("Y2M=");
     put("own", "", "yes", "a comment\n" + b + b);
@@ -164,6 +165,21 @@ TEST_F(VolumesTest, TrustBundlesAreJoinedAndEachCertificateIsThereOnce) {
     EXPECT_EQ(shown(R"("name":"own")"), c) << "it is brought up to date";
     put("own", "", "yes", "-----BEGIN CERTIFICATE-----\n?\n-----END CERTIFICATE-----\n");
     EXPECT_EQ(shown(R"("name":"own")"), "") << "the API server admits none of these";
+}
+
+TEST_F(VolumesTest, ThousandsOfTrustBundlesAreListedOnceInTenSeconds) {
+    std::string sources;
+    for (int i = 0; i < 1000; ++i)
+        sources += (i ? "," : "") + (R"({"clusterTrustBundle":{"name":"none","optional":true,"path":")" + std::to_string(i)) + R"("}})";
+    const std::string pod = R"({"volumes":[{"name":"v","projected":{"sources":[)" + sources + "]}}]}";
+    const auto lists = [this] {
+        return std::ranges::count_if(api.requests(), [](const auto& seen) { return seen.path.contains("clustertrustbundles"); });
+    };
+    ASSERT_TRUE(mounts(pod));
+    EXPECT_EQ(lists(), 1);
+    loop.advance(std::chrono::milliseconds(1500));
+    ASSERT_TRUE(mounts(pod));
+    EXPECT_EQ(lists(), 2) << "one that matches nothing may have been made since";
 }
 
 TEST_F(VolumesTest, CopiesOfGitRepositoriesAreRefusedAsByUpstream) {

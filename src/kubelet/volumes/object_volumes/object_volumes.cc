@@ -127,12 +127,6 @@ Task<Payload> token_payload(const VolumeRequest& request, VolumeServices& servic
     co_return Payload{{source.path, file_of_user(request, token.token, mode)}};
 }
 
-Task<Payload> trust_bundle_payload(const VolumeRequest& request, VolumeServices& services, const core::ClusterTrustBundleProjection& source,
-                                   std::uint32_t mode) {
-    CO_TRY(std::string anchors, co_await trust_anchors(services.client, source));
-    co_return Payload{{source.path, file_of_user(request, std::move(anchors), mode)}};
-}
-
 using Source = core::PodCertificateProjection;
 
 /// The files of `source`, by what they hold.
@@ -283,7 +277,7 @@ class ProjectedVolume final : public ObjectVolume {
         co_return all.take();
     }
 
-    static Task<Payload> one(const VolumeRequest& request, VolumeServices& services, std::size_t index, std::uint32_t mode) {
+    Task<Payload> one(const VolumeRequest& request, VolumeServices& services, std::size_t index, std::uint32_t mode) {
         const core::VolumeProjection& part = request.volume.projected->sources[index];
         if (part.config_map)
             co_return co_await config_map_payload(request, services, part.config_map->name, part.config_map->items, mode,
@@ -292,10 +286,15 @@ class ProjectedVolume final : public ObjectVolume {
             co_return co_await secret_payload(request, services, part.secret->name, part.secret->items, mode, part.secret->optional);
         if (part.downward_api) co_return downward_payload(request, part.downward_api->items, mode);
         if (part.service_account_token) co_return co_await token_payload(request, services, *part.service_account_token, mode);
-        if (part.cluster_trust_bundle) co_return co_await trust_bundle_payload(request, services, *part.cluster_trust_bundle, mode);
+        if (part.cluster_trust_bundle) {
+            CO_TRY(std::string anchors, co_await anchors_.of(services.loop, services.client, *part.cluster_trust_bundle));
+            co_return Payload{{part.cluster_trust_bundle->path, file_of_user(request, std::move(anchors), mode)}};
+        }
         if (part.pod_certificate) co_return co_await certificate_payload(request, services, index, *part.pod_certificate, mode);
         co_return Error(Reason::BadRequest, "this kind of projected source is not supported by this kubelet");
     }
+
+    TrustAnchors anchors_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "kubelet/volumes/object_volumes/trust_anchors.h"
 
+#include <algorithm>
 #include <set>
 
 #include "api/certificates_v1beta1.h"
@@ -7,41 +8,46 @@
 #include "objects/selectors.h"
 
 namespace porthole::kubelet {
-namespace {
 
 using api::certificates::v1beta1::ClusterTrustBundle;
 
 /// A name has precedence. Without a selector of labels none of a signer's are meant.
-bool selects(const core::ClusterTrustBundleProjection& source, const ClusterTrustBundle& bundle) {
-    if (source.name) return bundle.metadata.name == *source.name;
-    return bundle.spec.signer_name == source.signer_name.value_or("") && objects::matches(source.label_selector, bundle.metadata.labels);
+bool TrustAnchors::selects(const core::ClusterTrustBundleProjection& source, const Bundle& bundle) {
+    if (source.name) return bundle.name == *source.name;
+    return bundle.signer == source.signer_name.value_or("") && objects::matches(source.label_selector, bundle.labels);
 }
 
-Task<std::vector<ClusterTrustBundle>> list(client::Client& client, const core::ClusterTrustBundleProjection& source) {
-    client::ListOptions options;
-    if (source.name)
-        options.field_selector = "metadata.name=" + *source.name;
-    else if (source.label_selector)
-        options.label_selector = objects::to_query(*source.label_selector);
-    auto found = co_await client.list<ClusterTrustBundle>(std::move(options));
+Task<TrustAnchors::Bundles> TrustAnchors::bundles(EventLoop& loop, client::Client& client, Duration age) {
+    if (listed_ && loop.now() - listed_at_ < age) co_return listed_;
+    auto found = co_await client.list<ClusterTrustBundle>({});
     if (!found) co_return std::move(found).error().with_context("listing ClusterTrustBundles");
-    std::erase_if(found->items, [&](const ClusterTrustBundle& bundle) { return !selects(source, bundle); });
-    co_return std::move(found->items);
+    std::vector<Bundle> all;
+    for (ClusterTrustBundle& bundle : found->items) {
+        Bundle& one =
+            all.emplace_back(std::move(bundle.metadata.name), std::move(bundle.spec.signer_name), std::move(bundle.metadata.labels));
+        for (net::PemBlock& block : net::parse_pem(bundle.spec.trust_bundle)) one.certificates.push_back(std::move(block.bytes));
+    }
+    listed_ = std::make_shared<const std::vector<Bundle>>(std::move(all));
+    listed_at_ = loop.now();
+    co_return listed_;
 }
 
-}  // namespace
-
-Task<std::string> trust_anchors(client::Client& client, core::ClusterTrustBundleProjection source) {
+Task<std::string> TrustAnchors::of(EventLoop& loop, client::Client& client, core::ClusterTrustBundleProjection source) {
+    using namespace std::chrono_literals;
     if (!source.name && !source.signer_name)
         co_return Error(Reason::BadRequest, "ClusterTrustBundle projection requires either name or signerName to be set");
-    CO_TRY(const auto bundles, co_await list(client, source));
-    if (bundles.empty() && !source.optional.value_or(false)) {
+    const auto selected = [&source](const Bundle& bundle) { return selects(source, bundle); };
+    CO_TRY(Bundles all, co_await bundles(loop, client, 10s));
+    if (std::ranges::none_of(*all, selected)) {
+        CO_TRY(all, co_await bundles(loop, client, 1s));
+    }
+    if (std::ranges::none_of(*all, selected) && !source.optional.value_or(false)) {
         if (source.name) co_return Error(Reason::NotFound, "clustertrustbundle.certificates.k8s.io \"" + *source.name + "\" not found");
         co_return Error(Reason::NotFound, "combination of signerName and labelSelector matched zero ClusterTrustBundles");
     }
     std::set<std::string> anchors;
-    for (const ClusterTrustBundle& bundle : bundles)
-        for (net::PemBlock& block : net::parse_pem(bundle.spec.trust_bundle)) anchors.insert(std::move(block.bytes));
+    for (const Bundle& bundle : *all)
+        if (selected(bundle)) anchors.insert(bundle.certificates.begin(), bundle.certificates.end());
     std::string pem;
     for (const std::string& anchor : anchors) pem += net::to_pem("CERTIFICATE", anchor);
     co_return pem;
