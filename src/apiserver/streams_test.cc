@@ -370,18 +370,21 @@ TEST_F(StreamsTest, ALargeObjectIsOneMessageOfAWatch) {
 
 TEST_F(StreamsTest, AllWatchersShareALargeObject) {
     post("/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"large"},"data":{"a":")" + std::string(100'000, 'x') + R"("}})");
-    const auto large_piece = [&] {
+    const auto large_piece = [&](const std::string& form) {
         PieceKeeper keeper;
         net::HttpRequest request{.method = "GET",
                                  .path = "/api/v1/namespaces/default/configmaps",
-                                 .query = "watch=true&timeoutSeconds=5&fieldSelector=metadata.name%3Dlarge"};
+                                 .query = "watch=true&timeoutSeconds=5&fieldSelector=metadata.name%3Dlarge",
+                                 .headers = {{"accept", form}}};
         EXPECT_TRUE(sim::run(loop, api->server().handle_as(loopback_user(), std::move(request), keeper)));
         const auto found = std::ranges::find_if(keeper.pieces, [](const net::Bytes& piece) { return piece->size() > 100'000; });
         return found == keeper.pieces.end() ? nullptr : *found;
     };
-    const net::Bytes first = large_piece();
-    ASSERT_TRUE(first);
-    EXPECT_TRUE(first == large_piece()) << "each has a copy";
+    for (const char* form : {"application/json", "application/vnd.kubernetes.protobuf;stream=watch"}) {
+        const net::Bytes first = large_piece(form);
+        ASSERT_TRUE(first) << form;
+        EXPECT_TRUE(first == large_piece(form)) << "each has a copy: " << form;
+    }
 }
 
 TEST_F(StreamsTest, ARefusedWatchIsNoWebSocket) {

@@ -171,7 +171,7 @@ Task<> ResourceHandler::watch(RequestContext& context, const Resource& resource)
     net::Headers headers = common_headers(context);
     headers.add("content-type", form.content_type(true));
     context.code = 200;
-    ResponseEncoder encoder(resource, std::move(form), include, now());
+    ResponseEncoder encoder(resource, std::move(form), include, now(), &sealed_);
     const auto begun = [&context] { context.give_back_seats(); };
     if (net::is_websocket_request(context.request)) {
         EventMessages messages(context, loop_);

@@ -2,6 +2,7 @@
 #include "apiserver/authorization/authorizer.h"
 #include "apiserver/handlers/request_context.h"
 #include "apiserver/resources/resource_store.h"
+#include "apiserver/resources/sealed_objects.h"
 #include "schema/registry.h"
 
 namespace porthole::apiserver {
@@ -57,6 +58,7 @@ private:
     Authorizer& authorizer_;
     Random& random_;
     EventLoop& loop_;
+    SealedObjects sealed_;
 };
 
 /// Fits the body's name and namespace to the request's path. Error: BadRequest if they differ.

@@ -43,12 +43,11 @@ std::string length_prefix(std::size_t size) {
     return {static_cast<char>(size >> 24), static_cast<char>(size >> 16), static_cast<char>(size >> 8), static_cast<char>(size)};
 }
 
-void append_protobuf_bytes(char tag, std::string_view bytes, std::string& out) {
+/// The beginning of a field of `size` bytes.
+void append_length(char tag, std::size_t size, std::string& out) {
     out += tag;
-    std::size_t size = bytes.size();
     for (; size >= 0x80; size >>= 7) out += static_cast<char>(size | 0x80);
     out += static_cast<char>(size);
-    out += bytes;
 }
 
 }  // namespace
@@ -193,12 +192,21 @@ void ResponseEncoder::append_frame(std::string_view type, const Value& object, s
         out += "}\n";
         return;
     }
-    OutputForm form = form_;
-    std::string raw_extension, event;
-    append_protobuf_bytes('\x0a', encode_tree(object, form), raw_extension);
-    append_protobuf_bytes('\x0a', type, event);
-    append_protobuf_bytes('\x12', raw_extension, event);
-    out += length_prefix(event.size()) + event;
+    WatchFrames frames;
+    append_protobuf_frame(type, bytes_of(encoded(object)), frames);
+    for (const store::Bytes& piece : frames.take()) out += *piece;
+}
+
+/// A WatchEvent: its type, and a RawExtension with the object.
+void ResponseEncoder::append_protobuf_frame(std::string_view type, const store::Bytes& object, WatchFrames& out) const {
+    std::string event, extension;
+    append_length('\x0a', object->size(), extension);
+    append_length('\x0a', type.size(), event);
+    event += type;
+    append_length('\x12', extension.size() + object->size(), event);
+    event += extension;
+    out.text += length_prefix(event.size() + object->size()) + event;
+    out.add(object);
 }
 
 Result<void> ResponseEncoder::append_event(std::string_view type, const store::Bytes& stored, WatchFrames& out) {
@@ -214,6 +222,15 @@ Result<void> ResponseEncoder::append_event(std::string_view type, const store::B
         out.text += "{\"type\":\"" + std::string(type) + "\",\"object\":";
         TRY_VOID(append_partial_metadata(*stored, form_.transform_version, out.text));
         out.text += "}\n";
+        return {};
+    }
+    if (form_.encoding == Encoding::Protobuf && form_.transform == Transform::None && sealed_) {
+        const auto seal = [&]() -> Result<std::string> {
+            TRY(const Value object, transformed(*stored));
+            return encoded(object);
+        };
+        TRY(const store::Bytes object, sealed_->of(resource_, stored, seal));
+        append_protobuf_frame(type, object, out);
         return {};
     }
     TRY(const Value object, transformed(*stored));

@@ -5,6 +5,7 @@
 #include "apiserver/request/negotiation.h"
 #include "apiserver/resources/object_codec.h"
 #include "apiserver/resources/resource_store.h"
+#include "apiserver/resources/sealed_objects.h"
 #include "base/time/time.h"
 
 namespace porthole::apiserver {
@@ -29,12 +30,13 @@ private:
     std::size_t size_ = 0;              ///< of pieces_
 };
 
-/// Converts stored bytes to the form that a client requested. JSON of the stored version passes through unchanged. Used for one answer;
-/// `resource` must outlive it. Error: InternalError for bytes that cannot be decoded.
+/// Converts stored bytes to the form that a client requested. JSON of the stored version passes through unchanged, and watchers in protobuf
+/// share what is in `sealed`, if there is any. Used for one answer; `resource` and `sealed` must outlive it. Error: InternalError for bytes
+/// that cannot be decoded.
 class ResponseEncoder {
 public:
-    ResponseEncoder(const Resource& resource, OutputForm form, IncludeObject include, Timestamp now)
-        : resource_(resource), form_(std::move(form)), include_(include), now_(now) {}
+    ResponseEncoder(const Resource& resource, OutputForm form, IncludeObject include, Timestamp now, SealedObjects* sealed = nullptr)
+        : resource_(resource), form_(std::move(form)), include_(include), now_(now), sealed_(sealed) {}
 
     const OutputForm& form() const { return form_; }
     /// The time for ages in tables; a watch sets it for every frame.
@@ -64,11 +66,13 @@ private:
     schema::Value row(const schema::Value& object) const;
     std::string encoded(const schema::Value& tree) const;
     void append_frame(std::string_view type, const schema::Value& object, std::string& out) const;
+    void append_protobuf_frame(std::string_view type, const store::Bytes& object, WatchFrames& out) const;
 
     const Resource& resource_;
     OutputForm form_;
     IncludeObject include_;
     Timestamp now_;
+    SealedObjects* sealed_;
     bool columns_sent_ = false;
 };
 
