@@ -8,6 +8,7 @@
 #include "kubelet/options/options.h"
 #include "kubelet/server/node_log_query.h"
 #include "kubelet/static_pods.h"
+#include "kubelet/user_namespaces/user_namespaces.h"
 #include "kubelet/volumes/csi/csi_drivers.h"
 #include "kubelet/volumes/csi/volume_data.h"
 #include "net/http/http.h"
@@ -58,6 +59,24 @@ void volume_data(std::string_view text) {
     if (!again || again->handle != data->handle || !is_csi_driver_name(data->driver)) std::abort();
 }
 
+/// Whatever a record and the node's own lines say, no pod gets ids of the node, or another pod's.
+void user_namespaces(FileSystem& files, const std::string& text) {
+    if (!files.create_directories("/pods/a", 0750) || !files.create_directories("/pods/b", 0750) ||
+        !files.create_directories("/etc", 0755) || !files.write("/pods/a/userns", text, 0600))
+        std::abort();
+    SeededRandom random{1};
+    UserNamespaces::Settings settings{.pods_directory = "/pods"};
+    for (const bool lines : {false, true}) {
+        if (lines && (!files.write("/etc/subuid", text, 0644) || !files.write("/etc/subgid", text, 0644))) std::abort();
+        UserNamespaces users(files, random, Logger(make_null_sink(), "users"), settings);
+        users.restore({"a"});
+        const auto recorded = users.find("a"), given = users.ensure("b");
+        for (const auto& ids : {recorded, given})
+            if (ids && (ids->first < UserNamespaces::Unit || ids->length < UserNamespaces::Unit || ids->end() > 1ULL << 32)) std::abort();
+        if (recorded && given && recorded->overlaps(*given)) std::abort();
+    }
+}
+
 void configurations(FileSystem& files) {
     for (const bool windows : {false, true}) {
         const auto options = parse_kubelet_options({"--config", "/config"}, windows, files);
@@ -85,6 +104,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static_pod(text);
     devices(files, text);
     volume_data(text);
+    user_namespaces(files, text);
     configurations(files);
     log_query(files, text);
     return 0;
