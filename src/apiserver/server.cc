@@ -58,7 +58,9 @@ private:
 }  // namespace
 
 Server::Server(Seams seams, Limits limits)
-    : seams_(std::move(seams)), limits_(limits), bodies_of_nodes_(limits.held_bodies), bodies_of_others_(limits.held_bodies) {}
+    : seams_(std::move(seams)), limits_(limits), bodies_of_nodes_(limits.held_bodies), bodies_of_others_(limits.held_bodies) {
+    if (seams_.flow_control) arrivals_.emplace(seams_.loop, seams_.loop, FlowControl::Options{}.turn);
+}
 
 void Server::set_user_headers(RequestHeaderOptions headers) {
     user_headers_.clear();
@@ -119,7 +121,11 @@ Task<> Server::serve(net::HttpRequest& request, net::HttpResponder& responder, s
 
 Task<> Server::authenticate_and_answer(RequestContext& context, bool known, RequestAudit* audit) {
     if (!known) {
+        std::optional<Arrivals::Arrival> arrival;
+        if (arrivals_) arrival.emplace(*arrivals_, context.request);
+        if (arrival && !arrival->begin()) CO_TRY_VOID(co_await *arrival);
         CO_TRY(context.user, co_await seams_.authenticators.authenticate(context.request));
+        if (arrival) arrival->authenticated(context.user.name);
         forget_credentials(context.request);
     }
     if (audit) audit->authenticated(context);
@@ -172,8 +178,10 @@ Task<> Server::answer(RequestContext& context, bool known) {
         CO_TRY(context.request.body, co_await context.responder.read_body());
         CO_TRY(body, hold_body(context));
     }
-    if (const auto version = allowed ? awaited(context) : std::nullopt)
-        CO_TRY_VOID(co_await future_reads_->wait(context.user.name, *version));
+    if (const auto version = allowed ? awaited(context) : std::nullopt) {
+        // Whether it came or not: hundreds of reads may end at the same moment, whose answers are limited like those of other requests.
+        allowed = co_await future_reads_->wait(context.user.name, *version);
+    }
     // Not before the body has come: a slow sender holds no place. A stream's work is done elsewhere.
     if (seams_.flow_control && (context.info.verb == "watch" || !context.info.long_running())) {
         const SeatedRequest seated(context, *seams_.flow_control);

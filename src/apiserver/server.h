@@ -9,6 +9,7 @@
 #include "apiserver/authentication/authenticator.h"
 #include "apiserver/authentication/request_header.h"
 #include "apiserver/authorization/authorizer.h"
+#include "apiserver/flow_control/arrivals.h"
 #include "apiserver/flow_control/flow_control.h"
 #include "apiserver/handlers/metrics.h"
 #include "apiserver/handlers/request_context.h"
@@ -23,9 +24,9 @@ namespace porthole::apiserver {
 
 class FutureReads;
 
-/// The path of every request: authentication, impersonation, authorization, the body, flow control, the handler; and its audit events
-/// (request_audit.h). The body is read once the sender is authorized by the head. Refusals also pass flow control, so that a flood of them
-/// is limited like other requests.
+/// The path of every request: its turn among those that have arrived, authentication, impersonation, authorization, the body, flow control,
+/// the handler; and its audit events (request_audit.h). The body is read once the sender is authorized by the head. Refusals also pass flow
+/// control, so that a flood of them is limited like other requests.
 ///
 /// The handler is found among routes: for a path, for a subresource, and one for all other resources. Add all routes before the first
 /// request. Lives on one loop; what handlers and seams refer to must outlive it and every request.
@@ -113,6 +114,7 @@ private:
 
     Seams seams_;
     Limits limits_;
+    std::optional<Arrivals> arrivals_;  ///< with flow control
     struct Places {
         std::size_t mutating = 0, reading = 0;  // in flight
     };

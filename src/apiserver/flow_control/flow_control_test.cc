@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "apiserver/flow_control/default_configuration.h"
+#include "apiserver/flow_control/work_clock_fixture.h"
 #include "runtime/scope.h"
 #include "runtime/sim/sim_loop.h"
 
@@ -13,13 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace api::flowcontrol::v1;
-
-/// Measures turns: goes on while a request is served, which the loop's clock does not.
-struct WorkClock final : Clock {
-    MonotonicTime now() const override { return time; }
-    SystemTime wall_now() const override { return {}; }
-    MonotonicTime time{1h};
-};
 
 PriorityLevelConfiguration level(const std::string& name, std::int32_t shares, std::int32_t queue_length = 5) {
     PriorityLevelConfiguration made;
@@ -62,8 +56,8 @@ protected:
 
     void SetUp() override {
         // Five seats for each of two levels; the mandatory ones have the rest.
-        flow_control = std::make_unique<FlowControl>(loop, work,
-                                                     FlowControl::Options{.seats = 15, .count_objects = [this](auto&) { return objects; }});
+        flow_control = std::make_unique<FlowControl>(
+            loop, work, FlowControl::Options{.seats = 15, .turn = 1ms, .count_objects = [this](auto&) { return objects; }});
         configure();
     }
     void TearDown() override {

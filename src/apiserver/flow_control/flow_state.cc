@@ -91,7 +91,6 @@ bool FlowControl::has_level(std::string_view name) const {
 }
 
 FlowControl::State::~State() {
-    *alive = nullptr;
     if (wait_timer) loop.cancel_timer(*wait_timer);
     if (adjust_timer) loop.cancel_timer(*adjust_timer);
 }
@@ -188,7 +187,7 @@ void FlowControl::State::adjust() {
         limited[i]->queues.set_limit(limited[i]->limits.current);
         may_start = may_start || limited[i]->queues.can_start();
     }
-    if (may_start) post_turn();
+    if (may_start) turn.call_next();
 }
 
 void FlowControl::State::arm_adjustment() {
@@ -262,7 +261,7 @@ Result<bool> FlowControl::State::begin_queued(Ticket& ticket, const FlowSchema& 
     of.queue_lengths.observe(ticket.queue->waiting, QueueLengthBounds);
     level.tickets.add(ticket);
     // Nobody waits, so it is this one's turn, if its seats are free.
-    if (in_turn() && !others_wait && level.queues.start_next(now)) {
+    if (turn.has_time() && !others_wait && level.queues.start_next(now)) {
         serve(ticket, now);
         return true;
     }
@@ -292,7 +291,7 @@ void FlowControl::State::let_wait(Ticket& ticket) {
     if (level.queues.waiting() == 1) level.processor = std::max(level.processor, processor_now);
     level.note_demand(ticket.arrived);
     arm_wait_timer();
-    if (level.queues.can_start()) post_turn();
+    if (level.queues.can_start()) turn.call_next();
 }
 
 void FlowControl::State::finish(Ticket& ticket) {
@@ -304,7 +303,7 @@ void FlowControl::State::finish(Ticket& ticket) {
     of.level.tickets.remove(ticket);
     of.level.queues.finish(ticket, now);
     of.level.note_demand(now);
-    if (of.level.queues.can_start()) post_turn();
+    if (of.level.queues.can_start()) turn.call_next();
 }
 
 /// One that waits leaves without having been served.
@@ -320,7 +319,7 @@ void FlowControl::State::withdraw(Ticket& ticket, Refusal why) {
     of.level.tickets.remove(ticket);
     of.level.queues.remove(ticket, now);
     of.level.note_demand(now);
-    if (of.level.queues.can_start()) post_turn();  // it may have been a wide one that others waited behind
+    if (of.level.queues.can_start()) turn.call_next();  // it may have been a wide one that others waited behind
 }
 
 Error FlowControl::State::refuse(Flows& of, Refusal why) {
@@ -330,31 +329,12 @@ Error FlowControl::State::refuse(Flows& of, Refusal why) {
 
 // --- Turns of the thread ---
 
-/// Whether the thread may serve another request before it looks at its connections again.
-bool FlowControl::State::in_turn() {
-    const MonotonicTime now = clock.now();
-    if (turn_open) return now - turn_began < options.turn;
-    turn_open = true;
-    turn_began = now;
-    post_turn();
-    return true;
-}
-
-void FlowControl::State::post_turn() {
-    if (std::exchange(turn_posted, true)) return;
-    loop.post([self = alive] {
-        if (*self) (*self)->turn();
-    });
-}
-
-/// Between two calls of it the loop has looked at every connection.
-void FlowControl::State::turn() {
-    turn_posted = turn_open = false;
+void FlowControl::State::serve_waiting() {
     ++turn_number;
     MonotonicTime now = clock.now();
     const MonotonicTime end = now + options.turn;
     while (Ticket* const ticket = next_to_serve(loop.now())) {
-        if (!turn_open) in_turn();
+        turn.has_time();  // begins it
         Level& level = ticket->flows_->level;
         processor_now = level.processor;
         ticket->complete({});  // runs its handler, after which the ticket may be gone

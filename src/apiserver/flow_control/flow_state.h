@@ -10,6 +10,7 @@
 
 #include "apiserver/flow_control/flow_control.h"
 #include "apiserver/flow_control/flow_schemas.h"
+#include "apiserver/flow_control/loop_turn.h"
 #include "apiserver/flow_control/seat_allocation.h"
 
 /// The state of FlowControl, shared by its source files.
@@ -106,9 +107,7 @@ struct FlowControl::State {
     void withdraw(Ticket& ticket, Refusal why);
     Error refuse(Flows& flows, Refusal why);
 
-    bool in_turn();
-    void post_turn();
-    void turn();
+    void serve_waiting();
     Ticket* next_to_serve(MonotonicTime now);
 
     void arm_wait_timer();
@@ -130,13 +129,10 @@ struct FlowControl::State {
     std::array<std::uint32_t, 2> waiting_by_kind{};  ///< mutating, reading
     std::unordered_map<std::uint64_t, std::uint32_t> watchers;
 
-    bool turn_open = false, turn_posted = false;
-    MonotonicTime turn_began{};
+    LoopTurn turn{loop, clock, options.turn, [this] { serve_waiting(); }};
     std::uint64_t turn_number = 0;
     double processor_now = 0;  ///< of the level that was served last
     std::optional<TimerId> wait_timer, adjust_timer;
-    /// For posted callbacks, which cannot be cancelled.
-    std::shared_ptr<State*> alive = std::make_shared<State*>(this);
 };
 
 }  // namespace porthole::apiserver
