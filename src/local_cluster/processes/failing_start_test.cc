@@ -11,14 +11,14 @@ namespace {
 using namespace std::chrono_literals;
 
 struct FailingStartTest : testing::Test {
-    FailingStartTest() {
+    static std::filesystem::path made_folder() {
         char name[] = "/tmp/porthole-start-XXXXXX";
-        folder = ::mkdtemp(name);
+        return ::mkdtemp(name);
     }
     ~FailingStartTest() override { std::filesystem::remove_all(folder); }
     void write(const char* line) const { std::ofstream(log, std::ios::app) << line << "\n"; }
 
-    std::filesystem::path folder;
+    const std::filesystem::path folder = made_folder();
     const std::filesystem::path log = folder / "log";
     const MonotonicTime start{};
 };
