@@ -12,10 +12,10 @@ import tempfile
 import time
 import unittest
 
-from harness import CLIENTS, PORTHOLE, Network, condition, eventually, needs_newest_kubectl, remove_control_groups, run
+from harness import CLIENTS, PORTHOLE, Network, condition, eventually, needs_newest_kubectl, run
+from joined_node import JoinedNode
 from manifests import pod
 from test_etcd_store import Etcd
-from test_join import CONTAINERD
 
 NODE = "10.90.0.20"
 SERVERS = {"a": "10.90.0.1", "b": "10.90.0.2"}
@@ -77,10 +77,9 @@ class AgentsChangeOver(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         mark = f"{os.getpid()}-{secrets.token_hex(2)}"
         self.network, self.machine = Network(f"porthole-test-{mark}"), Network(f"porthole-node-{mark}")
-        self.cgroup = f"porthole-node-{mark}"
-        self.addCleanup(remove_control_groups, self.cgroup)
         self.addCleanup(self.machine.delete)
         self.addCleanup(self.network.delete)
+        self.node = JoinedNode("extra", self.machine, self.folder / "node")
         self.connect()
         self.etcd = Etcd(self.network, self.folder)
         self.addCleanup(self.etcd.stop)
@@ -92,8 +91,7 @@ class AgentsChangeOver(unittest.TestCase):
         self.servers["b"].copy_keys(self.servers["a"])
         self.servers["b"].start()
         eventually(lambda: self.named_in_the_slice(self.servers["a"]) == set(SERVERS), BUSY_CHANGE, "the cluster names both servers")
-        self.agent = self.containerd = None
-        self.addCleanup(self.stop_node)
+        self.addCleanup(self.node.stop)
 
     def connect(self):
         """One link between the servers and the machine. Nothing leads anywhere else."""
@@ -114,42 +112,10 @@ class AgentsChangeOver(unittest.TestCase):
 
     # --- the node
 
-    def inside(self, words):
-        return self.machine.inside([str(word) for word in words])
-
     def start_node(self, servers):
-        data, a = self.folder / "agent", self.servers["a"]
-        node = self.folder / "node"
-        (node / "cni").mkdir(parents=True)
-        (node / "containerd.toml").write_text(CONTAINERD.format(folder=node))
-        self.containerd = subprocess.Popen(self.inside(["containerd", "--config", node / "containerd.toml"]), stdin=subprocess.DEVNULL,
-                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-        eventually(lambda: run(self.inside(["ctr", "--address", node / "containerd.sock", "version"]), check=False).returncode == 0, 60,
-                   "containerd answers")
-        words = run(self.network.inside([str(PORTHOLE), "token", "create", "--print-join-command", "--data", str(a.folder)])).stdout.split()
-        token, ca_hash = words[words.index("--token") + 1], words[words.index("--ca-cert-hash") + 1]
-        self.flags = ["--data", data, "--container-runtime-endpoint", node / "containerd.sock", "--cni-conf-dir", node / "cni",
-                      "--cgroup-root", "/" + self.cgroup]
-        self.start_agent([PORTHOLE, "join", "--server", ",".join(servers), "--token", token, "--ca-cert-hash", ca_hash, "--node-name", "extra",
-                          "--shared-disk", "--foreground", *self.flags])
+        self.node.start_containerd()
+        self.node.join(servers, self.network, self.servers["a"].folder)
         self.wait_ready(self.servers["b"])
-
-    def start_agent(self, words):
-        with open(self.folder / "agent.log", "ab") as log:
-            self.agent = subprocess.Popen(self.inside(words), stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
-
-    def end_agent(self):
-        if self.agent:
-            self.agent.terminate()
-            self.agent.wait(60)
-            self.agent = None
-
-    def stop_node(self):
-        self.end_agent()
-        if self.containerd:
-            run(self.inside([PORTHOLE, "reset", *self.flags]), check=False)
-            self.containerd.terminate()
-            self.containerd.wait(60)
 
     def wait_ready(self, server, seconds=90):
         def ready():
@@ -158,43 +124,30 @@ class AgentsChangeOver(unittest.TestCase):
         try:
             eventually(ready, seconds, "the node is Ready")
         except AssertionError as error:
-            raise AssertionError(f"{error}\n{(self.folder / 'agent.log').read_text(errors='replace')[-4000:]}") from None
-
-    def known_servers(self):
-        """What the node has written down: address → state."""
-        lines = (self.folder / "agent/servers").read_text().splitlines()
-        return {line.split()[1]: line.split(" ", 2)[2] if line.count(" ") > 1 else "" for line in lines}
-
-    def in_use(self):
-        return next((url for url, state in self.known_servers().items() if state.endswith("in use")), None)
-
-    def ask_as_node(self):
-        """A request with the node's own kubeconfig, which names its own address."""
-        return run(self.inside([CLIENTS["new"], "--kubeconfig", self.folder / "agent/kubeconfig", "--request-timeout", "20s", "get", "node", "extra"]),
-                   check=False, env={"PATH": os.environ["PATH"], "HOME": str(self.folder)})
+            raise AssertionError(f"{error}\n{self.node.log_end()}") from None
 
     def change_over(self, fail):
         """Makes the server in use fail; it, the other one, and how long it took until that is in use and answers the node."""
-        url = eventually(self.in_use, BUSY_CHANGE, "a server is in use")
+        url = eventually(self.node.in_use, BUSY_CHANGE, "a server is in use")
         used = next(server for server in self.servers.values() if server.url == url)
         other = next(server for server in self.servers.values() if server is not used)
-        self.assertEqual(self.ask_as_node().returncode, 0)
+        self.assertEqual(self.node.ask().returncode, 0)
         fail(used)
         begin = time.monotonic()
-        eventually(lambda: self.in_use() == other.url, 60, "the other server is in use", interval=0.02)
+        eventually(lambda: self.node.in_use() == other.url, 60, "the other server is in use", interval=0.02)
         took = time.monotonic() - begin
-        self.assertEqual(self.ask_as_node().returncode, 0, "requests go on at once")
+        self.assertEqual(self.node.ask().returncode, 0, "requests go on at once")
         print(f"changed over in {took:.2f} s, and a kubectl later: {time.monotonic() - begin:.2f} s")
         self.assertLess(took, BUSY_CHANGE)
         return used, other
 
     def endpoints_of_the_service(self):
         """The servers that the node's proxy has for the service `kubernetes`."""
-        rules = run(self.inside(["nft", "list", "ruleset"])).stdout
+        rules = run(self.node.inside(["nft", "list", "ruleset"])).stdout
         return {name for name, address in SERVERS.items() if re.search(rf"\b{re.escape(address)}\b", rules)}
 
     def ask_the_service(self):
-        return run(self.inside(["curl", "-sk", "--max-time", "20", "https://10.96.0.1/readyz"]), check=False).stdout == "ok"
+        return run(self.node.inside(["curl", "-sk", "--max-time", "20", "https://10.96.0.1/readyz"]), check=False).stdout == "ok"
 
     def has_heartbeat_since(self, server, before):
         lease = server.get("--namespace", "kube-node-lease", "lease", "extra")
@@ -202,10 +155,10 @@ class AgentsChangeOver(unittest.TestCase):
 
     def test_a_killed_server_is_changed_at_once_and_pods_go_on(self):  # API-14
         self.start_node([server.url for server in self.servers.values()])
-        kubeconfig = (self.folder / "agent/kubeconfig").read_text()
+        kubeconfig = self.node.kubeconfig.read_text()
         self.assertIn("server: https://127.0.0.1:6444", kubeconfig)
-        self.assertEqual(set(self.known_servers()), {server.url for server in self.servers.values()})
-        eventually(lambda: all(state.startswith("ready") for state in self.known_servers().values()), 60, "both servers are ready")
+        self.assertEqual(set(self.node.known_servers()), {server.url for server in self.servers.values()})
+        eventually(lambda: all(state.startswith("ready") for state in self.node.known_servers().values()), 60, "both servers are ready")
         eventually(lambda: self.endpoints_of_the_service() == set(SERVERS), 60, "the service `kubernetes` has both")
         self.assertTrue(self.ask_the_service())
         eventually(lambda: self.servers["b"].get("--namespace", "kube-node-lease", "lease", "extra"), 60, "the node has its lease")
@@ -213,8 +166,8 @@ class AgentsChangeOver(unittest.TestCase):
         renewed = other.get("--namespace", "kube-node-lease", "lease", "extra")["spec"]["renewTime"]
         eventually(lambda: self.has_heartbeat_since(other, renewed), 60, "the node's lease is renewed through the other server")
         self.assertEqual(condition(other.get("node", "extra"), "Ready"), "True")
-        self.assertTrue(self.known_servers()[used.url].startswith("dead"))
-        told = run(self.inside([PORTHOLE, "doctor", "--node", "--kubeconfig", self.folder / "agent/kubeconfig"]), check=False).stdout
+        self.assertTrue(self.node.known_servers()[used.url].startswith("dead"))
+        told = run(self.node.inside([PORTHOLE, "doctor", "--node", "--kubeconfig", self.node.kubeconfig]), check=False).stdout
         self.assertIn(f"in use is {other.url}", told)
         self.assertIn(used.url, told)
 
@@ -232,19 +185,19 @@ class AgentsChangeOver(unittest.TestCase):
         self.assertEqual(other.kubectl("logs", "late", "--tail=1").returncode, 0)
 
         # A restart knows the other server, although the first that was given is dead.
-        words = pathlib.Path(f"/proc/{self.agent.pid}/cmdline").read_bytes().decode().split("\0")[:-1]
-        self.end_agent()
-        self.start_agent(words)
-        eventually(lambda: self.ask_as_node().returncode == 0, BUSY_CHANGE, "the node's requests are answered after a restart")
+        words = pathlib.Path(f"/proc/{self.node.agent.pid}/cmdline").read_bytes().decode().split("\0")[:-1]
+        self.node.end_agent()
+        self.node.start_agent(words)
+        eventually(lambda: self.node.ask().returncode == 0, BUSY_CHANGE, "the node's requests are answered after a restart")
 
     def test_a_server_that_hangs_is_changed_within_five_seconds(self):  # API-14
         self.start_node([self.servers["a"].url])
-        eventually(lambda: len(self.known_servers()) == 2, 60, "the second server is learned from the cluster")
-        eventually(lambda: all(state.startswith("ready") for state in self.known_servers().values()), 60, "both servers are ready")
+        eventually(lambda: len(self.node.known_servers()) == 2, 60, "the second server is learned from the cluster")
+        eventually(lambda: all(state.startswith("ready") for state in self.node.known_servers().values()), 60, "both servers are ready")
         used, other = self.change_over(lambda server: server.signal(signal.SIGSTOP))
         used.signal(signal.SIGCONT)
-        eventually(lambda: self.known_servers()[used.url].startswith("ready"), 60, "the first server answers again")
-        self.assertEqual(self.in_use(), other.url, "and the node stays where it is")
+        eventually(lambda: self.node.known_servers()[used.url].startswith("ready"), 60, "the first server answers again")
+        self.assertEqual(self.node.in_use(), other.url, "and the node stays where it is")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""Three machines of network namespaces on one bridge without an uplink, each with a member of etcd, whose data has a small disk of its own,
-and a server. The caller has namespaces of mounts and of processes of its own, so that nothing of this outlives it."""
+"""Three machines of network namespaces on one bridge without an uplink, each with a member of etcd and a server. Where they have small disks
+of their own for etcd's data, the caller has a namespace of mounts of its own."""
 
 import contextlib
 import json
@@ -19,6 +19,7 @@ from harness import PORTHOLE, TOOLS, Network, eventually, raw_request, run  # no
 
 NAMES = "abc"
 ADDRESSES = {name: f"10.89.78.{number}" for number, name in enumerate(NAMES, 1)}
+HUB = "10.89.78.254"
 DISK_MEGABYTES = 2000  # etcd reserves 64 for each of two logs, and grows by some 40 with each full disk
 BLKIO, CGROUP2 = pathlib.Path("/sys/fs/cgroup/blkio"), pathlib.Path("/sys/fs/cgroup")
 
@@ -28,24 +29,27 @@ def program(name):
     return str(found) if found.exists() else shutil.which(name)
 
 
+def connect(network, hub, name, address):
+    """A link `name` from the bridge to eth0 of another namespace."""
+    run(["ip", "link", "add", "eth0", "netns", network.name, "type", "veth", "peer", "name", name, "netns", hub.name])
+    run(["ip", "-n", network.name, "address", "add", f"{address}/24", "dev", "eth0"])
+    run(["ip", "-n", network.name, "link", "set", "eth0", "up"])
+    run(["ip", "-n", hub.name, "link", "set", "dev", name, "up", "master", "bridge"])
+
+
 class Machine:
-    def __init__(self, name, hub, folder):
+    def __init__(self, name, hub, folder, small_disk):
         self.name, self.address, self.folder = name, ADDRESSES[name], folder / name
+        self.disk = self.folder / "disk"
+        self.disk.mkdir(parents=True)
         self.network = Network(f"{hub.name}-{name}")
         self.processes, self.loop = {}, None
-        self._connect(hub)
-        self._make_disk()
-
-    def _connect(self, hub):
-        inner = self.network.name
-        run(["ip", "link", "add", "eth0", "netns", inner, "type", "veth", "peer", "name", self.name, "netns", hub.name])
-        run(["ip", "-n", inner, "address", "add", f"{self.address}/24", "dev", "eth0"])
-        run(["ip", "-n", inner, "link", "set", "eth0", "up"])
-        run(["ip", "-n", hub.name, "link", "set", "dev", self.name, "up", "master", "bridge"])
+        connect(self.network, hub, name, self.address)
+        if small_disk:
+            self._make_disk()
 
     def _make_disk(self):
-        image, self.disk = self.folder / "disk.img", self.folder / "disk"
-        self.disk.mkdir(parents=True)
+        image = self.folder / "disk.img"
         with open(image, "wb") as file:
             file.truncate(DISK_MEGABYTES << 20)
         run(["mkfs.ext4", "-q", image])
@@ -135,25 +139,24 @@ class Machine:
 
     def end(self):
         self.kill()
-        run(["umount", self.disk], check=False)
-        run(["losetup", "--detach", self.loop], check=False)
+        if self.loop:
+            run(["umount", self.disk], check=False)
+            run(["losetup", "--detach", self.loop], check=False)
         self.network.delete()
 
 
 class Machines:
     """All three, and the clients of their servers (fault_clients.cc)."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, small_disks=True):
         self.folder = folder
-        pathlib.Path("/run/netns").mkdir(exist_ok=True)
-        run(["mount", "-t", "tmpfs", "names", "/run/netns"])
         (folder / "token").write_text(secrets.token_hex(32) + "\n")
         (folder / "token").chmod(0o600)
         self.hub = Network(f"porthole-test-{os.getpid()}-{secrets.token_hex(2)}")
         run(["ip", "-n", self.hub.name, "link", "add", "bridge", "type", "bridge"])
-        run(["ip", "-n", self.hub.name, "address", "add", "10.89.78.254/24", "dev", "bridge"])
+        run(["ip", "-n", self.hub.name, "address", "add", f"{HUB}/24", "dev", "bridge"])
         run(["ip", "-n", self.hub.name, "link", "set", "bridge", "up"])
-        self.all = [Machine(name, self.hub, folder) for name in NAMES]
+        self.all = [Machine(name, self.hub, folder, small_disks) for name in NAMES]
         self.clients = None
 
     def start(self):
@@ -163,6 +166,8 @@ class Machines:
         for machine in self.all:
             machine.start_server()
         self.wait_until_ready()
+
+    def start_clients(self):
         words = [str(PORTHOLE.parents[1] / "tests/fault_clients"), *(str(machine.kubeconfig) for machine in self.all)]
         self.clients = subprocess.Popen(self.hub.inside(words), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 

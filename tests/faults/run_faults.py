@@ -19,7 +19,7 @@ import unittest
 import xml.etree.ElementTree as xml
 
 from faults import FAULTS
-from machines import NAMES, Machines, eventually
+from machines import NAMES, Machines, eventually, run
 
 GOES_ON, BACK = 10, 20  # seconds on an idle machine: until others answer beside a fault, and all of them after it
 HELD = (1.0, 6.0)  # seconds for which a fault holds on
@@ -97,11 +97,14 @@ def main():
     print(f"  seed {options.seed}", flush=True)
 
     folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
+    pathlib.Path("/run/netns").mkdir(exist_ok=True)
+    run(["mount", "-t", "tmpfs", "names", "/run/netns"])  # the namespace of mounts is our own: no name outlives us
     machines = Machines(folder)
     rounds = Rounds(machines, options.seed)
     ends, fine = time.monotonic() + 60 * options.minutes, False
     try:
         machines.start()
+        machines.start_clients()
         for name in names_of_rounds(random.Random(options.seed), options.fault):
             fine = rounds.run(name)
             if not fine or time.monotonic() >= ends:
