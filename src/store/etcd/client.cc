@@ -85,19 +85,29 @@ Task<WatchResponse> WatchStream::next() {
 Client::Client(EventLoop& loop, std::vector<Member> members) : loop_(loop) {
     CHECK(!members.empty());
     for (Member& member : members) {
-        net::GrpcChannelOptions options = options_of(member);
-        connections_.push_back(
-            {std::move(member.name), std::make_unique<net::GrpcChannel>(loop, std::move(member.dial), std::move(options)), ""});
+        auto channel = channel_to(member);
+        connections_.push_back({.member = std::move(member), .channel = std::move(channel), .problem = ""});
     }
 }
 
+std::unique_ptr<net::GrpcChannel> Client::channel_to(const Member& member) const {
+    return std::make_unique<net::GrpcChannel>(loop_, member.dial, options_of(member));
+}
+
 void Client::move_on() { current_ = (current_ + 1) % connections_.size(); }
+
+void Client::drop_silent(const std::string& kept) {
+    for (Connection& connection : connections_) {
+        if (connection.member.name == kept || !std::exchange(connection.silent, false)) continue;
+        connection.channel = channel_to(connection.member);
+    }
+}
 
 Error Client::no_member(bool uncertain) const {
     std::string problems;
     for (const Connection& connection : connections_) {
         if (connection.problem.empty()) continue;
-        problems += (problems.empty() ? "" : "; ") + connection.name + ": " + connection.problem;
+        problems += (problems.empty() ? "" : "; ") + connection.member.name + ": " + connection.problem;
     }
     if (uncertain)
         return Error(Reason::Timeout, "etcd has not answered, and whether the request was carried out is unknown (" + problems + ")");
@@ -112,6 +122,7 @@ Task<std::string> Client::call(std::string method, std::string request, Effect e
         auto answer = co_await connections_[asked].channel->call(method, request, limit);
         if (answer) {
             connections_[asked].problem.clear();
+            connections_[asked].silent = false;
             co_return std::move(answer);
         }
         if (is_cancelled(answer)) co_return answer.error();
@@ -120,6 +131,7 @@ Task<std::string> Client::call(std::string method, std::string request, Effect e
         connections_[asked].problem = answer.error().message;
         if (current_ == asked) move_on();
         const bool late = failure == Failure::Uncertain && net::grpc_status_of(answer.error()) == GrpcStatus::DeadlineExceeded;
+        connections_[asked].silent = connections_[asked].silent || late;
         uncertain = uncertain || failure == Failure::Uncertain;
         if (effect == Effect::None && late && loop_.now() >= until) co_return Error(Reason::Timeout, no_member(false).message);
         if ((uncertain && effect == Effect::Once) || loop_.now() >= until) co_return no_member(uncertain && effect != Effect::None);

@@ -62,20 +62,25 @@ public:
 
     /// Uses the next member from now on.
     void move_on();
-    const std::string& member_name() const { return connections_[current_].name; }
+    /// Ends the connections to members that have left a call unanswered since their last answer: other calls in progress there fail now.
+    /// They may be asked again over new ones. The member `kept` keeps its own.
+    void drop_silent(const std::string& kept);
+    const std::string& member_name() const { return connections_[current_].member.name; }
     /// Closes connections; calls in progress fail.
     Task<> close();
 
 private:
     struct Connection {
-        std::string name;
+        Member member;
         std::unique_ptr<net::GrpcChannel> channel;
         std::string problem;  ///< why its last call failed
+        bool silent = false;  ///< it has left a call unanswered since its last answer
     };
     enum class Effect { None, Repeatable, Once };
     Task<std::string> call(std::string method, std::string request, Effect effect, Duration limit);
     template <class Response, class Request>
     Task<Response> call_for(std::string method, Request request, Effect effect, Duration limit = AttemptTime);
+    std::unique_ptr<net::GrpcChannel> channel_to(const Member& member) const;
     Error no_member(bool uncertain) const;
 
     EventLoop& loop_;

@@ -55,6 +55,53 @@ TEST_F(EtcdFaultTest, AnEtcdThatComesBackIsFollowedFromWhereItWasLeft) {
     EXPECT_TRUE(put("/a", "1"));
 }
 
+TEST_F(EtcdFaultTest, AnEtcdThatSaysNothingIsLostWithinTwoSeconds) {
+    open();
+    loop.advance(10s);
+    EXPECT_EQ(store->why_behind(), "");
+    etcd.before_call = [this](std::size_t) { return loop.sleep(1h); };
+    loop.advance(2s);
+    EXPECT_EQ(store->why_behind().substr(0, 20), "etcd does not answer");
+    etcd.before_call = {};
+    loop.advance(2s);
+    EXPECT_EQ(store->why_behind(), "");
+}
+
+TEST_F(EtcdFaultTest, AMemberThatSaysNothingIsLeft) {
+    open();
+    EXPECT_EQ(etcd.watches, 1u);
+    etcd.before_call = [this](std::size_t member) { return loop.sleep(member == 0 ? Duration(1h) : Duration(0)); };
+    etcd.silence_watches();
+    loop.advance(2200ms);
+    EXPECT_EQ(etcd.watches, 2u);
+    EXPECT_EQ(store->why_behind(), "");
+    put_there("/a", "1");
+    EXPECT_EQ(here("/a"), "1");
+    loop.advance(1min);
+    EXPECT_EQ(etcd.watches, 2u) << "of a member that answers";
+}
+
+TEST_F(EtcdFaultTest, RequestsToAMemberThatSaysNothingGoToAnotherOneSoon) {
+    open();
+    etcd.before_call = [this](std::size_t member) { return loop.sleep(member == 0 ? Duration(1h) : Duration(0)); };
+    etcd.silence_watches();
+    Pending creating(loop, store->commit(writing("/a", "1", {Guard::absent("/a")})));
+    loop.advance(2300ms);
+    ASSERT_TRUE(creating.result);
+    EXPECT_TRUE(*creating.result);
+    EXPECT_EQ(here("/a"), "1");
+}
+
+TEST_F(EtcdFaultTest, AMemberWhoseWatchSpeaksIsNotLeft) {
+    open();
+    etcd.before_call = [this](std::size_t member) { return loop.sleep(member == 0 ? Duration(1h) : Duration(0)); };
+    for (int i = 0; i < 20; ++i) {
+        put_there("/a", std::to_string(i));
+        loop.advance(200ms);
+    }
+    EXPECT_EQ(etcd.watches, 1u);
+}
+
 TEST_F(EtcdFaultTest, TheLossOfAMemberIsNotNoticed) {
     open();
     Watch all = watch(store->revision());

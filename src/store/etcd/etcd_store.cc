@@ -120,6 +120,7 @@ void EtcdStore::start() {
     limits_.mark(loop_.now(), history_.revision());
     scope_.spawn(reflector_.run());
     scope_.spawn(reflector_.notice_silence());
+    scope_.spawn(reflector_.notice_loss());
     scope_.spawn(compact_in_time());
     if (options_.compact_every > Duration::zero()) scope_.spawn(compactor_.run());
 }

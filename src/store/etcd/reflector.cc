@@ -15,6 +15,10 @@ constexpr std::size_t LargestRevision = 256 << 20;
 /// A watch that says nothing for so long is compared with etcd; the time grows up to the longest while nothing comes of it, as where
 /// only keys outside of the prefix are written. What etcd has may take so long to arrive.
 constexpr Duration SilentTime = std::chrono::seconds(5), LongestSilence = std::chrono::minutes(2), DelayTime = std::chrono::seconds(2);
+/// etcd is lost two seconds after its last answer. Clients of this server have to find another one within five, of which the node's
+/// balancer needs up to 2.7. A member that does not answer the attempt leaves time for another one.
+constexpr Duration PulsePeriod = std::chrono::milliseconds(750), PulseTime = std::chrono::milliseconds(1250);
+constexpr Duration PulseAttempt = std::chrono::milliseconds(600);
 constexpr Duration FirstPause = std::chrono::milliseconds(100), LongestPause = std::chrono::seconds(2);
 
 Revision revision_of(std::int64_t number) { return Revision(static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0))); }
@@ -148,6 +152,31 @@ Task<> Reflector::notice_silence() {
     }
 }
 
+Task<> Reflector::notice_loss() {
+    for (;;) {
+        const std::size_t heard = heard_;
+        CO_TRY_VOID(co_await seams_.loop.sleep(PulsePeriod));
+        const auto head = co_await with_timeout(seams_.client.range({.key = prefix_ + "/", .keys_only = true}, PulseAttempt), PulseTime,
+                                                "an answer of etcd");
+        if (is_cancelled(head)) co_return head.error();
+        note_pulse(head);
+        if (!head) continue;  // no other member is better
+        const bool watch_is_silent = heard_ == heard;
+        seams_.client.drop_silent(watch_is_silent ? "" : watched_member_);
+        const std::string& answering = seams_.client.member_name();
+        if (watch_is_silent && watched_member_ != answering) reconnect("it is silent, and requests are answered by " + answering);
+    }
+}
+
+void Reflector::note_pulse(const Result<RangeResponse>& answer) {
+    // A refusal is an answer, too.
+    const bool lost = !answer && (answer.error().reason == Reason::Timeout || answer.error().reason == Reason::ServiceUnavailable);
+    if (lost == !why_lost_.empty()) return;
+    why_lost_ = lost ? "etcd does not answer: " + answer.error().message : "";
+    if (lost) return seams_.log.warn("etcd does not answer", {{"error", answer.error().message}});
+    seams_.log.info("etcd answers again", {{"member", seams_.client.member_name()}});
+}
+
 void Reflector::connected() {
     if (std::exchange(why_behind_, "").empty()) return;
     seams_.log.info("changes in etcd arrive again", {{"member", seams_.client.member_name()}});
@@ -157,7 +186,7 @@ void Reflector::disconnected(const Error& why) {
     const std::string reason = why_reconnect_.empty() ? why.message : std::exchange(why_reconnect_, "");
     if (why_behind_.empty()) seams_.log.warn("changes in etcd do not arrive", {{"member", seams_.client.member_name()}, {"error", reason}});
     why_behind_ = reason.empty() ? "the watch has ended" : reason;
-    if (!must_load_) seams_.client.move_on();
+    if (!must_load_ && seams_.client.member_name() == watched_member_) seams_.client.move_on();
 }
 
 Task<> Reflector::follow() {
@@ -198,6 +227,7 @@ Task<bool> Reflector::has_what_was_seen() {
 
 Task<> Reflector::watch() {
     const auto next = static_cast<std::int64_t>(seams_.visible.history.revision().next().value);
+    watched_member_ = seams_.client.member_name();
     CO_TRY(const auto stream,
            co_await seams_.client.watch(
                {.key = prefix_ + "/", .range_end = range_end_, .start_revision = next, .progress_notify = true, .fragment = true}));

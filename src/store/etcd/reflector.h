@@ -36,6 +36,9 @@ public:
     Task<> run();
     /// Until cancelled, restarts the watch if it is silent although etcd's revision advances, or if etcd cannot be asked.
     Task<> notice_silence();
+    /// Until cancelled, asks etcd about once a second: it is lost if no member has answered for two. A member that does not answer, and
+    /// whose watch is silent, is given up: requests to it fail, so that others are asked, and the watch is restarted elsewhere.
+    Task<> notice_loss();
     /// Ends run(); must be called before the task is cancelled.
     void close();
 
@@ -44,8 +47,8 @@ public:
     /// The revision up to which readers see everything, even if no watch has delivered it: etcd's newest, if the visible versions of all
     /// keys below the prefix are the newest; otherwise the visible revision. Reads all keys, without their values. Errors: those of Client.
     Task<Revision> compare();
-    /// "" while the watch runs; otherwise why it does not.
-    const std::string& why_behind() const { return why_behind_; }
+    /// "" while the watch runs and etcd is not lost; otherwise why not.
+    const std::string& why_behind() const { return why_behind_.empty() ? why_lost_ : why_behind_; }
     /// How often everything was loaded. Revisions from before a load may belong to another etcd.
     std::size_t loads() const { return loads_; }
     /// The key in etcd.
@@ -53,6 +56,7 @@ public:
 
 private:
     Task<> follow();
+    void note_pulse(const Result<RangeResponse>& answer);
     Task<> catch_up_or_load();
     Task<bool> has_what_was_seen();
     Task<> watch();
@@ -72,7 +76,8 @@ private:
     std::uint64_t cluster_id_ = 0;
     std::size_t loads_ = 0, heard_ = 0;  ///< heard: number of watch messages
     bool must_load_ = false, closing_ = false;
-    std::string why_behind_, why_reconnect_;
+    std::string why_behind_, why_lost_, why_reconnect_;
+    std::string watched_member_;  ///< its name
     net::ChildTask watching_;
     std::size_t held_bytes_ = 0;
     /// The last change that was seen: a key, and its mod revision at history's revision, 0 for a deleted key. No key: no change was seen.
