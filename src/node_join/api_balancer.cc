@@ -138,7 +138,7 @@ Task<std::unique_ptr<net::ByteStream>> ApiBalancer::dial(std::string text) {
     co_return co_await net::connect_socket(context_.loop, std::move(endpoint));
 }
 
-Task<bool> ApiBalancer::probe(std::string url) {
+Task<net::ServerHealth> ApiBalancer::probe(std::string url) {
     const client::ClientConfig& trust = context_.connection.config();
     return probes_.ask({.server = std::move(url), .ca_pem = trust.ca_pem, .server_name = trust.server_name});
 }

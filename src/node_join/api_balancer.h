@@ -62,7 +62,7 @@ private:
     Result<void> listen();
     Task<> wait_for_port();
     Task<std::unique_ptr<net::ByteStream>> dial(std::string url);
-    Task<bool> probe(std::string url);
+    Task<net::ServerHealth> probe(std::string url);
     void learn();
     void remember();
 

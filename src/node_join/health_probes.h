@@ -19,8 +19,8 @@ public:
     using Connect = std::function<Result<std::unique_ptr<client::Transport>>(const client::ClientConfig&)>;
     HealthProbes(EventLoop& loop, Connect connect) : loop_(loop), connect_(std::move(connect)) {}
 
-    /// Whether `server.server` is ready. Any error means that it does not answer. A server may be asked several times concurrently.
-    Task<bool> ask(client::ClientConfig server);
+    /// The health that `server.server` tells. Any error means that it does not answer. A server may be asked several times concurrently.
+    Task<net::ServerHealth> ask(client::ClientConfig server);
     /// Closes connections to other servers.
     void keep_only(const std::vector<net::BalancedServer>& servers);
     std::size_t connections() const { return kept_.size(); }

@@ -13,9 +13,12 @@ constexpr Duration LeastPeriod = std::chrono::milliseconds(200);  ///< clients t
 
 bool lives(const BalancedServer& server) { return server.health == ServerHealth::Ready || server.health == ServerHealth::NotReady; }
 
+bool is_lost(ServerHealth health) { return health == ServerHealth::Failing || health == ServerHealth::Dead; }
+
 /// The lower, the sooner it is tried.
 int rank(const BalancedServer& server, bool refused) {
-    if (server.health == ServerHealth::Dead || refused) return server.listed ? 4 : 5;
+    if (server.health == ServerHealth::Dead || refused) return server.listed ? 5 : 6;
+    if (server.health == ServerHealth::Failing) return 4;
     if (!server.listed) return 3;
     return server.health == ServerHealth::Ready ? 0 : server.health == ServerHealth::Unknown ? 1 : 2;
 }
@@ -28,6 +31,8 @@ const char* to_text(ServerHealth health) {
             return "ready";
         case ServerHealth::NotReady:
             return "not ready";
+        case ServerHealth::Failing:
+            return "failing";
         case ServerHealth::Dead:
             return "dead";
         case ServerHealth::Unknown:
@@ -135,41 +140,53 @@ Task<> TcpBalancer::watch(ServerPtr server) {
         CO_TRY_VOID(co_await probe(server));
         settle();
         CO_TRY_VOID(co_await seams_.loop.sleep(LeastPeriod));
-        const bool used = server->known.in_use || !server->connections.empty();
-        const auto woken = co_await with_timeout(server->wake.wait(), used ? times_.period_in_use : times_.period_idle, "the next probe");
+        const auto woken = co_await with_timeout(server->wake.wait(), period(*server), "the next probe");
         if (is_cancelled(woken)) co_return woken.error();
     }
     co_return {};
 }
 
+Duration TcpBalancer::period(const Server& server) const {
+    const auto is_ready = [](const ServerPtr& other) { return other->known.health == ServerHealth::Ready; };
+    if (server.known.health == ServerHealth::Failing && !server.connections.empty() && std::ranges::any_of(servers_, is_ready))
+        return times_.confirm;
+    return server.known.in_use || !server.connections.empty() ? times_.period_in_use : times_.period_idle;
+}
+
 /// A server that is too busy to answer, but sends what clients have asked for, is not dead.
 Task<> TcpBalancer::probe(ServerPtr server) {
     const MonotonicTime begin = seams_.loop.now();
-    const auto ready = co_await with_timeout(seams_.probe(server->known.name), times_.answer, "probe of a server");
-    if (is_cancelled(ready)) co_return ready.error();
-    const bool silent = !ready && ready.error().reason == Reason::Timeout;
+    const auto answer = co_await with_timeout(seams_.probe(server->known.name), times_.answer, "probe of a server");
+    if (is_cancelled(answer)) co_return answer.error();
+    const bool silent = !answer && answer.error().reason == Reason::Timeout;
     ServerHealth& health = server->known.health;
     const ServerHealth before = health;
-    if (ready) {
-        health = *ready ? ServerHealth::Ready : ServerHealth::NotReady;
+    if (answer) {
+        health = *answer;
     } else if (!silent || server->heard <= begin) {
         health = ServerHealth::Dead;
     }
     server->refused = false;
-    if (ready) server->answered = seams_.loop.now();
-    if (health == ServerHealth::Dead && before != health) {
-        seams_.log.warn("a server does not answer", {{"server", server->known.name}, {"error", ready.error().message}});
-        found_dead(*server);
-    }
-    if (before == ServerHealth::Dead && health != before) seams_.log.info("a server answers again", {{"server", server->known.name}});
+    if (answer) server->answered = seams_.loop.now();
+    if (health == before) co_return {};
+    note_change(*server, before, answer ? "it says that it can do nothing for its clients" : answer.error().message);
     co_return {};
 }
 
 /// What is known of the others may be as old as their period.
-void TcpBalancer::found_dead(Server& server) {
-    server.died = seams_.loop.now();
-    for (const ServerPtr& other : servers_)
-        if (other.get() != &server) other->wake.set();
+void TcpBalancer::note_change(Server& server, ServerHealth before, const std::string& why) {
+    const ServerHealth health = server.known.health;
+    if (is_lost(health)) {
+        seams_.log.warn("a server is lost", {{"server", server.known.name}, {"error", why}});
+        server.lost = seams_.loop.now();
+    } else if (is_lost(before)) {
+        seams_.log.info("a server answers again", {{"server", server.known.name}});
+    }
+    if (health == ServerHealth::Ready) server.ready = seams_.loop.now();
+    for (const ServerPtr& other : servers_) {
+        const bool may_be_left = health == ServerHealth::Ready && other->known.health == ServerHealth::Failing;
+        if (other.get() != &server && (is_lost(health) || may_be_left)) other->wake.set();
+    }
 }
 
 void TcpBalancer::cut(Server& server, const char* why) {
@@ -182,14 +199,22 @@ void TcpBalancer::cut(Server& server, const char* why) {
     // Their tasks end at later turns and take themselves off the list, which is closed twice at worst.
 }
 
+bool TcpBalancer::is_to_be_cut(const Server& server) const {
+    const ServerHealth health = server.known.health;
+    const auto is_better = [&](const ServerPtr& other) {
+        if (other->answered < server.lost) return false;  // what is known of it is older
+        if (health == ServerHealth::Dead) return other->known.health != ServerHealth::Dead;
+        const MonotonicTime both_known = std::max(other->ready, server.lost);
+        return other->known.health == ServerHealth::Ready && server.answered >= both_known + times_.confirm;
+    };
+    return is_lost(health) && std::ranges::any_of(servers_, is_better);
+}
+
 void TcpBalancer::settle() {
     const auto listed_lives = [](const ServerPtr& server) { return server->known.listed && lives(server->known); };
     const bool drains = std::ranges::any_of(servers_, listed_lives);
-    const auto answered_since = [&](MonotonicTime when) {
-        return std::ranges::any_of(servers_, [when](const ServerPtr& server) { return lives(server->known) && server->answered >= when; });
-    };
     for (const ServerPtr& server : servers_)
-        if (server->known.health == ServerHealth::Dead && answered_since(server->died)) cut(*server, "it is dead");
+        if (is_to_be_cut(*server)) cut(*server, server->known.health == ServerHealth::Dead ? "it is dead" : "it fails");
     std::erase_if(servers_, [&](const ServerPtr& server) {
         const BalancedServer& known = server->known;
         const bool over = drains && !known.listed && seams_.loop.now() >= server->unlisted_at + times_.drain;

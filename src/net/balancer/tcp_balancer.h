@@ -18,10 +18,11 @@ enum class ServerHealth {
     Unknown,   ///< not probed yet
     Ready,     ///< accepts connections
     NotReady,  ///< answers, but asks for no further connections: it is starting or shutting down
+    Failing,   ///< answers, but can do nothing for its clients: it is cut off from what it needs itself
     Dead,      ///< does not answer
 };
 
-/// "ready", "not ready", "dead", "unknown".
+/// "ready", "not ready", "failing", "dead", "unknown".
 const char* to_text(ServerHealth health);
 
 /// What a balancer knows about a server. A plain value.
@@ -41,6 +42,9 @@ struct BalancedServer {
 /// once, and as soon as one of them answers, the dead server's connections are cut. If none answers, they are kept, because the failure may
 /// be this machine's. With the default times, a silent server is given up within 4.7 s, and one that refuses connections at once.
 ///
+/// The connections of a failing server are cut, too, if it still fails `confirm` after another one was found ready. Where all fail and
+/// recover at about the same time, as servers do whose common store elects a leader, nothing is cut.
+///
 /// A server that is removed from the list gets no new connections, and its existing ones are cut after `drain`, but only once a listed
 /// server is alive, so that a wrong list cuts no one off. An empty list is ignored.
 ///
@@ -52,15 +56,16 @@ public:
         Random& random;  ///< chooses where to begin, so that clients with the same list do not all choose the same server
         /// Connects to a server. The balancer limits the time.
         std::function<Task<std::unique_ptr<ByteStream>>(std::string name)> dial;
-        /// Whether the server is ready. Any error means that the server does not answer.
-        std::function<Task<bool>(std::string name)> probe;
+        /// Ready, NotReady or Failing. Any error means that the server does not answer.
+        std::function<Task<ServerHealth>(std::string name)> probe;
         Logger log;
     };
     struct Times {
         Duration connect = std::chrono::milliseconds(1500);
         Duration answer = std::chrono::milliseconds(2500);
-        Duration period_in_use = std::chrono::seconds(2);  ///< between two probes of a server with connections
-        Duration period_idle = std::chrono::seconds(10);   ///< between two probes of any other server
+        Duration period_in_use = std::chrono::seconds(2);   ///< between two probes of a server with connections
+        Duration period_idle = std::chrono::seconds(10);    ///< between two probes of any other server
+        Duration confirm = std::chrono::milliseconds(300);  ///< until a failing server is asked again
         Duration drain = std::chrono::seconds(10);
     };
 
@@ -91,7 +96,8 @@ private:
         MonotonicTime unlisted_at{};
         MonotonicTime heard{};     ///< when a byte last arrived on any connection
         MonotonicTime answered{};  ///< when a probe was last answered
-        MonotonicTime died{};      ///< when it was found dead
+        MonotonicTime ready{};     ///< when it was found ready after anything else
+        MonotonicTime lost{};      ///< when it was found dead, or failing
         std::list<Connection> connections;
         Event wake;  ///< probe now
     };
@@ -107,7 +113,10 @@ private:
     /// Chooses the server in use, cuts connections, and forgets servers, as described above.
     void settle();
     void cut(Server& server, const char* why);
-    void found_dead(Server& server);
+    /// Has others probed that the change concerns. `why` is for the log, of a server that is lost.
+    void note_change(Server& server, ServerHealth before, const std::string& why);
+    bool is_to_be_cut(const Server& server) const;
+    Duration period(const Server& server) const;
 
     Seams seams_;
     const Times times_;

@@ -24,7 +24,7 @@ public:
 /// Servers that do as told, and what has arrived there.
 class Servers {
 public:
-    enum class Mode { Up, NotReady, Refusing, Silent };
+    enum class Mode { Up, NotReady, Failing, Refusing, Silent };
     explicit Servers(sim::SimLoop& loop) : loop_(loop) {}
 
     Task<std::unique_ptr<ByteStream>> dial(std::string name) {
@@ -36,11 +36,12 @@ public:
         ends[name].push_back(std::move(far));
         co_return std::move(near);
     }
-    Task<bool> probe(std::string name) {
+    Task<ServerHealth> probe(std::string name) {
         ++probes[name];
         if (modes[name] == Mode::Refusing) co_return Error(Reason::Unavailable, "connection refused");
         if (modes[name] == Mode::Silent) CO_TRY_VOID(co_await loop_.sleep(1h));
-        co_return modes[name] == Mode::Up;
+        if (modes[name] == Mode::Failing) co_return ServerHealth::Failing;
+        co_return modes[name] == Mode::Up ? ServerHealth::Ready : ServerHealth::NotReady;
     }
     /// As kill -9: the system ends the connections.
     void kill(const std::string& name) {
@@ -210,6 +211,81 @@ TEST_F(TcpBalancerTest, AServerThatIsNotReadyKeepsItsConnectionsAndGetsNoOthers)
     servers.modes["b"] = Mode::NotReady;
     loop.advance(5s);
     EXPECT_FALSE(is_cut(*connect())) << "better than none";
+}
+
+TEST_F(TcpBalancerTest, AServerThatFailsIsGivenUpWithinThreeSeconds) {
+    know({"a", "b"});
+    const auto client = connect();
+    loop.advance(1min);
+    servers.modes["a"] = Mode::Failing;
+    loop.advance(2750ms);
+    EXPECT_TRUE(is_cut(*client));
+    EXPECT_EQ(in_use(), "b");
+    EXPECT_FALSE(is_cut(*connect()));
+    servers.modes["a"] = Mode::Up;
+    loop.advance(15s);
+    EXPECT_EQ(in_use(), "b");
+}
+
+TEST_F(TcpBalancerTest, NothingIsCutWhereAllServersFailForAWhile) {
+    know({"a", "b"});
+    const auto client = connect();
+    for (int election = 0; election < 20; ++election) {
+        servers.modes["a"] = servers.modes["b"] = Mode::Failing;
+        loop.advance(1s + election * 100ms);
+        servers.modes["a"] = servers.modes["b"] = Mode::Up;
+        loop.advance(15s);
+    }
+    EXPECT_FALSE(is_cut(*client));
+    servers.modes["a"] = servers.modes["b"] = Mode::Failing;
+    loop.advance(1min);
+    EXPECT_FALSE(is_cut(*client));
+    servers.modes["b"] = Mode::NotReady;
+    loop.advance(1min);
+    EXPECT_FALSE(is_cut(*client)) << "it takes no further connections";
+    servers.modes["b"] = Mode::Up;
+    loop.advance(15s);
+    EXPECT_TRUE(is_cut(*client));
+}
+
+TEST_F(TcpBalancerTest, AServerThatStillFailsWhenAnotherOneIsReadyAgainIsLeftSoon) {
+    know({"a", "b"});
+    const auto client = connect();
+    loop.advance(1min);
+    servers.modes["a"] = servers.modes["b"] = Mode::Failing;
+    loop.advance(1min);
+    servers.modes["b"] = Mode::Up;
+    ASSERT_TRUE(loop.run_until([&] { return in_use() == "b"; }, 15s));
+    EXPECT_FALSE(is_cut(*client));
+    loop.advance(800ms);
+    EXPECT_TRUE(is_cut(*client));
+    const int probes = servers.probes["a"];
+    loop.advance(1min);
+    EXPECT_LT(servers.probes["a"], probes + 8) << "without connections it is probed as any other";
+}
+
+TEST_F(TcpBalancerTest, AServerThatFailsOnceKeepsItsConnections) {
+    know({"a", "b"});
+    const auto client = connect();
+    loop.advance(1s);
+    servers.modes["a"] = Mode::Failing;
+    const int before = servers.probes["a"];
+    ASSERT_TRUE(loop.run_until([&] { return servers.probes["a"] > before; }, 10s));
+    servers.modes["a"] = Mode::Up;
+    loop.advance(1min);
+    EXPECT_FALSE(is_cut(*client));
+    EXPECT_EQ(in_use(), "b") << "and new ones went elsewhere meanwhile";
+}
+
+TEST_F(TcpBalancerTest, AFailingServerIsBetterThanADeadOne) {
+    know({"a", "b"});
+    const auto client = connect();
+    servers.modes["a"] = Mode::Silent;
+    servers.modes["b"] = Mode::Failing;
+    loop.advance(1min);
+    EXPECT_EQ(in_use(), "b");
+    connect();
+    EXPECT_EQ(servers.ends["b"].size(), 1U);
 }
 
 TEST_F(TcpBalancerTest, AServerThatHangsWhileConnectedToDelaysByItsTimeLimit) {
