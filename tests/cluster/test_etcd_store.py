@@ -251,6 +251,25 @@ class OneMember(EtcdStore):
         self.assertIn("/other/configmaps/default/a", self.etcd.ctl("get", "/other/", "--prefix", "--keys-only").stdout.split())
 
 
+    def test_the_data_of_a_newer_build_is_refused_and_nothing_is_written(self):
+        self.start_etcd()
+        self.start_server()
+        self.server.stop()
+        self.server.process = None
+        self.etcd.ctl("put", "/registry/_porthole/data-version", "2")
+        revision = lambda: json.loads(self.etcd.ctl("get", "none", "-w", "json").stdout)["header"]["revision"]
+        before = revision()
+        newer = "the objects in etcd were written by a newer Porthole (format 2, this one knows 1)"
+        for command in (["server", "--port", "7443"], ["store", "migrate", "--to", "data-dir"]):
+            words = [str(PORTHOLE), *command, "--data", str(self.server.folder / "data"), "--etcd-servers", self.etcd.urls()]
+            refused = run(self.network.inside(words), check=False)
+            self.assertNotEqual(refused.returncode, 0)
+            self.assertIn(newer, refused.stderr.strip().splitlines()[-1])
+        self.assertEqual(revision(), before)
+        self.etcd.ctl("del", "/registry/_porthole/data-version")
+        self.start_server()
+
+
 class ThreeMembers(EtcdStore):
     members = 3
 

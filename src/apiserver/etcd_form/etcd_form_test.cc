@@ -5,6 +5,7 @@
 #include "api/core_v1.h"
 #include "api/registry.h"
 #include "apiserver/encryption/encrypting_engine.h"
+#include "apiserver/etcd_form/data_version.h"
 #include "apiserver/etcd_form/etcd_keys.h"
 #include "apiserver/etcd_form/revision_gap.h"
 #include "apiserver/storage/keys.h"
@@ -13,6 +14,17 @@
 
 namespace porthole::apiserver {
 namespace {
+
+TEST(DataVersion, OfANewerBuildIsRefused) {
+    EXPECT_TRUE(check_data_version("1"));
+    for (const char* newer : {"2", "10", "4294967297", "", "0", "1.1", "-1", " 1", "v1"}) {
+        const auto refused = check_data_version(newer);
+        ASSERT_FALSE(refused) << newer;
+        EXPECT_EQ(refused.error().reason, Reason::Conflict);
+    }
+    EXPECT_EQ(check_data_version("2").error().message,
+              "the objects in etcd were written by a newer Porthole (format 2, this one knows 1): use the newer version");
+}
 
 TEST(EtcdKeys, AreThoseOfUpstream) {
     const std::pair<const char*, const char*> rows[] = {

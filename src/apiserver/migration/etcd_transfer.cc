@@ -4,6 +4,7 @@
 #include <charconv>
 #include <tuple>
 
+#include "apiserver/etcd_form/data_version.h"
 #include "store/etcd/paged_range.h"
 #include "store/etcd/prefix_copy.h"
 #include "store/lease_table.h"
@@ -69,11 +70,13 @@ Task<StoreState> EtcdTransfer::read() { return read_state(false); }
 Task<StoreState> EtcdTransfer::read_state(bool may_be_unfinished) {
     const TransferForm& form = seams_.form;
     StoreState state;
-    const std::string mark = form.etcd_key(CopyMark);
+    const std::string mark = form.etcd_key(CopyMark), version = form.etcd_key(DataVersionKey);
     for (PagedRange pages(seams_.client, form.prefix()); pages.more();) {
         CO_TRY(auto page, co_await pages.next());
         if (!may_be_unfinished && std::ranges::find(page, mark, &KeyValue::key) != page.end())
             co_return Error(Reason::AlreadyExists, form.prefix() + " in etcd has an unfinished copy: it is not the state of a cluster");
+        if (const auto found = std::ranges::find(page, version, &KeyValue::key); found != page.end())
+            CO_TRY_VOID(check_data_version(found->value));
         CO_TRY_VOID(co_await ask_leases(page));
         CO_TRY_VOID(co_await run_blocking<void>(seams_.pool, [&] { return take(std::move(page), state); }));
         state.revision = revision_of(pages.header().revision);

@@ -262,6 +262,14 @@ TEST_F(EtcdTransferTest, ACopyThatBrokeOffIsKnownAndBegunAnew) {
     EXPECT_EQ(etcd.key_count(), 304u);
 }
 
+TEST_F(EtcdTransferTest, TheDataOfANewerBuildIsNotRead) {
+    ASSERT_TRUE(write("cluster 1", true));
+    etcd.put("/registry/_porthole/data-version", "1");
+    EXPECT_TRUE(read(form));
+    etcd.put("/registry/_porthole/data-version", "2");
+    EXPECT_THAT(read(form).error().message, HasSubstr("written by a newer Porthole"));
+}
+
 TEST_F(EtcdTransferTest, WhatAnotherProgramWritesAfterTheLookIsKeptAndNamed) {
     std::size_t txns = 0;
     etcd.before_txn = [&]() -> Task<> {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "apiserver/encryption/encrypting_engine.h"
+#include "apiserver/etcd_form/data_version.h"
 #include "apiserver/etcd_form/etcd_form.h"
 #include "apiserver/etcd_form/etcd_keys.h"
 #include "apiserver/etcd_form/revision_gap.h"
@@ -54,7 +55,7 @@ std::optional<std::string> TransferForm::key_of(std::string_view etcd_key) const
     if (!etcd_key.starts_with(prefix_)) return std::nullopt;
     auto key = key_of_etcd(etcd_key.substr(prefix_.size()));
     if (!key || *key == Fence || *key == Progress || key->starts_with(SharedSecrets) || key->starts_with(CopyMark) ||
-        key->starts_with(store::LeasePrefix))
+        *key == DataVersionKey || key->starts_with(store::LeasePrefix))
         return std::nullopt;
     if (std::ranges::any_of(UpstreamOwn, [&](std::string_view own) { return key->starts_with(own); })) return std::nullopt;
     return key;

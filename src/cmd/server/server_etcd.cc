@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "apiserver/etcd_form/data_version.h"
 #include "apiserver/etcd_form/etcd_form.h"
 #include "apiserver/migration/transfer_form.h"
 #include "base/time/time.h"
@@ -74,17 +75,25 @@ Result<std::vector<Member>> members_of(RealWorld& world, const EtcdFlags& flags)
     return members;
 }
 
+/// Nothing has been written yet.
+Result<void> check_contents(const store::Store& store) {
+    if (const auto version = store.get(apiserver::DataVersionKey)) TRY_VOID(apiserver::check_data_version(*version->value));
+    if (!store.get(apiserver::CopyMark)) return {};
+    return Error(Reason::Conflict,
+                 "etcd has an unfinished copy of a cluster, not a whole one: run `porthole store migrate` again, or delete "
+                 "what is below --etcd-prefix");
+}
+
 Task<std::unique_ptr<store::Store>> open_store(store::Store::Seams seams, std::vector<Member> members,
                                                std::shared_ptr<store::etcd::StoredForm> form, store::AttributesOf attributes_of,
                                                store::etcd::EtcdStoreOptions options) {
     auto opened = co_await store::etcd::open_etcd_store(std::move(seams), std::move(members), std::move(form), std::move(attributes_of),
                                                         std::move(options));
     if (!opened) co_return explain_etcd_error(std::move(opened).error());
-    if (!(*opened)->get(apiserver::CopyMark)) co_return std::move(opened);
+    const auto usable = check_contents(**opened);
+    if (usable) co_return std::move(opened);
     CO_TRY_VOID(co_await (*opened)->close());
-    co_return Error(Reason::Conflict,
-                    "etcd has an unfinished copy of a cluster, not a whole one: run `porthole store migrate` again, or delete "
-                    "what is below --etcd-prefix");
+    co_return usable.error();
 }
 
 }  // namespace
