@@ -27,8 +27,10 @@ def killed(*what):
     @contextlib.contextmanager
     def kill(victim, random):
         victim.kill(*what)
-        yield
-        victim.restart_what_ended()
+        try:
+            yield
+        finally:
+            victim.restart_what_ended()
 
     return kill
 
@@ -37,8 +39,10 @@ def paused(*what):
     @contextlib.contextmanager
     def pause(victim, random):
         victim.signal(signal.SIGSTOP, *what)
-        yield
-        victim.signal(signal.SIGCONT, *what)
+        try:
+            yield
+        finally:
+            victim.signal(signal.SIGCONT, *what)
 
     return pause
 
@@ -47,6 +51,13 @@ def paused(*what):
 def cut_off(victim, random):
     """From both others, in both directions: what it sends is answered, and the answers do not come."""
     with victim.filtered(victim.from_others("drop")):
+        yield
+
+
+@contextlib.contextmanager
+def reached_by_nothing(victim, random):
+    """Not by clients either: what is sent to it gets neither an answer nor a refusal."""
+    with victim.filtered('iif "eth0" drop'):
         yield
 
 
@@ -144,6 +155,7 @@ FAULTS = {
     "a member of etcd paused": of_one(paused("etcd")),
     "a machine paused": of_one(paused()),
     "a machine cut off": of_one(cut_off),
+    "a machine that nothing reaches": of_one(reached_by_nothing),
     "a machine without new connections to it": of_one(deaf_for_new_connections),
     "30 % of a machine's packets lost": of_one(lossy),
     "two machines without each other": cut_between_two,

@@ -112,8 +112,10 @@ class Machine:
     def filtered(self, text):
         """With nftables rules for the packets that come to this machine."""
         run(self.network.inside(["nft", "-f", "-"]), stdin="table inet faults { chain in { type filter hook input priority 0; %s\n}\n}\n" % text)
-        yield
-        run(self.network.inside(["nft", "delete", "table", "inet", "faults"]))
+        try:
+            yield
+        finally:
+            run(self.network.inside(["nft", "delete", "table", "inet", "faults"]))
 
     def from_others(self, verdict, others=NAMES):
         return " ".join(f"ip saddr {ADDRESSES[name]} {verdict};" for name in others if name != self.name)
