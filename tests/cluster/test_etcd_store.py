@@ -293,6 +293,8 @@ class ThreeMembers(EtcdStore):
             self.etcd.kill(name)
         # The first may wait for an answer whose outcome stays unknown longer than this client does.
         eventually(lambda: self.post("minority")["code"] == 503, 120, "the last member knows that it has no leader")
+        self.assertIn("etcd is not available (", self.post("minority-again")["message"])
+        self.assertEqual(self.server.kubectl("get", "--raw", "/readyz", check=False).returncode, 1)
         for name in ("m1", "m2"):
             self.etcd.start(name)
         # An attempt whose outcome is unknown may have been carried out: each has a name of its own.
