@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Refuses phrases that readers stumble over, and classes without a contract: check_words.py [--root .].
 
-Looked at are the documents (*.md), the comments of headers, and what the program prints (string literals of src/), all outside tests.
+Looked at are the documents (*.md), the comments of headers, and what the program prints (string literals of src/, and the descriptions in the
+schema text, which kubectl prints), all outside tests.
 docs/glossary.md says which word to use instead; it is left out, since it shows the words that are not used.
 
 In headers, every class and struct of a namespace has a comment directly above it.
@@ -44,6 +45,9 @@ def texts_of(path, text):
                 is_code_block = not is_code_block
             elif not is_code_block:
                 yield number, CODE.sub("", line), PHRASES
+        elif path.startswith("api/"):
+            for description in COMMENT.findall(line):
+                yield number, CODE.sub("", description), PHRASES + PRINTED_PHRASES
         else:
             if path.endswith(".h"):
                 for comment in COMMENT.findall(LITERAL.sub('""', line)):
@@ -69,7 +73,7 @@ def classes_without_comment(text):
 def is_checked(path):
     if path == "docs/glossary.md":
         return False
-    return path.endswith(".md") or (path.endswith((".cc", ".h")) and path.startswith("src/") and not TEST.search(path))
+    return path.endswith(".md") or path.startswith("api/") or (path.endswith((".cc", ".h")) and path.startswith("src/") and not TEST.search(path))
 
 
 def check_file(path, text):

@@ -77,6 +77,11 @@ class Verbs:
         text = self.kubectl("explain", "deployment", "--recursive")
         for field in ("maxSurge", "livenessProbe", "runAsNonRoot", "topologySpreadConstraints"):
             self.assertIn(field, text)
+        # A missing description is "<no description>" or an empty line.
+        for path in ("pod.spec.affinity.nodeAffinity", "deployment.spec.template.metadata", "service.status.loadBalancer"):
+            text = self.kubectl("explain", path)
+            self.assertNotIn("<no description>", text)
+            self.assertNotRegex(text, r"(?m)^ +\w+\t<.*>.*\n\s*\n")
 
     def test_resources_and_versions_are_listed(self):
         # The old client fails where another test's definition goes while it asks for one group after the other.

@@ -26,6 +26,11 @@ class CheckWords(unittest.TestCase):
         self.assertEqual(self.problems({"src/a.cc": 'say("a folder of logs");\nsay("--folder names a directory");\n', "docs/a.md": "A folder of src.\n"}),
                          ['src/a.cc:1: "folder": write "directory"'])
 
+    def test_refuses_phrases_and_folders_in_descriptions_of_the_schema_text(self):
+        text = "# A folder.\ntype Volume\n  /// A folder.\n   1 path string\n  /// Nothing besides.\n   2 beside string\n"
+        self.assertEqual(self.problems({"api/core.v1": text}),
+                         ['api/core.v1:3: "folder": write "directory"', 'api/core.v1:5: "besides": write "next to", "in addition to"'])
+
     def test_leaves_code_comments_and_single_words_alone(self):
         self.assertEqual(self.problems({
             "README.md": "Run as `nobody there`:\n```\nstart anew\n```\n",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <numeric>
 #include <set>
 #include <sstream>
@@ -141,8 +142,10 @@ private:
         if (field.has("gate")) add("gate", literal(field.attributes.at("gate")));
         if (field.has("type-name")) add("type_name", literal(field.attributes.at("type-name")));
         if (parts.empty()) return "nullptr";
-        out_ += fmt::format("constinit const FieldNotes {}_notes{{{}}};\n", stem, parts);
-        return fmt::format("&{}_notes", stem);
+        // Many fields are described in the same words, and those of an inlined struct are written twice.
+        const auto [known, is_new] = notes_.emplace(parts, stem + "_notes");
+        if (is_new) out_ += fmt::format("constinit const FieldNotes {}{{{}}};\n", known->second, parts);
+        return "&" + known->second;
     }
 
     static std::string flags(const FlatField& flat, const CppField& cpp, const Package& package) {
@@ -338,6 +341,7 @@ private:
     std::string out_;
     std::vector<std::string> field_rows_, kinds_;
     std::set<const Enum*> enums_;
+    std::map<std::string, std::string> notes_;  // by their members, the constant that has them
 };
 
 }  // namespace

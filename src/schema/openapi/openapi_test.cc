@@ -52,19 +52,47 @@ void check_strictly(const Value& schema, const std::string& where) {
     }
 }
 
-/// `kubectl explain` shows them.
-TEST_F(OpenApiTest, EveryServedKindItsFieldsAndWhatIsForWindowsHaveADescription) {
-    for (const Kind* kind : api::registry().kinds()) {
-        if (!kind->is(Kind::Resource)) continue;
-        const std::string name = std::string(kind->group) + "/" + std::string(kind->version) + " " + std::string(kind->kind);
-        EXPECT_FALSE(kind->type->description.empty()) << name;
-        for (const Field& field : kind->type->fields)
-            EXPECT_FALSE(field.description().empty() && field.name != "metadata") << name << "." << field.name;
+/// Each definition and each of its members: `kubectl explain` shows their descriptions, and "<no description>" for those without.
+void check_descriptions(const Value& definitions, const std::string& where) {
+    for (const Member& definition : definitions.as_object()) {
+        const std::string name = where + " " + definition.key;
+        EXPECT_NE(definition.value.string_at({"description"}), "") << name;
+        const Value* properties = definition.value.find("properties");
+        if (!properties) continue;
+        for (const Member& property : properties->as_object())
+            EXPECT_NE(property.value.string_at({"description"}), "") << name << "." << property.key;
     }
-    const Value schemas = *parsed(*openapi_.v3("api/v1")).find("components")->find("schemas");
-    for (const char* field : {"gmsaCredentialSpec", "gmsaCredentialSpecName", "hostProcess", "runAsUserName"})
-        EXPECT_NE(schemas.string_at({"io.k8s.api.core.v1.WindowsSecurityContextOptions", "properties", field, "description"}), "") << field;
-    EXPECT_NE(schemas.string_at({"io.k8s.api.core.v1.Pod", "properties", "metadata", "description"}), "") << "that of the type";
+}
+
+TEST_F(OpenApiTest, EveryTypeAndEveryFieldHasADescription) {
+    check_descriptions(*parsed(openapi_.v2_json()).find("definitions"), "v2");
+    const Value index = parsed(openapi_.v3_index());
+    for (const Member& path : index.find("paths")->as_object()) {
+        const OpenApiDocument* document = openapi_.v3(path.key);
+        ASSERT_TRUE(document) << path.key;
+        const Value parsed_document = parsed(*document);
+        if (const Value* schemas = parsed_document.at_path({"components", "schemas"})) check_descriptions(*schemas, path.key);
+    }
+}
+
+TEST_F(OpenApiTest, AFieldsOwnDescriptionWinsOverThatOfItsType) {
+    const std::string own = R"("description":"Rights and identities for all containers.")";
+    const auto security_context = [&](const Value& definitions) {
+        return to_json(*definitions.at_path({"io.k8s.api.core.v1.PodSpec", "properties", "securityContext"}));
+    };
+    const Value v2 = *parsed(openapi_.v2_json()).find("definitions");
+    const Value v3 = *parsed(*openapi_.v3("api/v1")).at_path({"components", "schemas"});
+    EXPECT_EQ(security_context(v2), R"({"$ref":"#/definitions/io.k8s.api.core.v1.PodSecurityContext",)" + own + R"(,"default":{}})");
+    EXPECT_EQ(security_context(v3),
+              R"({"allOf":[{"$ref":"#/components/schemas/io.k8s.api.core.v1.PodSecurityContext"}],)" + own + R"(,"default":{}})")
+        << "readers of version 3 ignore what is next to a reference";
+    for (const Value* definitions : {&v2, &v3}) {
+        EXPECT_EQ(definitions->string_at({"io.k8s.api.core.v1.Pod", "properties", "metadata", "description"}),
+                  "Standard object's metadata.");
+        EXPECT_EQ(definitions->string_at({"io.k8s.api.core.v1.PodTemplateSpec", "properties", "metadata", "description"}),
+                  "Labels and annotations of the pods.");
+        EXPECT_EQ(definitions->string_at({"io.k8s.api.core.v1.PodList", "description"}), "A list of objects of the kind Pod.");
+    }
 }
 
 TEST_F(OpenApiTest, V2IsWholeAndStrict) {
@@ -154,7 +182,9 @@ TEST_F(OpenApiTest, ProtobufSaysTheSame) {
     EXPECT_EQ(field(entry(deployment, 31, "x-kubernetes-group-version-kind"), 2),
               "[{\"group\":\"apps\",\"kind\":\"Deployment\",\"version\":\"v1\"}]\n");
     EXPECT_EQ(field(field(deployment, 22), 1), "object");
-    EXPECT_EQ(field(entry(field(deployment, 25), 1, "spec"), 1), "#/definitions/io.k8s.api.apps.v1.DeploymentSpec");
+    const std::string spec = entry(field(deployment, 25), 1, "spec");
+    EXPECT_EQ(field(spec, 1), "#/definitions/io.k8s.api.apps.v1.DeploymentSpec");
+    EXPECT_EQ(field(spec, 4), "What is wanted.") << "next to the reference";
     const std::string item = entry(field(document, 8), 2, "/apis/apps/v1/namespaces/{namespace}/deployments/{name}");
     EXPECT_EQ(field(field(item, 8), 5), "patchAppsV1NamespacedDeployment");
     // The numbers of definitions and paths agree with the JSON form.

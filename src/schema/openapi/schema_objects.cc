@@ -17,6 +17,11 @@ Value strings(std::span<const std::string_view> texts) {
     return array;
 }
 
+Value described(std::string_view description, Value schema) {
+    schema["description"] = description;
+    return schema;
+}
+
 Value typed(std::string_view type, std::string_view format = {}) {
     Value schema = Value::object({{"type", type}});
     if (!format.empty()) schema["format"] = format;
@@ -47,10 +52,23 @@ void add_list_facts(Value& schema, const Field& field) {
 }
 
 void add_type_members(Value& properties) {
-    properties["apiVersion"] = typed("string");
-    properties["kind"] = typed("string");
-    properties["apiVersion"]["description"] = "APIVersion defines the version of the schema that this representation of an object follows.";
-    properties["kind"]["description"] = "Kind is the REST resource that this object represents, in CamelCase. It cannot be changed.";
+    properties["apiVersion"] =
+        described("APIVersion defines the version of the schema that this representation of an object follows.", typed("string"));
+    properties["kind"] =
+        described("Kind is the REST resource that this object represents, in CamelCase. It cannot be changed.", typed("string"));
+}
+
+/// The text of the field, or that of the metadata of all kinds, which the schema does not repeat. The conformance tests of kubectl look for
+/// its words.
+std::string_view description_of(const Field& field) {
+    if (!field.description().empty() || field.name != "metadata" || !field.type) return field.description();
+    return field.type->name == "ListMeta" ? "Data about the list, such as its version." : "Standard object's metadata.";
+}
+
+/// `list_kind` is "PodList". The schema does not describe lists, which differ in nothing else.
+void describe_list(Value& schema, std::string_view list_kind) {
+    schema["description"] = "A list of objects of the kind " + std::string(list_kind.substr(0, list_kind.rfind("List"))) + ".";
+    schema["properties"]["items"]["description"] = "The objects.";
 }
 
 /// A client that knows no null would miss a member that may be null.
@@ -120,7 +138,9 @@ Value SchemaObjects::list_reference(const Kind& kind) {
     return reference_to(custom_definition_name(kind) + "List", {.list_of = &kind});
 }
 
-Value SchemaObjects::patch_reference() { return named_scalar(META "Patch", Value::object({{"type", "object"}})); }
+Value SchemaObjects::patch_reference() {
+    return named_scalar(META "Patch", described("Changes to an object, in the form that the content type names.", typed("object")));
+}
 
 void SchemaObjects::visit_definitions(const std::function<void(const std::string& name, const Value& schema)>& visit) {
     while (!pending_.empty()) {
@@ -157,6 +177,7 @@ Value SchemaObjects::struct_schema(const Type& type) {
     }
     if (!required.empty()) schema["required"] = std::move(required);
     if (!properties.as_object().empty()) schema["properties"] = std::move(properties);
+    if (kinds != kinds_.end() && kinds->second.front()->is(Kind::List)) describe_list(schema, kinds->second.front()->kind);
     if (type.is(Type::Atomic)) schema["x-kubernetes-map-type"] = "atomic";
     if (type.is(Type::PreserveUnknown)) schema["x-kubernetes-preserve-unknown-fields"] = true;
     if (type.is(Type::EmbeddedResource)) schema["x-kubernetes-embedded-resource"] = true;
@@ -196,22 +217,25 @@ Value SchemaObjects::published_schema(const Value& schema, bool is_resource) {
         add_type_members(properties);
         const Kind* config_map = registry_.find_kind("v1", "ConfigMap");
         const Field* metadata = config_map && config_map->type ? config_map->type->find_field("metadata") : nullptr;
-        properties["metadata"] = metadata && metadata->type ? reference(*metadata->type) : typed("object");
+        properties["metadata"] = metadata && metadata->type ? member_schema(*metadata, false) : typed("object");
     }
     return published;
 }
 
 Value SchemaObjects::list_schema(const Kind& kind) {
-    Value properties = Value::object({{"apiVersion", typed("string")}, {"kind", typed("string")}});
+    Value properties = Value::object();
+    add_type_members(properties);
     properties["items"] = Value::object({{"type", "array"}, {"items", reference(kind)}});
     const Kind* some_list = registry_.find_kind("v1", "PodList");
     const Field* metadata = some_list && some_list->type ? some_list->type->find_field("metadata") : nullptr;
-    properties["metadata"] = metadata && metadata->type ? reference(*metadata->type) : typed("object");
-    return Value::object(
-        {{"type", "object"},
-         {"required", Value::array({"items"})},
-         {"properties", std::move(properties)},
-         {"x-kubernetes-group-version-kind", Value::array({group_version_kind(kind.group, kind.version, kind.list_kind)})}});
+    properties["metadata"] = metadata && metadata->type ? member_schema(*metadata, false) : typed("object");
+    Value schema =
+        Value::object({{"type", "object"},
+                       {"required", Value::array({"items"})},
+                       {"properties", std::move(properties)},
+                       {"x-kubernetes-group-version-kind", Value::array({group_version_kind(kind.group, kind.version, kind.list_kind)})}});
+    describe_list(schema, kind.list_kind);
+    return schema;
 }
 
 /// A member with what the field says about it as a member.
@@ -223,11 +247,8 @@ Value SchemaObjects::member_schema(const Field& field, bool run_time) {
 
 Value SchemaObjects::with_siblings(Value schema, const Field& field) {
     Value siblings = Value::object();
-    if (!field.description().empty()) {
-        siblings["description"] = field.description();
-    } else if (dialect_ == Dialect::V3 && schema.find("$ref") && field.type && !field.type->description.empty()) {
-        siblings["description"] = field.type->description;  // `kubectl explain` does not look for it behind the reference
-    }
+    // `kubectl explain` does not look for it behind a reference.
+    if (const std::string_view description = description_of(field); !description.empty()) siblings["description"] = description;
     if (!field.default_json().empty()) {
         if (auto parsed = parse_json(field.default_json())) siblings["default"] = std::move(*parsed);
     }
@@ -236,6 +257,7 @@ Value SchemaObjects::with_siblings(Value schema, const Field& field) {
     }
     add_list_facts(siblings, field);
     if (siblings.as_object().empty()) return schema;
+    // Readers of version 3 ignore what is next to a reference.
     if (dialect_ == Dialect::V3 && schema.find("$ref")) schema = Value::object({{"allOf", Value::array({std::move(schema)})}});
     for (Member& member : siblings.as_object()) schema[member.key] = std::move(member.value);
     return schema;
@@ -275,27 +297,32 @@ Value SchemaObjects::single_schema(const Field& field, bool run_time) {
             return member_schema(*field.element, run_time);
         case Form::Quantity:
             return named_scalar("io.k8s.apimachinery.pkg.api.resource.Quantity",
-                                v3 ? Value::object({{"oneOf", either("string", "number")}}) : typed("string"));
+                                described("An amount, such as 500m, 2, 1.5Gi or 10G.",
+                                          v3 ? Value::object({{"oneOf", either("string", "number")}}) : typed("string")));
         case Form::IntOrString:
             if (run_time) return Value::object({{"x-kubernetes-int-or-string", true}});
             return named_scalar("io.k8s.apimachinery.pkg.util.intstr.IntOrString",
-                                v3 ? Value::object({{"format", "int-or-string"}, {"oneOf", either("integer", "string")}})
-                                   : typed("string", "int-or-string"));
+                                described("An integer or a text, such as 80, http or 25%.",
+                                          v3 ? Value::object({{"format", "int-or-string"}, {"oneOf", either("integer", "string")}})
+                                             : typed("string", "int-or-string")));
         case Form::Time:
-            return run_time ? typed("string", "date-time") : named_scalar(META "Time", typed("string", "date-time"));
+            return run_time ? typed("string", "date-time")
+                            : named_scalar(META "Time", described("A time, to the second.", typed("string", "date-time")));
         case Form::MicroTime:
-            return named_scalar(META "MicroTime", typed("string", "date-time"));
+            return named_scalar(META "MicroTime", described("A time, to the microsecond.", typed("string", "date-time")));
         case Form::Duration:
-            return named_scalar(META "Duration", typed("string"));
+            return named_scalar(META "Duration", described("A length of time, such as 1h30m or 10s.", typed("string")));
         case Form::FieldsV1:
-            return named_scalar(META "FieldsV1", typed("object"));
+            return named_scalar(
+                META "FieldsV1",
+                described("A set of fields as a tree: f:NAME is a field, k:KEYS and v:VALUE items of a list.", typed("object")));
         case Form::Raw:
             if (run_time) return typed("object");
-            return named_scalar("io.k8s.apimachinery.pkg.runtime.RawExtension", typed("object"));
+            return named_scalar("io.k8s.apimachinery.pkg.runtime.RawExtension", described("Any object.", typed("object")));
         case Form::Json:
             if (run_time) return Value::object({{"x-kubernetes-preserve-unknown-fields", true}});
             return named_scalar("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON",
-                                Value::object({{"description", "Any valid JSON value."}}));
+                                described("Any valid JSON value.", Value::object()));
     }
     return Value::object();
 }
