@@ -282,6 +282,33 @@ TEST_F(Subresources, EphemeralContainersCanOnlyBeAdded) {
     EXPECT_EQ(patch(R"({"spec":{"ephemeralContainers":[{"name":"more","image":"i","targetContainerName":"nobody"}]}})").code, 422);
 }
 
+TEST_F(Subresources, EphemeralContainersHaveNothingThatNeedsARestartOrAPartOfAVolume) {
+    make_running_pod("p");
+    const struct {
+        const char *part, *field;
+    } rows[] = {
+        {R"("ports":[{"containerPort":80}])", "ports"},
+        {R"("lifecycle":{"preStop":{"sleep":{"seconds":1}}})", "lifecycle"},
+        {R"("readinessProbe":{"exec":{"command":["true"]}})", "readinessProbe"},
+        {R"("resources":{"requests":{"cpu":"1"}})", "resources"},
+        {R"("resizePolicy":[{"resourceName":"cpu","restartPolicy":"NotRequired"}])", "resizePolicy"},
+        {R"("restartPolicy":"Never")", "restartPolicy"},
+        {R"("restartPolicyRules":[{"action":"Restart","exitCodes":{"operator":"In","values":[1]}}])", "restartPolicyRules"},
+        {R"("volumeMounts":[{"name":"v","mountPath":"/v","subPath":"a"}])", "volumeMounts[0].subPath"},
+        {R"("volumeMounts":[{"name":"v","mountPath":"/v","subPathExpr":"a"}])", "volumeMounts[0].subPathExpr"},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.field);
+        const Answer refused = call("PATCH", std::string(Pods) + "/p/ephemeralcontainers",
+                                    std::string(R"({"spec":{"ephemeralContainers":[{"name":"debug","image":"i",)") + row.part + "}]}}",
+                                    "application/strategic-merge-patch+json");
+        EXPECT_EQ(refused.code, 422);
+        const std::string expected =
+            "spec.ephemeralContainers[0]." + std::string(row.field) + ": Forbidden: cannot be set for an Ephemeral Container";
+        EXPECT_TRUE(refused.text.contains(expected)) << refused.text;
+    }
+}
+
 TEST_F(Subresources, LogsNeedAPlacedPodAndAKnownContainer) {
     post(Pods, pod("p"));
     EXPECT_EQ(get(std::string(Pods) + "/p/log").at({"message"}), "pod p does not have a host assigned");

@@ -381,6 +381,27 @@ void validate_init_container(const Container& container, const ContainerScope& s
     if (container.startup_probe) errors.forbidden(path / "startupProbe", Why);
 }
 
+/// What needs a container that is there from the beginning, or that is started again.
+void validate_ephemeral_parts(const EphemeralContainer& container, const FieldPath& path, FieldErrors& errors) {
+    const auto refuse_if = [&](bool is_set, const FieldPath& field) {
+        if (is_set) errors.forbidden(field, "cannot be set for an Ephemeral Container");
+    };
+    refuse_if(!container.ports.empty(), path / "ports");
+    refuse_if(container.lifecycle.has_value(), path / "lifecycle");
+    refuse_if(container.liveness_probe.has_value(), path / "livenessProbe");
+    refuse_if(container.readiness_probe.has_value(), path / "readinessProbe");
+    refuse_if(container.startup_probe.has_value(), path / "startupProbe");
+    refuse_if(!(container.resources == ResourceRequirements()), path / "resources");
+    refuse_if(!container.resize_policy.empty(), path / "resizePolicy");
+    refuse_if(container.restart_policy.has_value(), path / "restartPolicy");
+    refuse_if(!container.restart_policy_rules.empty(), path / "restartPolicyRules");
+    for (std::size_t i = 0; i < container.volume_mounts.size(); ++i) {
+        const FieldPath mount = (path / "volumeMounts").index(i);
+        refuse_if(!container.volume_mounts[i].sub_path.empty(), mount / "subPath");
+        refuse_if(!container.volume_mounts[i].sub_path_expr.empty(), mount / "subPathExpr");
+    }
+}
+
 /// No two containers of a pod listen on the same port of the node.
 void validate_host_ports(const std::vector<Container>& containers, const FieldPath& path, FieldErrors& errors) {
     std::set<std::string> taken;
@@ -450,15 +471,9 @@ void validate_containers(const PodSpec& spec, const FieldPath& path, PodSpecIn i
     for (std::size_t i = 0; i < spec.ephemeral_containers.size(); ++i) {
         const EphemeralContainer& container = spec.ephemeral_containers[i];
         const FieldPath at = (path / "ephemeralContainers").index(i);
-        constexpr std::string_view Why = "cannot be set for an Ephemeral Container";
         validate_common(static_cast<const EphemeralContainerCommon&>(container), scope, at, errors);
         check_unique(container.name, at);
-        if (!container.ports.empty()) errors.forbidden(at / "ports", Why);
-        if (container.lifecycle) errors.forbidden(at / "lifecycle", Why);
-        if (container.liveness_probe) errors.forbidden(at / "livenessProbe", Why);
-        if (container.readiness_probe) errors.forbidden(at / "readinessProbe", Why);
-        if (container.startup_probe) errors.forbidden(at / "startupProbe", Why);
-        if (!(container.resources == ResourceRequirements())) errors.forbidden(at / "resources", Why);
+        validate_ephemeral_parts(container, at, errors);
         const std::string& target = container.target_container_name;
         if (!target.empty() && !targets.contains(target)) errors.not_found(at / "targetContainerName", target);
     }
