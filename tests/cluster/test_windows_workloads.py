@@ -71,6 +71,58 @@ class Controllers(WindowsCase):
         self.apply(workload("Job", "sum", "batch/v1", completions=2, parallelism=2, template={"spec": spec}))
         self.eventually(lambda: self.get("job", "sum")["status"].get("succeeded") == 2, 90, "two completions")
 
+    def job(self, name, script, restart="Never", **fields):
+        """A Job whose pods run a script of cmd on an emulated host."""
+        spec = windows_pod(name, ["cmd", "/c", script])["spec"] | {"restartPolicy": restart, "terminationGracePeriodSeconds": 1}
+        self.apply(workload("Job", name, "batch/v1", template={"spec": spec}, **fields))
+
+    def failure(self, name):
+        """The condition of a Job that has failed."""
+        self.kubectl("wait", "--for=condition=failed", f"job/{name}", "--timeout=120s", seconds=130)
+        return next(one for one in self.get("job", name)["status"]["conditions"] if one["type"] == "Failed")
+
+    def exit_codes(self, name):
+        """Of the pods of a Job that have ended."""
+        states = [pod["status"]["containerStatuses"][0]["state"] for pod in self.list("pods", f"job-name={name}") if "containerStatuses" in pod["status"]]
+        return [state["terminated"]["exitCode"] for state in states if "terminated" in state]
+
+    # WKL-05
+    def test_job_gives_up_after_its_back_off_limit(self):
+        self.job("hopeless", "exit 3", backoffLimit=1)
+        self.assertEqual(self.failure("hopeless")["reason"], "BackoffLimitExceeded")
+        self.assertEqual(self.get("job", "hopeless")["status"]["failed"], 2)
+        self.assertEqual(self.exit_codes("hopeless"), [3, 3])
+
+    # WKL-05, POD-15
+    def test_job_decides_by_exit_codes_of_windows_what_is_final(self):
+        crashed = -1073741819  # 0xC0000005, an access violation
+        self.job("crashes", f"exit {crashed}", backoffLimit=5, podFailurePolicy={"rules": [
+            {"action": "FailJob", "onExitCodes": {"containerName": "main", "operator": "In", "values": [crashed]}}]})
+        failure = self.failure("crashes")
+        self.assertEqual(failure["reason"], "PodFailurePolicy")
+        self.assertIn(f"failed with exit code {crashed} matching FailJob rule at index 0", failure["message"])
+        self.assertEqual(self.exit_codes("crashes"), [crashed])
+
+    # WKL-05
+    def test_job_does_not_count_failures_that_its_policy_ignores(self):
+        self.job("patient", "exit 42", backoffLimit=0, podFailurePolicy={"rules": [
+            {"action": "Ignore", "onExitCodes": {"operator": "In", "values": [42]}}]})
+        self.eventually(lambda: self.exit_codes("patient")[:2] == [42, 42], 90, "another pod follows the first")
+        status = self.get("job", "patient")["status"]
+        self.assertEqual((status.get("failed", 0), [one["type"] for one in status.get("conditions", [])]), (0, []))
+
+    # WKL-05
+    def test_job_restarts_the_container_in_its_pod_until_it_succeeds(self):
+        volume = {"name": "memory", "emptyDir": {}}
+        spec = windows_pod("again", ["cmd", "/c", "if exist C:\\memory\\tried (exit 0) else (echo x > C:\\memory\\tried & exit 7)"], container_fields={
+            "image": IMAGE, "volumeMounts": [{"name": "memory", "mountPath": "C:\\memory"}]}, volumes=[volume])["spec"]
+        self.apply(workload("Job", "again", "batch/v1", backoffLimit=3, template={"spec": spec | {"restartPolicy": "OnFailure"}}))
+        self.kubectl("wait", "--for=condition=complete", "job/again", "--timeout=120s", seconds=130)
+        made = self.list("pods", "job-name=again")
+        self.assertEqual(len(made), 1, "the pod is the same")
+        status = made[0]["status"]["containerStatuses"][0]
+        self.assertEqual((status["restartCount"], status["lastState"]["terminated"]["exitCode"]), (1, 7))
+
     # WKL-06
     @slow
     def test_cron_job_makes_windows_jobs(self):
