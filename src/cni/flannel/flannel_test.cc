@@ -72,7 +72,7 @@ struct Host {
     client::Informers informers{{loop, client, random, log}};
     sim::MemoryFileSystem files{loop};
     emulator::RememberingDataPlane data_plane;
-    emulator::Emulator emulated{{loop, files, random, data_plane, log}, {"/hns", *emulator::find_profile("2022")}};
+    emulator::Emulator emulated;
     porthole::hns::Client hns{emulated};
     emulator::FailingHns hns_calls{emulated};
     std::unique_ptr<PartlyOutOfReach> routes = std::make_unique<PartlyOutOfReach>(make_hns_host_routes(hns_calls));
@@ -80,7 +80,8 @@ struct Host {
     std::unique_ptr<Daemon> daemon;
     std::optional<Result<void>> ended;  // of the daemon
 
-    explicit Host(const std::string& network) {
+    explicit Host(const std::string& network, const emulator::Profile& profile = *emulator::find_profile("2022"))
+        : emulated({loop, files, random, data_plane, log}, {"/hns", profile}) {
         EXPECT_TRUE(sim::run(loop, emulated.start()));
         DaemonOptions options{.node_name = "win1",
                               .network = parse_network_config(network).value(),
@@ -232,6 +233,16 @@ TEST(Flannel, RepairsWhatWasTakenAway) {
     EXPECT_TRUE(host.network("cbr0"));
     EXPECT_TRUE(sim::run(host.loop, host.hns.find<hcn::HostComputeEndpoint>("cbr0_ep")).value());
     EXPECT_THAT(host.ways(), ElementsAre("10.244.1.0/24 via 192.0.2.11"));
+}
+
+// LIM-16, SVC-09
+TEST(Flannel, LIM16_AnOverlayOnServer2019WithoutItsUpdateIsToldTheUpdate) {
+    emulator::Profile released = *emulator::find_profile("2019");
+    released.version = {9, 1};
+    Host host(Vxlan, released);
+    host.api.put(node("win1", "192.0.2.13", "10.244.3.0/24"));
+    host.loop.advance(15s);
+    EXPECT_THAT(host.told, HasSubstr("overlay networks need HNS 9.2 or later, here it is 9.1; install update KB4482887"));
 }
 
 // TRB-09, LIM-46

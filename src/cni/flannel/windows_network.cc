@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "base/strings.h"
 #include "hns/hresult.h"
+#include "hns/updates.h"
 
 namespace porthole::cni::flannel {
 
@@ -94,7 +95,7 @@ Task<> WindowsNetwork::ensure() {
         CO_TRY(const auto features, co_await client_.features());
         if (!features.remote_subnet)
             co_return Error(Reason::BadRequest, "overlay networks need HNS 9.2 or later, here it is " + features.version.to_string() +
-                                                    "; install update KB4489899");
+                                                    porthole::hns::missing_update(features.version));
     }
     CO_TRY(const auto network, co_await find_or_make());
     network_id_ = network.id;

@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "hns/hresult.h"
+#include "hns/updates.h"
 
 namespace porthole::proxy::hns {
 
@@ -95,7 +96,10 @@ Task<> KernelspaceProxy::probe_host() {
         CO_TRY_VOID(co_await context_.loop.sleep(ShortPause));
     }
     const std::string version = "the host network service has version " + features_.version.to_string();
-    if (!features_.api_v2) co_return Error(Reason::MethodNotAllowed, version + "; the kernelspace proxy needs 9.2 or later");
+    // Overlay networks need no other version: both came with one update.
+    if (!features_.api_v2)
+        co_return Error(Reason::MethodNotAllowed,
+                        version + "; the kernelspace proxy needs 9.2 or later" + porthole::hns::missing_update(features_.version));
     if (options_.enable_dsr && !features_.direct_server_return) {
         co_return Error(Reason::MethodNotAllowed, "Platform does not support feature DSR: " + version + "; leave out --enable-dsr");
     }
@@ -180,10 +184,6 @@ Task<> KernelspaceProxy::read_network() {
     const bool overlay = porthole::hns::type_of(view_.network()) == hcn::NetworkMode::Overlay;
     if (overlay && !options_.overlay_gate) co_return Error(Reason::BadRequest, "WinOverlay feature gate not enabled");
     if (overlay && !options_.source_vip && !context_.reserve_source_vip) co_return Error(Reason::BadRequest, "source-vip flag not set");
-    if (overlay && !features_.remote_subnet) {
-        co_return Error(Reason::BadRequest, "overlay networks need HNS 9.2 or later, here it is " + features_.version.to_string() +
-                                                "; install update KB4482887");
-    }
     connected_ = true;
     const HostFacts before = host_;
     learn_facts();

@@ -44,7 +44,7 @@ TEST(KernelspaceProxy, SVC07_WaitsForTheNetwork) {
     EXPECT_EQ(world.rules().size(), 1u);
 }
 
-// SVC-08, SVC-09, SVC-11, LIM-16
+// SVC-08, SVC-11, LIM-16
 TEST(KernelspaceProxy, SVC08_SaysWhatAHostLacksForWhatIsAsked) {
     const IpAddress source = IpAddress::parse("10.244.3.254").value();
     const struct {
@@ -77,10 +77,26 @@ TEST(KernelspaceProxy, SVC08_SaysWhatAHostLacksForWhatIsAsked) {
     }
 }
 
+// SVC-09, LIM-16
+TEST(KernelspaceProxy, SVC09_AServer2019WithoutItsUpdateEndsTheProxyWithTheUpdatesName) {
+    emulator::Profile without = *emulator::find_profile("2019");
+    for (const std::uint32_t minor : {1u, 2u}) {
+        without.version = {9, minor};
+        World world(without);
+        if (minor == 2) world.make_network("vxlan0", "Overlay");
+        world.start({.network_name = "vxlan0", .source_vip = IpAddress::parse("10.244.3.254").value()});
+        ASSERT_EQ(world.ended.has_value(), minor == 1) << "9.2 has the update";
+        if (minor == 1) {
+            EXPECT_EQ(world.ended->message,
+                      "the host network service has version 9.1; the kernelspace proxy needs 9.2 or later; install update KB4482887");
+        }
+    }
+}
+
 // SVC-11
 TEST(KernelspaceProxy, SVC11_DirectServerReturnOnABuildWithoutItEndsTheProxyWithTheCause) {
     emulator::Profile without = *emulator::find_profile("2019");
-    without.version = {9, 2};  // as released, before its first updates
+    without.version = {9, 2};  // before its later updates
     for (const bool asked : {true, false}) {
         World world(without);
         world.make_network();
