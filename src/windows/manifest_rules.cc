@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/strings.h"
+#include "windows/accounts.h"
+
 namespace porthole::windows {
 namespace {
 
@@ -170,7 +173,34 @@ Paths find_old_ingress(const Value& object, std::string_view) {
     return found;
 }
 
+Paths find_unusable_accounts(const Value& object, std::string_view pod) {
+    constexpr std::string_view Account = "securityContext.windowsOptions.runAsUserName";
+    Paths found;
+    const auto look_at = [&](const std::string& path) {
+        const Value* name = value_at(object, path);
+        if (name && name->is_string() && !account_problems(name->as_string()).empty()) found.push_back(path);
+    };
+    if (pod.empty()) return found;
+    look_at(dotted(pod, Account));
+    for (const char* list : {"initContainers", "containers", "ephemeralContainers"}) {
+        const Value* containers = value_at(object, dotted(pod, list));
+        for (std::size_t i = 0; containers && containers->is_array() && i < containers->as_array().size(); ++i)
+            look_at(dotted(pod, std::string(list) + "[" + std::to_string(i) + "]." + std::string(Account)));
+    }
+    return found;
+}
+
+std::string problems_of_account(const Value& name) {
+    std::vector<std::string> problems;
+    for (const std::string_view one : account_problems(name.as_string())) problems.emplace_back(one);
+    return join(problems, "; ");
+}
+
 constexpr ManifestRule Rules[] = {
+    {{"WIN214", "spec.containers[*].securityContext.windowsOptions.runAsUserName", Refused, "",
+      "cannot be the name of an account of Windows", "write USER, such as ContainerUser, or DOMAIN\\USER", "1.18"},
+     find_unusable_accounts,
+     problems_of_account},
     {{"WIN701", "apiVersion", Refused, "", "is a version that Kubernetes no longer serves",
       "write the current version: kubectl api-resources lists them", "1.16"},
      find_removed_version},

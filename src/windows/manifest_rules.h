@@ -9,12 +9,13 @@
 
 namespace porthole::windows {
 
-/// A rule about an object's text, for manifests that were published for older versions of Kubernetes and Windows. Only the linter uses
-/// them, since the API never receives such objects.
+/// A rule about an object's text: for manifests that were published for older versions of Kubernetes and Windows, and for what Kubernetes'
+/// validation refuses. Only the linter uses them, since the API server never stores such objects.
 struct ManifestRule {
     Rule rule;
     /// The fields of `object` that it concerns, as paths. `pod` is the path of its pod spec; "" if it has none.
     std::vector<std::string> (*find)(const schema::Value& object, std::string_view pod);
+    std::string (*why)(const schema::Value& field) = nullptr;  ///< follows the rule's words; null if they say everything
 };
 std::span<const ManifestRule> manifest_rules();
 /// The rule for a field of the wrong type.

@@ -55,7 +55,10 @@ public:
         index_ = index;
         because_.clear();
         for (const ManifestRule& one : manifest_rules())
-            for (const std::string& field : one.find(*object.value, object.pod)) add(one.rule, field);
+            for (const std::string& field : one.find(*object.value, object.pod)) {
+                add(one.rule, field);
+                if (one.why) problems_.back().words += ": " + one.why(*value_at(*object.value, field));
+            }
         if (!object.pod.empty()) check_pod();
         if (object.value->string_at({"kind"}) == "Service" && object.value->string_at({"apiVersion"}) == "v1") check_service();
     }

@@ -123,6 +123,31 @@ TEST(WindowsLint, BuildAndNetworkAreConditions) {
     EXPECT_THAT(codes(service, {.system = "linux", .build = 17763}), IsEmpty());
 }
 
+// SEC-04
+TEST(WindowsLint, AccountsHaveNamesThatKubernetesTakes) {
+    const auto told = [](const std::string& name) {
+        const auto checked = check(
+            "apiVersion: batch/v1\nkind: Job\nspec:\n  template:\n    spec:\n      nodeSelector: {kubernetes.io/os: windows}\n"
+            "      containers: [{name: a, image: 'app:1', resources: {limits: {cpu: 1}}}]\n"
+            "      securityContext:\n        windowsOptions:\n          runAsUserName: " +
+            name + "\n");
+        EXPECT_TRUE(checked) << checked.error().message;
+        return checked && !checked->problems.empty() ? checked->problems.front().words : "";
+    };
+    const std::string words = "cannot be the name of an account of Windows: ";
+    for (const char* good : {"ContainerUser", "'NT AUTHORITY\\SYSTEM'", "'contoso.example.com\\jane'"}) EXPECT_EQ(told(good), "") << good;
+    EXPECT_EQ(told("''"), words + "runAsUserName cannot be an empty string");
+    EXPECT_EQ(told("'a\\b\\c'"), words + "runAsUserName cannot contain more than one backslash");
+    EXPECT_EQ(told("'.a\\jane'"), words + "runAsUserName's Domain doesn't match the NetBios nor the DNS format");
+    EXPECT_EQ(told(std::string(105, 'a')), words + "runAsUserName's User length must not be longer than 104 characters");
+    EXPECT_EQ(told("'a@b'"), words + "runAsUserName's User cannot contain the following characters: \"/\\:;|=,+*?<>@[]");
+    EXPECT_THAT(codes(R"({"apiVersion":"v1","kind":"Pod","spec":{"os":{"name":"linux"},"nodeSelector":{"kubernetes.io/os":"linux"},
+        "initContainers":[{"securityContext":{"windowsOptions":{"runAsUserName":"a@b"}}}],
+        "ephemeralContainers":[{"securityContext":{"windowsOptions":{"runAsUserName":"HOST\\"}}}]}})"),
+                ElementsAre("WIN214", "WIN214"))
+        << "whatever the system, in every list of containers";
+}
+
 TEST(WindowsLint, WhatIsNotAnObjectIsCountedAndLeft) {
     const auto checked = check("a: 1\n---\n- x\n---\napiVersion: v1\nkind: ConfigMap\n");
     EXPECT_EQ(checked->objects, 1u);

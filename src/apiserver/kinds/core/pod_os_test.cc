@@ -55,6 +55,7 @@ std::string path_of(std::string_view field, std::string_view list = "containers"
 
 bool is_refused_by_the_api(const windows::Rule& rule) {
     constexpr std::string_view OfThePod[] = {"spec.hostPID", "spec.hostIPC", "spec.shareProcessNamespace", "spec.hostUsers"};
+    if (rule.field.contains(".windowsOptions.")) return false;  // which Windows has
     return rule.field.contains("ecurityContext.") || std::ranges::find(OfThePod, rule.field) != std::end(OfThePod);
 }
 
