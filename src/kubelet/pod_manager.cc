@@ -31,8 +31,10 @@ PodManager::PodManager(PodServices& services, std::function<AdmissionContext()> 
 
 void PodManager::update(std::shared_ptr<const core::Pod> asked) {
     const std::string uid = asked->metadata.uid;
-    const windows::Verdict verdict =
-        services_.node.windows ? windows::Verdict::of(asked->spec, asked->metadata.annotations, services_.node.gates) : windows::Verdict();
+    const NodeFacts& node = services_.node;
+    const windows::Verdict verdict = node.windows ? windows::Verdict::of(asked->spec, asked->metadata.annotations, node.gates,
+                                                                         {.runtime = windows::runtime_of(node.runtime_version)})
+                                                  : windows::Verdict();
     const std::shared_ptr<const core::Pod> pod = as_it_runs(asked, verdict);
     const auto found = pods_.find(uid);
     if (found != pods_.end()) {

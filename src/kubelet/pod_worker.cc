@@ -395,6 +395,7 @@ PodStartContext PodWorker::start_context() const {
     context.hostname = hostname_;
     context.pull_secrets = pull_secrets_;
     context.runtime_knows_cdi = services_.node.runtime_knows_cdi;
+    context.mounts_files = !services_.node.windows || windows::mounts_files(windows::runtime_of(services_.node.runtime_version));
     if (services_.devices) context.cdi_devices = services_.devices->cdi_ids(*pod_);
     if (services_.device_plugins) {
         const std::string& uid = pod_->metadata.uid;

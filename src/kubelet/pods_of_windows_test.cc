@@ -159,6 +159,50 @@ TEST_F(WindowsKubeletTest, SEC11_AHostProcessContainerOfAnUnknownAccountFailsWhe
     }
 }
 
+// SEC-11
+TEST_F(WindowsKubeletTest, SEC11_ARuntimeWithoutHostProcessesGetsNone) {
+    stop();
+    runtime.runtime_version = "1.5.18";
+    start();
+    loop.advance(1s);
+    add("pod", R"({"hostNetwork":true,"securityContext":{"windowsOptions":{"hostProcess":true}},
+        "containers":[{"name":"a","image":"image:1"}]})");
+    add("container", R"({"hostNetwork":true,"containers":[{"name":"a","image":"image:1",
+        "securityContext":{"windowsOptions":{"hostProcess":true}}}]})");
+    for (const char* name : {"pod", "container"}) {
+        ASSERT_TRUE(until([&] { return pod(name).status.phase == "Failed"; })) << name;
+        EXPECT_EQ(pod(name).status.reason, "HostProcessUnsupported");
+        EXPECT_THAT(pod(name).status.message, HasSubstr("needs containerd 1.6 or later"));
+    }
+    add("ordinary", OneContainer);
+    EXPECT_TRUE(until([&] { return ready("ordinary"); }));
+}
+
+// POD-18, POD-23, LIM-24, RUN-03
+TEST_F(WindowsKubeletTest, POD23_DockerGetsNoMountsOfFilesAndIsToldOf) {
+    const auto files_mounted = [&](const std::string& name) {
+        const auto& config = runtime.find(name, "a")->config;
+        return std::ranges::count_if(config.mounts, [&](const cri::Mount& mount) { return !files.exists(mount.host_path + "/."); });
+    };
+    constexpr const char* Spec = R"({"terminationGracePeriodSeconds":60,"containers":[{"name":"a","image":"image:1",
+        "terminationMessagePath":"C:\\last"}]})";
+    add("containerd", Spec);
+    ASSERT_TRUE(until([&] { return ready("containerd"); }));
+    EXPECT_EQ(files_mounted("containerd"), 2) << "the hosts file and that of the message";
+    EXPECT_THAT(events("WindowsFieldIgnored"), testing::IsEmpty());
+    stop();
+    runtime.runtime_name = "docker";
+    runtime.runtime_version = "20.10.9";
+    start();
+    loop.advance(1s);
+    add("docker", Spec);
+    ASSERT_TRUE(until([&] { return ready("docker"); }));
+    EXPECT_EQ(files_mounted("docker"), 0);
+    EXPECT_THAT(events("WindowsFieldIgnored"),
+                ElementsAre(AllOf(HasSubstr("spec.containers[0].terminationMessagePath: Docker on Windows mounts directories only"),
+                                  HasSubstr("spec.terminationGracePeriodSeconds: Docker on Windows ends a container after"))));
+}
+
 // KBL-12, LIM-36
 TEST_F(WindowsKubeletTest, KBL12_MemoryThatRunsShortIsNoCondition) {
     add("greedy", OneContainer);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "api/core_v1.h"
+#include "windows/runtime.h"
 
 namespace porthole::windows {
 
@@ -36,6 +37,7 @@ struct Conditions {
     Systems systems;
     std::uint32_t build = 0;  ///< of Windows; 0 if unknown
     PodNetwork network = PodNetwork::Unknown;
+    Runtime runtime;
 };
 
 /// The system required by a pod's spec.os.name, its selector or its required affinity; "" if there is none.

@@ -19,6 +19,8 @@ using enum Outcome;
 
 constexpr std::int32_t DefaultAffinitySeconds = 10800;
 constexpr std::int32_t DefaultMode = 0644;
+constexpr std::int64_t DefaultGraceSeconds = 30;
+constexpr std::string_view DefaultMessagePath = "/dev/termination-log";
 constexpr std::string_view NotThere = "WindowsFieldIgnored";
 constexpr std::string_view RemoveIt = "remove it";
 
@@ -106,14 +108,27 @@ constexpr PodRule items_mode(std::string_view code, std::string_view field) {
 }
 
 template <class Context>
+bool runs_as_host_process(const Context& context) {
+    return context.windows_options && context.windows_options->host_process.value_or(false);
+}
+template <class Context>
 bool host_process_in(const Context& context) {
-    return context && context->windows_options && context->windows_options->host_process.value_or(false);
+    return context && runs_as_host_process(*context);
 }
 
 /// Host processes are on the host's network by nature.
 bool wants_host_network(const PodSpec& spec) {
     const auto of_container = [](const auto& container) { return host_process_in(container.security_context); };
     return spec.host_network && !host_process_in(spec.security_context) && !std::ranges::any_of(spec.containers, of_container);
+}
+
+bool lacks_host_processes(const Conditions& conditions) { return !runs_host_processes(conditions.runtime); }
+bool lacks_files_as_mounts(const Conditions& conditions) { return !mounts_files(conditions.runtime); }
+bool lacks_grace_periods(const Conditions& conditions) { return !keeps_grace_periods(conditions.runtime); }
+
+bool has_own_message_path(const std::string& path) { return !path.empty() && path != DefaultMessagePath; }
+bool has_own_grace_period(const PodSpec& spec) {
+    return spec.termination_grace_period_seconds.value_or(DefaultGraceSeconds) != DefaultGraceSeconds;
 }
 
 bool shares_processes(const PodSpec& spec) { return spec.share_process_namespace.value_or(false); }
@@ -220,6 +235,8 @@ constexpr std::string_view NoApparmor = "there is no AppArmor on Windows";
 constexpr std::string_view NoGroups = "volumes on Windows have no owning group";
 constexpr std::string_view NoUserNamespaces = "there are no user namespaces on Windows";
 constexpr std::string_view NoSubPaths = "sub-paths are not supported on Windows, where only whole volumes can be mounted";
+constexpr std::string_view NoHostProcesses = "needs containerd 1.6 or later; older ones and Docker would start an ordinary container";
+constexpr std::string_view UpdateContainerd = "update containerd on the nodes, or run the program as a service of the host";
 constexpr std::string_view MountWhole = "mount the whole volume at a separate directory";
 
 // Codes: 1 processes and isolation, 2 security, 3 storage, 4 network, 5 containers and resources, 6 placement (the others
@@ -266,6 +283,10 @@ constexpr PodRule PodRules[] = {
     ignored_in_pod<&PodSecurityContext::app_armor_profile>("WIN211", "spec.securityContext.appArmorProfile", NoApparmor, RemoveIt, "1.30"),
     ignored_in_pod<&PodSecurityContext::se_linux_change_policy>("WIN212", "spec.securityContext.seLinuxChangePolicy", NoSelinux, RemoveIt,
                                                                 "1.32"),
+    {.rule = {"WIN213", "spec.securityContext.windowsOptions.hostProcess", Refused, "HostProcessUnsupported", NoHostProcesses,
+              UpdateContainerd, "1.22"},
+     .pod_security = {runs_as_host_process},
+     .where = lacks_host_processes},
     ignored_in_container<&SecurityContext::se_linux_options>("WIN221", "spec.containers[*].securityContext.seLinuxOptions", NoSelinux),
     ignored_in_container<&SecurityContext::seccomp_profile>("WIN222", "spec.containers[*].securityContext.seccompProfile", NoSeccomp,
                                                             RemoveIt, "1.19"),
@@ -282,6 +303,10 @@ constexpr PodRule PodRules[] = {
     ignored_in_container<&SecurityContext::run_as_group>("WIN228", "spec.containers[*].securityContext.runAsGroup", NoUids, UseUserName),
     ignored_in_container<&SecurityContext::app_armor_profile>("WIN229", "spec.containers[*].securityContext.appArmorProfile", NoApparmor,
                                                               RemoveIt, "1.30"),
+    {.rule = {"WIN233", "spec.containers[*].securityContext.windowsOptions.hostProcess", Refused, "HostProcessUnsupported", NoHostProcesses,
+              UpdateContainerd, "1.22"},
+     .container_security = {runs_as_host_process},
+     .where = lacks_host_processes},
     {.rule = {"WIN231", "metadata.annotations[container.apparmor.security.beta.kubernetes.io/*]", Ignored, NotThere, NoApparmor, RemoveIt},
      .annotation = is_of_app_armor},
     {.rule = {"WIN232", "metadata.annotations[*seccomp.security.alpha.kubernetes.io/*]", Ignored, NotThere, NoSeccomp, RemoveIt},
@@ -343,6 +368,16 @@ constexpr PodRule PodRules[] = {
               "is made for another build of Windows; process isolation needs the node's build",
               "use the tag for the nodes' build, or an image of several platforms"},
      .image = is_of_other_build},
+    {.rule = {"WIN506", "spec.containers[*].terminationMessagePath", Ignored, NotThere,
+              "Docker on Windows mounts directories only, so that the container has no file for its last message",
+              "write terminationMessagePolicy FallbackToLogsOnError, or use containerd"},
+     .message_path = {has_own_message_path},
+     .where = lacks_files_as_mounts},
+    {.rule = {"WIN507", "spec.terminationGracePeriodSeconds", Ignored, NotThere,
+              "Docker on Windows ends a container after the time that the registry of its image gives, 5 s if nothing is written there",
+              "write WaitToKillServiceTimeout into the image's registry, or use containerd"},
+     .pod = {has_own_grace_period},
+     .where = lacks_grace_periods},
     {.rule = {"WIN603", "spec.nodeSelector[kubernetes.io/os]", Advised, "",
               "has capital letters, and label values are case-sensitive: no node has such a label", "write windows or linux"},
      .pod = {misspells_system},

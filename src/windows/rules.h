@@ -27,10 +27,12 @@ struct PodRule {
     Field<std::vector<core::VolumeDevice>> devices;                ///< the same
     Field<std::vector<core::EnvVar>> environment;                  ///< the same
     Field<core::ResourceRequirements> resources;                   ///< of init and regular containers
+    Field<std::string> message_path;                               ///< terminationMessagePath of containers of all three sorts
     bool (*image)(std::string_view, const Conditions&) = nullptr;  ///< of containers of all three sorts
     bool (*annotation)(std::string_view key, std::string_view value) = nullptr;
-    bool on_every_system = false;  ///< the API warns of it for pods of any system
-    bool keeps_pending = false;    ///< no node accepts such a pod, and the scheduler says why
+    bool (*where)(const Conditions&) = nullptr;  ///< only there; null: everywhere. Such a rule does not refuse single containers or volumes
+    bool on_every_system = false;                ///< the API warns of it for pods of any system
+    bool keeps_pending = false;                  ///< no node accepts such a pod, and the scheduler says why
 };
 std::span<const PodRule> pod_rules();
 

@@ -45,6 +45,7 @@ bool holds_for_container(const PodRule& rule, const Container& container, const 
     if (rule.resources.is_set) return !Ephemeral && rule.resources.is_set(container.resources);
     if (rule.environment.is_set) return rule.environment.is_set(container.env);
     if (rule.devices.is_set) return rule.devices.is_set(container.volume_devices);
+    if (rule.message_path.is_set) return rule.message_path.is_set(container.termination_message_path);
     return rule.image && rule.image(container.image, conditions);
 }
 
@@ -75,8 +76,11 @@ void find_in_annotations(const PodRule& rule, const Annotations& annotations, st
         if (rule.annotation(key, value)) found.push_back({&rule.rule, place + "[" + key + "]", rule.on_every_system});
 }
 
+bool holds_where(const PodRule& rule, const Conditions& conditions) { return !rule.where || rule.where(conditions); }
+
 void find_one(const PodRule& rule, const core::PodSpec& spec, const Annotations& annotations, std::string_view path,
               const Conditions& conditions, std::vector<Finding>& found) {
+    if (!holds_where(rule, conditions)) return;
     if (holds_for_pod(rule, spec)) found.push_back({&rule.rule, path_in_pod(rule.rule, path), rule.on_every_system});
     find_in_containers(rule, spec, path, conditions, found);
     find_in_volumes(rule, spec, path, found);
@@ -138,9 +142,9 @@ private:
 };
 
 /// Makes the spec what Windows takes it for.
-void drop_ignored_fields(core::PodSpec& spec) {
+void drop_ignored_fields(core::PodSpec& spec, const Conditions& conditions) {
     for (const PodRule& rule : pod_rules()) {
-        if (rule.rule.outcome != Outcome::Ignored) continue;
+        if (rule.rule.outcome != Outcome::Ignored || !holds_where(rule, conditions)) continue;
         if (rule.pod.clear && rule.pod.is_set(spec)) rule.pod.clear(spec);
         if (rule.pod_security.clear && spec.security_context) rule.pod_security.clear(*spec.security_context);
         if (rule.volume.clear) std::ranges::for_each(spec.volumes, rule.volume.clear);
@@ -169,7 +173,7 @@ std::string code_text(std::string_view text) { return text.empty() ? "" : "`" + 
 template <class Holds>
 std::string first_refusal(const Gates& gates, std::string_view reason, Holds holds) {
     for (const PodRule& one : pod_rules())
-        if (one.rule.outcome == Outcome::Refused && one.rule.reason == reason && !is_lifted(one.rule, gates) && holds(one))
+        if (one.rule.outcome == Outcome::Refused && one.rule.reason == reason && !one.where && !is_lifted(one.rule, gates) && holds(one))
             return std::string(one.rule.words);
     return "";
 }
@@ -262,11 +266,11 @@ std::string volume_refusal(const core::Volume& volume) {
     return first_refusal({}, OfVolume, [&](const PodRule& rule) { return rule.volume.is_set && rule.volume.is_set(volume); });
 }
 
-Verdict Verdict::of(const core::PodSpec& spec, const Annotations& annotations, const Gates& gates) {
+Verdict Verdict::of(const core::PodSpec& spec, const Annotations& annotations, const Gates& gates, const Conditions& conditions) {
     Verdict verdict;
     Notices notices;
     bool ignores = false;
-    for (const Finding& finding : find(spec, annotations, Spec)) {
+    for (const Finding& finding : find(spec, annotations, Spec, conditions)) {
         const Rule& rule = *finding.rule;
         if (is_lifted(rule, gates)) continue;
         if (rule.outcome == Outcome::Refused) {
@@ -279,7 +283,7 @@ Verdict Verdict::of(const core::PodSpec& spec, const Annotations& annotations, c
         if (!rule.reason.empty()) notices.add(finding);
     }
     verdict.notices = std::move(notices).take();
-    if (ignores) drop_ignored_fields(verdict.effective.emplace(spec));
+    if (ignores) drop_ignored_fields(verdict.effective.emplace(spec), conditions);
     return verdict;
 }
 

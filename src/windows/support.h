@@ -56,7 +56,8 @@ struct Verdict {
     std::vector<Notice> notices;             ///< for events: one for each reason, naming every field it concerns
     std::optional<core::PodSpec> effective;  ///< the spec without the fields that Windows ignores; nullopt if it sets none
 
-    static Verdict of(const core::PodSpec& spec, const Annotations& annotations = {}, const Gates& gates = {});
+    static Verdict of(const core::PodSpec& spec, const Annotations& annotations = {}, const Gates& gates = {},
+                      const Conditions& conditions = {});
 };
 /// Why a container of a pod that runs cannot; "" if it can.
 std::string container_refusal(const core::Container& container, const Gates& gates = {});

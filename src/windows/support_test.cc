@@ -224,6 +224,29 @@ TEST(WindowsSupport, AnnotationsOfOlderVersionsCount) {
     EXPECT_THAT(codes_of(find(spec, {{"seccomp.security.alpha.kubernetes.io/pod", "x"}, {"other", "x"}}, "spec")), ElementsAre("WIN232"));
 }
 
+// SEC-11, POD-18, LIM-24
+TEST(WindowsSupport, RulesOfARuntimeHoldWhereItIs) {
+    const core::PodSpec host = windows_spec(R"("hostNetwork":true,"securityContext":{"windowsOptions":{"hostProcess":true}})");
+    const core::PodSpec own = windows_spec(R"("terminationGracePeriodSeconds":60)", R"(,"terminationMessagePath":"C:\\last")");
+    const auto codes = [](const core::PodSpec& spec, const char* runtime) {
+        return codes_of(find(spec, {}, "spec", {.runtime = runtime_of(runtime)}));
+    };
+    for (const char* one : {"", "containerd://1.6.20", "porthole-wine://0.1.0"}) {
+        EXPECT_THAT(codes(host, one), IsEmpty()) << one;
+        EXPECT_THAT(codes(own, one), IsEmpty()) << one;
+    }
+    EXPECT_THAT(codes(host, "containerd://1.5.18"), ElementsAre("WIN213"));
+    EXPECT_THAT(codes(own, "containerd://1.5.18"), IsEmpty());
+    EXPECT_THAT(codes(own, "docker://20.10.9"), ElementsAre("WIN506", "WIN507"));
+    EXPECT_THAT(
+        codes(windows_spec(R"("terminationGracePeriodSeconds":30)", R"(,"terminationMessagePath":"/dev/termination-log")"), "docker"),
+        IsEmpty())
+        << "what every pod has";
+    const Verdict verdict = Verdict::of(host, {}, {}, {.runtime = runtime_of("containerd://1.5.18")});
+    EXPECT_EQ(verdict.refusal->reason, "HostProcessUnsupported");
+    EXPECT_FALSE(Verdict::of(host).refusal);
+}
+
 // IMG-05
 TEST(WindowsSupport, ImagesOfAnotherBuildAreRefusedWhereTheBuildIsKnown) {
     core::PodSpec spec = windows_spec("");

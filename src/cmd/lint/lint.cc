@@ -19,7 +19,7 @@ using lint::Source;
 
 struct LintFlags {
     std::vector<std::string> paths;
-    std::string system, build, network, output = "text", code;
+    std::string system, build, network, runtime, output = "text", code;
     bool strict = false, fix = false, rules = false;
 };
 
@@ -31,7 +31,7 @@ std::uint32_t build_of(const std::string& text) {
 }
 
 Options options_of(const LintFlags& flags) {
-    Options options{.system = flags.system, .build = build_of(flags.build)};
+    Options options{.system = flags.system, .build = build_of(flags.build), .runtime = windows::runtime_of(flags.runtime)};
     if (flags.network == "l2bridge") options.network = windows::PodNetwork::L2Bridge;
     if (flags.network == "overlay") options.network = windows::PodNetwork::Overlay;
     return options;
@@ -142,6 +142,8 @@ int run_lint(std::vector<std::string> arguments) {
             return known ? "" : text + " is not a build of Windows Server: use 2019, 2022, 2025, or a number such as 20348";
         });
     app.add_option("--network", flags.network, "pod network of the Windows nodes")->check(CLI::IsMember({"l2bridge", "overlay"}));
+    app.add_option("--runtime", flags.runtime,
+                   "container runtime of the Windows nodes, as kubectl get nodes -o wide shows it: containerd://1.5.2, docker");
     app.add_flag("--strict", flags.strict, "fail also if something is ignored or gets advice");
     app.add_flag("--fix", flags.fix,
                  "correct the files where only one correction is possible; comments and order stay. With -, print the corrected text");

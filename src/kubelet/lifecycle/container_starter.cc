@@ -169,7 +169,7 @@ Task<cri::ContainerConfig> ContainerStarter::prepare(const PodStartContext& cont
 }
 
 bool ContainerStarter::wants_hosts_file(const PodStartContext& context, const core::Container& container, const char* path) const {
-    if (mounts_at(container, path)) return false;
+    if (!context.mounts_files || mounts_at(container, path)) return false;
     if (config_.platform.windows && is_host_process(*context.pod, container)) return false;  // it sees the host's own
     return context.pod->spec.host_network || !context.downward.pod_addresses.empty();
 }
@@ -191,7 +191,7 @@ Result<void> ContainerStarter::add_own_mounts(const PodStartContext& context, co
         mount.host_path = directory + "/etc-hosts";
         mount.selinux_relabel = config_.selinux;
     }
-    if (!container.termination_message_path.empty()) {
+    if (context.mounts_files && !container.termination_message_path.empty()) {
         const std::string place = directory + "/containers/" + container.name;
         const std::string file = place + "/" + services_.random.pick(8, "0123456789abcdef");
         TRY_VOID(files.create_directories(place, 0750));

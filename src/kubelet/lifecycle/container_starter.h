@@ -36,6 +36,7 @@ struct PodStartContext {
     std::map<std::string, std::map<std::string, AllocatedDevices>> plugin_devices;  ///< by container and resource
     std::function<Task<>(const std::string& container)> prepare_plugin_devices;     ///< before each start
     bool runtime_knows_cdi = true;                                                  ///< else they are resolved here
+    bool mounts_files = true;                                                       ///< the runtime can mount single files
     bool recursive_read_only = false;                                               ///< whether the pod's runtime handler can mount so
     PodHostname hostname;
     std::vector<std::shared_ptr<const core::Secret>> pull_secrets;

@@ -99,7 +99,7 @@ void FakeRuntime::kill_sandbox(const std::string& pod) {
 Task<cri::VersionResponse> FakeRuntime::version(cri::VersionRequest) {
     CO_TRY_VOID(co_await enter("Version", false));
     cri::VersionResponse response;
-    response.runtime_name = "containerd";
+    response.runtime_name = runtime_name;
     response.runtime_version = runtime_version;
     response.runtime_api_version = "v1";
     co_return response;

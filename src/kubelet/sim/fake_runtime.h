@@ -39,7 +39,7 @@ public:
     bool runtime_ready = true, network_ready = true;
     std::string configuration;          ///< that it shows, as JSON; "" for none
     std::string second_address_prefix;  ///< of another address of each pod; "" for none
-    std::string runtime_version = "1.6.20";
+    std::string runtime_name = "containerd", runtime_version = "1.6.20";
     std::vector<cri::RuntimeHandler> handlers;
     std::set<std::string> missing_images;                ///< not in any registry
     std::map<std::string, std::string> unusable_images;  ///< here, but of no use: name to why

@@ -65,7 +65,9 @@ public:
     std::vector<Problem> take() { return std::move(problems_); }
 
 private:
-    Conditions conditions() const { return {.systems = BothSystems, .build = options_.build, .network = options_.network}; }
+    Conditions conditions() const {
+        return {.systems = BothSystems, .build = options_.build, .network = options_.network, .runtime = options_.runtime};
+    }
 
     void check_pod() {
         const auto spec = schema::from_value<core::PodSpec>(*value_at(*object_->value, object_->pod));

@@ -16,6 +16,7 @@ struct Options {
     std::string system;  ///< for pods that name none: "windows", "linux"; "" if unknown
     std::uint32_t build = 0;
     PodNetwork network = PodNetwork::Unknown;
+    Runtime runtime;
 };
 
 /// A position in a text; all 0 if unknown.

@@ -123,6 +123,16 @@ TEST(WindowsLint, BuildAndNetworkAreConditions) {
     EXPECT_THAT(codes(service, {.system = "linux", .build = 17763}), IsEmpty());
 }
 
+// SEC-11
+TEST(WindowsLint, TheRuntimeIsACondition) {
+    constexpr std::string_view Pod =
+        "apiVersion: v1\nkind: Pod\nspec:\n  nodeSelector: {kubernetes.io/os: windows}\n  hostNetwork: true\n  containers:\n"
+        "  - name: a\n    image: app:1\n    resources: {limits: {cpu: 1}}\n    securityContext: {windowsOptions: {hostProcess: true}}\n";
+    for (const char* newer : {"", "containerd://1.6.20"}) EXPECT_THAT(codes(Pod, {.runtime = runtime_of(newer)}), IsEmpty()) << newer;
+    for (const char* older : {"containerd://1.5.18", "docker://20.10.9"})
+        EXPECT_THAT(codes(Pod, {.runtime = runtime_of(older)}), ElementsAre("WIN233")) << older;
+}
+
 // SEC-04
 TEST(WindowsLint, AccountsHaveNamesThatKubernetesTakes) {
     const auto told = [](const std::string& name) {
