@@ -6,9 +6,10 @@ namespace porthole::windows {
 
 /// The effect of a field on a Windows node.
 enum class Outcome : std::uint8_t {
-    Refused,  ///< the object, the pod or the container is refused
-    Ignored,  ///< it runs as if the field were not set
-    Advised,  ///< it works, but perhaps not as meant
+    Refused,     ///< the object, the pod or the container is refused
+    Ignored,     ///< it runs as if the field were not set
+    Advised,     ///< it works, but perhaps not as meant
+    Reproduced,  ///< a limit of Windows itself, which emulated nodes have, too; no field sets or lifts it
 };
 
 /// How stable the behavior is, in Kubernetes' terms.

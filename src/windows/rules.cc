@@ -239,8 +239,8 @@ constexpr std::string_view NoHostProcesses = "needs containerd 1.6 or later; old
 constexpr std::string_view UpdateContainerd = "update containerd on the nodes, or run the program as a service of the host";
 constexpr std::string_view MountWhole = "mount the whole volume at a separate directory";
 
-// Codes: 1 processes and isolation, 2 security, 3 storage, 4 network, 5 containers and resources, 6 placement (the others
-// of it are in placement_rules.cc); 7 is in manifest_rules.cc.
+// Codes: 1 processes and isolation, 2 security, 3 storage, 4 network, 5 containers and resources, 6 placement. The others are in
+// placement_rules.cc, platform_rules.cc and manifest_rules.cc.
 constexpr PodRule PodRules[] = {
     {.rule = {"WIN101", "spec.hostNetwork", Ignored, "HostNetworkUnsupported",
               "Windows has no host network for pods; the pod gets an address of the pod network",

@@ -52,6 +52,9 @@ struct ServiceRule {
 };
 std::span<const ServiceRule> service_rules();
 
+/// The limits of Windows that no manifest sets or lifts. Who meets one, such as the network check, explains it with its words.
+std::span<const Rule> platform_rules();
+
 /// Rules about services that only a node can apply, because they depend on its HNS and on endpoints. The proxy applies them.
 std::span<const Rule> node_rules();
 

@@ -19,7 +19,7 @@ using Annotations = std::map<std::string, std::string>;
 std::span<const Rule> rules();
 /// nullptr if no line has that code.
 const Rule* find_rule(std::string_view code);
-/// "refused", "ignored", "advice".
+/// "refused", "ignored", "advice", "reproduced".
 std::string_view text_of(Outcome outcome);
 
 /// A rule that an object falls under, and where.

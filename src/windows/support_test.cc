@@ -9,10 +9,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/strings.h"
 #include "schema/json/json.h"
 #include "windows/builds.h"
 #include "windows/features.h"
 #include "windows/references.h"
+#include "windows/rules.h"
 
 namespace porthole::windows {
 namespace {
@@ -247,6 +249,17 @@ TEST(WindowsSupport, RulesOfARuntimeHoldWhereItIs) {
     EXPECT_FALSE(Verdict::of(host).refusal);
 }
 
+TEST(WindowsSupport, LimitsOfWindowsAreLinesLikeOthersAndFoundInNoObject) {
+    for (const char* code : {"WIN421", "WIN422", "WIN423", "WIN424", "WIN425"}) {
+        ASSERT_NE(find_rule(code), nullptr) << code;
+        EXPECT_EQ(find_rule(code)->outcome, Outcome::Reproduced) << code;
+        EXPECT_THAT(support_table(), HasSubstr("<a id=\"" + to_lower(code) + "\">"));
+    }
+    EXPECT_EQ(text_of(Outcome::Reproduced), "reproduced");
+    for (const PodRule& one : pod_rules()) EXPECT_NE(one.rule.outcome, Outcome::Reproduced) << one.rule.code;
+    for (const ServiceRule& one : service_rules()) EXPECT_NE(one.rule.outcome, Outcome::Reproduced) << one.rule.code;
+}
+
 // IMG-05
 TEST(WindowsSupport, ImagesOfAnotherBuildAreRefusedWhereTheBuildIsKnown) {
     core::PodSpec spec = windows_spec("");
@@ -386,8 +399,8 @@ TEST(WindowsSupport, EveryRuleHasACodeAndARemedy) {
         EXPECT_TRUE(codes.insert(rule.code).second);
         EXPECT_TRUE(lines.insert({rule.field, rule.words}).second) << rule.field;
         EXPECT_TRUE(rule.code.starts_with("WIN") && rule.code.size() == 6);
-        EXPECT_TRUE(rule.field.starts_with("spec") || rule.field.starts_with("metadata.annotations[") || rule.field == "apiVersion" ||
-                    rule.field == "kind")
+        EXPECT_TRUE(rule.field.starts_with("spec") || rule.field.starts_with("metadata.annotations[") ||
+                    std::set<std::string_view>({"apiVersion", "kind", "status.podIP", "evictionSoft"}).contains(rule.field))
             << rule.field;
         EXPECT_FALSE(rule.words.empty() || rule.remedy.empty() || rule.since.empty());
         EXPECT_FALSE(rule.words.contains('|') || rule.remedy.contains('|')) << "the guide has it in a table";

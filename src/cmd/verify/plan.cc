@@ -3,26 +3,31 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/result.h"
 #include "base/values/ip.h"
+#include "windows/references.h"
+#include "windows/support.h"
 
 namespace porthole::cmd::verify {
 
 namespace {
 
-constexpr const char* IcmpLimitation =
-    "Windows does not translate ICMP: pings that leave the pods' network are dropped, TCP and UDP are not (by design)";
-/// What a person needs to know who has met a name that works from Linux pods only.
-std::string suffix_limitation(const Service& service) {
-    return "Windows completes only names without a dot, and those by the first suffix of the pod: use the bare name " + service.name +
-           " within the namespace, and the full name " + service.name + "." + service.namespace_ + ".svc." + service.cluster_domain +
-           " across namespaces (by design)";
+/// Codes of the limits of Windows that checks meet, in the table of src/windows.
+constexpr const char *OwnNodePort = "WIN421", *ServiceFromHost = "WIN422", *Icmp = "WIN423", *Overlay = "WIN424", *Suffixes = "WIN425";
+
+/// The table's words, and what to do instead: the table's remedy, or one for the case at hand.
+std::string limitation(std::string_view code, const std::string& remedy = "") {
+    const windows::Rule* rule = windows::find_rule(code);
+    CHECK(rule);
+    return std::string(rule->words) + " (by design): " + (remedy.empty() ? std::string(rule->remedy) : remedy) +
+           windows::reference_to({rule});
 }
 
-constexpr const char* OverlayLimitation =
-    "on an overlay a node reaches only its own Windows pods, and a Windows node only its own pods (by design)";
-constexpr const char* HostServiceLimitation = "programs of a Windows host do not reach services, its pods do (by design): test from a pod";
-constexpr const char* OwnNodePortLimitation =
-    "a Windows node does not reach a node port at its own address (by design): test from another machine or from a pod";
+/// What a person needs to know who has met a name that works from Linux pods only.
+std::string suffix_limitation(const Service& service) {
+    return limitation(Suffixes, "write the bare name " + service.name + " within the namespace, and the full name " + service.name + "." +
+                                    service.namespace_ + ".svc." + service.cluster_domain + " across namespaces");
+}
 
 std::string url(const std::string& host, int port) { return "http://" + host + ":" + std::to_string(port) + "/"; }
 
@@ -56,20 +61,21 @@ public:
     }
 
 private:
-    void ping(Flow flow, const Node& from, const Node& to, bool on_host, const std::string& target, const char* limitation = "") {
-        checks_.push_back({.flow = flow, .from = from.name, .to = to.name, .on_host = on_host, .ping = target, .limitation = limitation});
-    }
-    void fetch(Flow flow, const Node& from, const std::string& to, bool on_host, std::string target, std::string limitation = "") {
+    void ping(Flow flow, const Node& from, const Node& to, bool on_host, const std::string& target, std::string limit = "") {
         checks_.push_back(
-            {.flow = flow, .from = from.name, .to = to, .on_host = on_host, .url = std::move(target), .limitation = std::move(limitation)});
+            {.flow = flow, .from = from.name, .to = to.name, .on_host = on_host, .ping = target, .limitation = std::move(limit)});
+    }
+    void fetch(Flow flow, const Node& from, const std::string& to, bool on_host, std::string target, std::string limit = "") {
+        checks_.push_back(
+            {.flow = flow, .from = from.name, .to = to, .on_host = on_host, .url = std::move(target), .limitation = std::move(limit)});
     }
 
     void pair(const Node& from, const Node& to) {
         const bool other = from.name != to.name;
         if (other) ping(Flow::NodeToNode, from, to, true, to.address);
         const bool hidden = other && (from.windows || to.windows) && (from.overlay || to.overlay);
-        fetch(Flow::NodeToPod, from, to.name, true, url(to.server_ip, ServerPort), hidden ? OverlayLimitation : "");
-        ping(Flow::PodToNode, from, to, false, to.address, from.windows ? IcmpLimitation : "");
+        fetch(Flow::NodeToPod, from, to.name, true, url(to.server_ip, ServerPort), hidden ? limitation(Overlay) : "");
+        ping(Flow::PodToNode, from, to, false, to.address, from.windows ? limitation(Icmp) : "");
         fetch(Flow::PodToPod, from, to.name, false, url(to.server_ip, ServerPort));
         ping(Flow::PodPing, from, to, false, to.server_ip);
         const std::string name = to.server + ".servers." + service_.namespace_ + ".svc." + service_.cluster_domain;
@@ -77,7 +83,7 @@ private:
         if (service_.node_port != 0) {
             fetch(Flow::NodePort, from, to.name, false, url(to.address, service_.node_port));
             const bool own = from.windows && !other;
-            fetch(Flow::NodePortFromNode, from, to.name, true, url(to.address, service_.node_port), own ? OwnNodePortLimitation : "");
+            fetch(Flow::NodePortFromNode, from, to.name, true, url(to.address, service_.node_port), own ? limitation(OwnNodePort) : "");
         }
         // From its own node a Windows host port cannot be reached.
         if (service_.host_port != 0 && other) fetch(Flow::HostPort, from, to.name, false, url(to.address, service_.host_port));
@@ -85,7 +91,8 @@ private:
 
     void to_service(const Node& from) {
         fetch(Flow::ServiceByAddress, from, "", false, url(service_.cluster_ip, service_.port));
-        fetch(Flow::ServiceFromNode, from, "", true, url(service_.cluster_ip, service_.port), from.windows ? HostServiceLimitation : "");
+        fetch(Flow::ServiceFromNode, from, "", true, url(service_.cluster_ip, service_.port),
+              from.windows ? limitation(ServiceFromHost) : "");
         fetch(Flow::ServiceByName, from, "", false, url(service_.name, service_.port));
         fetch(Flow::ServiceByPartName, from, "", false, url(service_.name + "." + service_.namespace_, service_.port),
               from.windows ? suffix_limitation(service_) : "");
@@ -96,8 +103,10 @@ private:
     void to_outside(const Node& from) {
         if (outside_.empty()) return;
         fetch(Flow::OutsideByTcp, from, "", false, outside_);
-        checks_.push_back(
-            {.flow = Flow::OutsideByPing, .from = from.name, .ping = host_of(outside_), .limitation = from.windows ? IcmpLimitation : ""});
+        checks_.push_back({.flow = Flow::OutsideByPing,
+                           .from = from.name,
+                           .ping = host_of(outside_),
+                           .limitation = from.windows ? limitation(Icmp) : ""});
     }
 
     const std::vector<Node>& nodes_;

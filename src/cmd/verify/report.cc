@@ -69,7 +69,6 @@ schema::Value to_value(const Report& report) {
                                      {"result", verdict(check, passed)}});
         if (!passed && check.limitation.empty()) entry["hop"] = failing_hop(check, report.outcomes, report.nodes);
         if (!passed && !check.limitation.empty()) entry["limitation"] = check.limitation;
-        if (!passed && !check.limitation.empty()) entry["limitation"] = check.limitation;
         checks.as_array().push_back(std::move(entry));
     }
     for (const std::string& reason : report.left_out) left_out.as_array().push_back(reason);

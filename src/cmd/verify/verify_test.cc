@@ -100,6 +100,7 @@ TEST(NetVerify, VER03_LabelsWhatAWindowsHostDoesNotReachAndSaysFromWhereToTest) 
     EXPECT_EQ(ports[0].limitation, "") << "another node's";
     EXPECT_EQ(ports[2].url, "http://192.0.2.13:30080/");
     EXPECT_THAT(ports[2].limitation, HasSubstr("test from another machine"));
+    EXPECT_THAT(ports[2].limitation, testing::EndsWith(" (see docs/guide/windows_support.md#win421)"));
     EXPECT_EQ(of(report.checks, Flow::NodePortFromNode, "lin1")[0].limitation, "") << "Linux reaches its own";
     const auto expected = [](const Check& c) {
         return c.from == "win1" && (c.flow == Flow::ServiceFromNode || (c.flow == Flow::NodePortFromNode && c.to == "win1"));

@@ -6,6 +6,7 @@
 
 #include "base/feature_gates.h"
 #include "base/time/time.h"
+#include "windows/support.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -230,7 +231,7 @@ Result<KubeletOptions> parse_kubelet_options(const std::vector<std::string>& arg
     if (!options.sandbox_image.empty())
         options.warnings.push_back("flag --pod-infra-container-image has no effect: the container runtime's configuration sets the image");
     if (windows && !options.eviction_soft.empty())
-        options.warnings.push_back("--eviction-soft has no effect: soft eviction is not performed on Windows");
+        options.warnings.push_back("--eviction-soft has no effect: " + std::string(windows::find_rule("WIN521")->words));
     TRY_VOID(check(options, windows));
     return options;
 }

@@ -23,7 +23,8 @@ struct Look {
     const char *color, *sarif, *github;
 };
 const Look& look_of(Outcome outcome) {
-    static constexpr std::array<Look, 3> Looks = {{{Red, "error", "error"}, {Yellow, "warning", "warning"}, {Blue, "note", "notice"}}};
+    static constexpr std::array<Look, 4> Looks = {
+        {{Red, "error", "error"}, {Yellow, "warning", "warning"}, {Blue, "note", "notice"}, {Blue, "note", "notice"}}};
     return Looks[static_cast<std::size_t>(outcome)];
 }
 
@@ -99,7 +100,7 @@ std::string text_of(const Problem& problem, const FileReport& file, bool color) 
 
 /// How many of each outcome.
 struct Counts {
-    std::array<std::size_t, 3> of{};
+    std::array<std::size_t, 4> of{};
     std::size_t objects = 0, files = 0, fixable = 0, unreadable = 0;
 };
 Counts count(const std::vector<FileReport>& files) {
