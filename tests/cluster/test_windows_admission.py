@@ -136,16 +136,35 @@ class Warnings(WindowsCase):
         second = self.kubectl_run("exec", "own", "--", FETCH, f"http://web.{self.namespace}/", check=False)
         self.assertIn("cannot resolve", second.stdout + second.stderr)
 
-    # POS-28, STO-09, STO-15, LIM-26, LIM-27
+    # POS-28, SEC-06, SEC-07, SEC-08, SEC-09, STO-09, STO-15, LIM-26, LIM-27, LIM-37
     def test_ignored_fields_are_named_in_one_event(self):
-        web = web_server("web", securityContext={"runAsUser": 1000, "fsGroup": 2000})
+        of_pod = {"runAsUser": 1000, "runAsGroup": 1000, "fsGroup": 2000, "seLinuxOptions": {"level": "s0"}, "seccompProfile": {"type": "RuntimeDefault"}}
+        of_container = {"readOnlyRootFilesystem": True, "allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}, "procMount": "Default",
+                        "appArmorProfile": {"type": "RuntimeDefault"}}
+        web = web_server("web", securityContext=of_pod)
         web["spec"].pop("os")
-        web["spec"]["containers"][0]["securityContext"] = {"readOnlyRootFilesystem": True}
-        self.told(web)
+        web["spec"]["containers"][0]["securityContext"] = of_container
+        told = self.told(web)
         event = self.wait_event("WindowsFieldIgnored")
-        for field in ("securityContext.runAsUser", "securityContext.fsGroup", "containers[0].securityContext.readOnlyRootFilesystem"):
-            self.assertIn("spec." + field, event["message"])
+        for field in (*(f"spec.securityContext.{one}" for one in of_pod), *(f"spec.containers[0].securityContext.{one}" for one in of_container)):
+            self.assertIn(field, event["message"])
+            self.assertIn(f"Warning: {field}: ", told)
+        self.assertIn("runAsUserName", told)
         self.wait_ready("web")
+        self.assertEqual(len([one for one in self.list("events") if one["reason"] == "WindowsFieldIgnored"]), 1)
+
+    # SEC-19
+    def test_a_restricted_namespace_takes_pods_for_windows_without_what_only_linux_has(self):
+        self.kubectl("label", "namespace", self.namespace, "pod-security.kubernetes.io/enforce=restricted", namespaced=False)
+        hardened = {"runAsNonRoot": True, "windowsOptions": {"runAsUserName": "ContainerUser"}}
+        self.apply(web_server("web", securityContext=hardened))
+        self.wait_ready("web")
+        error = self.kubectl_fails("create", "-f", "-", stdin=json.dumps(windows_pod("root")))
+        self.assertIn("runAsNonRoot != true", error)
+        self.assertNotIn("seccompProfile", error)
+        error = self.kubectl_fails("create", "-f", "-", stdin=json.dumps(pod("linux", securityContext={"runAsNonRoot": True})))
+        for control in ("allowPrivilegeEscalation != false", "unrestricted capabilities", "seccompProfile"):
+            self.assertIn(control, error)
 
     # KBL-16, KBL-35
     def test_memory_that_cannot_be_guaranteed(self):

@@ -7,8 +7,9 @@ import pathlib
 import unittest
 
 from harness import PORTHOLE, run
+from manifests import pod
 from test_windows_node import windows_pod
-from windows_probe_case import PROBE, ProbeCase, processes_with
+from windows_probe_case import ENDLESS, PROBE, ProbeCase, processes_with
 
 
 class Bounds(ProbeCase):
@@ -121,6 +122,25 @@ class Bounds(ProbeCase):
     def test_accounts_of_the_host_mean_nothing_inside(self):
         self.apply(windows_pod("hosts", container_fields={"securityContext": {"windowsOptions": {"runAsUserName": "HOST\\operator"}}}))
         self.wait_event("Failed", "does not exist in the container", 60)
+
+    # SEC-04, SEC-05
+    def test_programs_run_as_the_account_that_is_named_and_as_no_administrator_where_the_pod_says_so(self):
+        account = lambda name: {"windowsOptions": {"runAsUserName": name}}
+        other = {"name": "other", "securityContext": account("ContainerAdministrator")}
+        both = windows_pod("both", ENDLESS, securityContext=account("ContainerUser"))
+        both["spec"]["containers"].append(both["spec"]["containers"][0] | other)
+        strict = windows_pod("strict", ENDLESS, securityContext=account("ContainerUser") | {"runAsNonRoot": True})
+        strict["spec"]["containers"].append(strict["spec"]["containers"][0] | other)
+        self.apply(both, strict, pod("linux", securityContext={"runAsNonRoot": True}, nodeSelector={"kubernetes.io/os": "linux"}))
+        self.wait_ready("both")
+        who = lambda name, container: self.exec(name, "whoami", container=container).strip().lower().rpartition("\\")[2]
+        self.assertEqual((who("both", "main"), who("both", "other")), ("containeruser", "containeradministrator"))
+        for name, container, why in (("strict", "other", "containeradministrator"), ("linux", "main", "image will run as root")):
+            refused = lambda: self.status_of(name, container)["state"]["waiting"]
+            self.eventually(lambda: refused()["reason"] == "CreateContainerConfigError", 60, f"{name} is refused")
+            self.assertIn(why, refused()["message"].lower())
+        self.eventually(lambda: "running" in self.status_of("strict")["state"], 60, "the other container runs")
+        self.assertEqual(who("strict", "main"), "containeruser")
 
     # SEC-11
     def test_a_host_process_container_of_an_unknown_account_ends_its_pod(self):
