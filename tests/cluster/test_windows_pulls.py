@@ -6,11 +6,16 @@ import unittest
 from harness import PULLED_IMAGE, REGISTRY, TOOLS
 from manifests import container, pod
 from test_windows_node import windows_pod
-from windows_probe_case import ProbeCase
+from windows_probe_case import ENDLESS, ProbeCase
 
 import make  # the harness knows where
 import windows_probe
 import image_archive  # windows_probe knows where
+
+LOCKED = "127.0.0.1:5002"  # the same images, for who has the password
+USER, PASSWORD = "someone", "porthole"
+HASH = "$2b$05$abcdefghijklmnopqrstuuN0CUx65i874k8TpL6/WwIKvyNUHFi2W"  # bcrypt of PASSWORD
+NOT_PULLED = ("ErrImagePull", "ImagePullBackOff")
 
 
 class Pulls(ProbeCase):
@@ -29,25 +34,36 @@ class Pulls(ProbeCase):
         make.add_to_registry(root, repository, "1", [config], manifest)
         make.add_to_registry(root, repository, "1", [], index)
 
-    def serve_on(self, node):
-        """The tests' registry, where only programs of that node see it."""
-        settings = self.cluster.folder / f"registry-{node}.yml"
-        settings.write_text(f"version: 0.1\nstorage: {{filesystem: {{rootdirectory: {self.cluster.images}/registry}}}}\nhttp: {{addr: '{REGISTRY}'}}\n")
-        command = ["nsenter", f"--net=/run/netns/porthole-{self.cluster.id}-{node}", str(TOOLS / "docker-registry"), "serve", str(settings)]
+    def serve(self, network, address=REGISTRY, access=""):
+        """The tests' registry, where only programs in that network namespace see it."""
+        settings = self.cluster.folder / f"registry-{network}-{address}.yml"
+        settings.write_text(f"version: 0.1\nstorage: {{filesystem: {{rootdirectory: {self.cluster.images}/registry}}}}\nhttp: {{addr: '{address}'}}\n{access}")
+        command = ["nsenter", f"--net=/run/netns/{network}", str(TOOLS / "docker-registry"), "serve", str(settings)]
         server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
         self.addCleanup(server.wait, 120)
         self.addCleanup(server.terminate)
 
+    def network_of(self, node):
+        return f"porthole-{self.cluster.id}-{node}"
+
+    def serve_locked(self):
+        """To the Linux node, which is in the cluster's network, and to one of the Windows nodes."""
+        passwords = self.cluster.folder / "passwords"
+        passwords.write_text(f"{USER}:{HASH}\n")
+        access = f"auth: {{htpasswd: {{realm: tests, path: {passwords}}}}}\n"
+        for network in (self.cluster.network.name, self.network_of("windows-1")):
+            self.serve(network, LOCKED, access)
+
     # POD-02
     def test_an_image_of_the_other_system_does_not_start_and_both_are_named(self):
         self.add_windows_image("windows/only")
-        self.serve_on("windows-1")
+        self.serve(self.network_of("windows-1"))
         self.apply(windows_pod("linux-image", nodeName="windows-1", container_fields={"image": PULLED_IMAGE}),
                    pod("windows-image", container(image=REGISTRY + "/windows/only:1"), nodeName="linux-1"))
 
         def waiting(name):
             state = self.status_of(name).get("state", {}).get("waiting", {})
-            return state if state.get("reason") in ("ErrImagePull", "ImagePullBackOff") else None
+            return state if state.get("reason") in NOT_PULLED else None
         def refused(name, *words):
             """Once the registry, which starts meanwhile, has answered."""
             told = waiting(name)["message"]
@@ -65,7 +81,49 @@ class Pulls(ProbeCase):
         self.wait_ready("present")
         self.wait_event("Pulled", f'Container image "{windows_probe.NAME}" already present on machine', 60)
         self.wait_event("Failed", f'Failed to pull image "{windows_probe.NAME}"', 60)
-        self.eventually(lambda: self.status_of("always")["state"]["waiting"]["reason"] in ("ErrImagePull", "ImagePullBackOff"), 30, "its state")
+        self.eventually(lambda: self.status_of("always")["state"]["waiting"]["reason"] in NOT_PULLED, 30, "its state")
+
+    def add_secret(self, name, password):
+        self.kubectl("create", "secret", "docker-registry", name, f"--docker-server={LOCKED}", f"--docker-username={USER}", f"--docker-password={password}")
+
+    def of_both_systems(self, name, **fields):
+        """Pods whose image is asked for with each start, since a node has the image once one of its pods got it."""
+        self.apply(pod("linux-" + name, container(image=LOCKED + "/pulled/busybox:1", imagePullPolicy="Always"), nodeName="linux-1", **fields),
+                   windows_pod("windows-" + name, ENDLESS, nodeName="windows-1",
+                               container_fields={"image": LOCKED + "/windows/only:1", "imagePullPolicy": "Always"}, **fields))
+
+    # POD-33, IMG-09
+    def test_a_registry_with_a_password_gives_its_images_to_who_has_it(self):
+        self.add_windows_image("windows/only")
+        self.serve_locked()
+        self.add_secret("right", PASSWORD)
+        self.add_secret("wrong", "guessed")
+        self.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "puller"}, "imagePullSecrets": [{"name": "right"}]})
+        self.of_both_systems("unknown")
+        self.of_both_systems("refused", imagePullSecrets=[{"name": "wrong"}])
+        self.of_both_systems("asking", imagePullSecrets=[{"name": "wrong"}, {"name": "right"}])
+        self.of_both_systems("account", serviceAccountName="puller")
+
+        def told_of(name, text):
+            """The event of that pod."""
+            return next(event for event in self.list("events") if event["involvedObject"]["name"] == name and text in event["message"])
+        for system in ("linux", "windows"):
+            for name in ("asking", "account"):
+                self.wait_ready(f"{system}-{name}")
+                self.assertEqual(told_of(f"{system}-{name}", "Successfully pulled image")["reason"], "Pulled")
+            for name in (f"{system}-unknown", f"{system}-refused"):
+                self.eventually(lambda: self.status_of(name)["state"]["waiting"]["reason"] in NOT_PULLED, 60, f"{name} is refused")
+                event = self.eventually(lambda: told_of(name, "Failed to pull image"), 60, f"{name} is told why")
+                self.assertEqual((event["type"], event["reason"]), ("Warning", "Failed"))
+                self.assertRegex(event["message"], "401|require authorization|authorization failed")
+
+    # POD-33
+    def test_a_pull_secret_that_is_not_there_is_told_and_the_image_is_asked_for_without(self):
+        self.serve_locked()
+        self.of_both_systems("early", imagePullSecrets=[{"name": "later"}])
+        for system in ("linux", "windows"):
+            self.eventually(lambda: self.status_of(f"{system}-early")["state"]["waiting"]["reason"] in NOT_PULLED, 60, f"{system}-early waits")
+        self.wait_event("FailedToRetrieveImagePullSecret", "later")
 
 
 if __name__ == "__main__":

@@ -53,9 +53,8 @@ std::vector<cri::AuthConfig> registry_credentials(const ImageName& image, const 
         for (const schema::Member& member : registries.as_object()) {
             const std::string path = registry_path(member.key);
             if (!covers(path, image)) continue;
-            cri::AuthConfig auth = auth_of(member.value);
-            auth.server_address = member.key;
-            found.emplace(path.size(), std::move(auth));
+            // Without the server's address, as upstream: containerd takes it for a URL, and would use the credentials for no other host.
+            found.emplace(path.size(), auth_of(member.value));
         }
     }
     std::vector<cri::AuthConfig> credentials;

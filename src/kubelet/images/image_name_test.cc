@@ -47,6 +47,8 @@ TEST(Credentials, LongestPathFirstAndOnlyMatchingOnes) {
     ASSERT_EQ(found.size(), 2u);
     EXPECT_EQ(found[0].username, "team");
     EXPECT_EQ(found[1].username, "all");
+    for (const cri::AuthConfig& one : found)
+        EXPECT_EQ(one.server_address, "") << "containerd ignores credentials whose address is no URL of its host";
 }
 
 }  // namespace
