@@ -23,6 +23,9 @@ import yaml
 from harness import CLIENTS, PORTHOLE, ROOT, TOOLS, SharedCluster, needs_newest_kubectl, run, slow
 from manifests import PAGE, PROBE_SECONDS, container, pod, service
 from test_windows_node import WindowsCase, web_server, windows_pod
+from windows_probe_case import ProbeCase
+
+import windows_probe  # the harness knows where
 
 FETCH = "C:\\web\\fetch.exe"
 DNS, DOMAIN = "10.96.0.53", "corp.example"
@@ -326,6 +329,33 @@ class Services(NetworkCase):
     def ready_endpoints(self, name):
         slices = self.list("endpointslices", f"kubernetes.io/service-name={name}")
         return sum(endpoint["conditions"]["ready"] for one in slices for endpoint in one["endpoints"] or [])
+
+
+class Datagrams(ProbeCase):
+    shared = EXAMPLE
+    udp = {"linux": "udp", "windows": "C:\\app\\udp.exe"}
+
+    def ask(self, node, address):
+        """What is answered to a datagram of the pod on that node."""
+        return self.exec(f"udp-{node}", self.udp[node.split("-")[0]], "ask", address, "5353", "hello").strip().lower()
+
+    # SVC-22, NET-24, LIM-60
+    def test_pods_and_services_of_both_systems_answer_datagrams(self):
+        labels = {"app": "udp"}
+        self.apply(pod("udp-linux-1", container(script="exec udp serve 5353"), labels=labels, nodeName="linux-1"),
+                   *[windows_pod(f"udp-{node}", [self.udp["windows"], "serve", "5353"], labels, container_fields={"image": windows_probe.NAME}, nodeName=node)
+                     for node in NODES[1:]],
+                   service("udp", labels, port=5353, target=5353, protocol="UDP"))
+        for node in NODES:
+            self.wait_ready(f"udp-{node}")
+        cluster_ip = self.get("service", "udp")["spec"]["clusterIP"]
+        for asking in NODES:
+            for asked in NODES:
+                with self.subTest(f"{asking} to {asked}"):
+                    self.eventually(lambda: self.ask(asking, self.ip(f"udp-{asked}")) == f"udp-{asked} hello", 30)
+            seen = set()
+            with self.subTest(f"{asking} to the service"):
+                self.eventually(lambda: seen.add(self.ask(asking, cluster_ip)) or seen == {f"udp-{node} hello" for node in NODES}, 60)
 
 
 class Names(NetworkCase):

@@ -24,12 +24,14 @@ import image_archive  # noqa: E402
 PLACES_OF_BUSYBOX = [ROOT / "build/tools/busybox", pathlib.Path("/bin/busybox")]
 REPOSITORY = "porthole.test/busybox"
 COMPILER = "clang-19"
+PORTABLE = ROOT / "packaging/web_image"  # sockets of both systems
 
 
 def compile_static(source):
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder, source.stem)
-        subprocess.run([COMPILER, "-O1", "-static", "-s", "-o", program, source], check=True)
+        subprocess.run([COMPILER, "-O1", "-static", "-s", f"-I{PORTABLE}", f"-I{PORTABLE}/linux", "-o", program, source, PORTABLE / "linux/platform.c"],
+                       check=True)
         return program.read_bytes()
 
 
