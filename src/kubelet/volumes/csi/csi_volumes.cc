@@ -8,6 +8,7 @@
 #include "kubelet/volumes/selinux/selinux_contexts.h"
 #include "net/grpc/grpc.h"
 #include "objects/csi_volume.h"
+#include "windows/support.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -102,7 +103,7 @@ Task<MountedVolume> CsiVolumes::set_up(const VolumeRequest& request, CsiVolume v
     }
 
     CO_TRY_VOID(check_lifecycle(volume, object));
-    if (services_.is_windows() && volume.is_block) co_return Error(Reason::BadRequest, "block devices are not available on Windows nodes");
+    if (services_.is_windows() && volume.is_block) co_return Error(Reason::BadRequest, std::string(windows::find_rule("WIN308")->words));
     volumes_.add_user(data_of(volume), volume.is_block, user);
     if (!volume.is_ephemeral && attach_required(object)) {
         CO_TRY(work.publish_context, co_await attachments_.wait(request, volume));

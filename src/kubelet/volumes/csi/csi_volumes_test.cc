@@ -233,7 +233,7 @@ TEST_F(CsiVolumesTest, OnWindowsDriversGetPathsAsWindowsWritesThem) {
     EXPECT_THAT(last("NodeStageVolume"), HasSubstr(R"(\\k\\plugins\\kubernetes.io\\csi\\csi.example.com\\)"));
     EXPECT_THAT(last("NodeStageVolume"), Not(HasSubstr("/tmp")));
     put_claim([](core::PersistentVolume& volume) { volume.spec.volume_mode = "Block"; });
-    EXPECT_THAT(set_up(pod("u2", Claim, true)), HasSubstr("block devices are not available on Windows nodes"));
+    EXPECT_THAT(set_up(pod("u2", Claim, true)), HasSubstr("volume mode Block is not supported on Windows"));
     EXPECT_EQ(tear_down("u2"), "");
 }
 
