@@ -281,7 +281,7 @@ class Services(NetworkCase):
         with self.subTest("node port of the Linux node"):
             self.assert_all_answer(self.fetch_from_node, f"http://{linux}:{found['ports'][0]['nodePort']}/", [f"web-{node}" for node in NODES])
 
-    # PRV-08
+    # PRV-08, SVC-01
     def test_services_without_a_selector_reach_a_machine_outside_the_cluster(self):
         outside, switch = f"porthole-{self.cluster.id}-outside", f"porthole-{self.cluster.id}-switch"
         run(["ip", "netns", "add", outside])

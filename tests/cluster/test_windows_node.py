@@ -51,7 +51,7 @@ class Nodes(WindowsCase):
     def nodes(self):
         return {node["metadata"]["name"]: node for node in json.loads(self.kubectl("get", "nodes", "-o", "json", namespaced=False))["items"]}
 
-    # KBL-24
+    # KBL-24, CLI-01
     def test_windows_nodes_are_ready_and_say_what_they_are(self):
         nodes = self.nodes()
         self.assertEqual(sorted(nodes), ["linux-1", "windows-1", "windows-2"])
@@ -65,7 +65,9 @@ class Nodes(WindowsCase):
             self.assertIn("Windows Server 2022", info["osImage"])
             self.assertRegex(info["containerRuntimeVersion"], r"^porthole-wine://\d+\.\d+\.\d+$")
         table = self.kubectl("get", "nodes", "-o", "wide", namespaced=False)
-        self.assertRegex(table, r"windows-1 +Ready")
+        self.assertRegex(table, r"(?m)^NAME +STATUS +ROLES +AGE +VERSION +INTERNAL-IP +EXTERNAL-IP +OS-IMAGE +KERNEL-VERSION +CONTAINER-RUNTIME$")
+        self.assertRegex(table, r"(?m)^windows-1 +Ready +.* Windows Server 2022\b.* 10\.0\.20348\.\d+ +porthole-wine://\S+$")
+        self.assertRegex(table, r"(?m)^linux-1 +Ready +.* containerd://\S+$")
 
     def test_status_says_that_they_are_emulated(self):
         self.assertRegex(self.cluster.porthole("status").stdout, r"windows-2 +windows 2022 \(emulated\) +\S+ +Ready")
@@ -142,7 +144,7 @@ class Network(WindowsCase):
             page = self.eventually(lambda: self.exec("web", "C:\\web\\fetch.exe", f"http://{host}/"), 30, f"{host} answers")
             self.assertIn("linux-web", page)
 
-    # SVC-18
+    # SVC-01, SVC-18
     def test_node_port_is_answered_by_every_node(self):
         self.apply(*[web_server(f"web-{number}", {"app": "web"}, nodeName=f"windows-{number}") for number in (1, 2)],
                    service("web", {"app": "web"}, target=80, type="NodePort"))
@@ -154,7 +156,7 @@ class Network(WindowsCase):
             address = next(entry["address"] for entry in node["status"]["addresses"] if entry["type"] == "InternalIP")
             self.assertIn("web", self.answers(self.fetch_from_node, f"http://{address}:{port}/").lower())
 
-    # SVC-30
+    # SVC-01, SVC-30
     @needs_newest_kubectl
     def test_addresses_that_a_controller_of_load_balancers_gives_are_served_by_nodes_of_both_systems(self):
         given, external = "203.0.113.9", "198.51.100.7"
@@ -191,7 +193,7 @@ class Network(WindowsCase):
 
 
 class Samples(WindowsCase):
-    # VER-10
+    # VER-10, SVC-23
     def test_host_port_is_mapped_and_a_second_replica_stays_pending(self):
         self.kubectl("apply", "-f", ROOT / "samples/host-port.yaml")
         found = self.eventually(lambda: [pod for pod in self.list("pods") if condition(pod, "Ready") == "True"], 90, "one pod runs")[0]

@@ -220,7 +220,7 @@ class Containers(WindowsCase):
             self.assertIn(name, listed)
         self.assertEqual(self.exec("web", "cmd", "/c", "type C:\\var\\run\\secrets\\kubernetes.io\\serviceaccount\\namespace"), self.namespace)
 
-    # POD-14
+    # POD-14, PAU-01
     def test_restarted_container_keeps_the_address(self):
         self.apply(windows_pod("ends", ["cmd", "/c", "ping -n 4 127.0.0.1 >nul & exit 1"]))
         self.wait_phase("ends", "Running", seconds=60)
