@@ -43,7 +43,7 @@ constexpr const char* DesktopPrograms[] = {"explorer", "iexplore", "notepad",   
 struct OwnProgram {
     std::string_view name, Programs::*program;
 };
-constexpr OwnProgram OwnPrograms[] = {{"ipconfig", &Programs::ipconfig}, {"tar", &Programs::tar}};
+constexpr OwnProgram OwnPrograms[] = {{"ipconfig", &Programs::ipconfig}, {"tar", &Programs::tar}, {"whoami", &Programs::whoami}};
 
 /// Functions that wine_supplement.dll has, and the DLLs in which programs look for them.
 struct Supplemented {
@@ -54,7 +54,8 @@ const Supplemented SupplementedDlls[] = {{"crypt32.dll", {"CertCreateCertificate
                                          {"iphlpapi.dll", {"GetAnycastIpAddressTable"}},
                                          {"kernel32.dll", {"GetFileInformationByHandleEx", "GetProcessGroupAffinity", "VirtualAllocEx"}},
                                          {"ntdll.dll", {"NtFlushBuffersFileEx"}},
-                                         {"propsys.dll", {"VariantToString"}}};
+                                         {"propsys.dll", {"VariantToString"}},
+                                         {"shell32.dll", {"IsUserAnAdmin"}}};
 
 Error io(const std::string& doing, const std::error_code& code) { return Error(Reason::Io, doing + ": " + code.message()); }
 
@@ -267,7 +268,7 @@ Result<void> WineInstallation::check() const {
 }
 
 std::string WineInstallation::fingerprint() const {
-    std::string text = "12";  // of the way it is built
+    std::string text = "13";  // of the way it is built
     for (const std::string& path : {loader, server, libraries + "/x86_64-windows/ntdll.dll", libraries + "/x86_64-windows/kernelbase.dll",
                                     libraries + "/x86_64-unix/ntdll.so", data + "/wine.inf"}) {
         struct stat status{};
@@ -275,7 +276,7 @@ std::string WineInstallation::fingerprint() const {
         text += "|" + path + " " + std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec);
     }
     const Programs& own = programs();
-    for (const std::string_view program : {own.init, own.launch, own.host, own.pipes, own.absent, own.tar, own.ipconfig,
+    for (const std::string_view program : {own.init, own.launch, own.host, own.pipes, own.absent, own.tar, own.ipconfig, own.whoami,
                                            own.bcryptprimitives, own.ws2_32, own.wine_supplement})
         text += content_hash(program);
     return content_hash(text);

@@ -98,8 +98,26 @@ BOOL WINAPI on_control(DWORD event) {
     return TRUE;
 }
 
-/// The token of a program that runs as ContainerUser: ours is an administrator's, as Wine has no other, without being one. Null for other
-/// users, whose program gets ours; nullopt with GetLastError() when it cannot be made, as the program must not run with more rights.
+/// What `own` may do that not every user may: all its privileges but the one to pass through folders.
+std::vector<LUID_AND_ATTRIBUTES> privileges_to_delete(HANDLE own) {
+    std::vector<char> buffer(sizeof(TOKEN_PRIVILEGES) + 64 * sizeof(LUID_AND_ATTRIBUTES));
+    auto* privileges = reinterpret_cast<TOKEN_PRIVILEGES*>(buffer.data());
+    DWORD size = 0;
+    LUID kept{};
+    if (!LookupPrivilegeValueW(nullptr, SE_CHANGE_NOTIFY_NAME, &kept) ||
+        !GetTokenInformation(own, TokenPrivileges, privileges, static_cast<DWORD>(buffer.size()), &size))
+        return {};
+    std::vector<LUID_AND_ATTRIBUTES> deleted;
+    for (DWORD i = 0; i < privileges->PrivilegeCount; ++i) {
+        const LUID_AND_ATTRIBUTES& one = privileges->Privileges[i];
+        if (one.Luid.LowPart != kept.LowPart || one.Luid.HighPart != kept.HighPart) deleted.push_back(one);
+    }
+    return deleted;
+}
+
+/// The token of a program that runs as ContainerUser: Wine makes one for administrators only. Their linked token is not elevated; without
+/// the administrators' group and the privileges, it is as a user's. Null for other users, whose program gets ours; nullopt with
+/// GetLastError() when it cannot be made, as the program must not run with more rights.
 std::optional<HANDLE> token_of_user() {
     wchar_t name[UNLEN + 1];
     DWORD length = UNLEN + 1, size = SECURITY_MAX_SID_SIZE;
@@ -108,9 +126,17 @@ std::optional<HANDLE> token_of_user() {
     if (std::wstring(name) != L"ContainerUser") return nullptr;
     char administrators[SECURITY_MAX_SID_SIZE];
     SID_AND_ATTRIBUTES removed{administrators, 0};
+    TOKEN_LINKED_TOKEN linked{};
     if (!CreateWellKnownSid(WinBuiltinAdministratorsSid, nullptr, administrators, &size) ||
-        !OpenProcessToken(GetCurrentProcess(), TOKEN_ALL_ACCESS, &own) ||
-        !CreateRestrictedToken(own, DISABLE_MAX_PRIVILEGE, 1, &removed, 0, nullptr, 0, nullptr, &restricted))
+        !OpenProcessToken(GetCurrentProcess(), TOKEN_ALL_ACCESS, &own))
+        return std::nullopt;
+    // A Wine whose token has no linked one does not count it as elevated.
+    const bool has_linked = GetTokenInformation(own, TokenLinkedToken, &linked, sizeof linked, &size) && linked.LinkedToken;
+    const HANDLE limited = has_linked ? linked.LinkedToken : own;
+    // Named one by one: Wine 8 takes no notice of DISABLE_MAX_PRIVILEGE.
+    std::vector<LUID_AND_ATTRIBUTES> deleted = privileges_to_delete(limited);
+    if (deleted.empty() ||
+        !CreateRestrictedToken(limited, 0, 1, &removed, static_cast<DWORD>(deleted.size()), deleted.data(), 0, nullptr, &restricted))
         return std::nullopt;
     return restricted;
 }

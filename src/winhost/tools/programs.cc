@@ -25,6 +25,9 @@ constexpr unsigned char Tar[] = {
 constexpr unsigned char Ipconfig[] = {
 #embed "ipconfig.exe"
 };
+constexpr unsigned char Whoami[] = {
+#embed "whoami.exe"
+};
 constexpr unsigned char Bcryptprimitives[] = {
 #embed "bcryptprimitives.dll"
 };
@@ -43,8 +46,9 @@ std::string_view view(const unsigned char (&bytes)[Size]) {
 }  // namespace
 
 const Programs& programs() {
-    static const Programs All{view(Init),     view(Launch),           view(Pipes), view(Host),          view(Absent), view(Tar),
-                              view(Ipconfig), view(Bcryptprimitives), view(Ws2),   view(WineSupplement)};
+    static const Programs All{
+        view(Init),   view(Launch),           view(Pipes), view(Host),          view(Absent), view(Tar), view(Ipconfig),
+        view(Whoami), view(Bcryptprimitives), view(Ws2),   view(WineSupplement)};
     return All;
 }
 

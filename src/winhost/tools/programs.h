@@ -12,6 +12,7 @@ struct Programs {
     std::string_view absent;            ///< replaces programs that Wine has in name only
     std::string_view tar;               ///< Windows has it, Wine does not
     std::string_view ipconfig;          ///< replaces Wine's, which shows no DNS servers
+    std::string_view whoami;            ///< replaces Wine's, which shows no groups and privileges
     std::string_view bcryptprimitives;  ///< a DLL that Wine does not have
     std::string_view ws2_32;            ///< a DLL in front of Wine's
     std::string_view wine_supplement;   ///< a DLL to which Wine's forward some functions

@@ -98,6 +98,19 @@ extern "C" BOOL WINAPI group_affinity(HANDLE process, USHORT* count, USHORT* gro
     return TRUE;
 }
 
+/// shell32.dll: in Wine 8 anyone is an administrator in whose token their group is, also for denying alone, as in that of ContainerUser.
+extern "C" BOOL WINAPI is_administrator() {
+    using Check = BOOL(WINAPI*)(HANDLE, PSID, BOOL*);
+    static const auto IsMember = wine_function<Check>(L"kernelbase.dll", "CheckTokenMembership");
+    struct {  // S-1-5-32-544
+        BYTE revision = SID_REVISION, count = 2;
+        SID_IDENTIFIER_AUTHORITY authority = SECURITY_NT_AUTHORITY;
+        DWORD parts[2] = {SECURITY_BUILTIN_DOMAIN_RID, DOMAIN_ALIAS_RID_ADMINS};
+    } administrators;
+    BOOL is_member = FALSE;
+    return IsMember && IsMember(nullptr, &administrators, &is_member) && is_member;
+}
+
 /// crypt32.dll: Wine 8 does not take the structure as it is since Windows 8, with a member more. Programs with Rust's rustls do not start
 /// without it.
 ///

@@ -186,6 +186,45 @@ TEST_F(RuntimeSystem, FunctionsThatWineLacksAnswerAsOnWindows) {
         EXPECT_THAT(log, HasSubstr("stdout F " + std::string(line) + "\n"));
 }
 
+// SEC-04, POD-32
+TEST_F(RuntimeSystem, SEC04_TheTokenIsTheUsersWhoIsAnAdministratorOrNot) {
+    const auto log_of = [&](const std::string& user) {
+        cri::ContainerConfig config = lab().probe("user-" + user, {});
+        config.command = {"C:\\app\\users.exe"};
+        config.windows.emplace().security_context.emplace().run_as_username = user;
+        EXPECT_EQ(run_probe(config).exit_code, 0);
+        return lab().log("user-" + user);
+    };
+    EXPECT_EQ(log_of("ContainerUser"),
+              "stdout F user: ContainerUser, %USERNAME% ContainerUser, profile C:\\users\\ContainerUser\n"
+              "stdout F administrators: 0, users: 1, IsUserAnAdmin: 0, elevated: 0\n"
+              "stdout F privileges: SeChangeNotifyPrivilege\n");
+    EXPECT_EQ(log_of("ContainerAdministrator"),
+              "stdout F user: ContainerAdministrator, %USERNAME% ContainerAdministrator, profile C:\\users\\ContainerAdministrator\n"
+              "stdout F administrators: 1, users: 1, IsUserAnAdmin: 1, elevated: 1\n"
+              "stdout F privileges: many\n");
+}
+
+TEST_F(RuntimeSystem, WhoamiShowsTheUserItsGroupsAndItsPrivileges) {
+    const std::string sandbox = lab().make_sandbox("whoami");
+    cri::ContainerConfig config = lab().probe("whoami", {"wait"});
+    config.windows.emplace().security_context.emplace().run_as_username = "ContainerUser";
+    const std::string id = lab().make_container(sandbox, config);
+    ASSERT_EQ(lab().start_container(id), "");
+    EXPECT_EQ(exec(id, {"whoami"}).stdout, "whoami\\containeruser\r\n");
+    EXPECT_EQ(exec(id, {"whoami", "/priv", "/fo", "csv", "/nh"}).stdout, "\"SeChangeNotifyPrivilege\",\"\",\"Enabled\"\r\n");
+    EXPECT_THAT(exec(id, {"whoami", "/groups", "/fo", "csv"}).stdout,
+                AllOf(HasSubstr("\"Group Name\",\"Type\",\"SID\",\"Attributes\""),
+                      HasSubstr("\"BUILTIN\\Administrators\",\"Alias\",\"S-1-5-32-544\",\"Mandatory group, Group owner, "
+                                "Group used for deny only\"")));
+    EXPECT_THAT(exec(id, {"whoami", "/all"}).stdout,
+                AllOf(HasSubstr("USER INFORMATION"), HasSubstr("GROUP INFORMATION"), HasSubstr("PRIVILEGES INFORMATION")));
+    const auto refused = exec(id, {"whoami", "/upn"});
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_THAT(refused.stderr, HasSubstr("an emulated Windows host has /user, /groups, /priv and /all"));
+    remove(sandbox);
+}
+
 TEST_F(RuntimeSystem, AllocationsFailAtTheLimitInsteadOfAKill) {
     cri::ContainerConfig config = lab().probe("hungry", {"allocate"});
     config.windows.emplace();
