@@ -96,6 +96,14 @@ ContainerLimits plan_limits(const cri::WindowsContainerResources* resources, int
     return limits;
 }
 
+std::string plan_job_limits(const cri::WindowsContainerResources* resources, int processors) {
+    if (!resources) return "0 0";
+    std::int64_t rate = resources->cpu_maximum;
+    if (resources->cpu_count > 0) rate = WholeMachine * std::min<std::int64_t>(resources->cpu_count, processors) / std::max(processors, 1);
+    return std::to_string(std::max<std::int64_t>(resources->memory_limit_in_bytes, 0)) + " " +
+           std::to_string(std::clamp<std::int64_t>(rate, 0, WholeMachine));
+}
+
 Result<std::string> plan_stop_event(cri::Signal signal, const std::string& image_signal) {
     struct Event {
         const char* name;

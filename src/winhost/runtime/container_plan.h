@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "api/cri_v1.h"
@@ -34,6 +35,9 @@ inline constexpr std::int64_t ContainerProcessLimit = 512;
 /// `commit_left` is the host's remaining commit: no program gets more, whatever its container's limit. Nullopt if unknown.
 ContainerLimits plan_limits(const cri::WindowsContainerResources* resources, int processors,
                             std::optional<std::uint64_t> commit_left = std::nullopt);
+
+/// The same as programs see it in their job: the file that JobLimits (tools/job_limits_windows.h) reads.
+std::string plan_job_limits(const cri::WindowsContainerResources* resources, int processors);
 
 /// Windows' commit limit, which is physical memory and page files, of a host on the machine with this /proc/meminfo. Nullopt for other
 /// texts.

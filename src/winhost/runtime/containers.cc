@@ -21,6 +21,14 @@ constexpr std::int32_t StartFailed = 128, Killed = 137;
 constexpr const char* RegistryCache = "registry";  ///< below the data directory
 constexpr Duration StartLimit = 90s, KillLimit = 30s, PipesLimit = 30s, RelayPause = 1s;
 
+int processors() { return static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)); }
+
+/// For programs that ask their job.
+Result<void> show_limits(const Folder& folder, const cri::WindowsContainerResources* resources) {
+    TRY(const HeldTree exchange, HeldTree::open(folder.exchange()));
+    return exchange.write("limits", plan_job_limits(resources, processors()), 0600);
+}
+
 /// `failure`: as init tells it, "CODE TEXT".
 Error start_error(const ContainerRecord& record, const std::string& failure) {
     return error_of_failure(failure).with_context("hcs::System::CreateProcess " + short_id(record.id) + ": failed to start \"" +
@@ -187,7 +195,8 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
     if (record.config.stdin_once) bundle.arguments.push_back("--input-once");
     const cri::WindowsContainerResources* resources =
         record.config.windows && record.config.windows->resources ? &*record.config.windows->resources : nullptr;
-    const ContainerLimits limits = plan_limits(resources, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)), commit_left());
+    CO_TRY_VOID(show_limits(container->folder, resources));
+    const ContainerLimits limits = plan_limits(resources, processors(), commit_left());
     record.memory_per_process = limits.memory_per_process;
     if (limits.memory_per_process > 0)
         bundle.arguments.insert(bundle.arguments.end(), {"--data-limit", std::to_string(limits.memory_per_process)});
@@ -370,9 +379,12 @@ Task<> Containers::remove(std::string id) {
 Task<> Containers::update(std::string id, cri::WindowsContainerResources resources) {
     const auto container = find(id);
     if (!container) co_return Error(Reason::NotFound, "container \"" + id + "\" not found");
-    ContainerLimits limits = plan_limits(&resources, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
+    ContainerLimits limits = plan_limits(&resources, processors());
     limits.cgroup.processes = options_.process_limit;
-    if (container->running()) CO_TRY_VOID(co_await runc_.update(short_id(id), limits.cgroup));
+    if (container->running()) {
+        CO_TRY_VOID(co_await runc_.update(short_id(id), limits.cgroup));
+        CO_TRY_VOID(show_limits(container->folder, &resources));
+    }
     if (!container->record.config.windows) container->record.config.windows.emplace();
     container->record.config.windows->resources = resources;
     co_return save(*container);

@@ -190,6 +190,16 @@ TEST(LimitPlan, DoesNotChargeTheEmulationToThePod) {
     EXPECT_GT(plan_limits(nullptr, 4).cgroup.processes, 0) << "the number of processes is always bounded";
 }
 
+TEST(LimitPlan, ProgramsSeeThePodsLimitsAndNotTheEmulations) {
+    const cri::WindowsContainerResources limited{.cpu_maximum = 2500, .memory_limit_in_bytes = 128 << 20};
+    EXPECT_EQ(plan_job_limits(&limited, 4), "134217728 2500");
+    const cri::WindowsContainerResources counted{.cpu_count = 1}, excessive{.cpu_count = 8}, unlimited;
+    EXPECT_EQ(plan_job_limits(&counted, 4), "0 2500");
+    EXPECT_EQ(plan_job_limits(&excessive, 4), "0 10000") << "no more than the machine has";
+    EXPECT_EQ(plan_job_limits(&unlimited, 4), "0 0");
+    EXPECT_EQ(plan_job_limits(nullptr, 4), "0 0");
+}
+
 TEST(StopPlan, MapsSignalsToControlEvents) {
     EXPECT_EQ(*plan_stop_event(cri::Signal::RuntimeDefault, ""), "6");
     EXPECT_EQ(*plan_stop_event(cri::Signal::RuntimeDefault, "CtrlBreak"), "1");

@@ -50,12 +50,13 @@ struct Supplemented {
     std::string_view dll;
     std::vector<std::string_view> functions;
 };
-const Supplemented SupplementedDlls[] = {{"crypt32.dll", {"CertCreateCertificateChainEngine"}},
-                                         {"iphlpapi.dll", {"GetAnycastIpAddressTable"}},
-                                         {"kernel32.dll", {"GetFileInformationByHandleEx", "GetProcessGroupAffinity", "VirtualAllocEx"}},
-                                         {"ntdll.dll", {"NtFlushBuffersFileEx"}},
-                                         {"propsys.dll", {"VariantToString"}},
-                                         {"shell32.dll", {"IsUserAnAdmin"}}};
+const Supplemented SupplementedDlls[] = {
+    {"crypt32.dll", {"CertCreateCertificateChainEngine"}},
+    {"iphlpapi.dll", {"GetAnycastIpAddressTable"}},
+    {"kernel32.dll", {"GetFileInformationByHandleEx", "GetProcessGroupAffinity", "QueryInformationJobObject", "VirtualAllocEx"}},
+    {"ntdll.dll", {"NtFlushBuffersFileEx"}},
+    {"propsys.dll", {"VariantToString"}},
+    {"shell32.dll", {"IsUserAnAdmin"}}};
 
 Error io(const std::string& doing, const std::error_code& code) { return Error(Reason::Io, doing + ": " + code.message()); }
 

@@ -17,6 +17,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "winhost/tools/job_limits_windows.h"
+
 extern "C" NTSTATUS NTAPI NtFlushBuffersFile(HANDLE file, IO_STATUS_BLOCK* status);
 extern "C" NTSTATUS NTAPI NtAllocateVirtualMemory(HANDLE process, void** address, ULONG_PTR zero_bits, SIZE_T* size, ULONG type,
                                                   ULONG protection);
@@ -95,6 +97,70 @@ extern "C" BOOL WINAPI group_affinity(HANDLE process, USHORT* count, USHORT* gro
         return FALSE;
     }
     groups[0] = 0;
+    return TRUE;
+}
+
+namespace {
+
+using porthole::winhost::JobLimits;
+
+/// Gives the answer of a query, as far as there is room for it: otherwise the error is `too_small`.
+template <class Answer>
+BOOL give(const Answer& answer, bool fits, DWORD too_small, void* info, DWORD* returned) {
+    if (returned) *returned = sizeof answer;
+    if (!fits || !info) {
+        SetLastError(too_small);
+        return FALSE;
+    }
+    *static_cast<Answer*>(info) = answer;
+    return TRUE;
+}
+
+GROUP_AFFINITY all_processors() {
+    DWORD_PTR own = 0, all = 0;
+    GetProcessAffinityMask(GetCurrentProcess(), &own, &all);
+    GROUP_AFFINITY affinity{};
+    affinity.Mask = all;
+    return affinity;
+}
+
+/// Of the program's own job: the container's hard limit.
+JOBOBJECT_CPU_RATE_CONTROL_INFORMATION processor_limit(bool own) {
+    JOBOBJECT_CPU_RATE_CONTROL_INFORMATION limit{};
+    const DWORD rate = own ? JobLimits::read().processor_rate : 0;
+    if (rate == 0) return limit;
+    limit.ControlFlags = JOB_OBJECT_CPU_RATE_CONTROL_ENABLE | JOB_OBJECT_CPU_RATE_CONTROL_HARD_CAP;
+    limit.CpuRate = rate;
+    return limit;
+}
+
+}  // namespace
+
+/// kernel32.dll: jobs of Wine 8 have no limits, by which .NET sizes its heap, and no groups of processors, which Java asks for at its
+/// start, with a warning where it gets none.
+///
+/// A program's own job (null) has the limits of its container. A job that the program has made has none, whatever it was given.
+extern "C" BOOL WINAPI job_information(HANDLE job, JOBOBJECTINFOCLASS kind, void* info, DWORD size, DWORD* returned) {
+    static const auto Wine = wine_function<decltype(&QueryInformationJobObject)>(L"kernel32.dll", "wine_QueryInformationJobObject");
+    const bool is_groups = kind == JobObjectGroupInformation || kind == JobObjectGroupInformationEx;
+    if (job && (is_groups || kind == JobObjectCpuRateControlInformation)) {
+        JOBOBJECT_BASIC_ACCOUNTING_INFORMATION known;  // of a job, and only of one
+        if (!Wine(job, JobObjectBasicAccountingInformation, &known, sizeof known, nullptr)) return FALSE;
+    }
+    if (kind == JobObjectGroupInformation) return give(USHORT{0}, size >= sizeof(USHORT), ERROR_INSUFFICIENT_BUFFER, info, returned);
+    if (kind == JobObjectGroupInformationEx)
+        return give(all_processors(), size >= sizeof(GROUP_AFFINITY), ERROR_INSUFFICIENT_BUFFER, info, returned);
+    if (kind == JobObjectCpuRateControlInformation) {
+        const auto limit = processor_limit(!job);
+        return give(limit, size == sizeof limit, ERROR_BAD_LENGTH, info, returned);
+    }
+    if (!Wine(job, kind, info, size, returned)) return FALSE;
+    const SIZE_T memory = !job && kind == JobObjectExtendedLimitInformation ? JobLimits::read().memory : 0;
+    if (memory > 0) {
+        auto* limits = static_cast<JOBOBJECT_EXTENDED_LIMIT_INFORMATION*>(info);
+        limits->BasicLimitInformation.LimitFlags |= JOB_OBJECT_LIMIT_JOB_MEMORY;
+        limits->JobMemoryLimit = memory;
+    }
     return TRUE;
 }
 

@@ -225,6 +225,40 @@ TEST_F(RuntimeSystem, WhoamiShowsTheUserItsGroupsAndItsPrivileges) {
     remove(sandbox);
 }
 
+// KBL-20, KBL-21
+TEST_F(RuntimeSystem, KBL21_AProgramsJobHasTheLimitsOfItsContainer) {
+    cri::ContainerConfig config = lab().probe("jobs", {});
+    config.command = {"C:\\app\\jobs.exe"};
+    EXPECT_EQ(run_probe(config).exit_code, 0);
+    EXPECT_THAT(lab().log("jobs"), HasSubstr("stdout F own: 1, memory unlimited 0; 1, processors unlimited 0\n"));
+    config.windows.emplace().resources = cri::WindowsContainerResources{.cpu_maximum = 2500, .memory_limit_in_bytes = 256 << 20};
+    EXPECT_EQ(run_probe(config).exit_code, 0);
+    const std::string log = lab().log("jobs");
+    for (const char* line : {
+             "in a job: 1",
+             "own: 1, memory limited to 268435456; 1, processors limited to 2500",
+             "other: 1, memory unlimited 0; 1, processors unlimited 0",
+             "groups: 0 error 122, 16 bytes; 1, 16 bytes, group 0, processors 1; 1, 2 bytes, group 0",
+             "refused: 0 error 24; 0 error 6; 0 error 87",
+             "child: inside 1, message 6 of it, active 1; ended with its job: 1",
+         })
+        EXPECT_THAT(log, HasSubstr("stdout F " + std::string(line) + "\n"));
+}
+
+TEST_F(RuntimeSystem, AJobsLimitsChangeWithTheContainers) {
+    const std::string sandbox = lab().make_sandbox("resized");
+    cri::ContainerConfig config = lab().probe("resized", {"wait"});
+    config.windows.emplace().resources = cri::WindowsContainerResources{.cpu_maximum = 5000, .memory_limit_in_bytes = 256 << 20};
+    const std::string id = lab().make_container(sandbox, config);
+    ASSERT_EQ(lab().start_container(id), "");
+    EXPECT_THAT(exec(id, {"jobs.exe"}).stdout, HasSubstr("own: 1, memory limited to 268435456; 1, processors limited to 5000"));
+    cri::UpdateContainerResourcesRequest update{.container_id = id};
+    update.windows = cri::WindowsContainerResources{.cpu_maximum = 2500, .memory_limit_in_bytes = 512 << 20};
+    ASSERT_TRUE(lab().run(lab().cri().update_container_resources(update)));
+    EXPECT_THAT(exec(id, {"jobs.exe"}).stdout, HasSubstr("own: 1, memory limited to 536870912; 1, processors limited to 2500"));
+    remove(sandbox);
+}
+
 TEST_F(RuntimeSystem, AllocationsFailAtTheLimitInsteadOfAKill) {
     cri::ContainerConfig config = lab().probe("hungry", {"allocate"});
     config.windows.emplace();
