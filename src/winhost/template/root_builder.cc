@@ -53,7 +53,8 @@ struct Supplemented {
 const Supplemented SupplementedDlls[] = {
     {"crypt32.dll", {"CertCreateCertificateChainEngine"}},
     {"iphlpapi.dll", {"GetAnycastIpAddressTable"}},
-    {"kernel32.dll", {"GetFileInformationByHandleEx", "GetProcessGroupAffinity", "QueryInformationJobObject", "VirtualAllocEx"}},
+    {"kernel32.dll",
+     {"CreateNamedPipeW", "GetFileInformationByHandleEx", "GetProcessGroupAffinity", "QueryInformationJobObject", "VirtualAllocEx"}},
     {"ntdll.dll", {"NtFlushBuffersFileEx"}},
     {"propsys.dll", {"VariantToString"}},
     {"shell32.dll", {"IsUserAnAdmin"}}};

@@ -164,6 +164,21 @@ extern "C" BOOL WINAPI job_information(HANDLE job, JOBOBJECTINFOCLASS kind, void
     return TRUE;
 }
 
+/// kernel32.dll: Wine 8 takes no notice of FILE_FLAG_FIRST_PIPE_INSTANCE. Of two servers with one name, the second of libuv (Node.js) and
+/// of .NET then succeeded, too. CreateNamedPipeA is left as it is, as many of Wine's own programs have it by rpcrt4.dll.
+///
+/// Whether there is one is looked up first: of two that begin at the same moment, both may still succeed.
+extern "C" HANDLE WINAPI create_pipe(const wchar_t* name, DWORD open_mode, DWORD pipe_mode, DWORD most, DWORD out_size, DWORD in_size,
+                                     DWORD timeout, SECURITY_ATTRIBUTES* attributes) {
+    static const auto Wine = wine_function<decltype(&CreateNamedPipeW)>(L"kernel32.dll", "wine_CreateNamedPipeW");
+    constexpr DWORD Soon = 1;  // milliseconds; 0 would be the server's own
+    if ((open_mode & FILE_FLAG_FIRST_PIPE_INSTANCE) && name && (WaitNamedPipeW(name, Soon) || GetLastError() == ERROR_SEM_TIMEOUT)) {
+        SetLastError(ERROR_ACCESS_DENIED);
+        return INVALID_HANDLE_VALUE;
+    }
+    return Wine(name, open_mode, pipe_mode, most, out_size, in_size, timeout, attributes);
+}
+
 /// shell32.dll: in Wine 8 anyone is an administrator in whose token their group is, also for denying alone, as in that of ContainerUser.
 extern "C" BOOL WINAPI is_administrator() {
     using Check = BOOL(WINAPI*)(HANDLE, PSID, BOOL*);

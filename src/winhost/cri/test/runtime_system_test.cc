@@ -259,6 +259,40 @@ TEST_F(RuntimeSystem, AJobsLimitsChangeWithTheContainers) {
     remove(sandbox);
 }
 
+/// The calls of libuv, .NET and Go.
+TEST_F(RuntimeSystem, StandardStreamsAndNamedPipesAnswerAsOnWindows) {
+    cri::ContainerConfig config = lab().probe("streams", {});
+    config.command = {"C:\\app\\streams.exe"};
+    config.stdin = true;
+    EXPECT_EQ(run_probe(config).exit_code, 0);
+    const std::string log = lab().log("streams");
+    for (const char* line : {
+             "input: type 3, bytes 1, buffer 1, state 0, synchronous 1, connected 1, console 0",
+             "output: type 3, bytes 1, buffer 1, state 0, synchronous 1, connected 1, console 0",
+             "errors: type 3, bytes 1, buffer 1, state 0, synchronous 1, connected 1, console 0",
+             "first: 1, second: 0 error 5, without the flag: 1, when they are closed: 1",
+             "overlapped: connect 997 0, read 997 0 0, 0 bytes, read 0, cancel 997 0 995 1168",
+             "port: 1, 4 bytes, key 7, of the read 1, modes 0",
+             "closed: read 109, write 232, peek 109, disconnect 0, read 233",
+             "messages: choose messages 0, state 2, read 234 3 bytes, waiting 7, of the message 1, read 0 2 bytes",
+             "bytes: choose messages 87, state 0, read 0 3 bytes, waiting 7, read 0 7 bytes",
+             "peers: client 1, server 1, impersonate 0, user 0",
+         })
+        EXPECT_THAT(log, HasSubstr("stdout F " + std::string(line) + "\n"));
+}
+
+TEST_F(RuntimeSystem, AConsoleAnswersAsOnWindows) {
+    cri::ContainerConfig config = lab().probe("console", {});
+    config.command = {"C:\\app\\console.exe"};
+    config.tty = config.stdin = true;
+    EXPECT_EQ(run_probe(config).exit_code, 0);
+    const std::string log = lab().log("console");
+    for (const char* text : {"types: 2 2", "modes: 0 0, lines 1, processed 1", "sequences: 0 4", "buffer: 0, 80 columns",
+                             "code page: 0 65001", "devices: 1 1", "gr\xc3\xbc\xc3\x9f", "written: 6",
+                             "nothing typed: wait 258, a key: wait 0, peek 0 1, read 0 k", "raw: 0 1 of fc", "line: 0 6 bytes"})
+        EXPECT_THAT(log, HasSubstr(text));
+}
+
 TEST_F(RuntimeSystem, AllocationsFailAtTheLimitInsteadOfAKill) {
     cri::ContainerConfig config = lab().probe("hungry", {"allocate"});
     config.windows.emplace();
