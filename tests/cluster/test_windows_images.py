@@ -143,6 +143,8 @@ class Images(WindowsCase):
     def test_a_service_that_an_image_has_installed_starts_with_the_container(self):
         self.start("on-servercore")
         self.eventually(lambda: "helper" in self.cmd("on-servercore", "if exist C:\\service.txt type C:\\service.txt"), 20, "the service runs")
+        self.eventually(lambda: "event, information 1 of helper: the service has started" in self.kubectl("logs", "on-servercore"), 20,
+                        "its event is in the pod's log")
         self.assertIn("RUNNING", self.exec("on-servercore", "sc", "query", "helper"))
 
     # IMG-07

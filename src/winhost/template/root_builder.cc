@@ -51,13 +51,17 @@ struct Supplemented {
     std::vector<std::string_view> functions;
 };
 const Supplemented SupplementedDlls[] = {
+    {"advapi32.dll", {"DeregisterEventSource", "RegisterEventSourceA", "RegisterEventSourceW", "ReportEventA", "ReportEventW"}},
     {"crypt32.dll", {"CertCreateCertificateChainEngine"}},
     {"iphlpapi.dll", {"GetAnycastIpAddressTable"}},
     {"kernel32.dll",
      {"CreateNamedPipeW", "GetFileInformationByHandleEx", "GetProcessGroupAffinity", "QueryInformationJobObject", "VirtualAllocEx"}},
     {"ntdll.dll", {"NtFlushBuffersFileEx"}},
     {"propsys.dll", {"VariantToString"}},
-    {"shell32.dll", {"IsUserAnAdmin"}}};
+    {"shell32.dll", {"IsUserAnAdmin"}},
+    {"wevtapi.dll",
+     {"EvtOpenChannelConfig", "EvtOpenChannelEnum", "EvtOpenLog", "EvtOpenPublisherEnum", "EvtOpenPublisherMetadata", "EvtQuery",
+      "EvtSubscribe"}}};
 
 Error io(const std::string& doing, const std::error_code& code) { return Error(Reason::Io, doing + ": " + code.message()); }
 

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "winhost/tools/event_line_windows.h"
 #include "winhost/tools/job_limits_windows.h"
 
 extern "C" NTSTATUS NTAPI NtFlushBuffersFile(HANDLE file, IO_STATUS_BLOCK* status);
@@ -102,6 +103,7 @@ extern "C" BOOL WINAPI group_affinity(HANDLE process, USHORT* count, USHORT* gro
 
 namespace {
 
+using porthole::winhost::EventLine;
 using porthole::winhost::JobLimits;
 
 /// Gives the answer of a query, as far as there is room for it: otherwise the error is `too_small`.
@@ -190,6 +192,66 @@ extern "C" BOOL WINAPI is_administrator() {
     } administrators;
     BOOL is_member = FALSE;
     return IsMember && IsMember(nullptr, &administrators, &is_member) && is_member;
+}
+
+// advapi32.dll: Wine 8 accepts events and drops them. What a service of Windows has to say is often said there alone.
+//
+// An event becomes a line of the container's log. Its texts are in it, but not the message that a DLL of the source has for its number. A
+// source is an atom of the process, whose name is the source's.
+namespace {
+
+HANDLE source_of(ATOM atom) { return reinterpret_cast<HANDLE>(static_cast<ULONG_PTR>(atom)); }
+
+/// 0 with GetLastError() for what is no source.
+ATOM atom_of(HANDLE source) {
+    const auto number = reinterpret_cast<ULONG_PTR>(source);
+    if (number >= MAXINTATOM && number <= MAXWORD) return static_cast<ATOM>(number);
+    SetLastError(ERROR_INVALID_HANDLE);
+    return 0;
+}
+
+template <class Character>
+BOOL report_event(HANDLE source, WORD type, DWORD id, WORD count, const Character** texts) {
+    constexpr int LongestAtom = 256;
+    wchar_t name[LongestAtom];
+    const ATOM atom = atom_of(source);
+    if (atom == 0 || !GetAtomNameW(atom, name, LongestAtom)) return FALSE;
+    EventLine line(type, id);
+    line.add(" of ");
+    line.add(name);
+    line.add(count > 0 ? ":" : "");
+    for (WORD i = 0; i < count; ++i) {
+        line.add(" ");
+        if (texts[i]) line.add(texts[i]);
+    }
+    line.write();
+    return TRUE;
+}
+
+}  // namespace
+
+extern "C" HANDLE WINAPI open_event_source_a(const char*, const char* source) { return source_of(AddAtomA(source)); }
+extern "C" HANDLE WINAPI open_event_source_w(const wchar_t*, const wchar_t* source) { return source_of(AddAtomW(source)); }
+extern "C" BOOL WINAPI close_event_source(HANDLE source) {
+    const ATOM atom = atom_of(source);
+    if (atom == 0) return FALSE;
+    SetLastError(ERROR_SUCCESS);
+    DeleteAtom(atom);
+    return GetLastError() == ERROR_SUCCESS;
+}
+extern "C" BOOL WINAPI report_event_a(HANDLE source, WORD type, WORD, DWORD id, PSID, WORD count, DWORD, const char** texts, void*) {
+    return report_event(source, type, id, count, texts);
+}
+extern "C" BOOL WINAPI report_event_w(HANDLE source, WORD type, WORD, DWORD id, PSID, WORD count, DWORD, const wchar_t** texts, void*) {
+    return report_event(source, type, id, count, texts);
+}
+
+/// wevtapi.dll: functions that open something of the event log, which do nothing in Wine 8, not even tell an error.
+///
+/// No such service runs, and this is what they answer then on Windows. The functions have different arguments, none of which is read.
+extern "C" HANDLE WINAPI no_event_log() {
+    SetLastError(RPC_S_SERVER_UNAVAILABLE);
+    return nullptr;
 }
 
 /// crypt32.dll: Wine 8 does not take the structure as it is since Windows 8, with a member more. Programs with Rust's rustls do not start

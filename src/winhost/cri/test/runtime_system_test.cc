@@ -259,6 +259,22 @@ TEST_F(RuntimeSystem, AJobsLimitsChangeWithTheContainers) {
     remove(sandbox);
 }
 
+TEST_F(RuntimeSystem, EventsAreInTheContainersLog) {
+    cri::ContainerConfig config = lab().probe("events", {});
+    config.command = {"C:\\app\\events.exe"};
+    EXPECT_EQ(run_probe(config).exit_code, 0);
+    const std::string log = lab().log("events");
+    for (const char* line : {
+             "stderr F event, error 7 of shop: two  lines and more",
+             "stderr F event, warning 1000 of other: gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80",
+             "stderr F event, information 0 of other",
+             "stdout F reported: 1 1 1 1, closed: 1 1, after that: 0 error 6, of nothing: 0 error 6",
+             "stdout F log: 0 records, read 0 error 38, query 0 error 1722, subscribe 0 error 1722",
+         })
+        EXPECT_THAT(log, HasSubstr(std::string(line) + "\n"));
+    EXPECT_THAT(log, HasSubstr("stderr F event, information 1 of shop: " + std::string(1000, 'x'))) << "a long one, cut";
+}
+
 /// The calls of libuv, .NET and Go.
 TEST_F(RuntimeSystem, StandardStreamsAndNamedPipesAnswerAsOnWindows) {
     cri::ContainerConfig config = lab().probe("streams", {});

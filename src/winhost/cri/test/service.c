@@ -1,5 +1,5 @@
-// service.exe: a Windows service of the tests' images. Writes C:\service.txt once the service manager has started it, and runs until it is
-// told to stop.
+// service.exe: a Windows service of the tests' images. Writes C:\service.txt and reports an event once the service manager has started it,
+// and runs until it is told to stop.
 #include <stdio.h>
 #include <windows.h>
 
@@ -17,6 +17,14 @@ static DWORD WINAPI on_control(DWORD control, DWORD type, void* data, void* cont
     return control == SERVICE_CONTROL_STOP || control == SERVICE_CONTROL_INTERROGATE ? NO_ERROR : ERROR_CALL_NOT_IMPLEMENTED;
 }
 
+/// As services do, which have no standard streams.
+static void report(LPCWSTR name) {
+    LPCWSTR texts[] = {L"the service has started"};
+    const HANDLE source = RegisterEventSourceW(NULL, name);
+    ReportEventW(source, EVENTLOG_INFORMATION_TYPE, 0, 1, NULL, 1, 0, texts, NULL);
+    DeregisterEventSource(source);
+}
+
 static void WINAPI serve(DWORD count, LPWSTR* words) {
     manager = RegisterServiceCtrlHandlerExW(count > 0 ? words[0] : L"", on_control, NULL);
     FILE* file = fopen("C:\\service.txt", "w");
@@ -24,6 +32,7 @@ static void WINAPI serve(DWORD count, LPWSTR* words) {
         fprintf(file, "started as %ls\n", count > 0 ? words[0] : L"");
         fclose(file);
     }
+    report(count > 0 ? words[0] : L"");
     tell(SERVICE_RUNNING);
     WaitForSingleObject(stop, INFINITE);
     tell(SERVICE_STOPPED);

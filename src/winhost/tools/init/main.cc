@@ -32,6 +32,7 @@ Container container;
 namespace {
 
 constexpr const char* Server = "/usr/lib/wine/wineserver64";
+constexpr const char* EventsPipe = "/run/porthole/events";  ///< event_line_windows.h
 
 void remove_gone() {
     for (auto it = container.connections.begin(); it != container.connections.end();) {
@@ -66,6 +67,20 @@ int listen_socket() {
     }
     ::umask(0022);
     return fd;
+}
+
+/// -1 if it cannot be made: then there are no events. Open for writing, too, so that it never ends.
+int open_events() {
+    ::mkdir("/run/porthole", 0700);
+    if (::mkfifo(EventsPipe, 0600) != 0) return -1;
+    return ::open(EventsPipe, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+}
+
+/// Once, so that a program that reports without end does not keep everything else waiting. A pipe of Linux holds no more.
+void read_events(int events) {
+    char buffer[65536];
+    const ssize_t count = ::read(events, buffer, sizeof buffer);
+    if (count > 0) container.log.add_events({buffer, static_cast<std::size_t>(count)});
 }
 
 int take_signals() {
@@ -130,7 +145,8 @@ void save_registry() {
 }
 
 /// Gives the last frames a moment to go out, then ends, and all processes with it.
-[[noreturn]] void end_container(const Program& program) {
+[[noreturn]] void end_container(const Program& program, int events) {
+    read_events(events);
     container.log.end();
     if (container.options.keep_registry) save_registry();
     write_exit_file(program);
@@ -146,8 +162,13 @@ void save_registry() {
     std::exit(0);
 }
 
+/// What is read for as long as init is there.
+struct Sources {
+    int signals, listener, events;
+};
+
 struct Watch {
-    enum class What { Signals, Listener, Connection, Output, Errors, Report, Input } what;
+    enum class What { Signals, Listener, Events, Connection, Output, Errors, Report, Input } what;
     Connection* connection = nullptr;
     Program* program = nullptr;
 };
@@ -158,14 +179,15 @@ bool congested(const Program& program) {
     return any;
 }
 
-void collect(std::vector<pollfd>& fds, std::vector<Watch>& watches, int signals, int listener) {
+void collect(std::vector<pollfd>& fds, std::vector<Watch>& watches, const Sources& sources) {
     const auto add = [&](int fd, short events, Watch watch) {
         if (fd < 0) return;
         fds.push_back({fd, events, 0});
         watches.push_back(watch);
     };
-    add(signals, POLLIN, {Watch::What::Signals});
-    add(listener, POLLIN, {Watch::What::Listener});
+    add(sources.signals, POLLIN, {Watch::What::Signals});
+    add(sources.listener, POLLIN, {Watch::What::Listener});
+    add(sources.events, POLLIN, {Watch::What::Events});
     for (const auto& connection : container.connections) {
         const bool full = connection->program && connection->program->pending_input.size() > Backlog;
         add(connection->fd(), static_cast<short>((full ? 0 : POLLIN) | (connection->idle() ? 0 : POLLOUT)),
@@ -181,18 +203,20 @@ void collect(std::vector<pollfd>& fds, std::vector<Watch>& watches, int signals,
     }
 }
 
-void handle(const Watch& watch, int signals, int listener) {
+void handle(const Watch& watch, const Sources& sources) {
     switch (watch.what) {
         case Watch::What::Signals: {
             signalfd_siginfo info{};
-            while (::read(signals, &info, sizeof info) == sizeof info)
+            while (::read(sources.signals, &info, sizeof info) == sizeof info)
                 if (info.ssi_signo == SIGTERM) container.stopping = true;
             return reap();
         }
         case Watch::What::Listener:
-            if (const int fd = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK); fd >= 0)
+            if (const int fd = ::accept4(sources.listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK); fd >= 0)
                 container.connections.push_back(std::make_unique<Connection>(fd));
             return;
+        case Watch::What::Events:
+            return read_events(sources.events);
         case Watch::What::Connection: {
             if (!watch.connection->receive()) watch.connection->gone = true;
             FrameType type{};
@@ -227,20 +251,20 @@ using namespace porthole::winhost;
 int main(int count, char** words) {
     parse_options(count, words);
     const int signals = take_signals();
-    const int listener = listen_socket();
+    const Sources sources{signals, listen_socket(), open_events()};
     container.log.open(container.options.log);
     if (!container.options.held) start_main();
     for (;;) {
         std::vector<pollfd> fds;
         std::vector<Watch> watches;
-        collect(fds, watches, signals, listener);
+        collect(fds, watches, sources);
         if (::poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR) return 1;
         for (std::size_t i = 0; i < fds.size(); ++i)
-            if (fds[i].revents) handle(watches[i], signals, listener);
+            if (fds[i].revents) handle(watches[i], sources);
         for (const auto& program : container.programs)
             if (program->ended() && program->report >= 0) finish(*program);
         if (container.main_program && container.main_program->ended())
-            end_container(*container.main_program);  // the exit file first: whoever is told reads it
+            end_container(*container.main_program, sources.events);  // the exit file first: whoever is told reads it
         for (const auto& connection : container.connections) connection->flush();
         if (container.stopping && (!container.main_program || container.main_program->reaped)) return 0;
         if (std::exchange(container.stopping, false)) raise_event(*container.main_program, "kill");

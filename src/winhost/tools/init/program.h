@@ -41,6 +41,8 @@ public:
         fd_ = fd;
     }
     void add(bool errors, std::string_view bytes) { write(lines_[errors], errors, lines_[errors].add(bytes)); }
+    /// Lines of EventLine.
+    void add_events(std::string_view bytes) { write(events_, true, events_.add(bytes)); }
     void end() {
         for (bool errors : {false, true}) write(lines_[errors], errors, lines_[errors].rest());
     }
@@ -54,7 +56,7 @@ private:
         }
     }
     int fd_ = -1;
-    LogLines lines_[2];
+    LogLines lines_[2], events_;
 };
 
 inline void set_nonblocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
