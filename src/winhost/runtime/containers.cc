@@ -112,7 +112,8 @@ Result<ContainerRecord> Containers::make_record(const cri::CreateContainerReques
     record.created_at = wall_nanoseconds(context_.loop);
     if (is_host_process(record.config) != sandbox.record.is_host_process())
         return Error(Reason::BadRequest, "a pod's containers are all HostProcess containers, or none is");
-    TRY(const ProgramSpec spec, plan_program(record.config, image.config, sandbox.record.config.hostname));
+    TRY(ProgramSpec spec, plan_program(record.config, image.config, sandbox.record.config.hostname));
+    spec.ends_services = true;
     record.spec = spec.encode();
     TRY(record.stop_event, plan_stop_event(record.config.stop_signal, image.config.stop_signal));
     const auto user = plan_user(record.config, image.config);

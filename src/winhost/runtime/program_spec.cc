@@ -20,6 +20,7 @@ std::string ProgramSpec::encode() const {
     std::string text;
     add(text, "command", command_line);
     add(text, "directory", directory);
+    if (ends_services) add(text, "services", "end");
     for (const char* name : Hidden) add(text, "drop", name);
     for (const std::string& variable : variables) add(text, "variable", variable);
     return text;

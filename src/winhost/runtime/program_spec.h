@@ -14,9 +14,11 @@ struct ProgramSpec {
     std::string command_line;            ///< exact, UTF-8
     std::string directory;               ///< "C:\app"; "" for the default
     std::vector<std::string> variables;  ///< "NAME=value", in addition to the prefix' own; later ones win
+    bool ends_services = false;          ///< its end is the container's: services are stopped then
 
     /// As launch.exe reads it. Names of our Unix environment that the program must not see are added as dropped.
     std::string encode() const;
+    /// For another program of the same container: without `ends_services`.
     static ProgramSpec decode(const std::string& text);
 };
 

@@ -141,6 +141,33 @@ std::optional<HANDLE> token_of_user() {
     return restricted;
 }
 
+bool is_stopped(SC_HANDLE service) {
+    SERVICE_STATUS status{};
+    return !QueryServiceStatus(service, &status) || status.dwCurrentState == SERVICE_STOPPED;
+}
+
+/// At the end of a container, Windows tells its services to shut down. Wine's service manager can only tell them to stop, which is as good:
+/// they end their work. Those that take longer than Windows waits for are ended with the container.
+void end_services() {
+    constexpr ULONGLONG Patience = 5000;  // milliseconds
+    const ULONGLONG deadline = GetTickCount64() + Patience;
+    const SC_HANDLE manager = OpenSCManagerW(nullptr, nullptr, SC_MANAGER_ENUMERATE_SERVICE);
+    if (!manager) return;
+    std::vector<BYTE> buffer(64 << 10);
+    DWORD missing = 0, count = 0, next = 0;
+    EnumServicesStatusExW(manager, SC_ENUM_PROCESS_INFO, SERVICE_WIN32, SERVICE_ACTIVE, buffer.data(), static_cast<DWORD>(buffer.size()),
+                          &missing, &count, &next, nullptr);
+    std::vector<SC_HANDLE> stopping;
+    for (DWORD i = 0; i < count; ++i) {
+        const auto& found = reinterpret_cast<const ENUM_SERVICE_STATUS_PROCESSW*>(buffer.data())[i];
+        const SC_HANDLE service = OpenServiceW(manager, found.lpServiceName, SERVICE_STOP | SERVICE_QUERY_STATUS);
+        SERVICE_STATUS status{};
+        if (service && ControlService(service, SERVICE_CONTROL_STOP, &status)) stopping.push_back(service);
+    }
+    for (const SC_HANDLE service : stopping)
+        while (!is_stopped(service) && GetTickCount64() < deadline) Sleep(10);
+}
+
 /// A standard stream of the program, as a pipe of Windows: what Wine makes of a pipe of Linux answers no question about itself, and libuv,
 /// thus Node.js, takes it for no pipe at all. A thread copies between the two.
 class Stream {
@@ -284,6 +311,7 @@ int wmain(int count, wchar_t** words) {
     CloseHandle(process.hThread);
     own.report("started", process.dwProcessId);
     WaitForSingleObject(process.hProcess, INFINITE);
+    if (spec.ends_services) end_services();
     const ULONGLONG deadline = GetTickCount64() + StreamsLimit;
     output.finish(deadline);
     errors.finish(deadline);

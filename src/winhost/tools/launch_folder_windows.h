@@ -14,7 +14,8 @@ inline std::wstring wide(const std::string& text) {
 }
 
 /// The folder that init shares with the program it starts under Wine, a Unix path:
-///   spec     pairs "key\0value\0" in UTF-8: command (the exact command line), directory, variable ("NAME=value"), drop (a name)
+///   spec     pairs "key\0value\0" in UTF-8: command (the exact command line), directory, variable ("NAME=value"), drop (a name), services
+///            ("end": to be stopped after the program has ended)
 ///   report   a FIFO: "started PID\n", then "exit CODE\n"; or "error CODE\n" with CreateProcess's error
 ///   event    what to do when our own process gets SIGINT: pass on a control event (a number, CTRL_*_EVENT), "kill", or "size 90 30",
 ///            which makes our console that large
@@ -23,6 +24,7 @@ public:
     struct Spec {
         std::wstring command, directory;
         std::vector<std::wstring> variables, dropped;
+        bool ends_services = false;
 
         /// "" if there is none of that name.
         std::wstring variable(const std::wstring& name) const {
@@ -59,6 +61,7 @@ public:
             if (words[i] == "command") spec.command = std::move(value);
             if (words[i] == "directory") spec.directory = std::move(value);
             if (words[i] == "variable") spec.variables.push_back(std::move(value));
+            if (words[i] == "services") spec.ends_services = value == L"end";
             if (words[i] == "drop") spec.dropped.push_back(std::move(value));
         }
         return spec;

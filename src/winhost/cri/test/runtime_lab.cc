@@ -137,7 +137,7 @@ void RuntimeLab::stop() {
 void RuntimeLab::import_images() {
     const std::string programs = folder_ + "/programs", archive = folder_ + "/image.tar";
     fs::create_directories(programs);
-    for (const std::string name : {"probe", "piped", "supplement", "users", "jobs", "streams", "console", "events"})
+    for (const std::string name : {"probe", "piped", "supplement", "users", "jobs", "streams", "console", "events", "service"})
         must("x86_64-w64-mingw32-gcc-posix -Os -s -static -Wall -Werror -o " + programs + "/" + name +
              ".exe " PORTHOLE_SOURCE "/src/winhost/cri/test/" + name + ".c -lws2_32 -loleaut32");
     must("python3 " + Packaging + "build.py " + archive + " --name lab/probe:1 --workdir 'C:\\app' --layer '" + programs +

@@ -275,6 +275,21 @@ TEST_F(RuntimeSystem, EventsAreInTheContainersLog) {
     EXPECT_THAT(log, HasSubstr("stderr F event, information 1 of shop: " + std::string(1000, 'x'))) << "a long one, cut";
 }
 
+TEST_F(RuntimeSystem, ServicesEndTheirWorkBeforeTheirContainerIsGone) {
+    const std::string sandbox = lab().make_sandbox("serving");
+    const std::string id = lab().make_container(sandbox, lab().probe("serving", {"wait"}));
+    ASSERT_EQ(lab().start_container(id), "");
+    EXPECT_EQ(exec(id, {"sc", "create", "helper", "binPath=", "C:\\app\\service.exe"}).exit_code, 0);
+    EXPECT_EQ(exec(id, {"sc", "start", "helper"}).exit_code, 0);
+    lab().wait_for_log("serving", "event, information 1 of helper: the service has started");
+    EXPECT_EQ(exec(id, {"probe.exe", "exit", "3"}).exit_code, 3);
+    EXPECT_THAT(exec(id, {"sc", "query", "helper"}).stdout, HasSubstr("RUNNING")) << "the end of another program is not the container's";
+    ASSERT_TRUE(lab().run(lab().cri().stop_container({.container_id = id, .timeout = 120})));
+    EXPECT_EQ(lab().status(id).exit_code, 5);
+    EXPECT_THAT(lab().log("serving"), HasSubstr("event, information 2 of helper: the service has ended its work"));
+    remove(sandbox);
+}
+
 /// The calls of libuv, .NET and Go.
 TEST_F(RuntimeSystem, StandardStreamsAndNamedPipesAnswerAsOnWindows) {
     cri::ContainerConfig config = lab().probe("streams", {});

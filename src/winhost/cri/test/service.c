@@ -1,5 +1,5 @@
 // service.exe: a Windows service of the tests' images. Writes C:\service.txt and reports an event once the service manager has started it,
-// and runs until it is told to stop.
+// runs until it is told to stop, and reports that it has, a moment later.
 #include <stdio.h>
 #include <windows.h>
 
@@ -18,10 +18,9 @@ static DWORD WINAPI on_control(DWORD control, DWORD type, void* data, void* cont
 }
 
 /// As services do, which have no standard streams.
-static void report(LPCWSTR name) {
-    LPCWSTR texts[] = {L"the service has started"};
+static void report(LPCWSTR name, DWORD id, LPCWSTR text) {
     const HANDLE source = RegisterEventSourceW(NULL, name);
-    ReportEventW(source, EVENTLOG_INFORMATION_TYPE, 0, 1, NULL, 1, 0, texts, NULL);
+    ReportEventW(source, EVENTLOG_INFORMATION_TYPE, 0, id, NULL, 1, 0, &text, NULL);
     DeregisterEventSource(source);
 }
 
@@ -32,9 +31,12 @@ static void WINAPI serve(DWORD count, LPWSTR* words) {
         fprintf(file, "started as %ls\n", count > 0 ? words[0] : L"");
         fclose(file);
     }
-    report(count > 0 ? words[0] : L"");
+    report(count > 0 ? words[0] : L"", 1, L"the service has started");
     tell(SERVICE_RUNNING);
     WaitForSingleObject(stop, INFINITE);
+    tell(SERVICE_STOP_PENDING);
+    Sleep(300);
+    report(count > 0 ? words[0] : L"", 2, L"the service has ended its work");
     tell(SERVICE_STOPPED);
 }
 
