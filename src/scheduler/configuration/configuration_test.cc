@@ -169,7 +169,7 @@ TEST(SchedulerConfiguration, LeavesResourcesToExtenders) {
 TEST(PluginSets, KeepAllPluginsThatAreNotNamed) {
     EXPECT_EQ(uses("{}", Point::Reserve), (Names{"VolumeBinding", "DynamicResources"}));
     EXPECT_EQ(uses("{score: {disabled: [{name: ImageLocality}]}}", Point::Score),
-              (Names{"TaintToleration", "NodeAffinity", "NodeResourcesFit", "DynamicResources", "PodTopologySpread", "InterPodAffinity",
+              (Names{"TaintToleration", "NodeAffinity", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity", "DynamicResources",
                      "NodeResourcesBalancedAllocation"}));
 }
 
