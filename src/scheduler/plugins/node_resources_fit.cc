@@ -45,7 +45,7 @@ public:
         const Resources& used = node.requested();
         if (static_cast<std::int64_t>(node.pods().size()) + 1 > node.spec().allowed_pods) {
             fits = false;
-            status.reject("Too many pods", node.spec().allowed_pods > 0);
+            status.reject("Too many pods", true);
         }
         check(request.milli_cpu, allocatable.milli_cpu, used.milli_cpu, "Insufficient cpu");
         check(request.memory, allocatable.memory, used.memory, "Insufficient memory");
