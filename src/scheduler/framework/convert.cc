@@ -69,9 +69,11 @@ struct Fallback {
 };
 constexpr Fallback Exact{}, Scored{100, 200LL << 20};
 
-/// What is held while a resize is under way: the largest of what is asked for, what is allocated and what is in use.
-Resources held(const ResourceList& asked, const ResourceList& allocated, const schema::Box<core::ResourceRequirements>& in_use) {
-    Resources requests = resources_of(asked);
+/// What is held while a resize is under way: the largest of what is asked for, unless its node can never give it, what is allocated and
+/// what is in use.
+Resources held(bool is_infeasible, const ResourceList& asked, const ResourceList& allocated,
+               const schema::Box<core::ResourceRequirements>& in_use) {
+    Resources requests = is_infeasible ? Resources() : resources_of(asked);
     requests.raise_to(resources_of(allocated));
     if (in_use) requests.raise_to(resources_of(in_use->requests));
     return requests;
@@ -99,9 +101,14 @@ private:
     std::unordered_map<std::string_view, const core::ContainerStatus*> by_name_;
 };
 
-Resources requests_of(const core::Container& container, const Statuses& statuses, Fallback fallback) {
+bool has_infeasible_resize(const core::Pod& pod) {
+    const auto* pending = objects::find_condition(pod.status.conditions, "PodResizePending");
+    return pending && pending->reason == "Infeasible";
+}
+
+Resources requests_of(const core::Container& container, const Statuses& statuses, bool is_infeasible, Fallback fallback) {
     const core::ContainerStatus* status = statuses.find(container.name);
-    Resources requests = status ? held(container.resources.requests, status->allocated_resources, status->resources)
+    Resources requests = status ? held(is_infeasible, container.resources.requests, status->allocated_resources, status->resources)
                                 : resources_of(container.resources.requests);
     if (!container.resources.requests.contains("cpu")) requests.milli_cpu = std::max(requests.milli_cpu, fallback.milli_cpu);
     if (!container.resources.requests.contains("memory")) requests.memory = std::max(requests.memory, fallback.memory);
@@ -110,14 +117,15 @@ Resources requests_of(const core::Container& container, const Statuses& statuses
 
 /// As objects::pod_requests(), with what the status says of resizes under way.
 Resources pod_requests(const core::Pod& pod, Fallback fallback) {
+    const bool is_infeasible = has_infeasible_resize(pod);
     const Statuses init_statuses(pod.status.init_container_statuses), statuses(pod.status.container_statuses);
     Resources running = objects::most_in_use<Resources>(pod.spec, [&](const core::Container& container, bool init) {
-        return requests_of(container, init ? init_statuses : statuses, fallback);
+        return requests_of(container, init ? init_statuses : statuses, is_infeasible, fallback);
     });
     if (pod.spec.resources) {
         const ResourceList& named = pod.spec.resources->requests;
         const Resources whole =
-            pod.status.resources ? held(named, pod.status.allocated_resources, pod.status.resources) : resources_of(named);
+            pod.status.resources ? held(is_infeasible, named, pod.status.allocated_resources, pod.status.resources) : resources_of(named);
         if (named.contains("cpu")) running.milli_cpu = whole.milli_cpu;
         if (named.contains("memory")) running.memory = whole.memory;
         for (const auto& [name, amount] : whole.extended)

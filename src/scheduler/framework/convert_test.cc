@@ -33,6 +33,11 @@ TEST(PodInfo, AsksForTheMostThatIsInUseAtATime) {
         {"a resize holds the larger", R"({"spec": {"containers": [{"name": "a", "resources": {"requests": {"cpu": "100m"}}}]},
             "status": {"containerStatuses": [{"name": "a", "allocatedResources": {"cpu": "400m"}}]}})",
          400, 0},
+        {"a resize that the node can never do holds nothing",
+         R"({"spec": {"containers": [{"name": "a", "resources": {"requests": {"cpu": "9"}}}]}, "status": {
+            "conditions": [{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}],
+            "containerStatuses": [{"name": "a", "allocatedResources": {"cpu": "400m"}, "resources": {"requests": {"cpu": "500m"}}}]}})",
+         500, 0},
         {"a resize of the pod as a whole, too", R"({"spec": {"resources": {"requests": {"cpu": "1"}}, "containers": [{"name": "a"}]},
             "status": {"allocatedResources": {"cpu": "3", "memory": "1Mi"}, "resources": {"requests": {"cpu": "2"}}}})",
          3000, 0},
