@@ -248,9 +248,13 @@ std::string full_image_name(const std::string& image) {
     return mark == std::string::npos ? image + ":latest" : image;
 }
 
+void read_image(const std::string& name, PodInfo& info) {
+    if (!name.empty()) info.images.push_back(full_image_name(name));
+}
+
 void read_container(const core::Container& container, PodInfo& info) {
     ++info.container_count;
-    if (!container.image.empty()) info.images.push_back(full_image_name(container.image));
+    read_image(container.image, info);
 }
 
 std::vector<PodDeviceClaim> device_claims(const core::Pod& pod) {
@@ -309,6 +313,7 @@ std::vector<std::string> volume_claims(const core::Pod& pod) {
 
 void read_volume(const core::Pod& pod, const core::Volume& volume, PodInfo& info) {
     read_disks(volume, info);
+    if (volume.image) read_image(volume.image->reference, info);
     const auto translated = objects::translated_to_csi(volume, info.namespace_);
     if (!translated || !*translated) return;  // what cannot be translated, the kubelet refuses
     const auto& source = *(*translated)->spec.csi;

@@ -95,12 +95,13 @@ TEST(PodInfo, ReadsPortsImagesAndAffinity) {
     const PodInfo info = read(R"({"metadata": {"namespace": "ns", "labels": {"app": "a", "v": "1"}}, "spec": {
         "containers": [{"image": "reg:5000/x", "ports": [{"containerPort": 80}, {"containerPort": 90, "hostPort": 9000, "protocol": "UDP"}]},
                        {"image": "y:2"}],
+        "volumes": [{"name": "v", "image": {"reference": "z"}}],
         "affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
             {"weight": 7, "podAffinityTerm": {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "a"}}}}]}},
         "topologySpreadConstraints": [{"maxSkew": 2, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway",
             "labelSelector": {"matchLabels": {"app": "a"}}, "matchLabelKeys": ["v", "absent"]}]}})");
     EXPECT_EQ(info.host_ports, (std::vector<HostPort>{{"0.0.0.0", "UDP", 9000}}));
-    EXPECT_EQ(info.images, (std::vector<std::string>{"reg:5000/x:latest", "y:2"}));
+    EXPECT_EQ(info.images, (std::vector<std::string>{"reg:5000/x:latest", "y:2", "z:latest"}));
     ASSERT_EQ(info.preferred_affinity.size(), 1u);
     EXPECT_EQ(info.preferred_affinity[0].weight, -7);
     EXPECT_EQ(info.preferred_affinity[0].namespaces, std::set<std::string>{"ns"});

@@ -128,7 +128,7 @@ struct PodInfo {
     Resources requests;
     std::int64_t scored_milli_cpu = 0, scored_memory = 0;  ///< requests, with a default for containers that have none
     std::vector<HostPort> host_ports;
-    std::vector<std::string> images;                ///< with tag; init containers first
+    std::vector<std::string> images;                ///< with tag; of init containers, containers, volumes
     std::vector<std::string_view> needed_features;  ///< that its node has to declare
     std::size_t container_count = 0;                ///< containers and init containers
 
