@@ -236,6 +236,16 @@ TEST(Cycle, SpreadsWithinTheMaximalSkew) {
     EXPECT_EQ(world.choice(info).substr(0, 1), "a") << "a terminating pod no longer counts";
 }
 
+TEST(Cycle, AnEmptySelectorCountsNoPodsThatAreThere) {
+    World world;
+    for (const char* name : {"a1", "b1"}) world.cluster.set_node(labeled(node(name), {{"zone", std::string(name, 1)}}));
+    for (int i = 0; i < 3; ++i) world.cluster.set_pod(placed(pod("p" + std::to_string(i)), "a1"));
+    PodInfo info = pod("p");
+    info.node_selector = {{"zone", "a"}};
+    info.spread_constraints = {{.max_skew = 1, .topology_key = "zone", .selector = Selector(), .honor_node_affinity = false}};
+    EXPECT_EQ(world.choice(info), "a1");
+}
+
 TEST(Cycle, SpreadsTheReplicasOfASetOverNodesByDefault) {
     World world;
     for (int i = 0; i < 4; ++i) world.cluster.set_node(node("n" + std::to_string(i)));

@@ -24,6 +24,9 @@ bool counts_for(const SpreadConstraint& constraint, const PodInfo& pod, const Po
     return !other.terminating && other.namespace_ == pod.namespace_ && constraint.selector.matches(other.labels);
 }
 
+/// As upstream, an empty selector selects the pod itself, but none of those that are there.
+bool counts_pods(const SpreadConstraint& constraint) { return !constraint.selector.matches_everything(); }
+
 /// The state of one DoNotSchedule constraint in one cycle.
 struct RequiredSpread {
     const SpreadConstraint* constraint = nullptr;
@@ -112,8 +115,10 @@ public:
         choose_preferred(pod, cluster);
         if (preferred_.empty()) return false;
         ++stamp_;
+        find_ignored_slots(cluster);
+        ignored_.resize(nodes.size());
+        for (std::size_t i = 0; i < nodes.size(); ++i) ignored_[i] = ignored_slots_[nodes[i]->slot()];
         for (PreferredSpread& spread : preferred_) count_preferred(spread, cluster, nodes);
-        ignored_.assign(nodes.size(), false);
         next_ = 0;
         return true;
     }
@@ -123,10 +128,7 @@ public:
         double sum = 0;
         for (const PreferredSpread& spread : preferred_) {
             const std::int32_t domain = spread.topology->domain(node);
-            if (domain == Topology::None) {
-                ignored_[index] = ignored_[index] || all_keys_needed_;
-                continue;
-            }
+            if (domain == Topology::None) continue;
             const std::int64_t count = spread.per_node ? count_on(node, spread) : spread.counts[static_cast<std::size_t>(domain)];
             sum += static_cast<double>(count) * spread.weight + (spread.constraint->max_skew - 1);
         }
@@ -178,7 +180,7 @@ private:
             spread.eligible_domain[domain] = true;
         }
         for (const PodClass* pod_class : cluster.classes(pod_->namespace_)) {
-            if (!counts_for(constraint, *pod_, *pod_class->example)) continue;
+            if (!counts_pods(constraint) || !counts_for(constraint, *pod_, *pod_class->example)) continue;
             for (const auto& [slot, count] : pod_class->nodes) {
                 if (spread.eligible_slot[slot]) spread.counts[static_cast<std::size_t>(spread.topology->domain_of_slot[slot])] += count;
             }
@@ -229,36 +231,40 @@ private:
         return Selector::of(labels);
     }
 
+    /// A node that lacks one of the keys counts for none, except of the system's default constraints.
+    void find_ignored_slots(const Cluster& cluster) {
+        ignored_slots_.assign(cluster.slot_count(), false);
+        if (!all_keys_needed_) return;
+        for (const NodeInfo* node : cluster.nodes()) {
+            ignored_slots_[node->slot()] = std::ranges::any_of(
+                preferred_, [&](const PreferredSpread& spread) { return spread.topology->domain(*node) == Topology::None; });
+        }
+    }
     void count_preferred(PreferredSpread& spread, const Cluster& cluster, std::span<const NodeInfo* const> nodes) {
         spread.stamp = stamp_;
         spread.class_stamp.resize(cluster.class_limit(), 0);
         spread.counts.assign(spread.per_node ? 0 : spread.topology->values.size(), 0);
         for (const PodClass* pod_class : cluster.classes(pod_->namespace_)) {
-            if (!counts_for(*spread.constraint, *pod_, *pod_class->example)) continue;
+            if (!counts_pods(*spread.constraint) || !counts_for(*spread.constraint, *pod_, *pod_class->example)) continue;
             spread.class_stamp[pod_class->id] = stamp_;
             if (spread.per_node || spread.topology->values.empty()) continue;
             for (const auto& [slot, count] : pod_class->nodes) {
                 const std::int32_t domain = spread.topology->domain_of_slot[slot];
-                if (domain == Topology::None || !accepts(*spread.constraint, *pod_, cluster.node_at(slot))) continue;
+                if (domain == Topology::None || ignored_slots_[slot] || !accepts(*spread.constraint, *pod_, cluster.node_at(slot)))
+                    continue;
                 spread.counts[static_cast<std::size_t>(domain)] += count;
             }
         }
         spread.weight = std::log(static_cast<double>(domains_among(spread, nodes)) + 2);
     }
-    static std::size_t domains_among(const PreferredSpread& spread, std::span<const NodeInfo* const> nodes) {
-        if (spread.per_node) {
-            return static_cast<std::size_t>(
-                std::ranges::count_if(nodes, [&](const NodeInfo* node) { return spread.topology->domain(*node) != Topology::None; }));
+    /// Of the nodes that are not ignored. Those without the key are one domain together.
+    std::size_t domains_among(const PreferredSpread& spread, std::span<const NodeInfo* const> nodes) const {
+        if (spread.per_node) return static_cast<std::size_t>(std::ranges::count(ignored_, false));
+        std::vector<bool> seen(spread.topology->values.size() + 1, false);
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            if (!ignored_[i]) seen[static_cast<std::size_t>(spread.topology->domain(*nodes[i]) + 1)] = true;
         }
-        std::vector<bool> seen(spread.topology->values.size(), false);
-        std::size_t domains = 0;
-        for (const NodeInfo* node : nodes) {
-            const std::int32_t domain = spread.topology->domain(*node);
-            if (domain == Topology::None || seen[static_cast<std::size_t>(domain)]) continue;
-            seen[static_cast<std::size_t>(domain)] = true;
-            ++domains;
-        }
-        return domains;
+        return static_cast<std::size_t>(std::ranges::count(seen, true));
     }
     static std::int64_t count_on(const NodeInfo& node, const PreferredSpread& spread) {
         std::int64_t count = 0;
@@ -274,10 +280,10 @@ private:
     std::size_t preferred_count_ = 0;
     std::vector<SpreadConstraint> defaults_;  // whose selectors are those of the last pod that they were for
     bool defaults_of_system_ = true, any_default_required_ = false;
-    std::vector<bool> ignored_;  // by position among the scored nodes
+    std::vector<bool> ignored_slots_, ignored_;  // by slot, and by position among the scored nodes: lacks a key that is needed
     std::size_t next_ = 0;
     std::uint32_t stamp_ = 0;
-    bool all_keys_needed_ = false;  // nodes that lack one are not preferred
+    bool all_keys_needed_ = false;  // nodes that lack one are ignored
 };
 
 }  // namespace
