@@ -297,6 +297,8 @@ void put_in_order(std::vector<PodDisk>& disks) {
     disks.erase(rest.begin(), rest.end());
 }
 
+std::string ephemeral_claim(const core::Pod& pod, const core::Volume& volume) { return pod.metadata.name + "-" + volume.name; }
+
 /// The claims of its volumes, each once.
 std::vector<std::string> volume_claims(const core::Pod& pod) {
     std::vector<std::string> claims;
@@ -306,7 +308,7 @@ std::vector<std::string> volume_claims(const core::Pod& pod) {
     };
     for (const core::Volume& volume : pod.spec.volumes) {
         if (volume.persistent_volume_claim) add(volume.persistent_volume_claim->claim_name);
-        if (volume.ephemeral) add(pod.metadata.name + "-" + volume.name);
+        if (volume.ephemeral) add(ephemeral_claim(pod, volume));
     }
     return claims;
 }
@@ -373,7 +375,10 @@ PodInfo pod_info(const core::Pod& pod) {
     for (const auto& one : pod.spec.topology_spread_constraints) info.spread_constraints.push_back(spread_constraint(one, info.labels));
     info.owned_by_set = owned_by_set(pod);
     info.claims = volume_claims(pod);
-    for (const core::Volume& volume : pod.spec.volumes) read_volume(pod, volume, info);
+    for (const core::Volume& volume : pod.spec.volumes) {
+        read_volume(pod, volume, info);
+        if (volume.ephemeral) info.ephemeral_claims.insert(ephemeral_claim(pod, volume));
+    }
     put_in_order(info.disks);
     info.device_claims = device_claims(pod);
     info.needed_features = objects::features_to_run(pod.spec);

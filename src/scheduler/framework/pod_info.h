@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -139,9 +140,10 @@ struct PodInfo {
     std::vector<AffinityTerm> affinity, anti_affinity;  ///< required
     std::vector<AffinityTerm> preferred_affinity;       ///< both signs
     std::vector<SpreadConstraint> spread_constraints;
-    bool owned_by_set = false;        ///< by a ReplicaSet, StatefulSet or ReplicationController
-    std::vector<std::string> claims;  ///< PersistentVolumeClaims it mounts
-    std::vector<PodDisk> disks;       // by id, each once
+    bool owned_by_set = false;               ///< by a ReplicaSet, StatefulSet or ReplicationController
+    std::vector<std::string> claims;         ///< PersistentVolumeClaims it mounts
+    std::set<std::string> ephemeral_claims;  ///< of these, those that are made for it
+    std::vector<PodDisk> disks;              // by id, each once
     std::vector<MigratedVolume> migrated_volumes;
     std::vector<PodDeviceClaim> device_claims;
     std::string affinity_text;  ///< equal texts: equal affinity terms; "" for none

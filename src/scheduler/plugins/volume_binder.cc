@@ -6,6 +6,7 @@
 #include "api/storage_v1.h"
 #include "base/strings.h"
 #include "objects/csi_translation.h"
+#include "objects/owners.h"
 #include "objects/selectors.h"
 #include "objects/volume_match.h"
 #include "scheduler/framework/convert.h"
@@ -24,6 +25,11 @@ using schema::Value;
 constexpr const char* NoProvisioner = "kubernetes.io/no-provisioner";
 constexpr const char* SelectedNode = "volume.kubernetes.io/selected-node";
 constexpr const char* MigratedPlugins = "storage.alpha.kubernetes.io/migrated-plugins";
+
+Quantity amount(const std::map<std::string, Quantity>& amounts) {
+    const auto found = amounts.find("storage");
+    return found == amounts.end() ? Quantity() : found->second;
+}
 
 VolumeInfo::Terms node_terms(const core::PersistentVolume& volume) {
     if (!volume.spec.node_affinity || !volume.spec.node_affinity->required) return std::nullopt;
@@ -224,14 +230,17 @@ bool VolumeBinder::has_capacity(const storage::StorageClass& storage_class, std:
 void VolumeBinder::claim_seen(const core::PersistentVolumeClaim& claim) {
     const auto storage_class = classes_.find({"", objects::class_of(claim)});
     const bool bound = claim.metadata.annotations.contains("pv.kubernetes.io/bind-completed") || claim.status.phase == "Bound";
+    const auto* controller = objects::find_controller(claim.metadata);
     ClaimInfo info{.volume = bound ? claim.spec.volume_name : "",
                    .terminating = claim.metadata.deletion_timestamp.has_value(),
+                   .lost = claim.status.phase == "Lost",
+                   .named_volume = claim.spec.volume_name,
+                   .controller = controller ? controller->uid : "",
                    .selected_node = selected_node(claim),
                    .waits_for_consumer = storage_class && storage_class->volume_binding_mode == "WaitForFirstConsumer"};
     if (!bound && info.waits_for_consumer) {
         if (storage_class->provisioner != NoProvisioner) info.provisioned_by = storage_class->metadata.name;
-        const auto size = claim.spec.resources.requests.find("storage");
-        if (size != claim.spec.resources.requests.end()) info.size = size->second.value();
+        info.size = amount(claim.spec.resources.requests).value();
     }
     const std::string key = client::key_of(claim).text();
     if (bound) reservations_.erase(key);
@@ -244,13 +253,19 @@ void VolumeBinder::volume_seen(const core::PersistentVolume& volume) {
 }
 
 std::vector<const VolumeInfo*> VolumeBinder::candidates_for(const PodInfo& pod, const std::string& name) const {
-    std::vector<const VolumeInfo*> found;
     const auto claim = claim_source_.find({pod.namespace_, name});
-    if (!claim) return found;
-    for (const auto& volume : unbound_volumes_.find(for_class(objects::class_of(*claim))))
-        if (objects::fits(*volume, *claim, nullptr)) found.push_back(&volumes_.at(volume->metadata.name));
-    for (const auto& volume : unbound_volumes_.find(for_claim(pod.namespace_, name)))
-        if (objects::is_reserved_for(*volume, *claim)) found.push_back(&volumes_.at(volume->metadata.name));
+    if (!claim) return {};
+    for (const auto& volume : unbound_volumes_.find(for_claim(pod.namespace_, name))) {
+        if (objects::is_reserved_for(*volume, *claim) && objects::mismatch(*volume, *claim).empty())
+            return {&volumes_.at(volume->metadata.name)};
+    }
+    auto volumes = unbound_volumes_.find(for_class(objects::class_of(*claim)));
+    std::erase_if(volumes,
+                  [&](const auto& volume) { return volume->status.phase != "Available" || !objects::fits(*volume, *claim, nullptr); });
+    std::ranges::sort(volumes,
+                      [](const auto& one, const auto& other) { return amount(one->spec.capacity) < amount(other->spec.capacity); });
+    std::vector<const VolumeInfo*> found;
+    for (const auto& volume : volumes) found.push_back(&volumes_.at(volume->metadata.name));
     return found;
 }
 

@@ -16,6 +16,9 @@ namespace porthole::scheduler {
 struct ClaimInfo {
     std::string volume;  ///< that it is bound to; "" for none
     bool terminating = false;
+    bool lost = false;                ///< the volume that it was bound to is gone
+    std::string named_volume{};       ///< bound or not; "" for none
+    std::string controller{};         ///< uid of the object that it was made for; "" for none
     std::string selected_node{};      ///< on which its volume will be created; "" for none
     bool waits_for_consumer = false;  ///< its class binds it once a pod has a node
     /// For an unbound claim that waits for its consumer, the class that can create a volume; "" if its class creates none.
@@ -44,7 +47,7 @@ public:
     /// The claim `name` of the pod's namespace, or null.
     const ClaimInfo* find_claim(const PodInfo& pod, const std::string& name) const;
     const VolumeInfo* find_volume(const std::string& name) const;
-    /// The volumes that an unbound claim of the pod's namespace may be bound to.
+    /// The volumes that an unbound claim of the pod's namespace may be bound to, the smallest first.
     std::vector<const VolumeInfo*> candidates_for(const PodInfo& pod, const std::string& name) const;
     bool is_usable(const VolumeInfo& volume, const NodeInfo& node) const;
     /// Whether the claim's class can create volumes for that node. If not, `has_room` says whether capacity is the reason.

@@ -26,11 +26,11 @@ public:
         bool unbound = false;  // told only when every claim is there
         for (const std::string& claim_name : pod.claims) {
             const ClaimInfo* claim = binder_.find_claim(pod, claim_name);
-            if (!claim) return PreFilter::reject("persistentvolumeclaim \"" + claim_name + "\" not found");
-            if (claim->terminating) return PreFilter::reject("persistentvolumeclaim \"" + claim_name + "\" is being deleted");
-            unbound = unbound || (claim->volume.empty() && !claim->waits_for_consumer);
+            if (std::string problem = problem_of(pod, claim_name, claim); !problem.empty()) return PreFilter::reject(std::move(problem));
+            // Which volume it gets is decided, or not for the scheduler to decide.
+            unbound = unbound || (claim->volume.empty() && (!claim->waits_for_consumer || !claim->named_volume.empty()));
             if (claim->volume.empty()) {
-                if (claim->waits_for_consumer) choices_.push_back({claim, binder_.candidates_for(pod, claim_name)});
+                if (claim->waits_for_consumer) choices_.push_back({claim, candidates_for(pod, claim_name, *claim)});
                 if (const std::string* node = binder_.find_reserved_node(pod, claim_name))
                     reserved_nodes_.push_back(node);
                 else if (cluster.find_node(claim->selected_node))
@@ -44,6 +44,9 @@ public:
                 volumes_.push_back(volume);
         }
         if (unbound) return PreFilter::reject("pod has unbound immediate PersistentVolumeClaims");
+        // As upstream: the smallest claim chooses first.
+        std::ranges::sort(choices_, {},
+                          [](const Choice& choice) { return std::pair(choice.claim->selected_node.empty(), choice.claim->size); });
         return volumes_.empty() && choices_.empty() && reserved_nodes_.empty() && !volume_missing_ ? PreFilter::skip() : PreFilter::run();
     }
 
@@ -78,8 +81,25 @@ private:
         std::vector<const VolumeInfo*> volumes;
     };
 
-    /// A volume of its own for each claim, or one that can be made. Taken in turn: claims of one pod rarely compete, and who loses tries
-    /// again. `has_room` becomes false where only room is wanting.
+    /// With upstream's message; "" for none. `claim`: null if there is none.
+    static std::string problem_of(const PodInfo& pod, const std::string& name, const ClaimInfo* claim) {
+        const std::string quoted = "persistentvolumeclaim \"" + name + "\"";
+        const bool is_made = pod.ephemeral_claims.contains(name);
+        if (!claim) return is_made ? "waiting for ephemeral volume controller to create the " + quoted : quoted + " not found";
+        if (claim->lost) return quoted + " bound to non-existent persistentvolume \"" + claim->named_volume + "\"";
+        if (claim->terminating) return quoted + " is being deleted";
+        if (is_made && claim->controller != pod.uid)
+            return "PVC " + pod.namespace_ + "/" + name + " was not created for pod " + pod.key() + " (pod is not owner)";
+        return "";
+    }
+    /// None for a claim whose volume is to be made on a node that was chosen before.
+    std::vector<const VolumeInfo*> candidates_for(const PodInfo& pod, const std::string& name, const ClaimInfo& claim) const {
+        if (!claim.selected_node.empty()) return {};
+        return binder_.candidates_for(pod, name);
+    }
+
+    /// A volume of its own for each claim, or one that can be made. Taken in turn, as upstream. `has_room` becomes false where only room is
+    /// wanting.
     bool each_finds_one(const NodeInfo& node, bool& has_room) const {
         std::set<const VolumeInfo*> taken;  // a pod may have thousands of claims
         return std::ranges::all_of(choices_, [&](const Choice& choice) {

@@ -42,6 +42,7 @@ struct VolumeWorld : World {
         core::PersistentVolume volume;
         volume.metadata.name = name;
         volume.spec.storage_class_name = class_name;
+        volume.status.phase = "Available";
         volume.spec.node_affinity.emplace().required.emplace().node_selector_terms = {
             {.match_expressions = {{.key = "zone", .operator_ = "In", .values = {zone}}}}};
         api.put(volume);
@@ -78,8 +79,7 @@ TEST(VolumeBinding, WaitsForClaimsAndFollowsTheirVolumes) {
     world.put_claim("data", "late");
     EXPECT_NE(world.cycle.decide(pod_with({"data"})).node, nullptr);
     world.put_claim("data", "late", "v");
-    EXPECT_EQ(world.choice(pod_with({"data"})),
-              "0/2 nodes are available: 2 node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s).");
+    EXPECT_EQ(world.choice(pod_with({"data"})), "0/2 nodes are available: persistentvolume \"v\" not found.");
     world.put_volume("v", "b");
     EXPECT_EQ(world.choice(pod_with({"data"})), "b1");
     world.api.change<core::PersistentVolumeClaim>({"default", "data"}, [](core::PersistentVolumeClaim& claim) {
@@ -106,6 +106,39 @@ TEST(VolumeBinding, GoesWhereThereAreVolumesForAllOfItsClaims) {
     EXPECT_EQ(world.choice(pod_with({"one", "two"})),
               "0/2 nodes are available: 2 node(s) didn't find available persistent volumes to bind.")
         << "a volume that another claim has is no candidate";
+}
+
+TEST(VolumeBinding, SmallClaimsLeaveLargeVolumesToLargeOnes) {
+    VolumeWorld world;
+    const auto put_sized = [&](const std::string& name, const char* size) {
+        world.put_volume(name, "a");
+        world.api.change<core::PersistentVolume>(
+            {"", name}, [&](core::PersistentVolume& volume) { volume.spec.capacity["storage"] = Quantity::parse(size).value(); });
+    };
+    put_sized("a-large", "10Gi");
+    put_sized("b-small", "2Gi");
+    for (const auto& [name, size] : {std::pair("small", "1Gi"), std::pair("large", "5Gi")}) {
+        world.put_claim(name, "local");
+        world.api.change<core::PersistentVolumeClaim>({"default", name}, [&](core::PersistentVolumeClaim& claim) {
+            claim.spec.resources.requests["storage"] = Quantity::parse(size).value();
+        });
+    }
+    world.loop.advance(1s);
+    EXPECT_EQ(world.choice(pod_with({"small", "large"})), "a1");
+    EXPECT_EQ(world.choice(pod_with({"large", "small"})), "a1");
+    world.api.change<core::PersistentVolume>({"", "b-small"}, [](core::PersistentVolume& volume) { volume.status.phase = "Released"; });
+    world.loop.advance(1s);
+    EXPECT_EQ(world.choice(pod_with({"large", "small"})),
+              "0/2 nodes are available: 2 node(s) didn't find available persistent volumes to bind.");
+}
+
+TEST(VolumeBinding, AClaimThatNamesItsVolumeWaitsUntilItIsBound) {
+    VolumeWorld world;
+    world.put_claim("data", "late", "v");
+    world.api.change<core::PersistentVolumeClaim>({"default", "data"},
+                                                  [](core::PersistentVolumeClaim& claim) { claim.status.phase = "Pending"; });
+    world.put_volume("v", "b", "late");
+    EXPECT_EQ(world.choice(pod_with({"data"})), "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims.");
 }
 
 TEST(VolumeBinding, VolumesAreMadeWhereTheClassAllowsIt) {

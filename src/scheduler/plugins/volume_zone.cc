@@ -52,8 +52,9 @@ public:
         places_.clear();
         for (const std::string& name : pod.claims) {
             const auto claim = claims_.find({pod.namespace_, name});
-            const auto volume = claim ? volumes_.find({"", claim->spec.volume_name}) : nullptr;
-            if (!volume) continue;
+            if (!claim || claim->spec.volume_name.empty()) continue;
+            const auto volume = volumes_.find({"", claim->spec.volume_name});
+            if (!volume) return PreFilter::reject("persistentvolume \"" + claim->spec.volume_name + "\" not found");
             for (const char* key : Keys)
                 if (const std::string* label = find_label(volume->metadata.labels, key))
                     if (auto zones = zones_of(*label); !zones.empty()) places_.push_back({key, std::move(zones)});
