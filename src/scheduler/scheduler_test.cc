@@ -179,7 +179,8 @@ TEST(Scheduler, SaysWhyAPodFitsNowhereAndTriesAgainWhenThatChanges) {
     world.api.put(api_node("small", "1"));
     world.loop.advance(10s);
     const std::string reason =
-        "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.";
+        "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is "
+        "not helpful for scheduling.";
     EXPECT_EQ(world.why_not("web"), "Unschedulable: " + reason);
     EXPECT_EQ(world.event_of("web", "FailedScheduling").substr(0, 9), "Warning: ");
     world.api.change<core::Node>({"", "small"}, [](core::Node& node) { node.status.allocatable["cpu"] = Quantity::from_value(3); });
@@ -215,14 +216,17 @@ core::Node node_of_system(const std::string& name, const char* system, const cha
 // SCH-14
 TEST(Scheduler, SaysWhatTheWindowsTableKnowsOfAPodAfterItsOwnReasons) {
     constexpr const char* Selector =
-        "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector. preemption: 0/2 nodes are available: 2 Preemption "
+        "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector. no new claims to deallocate, preemption: 0/2 nodes "
+        "are available: 2 Preemption "
         "is "
         "not helpful for scheduling. ";
     constexpr const char* Tainted =
-        "0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated taint(s). preemption: 0/2 "
+        "0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated taint(s). no new claims "
+        "to deallocate, preemption: 0/2 "
         "nodes are available: 2 Preemption is not helpful for scheduling. ";
     constexpr const char* Huge =
-        "0/2 nodes are available: 1 Insufficient hugepages-2Mi, 1 node(s) didn't match Pod's node affinity/selector. preemption: 0/2 nodes "
+        "0/2 nodes are available: 1 Insufficient hugepages-2Mi, 1 node(s) didn't match Pod's node affinity/selector. no new claims to "
+        "deallocate, preemption: 0/2 nodes "
         "are available: 2 Preemption is not helpful for scheduling. ";
     using Change = std::function<void(core::Pod&, core::Node&)>;
     struct {

@@ -159,7 +159,7 @@ TEST(Extender, GivesReasonsAndAnyEventBringsTheNextAttempt) {
         return R"({"NodeNames": [], "FailedNodes": {"a": "no licence", "b": "no licence"}, "FailedAndUnresolvableNodes": {"c": "too old"}})";
     };
     world.add_pod("web", "2");
-    EXPECT_EQ(world.why_not("web").substr(0, world.why_not("web").find(" preemption:")),
+    EXPECT_EQ(world.why_not("web").substr(0, world.why_not("web").find(" no new claims")),
               "Unschedulable: 0/4 nodes are available: 1 Insufficient cpu, 1 too old, 2 no licence.");
     world.extender().answers["filter"] = [](const Value&) { return accepts("a"); };
     world.loop.advance(1min);

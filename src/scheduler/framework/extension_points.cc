@@ -19,7 +19,7 @@ PostFilter run_post_filters(const PluginCalls& calls, const PodRef& pod, const D
         if (!result.nominated_node.empty() || result.later) return result;
         all.ends_nomination = all.ends_nomination || result.ends_nomination;
         if (result.message.empty()) continue;
-        if (!all.message.empty()) all.message += ' ';
+        if (!all.message.empty()) all.message += ", ";
         all.message += result.message;
     }
     return all;

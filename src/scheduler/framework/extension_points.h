@@ -6,7 +6,7 @@
 /// Calls to the plugins of a profile after a cycle, in its order. Errors name extension point and plugin, with upstream's message.
 namespace porthole::scheduler {
 
-/// The first plugin that nominates a node, or will answer later, ends it. Otherwise the messages of all, separated by a space.
+/// The first plugin that nominates a node, or will answer later, ends it. Otherwise the messages of all, separated by commas.
 PostFilter run_post_filters(const PluginCalls& calls, const PodRef& pod, const Diagnosis& diagnosis, FilterRunner& filters);
 
 /// On the first failure it calls run_unreserve() and returns the error.

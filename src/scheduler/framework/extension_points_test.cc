@@ -109,7 +109,7 @@ TEST_F(ExtensionPoints, PostFilterTellsWhatEachSaid) {
     plugin(2).answer = {.message = "nor me"};
     const PostFilter result = post_filter();
     EXPECT_EQ(result.nominated_node, "");
-    EXPECT_EQ(result.message, "not me nor me");
+    EXPECT_EQ(result.message, "not me, nor me");
 }
 
 }  // namespace

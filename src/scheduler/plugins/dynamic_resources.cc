@@ -62,7 +62,8 @@ public:
         pod_ = nullptr;
         info_ = &pod;
         classes_ = extended_.classes_for(pod);
-        if (pod.device_claims.empty() && classes_.empty()) return PreFilter::skip();
+        has_claims_ = !pod.device_claims.empty() || !classes_.empty();
+        if (!has_claims_) return PreFilter::skip();
         if (!classes_.empty()) {
             pod_ = extended_.find_pod(pod);
             if (!pod_) return PreFilter::reject("pod \"" + pod.key() + "\" not found");
@@ -73,7 +74,7 @@ public:
             if (entry.claim.empty()) return PreFilter::reject("pod \"" + pod.key() + "\": ResourceClaim not created yet");
             if (!seen.insert(entry.claim).second) continue;
             const DeviceClaims::Claim claim = claims_.find({pod.namespace_, entry.claim});
-            if (!claim) return PreFilter::reject("resourceclaim.resource.k8s.io \"" + entry.claim + "\" not found");
+            if (!claim) return PreFilter::reject("could not find ResourceClaim \"" + pod.namespace_ + "/" + entry.claim + "\"");
             if (std::string problem = problem_of(pod, entry, *claim); !problem.empty()) return PreFilter::reject(std::move(problem));
             if (!claim->status.allocation) {
                 unallocated_.push_back(claim);
@@ -92,19 +93,8 @@ public:
             status.reject(LeftOver, false);
             return false;
         }
-        bool available = true;
-        for (const Allocated& one : allocated_) {
-            const auto matches = [&](const NodeSelectorTerm& term) { return term.matches(node.spec().labels, node.name()); };
-            if (std::ranges::any_of(one.terms, matches)) continue;
-            available = false;
-            unavailable_.insert(one.claim);
-        }
-        if (!available) {
-            status.reject(NotAvailable, false);
-            return false;
-        }
         Variant& variant = variant_for(node);
-        if (!variant.allocator) return true;
+        if (!variant.allocator) return has_allocated(node, status);
         auto results = variant.allocator->allocate(node.spec());
         if (!results) {
             status.reject(NotAllocatable, false);
@@ -115,6 +105,8 @@ public:
             status.reject(NotAllocatable, false);
             return false;
         }
+        // Only then, as upstream: a claim is not given up for a node where the others could not be allocated.
+        if (!has_allocated(node, status)) return false;
         places_[node.name()] = {**std::move(results), &variant};
         return true;
     }
@@ -134,7 +126,9 @@ public:
     void normalize(std::span<std::int64_t> scores) override { normalize_to_largest(scores, false); }
 
     /// A claim that is on the wrong nodes, and that no other pod holds, may be allocated anew.
-    PostFilter post_filter(const PodRef& pod, const Diagnosis&, FilterRunner&) override {
+    PostFilter post_filter(const PodRef& pod, const Diagnosis& diagnosis, FilterRunner&) override {
+        // Without a look at nodes, what is known may be of an earlier cycle.
+        if (!has_claims_ || !diagnosis.pre_filter_message.empty()) return {.message = "no new claims to deallocate"};
         if (left_over_) {
             extended_.remove({client::key_of(*left_over_), left_over_->metadata.uid});
             return {.message = "deletion of ResourceClaim completed"};
@@ -145,7 +139,7 @@ public:
             claims_.deallocate(claim);
             return {.message = "deallocation of ResourceClaim completed"};
         }
-        return {.message = pod->device_claims.empty() ? "" : "still not schedulable"};
+        return {.message = "still not schedulable"};
     }
 
     Result<void> reserve(const PodInfo& pod, const std::string& node) override {
@@ -195,6 +189,19 @@ private:
         std::vector<NodeSelectorTerm> terms;
     };
 
+    /// Whether the node has the claims that are allocated.
+    bool has_allocated(const NodeInfo& node, FilterStatus& status) {
+        bool available = true;
+        for (const Allocated& one : allocated_) {
+            const auto matches = [&](const NodeSelectorTerm& term) { return term.matches(node.spec().labels, node.name()); };
+            if (std::ranges::any_of(one.terms, matches)) continue;
+            available = false;
+            unavailable_.insert(one.claim);
+        }
+        if (!available) status.reject(NotAvailable, false);
+        return available;
+    }
+
     /// What has to be allocated on nodes that have the same extended resources themselves.
     struct Variant {
         DeviceClaims::Claim claim;  ///< for the extended resources; null for none
@@ -235,7 +242,7 @@ private:
         const std::string key = client::key_of(claim).text();
         if (claim.metadata.deletion_timestamp) return "resourceclaim \"" + claim.metadata.name + "\" is being deleted";
         if (entry.is_generated && !objects::is_controlled_by(claim.metadata, pod.uid))
-            return "ResourceClaim " + key + " was not created for pod " + pod.key() + " (pod is not owner)";
+            return "ResourceClaim " + key + " was not created for Pod " + pod.key() + " (Pod is not owner)";
         if (claim.status.allocation)
             return can_be_reserved(claim) || objects::is_reserved_for(claim, pod.uid) ? "" : "resourceclaim in use";
         if (claims_.is_being_allocated(claim.metadata.uid)) return "resource claim " + key + " is in the process of being allocated";
@@ -259,6 +266,7 @@ private:
     DeviceAllocator::Claims unallocated_;
     std::vector<Allocated> allocated_;            // that cannot be used everywhere, or nowhere
     std::set<DeviceClaims::Claim> unavailable_;   // of those, what some node was turned down for
+    bool has_claims_ = false;                     // or wants extended resources that devices may satisfy
     std::int64_t fixed_preference_ = 0;           // of the claims that have an allocation
     std::map<std::string, std::string> classes_;  // of the extended resources that devices may satisfy
     DeviceClaims::Claim left_over_;               // made for these by an earlier attempt

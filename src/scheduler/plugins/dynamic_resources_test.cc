@@ -320,11 +320,11 @@ TEST(DynamicResources, AlternativesThatAreAllocatedAlreadyCountOnEachNode) {
 TEST(DynamicResources, SaysWhyAPodHasToWait) {
     DeviceWorldTest world;
     EXPECT_EQ(world.choice(claiming("p", "")), "0/2 nodes are available: pod \"default/p\": ResourceClaim not created yet.");
-    EXPECT_EQ(world.choice(claiming("p", "c")), "0/2 nodes are available: resourceclaim.resource.k8s.io \"c\" not found.");
+    EXPECT_EQ(world.choice(claiming("p", "c")), "0/2 nodes are available: could not find ResourceClaim \"default/c\".");
     world.put_claim("c", "gone");
     EXPECT_EQ(world.choice(claiming("p", "c")), "0/2 nodes are available: request r: device class gone does not exist.");
     EXPECT_EQ(world.choice(claiming("p", "c", true)),
-              "0/2 nodes are available: ResourceClaim default/c was not created for pod default/p (pod is not owner).");
+              "0/2 nodes are available: ResourceClaim default/c was not created for Pod default/p (Pod is not owner).");
     world.put_claim("full");
     world.api.change<ResourceClaim>({"default", "full"}, [](ResourceClaim& claim) {
         claim.status.allocation.emplace();
@@ -359,7 +359,7 @@ TEST(DynamicResources, AClaimOnTheWrongNodesIsAllocatedAnew) {
     ASSERT_EQ(decision.node, nullptr);
     EXPECT_EQ(run_post_filters(PluginCalls::all_of(world.plugins), std::make_shared<const PodInfo>(info), decision.diagnosis, world.cycle)
                   .message.substr(0, 41),
-              "deallocation of ResourceClaim completed p");
+              "deallocation of ResourceClaim completed, ");
     world.loop.advance(1s);
     EXPECT_FALSE(world.claim("c").status.allocation);
 }
