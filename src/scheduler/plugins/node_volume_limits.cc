@@ -44,6 +44,8 @@ bool allows_more(const CSINode& old, const CSINode& now) {
 
 /// A node takes no more volumes of a CSI driver than the driver has said in the node's CSINode. Counted are the volumes of the pods there
 /// and those that are attached without a pod; a volume that several pods use is one.
+///
+/// Differs from Kubernetes: a volume that is attached to the node without a pod, and that the pod names, is one, too, and not two.
 class NodeVolumeLimits final : public Plugin {
 public:
     explicit NodeVolumeLimits(const Handle& handle)
