@@ -54,6 +54,8 @@ def measure_quiet_client(bench):
     core = OneCore()
     try:
         flooded, share = run_next_to(bench, quiet, start_flood(bench, hostile, core))
+        if share < 0.05:
+            raise AssertionError(f"the hostile clients took {share:.2f} of a processor: they did not run")
         loop = [bench.background(core.words([sys.executable, "-c", BUSY_LOOP, f"{min(1.0, share):.3f}"]))]
         beside_loop, took = run_next_to(bench, quiet, loop)
     finally:
