@@ -44,7 +44,6 @@ int run_backup(std::vector<std::string> arguments) {
         "A backup does not contain volumes and images. If the objects are in an etcd, give the --etcd flags of the server; the etcd of\n"
         "`up --servers 3` is found without flags.\n"
         "\n"
-        ""
         "Examples:\n"
         "  porthole backup before-upgrade.backup\n"
         "  porthole restore before-upgrade.backup          on the same machine after `porthole down --purge`, or on another\n"

@@ -123,7 +123,6 @@ int run_bundle(std::vector<std::string> arguments) {
         "collected.\n"
         "On a Windows node, use porthole.exe bundle.\n"
         "\n"
-        ""
         "Examples:\n"
         "  sudo porthole bundle                          the cluster on this machine\n"
         "  porthole bundle --kubeconfig other b.tar.gz   another cluster, from its API alone\n"

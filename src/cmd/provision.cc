@@ -142,7 +142,6 @@ int run_provision(std::vector<std::string> arguments) {
         "one,\n"
         "and are rolled back if they do not become Ready; hosts that are no longer in the file are drained, reset and deleted.\n"
         "\n"
-        ""
         "Examples:\n"
         "  porthole provision -f cluster.yaml --dry-run    print the planned actions\n"
         "  porthole provision -f cluster.yaml\n"

@@ -68,7 +68,6 @@ int run_restore(std::vector<std::string> arguments) {
         "restart\n"
         "the clients of the old cluster.\n"
         "\n"
-        ""
         "Example:\n"
         "  porthole restore before-upgrade.backup && porthole up --detach");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "base/strings.h"
+
 namespace porthole::node_join {
 
 std::vector<std::string> agent_arguments(const AgentOptions& options) {
@@ -10,11 +12,6 @@ std::vector<std::string> agent_arguments(const AgentOptions& options) {
         if (value.empty()) return;
         words.push_back(flag);
         words.push_back(value);
-    };
-    const auto join = [](const std::vector<std::string>& list) {
-        std::string text;
-        for (const std::string& item : list) text += (text.empty() ? "" : ",") + item;
-        return text;
     };
     add("--data", options.data);
     add("--kubeconfig", options.kubeconfig);
@@ -32,12 +29,12 @@ std::vector<std::string> agent_arguments(const AgentOptions& options) {
     add("--kubelet-port", std::to_string(options.kubelet_port));
     add("--max-pods", std::to_string(options.max_pods));
     if (options.pod_max_pids > 0) add("--pod-max-pids", std::to_string(options.pod_max_pids));
-    add("--node-labels", join(options.labels));
-    add("--register-with-taints", join(options.taints));
+    add("--node-labels", join(options.labels, ","));
+    add("--register-with-taints", join(options.taints, ","));
     if (options.streaming_idle_timeout != AgentOptions().streaming_idle_timeout)
         add("--streaming-connection-idle-timeout", options.streaming_idle_timeout);
     add("--tls-min-version", options.tls_min_version);
-    add("--tls-cipher-suites", join(options.tls_cipher_suites));
+    add("--tls-cipher-suites", join(options.tls_cipher_suites, ","));
     if (options.protect_kernel_defaults) words.push_back("--protect-kernel-defaults");
     if (options.seccomp_default) words.push_back("--seccomp-default");
     if (options.shared_disk) words.push_back("--shared-disk");

@@ -5,12 +5,9 @@
 
 #include "api/resource_v1.h"
 #include "api/storage_v1.h"
-#include "client/fake/fake_api.h"
-#include "objects/conditions.h"
 #include "objects/pods.h"
-#include "runtime/sim/sim_loop.h"
 #include "scheduler/metrics.h"
-#include "scheduler/scheduler.h"
+#include "scheduler/running_scheduler_fixture.h"
 #include "schema/json/json.h"
 
 namespace porthole::scheduler {
@@ -18,29 +15,8 @@ namespace {
 
 namespace core = api::core::v1;
 using namespace std::chrono_literals;
-
-core::Node api_node(const std::string& name, const char* cpu = "4") {
-    core::Node node;
-    node.metadata.name = name;
-    node.metadata.labels = {{"kubernetes.io/hostname", name}};
-    node.status.allocatable = {
-        {"cpu", Quantity::parse(cpu).value()}, {"memory", Quantity::parse("8Gi").value()}, {"pods", Quantity::from_value(110)}};
-    return node;
-}
-
-core::Pod api_pod(const std::string& name, const char* cpu = "100m") {
-    core::Pod pod;
-    pod.metadata.namespace_ = "default";
-    pod.metadata.name = name;
-    pod.spec.scheduler_name = "default-scheduler";
-    pod.status.phase = "Pending";
-    core::Container container;
-    container.name = "main";
-    container.image = "x";
-    container.resources.requests = {{"cpu", Quantity::parse(cpu).value()}};
-    pod.spec.containers.push_back(container);
-    return pod;
-}
+using testing::api_node;
+using testing::api_pod;
 
 core::PersistentVolumeClaim claim_of_class(const std::string& name) {
     core::PersistentVolumeClaim claim;
@@ -58,31 +34,13 @@ core::Pod pod_with_claim(const std::string& name) {
     return pod;
 }
 
-struct SchedulerWorld {
-    sim::SimLoop loop;
-    client::FakeApi api{loop};
-    client::Client client{api};
-    SeededRandom random{1};
-    Logger log{make_null_sink(), "scheduler"};
-    client::Informers informers{{loop, client, random, log}};
-    client::EventRecorder events{loop, client, log, "default-scheduler"};
-    Scheduler scheduler;
-    Scope scope{loop};
-
-    explicit SchedulerWorld(Configuration configuration = {})
-        : scheduler({loop, client, informers, events, random, log}, std::move(configuration)) {
+struct SchedulerWorld : testing::RunningScheduler {
+    explicit SchedulerWorld(Configuration configuration = {}) : RunningScheduler(std::move(configuration)) {
         api::storage::v1::StorageClass late;
         late.metadata.name = "late";
         late.provisioner = "example.com/disks";
         late.volume_binding_mode = "WaitForFirstConsumer";
         api.put(late);
-        informers.start();
-        scope.spawn(events.run());
-        scope.spawn(scheduler.run());
-    }
-    ~SchedulerWorld() {
-        sim::run(loop, scope.close()).value();
-        sim::run(loop, informers.close()).value();
     }
     /// As the volume controller does it.
     void bind_claim() {
@@ -94,21 +52,6 @@ struct SchedulerWorld {
             bound.status.phase = "Bound";
         });
         loop.advance(1s);
-    }
-    std::string node_of(const std::string& name) {
-        const auto pod = api.find<core::Pod>({"default", name});
-        return pod ? pod->spec.node_name : "gone";
-    }
-    std::string why_not(const std::string& name) {
-        const auto pod = api.find<core::Pod>({"default", name});
-        const auto* condition = pod ? objects::find_condition(pod->status.conditions, "PodScheduled") : nullptr;
-        return condition && condition->status == "False" ? condition->reason + ": " + condition->message : "";
-    }
-    std::string event_of(const std::string& name, const std::string& reason) {
-        for (const core::Event& event : api.list<core::Event>()) {
-            if (event.involved_object.name == name && event.reason == reason) return event.type + ": " + event.message;
-        }
-        return "";
     }
 };
 

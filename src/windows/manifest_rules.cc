@@ -265,9 +265,9 @@ std::vector<std::string> steps_of(std::string_view path) {
     return steps;
 }
 
-const Value* value_at(const Value& root, std::string_view path) {
+const Value* value_at(const Value& root, std::span<const std::string> steps) {
     const Value* at = &root;
-    for (const std::string& step : steps_of(path)) {
+    for (const std::string& step : steps) {
         if (at->is_array()) {
             std::size_t index = 0;
             const auto [end, code] = std::from_chars(step.data(), step.data() + step.size(), index);
@@ -279,5 +279,7 @@ const Value* value_at(const Value& root, std::string_view path) {
     }
     return at;
 }
+
+const Value* value_at(const Value& root, std::string_view path) { return value_at(root, steps_of(path)); }
 
 }  // namespace porthole::windows

@@ -31,6 +31,7 @@ std::string moved_image(std::string_view image);
 
 /// The value at a path such as `spec.containers[0].image` or `metadata.labels[app]`; nullptr if it does not exist.
 const schema::Value* value_at(const schema::Value& root, std::string_view path);
+const schema::Value* value_at(const schema::Value& root, std::span<const std::string> steps);
 /// The steps of a path: names, keys and decimal indices.
 std::vector<std::string> steps_of(std::string_view path);
 

@@ -103,7 +103,6 @@ int run_store(std::vector<std::string> arguments) {
         "interrupted\n"
         "copy; run the command again to start it over. Certificates, keys and encryption.yaml stay in the data directory.\n"
         "\n"
-        ""
         "Examples:\n"
         "  porthole store migrate --to etcd --etcd-servers https://10.0.0.5:2379 --etcd-cafile ca.crt\n"
         "  porthole store migrate --to data-dir --etcd-servers https://10.0.0.5:2379 --etcd-cafile ca.crt");

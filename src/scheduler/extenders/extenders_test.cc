@@ -5,10 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "client/fake/fake_api.h"
-#include "objects/conditions.h"
-#include "runtime/sim/sim_loop.h"
-#include "scheduler/scheduler.h"
+#include "scheduler/running_scheduler_fixture.h"
 #include "schema/json/json.h"
 
 namespace porthole::scheduler {
@@ -51,31 +48,16 @@ ExtenderConfiguration filtering(std::string url = "http://one.test") {
     return {.url_prefix = std::move(url), .filter_verb = "filter", .node_cache_capable = true};
 }
 
-struct ExtenderWorld {
-    sim::SimLoop loop;
-    client::FakeApi api{loop};
-    client::Client client{api};
-    SeededRandom random{1};
-    Logger log{make_null_sink(), "scheduler"};
-    client::Informers informers{{loop, client, random, log}};
-    client::EventRecorder events{loop, client, log, "default-scheduler"};
-    std::map<std::string, FakeExtender> extenders;  // by URL
-    Scheduler scheduler;
-    Scope scope{loop};
+/// A base, as it must be there before the scheduler.
+struct FakeExtenders {
+    std::map<std::string, FakeExtender> extenders;  ///< by URL
+};
 
+struct ExtenderWorld : FakeExtenders, testing::RunningScheduler {
     explicit ExtenderWorld(std::vector<ExtenderConfiguration> configured)
-        : scheduler({loop, client, informers, events, random, log}, configuration(std::move(configured)),
-                    [this](const ExtenderConfiguration& extender) {
-                        return std::make_unique<FakeTransport>(loop, extenders[extender.url_prefix], extender.timeout);
-                    }) {
-        informers.start();
-        scope.spawn(events.run());
-        scope.spawn(scheduler.run());
-    }
-    ~ExtenderWorld() {
-        sim::run(loop, scope.close()).value();
-        sim::run(loop, informers.close()).value();
-    }
+        : RunningScheduler(configuration(std::move(configured)), [this](const ExtenderConfiguration& extender) {
+              return std::make_unique<FakeTransport>(loop, extenders[extender.url_prefix], extender.timeout);
+          }) {}
     static Configuration configuration(std::vector<ExtenderConfiguration> extenders) {
         Configuration configuration;
         configuration.extenders = std::move(extenders);
@@ -83,43 +65,11 @@ struct ExtenderWorld {
     }
 
     FakeExtender& extender(const std::string& url = "http://one.test") { return extenders[url]; }
-    void add_node(const std::string& name, const char* cpu = "4") {
-        core::Node node;
-        node.metadata.name = name;
-        node.status.allocatable = {
-            {"cpu", Quantity::parse(cpu).value()}, {"memory", Quantity::parse("8Gi").value()}, {"pods", Quantity::from_value(110)}};
-        api.put(node);
-    }
-    static core::Pod pod(const std::string& name, const char* cpu = "100m") {
-        core::Pod pod;
-        pod.metadata.namespace_ = "default";
-        pod.metadata.name = name;
-        pod.spec.scheduler_name = "default-scheduler";
-        pod.status.phase = "Pending";
-        core::Container& container = pod.spec.containers.emplace_back();
-        container.name = "main";
-        container.image = "x";
-        container.resources.requests = {{"cpu", Quantity::parse(cpu).value()}};
-        return pod;
-    }
+    void add_node(const std::string& name, const char* cpu = "4") { api.put(testing::api_node(name, cpu)); }
     /// A pod, and time for a decision.
     void add_pod(const std::string& name, const char* cpu = "100m") {
-        api.put(pod(name, cpu));
+        api.put(testing::api_pod(name, cpu));
         loop.advance(500ms);
-    }
-    std::string node_of(const std::string& name) {
-        const auto pod = api.find<core::Pod>({"default", name});
-        return pod ? pod->spec.node_name : "gone";
-    }
-    std::string why_not(const std::string& name) {
-        const auto pod = api.find<core::Pod>({"default", name});
-        const auto* condition = pod ? objects::find_condition(pod->status.conditions, "PodScheduled") : nullptr;
-        return condition && condition->status == "False" ? condition->reason + ": " + condition->message : "";
-    }
-    std::string event_of(const std::string& name, const std::string& reason) {
-        for (const core::Event& event : api.list<core::Event>())
-            if (event.involved_object.name == name && event.reason == reason) return event.type + ": " + event.message;
-        return "";
     }
 };
 
@@ -250,7 +200,7 @@ TEST(Extender, IsAskedOnlyAboutPodsWithItsResources) {
     world.extender().answers["filter"] = [](const Value&) { return R"({"FailedNodes": {"a": "no"}})"; };
     world.add_pod("web");
     EXPECT_EQ(world.node_of("web"), "a");
-    core::Pod pod = world.pod("licensed");
+    core::Pod pod = testing::api_pod("licensed");
     pod.spec.containers[0].resources.limits = {{"example.com/licence", Quantity::from_value(0)}};
     world.api.put(pod);
     world.loop.advance(500ms);
@@ -330,7 +280,7 @@ struct PreemptingWorld : ExtenderWorld {
               {{.url_prefix = "http://one.test", .preempt_verb = "preempt", .node_cache_capable = true, .ignorable = ignorable}}) {
         for (const char* name : {"a", "b"}) {
             add_node(name, "1");
-            core::Pod low = pod(std::string("on-") + name, "1");
+            core::Pod low = testing::api_pod(std::string("on-") + name, "1");
             low.spec.node_name = name;
             low.spec.termination_grace_period_seconds = 0;
             api.put(low);
@@ -338,7 +288,7 @@ struct PreemptingWorld : ExtenderWorld {
         loop.advance(500ms);
     }
     void add_important() {
-        core::Pod important = pod("important", "1");
+        core::Pod important = testing::api_pod("important", "1");
         important.spec.priority = 100;
         api.put(important);
         loop.advance(800ms);
@@ -396,7 +346,7 @@ TEST(Extender, AcceptsOrRefusesTheNodeThatAPodIsNominatedFor) {
     world.add_node("a");
     world.add_node("b");
     world.extender().answers["filter"] = [](const Value&) { return R"({"NodeNames": ["b"]})"; };
-    core::Pod pod = world.pod("web");
+    core::Pod pod = testing::api_pod("web");
     pod.status.nominated_node_name = "b";
     world.api.put(pod);
     world.loop.advance(500ms);
@@ -406,7 +356,7 @@ TEST(Extender, AcceptsOrRefusesTheNodeThatAPodIsNominatedFor) {
     world.extender().answers["filter"] = [](const Value& request) {
         return request.find("NodeNames")->as_array().size() == 1 ? R"({"FailedNodes": {"b": "no"}})" : R"({"NodeNames": ["a"]})";
     };
-    pod = world.pod("db");
+    pod = testing::api_pod("db");
     pod.status.nominated_node_name = "b";
     world.api.put(pod);
     world.loop.advance(500ms);

@@ -1,7 +1,6 @@
 #include "windows/lint/edits.h"
 
 #include <algorithm>
-#include <charconv>
 #include <span>
 
 #include "schema/json/json.h"
@@ -28,28 +27,11 @@ constexpr std::string_view Containers[] = {"securityContext", "annotations", "cl
 
 bool is_one_of(std::string_view name, std::span<const std::string_view> names) { return std::ranges::find(names, name) != names.end(); }
 
-/// `Tree` is Value or const Value.
-template <class Tree>
-Tree* tree_at(Tree& root, std::span<const std::string> steps) {
-    Tree* at = &root;
-    for (const std::string& step : steps) {
-        if (at->is_array()) {
-            std::size_t index = 0;
-            const auto [end, code] = std::from_chars(step.data(), step.data() + step.size(), index);
-            if (code != std::errc() || end != step.data() + step.size() || index >= at->as_array().size()) return nullptr;
-            at = &at->as_array()[index];
-        } else if (!(at = at->find(step))) {
-            return nullptr;
-        }
-    }
-    return at;
-}
-
 /// The member, or the outermost one that would be empty without it.
 Steps emptied(Steps steps, const Value& document) {
     while (steps.size() > 1) {
         const std::span<const std::string> parent(steps.data(), steps.size() - 1);
-        const Value* above = tree_at(document, parent);
+        const Value* above = value_at(document, parent);
         if (!is_one_of(parent.back(), Containers) || !above || !above->is_object() || above->as_object().size() != 1) break;
         steps.pop_back();
     }
@@ -61,7 +43,7 @@ Edit removal(Steps steps, const Value& document) { return {.kind = Kind::Remove,
 /// Removes `mode` of every item of the list at `path`.
 void remove_modes(const std::string& path, const Value& document, std::vector<Edit>& edits) {
     const Steps steps = steps_of(path);
-    const Value* items = tree_at(document, steps);
+    const Value* items = value_at(document, steps);
     for (std::size_t i = 0; items && items->is_array() && i < items->as_array().size(); ++i) {
         if (!items->as_array()[i].find("mode")) continue;
         Steps mode = steps;
@@ -71,7 +53,7 @@ void remove_modes(const std::string& path, const Value& document, std::vector<Ed
 }
 
 void remove_modes_of_sources(const std::string& path, const Value& document, std::vector<Edit>& edits) {
-    const Value* sources = tree_at(document, steps_of(path));
+    const Value* sources = value_at(document, path);
     for (std::size_t i = 0; sources && sources->is_array() && i < sources->as_array().size(); ++i)
         for (const char* source : {"secret", "configMap", "downwardAPI"})
             remove_modes(path + "[" + std::to_string(i) + "]." + source + ".items", document, edits);
@@ -80,9 +62,9 @@ void remove_modes_of_sources(const std::string& path, const Value& document, std
 /// nodeSelector["kubernetes.io/os"] as spec.os.name says.
 std::vector<Edit> add_selector_of_system(const Steps& name, const Value& document) {
     constexpr const char* Label = "kubernetes.io/os";
-    const Value* system = tree_at(document, name);
+    const Value* system = value_at(document, name);
     Steps spec(name.begin(), name.end() - 2);
-    const Value* pod = tree_at(document, spec);
+    const Value* pod = value_at(document, spec);
     if (!system || !system->is_string() || !pod) return {};
     const Value* selector = pod->find("nodeSelector");
     if (!selector)
@@ -100,8 +82,8 @@ std::vector<Edit> add_selector_of_system(const Steps& name, const Value& documen
 std::vector<Edit> add_selector(const Steps& spec, const Value& document) {
     Steps labels = spec;
     labels.insert(labels.end(), {"template", "metadata", "labels"});
-    const Value* found = tree_at(document, labels);
-    const Value* parent = tree_at(document, spec);
+    const Value* found = value_at(document, labels);
+    const Value* parent = value_at(document, spec);
     if (!found || !found->is_object() || found->as_object().empty() || parent->find("selector")) return {};
     return {
         {.kind = Kind::Insert, .steps = spec, .text = "selector", .value = Value::object({{"matchLabels", *found}}), .before = "template"}};
@@ -110,11 +92,11 @@ std::vector<Edit> add_selector(const Steps& spec, const Value& document) {
 std::vector<Edit> rename_label(const Steps& steps, const Value& document) {
     constexpr std::string_view Prefix = "beta.";
     if (steps.back() == "key") {
-        const Value* key = tree_at(document, steps);
+        const Value* key = value_at(document, steps);
         return {{.kind = Kind::Replace, .steps = steps, .text = key->as_string().substr(Prefix.size())}};
     }
     const std::string name = steps.back().substr(Prefix.size());
-    const Value* selector = tree_at(document, std::span(steps).first(steps.size() - 1));
+    const Value* selector = value_at(document, std::span(steps).first(steps.size() - 1));
     const Value* present = selector->find(name);
     if (!present) return {{.kind = Kind::Rename, .steps = steps, .text = name}};
     if (*present == *selector->find(steps.back())) return {{.kind = Kind::Remove, .steps = steps}};
@@ -125,12 +107,12 @@ Value port_of_backend(const Value& port) { return Value::object({{port.is_string
 
 /// One step of writing an Ingress as in networking.k8s.io/v1; the next is found when the text is looked at again.
 std::vector<Edit> renew_ingress(const Steps& steps, const Value& document) {
-    const Value* value = tree_at(document, steps);
+    const Value* value = value_at(document, steps);
     if (steps.back() == "backend") return {{.kind = Kind::Rename, .steps = steps, .text = "defaultBackend"}};
     if (steps.back() != "serviceName" && steps.back() != "servicePort")
         return {{.kind = Kind::Insert, .steps = steps, .text = "pathType", .value = "ImplementationSpecific", .before = "backend"}};
     const Steps parent(steps.begin(), steps.end() - 1);
-    const Value* backend = tree_at(document, parent);
+    const Value* backend = value_at(document, parent);
     const Value *name = backend->find("serviceName"), *port = backend->find("servicePort"), *service = backend->find("service");
     if (service) {  // once it says the same, the old ones go
         const bool is_name = steps.back() == "serviceName";
@@ -267,14 +249,14 @@ std::vector<TextChange> scalar_changes(const schema::YamlSpan& span, std::string
 
 std::vector<Edit> edits_for(std::string_view code, const std::string& path, const Value& document) {
     const Steps steps = steps_of(path);
-    const Value* value = tree_at(document, steps);
+    const Value* value = value_at(document, steps);
     if (!value) return {};
     std::vector<Edit> edits;
     if (is_one_of(code, Removed)) return {removal(steps, document)};
     if (code == "WIN401") return replacement(steps, "ClusterFirst");
     if (code == "WIN602") return add_selector_of_system(steps, document);
     if (code == "WIN701") {
-        const Value* object = tree_at(document, std::span(steps).first(steps.size() - 1));
+        const Value* object = value_at(document, std::span(steps).first(steps.size() - 1));
         return replacement(steps, std::string(current_version(value->string_or(""), object->string_at({"kind"}))));
     }
     if (code == "WIN702") return add_selector(steps, document);
@@ -287,8 +269,9 @@ std::vector<Edit> edits_for(std::string_view code, const std::string& path, cons
 }
 
 bool apply(const Edit& edit, Value& document) {
-    Value* at = tree_at(document, edit.steps);
-    Value* above = edit.steps.empty() ? nullptr : tree_at(document, std::span(edit.steps).first(edit.steps.size() - 1));
+    const auto changeable = [&](std::span<const std::string> steps) { return const_cast<Value*>(value_at(document, steps)); };
+    Value* at = changeable(edit.steps);
+    Value* above = edit.steps.empty() ? nullptr : changeable(std::span(edit.steps).first(edit.steps.size() - 1));
     switch (edit.kind) {
         case Kind::Remove:
             return at && above->erase(edit.steps.back());
