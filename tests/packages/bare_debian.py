@@ -48,6 +48,7 @@ class System:
         except BaseException:
             self.delete()
             raise
+        self.folder.chmod(0o755)  # as every root directory: containers have users of their own
         # No service is started by an installation.
         policy = self.folder / "usr/sbin/policy-rc.d"
         policy.write_text("#!/bin/sh\nexit 101\n")
