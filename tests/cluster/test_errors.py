@@ -304,6 +304,20 @@ class FailedStarts(unittest.TestCase):
         done = run(command, env=self.cluster.environment() | {"PATH": str(empty)}, check=False)
         self.fails_in_one_line(done, "containerd")
 
+    @slow
+    def test_a_windows_host_that_ends_at_each_start_is_told_with_its_reason(self):
+        programs = self.cluster.folder / "bin"
+        programs.mkdir()
+        broken = programs / "runc"
+        broken.write_text("#!/bin/sh\necho 'runc run failed: no room' >&2\nexit 1\n")
+        broken.chmod(0o755)
+        command = self.cluster.network.inside([str(PORTHOLE), "up", "--nodes", "linux=1,windows=1", "--data", str(self.cluster.data),
+                                               "--kubeconfig", str(self.cluster.kubeconfig), "--detach"])
+        environment = self.cluster.environment()
+        done = run(command, env=environment | {"PATH": f"{programs}:{environment['PATH']}"}, check=False)
+        self.fails_in_one_line(done, "did not start", str(self.cluster.data / "logs"))
+        self.assertRegex(done.stderr, "✗ node windows-1 Ready: the emulated host does not start: .*runc run failed: no room; see .*windows-1-winhost.log")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,10 +1,12 @@
 #include "local_cluster/hosts/emulated_host.h"
-#include "base/strings.h"
-#include "bundled_images/bundled_images.h"
-#include "local_cluster/processes/node_progress.h"
-#include "runtime/files/durable_file.h"
 
 #include <sstream>
+
+#include "base/strings.h"
+#include "bundled_images/bundled_images.h"
+#include "local_cluster/processes/failing_start.h"
+#include "local_cluster/processes/node_progress.h"
+#include "runtime/files/durable_file.h"
 
 namespace porthole::local_cluster {
 
@@ -44,12 +46,15 @@ Command EmulatedHost::winhost(const std::string& verb, std::vector<std::string> 
 Task<> EmulatedHost::ensure_ready() {
     // The host logs each step, and every half minute that it goes on: a slow machine makes the Windows root file system for many minutes.
     ProgressLimit limit(loop_.now(), 2min, 40min);
+    FailingStart start(log_file(), loop_.now());
     for (;;) {
         CO_TRY(const CommandOutput status, co_await processes_.run(winhost("status")));
         if (status.exit_code == 0) co_return {};
         std::error_code ignored;
-        if (limit.is_passed(loop_.now(), std::to_string(fs::file_size(log_file(), ignored)))) {
-            co_return Error(Reason::Timeout, "the emulated host does not start: " + last_line(status) + "; see " + log_file().string());
+        const MonotonicTime now = loop_.now();
+        if (start.is_hopeless(now) || limit.is_passed(now, std::to_string(fs::file_size(log_file(), ignored)))) {
+            const std::string why = start.last_words().empty() ? last_line(status) : start.last_words();
+            co_return Error(Reason::Timeout, "the emulated host does not start: " + why + "; see " + log_file().string());
         }
         CO_TRY_VOID(co_await loop_.sleep(100ms));
     }

@@ -18,7 +18,7 @@ public:
 
     ChildCommand command() const;
     /// Waits until programs can be run on the host, as long as its log grows and at most 40 minutes: the first start on a machine creates
-    /// a Windows root file system. Error: Timeout with the log.
+    /// a Windows root file system. Error: Timeout with the log, also once the host has ended for the same reason at several starts.
     Task<> ensure_ready();
     bool has_joined() const;
     /// Joins a cluster by kubeadm.exe; `backend` is that of the pod network, "" for the cluster's own. Error: the join's message.
