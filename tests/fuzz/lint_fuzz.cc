@@ -1,9 +1,11 @@
 // Manifests of anyone: `porthole lint` reads, reports and mends them.
 #include "fuzz_target.h"
 #include "schema/json/json.h"
+#include "windows/accounts.h"
 #include "windows/exit_codes.h"
 #include "windows/lint/fix.h"
 #include "windows/lint/report.h"
+#include "windows/runtime.h"
 
 using namespace porthole;
 using namespace porthole::windows::lint;
@@ -37,4 +39,20 @@ FUZZ_TARGET(lint_fix_fuzz) {
     fuzz::expect(again.has_value() && again->text == made->text && again->edits == 0);
     fuzz::expect(made->edits > 0 || made->text == text);
     fuzz::expect(check(text)->objects == made->left.objects);
+}
+
+/// A user name that Windows would not have is refused, and a version is read from the text or is unknown.
+FUZZ_TARGET(windows_names_fuzz) {
+    if (windows::account_problems(text).empty()) {
+        constexpr std::size_t LongestDomain = 255, LongestUser = 104;
+        fuzz::expect(!text.empty() && text.size() <= LongestDomain + 1 + LongestUser);
+        for (const char c : text) fuzz::expect(c < 0 || (c >= ' ' && c != 127));
+        fuzz::expect(text.find_first_of("/:*?\"<>|") == text.npos && text.find('\\') == text.rfind('\\') && text.back() != '\\');
+    }
+    const windows::Runtime runtime = windows::runtime_of(text);
+    fuzz::expect(text.starts_with(runtime.name));
+    const std::string version = "://" + std::to_string(runtime.major) + "." + std::to_string(runtime.minor);
+    const windows::Runtime again = windows::runtime_of(runtime.name + version);
+    fuzz::expect(again.name == runtime.name && again.major == runtime.major && again.minor == runtime.minor);
+    fuzz::expect(!runs_host_processes(runtime) || mounts_files(runtime));
 }

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "apiserver/encryption/encrypting_engine.h"
+#include "apiserver/etcd_form/data_version.h"
 #include "apiserver/etcd_form/etcd_form.h"
 #include "apiserver/etcd_form/etcd_keys.h"
 #include "apiserver/etcd_form/revision_gap.h"
@@ -28,5 +29,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             std::abort();
     }
     if (const auto key = key_of_etcd(bytes); key && etcd_key_of(*key) != bytes) std::abort();
+    if (check_data_version(bytes) && bytes.find_first_not_of("0123456789") != bytes.npos) std::abort();
     return 0;
 }
