@@ -1,5 +1,7 @@
 #include "winhost/bundle/oci_bundle.h"
 
+#include <string_view>
+
 #include "runtime/processes/user_namespace.h"
 #include "schema/json/json.h"
 #include "winhost/bundle/seccomp_profile.h"
@@ -48,6 +50,13 @@ Value space(const char* type, const std::string& path) {
     return value;
 }
 
+/// runc since 1.1.13 takes every path that begins with /proc/PID/ for the user namespace of that process, and reads its ids instead of
+/// those of the namespace behind the descriptor.
+std::string path_for_runc(const std::string& path) {
+    constexpr std::string_view Processes = "/proc/";
+    return path.starts_with(Processes) ? "/proc/./" + path.substr(Processes.size()) : path;
+}
+
 Value namespaces_of(const OciBundle& bundle) {
     Array spaces = {space("pid", ""),
                     space("mount", ""),
@@ -55,7 +64,7 @@ Value namespaces_of(const OciBundle& bundle) {
                     space("network", bundle.network_namespace_path),
                     space("ipc", bundle.ipc_namespace_path),
                     space("uts", bundle.uts_namespace_path)};
-    if (bundle.user_namespace) spaces.push_back(space("user", bundle.user_namespace->path));
+    if (bundle.user_namespace) spaces.push_back(space("user", path_for_runc(bundle.user_namespace->path)));
     return spaces;
 }
 

@@ -52,7 +52,8 @@ TEST(OciBundle, IsRootOfNothingOnTheMachineInAUserNamespace) {
     bundle.user_namespace = OciUserNamespace{"/proc/7/fd/9", 1'900'544'000};
     const auto config = schema::parse_json(make_oci_config(bundle));
     ASSERT_TRUE(config);
-    EXPECT_EQ(find_named(*config->at_path({"linux", "namespaces"}), "type", "user")->string_at({"path"}), "/proc/7/fd/9");
+    EXPECT_EQ(find_named(*config->at_path({"linux", "namespaces"}), "type", "user")->string_at({"path"}), "/proc/./7/fd/9")
+        << "runc must not take it for process 7's own";
     for (const char* ids : {"uidMappings", "gidMappings"})
         EXPECT_EQ(schema::to_json(*config->at_path({"linux", ids})), R"([{"containerID":0,"hostID":1900544000,"size":65536}])");
     EXPECT_EQ(config->string_at({"root", "path"}), ReachableRoot);
