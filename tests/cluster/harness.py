@@ -22,6 +22,8 @@ import threading
 import time
 import unittest
 
+from api_client import ApiClient
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PORTHOLE = pathlib.Path(os.environ.get("PORTHOLE", ROOT / "build/release/bin/porthole"))
 TOOLS = ROOT / "build/tools"
@@ -142,6 +144,7 @@ class Cluster:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
         self.data = self.folder / "data"
         self.kubeconfig = self.folder / "kubeconfig"
+        self.api = ApiClient(self.network.name, self.kubeconfig)
         self.images = self.folder / "images"
         self.nodes = nodes
         self.options = options
@@ -433,13 +436,14 @@ class ClusterCase(unittest.TestCase):
         if not CLIENTS[self.client].exists():
             raise unittest.SkipTest(f"kubectl {self.client} is not built: ./run clients")
         self.namespace = "t-" + secrets.token_hex(4)
-        self.kubectl("create", "namespace", self.namespace, namespaced=False)
+        self.cluster.api.demand("POST", "/api/v1/namespaces", {"metadata": {"name": self.namespace}})
         self.addCleanup(self.delete_namespace)
         # Pods are refused until the namespace's service account is there, as in every cluster.
         eventually(lambda: self.try_get("serviceaccount", "default"), what="service account default")
 
     def delete_namespace(self):
-        self.cluster.kubectl(self.client, "delete", "namespace", self.namespace, "--wait=false", check=False)
+        with contextlib.suppress(AssertionError):  # what has become of the cluster is not the question
+            self.cluster.api.request("DELETE", f"/api/v1/namespaces/{self.namespace}")
 
     # --- clients
 
@@ -466,16 +470,22 @@ class ClusterCase(unittest.TestCase):
     def create(self, *objects):
         self.kubectl("create", "-f", "-", stdin=as_list(objects))
 
-    def get(self, kind, name, **options):
-        return json.loads(self.kubectl("get", kind, name, "-o", "json", **options))
+    # --- reading, as from `kubectl get -o json`
 
-    def try_get(self, kind, name):
-        done = self.kubectl_run("get", kind, name, "-o", "json", check=False)
-        return json.loads(done.stdout) if done.returncode == 0 else None
+    def get(self, kind, name, **options):
+        found = self.try_get(kind, name, **options)
+        self.assertIsNotNone(found, f"{kind} {name} is not found")
+        return found
+
+    def try_get(self, kind, name, namespaced=True, warnings=False):
+        found, warned = self.cluster.api.get(kind, self.namespace if namespaced else "default", name)
+        self.assertFalse(warned and not warnings, warned)
+        return found
 
     def list(self, kind, selector=None):
-        place = ["-l", selector] if selector else []
-        return json.loads(self.kubectl("get", kind, *place, "-o", "json"))["items"]
+        found, warned = self.cluster.api.list(kind, self.namespace, selector)
+        self.assertFalse(warned, warned)
+        return found
 
     # --- waiting
 
