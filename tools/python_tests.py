@@ -5,13 +5,15 @@
 A NAME selects the tests whose full name contains it. Class and module fixtures are not supported: a test stands alone, so that any of
 them can run at the same time as any other. A class that says `alone = True` disturbs other tests of what it says as `shared`, for example
 a cluster: its tests run one after another, after all that do not disturb. Where no other class shares it, they do not wait, unless the
-class says `takes_processors = True`, too. Of tests that say `slow = True`, --part K/N runs every Nth, from the Kth on.
+class says `takes_processors = True`, too. What is shared and has a method end() is ended with the last of its tests. Of tests that say
+`slow = True`, which start before others, --part K/N runs every Nth, from the Kth on.
 With --tries N a test that fails is tried again at once, up to N times in all, and is named as one that passed only then: on a machine that is
 busy, one of a thousand tests of real programs misses a time limit now and then. It is done for the first MOST_SECOND_TRIES tests that fail: where more
 do, the machine is not the cause. Results are written as JUnit XML for tools/test_summary.py.
 """
 
 import argparse
+import collections
 import concurrent.futures
 import os
 import pathlib
@@ -20,6 +22,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 import unittest
 import xml.etree.ElementTree as xml
 
@@ -65,11 +68,13 @@ class Run:
         self.interrupted = False
         self._tries = tries
         self._tried_again = set()
-        self._lock = threading.Lock()  # guards results, the order of printed lines and the names of tests that were tried again
+        self._left = collections.Counter()  # tests of each `shared` that have not ended
+        self._lock = threading.Lock()  # guards all of these, and the order of printed lines
 
     def run_all(self, tests, at_once):
         """`at_once` tests at a time, then those that are alone in what they share, half as many at a time, as they are the larger ones."""
         groups, others = {}, []
+        self._left = collections.Counter(getattr(test, "shared", None) for test in tests)
         for test in tests:
             place = groups.setdefault(getattr(test, "shared", None), []) if getattr(test, "alone", False) else others
             place.append(test)
@@ -77,7 +82,7 @@ class Run:
         waits = lambda shared, group: shared in busy or any(getattr(test, "takes_processors", False) for test in group)
         longest_first = sorted(groups.items(), key=lambda item: len(item[1]), reverse=True)
         at_once_with_others = [group for shared, group in longest_first if not waits(shared, group)]
-        self.run_groups(at_once_with_others + [[test] for test in others], at_once)
+        self.run_groups(at_once_with_others + [[test] for test in sorted(others, key=is_slow, reverse=True)], at_once)
         self.run_groups([group for shared, group in longest_first if waits(shared, group)], max(1, at_once // 2))
 
     def run_groups(self, groups, at_once):
@@ -93,6 +98,19 @@ class Run:
         for test in tests:
             if not self.interrupted:
                 self.run_one(test)
+                self.end_shared(test)
+
+    def end_shared(self, test):
+        """A cluster that nobody uses any more takes memory and processor time, and at the end of the run one would end after the other."""
+        shared = getattr(test, "shared", None)
+        with self._lock:
+            self._left[shared] -= 1
+            is_last = not self._left[shared]
+        if is_last and hasattr(shared, "end"):
+            try:
+                shared.end()
+            except Exception:  # of no test
+                traceback.print_exc()
 
     def run_one(self, test):
         for number in range(1, self._tries + 1):

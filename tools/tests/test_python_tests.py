@@ -108,6 +108,47 @@ class Groups(unittest.TestCase):
         self.assertEqual([alone for _, alone in order.ended], [False, False, True, True])
 
 
+class SharedThings(unittest.TestCase):
+    def test_each_is_ended_once_with_the_last_of_its_tests(self):
+        events = []
+
+        class Shared:
+            def __init__(self, name):
+                self.name = name
+
+            def end(self):
+                events.append(f"end of {self.name}")
+
+        def case_of(thing, is_alone):
+            class Case(unittest.TestCase):
+                shared, alone = thing, is_alone
+
+                def runTest(self):
+                    events.append(thing.name)
+            return Case()
+
+        one, two = Shared("one"), Shared("two")
+        with contextlib.redirect_stdout(io.StringIO()):
+            python_tests.Run().run_all([case_of(one, False), case_of(two, False), case_of(one, True)], 1)
+        self.assertEqual(events, ["one", "two", "end of two", "one", "end of one"])
+
+
+class SlowTests(unittest.TestCase):
+    def test_they_start_before_others(self):
+        order = []
+
+        class Some(unittest.TestCase):
+            def test_quick(self):
+                order.append("quick")
+
+            def test_slow(self):
+                order.append("slow")
+            test_slow.slow = True
+        with contextlib.redirect_stdout(io.StringIO()):
+            python_tests.Run().run_all([Some("test_quick"), Some("test_slow")], 1)
+        self.assertEqual(order, ["slow", "quick"])
+
+
 class Parts(unittest.TestCase):
     def test_every_slow_test_is_in_one_part_and_the_others_are_in_all(self):
         class Some(unittest.TestCase):
