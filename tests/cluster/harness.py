@@ -410,8 +410,10 @@ class SharedCluster:
 
 
 LINUX = SharedCluster("linux=2")
+DISTURBED = SharedCluster("linux=2")  # of tests that kill, drain, add and cut off, one after the other
 # Serves what is off by default, as well: certificates of pods.
 MIXED = SharedCluster("linux=1,windows=2", "--server-arg", "runtime-config=certificates.k8s.io/v1beta1=true")
+MIXED_PODS = SharedCluster("linux=1,windows=2")  # of tests of pods and volumes: one cluster would have them all wait for each other
 OVERLAY = SharedCluster("linux=1,windows=2", "--backend", "vxlan")
 
 
@@ -429,7 +431,7 @@ class ClusterCase(unittest.TestCase):
 
     shared = LINUX
     client = NEWEST_CLIENT
-    alone = False  # True: it disturbs others, and runs when they have ended
+    alone = False  # True: it disturbs tests of the same cluster, and on Linux nodes says `shared = DISTURBED`, too, to wait for fewer
 
     def setUp(self):
         self.cluster = self.shared.get()

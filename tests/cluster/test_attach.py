@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import TOOLS, ClusterCase
+from harness import DISTURBED, TOOLS, ClusterCase
 from manifests import SLEEP, container, pod
 
 ATTACHER, DRIVER_PROGRAM = TOOLS / "csi-attacher", TOOLS / "csi-driver"
@@ -18,6 +18,7 @@ TAINT = "node.kubernetes.io/out-of-service"
 class AttachedVolumes(ClusterCase):
     """Nodes "left" and "right" have no agent: kubectl says what their kubelets would."""
 
+    shared = DISTURBED
     alone = True
 
     def setUp(self):

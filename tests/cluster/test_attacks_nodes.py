@@ -9,7 +9,7 @@ import secrets
 import shutil
 import sys
 
-from harness import PORTHOLE, ClusterCase, condition, eventually, list_names, needs_newest_kubectl, run, slow
+from harness import DISTURBED, PORTHOLE, ClusterCase, condition, eventually, list_names, needs_newest_kubectl, run, slow
 from manifests import container, pod
 from test_windows_node import WindowsCase, windows_pod
 
@@ -150,6 +150,7 @@ class ByCommandLines(ClusterCase):
 class FromOutside(ClusterCase):
     """By someone who reaches a node's ports."""
 
+    shared = DISTURBED
     alone = True  # gives a node another address
 
     def test_strangers_hear_nothing_from_a_nodes_dns(self):

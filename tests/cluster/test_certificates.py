@@ -6,7 +6,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import ClusterCase, needs_newest_kubectl, run
+from harness import DISTURBED, ClusterCase, needs_newest_kubectl, run
 from manifests import web_deployment
 
 PEER = "import ssl,sys; print(ssl.get_server_certificate((sys.argv[1], 10250)))"
@@ -26,6 +26,7 @@ class Identities(ClusterCase):
 
 
 class KubeletCertificates(ClusterCase):
+    shared = DISTURBED
     alone = True  # a node more would count in other tests
 
     def requests(self):

@@ -4,7 +4,7 @@ import json
 import pathlib
 import subprocess
 
-from harness import PORTHOLE, as_list, needs_newest_kubectl, run, slow
+from harness import DISTURBED, PORTHOLE, as_list, needs_newest_kubectl, run, slow
 from manifests import SLEEP, container, pod
 from test_volumes import NODE, NodeVolumeCase, mount_points
 
@@ -267,6 +267,7 @@ class CsiVolumes(CsiCase):
 
 
 class CsiVolumesOfAnAgentThatDies(CsiCase):
+    shared = DISTURBED
     alone = True  # nothing else on the node answers meanwhile
 
     def test_an_agent_that_dies_goes_on_with_what_it_finds(self):

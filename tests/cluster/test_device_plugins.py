@@ -4,7 +4,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import TOOLS, ClusterCase
+from harness import DISTURBED, TOOLS, ClusterCase
 from manifests import container, pod
 
 PLUGIN = TOOLS / "sample-device-plugin"
@@ -16,6 +16,7 @@ START = ("mount -t tmpfs none /var/lib && mkdir -p /var/lib/kubelet/device-plugi
 
 @unittest.skipUnless(PLUGIN.exists(), "upstream's sample device plugin is not built: ./run clients")
 class DevicePlugins(ClusterCase):
+    shared = DISTURBED
     alone = True
 
     def setUp(self):

@@ -257,8 +257,6 @@ class BadCommands(ClusterCase):
 class FailedStarts(unittest.TestCase):
     """Clusters that cannot start: each in a namespace of its own."""
 
-    alone = True
-
     def setUp(self):
         if os.geteuid() != 0:
             self.skipTest("a cluster on this machine needs root")

@@ -9,7 +9,7 @@ import unittest
 from harness import ROOT
 from manifests import SLEEP, container, secret
 from test_volumes import NodeVolumeCase
-from test_windows_node import WindowsCase, windows_pod
+from test_windows_node import WindowsPodCase, windows_pod
 
 DRIVERS = pathlib.Path("/usr/libexec/kubernetes/kubelet-plugins/volume/exec")
 # Mounts memory, and keeps there what it was told. What it does not have is the kubelet's part.
@@ -78,7 +78,7 @@ class FlexVolumes(NodeVolumeCase):
         self.assertIn("kubernetes.io and k8s.io namespaces are reserved", self.kubectl_fails("apply", "-f", "-", stdin=manifest))
 
 
-class FlexVolumesOfWindowsNodes(WindowsCase):
+class FlexVolumesOfWindowsNodes(WindowsPodCase):
     def test_a_program_on_the_host_mounts_a_volume_and_unmounts_it(self):  # STO-21
         driver = f"porthole.test/{self.namespace}"
         host = self.cluster.data / "nodes/windows-1/C"

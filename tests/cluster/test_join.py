@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-from harness import IMAGE, PORTHOLE, ClusterCase, condition, eventually, remove_control_groups, run
+from harness import DISTURBED, IMAGE, PORTHOLE, ClusterCase, condition, eventually, remove_control_groups, run
 from manifests import pod, web_pod
 
 ADDRESS = "10.89.0.77"
@@ -126,6 +126,7 @@ class Machine:
 
 
 class Join(ClusterCase):
+    shared = DISTURBED
     alone = True  # it adds a node, which the others do not expect
 
     def setUp(self):

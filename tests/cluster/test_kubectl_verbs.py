@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import IMAGE, ClusterCase, condition, run
+from harness import DISTURBED, IMAGE, ClusterCase, condition, run
 from manifests import config_map, deployment, pod, service, web_deployment
 
 READY_SCRIPT = "trap 'exit 0' TERM; while :; do sleep 0.2; done"
@@ -280,6 +280,7 @@ class Verbs:
 class Nodes:
     """Verbs that change nodes; each puts back what it changed."""
 
+    shared = DISTURBED
     alone = True
 
     # CLI-02

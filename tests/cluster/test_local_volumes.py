@@ -6,7 +6,7 @@ import unittest
 from harness import ROOT, ClusterCase, slow
 from manifests import SLEEP, container, pod, service
 from test_stateful import stateful_set
-from test_windows_node import WindowsCase
+from test_windows_node import WindowsPodCase
 
 NODE_DATA = "local-volumes"
 
@@ -120,7 +120,7 @@ class LocalVolumes(LocalVolumeCase):
                          {node["metadata"]["labels"]["kubernetes.io/hostname"] for node in nodes})
 
 
-class LocalVolumesOfWindowsNodes(LocalVolumeCase, WindowsCase):
+class LocalVolumesOfWindowsNodes(LocalVolumeCase, WindowsPodCase):
     def folder_of(self, volume):
         node = volume["metadata"]["labels"]["local.porthole.io/node"]
         drive = self.cluster.data / "nodes" / node / "h/rootfs/wine/drive_c"

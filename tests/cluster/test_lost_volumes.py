@@ -9,7 +9,7 @@ import pathlib
 import signal
 import unittest
 
-from harness import is_running, loop_images, run
+from harness import DISTURBED, is_running, loop_images, run
 from manifests import SLEEP, container
 from test_csi import CsiCase
 from test_local_volumes import claim
@@ -36,6 +36,7 @@ class SilentMount:
 
 
 class LostVolumes(CsiCase):
+    shared = DISTURBED
     alone = True  # the node's agent is killed
 
     @contextlib.contextmanager

@@ -3,10 +3,11 @@
 import json
 import unittest
 
-from harness import IMAGE, MIXED, ClusterCase, SharedCluster, run, slow
+from harness import DISTURBED, IMAGE, MIXED, ClusterCase, SharedCluster, run, slow
 
 
 class VerifyCase(ClusterCase):
+    shared = DISTURBED
     alone = True
 
     def net(self, *words, check=True):

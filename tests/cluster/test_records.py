@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from harness import ClusterCase
+from harness import DISTURBED, ClusterCase
 
 HIDDEN = "correct-horse-battery-staple"
 
@@ -36,6 +36,7 @@ class Records(ClusterCase):
 
 
 class EncryptedSecrets(ClusterCase):
+    shared = DISTURBED
     alone = True  # the server is restarted
 
     def traces(self):

@@ -6,7 +6,7 @@ import pathlib
 import signal
 import unittest
 
-from harness import ClusterCase, condition
+from harness import DISTURBED, ClusterCase, condition
 from manifests import SLEEP, config_map, pod, service, web_deployment, web_pod
 from test_local_volumes import claim, user
 
@@ -16,6 +16,7 @@ def container_of(found):
 
 
 class Recovery(ClusterCase):
+    shared = DISTURBED
     alone = True
 
     def api_answers(self):

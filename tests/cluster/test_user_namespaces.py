@@ -3,7 +3,7 @@
 import pathlib
 import unittest
 
-from harness import IMAGE, TOOLS, ClusterCase, condition, eventually, run
+from harness import DISTURBED, IMAGE, TOOLS, ClusterCase, condition, eventually, run
 from manifests import SLEEP, config_map, container, pod, secret
 from test_join import Machine
 
@@ -20,6 +20,7 @@ def own_users(name, script=SLEEP, **fields):
 
 @unittest.skipUnless((PROGRAMS / "runc").exists(), "containerd 2 and its runc are not built: ./run clients")
 class UserNamespaces(ClusterCase):
+    shared = DISTURBED
     alone = True  # it adds a node, which the others do not expect
 
     def setUp(self):

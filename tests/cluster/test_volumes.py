@@ -4,7 +4,7 @@ import os
 import pathlib
 import unittest
 
-from harness import IMAGE, ClusterCase, run, slow
+from harness import DISTURBED, IMAGE, ClusterCase, run, slow
 from manifests import SLEEP, config_map, container, pod, secret, service
 from test_stateful import stateful_set
 
@@ -47,6 +47,7 @@ class NodeVolumeCase(ClusterCase):
 
 
 class NodeVolumesOfAnAgentThatDies(NodeVolumeCase):
+    shared = DISTURBED
     alone = True  # nothing else on the node answers meanwhile
 
     @slow

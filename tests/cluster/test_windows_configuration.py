@@ -5,11 +5,11 @@ import unittest
 
 from harness import slow
 from manifests import config_map, secret, service
-from test_windows_node import IMAGE, WindowsCase, web_server, windows_pod
+from test_windows_node import IMAGE, WindowsPodCase, web_server, windows_pod
 from windows_probe_case import ENDLESS, FETCH
 
 
-class Configuration(WindowsCase):
+class Configuration(WindowsPodCase):
     # POD-09
     @slow
     def test_mounted_configuration_and_secrets_follow_the_api(self):

@@ -4,7 +4,7 @@ runtime is handed the spec and does nothing with it."""
 import json
 import unittest
 
-from test_windows_node import WindowsCase, windows_pod
+from test_windows_node import WindowsPodCase, windows_pod
 
 TEXT = {"type": "string"}
 DEFINITION = {
@@ -32,7 +32,7 @@ def naming(name, spec="web", account="trusted", **options):
 
 
 # SEC-12
-class CredentialSpecs(WindowsCase):
+class CredentialSpecs(WindowsPodCase):
     def setUp(self):
         super().setUp()
         self.addCleanup(self.kubectl, "delete", "crd", DEFINITION["metadata"]["name"], "--ignore-not-found", namespaced=False)

@@ -5,7 +5,7 @@ import unittest
 
 import windows_probe
 from registry_hive import DELETED, TOMBSTONE, Key, expandable, hive_bytes, number, string
-from test_windows_node import WindowsCase, windows_pod
+from test_windows_node import WindowsPodCase, windows_pod
 from windows_image import Base, Layer, WindowsImage, write_oci  # windows_probe knows where
 
 BUILD = "10.0.20348.1"
@@ -63,7 +63,7 @@ def in_one_layer(programs):
     return Layer({**UNNAMED.files, **programs})
 
 
-class Images(WindowsCase):
+class Images(WindowsPodCase):
     loaded = None  # the cluster that has the images
 
     def setUp(self):

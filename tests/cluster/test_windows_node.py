@@ -6,7 +6,7 @@ import os
 import pathlib
 import unittest
 
-from harness import MIXED, PORTHOLE, ROOT, ClusterCase, condition, fetched_through_forward, needs_newest_kubectl, run
+from harness import MIXED, MIXED_PODS, PORTHOLE, ROOT, ClusterCase, condition, fetched_through_forward, needs_newest_kubectl, run
 from manifests import PROBE_SECONDS, pod, service, web_pod
 
 IMAGE = "registry.porthole.internal/web:2"
@@ -45,6 +45,12 @@ class WindowsCase(ClusterCase):
 
     def answers(self, fetch, url, seconds=30):
         return self.eventually(lambda: fetch(url), seconds, f"{url} answers")
+
+
+class WindowsPodCase(WindowsCase):
+    """Of pods and their volumes, not of the nodes."""
+
+    shared = MIXED_PODS
 
 
 class Nodes(WindowsCase):

@@ -8,11 +8,11 @@ import unittest
 
 from harness import PORTHOLE, run
 from manifests import PROBE_SECONDS, container, pod, service, web_pod
-from test_windows_node import IMAGE, WindowsCase, web_server, windows_pod
+from test_windows_node import IMAGE, WindowsPodCase, web_server, windows_pod
 from windows_probe_case import ENDLESS, FETCH
 
 
-class Placement(WindowsCase):
+class Placement(WindowsPodCase):
     # SCH-01
     def test_nodes_carry_stable_and_legacy_labels(self):
         for node in json.loads(self.kubectl("get", "nodes", "-o", "json", namespaced=False))["items"]:
@@ -75,7 +75,7 @@ class Placement(WindowsCase):
         self.assertIn("front", self.answers(lambda url: self.exec("back", FETCH, url), "http://front/"))
 
 
-class Containers(WindowsCase):
+class Containers(WindowsPodCase):
     def container(self, name, **fields):
         return {"name": name, "image": IMAGE, "resources": {"limits": {"memory": "128Mi"}}, **fields}
 
@@ -333,7 +333,7 @@ class Containers(WindowsCase):
         self.wait_event("ErrImageNeverPull", seconds=60)
 
 
-class Removal(WindowsCase):
+class Removal(WindowsPodCase):
     # POD-34
     def test_deleted_pod_leaves_nothing_on_its_host(self):
         self.apply(web_server("web", nodeName="windows-1"))

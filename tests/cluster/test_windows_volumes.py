@@ -4,7 +4,7 @@ import json
 
 from harness import PORTHOLE, run
 from manifests import secret
-from test_windows_node import IMAGE, WindowsCase, windows_pod
+from test_windows_node import IMAGE, WindowsPodCase, windows_pod
 
 ENDLESS = ["cmd", "/c", "ping -n 600 127.0.0.1 >nul"]
 
@@ -13,7 +13,7 @@ def mount(name, path, **fields):
     return {"name": name, "mountPath": path, **fields}
 
 
-class Volumes(WindowsCase):
+class Volumes(WindowsPodCase):
     def in_container(self, container, script, check=True):
         return self.kubectl_run("exec", "user", "-c", container, "--", "cmd", "/c", script, check=check).stdout.strip()
 

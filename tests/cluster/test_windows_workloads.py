@@ -6,7 +6,7 @@ import unittest
 
 from harness import PORTHOLE, ROOT, condition, control_groups, run, slow
 from manifests import container, deployment, pod, service
-from test_windows_node import IMAGE, WINDOWS, WindowsCase, web_server, windows_pod
+from test_windows_node import IMAGE, WINDOWS, WindowsPodCase, web_server, windows_pod
 
 import windows_probe  # the harness knows where
 
@@ -23,7 +23,7 @@ def workload(kind, name, version="apps/v1", **spec):
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-class Controllers(WindowsCase):
+class Controllers(WindowsPodCase):
     def ready_pods(self, selector, count, seconds=90):
         def ready():
             found = [pod for pod in self.pods(selector) if condition(pod, "Ready") == "True"]
@@ -229,7 +229,7 @@ class Controllers(WindowsCase):
         self.eventually(lambda: condition(self.get("node", name, namespaced=False), "Ready") == "True", 60, f"{name} is ready again")
 
 
-class Placement(WindowsCase):
+class Placement(WindowsPodCase):
     alone = True  # it fills nodes that other tests name in their pods
 
     def node(self, name):
@@ -337,7 +337,7 @@ def memory_bytes(text):
     return int(text[:-2]) * units[text[-2:]] if text[-2:] in units else int(text)
 
 
-class Names(WindowsCase):
+class Names(WindowsPodCase):
     # DNS-02, DNS-03, DNS-04, DNS-05, LIM-23
     def test_full_and_bare_names_resolve_and_no_form_between(self):
         self.apply(web_server("web"), service("web", {"app": "web"}, target=80), web_server("client"))
@@ -358,7 +358,7 @@ class Names(WindowsCase):
         self.assertIn("ndots:5", text)
 
 
-class Node(WindowsCase):
+class Node(WindowsPodCase):
     # KBL-22
     @slow
     def test_statistics_of_node_and_pods(self):

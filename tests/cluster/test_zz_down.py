@@ -3,12 +3,13 @@
 import json
 import unittest
 
-from harness import LINUX, MIXED, PORTHOLE, Cluster, ClusterCase, run
+from harness import DISTURBED, MIXED, PORTHOLE, Cluster, ClusterCase, run
 from manifests import web_deployment
 from test_windows_node import WindowsCase, web_server
 
 
 class Down(ClusterCase):
+    shared = DISTURBED
     alone = True
 
     def test_a_status_names_processes_and_nodes(self):
@@ -24,7 +25,7 @@ class Down(ClusterCase):
         self.cluster.down()
         self.assertEqual(self.cluster.leftovers(), [])
         self.doCleanups()
-        self.assertEqual(LINUX.end(), [])
+        self.assertEqual(DISTURBED.end(), [])
 
 
 class MixedDown(WindowsCase):

@@ -4,7 +4,7 @@ import contextlib
 import pathlib
 
 from manifests import container
-from test_windows_node import WindowsCase, windows_pod
+from test_windows_node import WindowsPodCase, windows_pod
 
 import windows_probe
 
@@ -13,18 +13,18 @@ PROBE = "C:\\app\\probe.exe"
 ENDLESS = ["cmd", "/c", "ping -n 600 127.0.0.1 >nul"]
 
 
-class ProbeCase(WindowsCase):
+class ProbeCase(WindowsPodCase):
     """Pods whose program is the tests' own: src/winhost/cri/test/probe.c says what it can do."""
 
-    loaded = None  # the cluster that has the image
+    loaded = set()  # the clusters that have the image
 
     def setUp(self):
         super().setUp()
-        if ProbeCase.loaded is not self.cluster:
+        if self.cluster not in ProbeCase.loaded:
             archive = self.cluster.folder / "windows-probe.tar"
             windows_probe.make(archive)
             self.cluster.porthole("image", "load", archive)
-            ProbeCase.loaded = self.cluster
+            ProbeCase.loaded.add(self.cluster)
 
     def probe(self, name, *words, memory=None, container_fields=None, **fields):
         bounds = {"resources": {"limits": {"memory": memory}}} if memory else {}
