@@ -8,6 +8,7 @@
 The web server of the tests is this image running `httpd -f -p 8080 -h /www`.
 """
 
+import functools
 import hashlib
 import json
 import pathlib
@@ -27,7 +28,9 @@ COMPILER = "clang-19"
 PORTABLE = ROOT / "packaging/web_image"  # sockets of both systems
 
 
+@functools.cache
 def compile_static(source):
+    """Its bytes, which a run of many clusters compiles once."""
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder, source.stem)
         subprocess.run([COMPILER, "-O1", "-static", "-s", f"-I{PORTABLE}", f"-I{PORTABLE}/linux", "-o", program, source, PORTABLE / "linux/platform.c"],
