@@ -10,10 +10,14 @@ TEST(WindowsRuntime, IsReadAsNodesReportIt) {
         const char *text, *name;
         std::uint32_t major, minor;
     } rows[] = {
-        {"containerd://1.6.20~ds1", "containerd", 1, 6},    {"docker://20.10.9", "docker", 20, 10},
-        {"porthole-wine://0.1.0", "porthole-wine", 0, 1},   {"docker", "docker", 0, 0},
-        {"containerd://unknown", "containerd", 0, 0},       {"containerd://2", "containerd", 0, 0},
-        {"containerd://99999999999.1", "containerd", 0, 0}, {"", "", 0, 0},
+        {"containerd://1.6.20~ds1", "containerd", 1, 6},
+        {"docker://20.10.9", "docker", 20, 10},
+        {"porthole-wine://0.1.0+wine-10.0", "porthole-wine", 0, 1},
+        {"docker", "docker", 0, 0},
+        {"containerd://unknown", "containerd", 0, 0},
+        {"containerd://2", "containerd", 0, 0},
+        {"containerd://99999999999.1", "containerd", 0, 0},
+        {"", "", 0, 0},
     };
     for (const auto& row : rows) {
         SCOPED_TRACE(row.text);

@@ -69,7 +69,7 @@ class Nodes(WindowsCase):
             self.assertEqual(labels["node.kubernetes.io/windows-build"], "10.0.20348")
             self.assertEqual(info["operatingSystem"], "windows")
             self.assertIn("Windows Server 2022", info["osImage"])
-            self.assertRegex(info["containerRuntimeVersion"], r"^porthole-wine://\d+\.\d+\.\d+$")
+            self.assertRegex(info["containerRuntimeVersion"], r"^porthole-wine://\d+\.\d+\.\d+\+wine-\d+\.\d+$")
         table = self.kubectl("get", "nodes", "-o", "wide", namespaced=False)
         self.assertRegex(table, r"(?m)^NAME +STATUS +ROLES +AGE +VERSION +INTERNAL-IP +EXTERNAL-IP +OS-IMAGE +KERNEL-VERSION +CONTAINER-RUNTIME$")
         self.assertRegex(table, r"(?m)^windows-1 +Ready +.* Windows Server 2022\b.* 10\.0\.20348\.\d+ +porthole-wine://\S+$")

@@ -24,7 +24,7 @@ using schema::Value;
 
 struct WinhostOptions {
     std::string name = "windows-1", profile = "2022", data, programs, cache = winhost::default_cache_folder();
-    std::string archive, fault, directory, pause_image;
+    std::string archive, fault, directory, pause_image, wine_root;
     std::vector<std::string> command, variables;
     std::vector<std::string> insecure_registries;
 };
@@ -67,6 +67,7 @@ int run_host(WinhostOptions options) {
             "the Windows programs (kubelet.exe and so on) are neither next to this one nor in /usr/lib/porthole/windows; name their "
             "directory with --programs DIR");
     wanted.cache = absolute(options.cache);
+    if (!options.wine_root.empty()) wanted.wine_root = absolute(options.wine_root);
     if (!options.pause_image.empty()) wanted.pause_image = options.pause_image;
     if (auto made = files->create_directories(wanted.data, 0700); !made) return fail(made.error().message);
     winhost::WindowsHost host({world.loop, *world.processes, *files, *world.pool, random, *registries, log}, std::move(wanted));
@@ -147,6 +148,8 @@ int run_winhost(std::vector<std::string> arguments) {
         ->capture_default_str();
     run->add_option("--programs", options.programs, "directory of the Windows programs to place on it");
     run->add_option("--cache", options.cache, "directory of the Wine template")->capture_default_str();
+    run->add_option("--wine-root", options.wine_root,
+                    "directory with the Wine for the containers of pods, as packaging/wine_root.py makes it (default: the installed Wine)");
     run->add_option("--pause-image", options.pause_image, "sandbox image of pods instead of Porthole's own");
     run->add_option("--insecure-registry", options.insecure_registries, "registries that are accessed without TLS");
     CLI::App* clean = add("cleanup", "remove leftovers of a killed host: processes, mounts, cgroups, namespaces");

@@ -116,7 +116,7 @@ std::string make_oci_config(const OciBundle& bundle) {
         {"linux", Value::object({{"namespaces", namespaces_of(bundle)},
                                  {"cgroupsPath", bundle.cgroup_path},
                                  {"resources", resources(bundle.limits)},
-                                 {"seccomp", seccomp_profile()},
+                                 {"seccomp", seccomp_profile(bundle.with_32_bit)},
                                  {"maskedPaths", masked_paths()},
                                  {"readonlyPaths", strings({"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"})}})},
     });

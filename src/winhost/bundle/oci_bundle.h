@@ -42,6 +42,7 @@ struct OciBundle {
     std::vector<OciMount> mounts;
     std::string late_mounts;  ///< directory in the root file system: what is mounted below it later appears in the container; "" for none
     OciLimits limits;
+    bool with_32_bit = false;  ///< whether programs of 32 bits run in it, which need system calls of that kind
     bool with_devices = true;  ///< /sys, /dev/shm, terminals, /tmp and /run, which the sandbox's process does not need
 };
 

@@ -109,6 +109,11 @@ TEST(OciBundle, AllowsNoSystemCallThatChangesTheMachine) {
           "keyctl",     "kexec_load", "mount",  "mount_setattr", "move_mount",    "open_by_handle_at", "open_tree",   "perf_event_open",
           "pivot_root", "reboot",     "setns",  "settimeofday",  "swapon",        "umount2",           "unshare",     "userfaultfd"})
         EXPECT_FALSE(plain.contains(name)) << name;
+    EXPECT_EQ(schema::to_json(*profile->find("architectures")), R"(["SCMP_ARCH_X86_64"])");
+    OciBundle with_32_bit = sample();
+    with_32_bit.with_32_bit = true;
+    const auto other = schema::parse_json(make_oci_config(with_32_bit));
+    EXPECT_EQ(schema::to_json(*other->at_path({"linux", "seccomp", "architectures"})), R"(["SCMP_ARCH_X86_64","SCMP_ARCH_X86"])");
 }
 
 }  // namespace

@@ -271,7 +271,7 @@ Value allow_if(const char* name, Value compared) {
 
 }  // namespace
 
-Value seccomp_profile() {
+Value seccomp_profile(bool with_32_bit) {
     Array rules = {allow(Files), allow(Memory), allow(Processes), allow(SignalsAndTime), allow(Waiting), allow(Network), allow(Ipc)};
     // Its flags are behind a pointer, where no filter sees them; told that there is no such call, the C library takes clone.
     rules.push_back(Value::object({{"names", Array{Value("clone3")}}, {"action", "SCMP_ACT_ERRNO"}, {"errnoRet", ENOSYS}}));
@@ -281,9 +281,11 @@ Value seccomp_profile() {
     // Plain Linux, that without randomised addresses, and the question which it is.
     for (const std::uint64_t persona : {std::uint64_t{0}, std::uint64_t{0x0040000}, std::uint64_t{0xffffffff}})
         rules.push_back(allow_if("personality", Value::object({{"value", number(persona)}, {"op", "SCMP_CMP_EQ"}})));
+    Array architectures = {Value("SCMP_ARCH_X86_64")};
+    if (with_32_bit) architectures.emplace_back("SCMP_ARCH_X86");
     return Value::object({{"defaultAction", "SCMP_ACT_ERRNO"},
                           {"defaultErrnoRet", EPERM},
-                          {"architectures", Array{Value("SCMP_ARCH_X86_64")}},
+                          {"architectures", std::move(architectures)},
                           {"syscalls", std::move(rules)}});
 }
 

@@ -95,7 +95,7 @@ struct WindowsHost::Impl {
     WindowsHostContext context;
     WindowsHostOptions options;
     std::optional<FileLock> lock;
-    WineTemplate wine;
+    WineTemplate wine, containers_wine;  ///< of the host's own programs, and of its pods
     ContainerUsers users;
     std::string token, address;
     std::unique_ptr<hns::emulator::DataPlane> data_plane;
@@ -166,8 +166,8 @@ Task<> WindowsHost::Impl::import_bundled(const bundled_images::BundledImage& ima
 Task<> WindowsHost::Impl::start_runtime() {
     CO_TRY(const OsVersion version, OsVersion::parse(options.profile.version()));
     ImageStore::Options store{.root = join_path(options.data, "images"), .host = version};
-    store.template_lowers = wine.lowers(options.profile);
-    store.template_id = wine.id;
+    store.template_lowers = containers_wine.lowers(options.profile);
+    store.template_id = containers_wine.id;
     store.pinned = {options.pause_image};
     CO_TRY(images, ImageStore::open(std::move(store), context.loop, context.pool, context.registries, context.log.named("images")));
     for (const Image& image : images->list())
@@ -204,7 +204,7 @@ Task<> WindowsHost::Impl::start_runtime() {
                                                        .host_socket = host->socket(),
                                                        .users = users,
                                                        .profile = options.profile,
-                                                       .wine = wine,
+                                                       .wine = containers_wine,
                                                        .sandbox_image = options.pause_image});
     CO_TRY_VOID(co_await runtime->start());
     cri = std::make_unique<CriServer>(context.loop, context.random, *runtime, *bundled, context.log.named("cri"));
@@ -254,6 +254,8 @@ Value WindowsHost::Impl::status() const {
                           {"osVersion", options.profile.version()},
                           {"address", address},
                           {"network", network->not_ready()},
+                          {"wine", wine.version},
+                          {"containersWine", containers_wine.version},
                           {"containerRoot", std::int64_t{users.root()}},
                           {"pid", static_cast<int>(::getpid())}});
 }
@@ -310,6 +312,8 @@ Task<> WindowsHost::Impl::start() {
     CO_TRY(lock, lock_folder(options.data));
     TemplateContext building{context.loop, context.processes, context.files, context.pool,
                              [log = context.log](const std::string& step) { log.info("building the Wine template", {{"step", step}}); }};
+    // First, as it may be unsuitable.
+    CO_TRY(containers_wine, co_await ensure_wine_template(building, options.cache, options.wine_root));
     CO_TRY(wine, co_await ensure_wine_template(std::move(building), options.cache));
     CO_TRY(users, ContainerUsers::of_this_network());
     if (users.root() == 0) warn_of_root();

@@ -27,11 +27,12 @@ struct WindowsHostContext {
 
 /// How one host differs from another.
 struct WindowsHostOptions {
-    std::string name;      ///< "windows-1": its computer name, [a-z0-9-]+
-    HostProfile profile;   ///< the Windows version that it plays
-    std::string data;      ///< a directory for it only, kept across restarts; its path must be short (at most 56 bytes)
-    std::string programs;  ///< directory with the Windows programs to copy to it; "" for none
-    std::string cache;     ///< where the Wine template is, or is built
+    std::string name;       ///< "windows-1": its computer name, [a-z0-9-]+
+    HostProfile profile;    ///< the Windows version that it plays
+    std::string data;       ///< a directory for it only, kept across restarts; its path must be short (at most 56 bytes)
+    std::string programs;   ///< directory with the Windows programs to copy to it; "" for none
+    std::string cache;      ///< where the Wine template is, or is built
+    std::string wine_root;  ///< directory with the Wine of the pods' containers; "" for the installed one, which the host itself has always
     std::string pause_image = bundled_images::PauseImage;  ///< the sandbox image of pods
 };
 

@@ -203,6 +203,7 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
         bundle.arguments.insert(bundle.arguments.end(), {"--data-limit", std::to_string(limits.memory_per_process)});
     bundle.limits = limits.cgroup;
     bundle.limits.processes = options_.process_limit;
+    bundle.with_32_bit = options_.wine.with_32_bit;
     bundle.environment = wine_environment(sandbox->record.runtime_handler == "wine-light");
     bundle.network_namespace_path = sandboxes_.network_path(*sandbox);
     const std::string spaces = "/proc/" + std::to_string(sandbox->pid) + "/ns/";

@@ -36,7 +36,7 @@ struct RuntimeOptions {
     std::string host_socket;  ///< of the init of the host's own container: where CRI's named pipes are
     ContainerUsers users;     ///< the same as for the host's own container, whose volumes its pods use
     HostProfile profile;
-    WineTemplate wine;
+    WineTemplate wine;  ///< of the pods' containers; the host may have another
     /// Every sandbox needs this image, which is pulled if necessary; "" for none. Nothing of it runs, but one for another build prevents
     /// pods from starting.
     std::string sandbox_image;

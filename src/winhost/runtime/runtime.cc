@@ -197,8 +197,11 @@ bool Runtime::has_terminal(const std::string& container_id) const {
 }
 
 Task<cri::VersionResponse> Runtime::version(cri::VersionRequest request) {
-    co_return cri::VersionResponse{
-        .version = "0.1.0", .runtime_name = "porthole-wine", .runtime_version = "0.1.0", .runtime_api_version = "v1"};
+    // Nodes report it: which Wine runs the programs decides what works.
+    co_return cri::VersionResponse{.version = "0.1.0",
+                                   .runtime_name = "porthole-wine",
+                                   .runtime_version = "0.1.0+wine-" + impl_->options.wine.version,
+                                   .runtime_api_version = "v1"};
 }
 
 Task<cri::StatusResponse> Runtime::status(cri::StatusRequest request) {

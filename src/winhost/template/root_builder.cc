@@ -11,7 +11,6 @@
 #include <sstream>
 #include <vector>
 
-#include "base/hash.h"
 #include "winhost/template/error_texts.h"
 #include "winhost/template/pe_exports.h"
 #include "winhost/template/pe_image.h"
@@ -23,11 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* Libraries = "/usr/lib/x86_64-linux-gnu";
-/// Loaded by name while Wine runs; those that are not installed are left out. FreeType without fontconfig would be an endless storm of
-/// processes, so one never comes without the other.
-constexpr const char* LoadedLater[] = {"libgcc_s.so.1",     "libgnutls.so.30", "libfontconfig.so.1", "libfreetype.so.6",
-                                       "libnss_files.so.2", "libnss_dns.so.2", "libresolv.so.2"};
 /// Programs of which Wine has only a shell that succeeds without doing anything.
 constexpr const char* Pretenders[] = {
     "arp",     "aspnet_regiis",   "cacls", "certutil",   "dism",   "fc",         "findstr",  "icacls",   "mofcomp",
@@ -85,27 +79,49 @@ Result<void> write(const fs::path& path, std::string_view content, bool executab
     return {};
 }
 
-/// Below `root` at the same path; links are followed, times kept (Wine compares wine.inf's with the prefix').
-Result<void> copy_into(const fs::path& source, const fs::path& root) {
-    const fs::path target = root / source.relative_path();
+/// What is at `path` in the tree `from`, to the same place below `root`. Links are followed, but not out of `from`: those of another system
+/// are not about this machine. Times are kept (Wine compares wine.inf's with the prefix').
+Result<void> copy_into(const fs::path& from, const fs::path& path, const fs::path& root) {
+    const fs::path source = from / path.relative_path(), target = root / path.relative_path();
     std::error_code code;
     fs::create_directories(target.parent_path(), code);
-    if (!code) fs::copy_file(source, target, fs::copy_options::overwrite_existing, code);
+    const fs::path tree = fs::canonical(from, code), real = code ? fs::path() : fs::canonical(source, code);
+    if (code) return io("copying " + source.string(), code);
+    if (std::ranges::mismatch(tree, real).in1 != tree.end())
+        return Error(Reason::Io, source.string() + " leads out of " + from.string() + ", to " + real.string());
+    fs::copy_file(real, target, fs::copy_options::overwrite_existing, code);
     if (code) return io("copying " + source.string(), code);
     struct stat status{};
-    if (::stat(source.c_str(), &status) == 0) {
+    if (::stat(real.c_str(), &status) == 0) {
         const timespec times[] = {status.st_atim, status.st_mtim};
         ::utimensat(AT_FDCWD, target.c_str(), times, 0);
     }
     return {};
 }
 
-Result<void> copy_folder(const fs::path& folder, const fs::path& root) {
+Result<void> copy_folder(const fs::path& from, const fs::path& folder, const fs::path& root) {
     std::error_code code;
-    for (const auto& entry : fs::directory_iterator(folder, code))
+    for (const auto& entry : fs::directory_iterator(from / folder.relative_path(), code))
         if (entry.is_regular_file(code)) {
-            TRY_VOID(copy_into(entry.path(), root));
+            TRY_VOID(copy_into(from, folder / entry.path().filename(), root));
         }
+    return {};
+}
+
+/// All libraries of a Wine root. Names that are links to a file next to them stay links.
+Result<void> copy_libraries(const WineInstallation& wine, const fs::path& root) {
+    for (const std::string& library : wine.libraries_of_root()) {
+        std::error_code code;
+        const fs::path next = fs::read_symlink(wine.at(library), code);
+        if (code || next.has_parent_path()) {
+            TRY_VOID(copy_into(wine.root, library, root));
+            continue;
+        }
+        const fs::path target = root / fs::path(library).relative_path();
+        fs::create_directories(target.parent_path(), code);
+        fs::create_symlink(next, target, code);
+        if (code) return io("linking " + library, code);
+    }
     return {};
 }
 
@@ -120,28 +136,35 @@ std::set<std::string> library_paths(const std::string& ldd_output) {
     return paths;
 }
 
-Result<void> copy_windows_files(const fs::path& folder, const fs::path& root) {
+/// Where Wine is made to differ from what it is; DLLs of 32 bits stay as they are.
+void change_dll(const std::string& name, std::string& image) {
+    if (name == "kernelbase.dll") {
+        correct_default_control_handler(image);
+        hide_placeholders(image);
+        use_windows_error_texts(image);
+    }
+    if (name == "ntdll.dll") limit_stack_clearing(image);
+    const auto supplemented = std::ranges::find(SupplementedDlls, name, &Supplemented::dll);
+    if (supplemented == std::end(SupplementedDlls)) return;
+    // A Wine whose DLL has no room for it still runs all programs that can do without.
+    if (auto forwarding = forward_exports(image, supplemented->functions, "wine_supplement")) image = *std::move(forwarding);
+}
+
+/// The DLLs and programs of `architecture`, "x86_64" or "i386".
+Result<void> copy_windows_files(const WineInstallation& wine, const std::string& architecture, const fs::path& root) {
     std::error_code code;
-    for (const auto& entry : fs::directory_iterator(folder, code)) {
+    const fs::path folder = fs::path(WineInstallation::Dlls) / (architecture + "-windows");
+    for (const auto& entry : fs::directory_iterator(wine.at(folder.string()), code)) {
         const std::string name = entry.path().stem().string();
         const bool program = entry.path().extension() == ".exe";
         const auto is_in = [&](const auto& list) { return std::find(std::begin(list), std::end(list), name) != std::end(list); };
         const bool own = std::ranges::find(OwnPrograms, name, &OwnProgram::name) != std::end(OwnPrograms);
         if (program && (own || is_in(Pretenders) || is_in(DesktopPrograms))) continue;
+        if (!entry.is_regular_file(code) || entry.is_symlink(code)) continue;
         TRY(std::string image, read(entry.path()));
         TRY(image, strip_debug_sections(std::move(image)));
-        if (entry.path().filename() == "kernelbase.dll") {
-            correct_default_control_handler(image);
-            hide_placeholders(image);
-            use_windows_error_texts(image);
-        }
-        if (entry.path().filename() == "ntdll.dll") limit_stack_clearing(image);
-        const auto supplemented = std::ranges::find(SupplementedDlls, entry.path().filename().string(), &Supplemented::dll);
-        if (supplemented != std::end(SupplementedDlls)) {
-            // A Wine whose DLL has no room for it still runs all programs that can do without.
-            if (auto forwarding = forward_exports(image, supplemented->functions, "wine_supplement")) image = *std::move(forwarding);
-        }
-        TRY_VOID(write(root / entry.path().relative_path(), image));
+        if (architecture == "x86_64") change_dll(entry.path().filename().string(), image);
+        TRY_VOID(write(root / folder.relative_path() / entry.path().filename(), image));
     }
     return {};
 }
@@ -180,6 +203,15 @@ Result<void> replace_links(const fs::path& folder) {
     return {};
 }
 
+Result<void> write_programs(const fs::path& system) {
+    for (const char* name : Pretenders) {
+        const fs::path folder = std::string_view(name) == "powershell" ? system / "WindowsPowerShell/v1.0" : system;
+        TRY_VOID(write(folder / (std::string(name) + ".exe"), programs().absent, true));
+    }
+    for (const OwnProgram& own : OwnPrograms) TRY_VOID(write(system / (std::string(own.name) + ".exe"), programs().*own.program, true));
+    return {};
+}
+
 /// Programs that stay out: taken away, or replaced by one that says so.
 Result<void> replace_programs(const fs::path& drive) {
     std::error_code code;
@@ -191,22 +223,22 @@ Result<void> replace_programs(const fs::path& drive) {
         const auto is_in = [&](const auto& list) { return std::find(std::begin(list), std::end(list), name) != std::end(list); };
         if (is_in(DesktopPrograms)) fs::remove(file, code);
     }
-    const fs::path system = drive / "windows/system32";
-    for (const char* name : Pretenders) {
-        const fs::path folder = std::string_view(name) == "powershell" ? system / "WindowsPowerShell/v1.0" : system;
-        TRY_VOID(write(folder / (std::string(name) + ".exe"), programs().absent, true));
-    }
-    for (const OwnProgram& own : OwnPrograms) TRY_VOID(write(system / (std::string(own.name) + ".exe"), programs().*own.program, true));
-    return write(system / "bcryptprimitives.dll", programs().bcryptprimitives);
+    // Programs of 32 bits find those of 64 in syswow64, too.
+    for (const char* folder : {"windows/system32", "windows/syswow64"})
+        if (fs::exists(drive / folder, code)) TRY_VOID(write_programs(drive / folder));
+    return write(drive / "windows/system32/bcryptprimitives.dll", programs().bcryptprimitives);
 }
 
-/// Wine's own gets another name, also where Wine looks for its originals, which it prefers to what stands in system32.
+/// Wine's own gets another name, also where Wine looks for its originals, which it prefers to what stands in system32. Its part on Linux
+/// has both: that of 32 bits, in front of which there is none, looks for it under its own name.
 Result<void> put_in_front_of_winsock(const fs::path& originals, const fs::path& system) {
     std::error_code code;
-    for (const fs::path& place : {originals / "x86_64-windows/ws2_32.dll", originals / "x86_64-unix/ws2_32.so", system / "ws2_32.dll"}) {
+    for (const fs::path& place : {originals / "x86_64-windows/ws2_32.dll", system / "ws2_32.dll"}) {
         fs::rename(place, place.parent_path() / ("wine_" + place.filename().string()), code);
         if (code) return io("renaming " + place.string(), code);
     }
+    fs::create_hard_link(originals / "x86_64-unix/ws2_32.so", originals / "x86_64-unix/wine_ws2_32.so", code);
+    if (code) return io("linking ws2_32.so", code);
     return write(system / "ws2_32.dll", programs().ws2_32);
 }
 
@@ -265,40 +297,6 @@ Result<void> make_contained_user(const fs::path& prefix, const fs::path& folder)
 
 }  // namespace
 
-Result<void> WineInstallation::check() const {
-    std::error_code code;
-    for (const std::string& path : {loader, server, libraries + "/x86_64-windows/ntdll.dll", data + "/wine.inf"})
-        if (!fs::exists(path, code))
-            return Error(Reason::NotFound, "emulated Windows hosts need Wine (" + path + " is missing): apt install wine64");
-    return {};
-}
-
-std::string WineInstallation::fingerprint() const {
-    std::string text = "13";  // of the way it is built
-    for (const std::string& path : {loader, server, libraries + "/x86_64-windows/ntdll.dll", libraries + "/x86_64-windows/kernelbase.dll",
-                                    libraries + "/x86_64-unix/ntdll.so", data + "/wine.inf"}) {
-        struct stat status{};
-        ::stat(path.c_str(), &status);
-        text += "|" + path + " " + std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec);
-    }
-    const Programs& own = programs();
-    for (const std::string_view program : {own.init, own.launch, own.host, own.pipes, own.absent, own.tar, own.ipconfig, own.whoami,
-                                           own.bcryptprimitives, own.ws2_32, own.wine_supplement})
-        text += content_hash(program);
-    return content_hash(text);
-}
-
-std::vector<std::string> WineInstallation::linked_files() const {
-    std::vector<std::string> files = {loader, server};
-    std::error_code code;
-    for (const auto& entry : fs::directory_iterator(libraries + "/x86_64-unix", code)) files.push_back(entry.path().string());
-    for (const char* name : LoadedLater) {
-        const std::string path = std::string(Libraries) + "/" + name;
-        if (fs::exists(path, code)) files.push_back(path);
-    }
-    return files;
-}
-
 Result<void> copy_installation(const WineInstallation& wine, const std::string& ldd_output, const std::string& root) {
     std::error_code code;
     const fs::path base = root;
@@ -307,16 +305,24 @@ Result<void> copy_installation(const WineInstallation& wine, const std::string& 
     fs::create_directory_symlink("usr/lib", base / "lib", code);
     fs::create_directory_symlink("usr/lib64", base / "lib64", code);
     if (code) return io("preparing " + root, code);
-    for (const std::string& file : wine.linked_files()) TRY_VOID(copy_into(file, base));
-    for (const std::string& library : library_paths(ldd_output)) TRY_VOID(copy_into(library, base));
-    TRY_VOID(copy_windows_files(wine.libraries + "/x86_64-windows", base));
-    TRY_VOID(copy_folder(wine.data + "/nls", base));
-    TRY_VOID(copy_folder(wine.data + "/fonts", base));
-    TRY_VOID(copy_into(wine.data + "/wine.inf", base));
-    TRY_VOID(copy_folder("/usr/lib/locale/C.utf8", base));
-    TRY_VOID(copy_folder("/usr/lib/locale/C.utf8/LC_MESSAGES", base));
+    const fs::path from = wine.is_machines() ? "/" : wine.root, data = WineInstallation::Data;
+    if (wine.is_machines()) {
+        for (const std::string& file : wine.linked_files()) TRY_VOID(copy_into(from, file, base));
+        for (const std::string& library : library_paths(ldd_output)) TRY_VOID(copy_into(from, library, base));
+    } else {
+        for (const std::string_view file : {WineInstallation::Loader, WineInstallation::Server}) TRY_VOID(copy_into(from, file, base));
+        TRY_VOID(copy_folder(from, fs::path(WineInstallation::Dlls) / "x86_64-unix", base));
+        TRY_VOID(copy_libraries(wine, base));
+    }
+    TRY_VOID(copy_windows_files(wine, "x86_64", base));
+    if (wine.has_32_bit_dlls()) TRY_VOID(copy_windows_files(wine, "i386", base));
+    TRY_VOID(copy_folder(from, data / "nls", base));
+    TRY_VOID(copy_folder(from, data / "fonts", base));
+    TRY_VOID(copy_into(from, data / "wine.inf", base));
+    TRY_VOID(copy_folder(from, "/usr/lib/locale/C.utf8", base));
+    TRY_VOID(copy_folder(from, "/usr/lib/locale/C.utf8/LC_MESSAGES", base));
     if (fs::exists("/etc/ssl/certs/ca-certificates.crt", code)) {
-        TRY_VOID(copy_into("/etc/ssl/certs/ca-certificates.crt", base));
+        TRY_VOID(copy_into("/", "/etc/ssl/certs/ca-certificates.crt", base));
     }
     TRY_VOID(write_settings(base));
     return write_helpers(base);
@@ -332,8 +338,10 @@ Result<void> finish_prefix(const WineInstallation& wine, const std::string& root
     fs::rename(profile / "Temp", profile / "AppData/Local/Temp", code);
     if (code && !fs::exists(profile / "AppData/Local/Temp")) return io("moving the temporary directory", code);
     TRY_VOID(replace_programs(drive));
-    TRY_VOID(put_in_front_of_winsock(base / fs::path(wine.libraries).relative_path(), drive / "windows/system32"));
-    TRY_VOID(share_files(base / fs::path(wine.libraries).relative_path() / "x86_64-windows", drive / "windows"));
+    const fs::path originals = base / fs::path(WineInstallation::Dlls).relative_path();
+    TRY_VOID(put_in_front_of_winsock(originals, drive / "windows/system32"));
+    TRY_VOID(share_files(originals / "x86_64-windows", drive / "windows"));
+    if (wine.has_32_bit_dlls()) TRY_VOID(share_files(originals / "i386-windows", drive / "windows/syswow64"));
     TRY_VOID(edit_registry(prefix, template_folder));
     TRY_VOID(make_contained_user(prefix, fs::path(template_folder) / "contained-user"));
     const fs::path sandbox = fs::path(template_folder) / "sandbox";

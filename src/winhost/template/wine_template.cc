@@ -35,7 +35,7 @@ Task<> wait_for_file(TemplateContext context, std::string path) {
 }
 
 /// Lets Wine make its prefix, in namespaces of its own and with few processes.
-Task<> make_prefix(TemplateContext context, std::string building, std::string root) {
+Task<> make_prefix(TemplateContext context, std::string building, std::string root, bool with_32_bit) {
     const std::string state = join_path(building, "runc"), bundle_folder = join_path(building, "bundle"),
                       exchange = join_path(building, "exchange");
     CO_TRY_VOID(context.files.create_directories(bundle_folder, 0700));
@@ -50,6 +50,7 @@ Task<> make_prefix(TemplateContext context, std::string building, std::string ro
     bundle.cgroup_path = "/porthole-template/" + base_name(building);
     bundle.mounts = {{exchange, "/.ph"}};
     bundle.limits.processes = 200;
+    bundle.with_32_bit = with_32_bit;
     const std::string id = "porthole-template-" + std::to_string(::getpid());
     Runc runc(context.processes, context.files, state);
     const auto started = co_await runc.start(id, bundle_folder, std::move(bundle));
@@ -71,13 +72,16 @@ Task<> build(TemplateContext context, WineInstallation wine, std::string buildin
     CO_TRY_VOID(context.files.remove_all(building));
     CO_TRY_VOID(context.files.create_directories(root, 0755));
     context.progress("copying Wine and its libraries");
-    Command ldd;
-    ldd.arguments = wine.linked_files();
-    ldd.arguments.insert(ldd.arguments.begin(), "ldd");
-    CO_TRY(const CommandOutput linked, co_await context.processes.run(std::move(ldd)));
+    CommandOutput linked;
+    if (wine.is_machines()) {
+        Command ldd;
+        ldd.arguments = wine.linked_files();
+        ldd.arguments.insert(ldd.arguments.begin(), "ldd");
+        CO_TRY(linked, co_await context.processes.run(std::move(ldd)));
+    }
     CO_TRY_VOID(co_await run_blocking<void>(context.pool, [&] { return copy_installation(wine, linked.output, root); }));
     context.progress("making the Wine prefix");
-    CO_TRY_VOID(co_await make_prefix(context, building, root));
+    CO_TRY_VOID(co_await make_prefix(context, building, root, wine.has_32_bit_dlls()));
     context.progress("trimming it");
     CO_TRY_VOID(co_await run_blocking<void>(context.pool, [&] { return finish_prefix(wine, root, building); }));
     for (const char* folder : {"runc", "bundle", "exchange"}) CO_TRY_VOID(context.files.remove_all(join_path(building, folder)));
@@ -122,11 +126,13 @@ std::vector<std::string> WineTemplate::lowers(const HostProfile& profile) const 
     return {join_path(folder, "profile-" + profile.name), join_path(folder, "root")};
 }
 
-Task<WineTemplate> ensure_wine_template(TemplateContext context, std::string cache) {
-    const WineInstallation wine;
+Result<void> check_wine_root(const std::string& wine_root) { return WineInstallation{wine_root}.check(); }
+
+Task<WineTemplate> ensure_wine_template(TemplateContext context, std::string cache, std::string wine_root) {
+    const WineInstallation wine{std::move(wine_root)};
     CO_TRY_VOID(wine.check());
     const std::string id = wine.fingerprint().substr(0, 12);
-    const WineTemplate result{join_path(cache, "wine-" + id), id};
+    const WineTemplate result{join_path(cache, "wine-" + id), id, wine.version(), wine.has_32_bit_dlls()};
     CO_TRY_VOID(context.files.create_directories(cache, 0700));
     // Held while it is looked whether the template is there, and it is built if not.
     auto taken = run_blocking<FileLock>(context.pool, [&] { return FileLock::take(join_path(cache, "wine-lock")); });
