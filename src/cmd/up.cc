@@ -55,6 +55,7 @@ ClusterOptions keep_options(const CLI::App& app, ClusterOptions known, const Clu
         if (app.count(flag) > 0) known.*option = given.*option;
     };
     take("--hardened", &ClusterOptions::hardened);
+    take("--wine-root", &ClusterOptions::wine_root);
     take("--port", &ClusterOptions::port);
     take("--cluster-cidr", &ClusterOptions::cluster_cidr);
     take("--service-cidr", &ClusterOptions::service_cidr);
@@ -65,8 +66,15 @@ ClusterOptions keep_options(const CLI::App& app, ClusterOptions known, const Clu
     return known;
 }
 
+/// The supervisor may be started in another directory.
+void complete_wine_root(std::string& folder) {
+    std::error_code ignored;  // of a working directory that has gone
+    if (!folder.empty()) folder = std::filesystem::absolute(folder, ignored).lexically_normal().string();
+}
+
 /// Whoever does not say how the cluster should be wants it as it is.
 Result<void> read_options(const CLI::App& app, UpFlags& flags, const DataDir& data) {
+    complete_wine_root(flags.options.wine_root);
     if (auto known = Cluster::load(data); known && !known->options.foreign) {
         flags.options = keep_options(app, std::move(known->options), flags.options);
     } else if (const char* nodes = std::getenv("PORTHOLE_NODES")) {
@@ -128,6 +136,9 @@ std::vector<CLI::Option*> add_cluster_flags(CLI::App& app, UpFlags& flags) {
                        "(default: what the cluster has, or 1)"),
         app.add_flag("--hardened", options.hardened,
                      "configure the cluster as the CIS Kubernetes Benchmark requires (`porthole doctor` checks it); later starts keep it"),
+        app.add_option("--wine-root", options.wine_root,
+                       "directory with another Wine than the installed one, for the pods of emulated Windows nodes; "
+                       "packaging/wine_root.py makes one; later starts keep it (default: what the cluster has; '' for the installed one)"),
         app.add_option("--server-arg", flags.server_arguments,
                        "NAME=VALUE: an option of `porthole server` for the API servers; can be repeated, and later starts keep it "
                        "(default: those that the cluster has; '' for none)"),

@@ -51,6 +51,8 @@ int join(WinnodeFlags flags) {
                                      .ca_hash = flags.target.ca_hashes.front(),
                                      .wishes = flags.wishes};
     options.linux_nodes = 0;
+    std::error_code ignored;  // of a working directory that has gone
+    if (!options.wine_root.empty()) options.wine_root = std::filesystem::absolute(options.wine_root, ignored).string();
     options.windows_nodes.assign(static_cast<std::size_t>(flags.count), flags.profile);
 
     RealWorld world;
@@ -118,6 +120,8 @@ int run_winnode(std::vector<std::string> arguments) {
     join_command->add_option("--cluster-dns", flags.wishes.cluster_dns,
                              "address of the cluster's DNS (default: the tenth address of the services)");
     join_command->add_option("--cluster-domain", flags.wishes.cluster_domain, "domain of services, if the cluster does not publish it");
+    join_command->add_option("--wine-root", options.wine_root,
+                             "directory with another Wine than the installed one, for pods; packaging/wine_root.py makes one");
     join_command->add_option(
         "--bridge", options.bridge,
         "an existing bridge to connect the hosts to, for example kind's; NAME@NAMESPACE for one in another network namespace");

@@ -58,7 +58,7 @@ Result<void> read_description(std::string_view yaml, ClusterOptions& options) {
     const Fields top(document, "");
     ClusterOptions read = options;
     const Fields spec = top.inner("spec"), server = spec.inner("apiServer");
-    TRY_VOID(spec.check({"apiServer", "hardened", "network", "pools"}));
+    TRY_VOID(spec.check({"apiServer", "hardened", "network", "pools", "wineRoot"}));
     TRY_VOID(server.check({"extraArgs", "port", "servers"}));
     std::int64_t port = read.port, servers = read.servers;
     TRY_VOID(server.read("servers", 1, 5, servers));
@@ -70,6 +70,8 @@ Result<void> read_description(std::string_view yaml, ClusterOptions& options) {
     if (const auto checked = check_server_arguments(read.server_arguments); !checked)
         return wrong(server.at("extraArgs"), checked.error().message);
     TRY_VOID(spec.read("hardened", read.hardened));
+    TRY_VOID(spec.read("wineRoot", read.wine_root));
+    if (!read.wine_root.empty() && !read.wine_root.starts_with('/')) return wrong(spec.at("wineRoot"), "must be a whole path");
     TRY_VOID(read_network(spec.inner("network"), read));
     TRY_VOID(read_pools(spec, read));
     options = std::move(read);

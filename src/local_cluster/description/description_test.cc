@@ -16,6 +16,7 @@ metadata: {name: dev}
 spec:
   apiServer: {port: 7443, extraArgs: {runtime-config: extensions/v1beta1=true}}
   hardened: true
+  wineRoot: /srv/wine-10
   network: {nodes: 10.88.0.0/24, pods: 10.42.0.0/16, services: 10.43.0.0/16, dns: 10.43.0.10, domain: dev.test, backend: vxlan}
   pools:
   - {os: linux, count: 2}
@@ -33,6 +34,7 @@ spec:
                                        .node_cidr = "10.88.0.0/24",
                                        .port = 7443,
                                        .hardened = true,
+                                       .wine_root = "/srv/wine-10",
                                        .server_arguments = {{"runtime-config", "extensions/v1beta1=true"}}}));
     EXPECT_EQ(nodes_text(options), "linux=2,windows=1:2019,windows=1:2022,windows=1:2022");
 }
@@ -55,6 +57,7 @@ TEST(Description, NamesTheFieldThatIsWrongAndChangesNothing) {
         {"{apiServer: {extraArgs: {port: '1'}}}",
          "spec.apiServer.extraArgs: `porthole up` itself sets the server's option --port; see `porthole up --help`"},
         {"{hardened: 1}", "spec.hardened: must be true or false"},
+        {"{wineRoot: wine-10}", "spec.wineRoot: must be a whole path"},
         {"{network: {pods: 10}}", "spec.network.pods: must be a string"},
         {"{network: {backend: ipip}}", "spec.network.backend: must be host-gw, vxlan or alloc"},
         {"{network: {cni: x}}", "spec.network.cni: unknown field"},

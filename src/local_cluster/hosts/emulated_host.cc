@@ -31,10 +31,10 @@ Result<void> EmulatedHost::preflight() {
 }
 
 ChildCommand EmulatedHost::command() const {
-    return {.arguments = {own_program().string(), "winhost", "run", "--name", node_.name, "--profile", node_.windows_profile, "--data",
-                          folder().string()},
-            .log_file = log_file(),
-            .network_namespace = "/run/netns/" + node_.network_namespace};
+    std::vector<std::string> words = {
+        own_program().string(), "winhost", "run", "--name", node_.name, "--profile", node_.windows_profile, "--data", folder().string()};
+    if (!node_.wine_root.empty()) words.insert(words.end(), {"--wine-root", node_.wine_root});
+    return {.arguments = std::move(words), .log_file = log_file(), .network_namespace = "/run/netns/" + node_.network_namespace};
 }
 
 Command EmulatedHost::winhost(const std::string& verb, std::vector<std::string> more) const {

@@ -12,6 +12,7 @@
 #include "local_cluster/hosts/emulated_host.h"
 #include "local_cluster/processes/child_process.h"
 #include "node_join/agent_options.h"
+#include "winhost/template/wine_template.h"
 
 namespace porthole::local_cluster {
 namespace {
@@ -70,8 +71,9 @@ Result<void> check_programs(const ClusterOptions& options) {
                      "no control groups are mounted at /sys/fs/cgroup, and containers need them: mount -t cgroup2 none /sys/fs/cgroup "
                      "(in a network namespace: `nsenter --net=` keeps them, `ip netns exec` does not)");
     }
-    if (!options.windows_nodes.empty()) return EmulatedHost::preflight();
-    return {};
+    if (options.windows_nodes.empty()) return {};
+    if (!options.wine_root.empty()) TRY_VOID(winhost::check_wine_root(options.wine_root));
+    return EmulatedHost::preflight();
 }
 
 Result<void> check_machine(const Cluster& cluster) {

@@ -41,7 +41,8 @@ NodeHost host_of(const Cluster& cluster, const DataDir& data, const std::string&
             .number = number,
             .address = address_in(cluster.options.node_cidr, static_cast<unsigned>(number)).value_or(""),
             .network_namespace = machine ? "" : "porthole-" + data.id() + "-" + own_name,
-            .windows_profile = windows_profile};
+            .windows_profile = windows_profile,
+            .wine_root = windows_profile.empty() ? "" : cluster.options.wine_root};
 }
 
 }  // namespace
@@ -204,6 +205,7 @@ Result<Cluster> Cluster::load(const DataDir& data) {
     string("nodeCidr", options.node_cidr);
     string("hostPrefix", options.host_prefix);
     string("bridge", options.bridge);
+    string("wineRoot", options.wine_root);
     if (const Value* first = value.find("firstHost")) options.first_host = static_cast<int>(first->int_or(options.first_host));
     if (const Value* hardened = value.find("hardened")) options.hardened = hardened->bool_or(false);
     if (const Value* more = value.find("serverArguments"); more && more->is_object()) {
@@ -256,6 +258,7 @@ Result<void> Cluster::save(const DataDir& data) const {
         {"firstHost", options.first_host},
         {"port", static_cast<int>(options.port)},
         {"hardened", options.hardened},
+        {"wineRoot", options.wine_root},
         {"serverArguments", std::move(server_arguments)},
         {"networkNamespace", static_cast<std::int64_t>(network_namespace)},
         {"supervisor", encode(supervisor)},

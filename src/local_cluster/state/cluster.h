@@ -33,6 +33,7 @@ struct ClusterOptions {
     std::string node_cidr = "10.89.0.0/24";  ///< the hosts' own addresses; the first is this machine's
     std::uint16_t port = 6443;               ///< of every API server; several servers have separate addresses
     bool hardened = false;                   ///< configured for the CIS Kubernetes Benchmark, see hardened.h
+    std::string wine_root;                   ///< of the pods on emulated Windows nodes: directory of a Wine; "" for the installed one
     ServerArguments server_arguments;        ///< replace the servers' default arguments, or add to them
     std::optional<ForeignCluster> foreign;   ///< then there is no server here, and no Linux node
     std::string host_prefix;                 ///< before the hosts' names, which must be unique in a foreign cluster
@@ -58,6 +59,7 @@ struct NodeHost {
     std::string address;
     std::string network_namespace;  ///< name below /run/netns; "" for the first node, which is the machine itself
     std::string windows_profile;    ///< of an emulated Windows host; "" for Linux
+    std::string wine_root;          ///< as in ClusterOptions
 
     bool is_windows() const { return !windows_profile.empty(); }
 };
