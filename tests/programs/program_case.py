@@ -5,6 +5,7 @@ The one test is the same for all: files of a ConfigMap and of a Secret, a volume
 """
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -70,7 +71,9 @@ class ProgramCluster(harness.Cluster):
         self.porthole("image", "load", archive, seconds=120)
 
 
-PROGRAMS = harness.SharedCluster("linux=1,windows=1", kind=ProgramCluster)
+# Of the containers, in place of the installed one; what is known of a program is about that.
+WINE_ROOT = os.environ.get("PORTHOLE_WINE_ROOT", "")
+PROGRAMS = harness.SharedCluster("linux=1,windows=1", *(("--wine-root", WINE_ROOT) if WINE_ROOT else ()), kind=ProgramCluster)
 
 
 class ProgramCase(harness.ClusterCase):
@@ -124,11 +127,11 @@ class ProgramCase(harness.ClusterCase):
         except AssertionError as error:
             print(self.situation(), file=sys.stderr)
             self.record("red", started)
-            if self.red:
+            if self.red and not WINE_ROOT:
                 print(str(error)[-2000:], file=sys.stderr)
                 self.skipTest(self.red)
             raise
-        self.assertFalse(self.red, "it works: take away what is said against it")
+        self.assertFalse(self.red and not WINE_ROOT, "it works: take away what is said against it")
         self.record(f"green\t{memory >> 20} MiB", started)
 
     def record(self, result, started):

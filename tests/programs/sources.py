@@ -24,6 +24,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 CACHE = pathlib.Path(os.environ.get("PORTHOLE_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "porthole"),
                      "clients/programs")
 
+WINE_ROOT_MAKER = HERE.parents[1] / "packaging/wine_root.py"
+
 
 def call(*command, **options):
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=3600, **options)
@@ -181,17 +183,41 @@ class CProgram(Compiled):
     ucrt: bool = False
     suffix = ".c"
     compiler: ClassVar[tuple] = ("x86_64-w64-mingw32-gcc-posix",)
+    libraries: ClassVar[str] = "-lstdc++ -lpthread -lmingw32 -lgcc -lgcc_eh -lmoldname -lmingwex -lws2_32 -ladvapi32 -lkernel32"
 
     def words(self, source, made):
         runtime = ("-D_UCRT", "-Wl,--defsym,_setjmp=__intrinsic_setjmp", "-lucrt") if self.ucrt else ("-lmsvcrt",)
-        libraries = "-lstdc++ -lpthread -lmingw32 -lgcc -lgcc_eh -lmoldname -lmingwex -lws2_32 -ladvapi32 -lkernel32".split()
         return (*self.compiler, "-Os", "-Wall", "-Wextra", "-Werror", "-s", "-static", "-o", made / f"{self.name}.exe", source,
-                "-nodefaultlibs", "-Wl,--start-group", *libraries, *runtime, "-Wl,--end-group")
+                "-nodefaultlibs", "-Wl,--start-group", *self.libraries.split(), *runtime, "-Wl,--end-group")
+
+
+class CProgram32(CProgram):
+    """For 32 bits."""
+
+    compiler = ("i686-w64-mingw32-gcc-posix",)
+    libraries = CProgram.libraries.removeprefix("-lstdc++ ")  # which Debian has in another package
 
 
 class CxxProgram(CProgram):
     suffix = ".cc"
     compiler = ("x86_64-w64-mingw32-g++-posix", "-std=c++20")
+
+
+@dataclasses.dataclass(frozen=True)
+class WineRoot:
+    """Another Wine than the installed one, with its DLLs for 32 bits, of a release of Debian. No part of an image: nodes are started with it."""
+
+    release: str
+
+    @property
+    def kept(self):
+        return CACHE / f"wine-root-{self.release}-{hashlib.sha256(WINE_ROOT_MAKER.read_bytes()).hexdigest()[:16]}"
+
+    def fetch(self):
+        call(sys.executable, WINE_ROOT_MAKER, self.kept, "--release", self.release, "--32-bit")
+
+    def image_files(self):
+        return {}
 
 
 class Libraries:
