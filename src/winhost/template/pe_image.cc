@@ -50,7 +50,28 @@ Result<std::string> strip_debug_sections(std::string image) {
     return out;
 }
 
+namespace {
+
+/// Wine 10's handler does so for Ctrl+C and Ctrl+Break only: cmp ebx,1; jbe +8; xor ecx,ecx; call [rip+x]; mov ecx,C000013Ah. The jump to
+/// the last becomes unconditional.
+bool correct_handler_of_wine_10(std::string& image) {
+    constexpr std::string_view Begin("\x83\xFB\x01\x76\x08\x31\xC9\xFF\x15", 9), End("\xB9\x3A\x01\x00\xC0\xFF\x15", 7);
+    constexpr std::size_t JumpAt = 3, EndAt = 13;
+    std::size_t found = image.npos;
+    for (std::size_t at = image.find(Begin); at != image.npos; at = image.find(Begin, at + 1)) {
+        if (image.size() - at < EndAt + End.size() || image.compare(at + EndAt, End.size(), End) != 0) continue;
+        if (found != image.npos) return false;
+        found = at;
+    }
+    if (found == image.npos) return false;
+    image[found + JumpAt] = '\xEB';
+    return true;
+}
+
+}  // namespace
+
 bool correct_default_control_handler(std::string& image) {
+    if (correct_handler_of_wine_10(image)) return true;
     // sub rsp,38h; test byte [rip+x],1; jne +8; xor ecx,ecx; call [rip+y]   becomes   sub rsp,38h; mov ecx,C000013Ah; call [rip+y+6]
     constexpr std::string_view Begin("\x48\x83\xEC\x38\xF6\x05", 6);
     constexpr std::string_view Middle("\x01\x75\x08\x31\xC9\xFF\x15", 7);

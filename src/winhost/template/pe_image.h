@@ -10,8 +10,8 @@ namespace porthole::winhost {
 /// nothing to remove, is returned unchanged. Error: Invalid for a file that contradicts itself.
 Result<std::string> strip_debug_sections(std::string image);
 
-/// Wine's default handler ends a program with exit code 0 at a console event, Windows' with 0xC000013A. Corrects kernelbase.dll; false,
-/// with nothing changed, if its code is not the known one.
+/// Wine's default handler ends a program with exit code 0 at a console event (Wine 10's: at most of them), Windows' with 0xC000013A.
+/// Corrects kernelbase.dll; false, with nothing changed, if its code is none of the known ones.
 bool correct_default_control_handler(std::string& image);
 
 /// Wine writes zeros over 960 kB of every new thread's stack, all of which stays in memory. Makes ntdll.dll clear only the upper 64 kB,

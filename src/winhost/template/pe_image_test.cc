@@ -81,6 +81,23 @@ TEST(PeImage, CorrectsTheDefaultHandlerOnlyWhereItIsTheKnownOne) {
     }
 }
 
+TEST(PeImage, CorrectsTheDefaultHandlerOfWine10) {
+    const std::string code(
+        "\xF6\x05\x62\x30\x01\x00\x01\x75\x18\x83\xFB\x01\x76\x08\x31\xC9\xFF\x15\x83\x33\x05\x00\xB9\x3A\x01\x00\xC0\xFF\x15\x78", 30);
+    std::string image = "head" + code;
+    EXPECT_TRUE(correct_default_control_handler(image));
+    std::string expected = "head" + code;
+    expected[4 + 12] = '\xEB';
+    EXPECT_EQ(image, expected) << "all events end it alike";
+    std::string twice = code + code;
+    EXPECT_FALSE(correct_default_control_handler(twice));
+    EXPECT_EQ(twice, code + code);
+    for (std::size_t size = 0; size < code.size() - 1; ++size) {
+        std::string cut = code.substr(0, size);
+        EXPECT_FALSE(correct_default_control_handler(cut)) << size;
+    }
+}
+
 TEST(PeImage, ClearsLessOfANewThreadsStackOnlyWhereTheCodeIsTheKnownOne) {
     const std::string code(
         "\x48\x81\xE1\x00\xF0\xFF\xFF\x48\x8D\xB9\x00\x00\xF1\xFF\x48\x89\xFC\x48\x29\xF9\x31\xC0\x48\xC1\xE9\x03\xF3\x48\xAB", 29);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "winhost/tools/control_routine_windows.h"
 #include "winhost/tools/launch_folder_windows.h"
 #include "winhost/tools/missing_dll_windows.h"
 #include "winhost/tools/resolver_settings_windows.h"
@@ -58,16 +59,16 @@ void take_environment(const LaunchFolder::Spec& spec) {
 
 /// What Windows does for GenerateConsoleCtrlEvent, for every process of the job: none of them needs a console to be reached.
 void raise_event(DWORD event) {
-    const auto routine = reinterpret_cast<LPTHREAD_START_ROUTINE>(
-        reinterpret_cast<void*>(GetProcAddress(GetModuleHandleW(L"kernelbase.dll"), "CtrlRoutine")));
     std::vector<char> buffer(sizeof(JOBOBJECT_BASIC_PROCESS_ID_LIST) + 4096 * sizeof(ULONG_PTR));
     auto* list = reinterpret_cast<JOBOBJECT_BASIC_PROCESS_ID_LIST*>(buffer.data());
-    if (!routine || !QueryInformationJobObject(job, JobObjectBasicProcessIdList, list, static_cast<DWORD>(buffer.size()), nullptr)) return;
+    if (!QueryInformationJobObject(job, JobObjectBasicProcessIdList, list, static_cast<DWORD>(buffer.size()), nullptr)) return;
     for (DWORD i = 0; i < list->NumberOfProcessIdsInList; ++i) {
         const HANDLE process = OpenProcess(PROCESS_ALL_ACCESS, FALSE, static_cast<DWORD>(list->ProcessIdList[i]));
         if (!process) continue;
-        if (const HANDLE thread =
-                CreateRemoteThread(process, nullptr, 0, routine, reinterpret_cast<void*>(static_cast<ULONG_PTR>(event)), 0, nullptr))
+        const LPTHREAD_START_ROUTINE routine = porthole::winhost::control_routine_of(process);
+        if (const HANDLE thread = !routine ? nullptr
+                                           : CreateRemoteThread(process, nullptr, 0, routine,
+                                                                reinterpret_cast<void*>(static_cast<ULONG_PTR>(event)), 0, nullptr))
             CloseHandle(thread);
         CloseHandle(process);
     }

@@ -16,7 +16,7 @@ public:
     /// The DLLs that the loader must find before the program runs, in order; at most MostImports. Empty if it is not a PE file.
     std::vector<std::string> imports() const {
         std::vector<std::string> names;
-        const auto table = import_table();
+        const auto table = directory(ImportDirectory);
         for (std::size_t i = 0; table && i < MostImports; ++i) {
             const auto descriptor = offset_of(*table + static_cast<std::uint64_t>(i) * DescriptorSize);
             const auto name = descriptor ? read<std::uint32_t>(*descriptor + NameInDescriptor) : std::nullopt;
@@ -28,8 +28,25 @@ public:
         return names;
     }
 
+    /// Where a function is that a DLL exports by name, relative to the image. Among the first MostExports names.
+    std::optional<std::uint32_t> export_address(std::string_view wanted) const {
+        const auto address = directory(ExportDirectory);
+        const auto table = address ? offset_of(*address) : std::nullopt;
+        if (!table) return std::nullopt;
+        const auto count = read<std::uint32_t>(*table + 24), functions = read<std::uint32_t>(*table + 28);
+        const auto names = read<std::uint32_t>(*table + 32), numbers = read<std::uint32_t>(*table + 36);
+        for (std::uint64_t i = 0; numbers && i < *count && i < MostExports; ++i) {
+            const auto name = read_loaded<std::uint32_t>(*names + 4 * i);
+            if (!name || text_at(*name) != wanted) continue;
+            const auto number = read_loaded<std::uint16_t>(*numbers + 2 * i);
+            return number ? read_loaded<std::uint32_t>(*functions + std::uint64_t{4} * *number) : std::nullopt;
+        }
+        return std::nullopt;
+    }
+
 private:
-    static constexpr std::size_t MostImports = 512, LongestName = 260;
+    static constexpr std::size_t MostImports = 512, MostExports = 16384, LongestName = 260;
+    static constexpr std::uint64_t ExportDirectory = 0, ImportDirectory = 1;
     static constexpr std::uint64_t DescriptorSize = 20, NameInDescriptor = 12, SectionSize = 40, FileHeaderSize = 20;
     static constexpr std::uint64_t SignatureAt = 0x3C;
     static constexpr std::uint16_t Narrow = 0x10B, Wide = 0x20B;  ///< magic numbers of PE32 and PE32+
@@ -50,14 +67,21 @@ private:
         return *header + std::uint64_t(4) + FileHeaderSize;
     }
 
-    /// The address of the import table, relative to the image.
-    std::optional<std::uint32_t> import_table() const {
+    /// What is at an address of the loaded image.
+    template <class Number>
+    std::optional<Number> read_loaded(std::uint64_t address) const {
+        const auto at = offset_of(address);
+        return at ? read<Number>(*at) : std::nullopt;
+    }
+
+    /// The address of a table, relative to the image.
+    std::optional<std::uint32_t> directory(std::uint64_t number) const {
         const auto header = optional_header();
         const auto magic = header ? read<std::uint16_t>(*header) : std::nullopt;
         if (magic != Narrow && magic != Wide) return std::nullopt;
         const std::uint64_t directories = *header + (magic == Wide ? 112 : 96);
         const auto count = read<std::uint32_t>(directories - 4);
-        const auto address = count && *count > 1 ? read<std::uint32_t>(directories + 8) : std::nullopt;
+        const auto address = count && *count > number ? read<std::uint32_t>(directories + 8 * number) : std::nullopt;
         return address && *address != 0 ? address : std::nullopt;
     }
 

@@ -52,6 +52,50 @@ TEST(PeImports, EndWhereAnAddressLeadsOutOfTheImage) {
     EXPECT_THAT(PeImage(header).imports(), IsEmpty());
 }
 
+/// Also a DLL: exports "A" at 0x1234 and "CtrlRoutine" at 0x5678, whose numbers are the other way round.
+std::string dll() {
+    std::string image = program();
+    constexpr std::size_t Table = 0x2A0;  // 0x10A0 when loaded
+    put(image, 0x80 + 24 + 112, 0x10A0, 4);
+    put(image, Table + 24, 2, 4);
+    put(image, Table + 28, 0x10C8, 4);  // functions
+    put(image, Table + 32, 0x10D0, 4);  // names
+    put(image, Table + 36, 0x10D8, 4);  // numbers
+    put(image, 0x2C8, 0x5678, 4);
+    put(image, 0x2CC, 0x1234, 4);
+    put(image, 0x2D0, 0x10E0, 4);
+    put(image, 0x2D4, 0x10E4, 4);
+    put(image, 0x2D8, 1, 2);
+    put(image, 0x2DA, 0, 2);
+    image.replace(0x2E0, 1, "A");
+    image.replace(0x2E4, 11, "CtrlRoutine");
+    return image;
+}
+
+TEST(PeExports, AreFoundByName) {
+    const std::string image = dll();
+    EXPECT_EQ(PeImage(image).export_address("CtrlRoutine"), 0x5678u);
+    EXPECT_EQ(PeImage(image).export_address("A"), 0x1234u);
+    EXPECT_EQ(PeImage(image).export_address("Ctrl"), std::nullopt);
+    const std::string other = program();
+    EXPECT_EQ(PeImage(other).export_address("A"), std::nullopt) << "it exports nothing";
+}
+
+TEST(PeExports, AreNeverReadBeyondTheEnd) {
+    const std::string whole = dll();
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+        const std::string part(whole.data(), size);
+        const auto found = PeImage(part).export_address("CtrlRoutine");
+        EXPECT_TRUE(!found || found == 0x5678u) << size;
+    }
+    for (const std::size_t at : {0x2A0 + 24, 0x2A0 + 28, 0x2A0 + 32, 0x2A0 + 36, 0x2D4, 0x2DA}) {
+        std::string wrong = dll();
+        put(wrong, at, 0xFFFFFFF0, at == 0x2DA ? 2 : 4);
+        const auto found = PeImage(wrong).export_address("CtrlRoutine");
+        EXPECT_TRUE(!found || at == 0x2A0 + 24) << at;
+    }
+}
+
 TEST(PeImports, AreNeverReadBeyondTheEnd) {
     const std::string whole = program();
     for (std::size_t size = 0; size < whole.size(); ++size) {
