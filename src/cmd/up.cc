@@ -66,8 +66,9 @@ ClusterOptions keep_options(const CLI::App& app, ClusterOptions known, const Clu
     return known;
 }
 
-/// The supervisor may be started in another directory.
+/// The supervisor may be started in another directory. "installed" is none.
 void complete_wine_root(std::string& folder) {
+    if (folder == "installed") folder.clear();
     std::error_code ignored;  // of a working directory that has gone
     if (!folder.empty()) folder = std::filesystem::absolute(folder, ignored).lexically_normal().string();
 }
@@ -138,7 +139,7 @@ std::vector<CLI::Option*> add_cluster_flags(CLI::App& app, UpFlags& flags) {
                      "configure the cluster as the CIS Kubernetes Benchmark requires (`porthole doctor` checks it); later starts keep it"),
         app.add_option("--wine-root", options.wine_root,
                        "directory with another Wine than the installed one, for the pods of emulated Windows nodes; "
-                       "packaging/wine_root.py makes one; later starts keep it (default: what the cluster has; '' for the installed one)"),
+                       "packaging/wine_root.py makes one; later starts keep it (default: what the cluster has; `installed` for none)"),
         app.add_option("--server-arg", flags.server_arguments,
                        "NAME=VALUE: an option of `porthole server` for the API servers; can be repeated, and later starts keep it "
                        "(default: those that the cluster has; '' for none)"),

@@ -171,8 +171,11 @@ TEST(AdminKubeconfig, IsWrittenBesideTheDataAndMergedWhereKubectlLooks) {
 TEST(ClusterNodes, GiveTheMachineTheFirstAddressAndEveryOtherHostANamespace) {
     Cluster cluster;
     ASSERT_TRUE(parse_nodes("linux=1,windows=1:2025", cluster.options));
+    cluster.options.wine_root = "/srv/wine-10";
     const auto nodes = cluster.nodes(DataDir("/somewhere"));
     ASSERT_EQ(nodes.size(), 2u);
+    EXPECT_EQ(nodes[0].wine_root, "");
+    EXPECT_EQ(nodes[1].wine_root, "/srv/wine-10");
     EXPECT_EQ(nodes[0].network_namespace, "");
     EXPECT_EQ(nodes[1].name, "windows-1");
     EXPECT_EQ(nodes[1].address, "10.89.0.2");
@@ -187,6 +190,7 @@ TEST(ClusterNodes, OfAForeignClusterAreWindowsHostsWithNamesOfTheirOwn) {
     cluster.options.linux_nodes = 0;
     cluster.options.windows_nodes = {"2019", "2019"};
     cluster.options.host_prefix = "desk-";
+    cluster.options.wine_root = "/srv/wine-10";
     cluster.options.first_host = 200;
     cluster.options.foreign = ForeignCluster{.server = "https://10.0.0.5:6443",
                                              .token = "abcdef.0123456789abcdef",
@@ -200,6 +204,7 @@ TEST(ClusterNodes, OfAForeignClusterAreWindowsHostsWithNamesOfTheirOwn) {
     const auto nodes = loaded->nodes(data);
     ASSERT_EQ(nodes.size(), 2u);
     EXPECT_EQ(nodes[1].name, "desk-windows-2");
+    EXPECT_EQ(nodes[0].wine_root, "/srv/wine-10");
     EXPECT_EQ(nodes[0].address, "10.89.0.200");
     EXPECT_NE(nodes[0].network_namespace, "");
     std::filesystem::remove_all(data.root());
