@@ -55,5 +55,5 @@ C:\\app\\nssm.exe set web AppStdout C:\\data\\web.log
     says = "the service runs"
     says_at_stop = "the service has stopped"
     start_seconds = 20
-    red = "Wine 8's console host does not answer what a service and its children ask of their console: Node.js waits for ever"
+    red = "Wine 8's console host divides by zero when a service needs a console, and Node.js waits for ever; Wine 10's does so only without fonts"
     talk = node_server.TALK
