@@ -143,8 +143,8 @@ int run_winhost(std::vector<std::string> arguments) {
     run->add_option("--name", options.name, "the host's computer name")->capture_default_str();
     run->add_option(
            "--profile", options.profile,
-           "the Windows Server release to emulate: 2016, 1709, 1803, 2019, 1903, 2004, 20H2, 19551 (a preview), 2022 or 2025; nodes are "
-           "possible from 2019 on")
+           "the Windows Server release to emulate: 2016, 1709, 1803, 2019, 1809 (2019 before its later updates), 1903, 2004, 20H2, 19551 "
+           "(a preview), 2022 or 2025; nodes are possible from 2019 on")
         ->capture_default_str();
     run->add_option("--programs", options.programs, "directory of the Windows programs to place on it");
     run->add_option("--cache", options.cache, "directory of the Wine template")->capture_default_str();

@@ -44,7 +44,7 @@ TEST(ParseNodes, SaysWhichPartIsWrongAndShowsAnExample) {
         {"2", "\"2\" is not SYSTEM=COUNT"},
         {"linux=0", "the count of \"linux=0\" is not a number from 1 to 50"},
         {"linux=1,mac=1", "\"mac\" is neither linux nor windows"},
-        {"linux=1,windows=1:2016", "\"2016\" is not a release that can be emulated (2019, 1903, 2004, 20H2, 19551, 2022, 2025)"},
+        {"linux=1,windows=1:2016", "\"2016\" is not a release that can be emulated (2019, 1809, 1903, 2004, 20H2, 19551, 2022, 2025)"},
         {"windows=1", "a cluster needs at least one Linux node"},
         {"linux=1,windows=21", "one machine has up to 50 Linux and 20 Windows nodes"},
     };

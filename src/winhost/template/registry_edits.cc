@@ -56,7 +56,8 @@ void apply_profile(RegistryFile& system, const HostProfile& profile) {
 
 bool says_profile(const RegistryFile& system, const HostProfile& profile) {
     return system.value(CurrentVersion, "ProductName") == RegistryFile::quoted(profile.product_name) &&
-           system.value(CurrentVersion, "CurrentBuildNumber") == RegistryFile::quoted(std::to_string(profile.build));
+           system.value(CurrentVersion, "CurrentBuildNumber") == RegistryFile::quoted(std::to_string(profile.build)) &&
+           system.value(CurrentVersion, "UBR") == RegistryFile::number(profile.update);
 }
 
 }  // namespace porthole::winhost

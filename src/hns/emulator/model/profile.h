@@ -21,9 +21,10 @@ struct Profile {
     Features features() const { return features_of(version); }
 };
 
-/// All known ones, oldest first. The versions of releases between 2019 and 2022 are inferred from when features were added.
+/// All known ones, oldest first; 1809 is 2019 before the updates that brought direct server return. The versions of releases between 2019
+/// and 2022 are inferred from when features were added.
 std::span<const Profile> profiles();
-/// By name ("2022") or build ("20348"); nullptr if there is none.
+/// By name ("2022") or build ("20348"), of several with that build the first; nullptr if there is none.
 const Profile* find_profile(std::string_view name_or_build);
 
 }  // namespace porthole::hns::emulator

@@ -113,6 +113,16 @@ TEST_F(LoadBalancersTest, EMU04_EachBuildHasItsLimits) {
     }
 }
 
+// EMU-04
+TEST_F(LoadBalancersTest, EMU04_Server2019BeforeItsLaterUpdatesHasNoDirectServerReturn) {
+    start_with_pods("1809", 1);
+    auto direct = balancer({ids[0]}, {"10.96.7.8"});
+    EXPECT_EQ(code_of(client().create(direct)), Hresult::Ok);
+    direct.frontend_vips = {"10.96.7.9"};
+    direct.flags = LoadBalancerFlags::EnableDirectServerReturn;
+    EXPECT_EQ(code_of(client().create(direct)), Hresult::RequestUnsupported);
+}
+
 // HNS-09, EMU-04: what each release can do.
 TEST_F(LoadBalancersTest, FollowsTheRelease) {
     const struct {
