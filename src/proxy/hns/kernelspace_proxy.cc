@@ -18,6 +18,14 @@ constexpr std::size_t DocumentsPerLook = 256;
 constexpr Duration ShortPause = 1s;
 constexpr Duration LongestPause = 8s;  // so that a repair never takes longer than the promised ten seconds
 
+constexpr std::string_view NoNode = "waiting for the node in the API; is --hostname-override right?";
+constexpr std::string_view NodeElsewhere = "no adapter of this machine has the node's address in the API; is --hostname-override right?";
+
+std::optional<IpAddress> first_address(const api::core::v1::Node& node) {
+    const NodeView view = node_view(node);
+    return view.node_port_addresses.empty() ? std::nullopt : std::optional(view.node_port_addresses.front());
+}
+
 void collect(const std::vector<std::string>& from, std::vector<IpPrefix>& into) {
     for (const std::string& text : from) {
         if (const auto prefix = IpPrefix::parse(text)) into.push_back(*prefix);
@@ -67,21 +75,30 @@ Task<> KernelspaceProxy::listen() {
     }
 }
 
-/// Without its Node the proxy cannot tell the pods of this node from others.
+/// Without its Node the proxy cannot tell the pods of this node from others, and takes its own for others' with the Node of another
+/// machine.
 Task<> KernelspaceProxy::wait_for_node() {
+    std::string_view told;
     for (int tries = 0;; ++tries) {
         wake_.reset();
         const auto node = feed_.node();
-        if (node && !options_.node_ip) {
-            const NodeView view = node_view(*node);
-            if (!view.node_port_addresses.empty()) options_.node_ip = view.node_port_addresses.front();
+        const auto address = options_.node_ip ? options_.node_ip : node ? first_address(*node) : std::nullopt;
+        const std::string_view trouble = !node || !address ? NoNode : is_of_this_machine(*address) ? "" : NodeElsewhere;
+        if (trouble.empty()) {
+            options_.node_ip = address;
+            co_return {};
         }
-        if (node && options_.node_ip) co_return {};
-        if (tries % 30 == 0) {
-            context_.log.warn("waiting for the node in the API; is --hostname-override right?", {{"node", options_.node_name}});
+        if (tries % 30 == 0 || trouble != told) {
+            context_.log.warn(trouble, {{"node", options_.node_name}, {"address", address ? address->to_string() : "none"}});
+            told = trouble;
         }
         CO_TRY_VOID(co_await context_.loop.sleep(ShortPause));
     }
+}
+
+/// An address that was given need not be one of an adapter.
+bool KernelspaceProxy::is_of_this_machine(const IpAddress& address) const {
+    return options_.node_ip || !context_.mac_of || !context_.mac_of(address).empty();
 }
 
 Task<> KernelspaceProxy::probe_host() {

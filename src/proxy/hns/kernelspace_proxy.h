@@ -49,9 +49,9 @@ std::size_t usual_backend_limit(porthole::hns::HnsVersion version);
 
 /// The service proxy of a Windows node as a component: HNS load balancers for the services of the API.
 ///
-/// It waits for the HNS network, watches the API, programs only differences, and checks the host every `check_interval` and at every
-/// notification. Load balancers remain when it ends; the next proxy recognizes and adopts them. The informers must have stopped before it
-/// is destroyed.
+/// It waits for the Node of this machine and the HNS network, watches the API, programs only differences, and checks the host every
+/// `check_interval` and at every notification. Load balancers remain when it ends; the next proxy recognizes and adopts them. The informers
+/// must have stopped before it is destroyed.
 class KernelspaceProxy final : public ProxyStatus {
 public:
     KernelspaceProxy(KernelspaceContext context, KernelspaceOptions options);
@@ -73,6 +73,7 @@ private:
     void changed();
     Task<> probe_host();
     Task<> wait_for_node();
+    bool is_of_this_machine(const IpAddress& address) const;
     Task<> follow_network();
     Task<> read_network();
     Task<> find_root_endpoint();

@@ -113,6 +113,7 @@ struct World {
     std::unique_ptr<Scope> scope;
     std::optional<Error> ended;
     std::function<Result<IpAddress>(const std::string&, const IpPrefix&)> reserve;
+    std::set<std::string> addresses{"192.0.2.13"};  ///< of the machine's adapters
 
     explicit World(const char* release = "2022") : World(*emulator::find_profile(release)) {}
     explicit World(const emulator::Profile& profile) : emulated({loop, files, random, data_plane, log}, {"/hns", profile}) {
@@ -128,8 +129,8 @@ struct World {
         if (options.network_name.empty()) options.network_name = "cbr0";
         informers = std::make_unique<client::Informers>(client::InformerContext{loop, client, random, log});
         informers->start();
-        proxy = std::make_unique<KernelspaceProxy>(KernelspaceContext{loop, *informers, counted, events, &health,
-                                                                      [](const IpAddress&) { return "00-15-5D-00-00-13"; }, log, reserve},
+        const auto mac_of = [this](const IpAddress& address) { return addresses.contains(address.to_string()) ? "00-15-5D-00-00-13" : ""; };
+        proxy = std::make_unique<KernelspaceProxy>(KernelspaceContext{loop, *informers, counted, events, &health, mac_of, log, reserve},
                                                    options);
         scope = std::make_unique<Scope>(loop, [this](const Error& error) { ended = error; });
         scope->spawn(proxy->run());

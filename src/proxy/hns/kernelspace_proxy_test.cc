@@ -149,6 +149,34 @@ TEST(KernelspaceProxy, TRB07_ANameThatIsNotTheKubeletsIsLoggedAndNothingIsProgra
     EXPECT_THAT(world.rules(), testing::SizeIs(1));
 }
 
+// TRB-07, SVC-25: a name that was copied with the command line of another node
+TEST(KernelspaceProxy, TRB07_AnotherNodesNameIsLoggedAndNothingIsProgrammed) {
+    World world;
+    world.make_network();
+    world.api.put(node("win1", "192.0.2.14"));
+    world.api.put(service());
+    world.api.put(slice({"10.244.3.7", "10.244.4.9"}));
+    world.start();
+    EXPECT_THAT(world.told,
+                HasSubstr("no adapter of this machine has the node's address in the API; is --hostname-override right? win1 192.0.2.14"));
+    world.loop.advance(std::chrono::minutes(5));
+    EXPECT_THAT(world.rules(), IsEmpty());
+    world.addresses = {"192.0.2.14"};  // as after the switch of a new HNS network has taken the address over
+    world.loop.advance(5s);
+    EXPECT_THAT(world.rules(), testing::SizeIs(1));
+}
+
+// SVC-25
+TEST(KernelspaceProxy, AGivenAddressIsNotLookedFor) {
+    World world;
+    world.make_network();
+    world.addresses = {};
+    world.api.put(service());
+    world.api.put(slice({"10.244.4.9"}));
+    world.start({.node_ip = IpAddress::parse("192.0.2.99").value()});
+    EXPECT_THAT(world.rules(), testing::SizeIs(1));
+}
+
 TEST(KernelspaceProxy, RemovesWhatAServiceNeededWhenItGoes) {
     World world;
     world.make_network();
@@ -195,7 +223,7 @@ TEST(KernelspaceProxy, SVC25_WaitsUntilItsNodeIsInTheApi) {
 
 // SVC-17, LIM-14: the service and what people are told
 TEST(KernelspaceProxy, LocalTrafficPolicyActsAsClusterWithoutDirectServerReturnAndSaysSo) {
-    World world(emulator::Profile{"early 2019", 17763, {9, 2}, 0, 64, 256, false});
+    World world("1809");
     world.make_network();
     world.make_pod("10.244.3.7");
     core::Service web = service();
