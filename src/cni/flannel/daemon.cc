@@ -59,10 +59,16 @@ Task<> Daemon::run() {
         // What goes on is told once.
         if (!trouble.empty() && trouble != trouble_) context_.log.warn("node network setup failed", {{"error", trouble}});
         trouble_ = trouble;
-        const auto woken = co_await with_timeout(wake_.wait(), options_.check_interval, "waiting for a change");
+        const auto woken = co_await with_timeout(wake_.wait(), until_next_look(), "waiting for a change");
         if (!woken && woken.error().reason != Reason::Timeout) co_return woken.error();
         if (ready_) CO_TRY_VOID(co_await context_.loop.sleep(Pause));
     }
+}
+
+/// The last attempt to create a network is made when its time is over.
+Duration Daemon::until_next_look() const {
+    if (!making_since_) return options_.check_interval;
+    return std::min(options_.check_interval, *making_since_ + options_.network_patience - context_.loop.now());
 }
 
 /// One node does not decide for all: what it publishes it writes itself.

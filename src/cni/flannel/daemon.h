@@ -62,6 +62,7 @@ private:
     void node_seen(const api::core::v1::Node& node);
     Task<> reconcile();
     Task<> ensure_network();
+    Duration until_next_look() const;
     Result<void> check_back_ends() const;
     Error what_is_missing(const api::core::v1::Node& self) const;
     Task<> publish(const api::core::v1::Node& self);

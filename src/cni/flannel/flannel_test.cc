@@ -4,6 +4,7 @@
 #include "client/fake/fake_api.h"
 #include "cni/flannel/daemon.h"
 #include "cni/flannel/network_check.h"
+#include "cni/flannel/options.h"
 #include "hns/emulator/data_plane/remembering_data_plane.h"
 #include "hns/emulator/emulator.h"
 #include "hns/emulator/failing_hns.h"
@@ -80,7 +81,7 @@ struct Host {
     std::unique_ptr<Daemon> daemon;
     std::optional<Result<void>> ended;  // of the daemon
 
-    explicit Host(const std::string& network, const emulator::Profile& profile = *emulator::find_profile("2022"))
+    explicit Host(const std::string& network, const emulator::Profile& profile = *emulator::find_profile("2022"), Duration patience = 2min)
         : emulated({loop, files, random, data_plane, log}, {"/hns", profile}) {
         EXPECT_TRUE(sim::run(loop, emulated.start()));
         DaemonOptions options{.node_name = "win1",
@@ -89,7 +90,8 @@ struct Host {
                               .address_network = IpPrefix::parse("192.0.2.0/24").value(),
                               .subnet_file = "/run/flannel/subnet.env",
                               .cni_config_file = "/k/cni/config/10-porthole.conf",
-                              .service_prefixes = {IpPrefix::parse("10.96.0.0/12").value()}};
+                              .service_prefixes = {IpPrefix::parse("10.96.0.0/12").value()},
+                              .network_patience = patience};
         daemon = std::make_unique<Daemon>(
             DaemonContext{loop, informers, client, hns_calls, *routes, files, log, [] { return "Ethernet (192.0.2.13)"; }},
             std::move(options));
@@ -263,6 +265,33 @@ TEST(Flannel, TRB09_WaitsForItsNetworkWithinBoundsAndThenEnds) {
     ASSERT_FALSE(*host.ended);
     EXPECT_EQ(host.ended->error().reason, Reason::Timeout);
     EXPECT_THAT(host.ended->error().message, HasSubstr("the HNS network cbr0 could not be created"));
+}
+
+// TRB-09
+TEST(Flannel, TRB09_EndsWhenItsTimeIsOverAndNotWithTheNextLookAtTheHost) {
+    Host host(HostGateway, *emulator::find_profile("2022"), 25s);
+    host.hns_calls.fail_always(porthole::hns::Hresult::Unexpected);
+    host.api.put(node("win1", "192.0.2.13", "10.244.3.0/24"));
+    host.loop.advance(24s);
+    EXPECT_FALSE(host.ended);
+    host.loop.advance(2s);
+    EXPECT_TRUE(host.ended);
+}
+
+// TRB-09
+TEST(FlanneldOptions, TRB09_TheTimeForTheNetworkCanBeSet) {
+    sim::SimLoop loop;
+    sim::MemoryFileSystem files(loop);
+    const auto parse = [&](const char* timeout) {
+        return parse_program_options({"--kubeconfig-file=k", std::string("--network-timeout=") + timeout}, "win1", files);
+    };
+    EXPECT_EQ(parse("90s").value().daemon.network_patience, 90s);
+    for (const char* wrong : {"", "0s", "-5s", "5"}) {
+        SCOPED_TRACE(wrong);
+        const auto refused = parse(wrong);
+        ASSERT_FALSE(refused);
+        EXPECT_THAT(refused.error().message, HasSubstr("network-timeout"));
+    }
 }
 
 // TRB-12

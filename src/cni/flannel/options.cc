@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "base/time/time.h"
 #include "schema/json/json.h"
 
 namespace porthole::cni::flannel {
@@ -14,6 +15,12 @@ struct Raw {
                             ip_masq = "true";
     bool subnet_manager = true;
 };
+
+Result<void> read_timeout(const std::string& text, Duration& into) {
+    TRY(into, parse_duration(text));
+    if (into <= Duration::zero()) return Error(Reason::BadRequest, "must be a time such as 2m");
+    return {};
+}
 
 void add_flags(FlagSet& flags, ProgramOptions& options, Raw& raw) {
     DaemonOptions& daemon = options.daemon;
@@ -29,6 +36,9 @@ void add_flags(FlagSet& flags, ProgramOptions& options, Raw& raw) {
     flags.add("cluster-dns", daemon.cluster_dns, "address of the cluster's DNS");
     flags.add("cluster-domain", daemon.cluster_domain, "domain of services");
     flags.add("adapter", daemon.adapter, "the network adapter of the HNS network");
+    flags.add(
+        "network-timeout", [&daemon](const std::string& text) { return read_timeout(text, daemon.network_patience); },
+        "how long the HNS network may fail to be created before the program ends (default: 2m)");
     flags.add("subnet-file", daemon.subnet_file, "where this node's part of the network is written");
     flags.add("cni-config-file", daemon.cni_config_file, "file to write the CNI configuration to; empty: do not write it");
     flags.add("ip-masq", raw.ip_masq, "1 or true: pods reach the world by the node's address");
