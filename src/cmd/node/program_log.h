@@ -14,6 +14,7 @@ struct ProgramLog {
     std::string directory, file;  ///< `file`, else <program>.log in `directory`; standard error if both are ""
 };
 
+/// Creates `directory`. If that is impossible, says so on standard error and logs there.
 std::shared_ptr<LogSink> open_log(const ProgramLog& log, const std::string& program);
 
 }  // namespace porthole::cmd
