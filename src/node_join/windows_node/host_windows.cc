@@ -107,11 +107,13 @@ std::uint64_t page_file_bytes() {
     return memory.ullTotalPageFile > memory.ullTotalPhys ? memory.ullTotalPageFile - memory.ullTotalPhys : 0;
 }
 
+/// A text of the machine's registry with its variables expanded, "" without one. Expandable texts are included: RRF_RT_REG_EXPAND_SZ is
+/// for those that are not to be expanded, and otherwise an invalid parameter.
 std::string machine_text(const std::wstring& key, const wchar_t* name) {
-    wchar_t text[2048] = L"";
-    DWORD size = sizeof text;
-    const auto code = RegGetValueW(HKEY_LOCAL_MACHINE, key.c_str(), name, RRF_RT_REG_SZ | RRF_RT_REG_EXPAND_SZ, nullptr, text, &size);
-    return code == ERROR_SUCCESS ? to_utf8(text) : "";
+    std::wstring text(32'768, L'\0');
+    auto size = static_cast<DWORD>(text.size() * sizeof(wchar_t));
+    const auto code = RegGetValueW(HKEY_LOCAL_MACHINE, key.c_str(), name, RRF_RT_REG_SZ, nullptr, text.data(), &size);
+    return code == ERROR_SUCCESS ? to_utf8(text.c_str()) : "";
 }
 
 /// The program that a service starts, or "". NSSM is not it, but what it starts.
@@ -164,12 +166,7 @@ std::string machine_variable(const wchar_t* name) {
 }
 
 std::string registered_machine_variable(const std::string& name) {
-    constexpr wchar_t Key[] = L"SYSTEM\\CurrentControlSet\\Control\\Session Manager\\Environment";
-    wchar_t text[4096] = L"";
-    DWORD size = sizeof text;
-    const auto code =
-        RegGetValueW(HKEY_LOCAL_MACHINE, Key, to_wide(name).c_str(), RRF_RT_REG_SZ | RRF_RT_REG_EXPAND_SZ, nullptr, text, &size);
-    return code == ERROR_SUCCESS ? to_utf8(text) : "";
+    return machine_text(L"SYSTEM\\CurrentControlSet\\Control\\Session Manager\\Environment", to_wide(name).c_str());
 }
 
 HostFacts look_at_host(const WindowsNode& node, ServiceManager& manager) {
