@@ -35,7 +35,7 @@ public:
         CO_TRY_VOID(make_proxy());
         informers_->start();
         scope_.spawn(events_->run());
-        scope_.spawn(proxy_->run());
+        scope_.spawn(run_proxy());
         scope_.spawn(connection_.follow());
         log_.info("kube-proxy started", {{"node", options_.kernelspace.node_name}, {"network", options_.kernelspace.network_name}});
         co_return {};
@@ -48,6 +48,13 @@ public:
     }
 
 private:
+    /// What this host cannot do ends the program: people, and the service manager, are to see it.
+    Task<> run_proxy() {
+        const auto ended = co_await proxy_->run();
+        if (!ended && !is_cancelled(ended)) end_because(ended.error());
+        co_return {};
+    }
+
     /// Removes all rules; no server is asked.
     Task<> clean_up() {
         use(no_server_);
