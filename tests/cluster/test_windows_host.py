@@ -23,34 +23,56 @@ SERVICES = ("kubelet", "flanneld", "kube-proxy")
 
 
 class HostCase(WindowsCase):
-    def host(self, node=NODE):
-        return self.cluster.data / "nodes" / node
+    node_name = NODE  # the node whose host is meant where none is named
 
-    def on_host(self, *command, node=NODE, check=True, seconds=120):
+    def host(self, node=None):
+        return self.cluster.data / "nodes" / (node or self.node_name)
+
+    def on_host(self, *command, node=None, check=True, seconds=120):
         """Runs a program on the emulated host, as its administrator."""
         return run(self.cluster.network.inside([PORTHOLE, "winhost", "exec", "--data", self.host(node), "--", *command]), check=check,
                    seconds=seconds, env=self.cluster.environment()).stdout
 
-    def node(self, name=NODE):
-        return self.get("node", name, namespaced=False)
+    def node(self, name=None):
+        return self.get("node", name or self.node_name, namespaced=False)
 
     def wait_node(self, status, message="", seconds=90):
         def reached():
             found = next(one for one in self.node()["status"]["conditions"] if one["type"] == "Ready")
             return found["status"] == status and message in found["message"]
-        self.eventually(reached, seconds, f"{NODE} Ready is {status} {message}")
+        self.eventually(reached, seconds, f"{self.node_name} Ready is {status} {message}")
 
-    def is_running(self, program, node=NODE):
+    def is_running(self, program, node=None):
         """The Linux pid of a program on the host, or 0."""
-        first = json.loads((self.host(node) / "h/runc/host/state.json").read_text())["init_process_pid"]
-        space = os.readlink(f"/proc/{first}/ns/pid")
-        for process in pathlib.Path("/proc").glob("[0-9]*"):
-            try:
-                if (process / "comm").read_text().strip() == program and os.readlink(process / "ns/pid") == space:
-                    return int(process.name)
-            except OSError:
-                continue
-        return 0
+        return self.process_on(node or self.node_name, program)
+
+    def command_of(self, service):
+        """The words with which a service's program runs on a console, too."""
+        line = self.on_host("reg", "query", f"HKLM\\System\\CurrentControlSet\\Services\\{service}", "/v", "ImagePath")
+        return [word for word in re.search(r"REG_SZ +(.*\S)", line).group(1).split() if word != "--windows-service"]
+
+    @contextlib.contextmanager
+    def on_consoles(self, commands):
+        """Programs of the node on consoles, in the order of `commands`, by the services that they replace meanwhile."""
+        for service in reversed(list(commands)):
+            self.on_host("net", "stop", service, check=False)
+        programs = []
+        try:
+            for service in commands:
+                self.eventually(lambda: not self.is_running(f"{service}.exe"), 20, f"{service} has stopped")
+            for service, command in commands.items():
+                words = [PORTHOLE, "winhost", "exec", "--data", self.host(), "--", *command]
+                programs.append(subprocess.Popen(self.cluster.network.inside(list(map(str, words))), stdin=subprocess.DEVNULL,
+                                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+                self.eventually(lambda: self.is_running(f"{service}.exe"), 20, f"{service} runs")
+            yield
+        finally:
+            for program in programs:
+                program.send_signal(signal.SIGTERM)
+                program.wait(120)
+            for service in commands:
+                self.eventually(lambda: not self.is_running(f"{service}.exe"), 20, f"{service} has ended with its console")
+                self.on_host("net", "start", service)
 
 
 class Services(HostCase):
@@ -131,8 +153,7 @@ class Services(HostCase):
 
     # KBL-14
     def test_a_node_whose_disk_is_full_says_so_and_gets_no_pods(self):
-        line = self.on_host("reg", "query", "HKLM\\System\\CurrentControlSet\\Services\\kubelet", "/v", "ImagePath")
-        words = [word for word in re.search(r"REG_SZ +(.*\S)", line).group(1).split() if not word.startswith(("--windows-service", "--eviction"))]
+        words = [word for word in self.command_of("kubelet") if not word.startswith("--eviction")]
         thresholds = "--eviction-hard=memory.available<100Mi,nodefs.available<99%"  # of no disk is so much free
         self.assertEqual(condition(self.node(), "DiskPressure"), "False")
         taints = lambda: [taint["key"] for taint in self.node()["spec"].get("taints", [])]
@@ -155,38 +176,11 @@ class Services(HostCase):
 
     # JOI-07, JOI-11
     def test_the_programs_run_as_plain_console_programs_too(self):
-        lines = {service: self.on_host("reg", "query", f"HKLM\\System\\CurrentControlSet\\Services\\{service}", "/v", "ImagePath")
-                 for service in SERVICES}
-        commands = {service: re.search(r"REG_SZ +(.*\S)", text).group(1).replace(" --windows-service", "").split()
-                    for service, text in lines.items()}
-        with self.on_consoles(commands):
+        with self.on_consoles({service: self.command_of(service) for service in SERVICES}):
             self.wait_node("True")
             self.apply(web_server("web", nodeName=NODE))
             self.wait_ready("web")
         self.wait_node("True")
-
-    @contextlib.contextmanager
-    def on_consoles(self, commands):
-        """Programs of the node on consoles, in the order of `commands`, by the services that they replace meanwhile."""
-        for service in reversed(list(commands)):
-            self.on_host("net", "stop", service, check=False)
-        programs = []
-        try:
-            for service in commands:
-                self.eventually(lambda: not self.is_running(f"{service}.exe"), 20, f"{service} has stopped")
-            for service, command in commands.items():
-                words = [PORTHOLE, "winhost", "exec", "--data", self.host(), "--", *command]
-                programs.append(subprocess.Popen(self.cluster.network.inside(list(map(str, words))), stdin=subprocess.DEVNULL,
-                                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-                self.eventually(lambda: self.is_running(f"{service}.exe"), 20, f"{service} runs")
-            yield
-        finally:
-            for program in programs:
-                program.send_signal(signal.SIGTERM)
-                program.wait(120)
-            for service in commands:
-                self.eventually(lambda: not self.is_running(f"{service}.exe"), 20, f"{service} has ended with its console")
-                self.on_host("net", "start", service)
 
     # JOI-08: as start-kubelet.ps1 and start-kubeproxy.ps1 call them
     def test_the_start_scripts_of_kubelet_and_proxy_start_them_in_order(self):

@@ -1,5 +1,6 @@
 """A Windows machine joins, joins again, and leaves, by the programs that a real one would run; here on an emulated host under Wine."""
 
+import contextlib
 import json
 import re
 
@@ -116,6 +117,76 @@ class Joining(ClusterCase):
         self.assertEqual(refused.returncode, 1)
         self.assertIn('no adapter "LAN" with an IPv4 address; this machine has', refused.stderr)
         self.assertEqual(condition(self.node(), "Ready"), "True")
+
+    # JOI-17, RUN-07
+    def test_every_check_before_a_join_has_an_id_and_what_is_wrong_a_remedy(self):
+        healthy = self.checks(0)
+        passed = {"elevation", "windows-build", "containers-feature", "runtime", "adapter", "ports", "names", "proxy", "stale-files", "clock"}
+        self.assertEqual({name for name in passed if healthy.get(name, ("",))[0] != "done"}, set(), healthy)
+        self.assertLessEqual({"page-file", "reservation"}, set(healthy))
+        before = self.config()
+        with self.spoiled_host():
+            found = self.checks(1, "--cri-socket", "npipe:////./pipe/none", "--node-ip", "10.89.0.250", "--system-reserved", "cpu=100m",
+                                variables=("HTTPS_PROXY=http://:80",))
+        for name, outcome, text, remedy in (
+                ("elevation", "done", "administrator", ""),
+                ("windows-build", "failed", "14393 is too old", "Windows Server 2019 (17763) or newer"),
+                ("containers-feature", "failed", "computenetwork.dll", "Install-WindowsFeature Containers"),
+                ("runtime", "failed", "npipe:////./pipe/none", "--cri-socket"),
+                ("adapter", "failed", "10.89.0.250", "--node-ip"),
+                ("ports", "failed", "TCP 10250", "Get-NetTCPConnection"),
+                ("names", "failed", "the service kubelet belongs to another program", "sc.exe delete kubelet"),
+                ("proxy", "warning", "cannot be understood", "http://proxy.example.com:3128"),
+                ("reservation", "warning", "cpu=100m", "memory=2Gi")):
+            with self.subTest(name):
+                self.assertEqual(found[name][0], outcome)
+                self.assertIn(text, found[name][1])
+                self.assertIn(remedy, found[name][1])
+        self.assertIn("cannot join yet: windows-build, containers-feature, runtime, adapter, ports, names", found["end"])
+        self.assertEqual(self.config(), before)
+        self.wait_node()
+
+    def checks(self, exit_code, *flags, variables=()):
+        """Of a join: ID → (outcome, text with its remedy); and its last error as "end"."""
+        server, token, ca_hash = self.target()
+        added = [word for variable in variables for word in ("--env", variable)]
+        words = ["kubeadm.exe", "join", server, "--token", token, "--discovery-token-ca-cert-hash", ca_hash, "--node-name", NODE, "--shared-disk"]
+        done = run(self.cluster.network.inside([PORTHOLE, "winhost", "exec", *added, "--data", self.cluster.data / "nodes" / NODE, "--",
+                                                *words, "-o", "json", *flags]), check=False, env=self.cluster.environment())
+        self.assertEqual(done.returncode, exit_code, done.stdout + done.stderr)
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        found = {"end": lines[-1].get("error", "")}
+        for line in lines:
+            check = re.match(r"\[([a-z-]+)\] ?(.*)", line["text"])
+            if check:
+                found[check[1]] = (line["event"], check[2] + line.get("error", ""))
+        return found
+
+    @contextlib.contextmanager
+    def spoiled_host(self):
+        """Of an old build, without the containers feature, and with the kubelet of another cluster, which runs."""
+        version, services = "HKLM\\Software\\Microsoft\\Windows NT\\CurrentVersion", "HKLM\\System\\CurrentControlSet\\Services"
+        changes = {(version, "CurrentBuildNumber"): "14393", (services + "\\kubelet", "ImagePath"): "C:\\other\\kubelet.exe"}
+        value = lambda key, name: re.search(r"(REG_\w+) +(.*\S)", self.on_host("reg", "query", key, "/v", name).stdout).groups()
+        former = {place: value(*place) for place in changes}
+        library = "C:\\windows\\system32\\computenetwork"
+
+        def edit(values):
+            for (key, name), text in values.items():
+                self.on_host("reg", "add", key, "/v", name, "/t", former[key, name][0], "/d", text, "/f")
+
+        stopped = ("kube-proxy", "flanneld")
+        for service in stopped:
+            self.on_host("net", "stop", service)
+        edit(changes)
+        self.on_host("cmd", "/c", "ren", library + ".dll", "computenetwork.off")
+        try:
+            yield
+        finally:
+            self.on_host("cmd", "/c", "ren", library + ".off", "computenetwork.dll")
+            edit({place: text for place, (_, text) in former.items()})
+            for service in reversed(stopped):
+                self.on_host("net", "start", service)
 
     # TRB-08
     def test_files_of_an_earlier_set_up_are_named_and_leave_with_the_node(self):

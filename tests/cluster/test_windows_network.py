@@ -1,13 +1,11 @@
 """Networking of Windows nodes as the requirements number it: addresses, services, names, and what a host keeps of them.
 
 The cluster is that of the worked example: pods in 192.168.0.0/16, one Linux and two Windows nodes; cluster DNS with an address and a
-domain of its own.
+domain of its own. A third Windows node is of the oldest build that can be one.
 """
 
-import contextlib
 import ipaddress
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -30,9 +28,10 @@ import windows_probe  # the harness knows where
 FETCH = "C:\\web\\fetch.exe"
 DNS, DOMAIN = "10.96.0.53", "corp.example"
 PODS, SERVICES, MACHINES = (ipaddress.ip_network(text) for text in ("192.168.0.0/16", "10.96.0.0/12", "10.89.0.0/24"))
-EXAMPLE = SharedCluster("linux=1,windows=2", "--cluster-cidr", str(PODS), "--service-cidr", str(SERVICES), "--node-cidr", str(MACHINES),
-                        "--cluster-dns", DNS, "--cluster-domain", DOMAIN)
+EXAMPLE = SharedCluster("linux=1,windows=2,windows=1:1809", "--cluster-cidr", str(PODS), "--service-cidr", str(SERVICES),
+                        "--node-cidr", str(MACHINES), "--cluster-dns", DNS, "--cluster-domain", DOMAIN)
 NODES = ("linux-1", "windows-1", "windows-2")
+OLDER = "windows-3"  # its host network service has neither direct server return nor session affinity, and 64 backends a load balancer
 OUTSIDE = "10.89.0.200"  # a machine that is no node
 CNI = "k/cni/config"
 
@@ -58,16 +57,6 @@ class NetworkCase(WindowsCase):
     def service_command(self, node, name):
         """The command line under which a service of the host runs."""
         return self.host(node, "cmd", "/c", "reg", "query", f"HKLM\\System\\CurrentControlSet\\Services\\{name}", "/v", "ImagePath").stdout
-
-    def pid(self, node, program):
-        """Of a program on the host, as Linux counts."""
-        first = json.loads((self.cluster.data / "nodes" / node / "h/runc/host/state.json").read_text())["init_process_pid"]
-        space = os.readlink(f"/proc/{first}/ns/pid")
-        for process in pathlib.Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):
-                if (process / "comm").read_text().strip() == program and os.readlink(process / "ns/pid") == space:
-                    return int(process.name)
-        return None
 
     def hns(self, node):
         return json.loads(self.host(node, "porthole.exe", "hns", "list", "-o", "json").stdout)
@@ -108,13 +97,13 @@ class Addresses(NetworkCase):
         nodes = self.nodes()
         ranges = {name: node["spec"]["podCIDR"] for name, node in nodes.items()}
         self.assertEqual(ranges["linux-1"], "192.168.0.0/24")
-        self.assertEqual({ranges["windows-1"], ranges["windows-2"]}, {"192.168.1.0/24", "192.168.2.0/24"})
+        self.assertEqual(set(ranges.values()), {f"192.168.{number}.0/24" for number in range(4)})
         for node in nodes.values():
             self.assertEqual(node["spec"]["podCIDRs"], [node["spec"]["podCIDR"]])
             address = next(entry["address"] for entry in node["status"]["addresses"] if entry["type"] == "InternalIP")
             self.assertIn(ipaddress.ip_address(address), MACHINES)
         # Nobody told a node its range: it is what the API says.
-        for name in NODES[1:]:
+        for name in (*NODES[1:], OLDER):
             told = self.host(name, "cmd", "/c", "type", "C:\\run\\flannel\\subnet.env").stdout
             self.assertIn(f"FLANNEL_NETWORK={PODS}", told)
             self.assertIn(f"FLANNEL_SUBNET={ranges[name].replace('.0/', '.1/')}", told)
@@ -126,7 +115,8 @@ class Addresses(NetworkCase):
     def test_all_pods_of_the_worked_example_reach_each_other(self):
         self.one_server_a_node({"app": "web"})
         clients = self.clients()
-        for node, range_ in ((name, ipaddress.ip_network(found["spec"]["podCIDR"])) for name, found in self.nodes().items()):
+        found = self.nodes()
+        for node, range_ in ((name, ipaddress.ip_network(found[name]["spec"]["podCIDR"])) for name in NODES):
             address = self.ip(f"web-{node}")
             self.assertIn(ipaddress.ip_address(address), range_)
             for client, fetch in clients.items():
@@ -161,7 +151,7 @@ class Plugins(NetworkCase):
         self.apply(web_server("before", nodeName=node))
         self.wait_ready("before")
         former = self.endpoint(node, self.ip("before"))
-        kubelet = self.pid(node, "kubelet.exe")
+        kubelet = self.process_on(node, "kubelet.exe")
         self.assertTrue(kubelet)
         # Sorted first, with what runtimes do not know: a suffix of the administrator's own, behind those of the pod.
         edited = self.own_configuration(node, dns={"nameservers": [DNS], "search": ["edited.example"]}, capabilities={"portMappings": True})
@@ -170,7 +160,7 @@ class Plugins(NetworkCase):
         self.wait_ready("after")
         self.assertIn("edited.example", json.dumps(self.endpoint(node, self.ip("after"))["Dns"]))
         self.assertEqual(self.endpoint(node, self.ip("before"))["Dns"], former["Dns"])
-        self.assertEqual(self.pid(node, "kubelet.exe"), kubelet, "the kubelet was not restarted")
+        self.assertEqual(self.process_on(node, "kubelet.exe"), kubelet, "the kubelet was not restarted")
 
     # NET-33
     def test_a_broken_configuration_is_named_and_a_corrected_one_works(self):
@@ -181,13 +171,16 @@ class Plugins(NetworkCase):
         (self.drive(node) / CNI / "05-broken.conf").unlink()
         self.wait_ready("web")
 
-    # NET-15
-    def test_flannels_meta_plugin_gives_pods_of_the_nodes_range(self):
-        node = "windows-2"
+    def use_flannels_plugin(self, node):
         own = self.own_configuration(node)
         delegate = {key: own[key] for key in ("type", "apiVersion", "dns", "policies", "loopbackDSR")}
         self.write_configuration(node, "05-flannel.conf", json.dumps(
             {"cniVersion": "0.3.1", "name": own["name"], "type": "flannel", "capabilities": own["capabilities"], "delegate": delegate}))
+
+    # NET-15
+    def test_flannels_meta_plugin_gives_pods_of_the_nodes_range(self):
+        node = "windows-2"
+        self.use_flannels_plugin(node)
         self.apply(web_server("web", nodeName=node))
         self.wait_ready("web")
         address = self.ip("web")
@@ -198,6 +191,35 @@ class Plugins(NetworkCase):
         self.kubectl("delete", "pod", "web")
         self.eventually(lambda: not list(kept.iterdir()), 30, "what was delegated is undone")
         self.assertFalse((self.drive(node) / "var/lib/cni/networks/cbr0" / address).exists())
+
+    # TRB-10
+    def test_a_missing_subnet_file_is_named_with_the_daemon_and_the_remedy(self):
+        node = "windows-2"
+        self.use_flannels_plugin(node)
+        self.host(node, "net", "stop", "flanneld")
+        try:
+            self.eventually(lambda: not self.process_on(node, "flanneld.exe"), 20, "it has stopped")
+            (self.drive(node) / "run/flannel/subnet.env").unlink()
+            self.apply(web_server("web", nodeName=node))
+            told = self.wait_event("FailedCreatePodSandBox", "subnet.env")
+        finally:
+            self.host(node, "net", "start", "flanneld")
+        self.assert_names_what_helps(told["message"], "/run/flannel/subnet.env")
+        self.wait_ready("web")
+
+    # TRB-10
+    def test_the_plugin_for_linux_names_a_missing_subnet_file_too(self):
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.cluster.folder))
+        (folder / "flannel").symlink_to(PORTHOLE)
+        asked = {"cniVersion": "1.0.0", "name": "cbr0", "type": "flannel", "subnetFile": str(folder / "subnet.env")}
+        done = run([folder / "flannel"], stdin=json.dumps(asked), check=False, env={
+            "CNI_COMMAND": "ADD", "CNI_CONTAINERID": "any", "CNI_NETNS": "/proc/self/ns/net", "CNI_IFNAME": "eth0", "CNI_PATH": str(folder)})
+        self.assertNotEqual(done.returncode, 0)
+        self.assert_names_what_helps(json.loads(done.stdout)["msg"], asked["subnetFile"])
+
+    def assert_names_what_helps(self, message, path):
+        for text in (path, "the subnet daemon (flanneld) has not written it: see its log", "By hand: write ", "FLANNEL_SUBNET"):
+            self.assertIn(text, message)
 
     # NET-44, HNS-11, LIM-50
     def test_the_runtime_calls_the_plugins_that_are_released(self):
@@ -266,6 +288,17 @@ class Host(NetworkCase):
             self.assertIn(f"--{flag}", told)
         self.assertIn("--network-name=cbr0", self.service_command("windows-1", "kube-proxy"))
 
+    # SVC-11
+    def test_direct_server_return_without_its_gate_or_on_a_build_without_it_ends_kube_proxy(self):
+        words = ["kube-proxy.exe", "--kubeconfig=C:\\k\\config", f"--hostname-override={OLDER}", "--network-name=cbr0", "--enable-dsr=true",
+                 "--healthz-port=0"]
+        for more, cause in ((["--feature-gates=WinDSR=false"], "WinDSR feature gate not enabled"),
+                            ([], "Platform does not support feature DSR: the host network service has version 9.2")):
+            with self.subTest(cause):
+                refused = self.host(OLDER, *words, *more, check=False)
+                self.assertNotEqual(refused.returncode, 0)
+                self.assertIn(cause, refused.stderr)
+
 
 class Services(NetworkCase):
     # SVC-04, SVC-27
@@ -308,9 +341,10 @@ class Services(NetworkCase):
                 with self.subTest(f"{client} to {name}"):
                     self.assertIn("a machine of its own", self.answers(fetch, f"http://{name}/", 60))
 
-    # SVC-14, SVC-16
-    def test_affinity_holds_on_windows_and_its_timeout_is_told_to_have_no_effect(self):
+    # SVC-12, SVC-13, SVC-14, LIM-21
+    def test_affinity_holds_where_windows_has_it_and_what_has_no_effect_is_told(self):
         web = {"app": "web"}
+        self.apply(web_server("asks", nodeName=OLDER))
         self.one_server_a_node(web)
         sticky = service("web", web, target=80, sessionAffinity="ClientIP", sessionAffinityConfig={"clientIP": {"timeoutSeconds": 60}})
         self.kubectl("apply", "-f", "-", stdin=json.dumps(sticky), warnings=True)
@@ -322,9 +356,126 @@ class Services(NetworkCase):
                 # A proxy may just have taken the last endpoint in, after which another backend may be the one that stays.
                 same = lambda: len({fetch(f"http://{address}/").strip() for _ in range(8)}) == 1
                 self.assertTrue(same() or same(), "another backend each time")
-        told = self.wait_event("SessionAffinityTimeoutIgnored", "no effect on Windows")
-        self.assertEqual((told["type"], told["involvedObject"]["kind"]), ("Warning", "Service"))
+        self.wait_ready("asks")
+        self.assert_all_answer(self.from_windows("asks"), f"http://{address}/", [f"web-{node}" for node in NODES])
+        self.assert_told("SessionAffinityTimeoutIgnored", "no effect on Windows", *NODES[1:])
+        self.assert_told("SessionAffinityUnsupported", "Session Affinity is not supported on this version of Windows", OLDER)
 
+    def assert_told(self, reason, text, *nodes):
+        """By an event of the service "web" and in the logs of those nodes' proxies, and in no other's."""
+        told = lambda: [event["type"] for event in self.list("events") if (event["reason"], event["involvedObject"]["kind"]) == (reason, "Service")
+                        and event["involvedObject"]["name"] == "web" and text in event["message"]]
+        self.assertEqual(set(self.eventually(told, 60, f"event {reason}")), {"Warning"})
+        says = lambda name: [line for line in (self.drive(name) / "k/logs/kube-proxy.log").read_text().splitlines()
+                             if f"{self.namespace}/web" in line and reason in line]
+        self.assertEqual({name for name in (*NODES[1:], OLDER) if says(name)}, set(nodes))
+
+    # SVC-16, SVC-17, LIM-14
+    def test_local_traffic_policy_needs_direct_server_return_and_is_cluster_without(self):
+        for node, name in ((NODES[1], "web"), (NODES[2], "elsewhere")):
+            local = service(name, {"app": name}, target=80, type="NodePort", externalTrafficPolicy="Local")
+            self.kubectl("apply", "-f", "-", stdin=json.dumps(local), warnings=True)
+            self.apply(web_server(name, nodeName=node))
+        self.apply(web_server("resident", nodeName=OLDER))  # a host without pods answers no node port
+        for name in ("web", "elsewhere", "resident"):
+            self.wait_ready(name)
+        addresses = {name: node["status"]["addresses"][0]["address"] for name, node in self.nodes().items()}
+        at = lambda node, name: f"http://{addresses[node]}:{self.get('service', name)['spec']['ports'][0]['nodePort']}/asked-at-{node}"
+        self.assertIn("host: web", self.answers(self.fetch_from_node, at(NODES[1], "web")).lower())
+        self.assertIn("host: web", self.answers(self.fetch_from_node, at(OLDER, "web")).lower(), "it acts as Cluster")
+        self.assertIn("host: elsewhere", self.answers(self.fetch_from_node, at(OLDER, "elsewhere")).lower(), "it acts as Cluster")
+        with self.assertRaisesRegex(AssertionError, "refused"):
+            self.fetch_from_node(at(NODES[1], "elsewhere"))
+        self.assert_told("LocalTrafficPolicyNeedsDSR", "Local acts as Cluster", OLDER)
+        asked = {line.split("asked-at-")[1]: line.split()[0].removeprefix("::ffff:")
+                 for line in self.kubectl("logs", "web").splitlines() if "asked-at-" in line}
+        self.assertEqual(asked, {NODES[1]: addresses["linux-1"], OLDER: addresses[OLDER]}, "the client's address, and the node's")
+
+    # SVC-21, LIM-11
+    def test_a_node_of_an_older_build_uses_64_backends_its_own_first_and_the_same_ones_later(self):
+        self.apply(service("web", target=80), web_server("own", nodeName=OLDER))
+        self.wait_ready("own")
+        own, others = self.ip("own"), [f"192.168.0.{number}" for number in range(101, 171)]  # that sort before its own
+        self.put_backends([*others, own])
+        self.eventually(lambda: len(self.backends(OLDER)) == 64, 60, "64 backends")
+        first = self.backends(OLDER)
+        self.assertIn(own, first)
+        self.assertLess(first, {*others, own})
+        self.eventually(lambda: self.backends(NODES[1]) == {*others, own}, 60, "a newer build uses all")
+        linux = lambda: run(self.cluster.network.inside(["nft", "list", "ruleset"])).stdout
+        self.eventually(lambda: {*others, own} <= set(re.findall(r"192\.168\.\d+\.\d+", linux())), 30, "Linux uses all")
+        self.assert_told("TooManyBackends", "64 of 71 backends are used", OLDER)
+        self.put_backends([own, *reversed(others), "192.168.0.171"])
+        self.eventually(lambda: len(self.backends(NODES[1])) == 72, 60, "one more")
+        self.wait_event("TooManyBackends", "64 of 72")
+        now = self.backends(OLDER)
+        self.assertEqual(len(now), 64)
+        self.assertLessEqual(len(first - now), 1, "only the new one may take the place of another")
+
+    def put_backends(self, addresses):
+        """As those of the service "web". Only the pod's own is of the older node."""
+        node_of = lambda address: "linux-1" if address.startswith("192.168.0.") else OLDER
+        self.apply({"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+                    "metadata": {"name": "web-1", "labels": {"kubernetes.io/service-name": "web"}}, "ports": [{"name": "main", "port": 80}],
+                    "endpoints": [{"addresses": [address], "nodeName": node_of(address)} for address in addresses]})
+
+    def balancers(self, node, listed=None):
+        """Load balancers of services of this test on a host, cluster address → document, ids in lower case."""
+        ours = {found["spec"]["clusterIP"] for found in self.list("services")}
+        found = {}
+        for balancer in (listed or self.hns(node))["loadBalancers"]:
+            for address in ours & set(balancer.get("FrontendVIPs", [])):
+                found[address] = balancer | {"HostComputeEndpoints": {one.lower() for one in balancer["HostComputeEndpoints"]}}
+        return found
+
+    def backends(self, node):
+        """Addresses behind the service "web" on a host."""
+        listed = self.hns(node)
+        used = self.balancers(node, listed)[self.get("service", "web")["spec"]["clusterIP"]]["HostComputeEndpoints"]
+        return {endpoint["IpConfigurations"][0]["IpAddress"] for endpoint in listed["endpoints"] if endpoint["ID"].lower() in used}
+
+    def endpoints_at(self, node, address):
+        return [endpoint for endpoint in self.hns(node)["endpoints"] if endpoint["IpConfigurations"][0]["IpAddress"] == address]
+
+    def two_services(self):
+        """With the same backends, one on this node and one on another; their cluster addresses once they are programmed."""
+        node, web = NODES[1], {"app": "web"}
+        self.apply(web_server("here", web, nodeName=node), linux_server("there", web, nodeName="linux-1"),
+                   *[service(name, web, target=80) for name in ("one", "two")])
+        self.wait_ready("here")
+        self.wait_ready("there")
+        backends = lambda: [len(balancer["HostComputeEndpoints"]) for balancer in self.balancers(node).values()]
+        self.eventually(lambda: backends() == [2, 2], 30, "both are programmed")
+        return [self.get("service", name)["spec"]["clusterIP"] for name in ("one", "two")]
+
+    # SVC-24
+    def test_services_share_one_endpoint_for_a_pod(self):
+        node, (one, two) = NODES[1], self.two_services()
+        balancers, address = self.balancers(node), self.ip("there")
+        (here,), (there,) = self.endpoints_at(node, self.ip("here")), self.endpoints_at(node, address)
+        self.assertEqual([balancers[key]["HostComputeEndpoints"] for key in (one, two)], [{here["ID"].lower(), there["ID"].lower()}] * 2)
+        self.assertEqual((here.get("Flags", 0) & 1, there["Flags"] & 1), (0, 1), "only the other node's pod is remote")
+        self.assertEqual(there["MacAddress"], "-".join(["02", "11", *(f"{int(part):02X}" for part in address.split("."))]))
+        for name, left in (("one", [there]), ("two", [])):
+            self.kubectl("delete", "service", name)
+            self.eventually(lambda: len(self.balancers(node)) == len(left), 30, f"{name} is gone")
+            self.eventually(lambda: self.endpoints_at(node, address) == left, 30, "it is there as long as a service needs it")
+        self.assertEqual(self.endpoints_at(node, self.ip("here")), [here], "the CNI plugin's stays")
+
+    # SVC-26
+    def test_a_proxy_that_starts_removes_what_is_stale_and_keeps_the_rest(self):
+        node, (one, two) = NODES[1], self.two_services()
+        before = self.balancers(node)
+        self.host(node, "net", "stop", "kube-proxy")
+        try:
+            self.eventually(lambda: not self.process_on(node, "kube-proxy.exe"), 20, "it has stopped")
+            self.assertEqual(self.balancers(node), before, "traffic goes on without it")
+            self.kubectl("delete", "service", "one")
+        finally:
+            self.host(node, "net", "start", "kube-proxy")
+        addresses = lambda: {address for balancer in self.hns(node)["loadBalancers"] for address in balancer.get("FrontendVIPs", [])}
+        self.eventually(lambda: one not in addresses(), 30, "the stale one is removed")
+        self.assertEqual(self.balancers(node), {two: before[two]})
 
     def ready_endpoints(self, name):
         slices = self.list("endpointslices", f"kubernetes.io/service-name={name}")
@@ -493,7 +644,7 @@ class Sample(NetworkCase):
         table = self.kubectl("get", "pods", "-l", "app=win-web")
         self.assertEqual(len(re.findall(r"win-web-\S+ +1/1 +Running", table)), 2)
         uids = {found["metadata"]["uid"] for found in self.list("pods", "app=win-web")}
-        sandboxes, containers = (sum(self.records(node, kind, uids) for node in NODES[1:]) for kind in ("s", "c"))
+        sandboxes, containers = (sum(self.records(node, kind, uids) for node in (*NODES[1:], OLDER)) for kind in ("s", "c"))
         self.assertEqual((sandboxes, containers), (2, 2), "an infrastructure container and a worker for each pod")
 
     def records(self, node, kind, uids):

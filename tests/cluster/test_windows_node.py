@@ -38,6 +38,16 @@ class WindowsCase(ClusterCase):
     def ip(self, name):
         return self.get("pod", name)["status"]["podIP"]
 
+    def process_on(self, node, program):
+        """The Linux pid of a program on an emulated host, outside of its containers, or 0."""
+        first = json.loads((self.cluster.data / "nodes" / node / "h/runc/host/state.json").read_text())["init_process_pid"]
+        space = os.readlink(f"/proc/{first}/ns/pid")
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if (process / "comm").read_text().strip() == program and os.readlink(process / "ns/pid") == space:
+                    return int(process.name)
+        return 0
+
     def linux_client(self):
         self.apply(pod("client", nodeSelector={"kubernetes.io/os": "linux"}))
         self.wait_ready("client")
@@ -262,19 +272,8 @@ class Recovery(WindowsCase):
         run(self.cluster.network.inside([PORTHOLE, "winhost", "reboot", "--data", host]), env=self.cluster.environment(), seconds=120)
         self.eventually(lambda: self.restarts("web") >= 1 and condition(self.get("pod", "web"), "Ready") == "True", 120, "the pod is back")
         self.assertIn("web", self.answers(self.linux_client(), f"http://{self.ip('web')}/"))
-        self.eventually(lambda: {"kubelet.exe", "flanneld.exe", "kube-proxy.exe"} <= self.programs_of("windows-2"), 30,
-                        "all services run again, whichever was started too early")
-
-    def programs_of(self, host):
-        """Names of the processes on an emulated host."""
-        first = json.loads((self.cluster.data / "nodes" / host / "h/runc/host/state.json").read_text())["init_process_pid"]
-        space = os.readlink(f"/proc/{first}/ns/pid")
-        names = set()
-        for process in pathlib.Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):
-                if os.readlink(process / "ns/pid") == space:
-                    names.add((process / "comm").read_text().strip())
-        return names
+        for service_ in ("kubelet", "flanneld", "kube-proxy"):
+            self.eventually(lambda: self.process_on("windows-2", f"{service_}.exe"), 30, f"{service_} runs again, if it was started too early, too")
 
 
 if __name__ == "__main__":

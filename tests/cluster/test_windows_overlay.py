@@ -86,6 +86,52 @@ class Overlay(WindowsCase):
         self.assertIn("web", self.answers(self.linux_client(), f"http://{self.ip('web')}/"))
         self.eventually(lambda: self.source_vip("windows-2") == (address, holder), 60, "the same source address")
 
+    # SVC-07, SVC-26, TRB-09, LIM-46
+    def test_a_network_that_is_gone_is_waited_for_and_services_work_when_it_is_another(self):
+        node, web = "windows-2", {"app": "web"}
+        self.apply(linux_server("web-linux-1", web, nodeName="linux-1"), service("web", web, target=80))
+        self.wait_ready("web-linux-1")
+        address = self.get("service", "web")["spec"]["clusterIP"]
+        listed = lambda: json.loads(self.host(node, "exec", "--", "porthole.exe", "hns", "list", "-o", "json"))
+        network_id = lambda: next(network["ID"] for network in listed()["networks"] if network["Name"] == "vxlan0")
+        programmed = lambda: any(address in balancer.get("FrontendVIPs", []) for balancer in listed()["loadBalancers"])
+        self.eventually(programmed, 30, "the service is programmed")
+        before, log = network_id(), self.cluster.data / "nodes" / node / "C/k/logs/kube-proxy.log"
+        self.host(node, "exec", "--", "net", "stop", "flanneld")
+        try:
+            self.eventually(lambda: not self.process_on(node, "flanneld.exe"), 20, "flanneld has stopped")
+            self.host(node, "exec", "--", "net", "stop", "kube-proxy")
+            self.host(node, "fault", '{"reboot": true}')  # an overlay network does not outlive it
+            self.assertEqual([network["Name"] for network in listed()["networks"] if network["Name"] == "vxlan0"], [])
+            old = len(log.read_text())
+            self.host(node, "exec", "--", "net", "start", "kube-proxy")
+            self.eventually(lambda: "Unable to find HNS Network specified by vxlan0" in log.read_text()[old:], 30, "the proxy waits")
+            waiting = self.process_on(node, "kube-proxy.exe")
+            self.assert_flanneld_ends_without_its_network(node)
+        finally:
+            self.host(node, "exec", "--", "net", "start", "flanneld")
+        self.eventually(lambda: network_id() != before, 60, "another network")
+        self.eventually(programmed, 30, "the service is programmed in it")
+        self.assertEqual(self.process_on(node, "kube-proxy.exe"), waiting, "the same proxy")
+        self.apply(web_server("asks", nodeName=node))
+        self.wait_ready("asks")
+        self.assertIn("web-linux-1", self.answers(self.fetch_from_windows("asks"), f"http://{address}/"))
+
+    def assert_flanneld_ends_without_its_network(self, node):
+        """On a console, while no network can be made: a bounded wait that it tells of, and then an exit code."""
+        line = self.host(node, "exec", "--", "reg", "query", "HKLM\\System\\CurrentControlSet\\Services\\flanneld", "/v", "ImagePath")
+        words = [word for word in re.search(r"REG_SZ +(.*\S)", line).group(1).split() if word != "--windows-service"]
+        self.host(node, "fault", '{"fail": [{"call": "HcnCreateNetwork", "hresult": "0x80070005", "times": 1000}]}')
+        try:
+            place = ("--data", self.cluster.data / "nodes" / node)
+            done = run(self.cluster.network.inside([PORTHOLE, "winhost", "exec", *place, "--", *words, "--logtostderr=true", "--network-timeout=3s"]),
+                       check=False, env=self.cluster.environment())
+        finally:
+            self.host(node, "fault", '{"clear": true}')
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertGreaterEqual(len(re.findall("Waiting for the Network to be created network=vxlan0 .*0x80070005", done.stderr)), 2, done.stderr)
+        self.assertIn("the HNS network vxlan0 could not be created", done.stderr)
+
     # IPM-06, IPM-07
     @slow
     def test_a_node_that_leaves_gives_its_source_address_back_and_joins_as_what_the_cluster_says(self):

@@ -1,9 +1,14 @@
 """Which image a Windows node takes from a registry. The judge is kubectl; the node is emulated, its kubelet.exe runs under Wine."""
 
+import contextlib
+import json
+import os
+import pathlib
+import signal
 import subprocess
 import unittest
 
-from harness import PULLED_IMAGE, REGISTRY, TOOLS
+from harness import PORTHOLE, PULLED_IMAGE, REGISTRY, TOOLS, run
 from manifests import container, pod
 from test_windows_node import windows_pod
 from windows_probe_case import ENDLESS, ProbeCase
@@ -11,6 +16,8 @@ from windows_probe_case import ENDLESS, ProbeCase
 import make  # the harness knows where
 import windows_probe
 import image_archive  # windows_probe knows where
+import make_images
+import windows_image
 
 LOCKED = "127.0.0.1:5002"  # the same images, for who has the password
 USER, PASSWORD = "someone", "porthole"
@@ -33,6 +40,15 @@ class Pulls(ProbeCase):
         root = self.cluster.images / "registry/docker/registry/v2"
         make.add_to_registry(root, repository, "1", [config], manifest)
         make.add_to_registry(root, repository, "1", [], index)
+
+    def add_list(self, repository, tag, image):
+        """A list with an entry for each of the image's builds."""
+        blobs, index = windows_image.manifest_list(image)
+        root, listed = self.cluster.images / "registry/docker/registry/v2", {entry["digest"] for entry in json.loads(index)["manifests"]}
+        for blob in blobs:
+            if "sha256:" + image_archive.sha256(blob) in listed:
+                make.add_to_registry(root, repository, tag, [], blob)
+        make.add_to_registry(root, repository, tag, blobs, index)
 
     def serve(self, network, address=REGISTRY, access=""):
         """The tests' registry, where only programs in that network namespace see it."""
@@ -124,6 +140,48 @@ class Pulls(ProbeCase):
         for system in ("linux", "windows"):
             self.eventually(lambda: self.status_of(f"{system}-early")["state"]["waiting"]["reason"] in NOT_PULLED, 60, f"{system}-early waits")
         self.wait_event("FailedToRetrieveImagePullSecret", "later")
+
+    # PAU-04, PAU-07
+    def test_the_pause_image_is_the_one_that_the_runtime_is_told_and_one_for_another_build_is_named(self):
+        node = "windows-1"
+        for repository, build in (("oss/kubernetes/pause", "10.0.20348.1"), ("kubeletwin/pause", "10.0.17763.1")):
+            self.add_list(repository, "3.5", make_images.pause_image(make_images.COMPILER, f"{REGISTRY}/{repository}:3.5", [build]))
+        self.serve(self.network_of(node))
+        with self.runtime_with(node, "--pause-image", REGISTRY + "/oss/kubernetes/pause:3.5"):
+            self.apply(self.probe("fits", "wait", nodeName=node))
+            self.wait_ready("fits")
+            images = json.loads((self.cluster.data / "nodes" / node / "images/images.json").read_text())
+            self.assertIn(REGISTRY + "/oss/kubernetes/pause:3.5", json.dumps(images), "it was pulled")
+        with self.runtime_with(node, "--pause-image", REGISTRY + "/kubeletwin/pause:3.5"):
+            self.apply(self.probe("too-old", "wait", nodeName=node))
+            told = self.wait_event("FailedCreatePodSandBox", "failed to get sandbox image")
+            for text in (REGISTRY + "/kubeletwin/pause:3.5", "this host is windows/amd64 10.0.20348", "windows/amd64 10.0.17763.1"):
+                self.assertIn(text, told["message"])
+            self.assertEqual((told["type"], told["involvedObject"]["name"]), ("Warning", "too-old"))
+            self.assertEqual(self.status_of("too-old")["state"]["waiting"]["reason"], "ContainerCreating")
+        self.wait_ready("too-old")
+        self.assertEqual(self.status_of("fits")["restartCount"], 0)
+
+    @contextlib.contextmanager
+    def runtime_with(self, node, *flags):
+        """The host's runtime with other flags: it is killed and started again, as its supervisor would. Pods run on."""
+        processes, data = self.cluster.processes(), self.cluster.data / "nodes" / node
+        words = pathlib.Path(f"/proc/{processes[f'{node}/winhost']}/cmdline").read_text().rstrip("\0").split("\0")
+        is_ready = lambda: run([PORTHOLE, "winhost", "status", "--data", data], check=False).returncode == 0
+        os.kill(processes["supervisor"], signal.SIGSTOP)
+        try:
+            self.cluster.kill(f"{node}/winhost")
+            own = subprocess.Popen(["nsenter", f"--net=/run/netns/{self.network_of(node)}", *words, *flags], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                self.eventually(is_ready, 30, "the runtime with other flags is ready")
+                yield
+            finally:
+                own.kill()
+                own.wait(120)
+        finally:
+            os.kill(processes["supervisor"], signal.SIGCONT)
+        self.eventually(is_ready, 30, "the host's own runtime is ready")
 
 
 if __name__ == "__main__":
