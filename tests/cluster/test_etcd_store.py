@@ -8,6 +8,7 @@ import secrets
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 from harness import CLIENTS, PORTHOLE, TOOLS, Network, eventually, needs_newest_kubectl, run
@@ -41,11 +42,16 @@ class Etcd:
     def urls(self, names=None):
         return ",".join(self.url(name) for name in names or self.ports)
 
-    def start(self, name):
-        peer = lambda member: f"http://127.0.0.1:{self.ports[member] + 1}"
-        words = [program("etcd"), "--name", name, "--data-dir", self.folder / f"etcd-{name}", "--listen-client-urls", self.url(name),
-                 "--advertise-client-urls", self.url(name), "--listen-peer-urls", peer(name), "--initial-advertise-peer-urls", peer(name),
-                 "--initial-cluster", ",".join(f"{member}={peer(member)}" for member in self.ports), *self.options]
+    def peer(self, name):
+        return f"http://127.0.0.1:{self.ports[name] + 1}"
+
+    def data(self, name):
+        return self.folder / f"etcd-{name}"
+
+    def start(self, name, *options):
+        words = [program("etcd"), "--name", name, "--data-dir", self.data(name), "--listen-client-urls", self.url(name),
+                 "--advertise-client-urls", self.url(name), "--listen-peer-urls", self.peer(name), "--initial-advertise-peer-urls", self.peer(name),
+                 "--initial-cluster", ",".join(f"{member}={self.peer(member)}" for member in self.ports), *self.options, *options]
         if self.tls:
             words += ["--cert-file", self.tls / "etcd.crt", "--key-file", self.tls / "etcd.key"]
         with open(self.folder / f"etcd-{name}.log", "a") as log:
@@ -72,6 +78,23 @@ class Etcd:
 
     def healthy(self):
         return self.ctl("endpoint", "health", check=False).returncode == 0
+
+    def revision(self):
+        return json.loads(self.ctl("get", "none", "-w", "json").stdout)["header"]["revision"]
+
+    def replace(self, name):
+        """A new member, with nothing, in the place of one whose data are lost or wrong."""
+        if name in self.running:
+            self.kill(name)
+        others = [other for other in self.ports if other != name]
+        members = json.loads(self.ctl("member", "list", "-w", "json", names=others).stdout)["members"]
+        identity = next(one["ID"] for one in members if one["name"] == name)
+        # etcd refuses it for the first five seconds in which the others are connected.
+        done = lambda *words: self.ctl("member", *words, names=others, check=False).returncode == 0
+        eventually(lambda: done("remove", f"{identity:x}"), 60, "the member is removed", interval=1)
+        eventually(lambda: done("add", name, f"--peer-urls={self.peer(name)}"), 60, "the member is added", interval=1)
+        shutil.rmtree(self.data(name))
+        self.start(name, "--initial-cluster-state", "existing")
 
     def leader(self):
         for member in json.loads(self.ctl("endpoint", "status", "-w", "json", names=list(self.running)).stdout):
@@ -257,21 +280,28 @@ class OneMember(EtcdStore):
         self.server.stop()
         self.server.process = None
         self.etcd.ctl("put", "/registry/_porthole/data-version", "2")
-        revision = lambda: json.loads(self.etcd.ctl("get", "none", "-w", "json").stdout)["header"]["revision"]
-        before = revision()
+        before = self.etcd.revision()
         newer = "the objects in etcd were written by a newer Porthole (format 2, this one knows 1)"
         for command in (["server", "--port", "7443"], ["store", "migrate", "--to", "data-dir"]):
             words = [str(PORTHOLE), *command, "--data", str(self.server.folder / "data"), "--etcd-servers", self.etcd.urls()]
             refused = run(self.network.inside(words), check=False)
             self.assertNotEqual(refused.returncode, 0)
             self.assertIn(newer, refused.stderr.strip().splitlines()[-1])
-        self.assertEqual(revision(), before)
+        self.assertEqual(self.etcd.revision(), before)
         self.etcd.ctl("del", "/registry/_porthole/data-version")
         self.start_server()
 
 
 class ThreeMembers(EtcdStore):
     members = 3
+
+    def damage(self, name, text, other):
+        """Changes what a member has on its disk, as a disk or a defect would."""
+        database = self.etcd.data(name) / "member/snap/db"
+        eventually(lambda: text in database.read_bytes(), 30, "the member has written it to its database")
+        self.etcd.kill(name)
+        database.write_bytes(database.read_bytes().replace(text, other))
+        self.etcd.start(name)
 
     def test_the_loss_of_the_leader_delays_writes_by_seconds(self):
         self.start_etcd()
@@ -285,6 +315,62 @@ class ThreeMembers(EtcdStore):
         eventually(lambda: len(self.etcd.running) == 3 and self.etcd.healthy(), 60, "all members")
         self.etcd.kill(eventually(self.etcd.leader, BUSY_ELECTION, "etcd has a leader"))
         eventually(lambda: self.created(f"again-{secrets.token_hex(2)}"), BUSY_ELECTION, "a write")
+
+    # API-14
+    def test_of_members_that_differ_reads_go_on_and_writes_when_the_member_is_replaced(self):
+        self.start_etcd(options=["--experimental-corrupt-check-time", "1s"])
+        self.start_server()
+        self.create("before")
+        self.server.kubectl("create", "configmap", "changed", "--from-literal=a=right-value")
+        self.damage("m3", b"right-value", b"wrong-value")
+        alarms = lambda: self.etcd.ctl("alarm", "list", names=["m1", "m2"]).stdout
+        eventually(lambda: "CORRUPT" in alarms(), 60, "etcd has found it")
+        eventually(lambda: self.post(f"refused-{secrets.token_hex(2)}").get("code") == 500, 60, "writes are refused")
+
+        before = self.etcd.revision()
+        begin = time.monotonic()
+        refused = self.post("refused")
+        self.assertLess(time.monotonic() - begin, 4, "at once, and not after other members were tried")  # they are tried for five
+        self.assertIn("etcdserver: corrupt cluster: its members differ, and it takes no writes: replace the members that etcdctl alarm list names",
+                      refused["message"])
+        self.assertIn("configmap/before", self.names())
+        self.assertEqual(self.server.kubectl("get", "--raw", "/readyz").stdout, "ok", "it still serves reads")
+        known = self.names()
+        self.assertEqual(self.etcd.revision(), before, "nothing was written")
+
+        self.etcd.replace("m3")
+        self.etcd.ctl("alarm", "disarm")
+        eventually(lambda: self.created(f"after-{secrets.token_hex(2)}"), 60, "writes go on")
+        self.assertEqual({name for name in self.names() if not name.startswith("configmap/after-")}, set(known))
+        self.assertIn("etcd accepts creates and updates again", (self.folder / "server.log").read_text())
+        self.server.kubectl("create", "deployment", "later", "--image=i")
+        replica_sets = lambda: self.server.kubectl("get", "replicasets", "-l", "app=later", "-o", "name").stdout
+        eventually(replica_sets, 60, "the controllers are back")
+
+    # API-14
+    def test_writes_go_on_while_a_member_whose_data_are_lost_is_replaced(self):
+        self.start_etcd()
+        self.start_server()
+        acknowledged = []
+
+        def write(what):
+            name = f"{what}-{len(acknowledged)}"
+            self.created(name)
+            acknowledged.append(f"configmap/{name}")
+            return True
+
+        write("before")
+        self.etcd.kill("m1")
+        eventually(lambda: write("without"), BUSY_ELECTION, "a write without the member")
+        self.etcd.replace("m1")
+        eventually(self.etcd.healthy, 60, "all members")
+        write("with")
+        for name in ("m2", "m3"):  # the new member has everything, and is asked
+            self.etcd.kill(name)
+            eventually(lambda: write(f"without-{name}"), BUSY_ELECTION, f"a write without {name}")
+            self.etcd.start(name)
+            eventually(self.etcd.healthy, 60, "all members")
+        self.assertLessEqual(set(acknowledged), set(self.names()))
 
     def test_without_a_majority_nothing_is_written(self):
         self.start_etcd()

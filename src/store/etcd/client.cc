@@ -27,7 +27,7 @@ Failure failure_of(const Error& error) {
     const std::string& message = error.message;
     // Before it has given the request to raft.
     static constexpr const char* NotBegun[] = {"etcdserver: no leader", "etcdserver: too many requests", "raft proposal dropped",
-                                               "etcdserver: rpc not supported for learner", "etcdserver: corrupt cluster"};
+                                               "etcdserver: rpc not supported for learner"};
     if (std::ranges::find(NotBegun, message) != std::end(NotBegun)) return Failure::NotBegun;
     switch (net::grpc_status_of(error)) {
         case GrpcStatus::Unavailable:
@@ -52,6 +52,9 @@ Error refused_error(Error error) {
     static constexpr Row Rows[] = {
         {"etcdserver: mvcc: database space exceeded", Reason::Unknown,
          ": delete what is not needed, then etcdctl compact, defrag and alarm disarm"},
+        // Of all members alike, from the alarm on, and when the request is applied: nothing was done, and no other member would do it.
+        {"etcdserver: corrupt cluster", Reason::Unknown,
+         ": its members differ, and it takes no writes: replace the members that etcdctl alarm list names, then etcdctl alarm disarm"},
         {"etcdserver: mvcc: required revision has been compacted", Reason::Expired},
         {"etcdserver: request is too large", Reason::RequestEntityTooLarge},
         {"etcdserver: too many operations in txn request", Reason::RequestEntityTooLarge},

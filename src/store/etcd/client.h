@@ -31,8 +31,8 @@ private:
 ///
 /// A call that certainly had no effect, and a call that may be executed twice, is repeated for up to PatienceTime. Members without a leader
 /// refuse immediately ("hasleader"). Errors of all calls: ServiceUnavailable if nothing was done and no member accepts the call; Timeout if
-/// it is unknown whether something was done, or if a read was not answered in time; Unknown with etcd's message if its space is exceeded;
-/// NotFound for a lease; Expired for a compacted revision; RequestEntityTooLarge; otherwise as etcd reports.
+/// it is unknown whether something was done, or if a read was not answered in time; Unknown with etcd's message and a remedy while an alarm
+/// is raised; NotFound for a lease; Expired for a compacted revision; RequestEntityTooLarge; otherwise as etcd reports.
 class Client {
 public:
     static constexpr Duration PatienceTime = std::chrono::seconds(5);  ///< an election takes one to two

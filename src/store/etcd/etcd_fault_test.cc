@@ -213,6 +213,29 @@ TEST_F(EtcdFaultTest, EtcdsQuotaHasTheWordsOfOurs) {
     EXPECT_FALSE(store->usage().exceeded);
 }
 
+TEST_F(EtcdFaultTest, AnEtcdWhoseMembersDifferIsReadAndTakesWritesOnceTheAlarmIsOff) {
+    open();
+    ASSERT_TRUE(put("/a", "1"));
+    etcd.put("/other/a", ";1");  // its newest revision is not of a key that is watched
+    etcd.before_txn = []() -> Task<> { co_return net::error_of_grpc(net::GrpcStatus::DataLoss, "etcdserver: corrupt cluster"); };
+    const std::size_t txns = etcd.txns;
+    const MonotonicTime begin = loop.now();
+    for (const auto& refused : {put("/b", "1"), remove("/a")}) {
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().message,
+                  "etcdserver: corrupt cluster: its members differ, and it takes no writes: replace the members that "
+                  "etcdctl alarm list names, then etcdctl alarm disarm");
+        EXPECT_EQ(http_code(refused.error().reason), 500);
+    }
+    EXPECT_EQ(etcd.txns, txns + 2) << "no other member is asked: all refuse";
+    EXPECT_LT(loop.now() - begin, 1s);
+    EXPECT_TRUE(sim::run(loop, dynamic_cast<SharedStore&>(*store).catch_up())) << "the newest can be read";
+    EXPECT_EQ(here("/a"), "1");
+    etcd.before_txn = {};
+    EXPECT_TRUE(put("/b", "1"));
+    EXPECT_FALSE(store->usage().exceeded);
+}
+
 TEST_F(EtcdFaultTest, WhatWasCompactedMeanwhileIsLoadedAgain) {
     put_there("/a", "1");
     open();
