@@ -9,8 +9,8 @@ from test_join import CONTAINERD
 
 
 class JoinedNode:
-    def __init__(self, name, network, folder):
-        self.name, self.network, self.folder = name, network, folder
+    def __init__(self, name, network, folder, porthole=PORTHOLE):
+        self.name, self.network, self.folder, self.porthole = name, network, folder, porthole
         self.data, self.kubeconfig = folder / "agent", folder / "agent/kubeconfig"
         self.socket, self.log = folder / "containerd.sock", folder / "agent.log"
         self.cgroup = network.name
@@ -33,9 +33,9 @@ class JoinedNode:
 
     def join(self, servers, control_plane, data):
         """`servers`: URLs. The token is created in the namespace and with the data of one of them."""
-        words = run(control_plane.inside([str(PORTHOLE), "token", "create", "--print-join-command", "--data", str(data)])).stdout.split()
+        words = run(control_plane.inside([str(self.porthole), "token", "create", "--print-join-command", "--data", str(data)])).stdout.split()
         token, ca_hash = words[words.index("--token") + 1], words[words.index("--ca-cert-hash") + 1]
-        self.start_agent([PORTHOLE, "join", "--server", ",".join(servers), "--token", token, "--ca-cert-hash", ca_hash, "--node-name", self.name,
+        self.start_agent([self.porthole, "join", "--server", ",".join(servers), "--token", token, "--ca-cert-hash", ca_hash, "--node-name", self.name,
                           "--shared-disk", "--foreground", *self.flags])
 
     def start_agent(self, words):
@@ -51,7 +51,7 @@ class JoinedNode:
     def stop(self):
         self.end_agent()
         if self.containerd:
-            run(self.inside([PORTHOLE, "reset", *self.flags]), check=False)
+            run(self.inside([self.porthole, "reset", *self.flags]), check=False)
             self.containerd.terminate()
             self.containerd.wait(60)
         remove_control_groups(self.cgroup)

@@ -97,14 +97,14 @@ class TokenIssuer:
 class ControlPlane:
     """`porthole server` with options, in a network namespace of its own."""
 
-    def __init__(self, network, folder):
-        self.network, self.folder = network, folder
+    def __init__(self, network, folder, porthole=PORTHOLE):
+        self.network, self.folder, self.porthole = network, folder, porthole
         self.kubeconfig = folder / "data/admin.kubeconfig"
         self.process = None
 
     def start(self, *options):
         log = open(self.folder / "server.log", "w")
-        self.process = subprocess.Popen(self.network.inside([str(PORTHOLE), "server", "--data", str(self.folder / "data"), *map(str, options)]),
+        self.process = subprocess.Popen(self.network.inside([str(self.porthole), "server", "--data", str(self.folder / "data"), *map(str, options)]),
                                         stdout=subprocess.PIPE, stderr=log, stdin=subprocess.DEVNULL, text=True)
         log.close()
         if not self.process.stdout.readline():

@@ -38,8 +38,9 @@ def connect(network, hub, name, address):
 
 
 class Machine:
-    def __init__(self, name, hub, folder, small_disk):
+    def __init__(self, name, hub, folder, small_disk, porthole):
         self.name, self.address, self.folder = name, ADDRESSES[name], folder / name
+        self.porthole = porthole
         self.disk = self.folder / "disk"
         self.disk.mkdir(parents=True)
         self.network = Network(f"{hub.name}-{name}")
@@ -67,7 +68,7 @@ class Machine:
         """`clock`: seconds by which the server's clock is ahead of the machine's, by Debian's faketime."""
         skewed = ["faketime", "-m", "-f", f"{clock:+d}s"] if clock else []
         urls = ",".join(f"http://{address}:2379" for address in ADDRESSES.values())
-        self._start("server", [*skewed, PORTHOLE, "server", "--data", self.folder / "data", "--etcd-servers", urls, "--server-token-file",
+        self._start("server", [*skewed, self.porthole, "server", "--data", self.folder / "data", "--etcd-servers", urls, "--server-token-file",
                                self.folder.parent / "token", "--bind-address", self.address, "--advertise-address", self.address],
                     env={**os.environ, "FAKETIME_DONT_FAKE_MONOTONIC": "1"})
 
@@ -150,7 +151,7 @@ class Machine:
 class Machines:
     """All three, and the clients of their servers (fault_clients.cc)."""
 
-    def __init__(self, folder, small_disks=True):
+    def __init__(self, folder, small_disks=True, porthole=PORTHOLE):
         self.folder = folder
         (folder / "token").write_text(secrets.token_hex(32) + "\n")
         (folder / "token").chmod(0o600)
@@ -158,7 +159,7 @@ class Machines:
         run(["ip", "-n", self.hub.name, "link", "add", "bridge", "type", "bridge"])
         run(["ip", "-n", self.hub.name, "address", "add", f"{HUB}/24", "dev", "bridge"])
         run(["ip", "-n", self.hub.name, "link", "set", "bridge", "up"])
-        self.all = [Machine(name, self.hub, folder, small_disks) for name in NAMES]
+        self.all = [Machine(name, self.hub, folder, small_disks, porthole) for name in NAMES]
         self.clients = None
 
     def start(self):
