@@ -21,6 +21,14 @@ class JoinedNode:
     def inside(self, words):
         return self.network.inside([str(word) for word in words])
 
+    def connect(self, server, address, own):
+        """A link from the server's namespace, where it gets `address`, to this machine's. Nothing leads anywhere else."""
+        run(["ip", "-n", server.name, "link", "add", "servers", "type", "veth", "peer", "eth0", "netns", self.network.name])
+        for network, link, one in ((server, "servers", address), (self.network, "eth0", own)):
+            run(["ip", "-n", network.name, "address", "add", one + "/24", "dev", link])
+            run(["ip", "-n", network.name, "link", "set", link, "up"])
+        run(["ip", "-n", self.network.name, "route", "add", "default", "via", address])  # looked up for a service's address before it is rewritten
+
     def start_containerd(self):
         (self.folder / "cni").mkdir(parents=True)
         (self.folder / "containerd.toml").write_text(CONTAINERD.format(folder=self.folder))

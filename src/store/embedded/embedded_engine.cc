@@ -14,6 +14,7 @@
 namespace porthole::store {
 namespace {
 
+/// A build that changes keys or values, so that older ones would misread or spoil them, raises it as well as one that changes the tables.
 constexpr std::int64_t FormatVersion = 1;
 
 // Few large pages make a group of objects fewer writes. The size of a database that is there already stays as it is.
