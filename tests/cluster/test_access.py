@@ -133,6 +133,18 @@ class ControlPlane:
         return path
 
 
+class ControlPlaneCase(unittest.TestCase):
+    """A test with a control plane of its own, which it starts."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.network = Network(f"porthole-test-{os.getpid()}-{secrets.token_hex(2)}")
+        self.addCleanup(self.network.delete)
+        self.server = ControlPlane(self.network, self.folder)
+        self.addCleanup(self.server.stop)
+
+
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
 @needs_newest_kubectl
 class Access(unittest.TestCase):

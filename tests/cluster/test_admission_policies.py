@@ -2,14 +2,10 @@
 
 import json
 import os
-import pathlib
-import secrets
-import shutil
-import tempfile
 import unittest
 
-from harness import Network, eventually, needs_newest_kubectl
-from test_access import ControlPlane
+from harness import eventually, needs_newest_kubectl
+from test_access import ControlPlaneCase
 
 GROUP = "admissionregistration.k8s.io/v1"
 
@@ -24,14 +20,9 @@ def config_map(name, **data):
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
 @needs_newest_kubectl
-class AdmissionPolicies(unittest.TestCase):
+class AdmissionPolicies(ControlPlaneCase):
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.network = Network(f"porthole-test-{os.getpid()}-{secrets.token_hex(2)}")
-        self.addCleanup(self.network.delete)
-        self.server = ControlPlane(self.network, self.folder)
-        self.addCleanup(self.server.stop)
+        super().setUp()
         self.server.start()
         eventually(lambda: self.server.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, 60, "the namespace default")
 

@@ -3,28 +3,19 @@
 import concurrent.futures
 import json
 import os
-import pathlib
-import secrets
-import shutil
 import subprocess
-import tempfile
 import unittest
 
-from harness import CLIENTS, Network, eventually, needs_newest_kubectl
+from harness import CLIENTS, eventually, needs_newest_kubectl
 from manifests import config_map
-from test_access import ControlPlane
+from test_access import ControlPlaneCase
 
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
 @needs_newest_kubectl
-class ConnectionThread(unittest.TestCase):
+class ConnectionThread(ControlPlaneCase):
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.network = Network(f"porthole-test-{os.getpid()}-{secrets.token_hex(2)}")
-        self.addCleanup(self.network.delete)
-        self.server = ControlPlane(self.network, self.folder)
-        self.addCleanup(self.server.stop)
+        super().setUp()
         self.server.start("--connection-thread", "true")
         eventually(lambda: self.server.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, 60, "the namespace default")
 

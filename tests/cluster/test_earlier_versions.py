@@ -4,17 +4,13 @@ on, and answers the requests of their clients and agents as they did. `./run tes
 import hashlib
 import json
 import os
-import pathlib
 import re
-import secrets
-import shutil
 import sqlite3
 import sys
-import tempfile
 import unittest
 
-from harness import PORTHOLE, ROOT, Network, run
-from test_access import ControlPlane
+from harness import PORTHOLE, ROOT, run
+from test_access import ControlPlaneCase
 
 UPGRADE = ROOT / "tests/upgrade"
 sys.path.insert(0, str(UPGRADE))
@@ -23,15 +19,7 @@ from kept_versions import Kept, versions  # noqa: E402
 
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
-class EarlierVersions(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.network = Network(f"porthole-test-{os.getpid()}-{secrets.token_hex(2)}")
-        self.addCleanup(self.network.delete)
-        self.server = ControlPlane(self.network, self.folder)
-        self.addCleanup(self.server.stop)
-
+class EarlierVersions(ControlPlaneCase):
     def check(self, version):
         Kept(version).unpack(self.folder / "data")
         self.server.start()
@@ -54,13 +42,18 @@ class EarlierVersions(unittest.TestCase):
         connection = sqlite3.connect(database)
         connection.execute("PRAGMA user_version=2")
         connection.close()
+        self.check_refused("backup", self.folder / "backup")
+        (self.folder / "data/pki/apiserver.crt").unlink()  # a start would issue it again
+        self.check_refused("server", "--port", "7443")
+
+    def check_refused(self, *command):
         before = self.files()
-        for command in (["server", "--port", "7443"], ["backup", self.folder / "backup"]):
-            refused = run(self.network.inside([str(PORTHOLE), *map(str, command), "--data", str(self.folder / "data")]), check=False)
-            self.assertNotEqual(refused.returncode, 0, command)
-            self.assertRegex(refused.stderr.strip().splitlines()[-1],
-                             r"store\.db: it was written by a newer Porthole \(format 2, this one knows 1\): use that, or restore a backup")
-            self.assertEqual(self.files(), before, command)
+        words = [str(PORTHOLE), *map(str, command), "--data", str(self.folder / "data")]
+        refused = run(self.network.inside(words), check=False)
+        self.assertNotEqual(refused.returncode, 0, command)
+        self.assertRegex(refused.stderr.strip().splitlines()[-1],
+                         r"store\.db: it was written by a newer Porthole \(format 2, this one knows 1\): use that, or restore a backup")
+        self.assertEqual(self.files(), before, command)
 
 
 def add_test(version):

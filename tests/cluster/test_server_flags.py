@@ -3,14 +3,10 @@
 import itertools
 import json
 import os
-import pathlib
-import secrets
-import shutil
-import tempfile
 import unittest
 
-from harness import PORTHOLE, Network, eventually, needs_newest_kubectl, run
-from test_access import ControlPlane
+from harness import PORTHOLE, eventually, needs_newest_kubectl, run
+from test_access import ControlPlaneCase
 
 
 def windows_pod(name, **fields):
@@ -26,15 +22,7 @@ def old_manifest(kind):
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
 @needs_newest_kubectl
-class ServerFlags(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.network = Network(f"porthole-test-{os.getpid()}-{secrets.token_hex(2)}")
-        self.addCleanup(self.network.delete)
-        self.server = ControlPlane(self.network, self.folder)
-        self.addCleanup(self.server.stop)
-
+class ServerFlags(ControlPlaneCase):
     def start(self, *options):
         self.server.start(*options)
         eventually(lambda: self.server.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, 20, "the namespace default")

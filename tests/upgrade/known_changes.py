@@ -5,7 +5,7 @@ KNOWN = {
     # What controllers do when they start.
     rf"/pods \S+\.{WRITTEN}": "the scheduler looks at pods without a node again, and may say it in other words",
     rf"/nodes \S+\.({WRITTEN}|spec\.taints)": "nobody renews the lease of the recorded nodes",
-    rf"/(resourcequotas|horizontalpodautoscalers|poddisruptionbudgets) \S+\.{WRITTEN}": "they are counted again",
+    rf"/(deployments|resourcequotas|horizontalpodautoscalers|poddisruptionbudgets) \S+\.{WRITTEN}": "they are counted again, and what takes long is told",
     r"/endpoints shop/outside: it is gone": "no service has its name, which is noticed at a start",
     r"/certificatesigningrequests \S+: it is gone": "old requests are removed",
     r"/events \S+\.(\w*[cC]ount|\w*[lL]astTimestamp|metadata\.(resourceVersion|managedFields))": "the same happens again",

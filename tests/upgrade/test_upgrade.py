@@ -4,10 +4,8 @@ import json
 import os
 import pathlib
 import secrets
-import shutil
 import signal
 import sys
-import tempfile
 import time
 import unittest
 
@@ -16,7 +14,7 @@ sys.path.insert(0, str(ROOT / "tests/cluster"))
 from harness import PATIENCE, PORTHOLE, Network, condition, eventually, needs_newest_kubectl, run  # noqa: E402
 from joined_node import JoinedNode  # noqa: E402
 from manifests import container, pod  # noqa: E402
-from test_access import ControlPlane  # noqa: E402
+from test_access import ControlPlaneCase  # noqa: E402
 from three_servers_case import FIRST_POD, TALK, Clients, ThreeServersCase, Way  # noqa: E402
 
 OLD = pathlib.Path(os.environ.get("PORTHOLE_OLD", "/nothing"))
@@ -118,18 +116,13 @@ class NewToOld(RollingUpgrade):
         self.upgrade(OLD)
 
 
-class SingleServer(unittest.TestCase):
+class SingleServer(ControlPlaneCase):
     """On its embedded store."""
 
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        mark = f"{os.getpid()}-{secrets.token_hex(2)}"
-        self.network, self.machine = Network(f"porthole-test-{mark}"), Network(f"porthole-node-{mark}")
+        super().setUp()
+        self.machine = Network(self.network.name.replace("-test-", "-node-"))
         self.addCleanup(self.machine.delete)
-        self.addCleanup(self.network.delete)
-        self.server = ControlPlane(self.network, self.folder)
-        self.addCleanup(lambda: self.server.stop())
 
     def start_server(self, program):
         self.server.porthole = program

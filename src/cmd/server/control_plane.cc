@@ -157,9 +157,13 @@ Task<> ControlPlane::start() {
     if (!data_lock_) {
         CO_TRY(data_lock_, store::lock_data_directory(data.root().string()));
     }
-    CO_TRY(const Pki pki, certificates_.ensure());
     std::unique_ptr<store::Engine> engine;  // null: an etcd
-    if (flags_.etcd.servers.empty()) {
+    // Data of a newer form are refused before certificates are renewed.
+    if (flags_.etcd.servers.empty() && path_exists(data.store() / "store.db")) {
+        CO_TRY(engine, store::open_embedded_engine(data.store().string()));
+    }
+    CO_TRY(const Pki pki, certificates_.ensure());
+    if (flags_.etcd.servers.empty() && !engine) {
         CO_TRY(engine, store::open_embedded_engine(data.store().string()));
     }
     CO_TRY_VOID(encryption_.open(flags_.encryption, data.encryption_file().string()));
