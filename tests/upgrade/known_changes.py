@@ -9,7 +9,7 @@ KNOWN = {
     r"/endpoints shop/outside: it is gone": "no service has its name, which is noticed at a start",
     r"/certificatesigningrequests \S+: it is gone": "old requests are removed",
     r"/events \S+\.(\w*[cC]ount|\w*[lL]astTimestamp|metadata\.(resourceVersion|managedFields))": "the same happens again",
-    r"/nodes(/|\.items)\S*\.(spec\.taints|metadata\.(managedFields|annotations))": "a controller writes taints, and each part of an agent its own, when it comes to it",
+    r"/nodes(/|\.items)\S*\.(spec\.(taints|podCIDRs?)|metadata\.(managedFields|annotations))": "controllers write taints and ranges, and each part of an agent its own, when it comes to it",
     r"GET /api/v1/nodes/recorded: 200 instead of 404": "another part of the agent creates it meanwhile",
     # What is different each time.
     r"\.managedFields\[\d+\]\.\S*f:lastTransitionTime": "who has changed a time depends on the second of the write before",
