@@ -11,9 +11,16 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
-# Thin archives name their objects instead of holding a second copy of each.
-set(CMAKE_CXX_ARCHIVE_CREATE "<CMAKE_AR> qc --thin <TARGET> <LINK_FLAGS> <OBJECTS>")
-set(CMAKE_C_ARCHIVE_CREATE "<CMAKE_AR> qc --thin <TARGET> <LINK_FLAGS> <OBJECTS>")
+# Thin archives name their objects instead of holding a second copy of each. mingw's ar and ranlib take 10 s of processor time for the objects
+# of the schema, lld 0.03 s.
+foreach(language C CXX)
+  if(WIN32)
+    set(CMAKE_${language}_ARCHIVE_CREATE "lld-link-19 /lib /llvmlibthin /out:<TARGET> <OBJECTS>")
+    set(CMAKE_${language}_ARCHIVE_FINISH "")
+  else()
+    set(CMAKE_${language}_ARCHIVE_CREATE "<CMAKE_AR> qc --thin <TARGET> <LINK_FLAGS> <OBJECTS>")
+  endif()
+endforeach()
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 
 find_program(CCACHE_PROGRAM ccache)

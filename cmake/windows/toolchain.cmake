@@ -20,11 +20,6 @@ set(CMAKE_CXX_COMPILER_TARGET ${target})
 set(CMAKE_RC_COMPILER x86_64-w64-mingw32-windres)
 set(CMAKE_AR /usr/bin/x86_64-w64-mingw32-ar)
 set(CMAKE_RANLIB /usr/bin/x86_64-w64-mingw32-ranlib)
-# lld makes the archives: mingw's ar and ranlib take 14 s for the objects of src/schema, lld 0.03 s.
-foreach(language C CXX)
-  set(CMAKE_${language}_ARCHIVE_CREATE "lld-link-19 /lib /out:<TARGET> <OBJECTS>")
-  set(CMAKE_${language}_ARCHIVE_FINISH "")
-endforeach()
 
 # Windows 10 (Server 2016) and newer. libstdc++ of mingw keeps its thread-local variables in emulated storage.
 set(common "-femulated-tls -D_WIN32_WINNT=0x0A00 -DNOMINMAX -DWIN32_LEAN_AND_MEAN -ffunction-sections -fdata-sections")
