@@ -32,9 +32,13 @@ public:
         store::Store::Seams seams{loop_, pool_, Logger(make_null_sink(), "store")};
         store_ = std::move(*store::Store::open(std::move(seams), std::make_unique<store::MemoryEngine>(disk_), {}, {}));
         api::core::v1::ServiceAccount account;
-        account.metadata = {.name = "robot", .namespace_ = "a", .uid = "uid-robot"};
+        account.metadata.name = "robot";
+        account.metadata.namespace_ = "a";
+        account.metadata.uid = "uid-robot";
         api::core::v1::Pod pod;
-        pod.metadata = {.name = "web", .namespace_ = "a", .uid = "uid-web"};
+        pod.metadata.name = "web";
+        pod.metadata.namespace_ = "a";
+        pod.metadata.uid = "uid-web";
         put(account);
         put(pod);
         reader_.emplace(*store_);

@@ -92,8 +92,12 @@ TEST(PodRanking, TakesThePodThatHurtsLeast) {
         auto& container = pod.spec.init_containers.emplace_back();
         container.name = "proxy";
         container.restart_policy = "Always";
-        pod.status.init_container_statuses.push_back({.name = "proxy", .restart_count = 3});
-        pod.status.init_container_statuses.push_back({.name = "setup", .restart_count = 9});
+        auto& statuses = pod.status.init_container_statuses;
+        statuses.resize(2);
+        statuses[0].name = "proxy";
+        statuses[0].restart_count = 3;
+        statuses[1].name = "setup";
+        statuses[1].restart_count = 9;
     }));
     pods.push_back(
         ranked("5 just ready", [](Pod& pod) { pod.status.conditions[0].last_transition_time = Timestamp::from_seconds(1'900'000); }));

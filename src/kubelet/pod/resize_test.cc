@@ -17,7 +17,8 @@ core::ResourceRequirements resources(const char* cpu, const char* memory) {
 }
 
 core::Container container(const char* cpu, const char* memory) {
-    core::Container made{.name = "c"};
+    core::Container made;
+    made.name = "c";
     made.resources = resources(cpu, memory);
     return made;
 }
@@ -92,7 +93,8 @@ TEST(Resize, RunningContainersAreChangedInPlaceOrStartedAgain) {
 
 TEST(Resize, OfThePodAsAWholeReachesContainersWithoutLimitsOfTheirOwn) {
     core::Pod pod;
-    core::Container own = container("100m", "64Mi"), none{.name = "none"};
+    core::Container own = container("100m", "64Mi"), none;
+    none.name = "none";
     pod.spec.containers = {own, none};
     pod.spec.resources = resources("400m", "256Mi");
     PodRuntimeState state = in_sandbox();

@@ -210,4 +210,6 @@ std::vector<FlatField> flatten(const TypeDef& type) {
     return result;
 }
 
+bool is_outlined(const TypeDef& type) { return type.is_kind || type.fields.size() > 12; }
+
 }  // namespace porthole::schemac

@@ -19,4 +19,9 @@ struct FlatField {
 };
 std::vector<FlatField> flatten(const TypeDef& type);
 
+/// Whether the constructors, the destructor and the assignments of the struct are defined in the generated source: those of kinds and of
+/// large structs. Otherwise every source that copies, moves or destroys one compiles them, and those of all that they hold. Such a struct
+/// is not an aggregate: `T{.name = "x"}` is for small ones.
+bool is_outlined(const TypeDef& type);
+
 }  // namespace porthole::schemac

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "schema/compiler/checker.h"
 #include "schema/compiler/names.h"
 #include "schema/compiler/struct_writer.h"
@@ -134,6 +136,19 @@ TEST(Writer, MakesAStructAndItsTable) {
     EXPECT_THAT(tables, HasSubstr("constinit const InlinedType ThingSpec_inlined[] = {{1, &::porthole::api::test::v1::tables::Base}, };"));
     EXPECT_THAT(tables, HasSubstr("\ntemplate class ::porthole::schema::Box<::porthole::api::test::v1::ThingSpec>;\n"));
     EXPECT_THAT(write_registry(packages), HasSubstr("&::porthole::api::test::v1::tables::Thing_kind,"));
+}
+
+TEST(Writer, DefinesMembersOfKindsAndOfLargeStructsOnce) {
+    std::string text = "kind Thing resource=things\n  1 small Small\ntype Small\n  1 name string\ntype Large\n  1 inline Small\n";
+    for (int i = 2; i <= 13; ++i) text += "  " + std::to_string(i) + " f" + std::to_string(i) + " string\n";
+    ASSERT_THAT(diagnostics_of(text), testing::IsEmpty());
+    const std::string structs = write_structs(*packages[0]), tables = write_tables(*packages[0]);
+    for (const std::string name : {"Thing", "Large"}) {
+        EXPECT_THAT(structs, HasSubstr(name + "(" + name + "&& other) noexcept;\n"));
+        EXPECT_THAT(tables, HasSubstr(name + "::" + name + "(" + name + "&& other) noexcept = default;\n"));
+    }
+    EXPECT_THAT(structs, testing::Not(HasSubstr("Small(Small&& other)"))) << "small structs stay aggregates";
+    EXPECT_THAT(tables, testing::Not(HasSubstr("Small::Small")));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "schema/compiler/checker.h"
 #include "schema/compiler/cpp_types.h"
 #include "schema/compiler/names.h"
 
@@ -83,6 +84,12 @@ private:
             if (field.inlined) continue;
             const CppField cpp = cpp_field(field);
             out_ += fmt::format("    {} {}{};\n", cpp.member_type, member_name(field.name), cpp.initializer);
+        }
+        if (is_outlined(type)) {
+            out_ += fmt::format(
+                "\n    {0}();\n    {0}(const {0}& other);\n    {0}({0}&& other) noexcept;\n    {0}& operator=(const {0}& other);\n"
+                "    {0}& operator=({0}&& other) noexcept;\n    ~{0}();\n",
+                type.name);
         }
         out_ += fmt::format("\n    bool operator==(const {}& other) const;\n", type.name);
         out_ += "    static const ::porthole::schema::Type& schema_type();\n";

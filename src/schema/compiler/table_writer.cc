@@ -332,6 +332,13 @@ private:
             out_ += "}  // namespace tables\n\n";
             kinds_.clear();
         }
+        if (is_outlined(type)) {
+            out_ += fmt::format(
+                "{0}::{0}() = default;\n{0}::{0}(const {0}& other) = default;\n{0}::{0}({0}&& other) noexcept = default;\n"
+                "{0}& {0}::operator=(const {0}& other) = default;\n{0}& {0}::operator=({0}&& other) noexcept = default;\n"
+                "{0}::~{0}() = default;\n",
+                type.name);
+        }
         out_ += fmt::format("const Type& {0}::schema_type() {{ return tables::{0}; }}\n", type.name);
         if (type.is_kind) out_ += fmt::format("const Kind& {0}::kind() {{ return tables::{0}_kind; }}\n", type.name);
         out_ += fmt::format("bool {0}::operator==(const {0}& other) const {{ return equal(tables::{0}, this, &other); }}\n", type.name);

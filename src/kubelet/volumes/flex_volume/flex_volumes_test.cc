@@ -143,7 +143,8 @@ TEST_F(FlexVolumesTest, ADriverThatDoesEverythingIsAskedInUpstreamsOrder) {
 TEST_F(FlexVolumesTest, AClaimsVolumeBringsItsSecretWhichOnlyMountGets) {
     attaching();
     core::Secret secret;
-    secret.metadata = {.name = "s", .namespace_ = "other"};
+    secret.metadata.name = "s";
+    secret.metadata.namespace_ = "other";
     secret.type = "example.com/disks";
     secret.data = {{"key", "word"}};
     api.put(secret);
@@ -164,7 +165,8 @@ TEST_F(FlexVolumesTest, AClaimsVolumeBringsItsSecretWhichOnlyMountGets) {
 
 TEST_F(FlexVolumesTest, ASecretOfAnotherTypeIsNotGiven) {
     core::Secret secret;
-    secret.metadata = {.name = "s", .namespace_ = "ns"};
+    secret.metadata.name = "s";
+    secret.metadata.namespace_ = "ns";
     secret.type = "Opaque";
     api.put(secret);
     EXPECT_THAT(set_up(volume(R"(,"secretRef":{"name":"s"})")).error().message, HasSubstr("cannot get secret of type Opaque"));
