@@ -3,19 +3,16 @@
 import json
 import os
 import pathlib
-import secrets
-import shutil
 import sys
 import tempfile
-import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "cluster"))
 import test_helm  # noqa: E402
-from harness import TOOLS, ClusterCase, Network, run  # noqa: E402
+from control_plane_case import ControlPlaneCase  # noqa: E402
+from harness import TOOLS, ClusterCase, run  # noqa: E402
 from library_case import add_tests  # noqa: E402
 from manifests import web_deployment  # noqa: E402
-from test_access import ControlPlane  # noqa: E402
 
 BUILT = TOOLS / "clients"
 OVERLAY = """
@@ -61,7 +58,7 @@ class Kustomize(ClusterCase):
         self.assertEqual(self.exec(pod, "sh", "-c", "echo $colour").strip(), "red")
 
 
-class ControllerRuntime(unittest.TestCase):
+class ControllerRuntime(ControlPlaneCase):
     """Each suite is one test, in the folder that upstream's has its files in; it takes the cluster of KUBECONFIG in place of its own.
 
     The suites are written for an API server alone: they create Deployments whose status nobody but themselves may write, and list what is
@@ -74,12 +71,7 @@ class ControllerRuntime(unittest.TestCase):
         self.suites = BUILT / "controller-runtime"
         if not self.suites.is_dir():
             self.skipTest("controller-runtime's tests are not built: ./run test clients")
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.network = Network(f"porthole-test-{os.getpid()}-{secrets.token_hex(2)}")
-        self.addCleanup(self.network.delete)
-        self.server = ControlPlane(self.network, self.folder)
-        self.addCleanup(self.server.stop)
+        super().setUp()
         self.server.start("--bind-address", "127.0.0.1", "--disable-admission-plugins", "ServiceAccount")
         bindings = self.server.kubectl("get", "clusterrolebindings", "-o", "name").stdout.split()
         acting = [name for name in bindings if ":controller:" in name or name.endswith("system:kube-scheduler")]

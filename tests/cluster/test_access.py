@@ -6,16 +6,13 @@ import json
 import os
 import pathlib
 import re
-import secrets
-import shutil
-import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-from harness import CLIENTS, PORTHOLE, Network, eventually, needs_newest_kubectl, patiently, raw_request, run
+from control_plane_case import ControlPlaneCase
+from harness import PORTHOLE, eventually, needs_newest_kubectl, run
 
 ISSUER_PORT = 9443
 ISSUER = f"https://127.0.0.1:{ISSUER_PORT}"
@@ -94,73 +91,17 @@ class TokenIssuer:
         self.process.stdout.close()
 
 
-class ControlPlane:
-    """`porthole server` with options, in a network namespace of its own."""
-
-    def __init__(self, network, folder, porthole=PORTHOLE):
-        self.network, self.folder, self.porthole = network, folder, porthole
-        self.kubeconfig = folder / "data/admin.kubeconfig"
-        self.process = None
-
-    def start(self, *options):
-        log = open(self.folder / "server.log", "w")
-        self.process = subprocess.Popen(self.network.inside([str(self.porthole), "server", "--data", str(self.folder / "data"), *map(str, options)]),
-                                        stdout=subprocess.PIPE, stderr=log, stdin=subprocess.DEVNULL, text=True)
-        log.close()
-        if not self.process.stdout.readline():
-            raise AssertionError("the server did not start: " + (self.folder / "server.log").read_text())
-
-    def stop(self):
-        if self.process:
-            self.process.send_signal(signal.SIGTERM)
-            self.process.wait(120)
-            self.process.stdout.close()
-
-    def kubectl(self, *words, check=True, client="new", **options):
-        environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "KUBECONFIG": str(self.kubeconfig)}
-        return run(self.network.inside([str(CLIENTS[client]), *patiently(words)]), env=environment, check=check, **options)
-
-    def raw(self, method, path, *options, body=""):
-        """What the server answers a request of the administrator, or with `--token ""` of no one."""
-        return json.loads(raw_request(self.network, self.kubeconfig, method, path, *options, body=body))
-
-    def write_token_kubeconfig(self):
-        """The same server for users who have nothing but a token."""
-        view = json.loads(self.kubectl("config", "view", "--raw", "-o", "json").stdout)
-        view["users"] = [{"name": user["name"], "user": {}} for user in view["users"]]
-        path = self.folder / "token.kubeconfig"
-        path.write_text(json.dumps(view))
-        return path
-
-
-class ControlPlaneCase(unittest.TestCase):
-    """A test with a control plane of its own, which it starts."""
-
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.network = Network(f"porthole-test-{os.getpid()}-{secrets.token_hex(2)}")
-        self.addCleanup(self.network.delete)
-        self.server = ControlPlane(self.network, self.folder)
-        self.addCleanup(self.server.stop)
-
-
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
 @needs_newest_kubectl
-class Access(unittest.TestCase):
+class Access(ControlPlaneCase):
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.network = Network(f"porthole-test-{os.getpid()}-{secrets.token_hex(2)}")
-        self.addCleanup(self.network.delete)
+        super().setUp()
         self.issuer = TokenIssuer(self.network, self.folder / "issuer")
         self.addCleanup(self.issuer.stop)
-        self.server = ControlPlane(self.network, self.folder)
-        self.addCleanup(self.server.stop)
         self.server.start("--authentication-config", self.write_authentication(), "--enable-admission-plugins", PLUGINS,
                          "--admission-control-config-file", self.write_admission())
         self.token_kubeconfig = self.server.write_token_kubeconfig()
-        eventually(lambda: self.server.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, 60, "the namespace default")
+        self.server.wait_for_default_namespace()
 
     def write_authentication(self):
         authority = "".join(f"      {line}\n" for line in (self.folder / "issuer/tls.crt").read_text().splitlines())

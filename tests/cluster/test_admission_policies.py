@@ -4,8 +4,8 @@ import json
 import os
 import unittest
 
+from control_plane_case import ControlPlaneCase
 from harness import eventually, needs_newest_kubectl
-from test_access import ControlPlaneCase
 
 GROUP = "admissionregistration.k8s.io/v1"
 

@@ -4,16 +4,13 @@ import base64
 import json
 import os
 import pathlib
-import secrets
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import unittest
 
-from harness import CLIENTS, Network, eventually, needs_newest_kubectl, run, slow
-from test_access import ControlPlane
+from control_plane_case import ControlPlaneCase
+from harness import CLIENTS, eventually, needs_newest_kubectl, run, slow
 
 PORT = 9445
 ENDPOINT = "10.99.0.1"  # of a service: not one that only this machine has
@@ -36,17 +33,12 @@ def flunder(name, **metadata):
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
 @needs_newest_kubectl
-class Aggregation(unittest.TestCase):
+class Aggregation(ControlPlaneCase):
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.network = Network(f"porthole-test-{os.getpid()}-{secrets.token_hex(2)}")
-        self.addCleanup(self.network.delete)
+        super().setUp()
         run(self.network.inside(["ip", "address", "add", f"{ENDPOINT}/32", "dev", "lo"]))
-        self.server = ControlPlane(self.network, self.folder)
-        self.addCleanup(self.server.stop)
         self.server.start()
-        eventually(lambda: self.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, 60, "the namespace default")
+        self.server.wait_for_default_namespace()
         self.extension = None
         self.addCleanup(self.stop_extension)
 

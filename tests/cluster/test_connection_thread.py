@@ -6,9 +6,9 @@ import os
 import subprocess
 import unittest
 
+from control_plane_case import ControlPlaneCase
 from harness import CLIENTS, eventually, needs_newest_kubectl
 from manifests import config_map
-from test_access import ControlPlaneCase
 
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")

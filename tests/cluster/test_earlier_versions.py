@@ -9,8 +9,8 @@ import sqlite3
 import sys
 import unittest
 
+from control_plane_case import ControlPlaneCase
 from harness import PORTHOLE, ROOT, run
-from test_access import ControlPlaneCase
 
 UPGRADE = ROOT / "tests/upgrade"
 sys.path.insert(0, str(UPGRADE))

@@ -3,16 +3,14 @@
 import base64
 import json
 import os
-import pathlib
 import secrets
 import shutil
 import subprocess
-import tempfile
 import time
 import unittest
 
-from harness import CLIENTS, PORTHOLE, TOOLS, Network, eventually, needs_newest_kubectl, run
-from test_access import ControlPlane
+from control_plane_case import ControlPlaneCase
+from harness import CLIENTS, PORTHOLE, TOOLS, eventually, needs_newest_kubectl, run
 
 
 def program(name):
@@ -117,15 +115,11 @@ def make_certificates(folder):
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
 @needs_newest_kubectl
-class EtcdStore(unittest.TestCase):
+class EtcdStore(ControlPlaneCase):
     members = 1
 
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.network = Network(f"porthole-test-{os.getpid()}-{secrets.token_hex(2)}")
-        self.addCleanup(self.network.delete)
-        self.server = ControlPlane(self.network, self.folder)
+        super().setUp()
         self.etcd = None
 
     def start_etcd(self, **options):
@@ -136,7 +130,7 @@ class EtcdStore(unittest.TestCase):
 
     def start_server(self, *options):
         self.server.start("--etcd-servers", self.etcd.urls(), *options)
-        eventually(lambda: self.server.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, 60, "the namespace default")
+        self.server.wait_for_default_namespace()
 
     def restart_server(self):
         self.server.stop()

@@ -2,18 +2,14 @@
 
 import json
 import os
-import pathlib
-import secrets
-import shutil
 import signal
 import subprocess
-import tempfile
 import unittest
 
 import yaml
 
-from harness import PORTHOLE, Network, eventually, needs_newest_kubectl, run, slow
-from test_access import ControlPlane
+from control_plane_case import ControlPlaneCase
+from harness import PORTHOLE, eventually, needs_newest_kubectl, run, slow
 
 NODES = 200
 PATIENCE = 240  # seconds, on a busy machine
@@ -64,16 +60,11 @@ def job(name, completions):
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
 @needs_newest_kubectl
-class Fleet(unittest.TestCase):
+class Fleet(ControlPlaneCase):
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.network = Network(f"porthole-test-{os.getpid()}-{secrets.token_hex(2)}")
-        self.addCleanup(self.network.delete)
-        self.server = ControlPlane(self.network, self.folder)
-        self.addCleanup(self.server.stop)
+        super().setUp()
         self.server.start()
-        eventually(lambda: self.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, PATIENCE, "the namespace default")
+        self.server.wait_for_default_namespace(PATIENCE)
 
     def kubectl(self, *words, **options):
         return self.server.kubectl(*words, **options)

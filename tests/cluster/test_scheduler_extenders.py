@@ -3,16 +3,13 @@
 import json
 import os
 import pathlib
-import secrets
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-from harness import CLIENTS, PATIENCE, PORTHOLE, Network, eventually, needs_newest_kubectl, run
-from test_access import ControlPlane
+from control_plane_case import ControlPlaneCase
+from harness import CLIENTS, PATIENCE, PORTHOLE, eventually, needs_newest_kubectl, run
 
 URL = "https://127.0.0.1:9443/ext"
 CONFIGURATION = """apiVersion: kubescheduler.config.k8s.io/v1
@@ -33,20 +30,15 @@ extenders:
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
 @needs_newest_kubectl
-class SchedulerExtenders(unittest.TestCase):
+class SchedulerExtenders(ControlPlaneCase):
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.network = Network(f"porthole-test-{os.getpid()}-{secrets.token_hex(2)}")
-        self.addCleanup(self.network.delete)
+        super().setUp()
         run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=extender", "-addext",
              "subjectAltName=IP:127.0.0.1", "-keyout", self.folder / "tls.key", "-out", self.folder / "tls.crt"])
         self.configuration = self.folder / "scheduler.yaml"
         self.configuration.write_text(CONFIGURATION.format(url=URL, authority=self.folder / "tls.crt", timeout=int(5 * PATIENCE)))
-        self.server = ControlPlane(self.network, self.folder)
-        self.addCleanup(self.server.stop)
         self.server.start("--scheduler-config", self.configuration)
-        eventually(lambda: self.server.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, 20, "the namespace default")
+        self.server.wait_for_default_namespace(20)
         self.extender = None
         self.addCleanup(self.stop_extender)
 

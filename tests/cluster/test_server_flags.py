@@ -5,8 +5,8 @@ import json
 import os
 import unittest
 
+from control_plane_case import ControlPlaneCase
 from harness import PORTHOLE, eventually, needs_newest_kubectl, run
-from test_access import ControlPlaneCase
 
 
 def windows_pod(name, **fields):

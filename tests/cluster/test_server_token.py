@@ -3,15 +3,12 @@
 import concurrent.futures
 import json
 import os
-import pathlib
 import secrets
-import shutil
-import tempfile
 import time
 import unittest
 
-from harness import PORTHOLE, Network, eventually, needs_newest_kubectl, run, slow
-from test_access import ControlPlane
+from control_plane_case import ControlPlane, NetworkCase
+from harness import PORTHOLE, eventually, needs_newest_kubectl, run, slow
 from test_etcd_store import Etcd
 
 ROTATION_FOLLOWED = 75  # seconds; others look every 10, and the first one waits for 20
@@ -19,12 +16,9 @@ ROTATION_FOLLOWED = 75  # seconds; others look every 10, and the first one waits
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
 @needs_newest_kubectl
-class ServerToken(unittest.TestCase):
+class ServerToken(NetworkCase):
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.network = Network(f"porthole-test-{os.getpid()}-{secrets.token_hex(2)}")
-        self.addCleanup(self.network.delete)
+        super().setUp()
         self.etcd = Etcd(self.network, self.folder)
         self.addCleanup(self.etcd.stop)
         self.token = self.token_file("token", secrets.token_hex(32))

@@ -6,8 +6,8 @@ import shutil
 import sys
 import unittest
 
+from control_plane_case import ControlPlane
 from harness import eventually, run
-from test_access import ControlPlane
 from test_etcd_store import EtcdStore
 
 ADDRESSES = {"a": "10.89.77.1", "b": "10.89.77.2"}

@@ -9,7 +9,6 @@ import sys
 import unittest
 
 from harness import PORTHOLE, eventually, run
-from test_access import ControlPlane
 from test_etcd_store import EtcdStore, make_certificates
 
 ENCRYPTION = """apiVersion: apiserver.config.k8s.io/v1

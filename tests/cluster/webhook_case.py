@@ -4,15 +4,12 @@ import base64
 import json
 import os
 import pathlib
-import secrets
-import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
-from harness import Network, eventually, needs_newest_kubectl, run
-from test_access import ControlPlane
+from control_plane_case import ControlPlaneCase
+from harness import needs_newest_kubectl, run
 
 PORT = 9444
 ENDPOINT = "10.99.0.1"  # of a service: not one that only this machine has
@@ -20,18 +17,13 @@ ENDPOINT = "10.99.0.1"  # of a service: not one that only this machine has
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
 @needs_newest_kubectl
-class WebhookCase(unittest.TestCase):
+class WebhookCase(ControlPlaneCase):
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.network = Network(f"porthole-test-{os.getpid()}-{secrets.token_hex(2)}")
-        self.addCleanup(self.network.delete)
+        super().setUp()
         run(self.network.inside(["ip", "address", "add", f"{ENDPOINT}/32", "dev", "lo"]))
         self.start_webhooks()
-        self.server = ControlPlane(self.network, self.folder)
-        self.addCleanup(self.server.stop)
         self.server.start()
-        eventually(lambda: self.server.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, 60, "the namespace default")
+        self.server.wait_for_default_namespace()
 
     def start_webhooks(self):
         certificate, key = self.folder / "tls.crt", self.folder / "tls.key"

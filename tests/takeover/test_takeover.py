@@ -6,18 +6,16 @@ import os
 import pathlib
 import re
 import secrets
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/cluster"))
 
-from harness import CLIENTS, TOOLS, Network, eventually, run  # noqa: E402
-from test_access import ControlPlane  # noqa: E402
+from control_plane_case import ControlPlane, NetworkCase  # noqa: E402
+from harness import CLIENTS, TOOLS, eventually, run  # noqa: E402
 from test_etcd_store import Etcd, make_certificates  # noqa: E402
 
 UPSTREAM = pathlib.Path(os.environ.get("PORTHOLE_PEER", TOOLS / "kube-apiserver"))
@@ -149,12 +147,9 @@ def compare(before, after):
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
 @unittest.skipUnless(UPSTREAM.exists(), "upstream's API server is not built: ./run test takeover")
-class Takeover(unittest.TestCase):
+class Takeover(NetworkCase):
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.network = Network(f"porthole-test-{os.getpid()}-{secrets.token_hex(2)}")
-        self.addCleanup(self.network.delete)
+        super().setUp()
         make_certificates(self.folder / "tls")
         key = base64.b64encode(secrets.token_bytes(32)).decode()
         (self.folder / "encryption.yaml").write_text(ENCRYPTION.replace("KEY", key))

@@ -20,12 +20,12 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "cluster"))
 
+from control_plane_case import ControlPlane  # noqa: E402
 from harness import CLIENTS, PORTHOLE, TOOLS, Network, eventually, run  # noqa: E402
 from joined_node import JoinedNode  # noqa: E402
 from kept_versions import Kept  # noqa: E402
 from manifests import container, pod  # noqa: E402
 from raw_request import read_field  # noqa: E402
-from test_access import ControlPlane  # noqa: E402
 
 SERVER, NODE = "10.90.0.1", "10.90.0.20"
 SERVER_PORT = 7443  # while the proxy has the usual one

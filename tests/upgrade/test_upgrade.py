@@ -11,10 +11,10 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/cluster"))
+from control_plane_case import ControlPlaneCase  # noqa: E402
 from harness import PATIENCE, PORTHOLE, Network, condition, eventually, needs_newest_kubectl, run  # noqa: E402
 from joined_node import JoinedNode  # noqa: E402
 from manifests import container, pod  # noqa: E402
-from test_access import ControlPlaneCase  # noqa: E402
 from three_servers_case import FIRST_POD, TALK, Clients, ThreeServersCase, Way  # noqa: E402
 
 OLD = pathlib.Path(os.environ.get("PORTHOLE_OLD", "/nothing"))
