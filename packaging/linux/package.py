@@ -39,7 +39,7 @@ RUNTIME = ("containerd | containerd.io, runc | containerd.io, containernetworkin
            "ca-certificates")
 # What the guides' commands name; the package has it at the same paths, below the folder of its documentation.
 GUIDE_FILES = ["samples", "packaging/windows/examples/foreign-cluster.yaml", "packaging/image_archive.py", "packaging/windows_images/build.py",
-               "packaging/windows_images/windows_image.py"]
+               "packaging/windows_images/windows_image.py", "packaging/wine_root.py"]
 WINDOWS_NAMES = ["kubelet.exe", "kube-proxy.exe", "kubeadm.exe", "flanneld.exe"]  # of kubernetes/node/bin
 CNI_NAMES = ["win-bridge.exe", "win-overlay.exe", "wincni.exe", "flannel.exe", "host-local.exe"]
 
