@@ -16,7 +16,7 @@ import tempfile
 import time
 
 import harness
-from test_access import ControlPlane
+from control_plane_case import ControlPlane
 
 NODES = int(os.environ.get("PORTHOLE_BENCH_NODES", "1000"))
 PODS = int(os.environ.get("PORTHOLE_BENCH_PODS", "10000"))
