@@ -39,7 +39,7 @@ public:
         : code_(text.empty() || text[0] % 4 ? 200
                 : text[0] % 8               ? 404
                                             : 410),
-          first_(text.substr(0, text.find('\n')).substr(text.empty() ? 0 : 1)),
+          first_(text.substr(0, text.find('\n')).substr(text.empty() || text[0] == '\n' ? 0 : 1)),
           rest_(text.substr(std::min(text.size(), first_.size() + 2))) {}
     Task<ApiResponse> call(ApiRequest) override { co_return ApiResponse{code_, bytes_of(first_)}; }
     Task<std::unique_ptr<ApiStream>> watch(ApiRequest) override { co_return std::make_unique<Events>(rest_); }

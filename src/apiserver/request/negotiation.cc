@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 
 #include "base/strings.h"
@@ -76,7 +77,9 @@ MediaType parse_media_type(std::string_view text) {
         std::string_view value = equals == std::string_view::npos ? std::string_view() : trim(part.substr(equals + 1));
         if (value.size() >= 2 && value.front() == '"' && value.back() == '"') value = value.substr(1, value.size() - 2);
         if (name == "q") {
-            std::from_chars(value.data(), value.data() + value.size(), media.quality);
+            double quality = 0;
+            const bool is_number = std::from_chars(value.data(), value.data() + value.size(), quality).ec == std::errc();
+            if (is_number && !std::isnan(quality)) media.quality = std::clamp(quality, 0.0, 1.0);
         } else if (!name.empty()) {
             media.parameters.emplace_back(name, std::string(value));
         }

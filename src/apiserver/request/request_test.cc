@@ -65,6 +65,8 @@ TEST(Negotiation, ChoosesWhatTheClientTakes) {
         {"application/json;as=Table;v=v1;g=meta.k8s.io,application/json", Encoding::Json, Transform::Table},
         {"application/json;as=Table;v=v2;g=meta.k8s.io,application/json", Encoding::Json, Transform::None},
         {"application/json;q=0.1,application/yaml;q=0.9", Encoding::Yaml, Transform::None},
+        {"application/yaml;q=7,application/json;q=77", Encoding::Yaml, Transform::None},
+        {"application/json;q=0.9,application/yaml;q=nan", Encoding::Yaml, Transform::None},
         {"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", Encoding::Json, Transform::PartialObjectMetadata},
     };
     for (const auto& row : rows) {
