@@ -127,6 +127,20 @@ public:
     bool started() const override { return started_; }
 
 private:
+    /// The watcher's end, which resumes the reader at once: on a busy loop a later turn would cost each request milliseconds.
+    class WatchEnd final : public Operation<void> {
+    public:
+        explicit WatchEnd(Http1Connection& connection) : connection_(connection) {}
+        void wake() { complete({}); }
+
+    private:
+        void start() override { connection_.reader_ = this; }
+        void cancel() override {
+            if (std::exchange(connection_.reader_, nullptr)) complete_later(cancelled_error());
+        }
+        Http1Connection& connection_;
+    };
+
     Task<> serve_requests() {
         while (keep_alive_) {
             deadline_.set(limits_.idle_time);
@@ -188,8 +202,8 @@ private:
     /// Adds to input_ and yields true; false at the connection's end.
     Task<bool> read_more() {
         if (watching_.running()) {
-            watched_.reset();
-            if (watching_.running()) CO_TRY_VOID(co_await watched_.wait());
+            WatchEnd end(*this);
+            CO_TRY_VOID(co_await end);
             co_return !ended_;
         }
         if (ended_) co_return false;
@@ -236,8 +250,8 @@ private:
     }
 
     void watch_ended() {
-        watched_.set();
         if (ended_) handling_.cancel();
+        if (reader_) std::exchange(reader_, nullptr)->wake();  // may destroy this
     }
 
     HttpRequest to_request(Http1Head& head) {
@@ -325,7 +339,8 @@ private:
                                      if (stream_) stream_->close();
                                  }};
     ChildTask handling_{loop_}, watching_{loop_};
-    Event handled_, watched_;
+    Event handled_;
+    WatchEnd* reader_ = nullptr;  ///< that waits for what the watcher reads
     Deadline deadline_{loop_, [this] {
                            if (stream_) stream_->close();
                        }};
