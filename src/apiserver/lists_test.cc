@@ -1,4 +1,7 @@
+#include "api/registry.h"
 #include "apiserver/api_server_fixture.h"
+#include "schema/protobuf/protobuf.h"
+#include "schema/yaml/yaml.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -104,6 +107,37 @@ TEST_F(Lists, CanBeTables) {
     const Answer partial = call("GET", Pods, "", "", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io");
     EXPECT_EQ(partial.at({"kind"}), "PartialObjectMetadataList");
     EXPECT_EQ(partial.body.find("items")->as_array().at(0).find("spec"), nullptr);
+}
+
+TEST_F(Lists, AreTheSameInEveryForm) {
+    const auto listed = [&](std::string_view accept, std::string_view query = "") {
+        const Answer answer = call("GET", Pods + std::string(query), "", "", std::string(accept));
+        EXPECT_EQ(answer.code, 200) << accept << answer.text;
+        return answer.text;
+    };
+    const auto without_types = [](schema::Value list) {
+        for (schema::Value& item : list["items"].as_array()) item.erase("kind"), item.erase("apiVersion");
+        return list;
+    };
+    for (const std::size_t count : {0, 1, 3}) {
+        if (count > 0) post(Pods, pod("p" + std::to_string(count)));
+        if (count == 3) post(Pods, pod("p2"));
+        const schema::Value plain = schema::parse_json(listed("application/json")).value();
+        EXPECT_EQ(plain.find("items")->as_array().size(), count);
+        EXPECT_EQ(schema::parse_json(listed("application/json", "?pretty=true")).value(), plain);
+        EXPECT_EQ(schema::parse_yaml(listed("application/yaml")).value(), plain);
+        const auto decoded = schema::decode_enveloped(api::registry(), listed("application/vnd.kubernetes.protobuf"));
+        ASSERT_TRUE(decoded) << decoded.error().message;
+        EXPECT_EQ(without_types(*decoded), without_types(plain));
+        constexpr std::string_view Partial = ";as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
+        const schema::Value metadata = schema::parse_json(listed("application/json" + std::string(Partial))).value();
+        EXPECT_EQ(metadata.find("items")->as_array().size(), count);
+        const auto sealed = schema::decode_enveloped(api::registry(), listed("application/vnd.kubernetes.protobuf" + std::string(Partial)));
+        ASSERT_TRUE(sealed) << sealed.error().message;
+        EXPECT_EQ(without_types(*sealed), without_types(metadata));
+        const schema::Value table = schema::parse_json(listed("application/json;as=Table;v=v1;g=meta.k8s.io")).value();
+        EXPECT_EQ(table.find("rows")->as_array().size(), count);
+    }
 }
 
 TEST_F(Watches, TellWhatIsThereAndThenEveryChange) {

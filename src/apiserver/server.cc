@@ -7,6 +7,7 @@
 #include "apiserver/handlers/reply.h"
 #include "apiserver/request/status.h"
 #include "apiserver/subresources/relay.h"
+#include "base/hash.h"
 #include "base/result.h"
 #include "base/strings.h"
 #include "schema/json/json.h"
@@ -59,7 +60,8 @@ private:
 
 Server::Server(Seams seams, Limits limits)
     : seams_(std::move(seams)), limits_(limits), bodies_of_nodes_(limits.held_bodies), bodies_of_others_(limits.held_bodies) {
-    if (seams_.flow_control) arrivals_.emplace(seams_.loop, seams_.loop, FlowControl::Options{}.turn);
+    if (!seams_.flow_control) return;
+    arrivals_.emplace(turns_.emplace(seams_.loop, seams_.loop, FlowControl::Options{}.turn));
 }
 
 void Server::set_user_headers(RequestHeaderOptions headers) {
@@ -123,11 +125,12 @@ Task<> Server::authenticate_and_answer(RequestContext& context, bool known, Requ
     if (!known) {
         std::optional<Arrivals::Arrival> arrival;
         if (arrivals_) arrival.emplace(*arrivals_, context.request);
-        if (arrival && !arrival->begin()) CO_TRY_VOID(co_await *arrival);
+        if (arrival && !arrival->begin()) CO_TRY_VOID(co_await arrival->turn());
         CO_TRY(context.user, co_await seams_.authenticators.authenticate(context.request));
-        if (arrival) arrival->authenticated(context.user.name);
+        if (arrival) arrival->authenticated(context.request, context.user.name);
         forget_credentials(context.request);
     }
+    if (turns_) context.work = LongWork(*turns_, fnv1a_64(context.user.name));
     if (audit) audit->authenticated(context);
     if (impersonation_ && names_another_user(context.request)) {
         CO_TRY(User acted_as, co_await impersonation_(context.request, context.user));
@@ -184,14 +187,19 @@ Task<> Server::answer(RequestContext& context, bool known) {
     }
     // Not before the body has come: a slow sender holds no place. A stream's work is done elsewhere.
     if (seams_.flow_control && (context.info.verb == "watch" || !context.info.long_running())) {
-        const SeatedRequest seated(context, *seams_.flow_control);
         const auto way = context.by_component ? FlowControl::Ticket::Way::Exempt : FlowControl::Ticket::Way::Matched;
-        const auto served = context.ticket->begin(way);
-        if (!context.by_component) context.flow_ids = context.ticket->ids();
-        if (!served) co_return served.error();
-        if (!*served) CO_TRY_VOID(co_await *context.ticket);
-        if (!allowed) co_return std::move(allowed);
-        co_return co_await dispatch_and_report(context);
+        for (;;) {
+            const SeatedRequest seated(context, *seams_.flow_control);
+            const auto served = context.ticket->begin(way);
+            if (!context.by_component) context.flow_ids = context.ticket->ids();
+            if (!served) co_return served.error();
+            if (!*served) CO_TRY_VOID(co_await *context.ticket);
+            if (!allowed) co_return std::move(allowed);
+            if (context.responder.has_room()) co_return co_await dispatch_and_report(context);
+            // Many requests of a connection may have waited together, whose answers its peer does not read: not with a seat.
+            context.give_back_seats();
+            CO_TRY_VOID(co_await context.responder.room());
+        }
     }
     CO_TRY_VOID(std::move(allowed));
     CO_TRY(std::size_t* const taken, find_place(context));

@@ -58,6 +58,9 @@ public:
     };
     Server(Seams seams, Limits limits);
 
+    /// Of all work for requests on the loop; null without flow control.
+    Turns* turns() { return turns_ ? &*turns_ : nullptr; }
+
     /// `path` exactly, or everything below it when it ends with "/".
     void add_path(std::string path, Handler handler) { paths_[std::move(path)] = std::move(handler); }
     /// `resource` is "pods/log"; it may be in any version of its group.
@@ -114,7 +117,9 @@ private:
 
     Seams seams_;
     Limits limits_;
-    std::optional<Arrivals> arrivals_;  ///< with flow control
+    // With flow control:
+    std::optional<Turns> turns_;
+    std::optional<Arrivals> arrivals_;
     struct Places {
         std::size_t mutating = 0, reading = 0;  // in flight
     };

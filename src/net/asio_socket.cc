@@ -3,15 +3,7 @@
 namespace porthole::net {
 namespace {
 
-/// Bytes that a connection writes before the loop looks at others: the kernel takes megabytes for a peer on the same machine. With less,
-/// the watches of one connection share a turn with too many requests of others.
-constexpr std::size_t BytesInTurn = 256 << 10;
-
-struct OpenSocket {
-    Socket socket;
-    std::size_t written = 0;  ///< since a writer last waited
-};
-using SocketPointer = std::shared_ptr<OpenSocket>;
+using SocketPointer = std::shared_ptr<Socket>;
 
 class Read final : public SocketOperation<std::size_t> {
 public:
@@ -19,8 +11,8 @@ public:
 
 private:
     void start() override {
-        socket_->socket.async_read_some(asio::buffer(buffer_.data(), buffer_.size()),
-                                        bound([this](const error_code& error, std::size_t count) { done(error, count); }));
+        socket_->async_read_some(asio::buffer(buffer_.data(), buffer_.size()),
+                                 bound([this](const error_code& error, std::size_t count) { done(error, count); }));
     }
     void done(const error_code& error, std::size_t count) {
         if (error == asio::error::eof) return complete(0);
@@ -31,7 +23,7 @@ private:
     std::span<char> buffer_;
 };
 
-/// Writes at once what the kernel takes, up to BytesInTurn, and waits only for the rest.
+/// Writes at once what the kernel takes, and waits only for the rest.
 class Write final : public SocketOperation<void> {
 public:
     Write(SocketPointer socket, std::string_view bytes) : socket_(std::move(socket)), bytes_(bytes) {}
@@ -39,22 +31,19 @@ public:
 private:
     void start() override {
         while (!bytes_.empty()) {
-            if (socket_->written >= BytesInTurn) return wait();
             error_code error;
-            const std::size_t count = socket_->socket.write_some(asio::buffer(bytes_), error);
+            const std::size_t count = socket_->write_some(asio::buffer(bytes_), error);
             if (error == asio::error::would_block || error == asio::error::try_again) return wait();
             if (error) return complete(failure(error));
-            socket_->written += count;
             bytes_.remove_prefix(count);
         }
         complete({});
     }
     void wait() {
-        socket_->socket.async_wait(Socket::wait_write, bound([this](const error_code& error) {
-                                       if (error) return complete(failure(error));
-                                       socket_->written = 0;
-                                       start();
-                                   }));
+        socket_->async_wait(Socket::wait_write, bound([this](const error_code& error) {
+                                if (error) return complete(failure(error));
+                                start();
+                            }));
     }
     SocketPointer socket_;
     std::string_view bytes_;
@@ -72,7 +61,7 @@ Task<> write_socket(SocketPointer socket, std::string_view bytes) {
 
 Task<> end_socket(SocketPointer socket) {
     error_code error;
-    socket->socket.shutdown(Socket::shutdown_send, error);
+    socket->shutdown(Socket::shutdown_send, error);
     if (error) co_return to_error(error);
     co_return {};
 }
@@ -87,7 +76,7 @@ public:
     Task<> end_writing() override { return end_socket(socket_); }
     void close() override {
         error_code ignored;
-        socket_->socket.close(ignored);
+        socket_->close(ignored);
     }
 
 private:
@@ -125,7 +114,7 @@ std::unique_ptr<ByteStream> stream_of(Socket socket, bool is_tcp) {
         socket.set_option(asio::ip::tcp::no_delay(true), ignored);
         socket.set_option(asio::socket_base::keep_alive(true), ignored);
     }
-    return std::make_unique<SocketStream>(std::make_shared<OpenSocket>(std::move(socket)));
+    return std::make_unique<SocketStream>(std::make_shared<Socket>(std::move(socket)));
 }
 
 Task<std::unique_ptr<ByteStream>> connect_one(asio::io_context& context, Socket::endpoint_type endpoint, bool is_tcp) {

@@ -118,19 +118,6 @@ Task<> who(Sockets& test, TlsClientOptions options, std::string expected) {
     co_return co_await client.close();
 }
 
-TEST_F(Sockets, AConnectionThatWritesMuchLetsOthersHaveTheirTurn) {
-    serve(false);
-    run([](EventLoop& loop, Endpoint to) -> Task<> {
-        CO_TRY(const auto stream, co_await connect(static_cast<AsioLoop&>(loop), to));
-        bool had_turn = false;
-        loop.post([&] { had_turn = true; });
-        const std::string piece(64 << 10, 'x');
-        for (int i = 0; i < 5; ++i) CO_TRY_VOID(co_await stream->write(piece));
-        EXPECT_TRUE(had_turn) << "the kernel takes all of this at once";
-        co_return {};
-    }(loop, endpoint()));
-}
-
 TEST_F(Sockets, KnowAClientByItsCertificate) {
     const auto own = issue(ca, {.common_name = "system:node:a", .organizations = {"system:nodes", "other"}});
     serve(true);

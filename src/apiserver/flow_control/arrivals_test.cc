@@ -5,8 +5,8 @@
 #include <deque>
 #include <memory>
 
-#include "apiserver/flow_control/work_clock_fixture.h"
 #include "runtime/sim/sim_loop.h"
+#include "runtime/work_clock_fixture.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -18,6 +18,7 @@ protected:
     void TearDown() override {
         loop.run_ready();
         arrivals.reset();
+        turns.reset();
         loop.run_ready();
     }
     /// A request with this token, which means the user of the same name, or is refused if it begins with "invented".
@@ -28,9 +29,9 @@ protected:
     }
     Task<> handle(net::HttpRequest request, std::string token) {
         Arrivals::Arrival arrival(*arrivals, request);
-        if (!arrival.begin()) CO_TRY_VOID(co_await arrival);
+        if (!arrival.begin()) CO_TRY_VOID(co_await arrival.turn());
         work.time += each;
-        if (!token.starts_with("invented")) arrival.authenticated(token.substr(0, token.find('-')));
+        if (!token.starts_with("invented")) arrival.authenticated(request, token.substr(0, token.find('-')));
         handled += token + " ";
         co_return {};
     }
@@ -42,7 +43,8 @@ protected:
     sim::SimLoop loop;
     WorkClock work;
     Duration each = 300us;  ///< so four requests in a turn
-    std::unique_ptr<Arrivals> arrivals = std::make_unique<Arrivals>(loop, work, 1ms);
+    std::unique_ptr<Turns> turns = std::make_unique<Turns>(loop, work, 1ms);
+    std::unique_ptr<Arrivals> arrivals = std::make_unique<Arrivals>(*turns);
     std::deque<TaskContext> contexts;
     std::string handled;
 };

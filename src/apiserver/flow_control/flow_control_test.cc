@@ -5,9 +5,9 @@
 #include <deque>
 
 #include "apiserver/flow_control/default_configuration.h"
-#include "apiserver/flow_control/work_clock_fixture.h"
 #include "runtime/scope.h"
 #include "runtime/sim/sim_loop.h"
+#include "runtime/work_clock_fixture.h"
 
 namespace porthole::apiserver {
 namespace {

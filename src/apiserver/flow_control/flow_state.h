@@ -10,8 +10,8 @@
 
 #include "apiserver/flow_control/flow_control.h"
 #include "apiserver/flow_control/flow_schemas.h"
-#include "apiserver/flow_control/loop_turn.h"
 #include "apiserver/flow_control/seat_allocation.h"
+#include "runtime/loop_turn.h"
 
 /// The state of FlowControl, shared by its source files.
 namespace porthole::apiserver {

@@ -10,7 +10,7 @@
 #include "apiserver/request/request_info.h"
 #include "apiserver/request/user.h"
 #include "net/http/http.h"
-#include "runtime/event_loop.h"
+#include "runtime/turns.h"
 
 namespace porthole::apiserver {
 
@@ -38,6 +38,7 @@ struct RequestContext {
     const LeaderFence* fence = nullptr;         ///< prevents the component from writing once another server runs it; may be null
     std::shared_ptr<const FlowIds> flow_ids{};  ///< how the request was classified; null for components, and without priority and fairness
     FlowControl::Ticket* ticket = nullptr;      ///< returns its seats when the answer is ready; may be null
+    LongWork work;                              ///< for handlers of many objects
     std::string audit_id;
     std::vector<std::string> warnings;  ///< become Warning headers
     std::map<std::string, std::string> audit_annotations;

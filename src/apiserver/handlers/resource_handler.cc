@@ -159,7 +159,7 @@ Task<> ResourceHandler::list(RequestContext& context, const Resource& resource) 
     CO_TRY(Page page, std::move(listed));
     const std::string content_type = form.content_type();
     const ResponseEncoder encoder(resource, std::move(form), include, now());
-    CO_TRY(std::vector<store::Bytes> body, encoder.list(page));
+    CO_TRY(std::vector<store::Bytes> body, co_await encoder.list(page, context.work));
     co_return co_await reply(context, 200, content_type, std::move(body));
 }
 
@@ -167,7 +167,7 @@ Task<> ResourceHandler::watch(RequestContext& context, const Resource& resource)
     CO_TRY(OutputForm form, negotiate_output(context.request.headers.get("accept"), true, true, resource.form == 0));
     CO_TRY(const IncludeObject include, parse_include_object(context.info.parameter("includeObject")));
     CO_TRY(ListOptions options, selection_of(context.info));
-    WatchRequest watched{resource, resource.kind->namespaced() ? context.info.namespace_ : "", std::move(options)};
+    WatchRequest watched{resource, resource.kind->namespaced() ? context.info.namespace_ : "", std::move(options), context.work};
     net::Headers headers = common_headers(context);
     headers.add("content-type", form.content_type(true));
     context.code = 200;

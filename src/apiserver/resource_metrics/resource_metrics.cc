@@ -148,7 +148,8 @@ Task<> ResourceMetrics::serve(RequestContext& context, const Resource& shown, co
         page.records.push_back(std::move(made));
     }
     const std::string content_type = form.content_type();
-    CO_TRY(std::vector<store::Bytes> body, ResponseEncoder(shown, std::move(form), include, now).list(page));
+    const ResponseEncoder encoder(shown, std::move(form), include, now);
+    CO_TRY(std::vector<store::Bytes> body, co_await encoder.list(page));
     co_return co_await reply(context, 200, content_type, std::move(body));
 }
 

@@ -13,11 +13,6 @@ namespace {
 
 using schema::Value;
 
-const store::Bytes& comma() {
-    static const store::Bytes bytes = bytes_of(",");
-    return bytes;
-}
-
 Value partial_metadata(const Value& object, const std::string& version) {
     return Value::object(
         {{"kind", "PartialObjectMetadata"}, {"apiVersion", "meta.k8s.io/" + version}, {"metadata", schema::at(object, "metadata")}});
@@ -41,13 +36,6 @@ Value list_meta(const Page& page) {
 
 std::string length_prefix(std::size_t size) {
     return {static_cast<char>(size >> 24), static_cast<char>(size >> 16), static_cast<char>(size >> 8), static_cast<char>(size)};
-}
-
-/// The beginning of a field of `size` bytes.
-void append_length(char tag, std::size_t size, std::string& out) {
-    out += tag;
-    for (; size >= 0x80; size >>= 7) out += static_cast<char>(size | 0x80);
-    out += static_cast<char>(size);
 }
 
 }  // namespace
@@ -135,54 +123,37 @@ Result<store::Bytes> ResponseEncoder::object(const store::Bytes& stored) const {
     return bytes_of(encoded(tree));
 }
 
-Result<std::vector<store::Bytes>> ResponseEncoder::list(const Page& page) const {
-    std::vector<store::Bytes> pieces;
+ListBody ResponseEncoder::empty_list(const Page& page) const {
+    if (form_.transform == Transform::Table) return ListBody(form_, table({}, list_meta(page)), "rows", nullptr);
+    const bool partial = form_.transform != Transform::None;
+    const std::string api_version = partial ? "meta.k8s.io/" + form_.transform_version : resource_.kind->api_version();
+    return ListBody(form_,
+                    Value::object({{"kind", partial ? std::string_view("PartialObjectMetadataList") : resource_.kind->list_kind},
+                                   {"apiVersion", api_version},
+                                   {"metadata", list_meta(page)}}),
+                    "items", partial ? api::registry().find_kind(api_version, "PartialObjectMetadata") : resource_.kind);
+}
+
+Result<void> ResponseEncoder::add_item(const store::Bytes& stored, ListBody& list) const {
     if (passes_through()) {
-        pieces.reserve(page.records.size() * 2 + 2);
-        pieces.push_back(bytes_of("{\"kind\":\"" + std::string(resource_.kind->list_kind) + "\",\"apiVersion\":\"" +
-                                  resource_.kind->api_version() + "\",\"metadata\":" + schema::to_json(list_meta(page)) + ",\"items\":["));
-        for (std::size_t i = 0; i < page.records.size(); ++i) {
-            if (i > 0) pieces.push_back(comma());
-            pieces.push_back(page.records[i]->value);
-        }
-        pieces.push_back(bytes_of("]}\n"));
-        return pieces;
+        list.add_json(stored);
+        return {};
     }
-    if (cuts_metadata()) {
-        std::string text = "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/" + form_.transform_version +
-                           "\",\"metadata\":" + schema::to_json(list_meta(page)) + ",\"items\":[";
-        for (std::size_t i = 0; i < page.records.size(); ++i) {
-            if (i > 0) text += ',';
-            TRY_VOID(append_partial_metadata(*page.records[i]->value, form_.transform_version, text));
-        }
-        pieces.push_back(bytes_of(text + "]}\n"));
-        return pieces;
-    }
-    schema::Array items;
-    items.reserve(page.records.size());
+    if (cuts_metadata())
+        return list.add_json_by([&](std::string& text) { return append_partial_metadata(*stored, form_.transform_version, text); });
+    TRY(Value tree, schema::parse_json(*stored));
+    if (!resource_.sends_stored_bytes()) tree = std::move(to_served(resource_, ApiObject(*resource_.stored, std::move(tree))).edit_tree());
+    if (form_.transform == Transform::Table) return list.add(row(tree));
+    return list.add(form_.transform == Transform::None ? std::move(tree) : partial_metadata(tree, form_.transform_version));
+}
+
+Task<std::vector<store::Bytes>> ResponseEncoder::list(const Page& page, LongWork work) const {
+    ListBody list = empty_list(page);
     for (const store::RecordPtr& record : page.records) {
-        TRY(Value tree, schema::parse_json(*record->value));
-        if (!resource_.sends_stored_bytes())
-            tree = std::move(to_served(resource_, ApiObject(*resource_.stored, std::move(tree))).edit_tree());
-        if (form_.transform == Transform::Table)
-            items.push_back(row(tree));
-        else if (form_.transform != Transform::None)
-            items.push_back(partial_metadata(tree, form_.transform_version));
-        else
-            items.push_back(std::move(tree));
+        if (work.turn_is_over()) CO_TRY_VOID(co_await work.next_turn());
+        CO_TRY_VOID(add_item(record->value, list));
     }
-    Value list;
-    if (form_.transform == Transform::Table) {
-        list = table(std::move(items), list_meta(page));
-    } else {
-        const bool partial = form_.transform != Transform::None;
-        list = Value::object({{"kind", partial ? std::string("PartialObjectMetadataList") : std::string(resource_.kind->list_kind)},
-                              {"apiVersion", partial ? "meta.k8s.io/" + form_.transform_version : resource_.kind->api_version()},
-                              {"metadata", list_meta(page)}});
-        list["items"] = std::move(items);
-    }
-    pieces.push_back(bytes_of(encoded(list)));
-    return pieces;
+    co_return list.finish();
 }
 
 void ResponseEncoder::append_frame(std::string_view type, const Value& object, std::string& out) const {
@@ -200,10 +171,10 @@ void ResponseEncoder::append_frame(std::string_view type, const Value& object, s
 /// A WatchEvent: its type, and a RawExtension with the object.
 void ResponseEncoder::append_protobuf_frame(std::string_view type, const store::Bytes& object, WatchFrames& out) const {
     std::string event, extension;
-    append_length('\x0a', object->size(), extension);
-    append_length('\x0a', type.size(), event);
+    schema::append_field_head(1, object->size(), extension);
+    schema::append_field_head(1, type.size(), event);
     event += type;
-    append_length('\x12', extension.size() + object->size(), event);
+    schema::append_field_head(2, extension.size() + object->size(), event);
     event += extension;
     out.text += length_prefix(event.size() + object->size()) + event;
     out.add(object);

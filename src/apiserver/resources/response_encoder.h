@@ -3,10 +3,12 @@
 #include <vector>
 
 #include "apiserver/request/negotiation.h"
+#include "apiserver/resources/list_body.h"
 #include "apiserver/resources/object_codec.h"
 #include "apiserver/resources/resource_store.h"
 #include "apiserver/resources/sealed_objects.h"
 #include "base/time/time.h"
+#include "runtime/turns.h"
 
 namespace porthole::apiserver {
 
@@ -43,8 +45,8 @@ public:
     void set_now(Timestamp now) { now_ = now; }
     /// The body of an answer that is one object.
     Result<store::Bytes> object(const store::Bytes& stored) const;
-    /// The pieces of the body of a list.
-    Result<std::vector<store::Bytes>> list(const Page& page) const;
+    /// The pieces of the body of a list, made in turns.
+    Task<std::vector<store::Bytes>> list(const Page& page, LongWork work = {}) const;
 
     /// Adds one frame of a watch. `type` is ADDED, MODIFIED or DELETED.
     Result<void> append_event(std::string_view type, const store::Bytes& stored, WatchFrames& out);
@@ -61,6 +63,8 @@ private:
         const bool partial = form_.transform == Transform::PartialObjectMetadata || form_.transform == Transform::PartialObjectMetadataList;
         return form_.encoding == Encoding::Json && partial && !form_.pretty && resource_.sends_stored_bytes();
     }
+    ListBody empty_list(const Page& page) const;
+    Result<void> add_item(const store::Bytes& stored, ListBody& list) const;
     Result<schema::Value> transformed(const std::string& stored) const;
     schema::Value table(schema::Array rows, schema::Value list_meta) const;
     schema::Value row(const schema::Value& object) const;

@@ -70,6 +70,7 @@ public:
             }
             // What comes now belongs to another schema: the client asks again.
             if (request_.resource.retired) co_return co_await responder_.finish();
+            if (request_.work.turn_is_over()) CO_TRY_VOID(co_await request_.work.next_turn());
             if (events) {
                 auto sent = co_await send(std::move(*events));
                 if (!sent && is_reported(sent.error())) co_return co_await end_with(std::move(sent).error());
@@ -128,6 +129,7 @@ private:
             if (!filter_.matches(*record)) continue;
             CO_TRY_VOID(ensure_decrypted(*record));
             CO_TRY_VOID(encoder_.append_event("ADDED", present_bytes(request_.resource, *record), frames));
+            if (request_.work.turn_is_over()) CO_TRY_VOID(co_await request_.work.next_turn());
             if (frames.size() < ChunkLimit) continue;
             begun_();
             CO_TRY_VOID(co_await flush(frames));

@@ -14,6 +14,7 @@ struct WatchRequest {
     const Resource& resource;
     std::string namespace_;
     ListOptions options;
+    LongWork work;
 };
 
 /// Answers a watch: the existing objects (if requested), then every change, with bookmarks; until the peer disconnects, the time limit has

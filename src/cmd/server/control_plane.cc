@@ -233,7 +233,8 @@ Result<void> ControlPlane::listen(const Pki& pki) {
                                              .proxy_ca_pem = proxy_ca_pem_,
                                              .policy = policy}));
     http_ = std::make_unique<net::HttpServer>(
-        world_.loop, api_->server(), net::HttpServerOptions{.tls = tls_, .own_thread = flags_.connection_thread}, log_.named("http"));
+        world_.loop, api_->server(),
+        net::HttpServerOptions{.tls = tls_, .turns = api_->server().turns(), .own_thread = flags_.connection_thread}, log_.named("http"));
     TRY_VOID(http_->listen(flags_.bind_address, flags_.port));
     return {};
 }

@@ -27,6 +27,8 @@ public:
         if (!body_done_ || body_error_ || started_) return std::nullopt;
         return std::exchange(body_, {});
     }
+    bool has_room() const override;
+    Task<> room() override;
     Task<> respond(int code, Headers headers, std::vector<Bytes> body) override {
         if (started_) co_return Error(Reason::InternalError, "the response has already been sent");
         if (closed()) co_return Error(Reason::Unavailable, "the peer ended the stream");
@@ -113,6 +115,11 @@ public:
         co_return std::move(ended);
     }
 
+    bool has_room() const { return queued() <= limits().queued_answers; }
+    Task<> room() {
+        while (!has_room()) CO_TRY_VOID(co_await room_.wait());
+        co_return {};
+    }
     HttpHandler& handler() const { return handler_; }
     const Peer& peer() const { return peer_; }
 
@@ -127,12 +134,15 @@ private:
     }
 
     void on_received() override { start_handlers(); }
-    void on_written() override { start_handlers(); }
+    void on_written() override {
+        if (has_room()) room_.wake_all({});
+        start_handlers();
+    }
 
     void start_handlers() {
         if (next_turn_waited_for_) return;
         const std::size_t most = handlers_of_this_turn();
-        for (std::size_t started = 0; !ready_.empty() && !ending_ && queued() <= limits().queued_answers; ++started) {
+        for (std::size_t started = 0; !ready_.empty() && !ending_ && has_room(); ++started) {
             if (started == most) return start_handlers_in_next_turn();
             const auto found = requests_.find(ready_.front());
             ready_.pop_front();
@@ -179,6 +189,7 @@ private:
     std::map<std::int32_t, std::unique_ptr<ServerStream>> requests_;  ///< open, or closed with a handler still at work
     std::deque<std::int32_t> ready_;                                  ///< whose handlers are to be started
     std::size_t buffered_ = 0;                                        ///< bytes of unfinished requests
+    WaitList<void> room_;
     bool ending_ = false;
     bool next_turn_waited_for_ = false;  ///< counted in limits().turns
     /// For posted callbacks, which cannot be taken back.
@@ -189,6 +200,9 @@ ServerStream::ServerStream(ServerSession& session)
     : Http2Stream(session),
       handling_(session.loop()),
       body_deadline_(session.loop(), [this] { reset(finished_ ? Http2Error::None : Http2Error::Cancel); }) {}
+
+bool ServerStream::has_room() const { return server().has_room(); }
+Task<> ServerStream::room() { return server().room(); }
 
 ServerSession& ServerStream::server() const { return static_cast<ServerSession&>(session_); }
 

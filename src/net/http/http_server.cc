@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "net/acceptor.h"
+#include "net/fair_stream.h"
 #include "net/http/forwarded_handler.h"
 #include "net/http/http_connection.h"
 #include "runtime/component_thread.h"
@@ -30,7 +31,10 @@ struct HttpServer::Impl {
 
     Task<> serve(Accepted accepted) {
         HttpHandler& served = forwarded ? *forwarded : handler;
-        return serve_connection(loop, std::move(accepted.stream), std::move(accepted.peer), options.tls, served, limits);
+        accepted.peer.party = party_of(accepted.peer.address);
+        auto stream =
+            fair_stream(options.turns && !thread ? *options.turns : turns_of_streams, accepted.peer.party, std::move(accepted.stream));
+        return serve_connection(loop, std::move(stream), std::move(accepted.peer), options.tls, served, limits);
     }
 
     void add(std::unique_ptr<Listener> listener) {
@@ -48,6 +52,7 @@ struct HttpServer::Impl {
     BodyBudget bodies;
     AnswerBudget answers{512 << 20};
     HandlerTurns turns;
+    Turns turns_of_streams{loop, loop, std::chrono::microseconds(500)};
     Acceptor acceptor;
 };
 

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "net/http/http.h"
 #include "net/tls/tls.h"
+#include "runtime/turns.h"
 
 namespace porthole {
 class AsioLoop;
@@ -17,6 +18,7 @@ struct HttpServerOptions {
     std::shared_ptr<const TlsServerContext> tls;  ///< null: plain text (loopback and Unix sockets only)
     std::size_t body_limit = 3 << 20;             ///< bytes; 413 beyond
     std::size_t most_connections = 8192;          ///< at a time; more are closed at once
+    Turns* turns = nullptr;                       ///< of the work for all requests; outlives the server. Null, or with a thread: its own
     bool own_thread = false;                      ///< accept, decrypt and frame on a separate thread instead of the handler's loop
 };
 

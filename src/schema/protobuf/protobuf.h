@@ -26,6 +26,9 @@ Result<T> decode_protobuf(std::string_view bytes, const Registry* registry = nul
     return object;
 }
 
+/// The beginning of a field of a message: `size` bytes follow.
+void append_field_head(std::uint32_t number, std::size_t size, std::string& out);
+
 /// Kubernetes' envelope of a message: "k8s\0" and a runtime.Unknown.
 struct Envelope {
     std::string api_version, kind;
@@ -34,6 +37,8 @@ struct Envelope {
 };
 /// Whether the bytes begin with "k8s\0".
 bool has_envelope(std::string_view bytes);
+/// What stands before a message of `size` bytes.
+std::string envelope_head(std::string_view api_version, std::string_view kind, std::size_t size);
 std::string seal_envelope(std::string_view api_version, std::string_view kind, std::string_view raw);
 /// Error: BadRequest.
 Result<Envelope> open_envelope(std::string_view bytes);

@@ -187,9 +187,15 @@ constexpr std::string_view Magic("k8s\0", 4);
 
 std::string encode_protobuf(const Type& type, const void* object) { return Encoder().encode(type, object); }
 
+void append_field_head(std::uint32_t number, std::size_t size, std::string& out) {
+    constexpr std::uint32_t LengthDelimited = 2;
+    protozero::add_varint_to_buffer(&out, number << 3 | LengthDelimited);
+    protozero::add_varint_to_buffer(&out, size);
+}
+
 bool has_envelope(std::string_view bytes) { return bytes.starts_with(Magic); }
 
-std::string seal_envelope(std::string_view api_version, std::string_view kind, std::string_view raw) {
+std::string envelope_head(std::string_view api_version, std::string_view kind, std::size_t size) {
     std::string out(Magic);
     Writer writer(out);
     {
@@ -197,8 +203,12 @@ std::string seal_envelope(std::string_view api_version, std::string_view kind, s
         type_meta.add_string(1, api_version.data(), api_version.size());
         type_meta.add_string(2, kind.data(), kind.size());
     }
-    writer.add_bytes(2, raw.data(), raw.size());
+    append_field_head(2, size, out);
     return out;
+}
+
+std::string seal_envelope(std::string_view api_version, std::string_view kind, std::string_view raw) {
+    return envelope_head(api_version, kind, raw.size()).append(raw);
 }
 
 std::string encode_enveloped(const Kind& kind, const void* object) {

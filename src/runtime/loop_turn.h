@@ -5,9 +5,9 @@
 
 #include "runtime/event_loop.h"
 
-namespace porthole::apiserver {
+namespace porthole {
 
-/// How long requests may keep the server's thread before it looks at its connections again. A turn begins with the first request after the
+/// How long work for peers may keep a loop's thread before it looks at its connections again. A turn begins with the first work after the
 /// loop has looked at all of them, and ends when it has done so again. Lives on the loop.
 class LoopTurn {
 public:
@@ -18,7 +18,7 @@ public:
     LoopTurn(const LoopTurn&) = delete;
     LoopTurn& operator=(const LoopTurn&) = delete;
 
-    /// Whether the present turn has time for another request. Begins a turn if there is none.
+    /// Whether the present turn has time for more work. Begins a turn if there is none.
     bool has_time() {
         const MonotonicTime now = clock_.now();
         if (!open_) {
@@ -50,4 +50,4 @@ private:
     std::shared_ptr<LoopTurn*> alive_ = std::make_shared<LoopTurn*>(this);
 };
 
-}  // namespace porthole::apiserver
+}  // namespace porthole

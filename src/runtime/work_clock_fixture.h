@@ -1,7 +1,7 @@
 #pragma once
 #include "runtime/event_loop.h"
 
-namespace porthole::apiserver {
+namespace porthole {
 
 /// Measures turns: goes on while a request is handled, which the loop's clock does not.
 struct WorkClock final : Clock {
@@ -10,4 +10,4 @@ struct WorkClock final : Clock {
     MonotonicTime time{std::chrono::hours(1)};
 };
 
-}  // namespace porthole::apiserver
+}  // namespace porthole

@@ -1,0 +1,66 @@
+#include "net/fair_stream.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+
+namespace porthole::net {
+namespace {
+
+constexpr std::size_t BytesInTurn = 64 << 10;  ///< written in one piece: some 20 µs
+
+/// Shared by tasks that wait in the stream.
+struct State {
+    Turns& turns;
+    std::shared_ptr<const Party> party;
+    std::unique_ptr<ByteStream> lower;
+    std::size_t left = BytesInTurn;  ///< what may be written before the next turn
+};
+using StatePointer = std::shared_ptr<State>;
+
+Task<std::size_t> read_in_turn(StatePointer state, std::span<char> buffer) {
+    CO_TRY(const std::size_t count, co_await state->lower->read(buffer));
+    Turns::Place place(state->turns);
+    if (!place.begin(*state->party)) (void)co_await place;  // what has been read is not lost, even if the task is cancelled
+    state->left = BytesInTurn;
+    co_return count;
+}
+
+Task<> write_in_turns(StatePointer state, std::string_view bytes) {
+    while (!bytes.empty()) {
+        Turns::Place place(state->turns);
+        if (!place.begin(*state->party, Turns::Stage::Sending)) CO_TRY_VOID(co_await place);
+        const std::size_t count = std::min(bytes.size(), BytesInTurn);
+        state->left = BytesInTurn - count;
+        CO_TRY_VOID(co_await state->lower->write(bytes.substr(0, count)));
+        bytes.remove_prefix(count);
+    }
+    co_return {};
+}
+
+class FairStream final : public ByteStream {
+public:
+    explicit FairStream(StatePointer state) : state_(std::move(state)) {}
+    ~FairStream() override { close(); }
+    Task<std::size_t> read(std::span<char> buffer) override { return read_in_turn(state_, buffer); }
+    Task<> write(std::string_view bytes) override {
+        if (bytes.size() > state_->left) return write_in_turns(state_, bytes);
+        state_->left -= bytes.size();  // an answer in the turn of its request
+        return state_->lower->write(bytes);
+    }
+    Task<> end_writing() override { return state_->lower->end_writing(); }
+    void close() override { state_->lower->close(); }
+
+private:
+    StatePointer state_;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteStream> fair_stream(Turns& turns, std::shared_ptr<const Party> party, std::unique_ptr<ByteStream> lower) {
+    return std::make_unique<FairStream>(std::make_shared<State>(turns, std::move(party), std::move(lower)));
+}
+
+std::shared_ptr<Party> party_of(const std::string& address) { return std::make_shared<Party>(fnv1a_64(address)); }
+
+}  // namespace porthole::net

@@ -1,0 +1,71 @@
+#include "runtime/turns.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/result.h"
+
+namespace porthole {
+
+std::list<Turns::Place*>& Turns::Waiting::next() {
+    return *std::ranges::find_if(places, [](const auto& stage) { return !stage.empty(); });
+}
+
+bool Turns::Waiting::empty() const {
+    return std::ranges::all_of(places, [](const auto& stage) { return stage.empty(); });
+}
+
+void Turns::serve_waiting() {
+    while (!order_.empty() && turn_.has_time()) {
+        Place& next = *waiting_.find(order_.front())->second.next().front();
+        order_.splice(order_.end(), order_, order_.begin());
+        next.leave();
+        next.complete({});  // does the work
+    }
+}
+
+bool Turns::Place::begin(std::uint64_t party, Stage stage) {
+    if (turns_.free()) return true;
+    party_ = party;
+    stage_ = stage;
+    Waiting& waiting = turns_.waiting_[party];
+    if (waiting.empty()) turns_.order_.push_back(party);
+    auto& places = waiting.places[static_cast<std::size_t>(stage)];
+    // Of what has begun, the same goes on, so that it ends.
+    at_ = places.insert(stage == Stage::Begun ? places.begin() : places.end(), this);
+    waits_ = true;
+    return false;
+}
+
+void Turns::Place::cancel() {
+    if (!waits_) return;
+    leave();
+    complete_later(cancelled_error());
+}
+
+void Turns::Place::leave() {
+    if (!std::exchange(waits_, false)) return;
+    const auto found = turns_.waiting_.find(party_);
+    found->second.places[static_cast<std::size_t>(stage_)].erase(at_);
+    if (!found->second.empty()) return;
+    turns_.waiting_.erase(found);
+    turns_.order_.remove(party_);
+}
+
+bool LongWork::turn_is_over() {
+    if (!turns_) return false;
+    const MonotonicTime now = turns_->clock_.now();
+    if (now - began_ < Piece) return false;
+    if (!turns_->free()) return true;
+    began_ = now;
+    return false;
+}
+
+Task<> LongWork::next_turn() {
+    Turns::Place place(*turns_);
+    if (!place.begin(party_, Turns::Stage::Begun)) CO_TRY_VOID(co_await place);
+    began_ = turns_->clock_.now();
+    co_return {};
+}
+
+}  // namespace porthole

@@ -1,0 +1,125 @@
+#include "runtime/turns.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <string>
+
+#include "base/result.h"
+#include "runtime/sim/sim_loop.h"
+#include "runtime/work_clock_fixture.h"
+
+namespace porthole {
+namespace {
+
+using namespace std::chrono_literals;
+
+class TurnsTest : public testing::Test {
+protected:
+    /// Work of `each` for a party, which is the first letter of the name.
+    void begin(const std::string& name, Turns::Stage stage = Turns::Stage::New) {
+        start_task(work_on(name, stage), contexts.emplace_back(loop), [](const Result<void>&) {});
+    }
+    Task<> work_on(std::string name, Turns::Stage stage) {
+        Turns::Place place(turns);
+        if (!place.begin(static_cast<std::uint64_t>(name[0]), stage)) CO_TRY_VOID(co_await place);
+        do_work(name);
+        co_return {};
+    }
+    void begin_long(const std::string& name, int pieces) {
+        start_task(long_work(name, pieces), contexts.emplace_back(loop), [](const Result<void>&) {});
+    }
+    Task<> long_work(std::string name, int pieces) {
+        LongWork work(turns, static_cast<std::uint64_t>(name[0]));
+        for (int piece = 0; piece < pieces; ++piece) {
+            if (work.turn_is_over()) CO_TRY_VOID(co_await work.next_turn());
+            do_work(name);
+        }
+        co_return {};
+    }
+    void do_work(const std::string& name) {
+        clock.time += each;
+        done += name + " ";
+    }
+    /// Uses up the present turn.
+    void fill_turn() {
+        begin("x");
+        clock.time += 1ms;
+        done.clear();
+    }
+    std::string done_so_far() { return std::exchange(done, ""); }
+    /// One look of the loop at its connections.
+    std::string next_turn() {
+        loop.run_ready();
+        return done_so_far();
+    }
+
+    sim::SimLoop loop;
+    WorkClock clock;
+    Duration each = 300us;  ///< so four in a turn
+    Turns turns{loop, clock, 1ms};
+    std::deque<TaskContext> contexts;
+    std::string done;
+};
+
+TEST_F(TurnsTest, WorkBeginsAtOnceWhileTheThreadHasTime) {
+    for (int i = 0; i < 4; ++i) begin("a");
+    EXPECT_EQ(done_so_far(), "a a a a ");
+    begin("b");
+    EXPECT_EQ(done_so_far(), "");
+    EXPECT_EQ(next_turn(), "b ");
+}
+
+TEST_F(TurnsTest, PartiesTakeTurnsWhateverTheirNumberOfPlaces) {
+    fill_turn();
+    for (int i = 0; i < 3; ++i) begin("a");
+    begin("b");
+    EXPECT_EQ(next_turn(), "a b a a ");
+}
+
+TEST_F(TurnsTest, APartySendsFirstAndEndsWhatItHasBegunBeforeItBeginsMore) {
+    fill_turn();
+    begin("a1");
+    begin("a2", Turns::Stage::Begun);
+    begin("a3", Turns::Stage::Begun);
+    begin("a4", Turns::Stage::Sending);
+    begin("a5", Turns::Stage::Sending);
+    EXPECT_EQ(next_turn(), "a4 a5 a3 a2 a1 ") << "of what has begun, the last goes on until its end";
+}
+
+TEST_F(TurnsTest, LongWorkGoesOnWhileNobodyWaits) {
+    each = 50us;
+    begin_long("a", 15);
+    EXPECT_EQ(done_so_far().size(), 15 * 2u);
+}
+
+TEST_F(TurnsTest, LongWorkLetsOthersHaveTheThreadBetweenItsPieces) {
+    begin_long("a", 8);
+    EXPECT_EQ(done_so_far(), "a a a a a ") << "its own turn";
+    begin("b");
+    begin("b");
+    EXPECT_EQ(next_turn(), "a b a b a ");
+}
+
+TEST_F(TurnsTest, APieceOfLongWorkIsNotInterruptedByOthersThatWait) {
+    each = 60us;
+    fill_turn();
+    begin("b");
+    begin_long("a", 4);
+    EXPECT_EQ(done_so_far(), "a a ") << "a tenth of a millisecond";
+    EXPECT_EQ(next_turn(), "b a a ");
+}
+
+TEST_F(TurnsTest, WorkThatIsCancelledLeavesItsPlace) {
+    fill_turn();
+    TaskContext context(loop);
+    std::optional<Reason> ended;
+    start_task(work_on("a", Turns::Stage::Begun), context, [&](const Result<void>& result) { ended = result.error().reason; });
+    begin("b");
+    context.cancel();
+    EXPECT_EQ(next_turn(), "b ");
+    EXPECT_EQ(ended, Reason::Cancelled);
+}
+
+}  // namespace
+}  // namespace porthole
