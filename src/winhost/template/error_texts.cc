@@ -51,7 +51,7 @@ constexpr std::uint32_t IsFolder = 0x80000000;
 constexpr std::array<std::uint32_t, 3> EnglishMessages{11, 1, 0x409};  // type, name, language
 constexpr std::size_t BlockSize = 12, FolderHeaderSize = 16, FolderEntrySize = 8, MessageHeaderSize = 4;
 constexpr std::uint16_t Utf16 = 1;
-constexpr std::uint32_t ReadOnlyData = 0x40000040, LargestAlignment = 0x10000;
+constexpr std::uint32_t ReadOnlyData = 0x40000040;
 
 /// Where the parts of a file are in it.
 class Layout {

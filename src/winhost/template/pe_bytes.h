@@ -10,6 +10,8 @@ namespace porthole::winhost {
 inline constexpr std::size_t HeaderOffsetAt = 0x3C;
 inline constexpr std::size_t FileHeaderSize = 24;  ///< with the signature
 inline constexpr std::size_t SectionHeaderSize = 40;
+inline constexpr std::size_t MostSections = 96;             ///< Wine's loader refuses a file with more
+inline constexpr std::uint32_t LargestAlignment = 0x10000;  ///< also in the file: rounding up to it then cannot wrap for any real size
 
 /// 0 behind the end.
 template <class T>

@@ -14,7 +14,6 @@ namespace {
 constexpr std::size_t DirectorySize = 40;
 constexpr std::size_t MostExports = 0xF000;  // ordinals have 16 bits
 constexpr std::size_t LongestName = 256;
-constexpr std::uint32_t MostAlignment = 0x10000;
 constexpr std::uint32_t ReadableData = 0x40000040;
 constexpr std::string_view OwnPrefix = "wine_";
 
@@ -50,7 +49,7 @@ public:
 
     bool is_one() const {
         return file.text().starts_with("MZ") && file.get<std::uint32_t>(header()) == 0x4550 &&
-               file.get<std::uint16_t>(optional()) == 0x20B && file.get<std::uint32_t>(optional() + 108) > 0;
+               file.get<std::uint16_t>(optional()) == 0x20B && file.get<std::uint32_t>(optional() + 108) > 0 && sections() < MostSections;
     }
     std::size_t header() const { return file.get<std::uint32_t>(HeaderOffsetAt); }
     std::size_t optional() const { return header() + 24; }
@@ -61,8 +60,8 @@ public:
         return optional() + file.get<std::uint16_t>(header() + 20) + number * SectionHeaderSize;
     }
 
-    std::uint32_t alignment_in_memory() const { return std::clamp(file.get<std::uint32_t>(optional() + 32), 1u, MostAlignment); }
-    std::uint32_t alignment_in_file() const { return std::clamp(file.get<std::uint32_t>(optional() + 36), 1u, MostAlignment); }
+    std::uint32_t alignment_in_memory() const { return std::clamp(file.get<std::uint32_t>(optional() + 32), 1u, LargestAlignment); }
+    std::uint32_t alignment_in_file() const { return std::clamp(file.get<std::uint32_t>(optional() + 36), 1u, LargestAlignment); }
 
     /// Where in the file this address lies when the image is loaded.
     std::optional<std::size_t> offset_of(std::uint32_t address) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <ranges>
 
 #include "winhost/template/pe_bytes.h"
 
@@ -10,6 +11,9 @@ namespace {
 
 /// Long names ("/19" points into the string table) are only given to debug sections.
 bool is_debug(std::string_view header) { return header.starts_with('/') || header.starts_with(".debug"); }
+
+/// Of the optional header: up to the size of the image and that of the headers, which differ in what is written.
+constexpr std::size_t WrittenOptionalHeader = 64;
 
 }  // namespace
 
@@ -22,25 +26,29 @@ Result<std::string> strip_debug_sections(std::string image) {
     const auto section_alignment = get<std::uint32_t>(image, optional + 32), file_alignment = get<std::uint32_t>(image, optional + 36);
     const auto headers_size = get<std::uint32_t>(image, optional + 60);
     const Error broken(Reason::Invalid, "not a valid executable file");
+    const auto section_at = [&](std::size_t i) { return std::string_view(image).substr(table + i * SectionHeaderSize, SectionHeaderSize); };
     if (headers_size > image.size() || table + count * SectionHeaderSize > headers_size) return broken;
+    if (std::ranges::none_of(std::views::iota(0U, unsigned{count}), is_debug, section_at)) return image;
+    if (table < optional + WrittenOptionalHeader || count > MostSections || file_alignment > LargestAlignment) return broken;
 
     std::string out = image.substr(0, headers_size), kept;
     std::uint32_t end = 0;
     for (std::size_t i = 0; i < count; ++i) {
-        std::string section = image.substr(table + i * SectionHeaderSize, SectionHeaderSize);
+        std::string section(section_at(i));
         if (is_debug(section)) continue;
         const auto virtual_size = get<std::uint32_t>(section, 8), address = get<std::uint32_t>(section, 12);
         const auto raw_size = get<std::uint32_t>(section, 16), raw = get<std::uint32_t>(section, 20);
         if (raw != 0) {
             if (std::size_t{raw} + raw_size > image.size()) return broken;
             out.resize(round_up(static_cast<std::uint32_t>(out.size()), file_alignment));
+            // Sections share no bytes of the file, so that what is left of it is not larger.
+            if (out.size() + raw_size > image.size()) return broken;
             put(section, 20, static_cast<std::uint32_t>(out.size()));
             out.append(image, raw, raw_size);
         }
         end = std::max(end, address + virtual_size);
         kept += section;
     }
-    if (kept.size() == count * SectionHeaderSize) return image;
     put(out, header + 6, static_cast<std::uint16_t>(kept.size() / SectionHeaderSize));
     put<std::uint32_t>(out, header + 12, 0);  // symbols: where and how many
     put<std::uint32_t>(out, header + 16, 0);

@@ -65,6 +65,40 @@ TEST(PeImage, LeavesOtherFilesAlone) {
     EXPECT_EQ(strip_debug_sections(cut).error().reason, Reason::Invalid);
 }
 
+/// The sample with other 16 or 32 bits at a place.
+template <class T>
+std::string sample_with(std::size_t place, T value) {
+    std::string image = sample();
+    std::memcpy(image.data() + place, &value, sizeof value);
+    return image;
+}
+
+TEST(PeImage, IsRefusedWhereWhatIsLeftOfItWouldNotFitIntoTheFile) {
+    std::string short_header =
+        sample_with(0x94, std::uint16_t{0});  // the table of sections begins with the optional header, and ends the file
+    for (const std::size_t at : {0x98, 0x98 + 40}) std::memset(short_header.data() + at, 0, 40);
+    short_header.replace(0x98, 2, "/4");
+    const std::uint16_t one = 1;
+    const std::uint32_t headers = 0x98 + 60;
+    std::memcpy(short_header.data() + 0x86, &one, sizeof one);
+    std::memcpy(short_header.data() + 0x98 + 60, &headers, sizeof headers);
+    const struct {
+        const char* name;
+        std::string image;
+    } rows[] = {
+        {"an alignment that wraps", sample_with(0x98 + 36, std::uint32_t{0xFFFFFFFF})},
+        {"an alignment of gigabytes", sample_with(0x98 + 36, std::uint32_t{0x70000000})},
+        {"sections of the same bytes", sample_with(0x188 + 16, std::uint32_t{0x3000})},
+        {"an optional header without the sizes", short_header},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        const auto stripped = strip_debug_sections(row.image);
+        ASSERT_FALSE(stripped);
+        EXPECT_EQ(stripped.error().reason, Reason::Invalid);
+    }
+}
+
 TEST(PeImage, CorrectsTheDefaultHandlerOnlyWhereItIsTheKnownOne) {
     const std::string code("\x48\x83\xEC\x38\xF6\x05\xC5\x8F\x07\x00\x01\x75\x08\x31\xC9\xFF\x15\xC3\x72\x0C\x00\x89", 22);
     std::string image = "head" + code;

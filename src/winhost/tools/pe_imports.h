@@ -45,7 +45,8 @@ public:
     }
 
 private:
-    static constexpr std::size_t MostImports = 512, MostExports = 16384, LongestName = 260;
+    /// With the sections, of which Wine's loader takes no more, this bounds how long a search for a name lasts.
+    static constexpr std::size_t MostImports = 512, MostExports = 16384, MostSections = 96, LongestName = 260;
     static constexpr std::uint64_t ExportDirectory = 0, ImportDirectory = 1;
     static constexpr std::uint64_t DescriptorSize = 20, NameInDescriptor = 12, SectionSize = 40, FileHeaderSize = 20;
     static constexpr std::uint64_t SignatureAt = 0x3C;
@@ -89,7 +90,7 @@ private:
     std::optional<std::uint64_t> offset_of(std::uint64_t address) const {
         const std::uint64_t header = optional_header().value_or(0);
         const auto count = read<std::uint16_t>(header - FileHeaderSize + 2), size = read<std::uint16_t>(header - FileHeaderSize + 16);
-        if (header == 0 || !count || !size) return std::nullopt;
+        if (header == 0 || !count || *count > MostSections || !size) return std::nullopt;
         for (std::uint64_t i = 0; i < *count; ++i) {
             const std::uint64_t section = header + *size + i * SectionSize;
             const auto begin = read<std::uint32_t>(section + 12), length = read<std::uint32_t>(section + 16);

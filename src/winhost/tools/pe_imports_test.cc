@@ -96,6 +96,15 @@ TEST(PeExports, AreNeverReadBeyondTheEnd) {
     }
 }
 
+TEST(PeImports, AreNotSearchedForInMoreSectionsThanWineLoads) {
+    std::string many = program();
+    many.resize(0x4000);
+    put(many, 0x80 + 6, 96, 2);
+    EXPECT_THAT(PeImage(many).imports(), ElementsAre("a.dll", "B.DLL"));
+    put(many, 0x80 + 6, 97, 2);
+    EXPECT_THAT(PeImage(many).imports(), IsEmpty());
+}
+
 TEST(PeImports, AreNeverReadBeyondTheEnd) {
     const std::string whole = program();
     for (std::size_t size = 0; size < whole.size(); ++size) {
