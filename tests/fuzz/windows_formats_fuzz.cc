@@ -1,4 +1,6 @@
 // What emulated Windows hosts read: documents of programs on them, images, files of Wine.
+#include <cctype>
+
 #include "fuzz_target.h"
 #include "hns/emulator/faults.h"
 #include "hns/wire/host_file.h"
@@ -13,6 +15,7 @@
 #include "winhost/runtime/windows_path.h"
 #include "winhost/template/pe_image.h"
 #include "winhost/template/registry_file.h"
+#include "winhost/template/wine_files.h"
 #include "winhost/tools/pe_imports.h"
 
 using namespace porthole;
@@ -111,4 +114,20 @@ FUZZ_TARGET(pe_image_fuzz) {
 
 FUZZ_TARGET(pe_imports_fuzz) {
     for (const std::string& name : PeImage(text).imports()) expect(!name.empty() && name.size() < 260);
+}
+
+/// As of a kernelbase.dll of 32 bits.
+FUZZ_TARGET(pe_exports_fuzz) {
+    const std::string image(text);  // of its own size, so that a sanitizer sees every byte beyond it
+    const PeImage dll(image);
+    for (const char* name : {"CtrlRoutine", "A", ""}) static_cast<void>(dll.export_address(name));
+}
+
+/// Nodes show the version of a Wine root.
+FUZZ_TARGET(wine_files_fuzz) {
+    const std::string version = version_in(text);
+    expect(!version.empty() && version.size() <= 32);
+    for (const unsigned char c : version) expect(std::isalnum(c) || c == '.' || c == '-');
+    const std::string file(text);  // of its own size, so that a sanitizer sees every byte beyond it
+    expect(!is_for_this_machine(file) || file.size() >= ElfHeaderSize);
 }

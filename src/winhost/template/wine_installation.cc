@@ -1,16 +1,14 @@
 #include "winhost/template/wine_installation.h"
 
-#include <elf.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include "base/hash.h"
+#include "winhost/template/wine_files.h"
 #include "winhost/tools/programs.h"
 
 namespace porthole::winhost {
@@ -34,13 +32,6 @@ std::string beginning_of(const std::string& path, std::size_t size) {
     file.read(content.data(), static_cast<std::streamsize>(size));
     content.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
     return content;
-}
-
-bool is_for_this_machine(const std::string& path) {
-    Elf64_Ehdr header{};
-    const std::string bytes = beginning_of(path, sizeof header);
-    std::memcpy(&header, bytes.data(), bytes.size());
-    return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == EM_X86_64;
 }
 
 /// The programs of the root are not of this machine's package manager, so that who may change them is looked at.
@@ -72,17 +63,7 @@ bool WineInstallation::has_32_bit_dlls() const {
     return fs::exists(at(in_dlls("/i386-windows/ntdll.dll")), code);
 }
 
-std::string WineInstallation::version() const {
-    constexpr std::string_view Says = "Version: Wine ";
-    constexpr std::size_t Longest = 32;
-    const std::string text = beginning_of(at(information_file()), 512);
-    const std::size_t found = text.find(Says);
-    if (found == text.npos) return "unknown";
-    const std::string rest = text.substr(found + Says.size(), Longest);
-    const auto belongs = [](unsigned char c) { return std::isalnum(c) || c == '.' || c == '-'; };
-    const std::string version(rest.begin(), std::ranges::find_if_not(rest, belongs));
-    return version.empty() ? "unknown" : version;
-}
+std::string WineInstallation::version() const { return version_in(beginning_of(at(information_file()), 512)); }
 
 std::string WineInstallation::fingerprint() const {
     std::string text = "14" + root;  // of the way it is built
@@ -110,7 +91,7 @@ Result<void> WineInstallation::check() const {
         return Error(Reason::NotFound, "the Wine root " + root + " has no " + path + ": make one with packaging/wine_root.py");
     }
     for (const std::string& path : {std::string(Loader), std::string(Server), in_dlls(UnixFile), std::string(ProgramLoader)})
-        if (!is_machines() && !is_for_this_machine(at(path)))
+        if (!is_machines() && !is_for_this_machine(beginning_of(at(path), ElfHeaderSize)))
             return Error(Reason::Invalid, "the Wine root " + root + " is not for this machine: " + path + " is not a program of x86-64");
     return {};
 }

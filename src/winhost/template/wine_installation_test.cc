@@ -75,7 +75,8 @@ TEST_F(WineRoot, NamesWhatIsMissingAndTheRemedy) {
 }
 
 TEST_F(WineRoot, IsRefusedIfItIsForAnotherKindOfMachine) {
-    for (const std::string& other : {program_for(EM_AARCH64), std::string("#!/bin/sh\n"), std::string()}) {
+    for (const std::string& other :
+         {program_for(EM_AARCH64), program_for(EM_X86_64).substr(0, 20), std::string("#!/bin/sh\n"), std::string()}) {
         write(WineInstallation::ProgramLoader, other);
         const auto checked = wine.check();
         ASSERT_FALSE(checked);
