@@ -10,6 +10,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace porthole::dns;
     const std::string_view message(reinterpret_cast<const char*>(data), size);
     (void)read_reply(message);
+    if (const auto addresses = read_addresses(message)) {
+        for (const Record& record : *addresses) CHECK(record.type == Type::A || record.type == Type::AAAA || record.type == Type::CNAME);
+    }
     const auto query = read_query(message);
     if (query) {
         CHECK(read_reply(write_reply(*query, {}, 512)).has_value());

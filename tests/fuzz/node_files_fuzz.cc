@@ -5,6 +5,7 @@
 #include "dns/forwarder.h"
 #include "kubelet/container/network_files.h"
 #include "kubelet/devices/cdi_specs.h"
+#include "kubelet/devices/prepared_claims.h"
 #include "kubelet/options/options.h"
 #include "kubelet/server/node_log_query.h"
 #include "kubelet/static_pods.h"
@@ -59,6 +60,14 @@ void volume_data(std::string_view text) {
     if (!again || again->handle != data->handle || !is_csi_driver_name(data->driver)) std::abort();
 }
 
+/// A checkpoint that is taken is written to be read again as the same.
+void prepared_claims(std::string_view text) {
+    const auto claims = parse_checkpoint(text);
+    if (!claims) return;
+    const auto again = parse_checkpoint(checkpoint_text(*claims));
+    if (!again || again->size() != claims->size()) std::abort();
+}
+
 /// Whatever a record and the node's own lines say, no pod gets ids of the node, or another pod's.
 void user_namespaces(FileSystem& files, const std::string& text) {
     if (!files.create_directories("/pods/a", 0750) || !files.create_directories("/pods/b", 0750) ||
@@ -104,6 +113,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static_pod(text);
     devices(files, text);
     volume_data(text);
+    prepared_claims(text);
     user_namespaces(files, text);
     configurations(files);
     log_query(files, text);
