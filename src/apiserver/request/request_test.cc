@@ -113,6 +113,14 @@ TEST(LabelSelector, MatchesAndPrints) {
         EXPECT_FALSE(LabelSelector::parse(bad)) << bad;
 }
 
+TEST(LabelSelector, KeepsTheOrderOfRequirementsOfOneKey) {
+    std::string text;
+    for (int i = 0; i < 40; ++i) text += std::string(i > 0 ? "," : "") + (i % 3 ? "a!=" : "b!=") + std::to_string(i);
+    const std::string sorted = to_string(*LabelSelector::parse(text));
+    EXPECT_TRUE(sorted.starts_with("a!=1,a!=2,a!=4,a!=5,a!=7,")) << sorted;
+    EXPECT_EQ(to_string(*LabelSelector::parse(sorted)), sorted);
+}
+
 TEST(FieldSelector, SplitsTermsAndEscapes) {
     const auto selector = FieldSelector::parse(R"(a=b\,c,d!=e,f==)");
     ASSERT_TRUE(selector);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <optional>
 
 #include "apiserver/validation/names.h"
@@ -178,10 +179,11 @@ bool LabelSelector::matches(const Labels& labels) const {
 }
 
 std::string to_string(const LabelSelector& selector) {
-    std::vector<Requirement> sorted = selector.requirements();
-    std::ranges::sort(sorted, std::less(), &Requirement::key);
+    std::multimap<std::string_view, const Requirement*> by_key;  // those of one key in their order: the text of the text is the same
+    for (const Requirement& requirement : selector.requirements()) by_key.emplace(requirement.key, &requirement);
     std::string text;
-    for (const Requirement& requirement : sorted) {
+    for (const auto& [key, of_key] : by_key) {
+        const Requirement& requirement = *of_key;
         if (!text.empty()) text += ',';
         const std::string values = join(requirement.values, ",");
         const bool single = requirement.values.size() == 1;
