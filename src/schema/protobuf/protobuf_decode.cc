@@ -19,6 +19,10 @@ using Reader = protozero::pbf_reader;
 using WireType = protozero::pbf_wire_type;
 
 constexpr int DeepestMessage = 256;
+constexpr int MostEnvelopes = 8;  ///< of objects within each other; a list of ControllerRevisions has three
+
+/// An object in `envelopes` others.
+Result<Value> open_object(const Registry& registry, std::string_view bytes, int envelopes);
 
 Error malformed(const std::string& what) { return Error(Reason::BadRequest, "invalid protobuf: " + what); }
 
@@ -31,7 +35,7 @@ std::string_view text_of(Reader& reader) {
 /// field's is checked first; truncated input makes it throw, which decode_protobuf turns into an error.
 class Decoder {
 public:
-    explicit Decoder(const Registry* registry) : registry_(registry) {}
+    Decoder(const Registry* registry, int envelopes) : registry_(registry), envelopes_(envelopes) {}
 
     Result<void> structure(const Type& type, void* object, Reader reader, int depth) {
         if (depth > DeepestMessage) return malformed("nested too deeply");
@@ -251,11 +255,12 @@ private:
             return {};
         }
         if (!registry_) return malformed("an embedded object where only JSON is expected");
-        TRY(value, decode_enveloped(*registry_, bytes));
+        TRY(value, open_object(*registry_, bytes, envelopes_));
         return {};
     }
 
     const Registry* registry_;
+    int envelopes_;  ///< around what is read
 };
 
 Result<Envelope> read_envelope(Reader reader) {
@@ -297,14 +302,32 @@ const Kind* find_enveloped_kind(const Registry& registry, const Envelope& envelo
                                                                                                                              : nullptr;
 }
 
-}  // namespace
-
-Result<void> decode_protobuf(const Type& type, void* object, std::string_view bytes, const Registry* registry) {
+Result<void> decode_message(const Type& type, void* object, std::string_view bytes, const Registry* registry, int envelopes) {
     try {
-        return Decoder(registry).structure(type, object, Reader(bytes.data(), bytes.size()), 0);
+        return Decoder(registry, envelopes).structure(type, object, Reader(bytes.data(), bytes.size()), 0);
     } catch (const protozero::exception& error) {
         return malformed(error.what());
     }
+}
+
+Result<Value> open_object(const Registry& registry, std::string_view bytes, int envelopes) {
+    if (envelopes == MostEnvelopes) return malformed("objects within objects too deeply");
+    TRY(const Envelope envelope, open_envelope(bytes));
+    const Kind* kind = find_enveloped_kind(registry, envelope);
+    if (!kind || !kind->type->create) {
+        return Error(Reason::BadRequest, "no kind \"" + envelope.kind + "\" is registered for version \"" + envelope.api_version + "\"");
+    }
+    Instance instance(*kind->type);
+    TRY_VOID(decode_message(*kind->type, instance.get(), envelope.raw, &registry, envelopes + 1));
+    Value value = to_value(*kind, instance.get());
+    value["apiVersion"] = envelope.api_version;
+    return value;
+}
+
+}  // namespace
+
+Result<void> decode_protobuf(const Type& type, void* object, std::string_view bytes, const Registry* registry) {
+    return decode_message(type, object, bytes, registry, 0);
 }
 
 Result<Envelope> open_envelope(std::string_view bytes) {
@@ -317,17 +340,6 @@ Result<Envelope> open_envelope(std::string_view bytes) {
     }
 }
 
-Result<Value> decode_enveloped(const Registry& registry, std::string_view bytes) {
-    TRY(const Envelope envelope, open_envelope(bytes));
-    const Kind* kind = find_enveloped_kind(registry, envelope);
-    if (!kind || !kind->type->create) {
-        return Error(Reason::BadRequest, "no kind \"" + envelope.kind + "\" is registered for version \"" + envelope.api_version + "\"");
-    }
-    Instance instance(*kind->type);
-    TRY_VOID(decode_protobuf(*kind->type, instance.get(), envelope.raw, &registry));
-    Value value = to_value(*kind, instance.get());
-    value["apiVersion"] = envelope.api_version;
-    return value;
-}
+Result<Value> decode_enveloped(const Registry& registry, std::string_view bytes) { return open_object(registry, bytes, 0); }
 
 }  // namespace porthole::schema

@@ -118,6 +118,25 @@ TEST(Protobuf, SurvivesDeepNesting) {
     EXPECT_EQ(*read, deep);
 }
 
+/// A ControllerRevision whose data is one, and so on, as many as `count`.
+std::string revisions_within_revisions(int count) {
+    const auto long_field = [](char tag, const std::string& content) {
+        const std::size_t size = content.size();
+        const auto seven_bits = [&](int shift) { return static_cast<char>((size >> shift & 0x7f) | (shift < 14 ? 0x80 : 0)); };
+        return std::string{tag, seven_bits(0), seven_bits(7), seven_bits(14)} + content;
+    };
+    std::string bytes = "1";
+    for (int i = 0; i < count; ++i) bytes = seal_envelope("apps/v1", "ControllerRevision", long_field(0x12, long_field(0x0a, bytes)));
+    return bytes;
+}
+
+TEST(Protobuf, ReadsObjectsWithinObjectsToALimit) {
+    const auto read = decode_enveloped(api::registry(), revisions_within_revisions(3));
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(*read->at_path({"data", "data", "data"}), Value(1));
+    EXPECT_EQ(decode_enveloped(api::registry(), revisions_within_revisions(1000)).error().reason, Reason::BadRequest);
+}
+
 template <class Message>
 void expect_round_trip() {
     for (std::uint32_t seed = 0; seed < 5; ++seed) {
