@@ -51,12 +51,20 @@ std::optional<HostAndPort> split_port(std::string_view text) {
     return found;
 }
 
+/// As RFC 3986 has them; messages show it.
+bool is_scheme(std::string_view text) {
+    const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    const auto belongs = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.'; };
+    return !text.empty() && is_letter(text.front()) && std::ranges::all_of(text, belongs);
+}
+
 std::uint16_t usual_port(std::string_view scheme) { return scheme == "https" ? 443 : scheme.starts_with("socks5") ? 1080 : 80; }
 
 /// "http://user:password@proxy.example.com:3128/", "proxy.example.com:3128".
 std::optional<Proxy> parse_proxy(std::string_view text) {
     Proxy proxy{.scheme = "http", .host = {}, .port = 0, .authorization = {}};
     if (const std::size_t scheme = text.find("://"); scheme != text.npos) {
+        if (!is_scheme(text.substr(0, scheme))) return std::nullopt;
         proxy.scheme = to_lower(text.substr(0, scheme));
         text.remove_prefix(scheme + 3);
     }

@@ -75,6 +75,8 @@ TEST(ProxySettings, JOI14_AProxyIsAUrlOrHostAndPort) {
         {"http://:80", "", ""},
         {"http://proxy:http", "", ""},
         {"pro xy", "", ""},
+        {"ht\rtp://proxy", "", ""},
+        {"://proxy", "", ""},
     };
     for (const auto& row : rows) {
         const auto proxy = ProxySettings("", row.text, "").find(true, "example.com", 443);
