@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <optional>
 
 #include "base/strings.h"
@@ -88,13 +89,14 @@ MediaType parse_media_type(std::string_view text) {
 }
 
 std::vector<MediaType> parse_accept(std::string_view header) {
-    std::vector<MediaType> clauses;
+    std::multimap<double, MediaType, std::greater<>> by_quality;  // those of one quality in their order
     for (const std::string_view part : split_views(header, ',')) {
         if (trim(part).empty()) continue;
         MediaType clause = parse_media_type(part);
-        const auto place = std::ranges::upper_bound(clauses, clause.quality, std::greater(), &MediaType::quality);
-        clauses.insert(place, std::move(clause));
+        by_quality.emplace(clause.quality, std::move(clause));
     }
+    std::vector<MediaType> clauses;
+    for (auto& [quality, clause] : by_quality) clauses.push_back(std::move(clause));
     return clauses;
 }
 
