@@ -176,6 +176,23 @@ TEST_F(ApplyTest, ManyManagersOfManyFieldsTakeLinearTime) {
     EXPECT_EQ(live_.at_path({"metadata", "managedFields"})->as_array().size(), 2u) << "those whose fields have gone";
 }
 
+TEST_F(ApplyTest, ManyEntriesThatAreMergedTakeLinearTime) {
+    constexpr int Entries = 10'000;
+    for (const bool one_manager : {false, true}) {
+        SCOPED_TRACE(one_manager);
+        Value list = Value::array();
+        for (int i = 0; i < Entries; ++i) {
+            Value entry = parse(R"({"operation":"Update","apiVersion":"v1","fieldsV1":{"f:data":{"f:k)" + std::to_string(i) + R"(":{}}}})");
+            entry["manager"] = one_manager ? "m" : "m" + std::to_string(i);
+            list.as_array().push_back(std::move(entry));
+        }
+        ManagedFields managed = ManagedFields::decode(list).value();
+        managed.cap_updates(1);
+        ASSERT_EQ(managed.entries().size(), 1u);
+        EXPECT_EQ(managed.entries().begin()->second.fields.children().at("f:data").children().size(), std::size_t{Entries});
+    }
+}
+
 TEST_F(ApplyTest, ListsOfManyItemsTakeLinearTime) {
     std::string containers;
     for (int i = 0; i < 5'000; ++i) containers += (i ? R"(,{"name":"c)" : R"({"name":"c)") + std::to_string(i) + R"("})";

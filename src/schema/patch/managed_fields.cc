@@ -4,6 +4,18 @@
 
 namespace porthole::schema {
 
+namespace {
+
+/// Adds the fields of a newer entry of the same manager. The many that there are already stay where they are: a client may send thousands
+/// of entries.
+void join(ManagedFields::Entry& kept, ManagedFields::Entry newer) {
+    kept.fields.add(std::move(newer.fields));
+    kept.api_version = std::move(newer.api_version);
+    kept.time = newer.time;
+}
+
+}  // namespace
+
 Result<ManagedFields> ManagedFields::decode(const Value& list) {
     ManagedFields fields;
     if (list.is_null()) return fields;
@@ -19,9 +31,7 @@ Result<ManagedFields> ManagedFields::decode(const Value& list) {
         if (manager.applies()) manager.api_version.clear();
         if (const auto time = Timestamp::parse(item.string_at({"time"}))) entry.time = *time;
         TRY(entry.fields, FieldSet::from_value(item.find("fieldsV1") ? *item.find("fieldsV1") : Value::object()));
-        Entry& kept = fields.entries_[std::move(manager)];
-        entry.fields.add(kept.fields);
-        kept = std::move(entry);
+        join(fields.entries_[std::move(manager)], std::move(entry));
     }
     return fields;
 }
@@ -74,9 +84,7 @@ void ManagedFields::cap_updates(std::size_t limit) {
         const bool is_new = !entries_.contains(ancient);
         Entry merged = std::move(oldest->second);
         entries_.erase(oldest);
-        Entry& kept = entries_[ancient];
-        merged.fields.add(kept.fields);
-        kept = std::move(merged);
+        join(entries_[ancient], std::move(merged));
         if (!is_new) --left;
     }
 }
