@@ -116,6 +116,16 @@ TEST_P(FuzzSeeds, AreRead) {
     }
 }
 
+/// libFuzzer's inputs have some 4 KiB, which is too little to exhaust a stack or to show time that grows with the square of the size.
+TEST_P(FuzzSeeds, RepeatedThousandsOfTimesAreRead) {
+    const std::size_t size = number_from("PORTHOLE_FUZZ_LENGTH", 32 << 10);
+    for (const std::string unit : {"[", "{\"a\":", "(", "!", "-", "- ", "{{if .a}}", "'", ",", "a.", "a=b,", "\n", "\xFF"}) {
+        std::string input;
+        while (input.size() < size) input += unit;
+        feed(input);
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, FuzzSeeds, testing::ValuesIn(Targets), [](const auto& info) { return std::string(info.param.name); });
 
 TEST(FuzzCorpus, BelongsToTargets) {
