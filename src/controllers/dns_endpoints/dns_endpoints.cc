@@ -11,7 +11,7 @@ using api::discovery::v1::EndpointSlice;
 
 namespace {
 
-const client::NamespacedName SliceKey{"kube-system", "kube-dns"};
+const client::NamespacedName SliceKey{"kube-system", "kube-dns"};  // and the service's
 
 bool serves_dns(const Node& node) {
     const auto os = node.metadata.labels.find("kubernetes.io/os");
@@ -38,6 +38,7 @@ DnsEndpointsController::DnsEndpointsController(Context& context)
     : Controller(context.loop, context.log, {.name = "dns-endpoints"}),
       client_(context.client),
       nodes_(context.informers.get<Node>()),
+      services_(context.informers.get<Service>()),
       slices_(context.informers.get<EndpointSlice>()) {
     // Each turn looks at all nodes: thousands of heartbeats, which change nothing here, must not lead to one.
     using NodePtr = client::Informer<Node>::Object;
@@ -45,6 +46,9 @@ DnsEndpointsController::DnsEndpointsController(Context& context)
         {.added = [this](const NodePtr& now) { changed("", dns_address(*now)); },
          .updated = [this](const NodePtr& old, const NodePtr& now) { changed(dns_address(*old), dns_address(*now)); },
          .deleted = [this](const NodePtr& last) { changed(dns_address(*last), ""); }});
+    depends_on(services_).on_change([this](const Service& service) {
+        if (client::key_of(service) == SliceKey) queue().add(SliceKey);
+    });
     depends_on(slices_).on_change([this](const EndpointSlice& slice) {
         if (client::key_of(slice) == SliceKey) queue().add(SliceKey);
     });
@@ -76,6 +80,12 @@ EndpointSlice DnsEndpointsController::wanted() const {
 
 Task<client::Requeue> DnsEndpointsController::reconcile(client::NamespacedName) {
     const auto stored = slices_.find(SliceKey);
+    if (const auto service = services_.find(SliceKey); service && !service->spec.selector.empty()) {
+        if (!stored || stored->metadata.labels != wanted().metadata.labels) co_return client::Requeue::never();
+        const auto removed = co_await client_.remove<EndpointSlice>(SliceKey);
+        if (!removed && !is_not_found(removed)) co_return removed.error();
+        co_return client::Requeue::never();
+    }
     EndpointSlice slice = wanted();
     if (stored && stored->endpoints == slice.endpoints && stored->ports == slice.ports && stored->metadata.labels == slice.metadata.labels)
         co_return client::Requeue::never();

@@ -1,11 +1,13 @@
 #pragma once
+#include "api/core_v1.h"
 #include "api/discovery_v1.h"
 #include "controllers/framework/context.h"
 
 namespace porthole::controllers {
 
 /// Maintains the endpoints of kube-system/kube-dns: every ready Linux node answers DNS, at its own address and DnsNodePort. Linux nodes do
-/// not need them, because each serves the service's address itself; Windows nodes balance over them.
+/// not need them, because each serves the service's address itself; Windows nodes balance over them. A service with a selector has servers
+/// of its own, such as the CoreDNS of a cluster that kubeadm made: it is left to them, and nodes of others do not answer DNS.
 class DnsEndpointsController final : public client::Controller {
 public:
     static constexpr const char* Account = "dns-endpoints-controller";
@@ -21,6 +23,7 @@ private:
 
     client::Client& client_;
     client::Informer<Node>& nodes_;
+    client::Informer<api::core::v1::Service>& services_;
     client::Informer<api::discovery::v1::EndpointSlice>& slices_;
 };
 

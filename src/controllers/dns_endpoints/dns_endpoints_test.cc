@@ -58,5 +58,18 @@ TEST_F(DnsEndpointsWorld, RepairsWhatSomebodyChanged) {
     EXPECT_THAT(addresses(), ElementsAre("192.0.2.1"));
 }
 
+TEST_F(DnsEndpointsWorld, AServiceWithASelectorIsLeftToItsOwnServers) {
+    put_node("l1", "linux", "192.0.2.1", "True");
+    Service service;
+    service.metadata.namespace_ = "kube-system";
+    service.metadata.name = "kube-dns";
+    service.spec.selector = {{"k8s-app", "kube-dns"}};
+    api.put(service);
+    pass(1s);
+    EXPECT_FALSE(api.find<EndpointSlice>({"kube-system", "kube-dns"}));
+    put_node("l2", "linux", "192.0.2.2", "True");
+    EXPECT_FALSE(api.find<EndpointSlice>({"kube-system", "kube-dns"}));
+}
+
 }  // namespace
 }  // namespace porthole::controllers
