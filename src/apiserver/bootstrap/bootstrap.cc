@@ -130,6 +130,14 @@ Task<> local_storage(client::Client& client) {
     co_return {};
 }
 
+constexpr std::string_view OurClusterInfo = "apiVersion: v1\nkind: Config\nclusters:\n- name: \"\"\n  cluster:\n";
+
+/// Whether another program, such as kubeadm, wrote the kubeconfig for joining nodes, and it names this authority: its server may be a load
+/// balancer, which this server does not know.
+bool is_of_another(const std::string& kubeconfig, const std::string& ca_pem) {
+    return !kubeconfig.starts_with(OurClusterInfo) && kubeconfig.contains(encode_base64(ca_pem));
+}
+
 std::string json_list(const std::vector<std::string>& texts) {
     schema::Value list = schema::Value::array();
     for (const std::string& text : texts) list.as_array().emplace_back(text);
@@ -147,9 +155,8 @@ Task<> publish_authorities(client::Client& client, BootstrapOptions options) {
     ConfigMap info;
     info.metadata.name = "cluster-info";
     info.metadata.namespace_ = "kube-public";
-    info.data["kubeconfig"] = "apiVersion: v1\nkind: Config\nclusters:\n- name: \"\"\n  cluster:\n    certificate-authority-data: " +
-                              encode_base64(options.ca_pem) + "\n    server: https://" + options.advertise_address + ":" +
-                              std::to_string(options.port) +
+    info.data["kubeconfig"] = std::string(OurClusterInfo) + "    certificate-authority-data: " + encode_base64(options.ca_pem) +
+                              "\n    server: https://" + options.advertise_address + ":" + std::to_string(options.port) +
                               "\ncontexts:\n- name: \"\"\n  context:\n    cluster: \"\"\n    user: \"\"\n"
                               "current-context: \"\"\nusers: []\n";
     info.data["clusterDns"] = options.cluster_dns;
@@ -162,7 +169,12 @@ Task<> publish_authorities(client::Client& client, BootstrapOptions options) {
         for (const auto& [key, value] : wanted.data) changed = assign(stored.data[key], value) || changed;
         return changed;
     };
-    CO_TRY_VOID(co_await ensure_like(client, std::move(info), keep_signatures));
+    const auto keep_server = [&](ConfigMap& stored, ConfigMap wanted) {
+        const std::string& kubeconfig = stored.data["kubeconfig"];
+        if (is_of_another(kubeconfig, options.ca_pem)) wanted.data["kubeconfig"] = kubeconfig;
+        return keep_signatures(stored, wanted);
+    };
+    CO_TRY_VOID(co_await ensure_like(client, std::move(info), keep_server));
 
     ConfigMap authentication;
     authentication.metadata.name = "extension-apiserver-authentication";

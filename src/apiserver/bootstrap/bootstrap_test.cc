@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/core_v1.h"
+#include "base/base64.h"
 #include "client/fake/fake_api.h"
 #include "runtime/sim/sim_loop.h"
 
@@ -20,7 +21,19 @@ struct BootstrapTest : testing::Test {
                                                          .cluster_dns = "10.96.0.10",
                                                          .cluster_domain = "cluster.local",
                                                          .service_cidr = "10.96.0.0/12",
-                                                         .cluster_cidr = "10.244.0.0/16"}));
+                                                         .cluster_cidr = "10.244.0.0/16",
+                                                         .ca_pem = "the authority"}));
+    }
+    std::string cluster_info() {
+        const auto info = api.find<api::core::v1::ConfigMap>({"kube-public", "cluster-info"});
+        return info ? info->data.at("kubeconfig") : "";
+    }
+    void put_cluster_info(std::string kubeconfig) {
+        api::core::v1::ConfigMap info;
+        info.metadata.namespace_ = "kube-public";
+        info.metadata.name = "cluster-info";
+        info.data["kubeconfig"] = std::move(kubeconfig);
+        api.put(info);
     }
     /// So many writes come too late: another server has changed what they were made from.
     void refuse_updates(int count) {
@@ -37,6 +50,30 @@ TEST_F(BootstrapTest, GoesOnWhenAnotherServerMakesTheSameObjects) {
     ASSERT_TRUE(made) << made.error().message;
     EXPECT_TRUE(api.find<api::core::v1::Namespace>({"", "kube-system"}));
     EXPECT_TRUE(api.find<api::core::v1::Service>({"default", "kubernetes"}));
+}
+
+TEST_F(BootstrapTest, ClusterInfoOfAnotherProgramKeepsItsServer) {
+    const std::string of_kubeadm =
+        "apiVersion: v1\nclusters:\n- cluster:\n    certificate-authority-data: " + encode_base64("the authority") +
+        "\n    server: https://balancer:6443\n  name: \"\"\n";
+    put_cluster_info(of_kubeadm);
+    ASSERT_TRUE(bootstrap());
+    EXPECT_EQ(cluster_info(), of_kubeadm);
+}
+
+TEST_F(BootstrapTest, ClusterInfoOfAnotherAuthorityIsReplaced) {
+    put_cluster_info("apiVersion: v1\nclusters:\n- cluster:\n    certificate-authority-data: " + encode_base64("an earlier one") + "\n");
+    ASSERT_TRUE(bootstrap());
+    EXPECT_TRUE(cluster_info().contains("server: https://10.0.0.5:6443"));
+}
+
+TEST_F(BootstrapTest, OwnClusterInfoFollowsTheServersAddress) {
+    ASSERT_TRUE(bootstrap());
+    std::string moved = cluster_info();
+    moved.replace(moved.find("10.0.0.5"), 8, "10.0.0.9");
+    put_cluster_info(moved);
+    ASSERT_TRUE(bootstrap());
+    EXPECT_TRUE(cluster_info().contains("server: https://10.0.0.5:6443"));
 }
 
 TEST_F(BootstrapTest, DoesNotTryForEver) {
