@@ -75,9 +75,12 @@ private:
     Task<> import_sandbox_image();
     /// Ports for probes and scrapers. A node works without them, so one that is taken is told and no more.
     void serve_health();
-    Task<> renew_serving(std::shared_ptr<net::TlsServerContext> tls, std::string certificate_pem);
+    Task<> serve_with_issued(std::shared_ptr<net::TlsServerContext> tls);
+    /// Of a cluster that issues none.
+    Task<> renew_own(std::shared_ptr<net::TlsServerContext> tls, std::string certificate_pem);
 
     AgentOptions options_;
+    bool issued_ = false;  ///< the kubelet's port has a certificate of the cluster
     std::unique_ptr<ProcessMemory> memory_ = make_process_memory();
     std::unique_ptr<net::NftExecutor> nft_ = net::make_nft_executor(*world_.processes, *world_.pool);
     std::unique_ptr<net::Conntrack> conntrack_ = net::make_conntrack(*world_.pool);
@@ -171,7 +174,8 @@ Result<void> Agent::listen() {
                                                        .key_pem = serving.key_pem,
                                                        .client_ca_pem = connection_.config().ca_pem,
                                                        .policy = policy}));
-    scope_.spawn(renew_serving(tls, serving.certificate_pem));
+    scope_.spawn(serve_with_issued(tls));
+    scope_.spawn(renew_own(tls, serving.certificate_pem));
     connection_.on_change([this, tls] {
         const auto taken = tls->reload_client_ca(connection_.config().ca_pem);
         if (!taken) log_.warn("the kubelet's port keeps its authorities for clients", {{"error", taken.error().message}});
@@ -200,16 +204,20 @@ void Agent::serve_health() {
     told("health of the proxy", health_->serve_proxy(*proxy_, "0.0.0.0", ProxyHealthPort));
 }
 
-Task<> Agent::renew_serving(std::shared_ptr<net::TlsServerContext> tls, std::string certificate_pem) {
-    CO_TRY_VOID(co_await serve_with_issued_certificates({world_.loop, *client_, random_, log_.named("certificates")}, options_.node_name,
-                                                        read_serving_identity(options_.data),
-                                                        [this, tls](const KeyPair& issued) -> Result<void> {
-                                                            TRY_VOID(tls->reload(issued.certificate_pem, issued.key_pem));
-                                                            return write_serving_identity(options_.data, issued);
-                                                        }));
-    for (;;) {  // a cluster that issues none
+Task<> Agent::serve_with_issued(std::shared_ptr<net::TlsServerContext> tls) {
+    return serve_with_issued_certificates({world_.loop, *client_, random_, log_.named("certificates")}, options_.node_name,
+                                          read_serving_identity(options_.data), [this, tls](const KeyPair& issued) -> Result<void> {
+                                              TRY_VOID(tls->reload(issued.certificate_pem, issued.key_pem));
+                                              issued_ = true;
+                                              return write_serving_identity(options_.data, issued);
+                                          });
+}
+
+Task<> Agent::renew_own(std::shared_ptr<net::TlsServerContext> tls, std::string certificate_pem) {
+    for (;;) {
         CO_TRY(const SystemTime due, renewal_time(certificate_pem, random_));
         while (world_.loop.wall_now() < due) CO_TRY_VOID(co_await world_.loop.sleep(1h));
+        if (issued_) co_return {};
         CO_TRY(const KeyPair serving, make_serving_certificate(options_.node_name, options_.node_ip, world_.loop.wall_now()));
         CO_TRY_VOID(tls->reload(serving.certificate_pem, serving.key_pem));
         certificate_pem = serving.certificate_pem;

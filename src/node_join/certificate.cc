@@ -18,7 +18,8 @@ using api::core::v1::Node;
 namespace {
 
 constexpr Duration EarlyPeriod = 5s;
-constexpr Duration LongestNap = 1h;  ///< the wall clock may be set while we sleep
+constexpr Duration LookForTakeover = 10min;  ///< of a cluster that approves none by one that does
+constexpr Duration LongestNap = 1h;          ///< the wall clock may be set while we sleep
 constexpr Duration ServingLife = 24h * 365, ServingSkew = 5min;
 constexpr Duration FirstRetry = 10s, LongestRetry = 1h;
 constexpr Duration RetryOfTheFirst = 500ms;  ///< a node that starts is not registered yet
@@ -174,12 +175,12 @@ Task<> CertificateRenewal::run(std::string certificate_pem) {
 
 Task<> serve_with_issued_certificates(CertificateRenewal::Seams seams, std::string node_name, KeyPair kept,
                                       std::function<Result<void>(const KeyPair&)> use) {
-    Result<bool> approves = false;
-    while (!(approves = co_await approves_serving_certificates(seams.client))) {
-        if (approves.error().reason == Reason::Cancelled) co_return approves.error();
-        CO_TRY_VOID(co_await seams.loop.sleep(1s));
+    for (;;) {
+        const Result<bool> approves = co_await approves_serving_certificates(seams.client);
+        if (is_cancelled(approves)) co_return approves.error();
+        if (approves && *approves) break;
+        CO_TRY_VOID(co_await seams.loop.sleep(approves ? LookForTakeover : 1s));
     }
-    if (!*approves) co_return {};
     CO_TRY(std::string in_use, co_await use_kept(seams, node_name, std::move(kept), use));
     CertificateRenewal renewal(seams, std::move(node_name), std::move(use), request_serving_certificate);
     co_return co_await renewal.run(std::move(in_use));

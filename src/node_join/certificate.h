@@ -63,7 +63,7 @@ private:
 
 /// Keeps a kubelet's server on certificates issued by the cluster: uses `kept`, that of an earlier run, if it is valid and has the names
 /// and addresses of the Node object; otherwise requests one, and renews it before it expires. `use` is also called for `kept`. Until
-/// cancelled; ends immediately in a cluster that does not approve them automatically.
+/// cancelled; requests none of a cluster that does not approve them automatically, but its control plane may be replaced by one that does.
 Task<> serve_with_issued_certificates(CertificateRenewal::Seams seams, std::string node_name, KeyPair kept,
                                       std::function<Result<void>(const KeyPair&)> use);
 

@@ -61,6 +61,12 @@ struct NodeCertificate : testing::Test {
             if (loop.now() - begin > 2h) return -1;
         return static_cast<int>((loop.now() - begin) / 1min);
     }
+    void put_node(const char* address) {
+        api::core::v1::Node node;
+        node.metadata.name = "a";
+        node.status.addresses = {{.type = "InternalIP", .address = address}, {.type = "Hostname", .address = "a"}};
+        api.put(node);
+    }
     void set_version(std::string version) { server.version = std::move(version); }
     std::function<Result<void>(const KeyPair&)> keep() {
         return [this](const KeyPair& pair) -> Result<void> {
@@ -138,10 +144,7 @@ TEST_F(NodeCertificate, ForServingIsAskedForOnceTheNodeHasAddresses) {
     scope.spawn(serve_with_issued_certificates({loop, client, random, Logger(make_null_sink(), "test")}, "a", {}, keep()));
     loop.advance(10s);
     EXPECT_EQ(requests(), 0u);
-    api::core::v1::Node node;
-    node.metadata.name = "a";
-    node.status.addresses = {{.type = "InternalIP", .address = "10.0.0.1"}, {.type = "Hostname", .address = "a"}};
-    api.put(node);
+    put_node("10.0.0.1");
     loop.advance(20s);
     ASSERT_EQ(requests(), 1u);
     const auto request = api.list<CertificateSigningRequest>()[0];
@@ -157,10 +160,7 @@ TEST_F(NodeCertificate, ForServingIsAskedForOnceTheNodeHasAddresses) {
 
 TEST_F(NodeCertificate, ForServingThatIsKeptIsUsedAgainUntilItExpiresOrTheNodeHasAnotherAddress) {
     set_version("v1.36.0+porthole-1");
-    api::core::v1::Node node;
-    node.metadata.name = "a";
-    node.status.addresses = {{.type = "InternalIP", .address = "10.0.0.1"}, {.type = "Hostname", .address = "a"}};
-    api.put(node);
+    put_node("10.0.0.1");
     scope.spawn(serve_with_issued_certificates({loop, client, random, Logger(make_null_sink(), "test")}, "a", {}, keep()));
     loop.advance(2s);
     sign_all(90min);
@@ -177,8 +177,7 @@ TEST_F(NodeCertificate, ForServingThatIsKeptIsUsedAgainUntilItExpiresOrTheNodeHa
     EXPECT_EQ(used.size(), 2u);
     EXPECT_EQ(used.back().certificate_pem, kept.certificate_pem);
 
-    node.status.addresses[0].address = "10.0.0.2";
-    api.put(node);
+    put_node("10.0.0.2");
     restart();
     EXPECT_EQ(requests(), 2u);
     EXPECT_TRUE(sim::run(loop, second.close()));
@@ -189,6 +188,17 @@ TEST_F(NodeCertificate, ForServingIsNotAskedOfAClusterWhereNothingWouldApproveIt
     scope.spawn(serve_with_issued_certificates({loop, client, random, Logger(make_null_sink(), "test")}, "a", {}, keep()));
     loop.advance(1h);
     EXPECT_EQ(requests(), 0u);
+}
+
+TEST_F(NodeCertificate, ForServingIsAskedForWhenTheClusterIsTakenOver) {
+    set_version("v1.36.0");
+    put_node("10.0.0.1");
+    scope.spawn(serve_with_issued_certificates({loop, client, random, Logger(make_null_sink(), "test")}, "a", {}, keep()));
+    loop.advance(1h);
+    ASSERT_EQ(requests(), 0u);
+    set_version("v1.36.0+porthole-1");
+    loop.advance(11min);
+    EXPECT_EQ(requests(), 1u);
 }
 
 }  // namespace
