@@ -4,6 +4,10 @@
 #include <map>
 
 #include "base/strings.h"
+#include "base/version.h"
+#include "client/client.h"
+#include "client/http_transport.h"
+#include "client/kubeconfig.h"
 #include "cmd/agent_flags.h"
 #include "cmd/program/join_token.h"
 #include "cmd/program/progress_flags.h"
@@ -22,6 +26,7 @@ using namespace node_join;
 namespace {
 
 namespace fs = std::filesystem;
+using namespace std::chrono_literals;
 
 struct JoinFlags {
     JoinTarget target;
@@ -57,15 +62,31 @@ Result<void> check_flags(JoinFlags& flags) {
     return {};
 }
 
+/// Ranges of a cluster that does not publish them as ours does: those of kubeadm's configuration, which the node itself may read.
+Task<ClusterNetwork> learn_elsewhere(RealWorld& world, Progress& progress, ClusterInfo info, KeyPair identity, ClusterNetwork network) {
+    progress.begin("asking for the cluster's ranges of addresses");
+    const client::ClientConfig config{
+        .server = info.server, .ca_pem = info.ca_pem, .certificate_pem = identity.certificate_pem, .key_pem = identity.key_pem};
+    CO_TRY(const auto transport, client::make_http_transport(world.loop, config, std::string("porthole-join/") + PortholeVersion));
+    client::Client client(*transport);
+    CO_TRY(network, co_await with_timeout(ask_kubeadm(client, std::move(network)), 10s, "reading kubeadm-config"));
+    const std::string ranges = "pods in " + network.cluster_cidr + ", services in " + network.service_cidr;
+    network.known ? progress.done(ranges) : progress.warn("the cluster does not publish its ranges; using " + ranges);
+    co_return network;
+}
+
 /// Every step of joining; safe to run twice.
 Task<Joined> join_cluster(RealWorld& world, Progress& progress, JoinFlags flags) {
     progress.begin("verifying the cluster at " + join(flags.target.servers, ", "));
     CO_TRY(const ClusterInfo info, co_await discover_cluster(world.loop, flags.target));
     progress.done("the cluster's identity is verified");
-    const ClusterNetwork network = cluster_network(info.data);
+    ClusterNetwork network = cluster_network(info.data);
     CO_TRY(const std::string backend, choose_backend(flags.backend, network));
     progress.begin("requesting a certificate");
     CO_TRY(const KeyPair identity, co_await request_node_identity(world.loop, flags.target, info, flags.agent.node_name));
+    if (!network.known) {
+        CO_TRY(network, co_await learn_elsewhere(world, progress, info, identity, std::move(network)));
+    }
     CO_TRY(const ServerChoice choice, co_await choose_servers(world.loop, flags.target, info, flags.balancer_port,
                                                               [&](const std::string& why) { progress.warn(why); }));
     CO_TRY_VOID(write_node_folder(flags.data, choice, info, identity));
