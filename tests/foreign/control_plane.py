@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "tests/cluster"))
 
 from harness import CLIENTS, NEWEST_CLIENT, PORTHOLE, TOOLS, Network, eventually, fetched_through_forward, run  # noqa: E402
 
-VERSIONS = {"1.20": TOOLS / "upstream-1.20", "newest": TOOLS / "upstream-newest"}
+VERSIONS = {version: TOOLS / f"upstream-{version}" for version in ("1.20", "1.36", "newest")}
 ADDRESS = "172.30.9.1"
 POD_SUBNET, SERVICE_SUBNET, DOMAIN = "10.111.0.0/16", "10.222.0.0/16", "foreign.test"  # none of them is our default
 CONTROL_PLANE_NODE = "control-plane"

@@ -4,7 +4,6 @@ import base64
 import json
 import os
 import pathlib
-import re
 import secrets
 import signal
 import subprocess
@@ -14,11 +13,12 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/cluster"))
 
+from comparison import objects, resources, unexpected  # noqa: E402
 from control_plane_case import ControlPlane, NetworkCase  # noqa: E402
 from harness import CLIENTS, TOOLS, eventually, run  # noqa: E402
 from test_etcd_store import Etcd, make_certificates  # noqa: E402
 
-UPSTREAM = pathlib.Path(os.environ.get("PORTHOLE_PEER", TOOLS / "kube-apiserver"))
+UPSTREAM = TOOLS / "upstream-1.36"
 PREFIX = "/taken"
 READY = 120  # seconds, of a busy machine
 SERVICES = "10.96.0.0/16"
@@ -35,23 +35,6 @@ resources:
   - identity: {}
 """
 SEALED = {"/secrets/shop/password": "secretbox:v1:one:", "/configmaps/shop/settings": "aescbc:v1:two:", "/example.com/widgets/shop/w": "secretbox:v1:one:"}
-# Lines of compare() that are expected: what one of the servers does by itself when it starts, and what it shows otherwise than the other.
-KNOWN = {
-    r"clusterroles//(system:|admin|edit|view)[^.]*\.(rules|metadata\.(managedFields|resourceVersion))": "servers complete the roles of their components",
-    r"namespaces//kube-system\.metadata": "ours notes there that it has made its storage class",
-    r"validatingadmissionpolicies//rule\.(status|metadata\.(managedFields|resourceVersion))": "our server checks the types of policies",
-    r"leases/kube-system/apiserver-": "upstream's identity of one start",
-    r"apiservices//[^:]*(managedFields|resourceVersion|status)": "a condition that the aggregator of each server writes",
-    r"flowcontrol[^:]*(status|managedFields|resourceVersion)": "the same of flow control",
-    r"flowschemas//(endpoint-controller|workload-leader-election) is gone": "defaults of ours that upstream has given up, and removes",
-    r"apiservices//v1beta1\.storagemigration\.k8s\.io is gone": "upstream serves it on request only",
-    r"autoscaling/v1/": "fields that v1 does not have are annotations there, in internal forms that differ",
-    r"autoscaling/v2/.*status\.currentMetrics": "null or []",
-    r"clusterroles//all-of-it\.rules: (null|\[\]) became (null|\[\])$": "null or []",
-    r"statefulsets/shop/db\.spec\.volumeClaimTemplates\[0\]\.(apiVersion|kind)": "upstream shows them, and stores them nowhere",
-    r"jobs/shop/job\.metadata\.labels": "upstream shows the pods' labels where there are none, and stores them nowhere",
-    r"events\.k8s\.io/v1/events/shop/web-0\.1\.reporting": "\"\" or none",
-}
 
 
 class Upstream:
@@ -78,7 +61,7 @@ class Upstream:
             "service-account-issuer": "https://kubernetes.default.svc", "service-account-key-file": self.folder / "sa.key",
             "service-account-signing-key-file": self.folder / "sa.key", "encryption-provider-config": self.folder / "encryption.yaml",
             "endpoint-reconciler-type": "none", "disable-admission-plugins": "ServiceAccount,PersistentVolumeClaimResize", "watch-cache": "true"}
-        words = [UPSTREAM, *(f"--{name}={value}" for name, value in options.items())]
+        words = [UPSTREAM, "kube-apiserver", *(f"--{name}={value}" for name, value in options.items())]
         with open(self.folder / "upstream.log", "a") as log:
             self.process = subprocess.Popen(self.network.inside([str(word) for word in words]), stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         try:
@@ -102,47 +85,6 @@ class Upstream:
     def kubectl(self, *words, check=True, **options):
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "KUBECONFIG": str(self.kubeconfig)}
         return run(self.network.inside([str(CLIENTS["new"]), *map(str, words)]), env=environment, check=check, **options)
-
-
-def resources(server):
-    """Paths of everything that can be listed."""
-    found = set()
-    groups = json.loads(server.kubectl("get", "--raw", "/apis").stdout)["groups"]
-    versions = ["/api/v1", *(f"/apis/{version['groupVersion']}" for group in groups for version in group["versions"])]
-    for version in versions:
-        answer = server.kubectl("get", "--raw", version, check=False)
-        if answer.returncode == 0:
-            found |= {f"{version}/{one['name']}" for one in json.loads(answer.stdout)["resources"] if "list" in one["verbs"]}
-    return found - {"/api/v1/componentstatuses"}
-
-
-def objects(server, paths):
-    """Every object, by (path of its resource, namespace, name)."""
-    found = {}
-    for path in sorted(paths):
-        for one in json.loads(server.kubectl("get", "--raw", path).stdout)["items"]:
-            one.pop("apiVersion", None), one.pop("kind", None)  # lists of built-in kinds leave them out
-            found[(path, one["metadata"].get("namespace", ""), one["metadata"]["name"])] = one
-    return found
-
-
-def differences(before, after, path=""):
-    """One line for each field that is not the same."""
-    if isinstance(before, dict) and isinstance(after, dict):
-        return [line for name in sorted({*before, *after}) for line in differences(before.get(name), after.get(name), f"{path}.{name}")]
-    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        return [line for i, (one, other) in enumerate(zip(before, after)) for line in differences(one, other, f"{path}[{i}]")]
-    return [] if before == after and type(before) is type(after) else [f"{path}: {json.dumps(before)[:300]} became {json.dumps(after)[:300]}"]
-
-
-def compare(before, after):
-    lines = []
-    for key in sorted(before):
-        if key not in after:
-            lines.append("/".join(key) + " is gone")
-        else:
-            lines += ["/".join(key) + line for line in differences(before[key], after[key])]
-    return lines
 
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
@@ -202,7 +144,7 @@ class Takeover(NetworkCase):
         self.assertIn("provided port is already allocated", done.stderr)
 
     def check_same(self, before, after):
-        lines = [line for line in compare(before, after) if not any(re.search(known, line) for known in KNOWN)]
+        lines = unexpected(before, after)
         self.assertFalse(lines, "\n".join(lines))
 
     # API-14
