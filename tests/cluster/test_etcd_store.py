@@ -184,6 +184,16 @@ class OneMember(EtcdStore):
         self.server.kubectl("delete", "configmap", "kept")
         self.assertIsNone(self.etcd.get("/registry/configmaps/default/kept"))
 
+    def test_no_key_is_made_for_objects_of_another_control_plane(self):
+        """What a server would encrypt with a key of its own, that control plane could not read when it comes back."""
+        self.start_etcd()
+        self.start_server()
+        self.server.stop()
+        self.server.process = None
+        self.assertIn("it is not known how to encrypt them: give --encryption-provider-config", self.refusal("--etcd-servers", self.etcd.urls()))
+        self.assertFalse((self.folder / "refused").exists())
+        self.start_server()
+
     def test_a_watch_sees_what_another_writer_does(self):
         self.start_etcd()
         self.start_server()

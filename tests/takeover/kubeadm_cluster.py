@@ -22,6 +22,7 @@ RIGHTS = ROOT / "packaging/windows/examples/foreign-cluster.yaml"
 PROGRAMS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
 NODE = "worker"
 NODE_ADDRESS, SERVERS_ADDRESS = "172.30.8.2", "172.30.8.1"
+ISSUER = "https://tokens.foreign.test"  # kubeadm's default is ours
 READY = 120  # seconds, of a busy machine
 GRACE = 30  # seconds, that of kubeadm's static pods
 ENCRYPTION = """apiVersion: apiserver.config.k8s.io/v1
@@ -52,8 +53,10 @@ class KubeadmCluster(ControlPlane):
         self.encryption.write_text(ENCRYPTION.replace("KEY", base64.b64encode(secrets.token_bytes(32)).decode()))
 
     def launch(self, name, command):
-        more = [f"--encryption-provider-config={self.encryption}"] if name == "kube-apiserver" else []
-        super().launch(name, [*command, *more])
+        if name == "kube-apiserver":
+            command = [word for word in command if not str(word).startswith("--service-account-issuer=")]
+            command += [f"--encryption-provider-config={self.encryption}", f"--service-account-issuer={ISSUER}"]
+        super().launch(name, command)
 
     def finish(self):
         """Also CoreDNS, as objects: its image is not here."""
@@ -90,7 +93,8 @@ class KubeadmCluster(ControlPlane):
             "--etcd-servers", "https://127.0.0.1:2379", "--etcd-cafile", pki / "etcd/ca.crt",
             "--etcd-certfile", pki / "apiserver-etcd-client.crt", "--etcd-keyfile", pki / "apiserver-etcd-client.key",
             "--service-cidr", SERVICE_SUBNET, "--cluster-cidr", POD_SUBNET, "--cluster-domain", DOMAIN,
-            "--cluster-dns", SERVICE_SUBNET.replace(".0.0/16", ".0.10"), "--encryption-provider-config", self.encryption])
+            "--cluster-dns", SERVICE_SUBNET.replace(".0.0/16", ".0.10"), "--encryption-provider-config", self.encryption,
+            "--service-account-issuer", ISSUER])
         self.wait_until_served()
 
     # --- both

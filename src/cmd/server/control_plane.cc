@@ -131,7 +131,8 @@ apiserver::ApiServerOptions ControlPlane::options(const Pki& pki, const std::str
     options.front_proxy_key_pem = pki.front_proxy_client.key_pem;
     options.store_quota_bytes = flags_.store_quota_bytes;
     options.reconcile_endpoints = flags_.election.endpoint_reconciler_type == "lease";
-    options.issuer = "https://kubernetes.default.svc." + flags_.cluster_domain;
+    options.issuer = flags_.service_account_issuer;
+    if (options.issuer.empty()) options.issuer = "https://kubernetes.default.svc." + flags_.cluster_domain;
     options.extend_service_account_tokens = flags_.extend_service_account_tokens;
     options.flags = flags_.effective;
     options.limits = flags_.limits;
@@ -154,6 +155,8 @@ Task<> ControlPlane::start() {
     }
     CO_TRY_VOID(co_await check_store_location(world_, data, flags_.etcd));
     CO_TRY(secrets_, co_await agree_on_secrets(world_, flags_, log_.named("secrets")));
+    const bool encryption_given = !flags_.encryption.configuration_file.empty() || secrets_;
+    CO_TRY_VOID(co_await check_encryption_is_known(world_, data, flags_.etcd, encryption_given));
     if (!data_lock_) {
         CO_TRY(data_lock_, store::lock_data_directory(data.root().string()));
     }

@@ -69,6 +69,9 @@ void add_server_flags(CLI::App& app, ServerFlags& flags) {
            "size of all objects with their history above which creates and updates are refused; 0: no limit. An etcd has its own limit")
         ->excludes(etcd)
         ->capture_default_str();
+    app.add_option(
+        "--service-account-issuer", flags.service_account_issuer,
+        "issuer of service accounts' tokens, the only one accepted (default: https://kubernetes.default.svc. and the cluster domain)");
     app.add_option("--service-account-extend-token-expiration", flags.extend_service_account_tokens,
                    "extend pods' tokens to a year, for programs that do not reread them (true or false)")
         ->default_str("true");
@@ -126,6 +129,8 @@ std::map<std::string, std::string> shown_flags(const CLI::App& app, const Server
     if (!flags.access.authorization_config.empty()) shown["authorization-mode"] = "";  // that file says which
     std::string& kubelet_ca = shown["kubelet-certificate-authority"];
     if (kubelet_ca.empty()) kubelet_ca = pki / "kubelet-serving-ca.crt";
+    std::string& issuer = shown["service-account-issuer"];
+    if (issuer.empty()) issuer = "https://kubernetes.default.svc." + flags.cluster_domain;
     std::string& encryption = shown["encryption-provider-config"];
     if (encryption.empty()) encryption = local_cluster::DataDir(flags.data).encryption_file();
     std::string& oldest_tls = shown["tls-min-version"];

@@ -34,6 +34,7 @@ struct ServerFlags {
     std::string kubelet_certificate_authority;
     std::size_t store_quota_bytes = store::Store::Options().quota_bytes;
     apiserver::AccessFlags access;
+    std::string service_account_issuer;  ///< "": that of the cluster domain
     bool extend_service_account_tokens = true;
     std::string tls_min_version;
     std::vector<std::string> tls_cipher_suites;

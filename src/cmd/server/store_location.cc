@@ -8,9 +8,13 @@ namespace {
 
 using local_cluster::DataDir;
 
-Task<bool> is_empty(RealWorld& world, EtcdAccess access) {
+constexpr const char* FirstObject = "_porthole0";  // after the keys of Porthole itself, below /_porthole/
+
+/// Whether the cluster has no keys from `first` on.
+Task<bool> is_empty(RealWorld& world, EtcdAccess access, std::string first = "") {
     store::etcd::Client client(world.loop, std::move(access.members));
-    const auto found = co_await client.range({.key = access.prefix + "/", .range_end = access.prefix + "0", .limit = 1, .keys_only = true});
+    const auto found =
+        co_await client.range({.key = access.prefix + "/" + first, .range_end = access.prefix + "0", .limit = 1, .keys_only = true});
     CO_TRY_VOID(co_await client.close());
     if (!found) co_return explain_etcd_error(found.error());
     co_return found->kvs.empty();
@@ -46,6 +50,20 @@ Task<> check_store_location(RealWorld& world, DataDir data, EtcdFlags flags) {
     co_return Error(Reason::Conflict, "the objects of the cluster are in " + data.store().string() + ", and etcd has nothing below " +
                                           prefix + ": move them with `porthole store migrate --to etcd" + data.flag() +
                                           "`, or begin a cluster in an empty --data");
+}
+
+Task<> check_encryption_is_known(RealWorld& world, DataDir data, EtcdFlags flags, bool known) {
+    if (flags.servers.empty() || known || path_exists(data.encryption_file())) co_return {};
+    CO_TRY(EtcdAccess access, etcd_access(world, flags));
+    const std::string prefix = access.prefix;
+    CO_TRY(const bool empty, co_await is_empty(world, std::move(access), FirstObject));
+    if (empty) co_return {};
+    co_return Error(Reason::Conflict,
+                    "etcd has objects below " + prefix +
+                        ", and it is not known how to encrypt them: give --encryption-provider-config with the file of the "
+                        "control plane that stored them, or with one whose only provider is identity if it had none. Another "
+                        "server of Porthole needs --server-token-file, or the first one's encryption.yaml in " +
+                        data.root().string());
 }
 
 Result<void> note_store_location(const DataDir& data, const EtcdFlags& flags) {

@@ -13,6 +13,9 @@ namespace porthole::cmd {
 Result<void> check_not_in_etcd(const local_cluster::DataDir& data);
 /// Checks that a server may use the store of `flags`. Errors: Conflict if the objects are elsewhere, with the remedy; those of an etcd.
 Task<> check_store_location(RealWorld& world, local_cluster::DataDir data, EtcdFlags flags);
+/// That no key of encryption is made for objects that another control plane has stored in the etcd, which could not read what this server
+/// would write. `known`: the encryption is given, or was at an earlier start. Error: Conflict, with the remedy.
+Task<> check_encryption_is_known(RealWorld& world, local_cluster::DataDir data, EtcdFlags flags, bool known);
 /// The objects are in the store of `flags` from now on. Error: Io.
 Result<void> note_store_location(const local_cluster::DataDir& data, const EtcdFlags& flags);
 
