@@ -28,6 +28,7 @@ import hostile  # noqa: E402
 import instructions  # noqa: E402
 import manifests  # noqa: E402
 import scale  # noqa: E402
+import upstream_server  # noqa: E402
 import volumes  # noqa: E402
 import windows_node  # noqa: E402
 import windows_pods  # noqa: E402
@@ -308,7 +309,7 @@ def run_extension_bench():
 
 def main():
     arguments = argparse.ArgumentParser(description="prints what was measured beside the budgets")
-    arguments.add_argument("names", nargs="*", help="cluster, dns, extension, floods, scale, volumes, windows, windows-pods, windows-services, instructions, or the name of a benchmark program in build/release/bench")
+    arguments.add_argument("names", nargs="*", help="cluster, dns, extension, floods, scale, upstream, volumes, windows, windows-pods, windows-services, instructions, or the name of a benchmark program in build/release/bench")
     options = arguments.parse_args()
     if os.geteuid() != 0:
         sys.exit("bench: starting a cluster on this machine needs root")
@@ -325,6 +326,8 @@ def main():
             run_floods_bench()
         elif name == "scale":
             fleet.FleetBench(Table()).run()
+        elif name == "upstream":
+            upstream_server.run(Table())
         elif name == "volumes":
             volumes.VolumesBench(Table()).run()
         elif name == "windows":
@@ -338,7 +341,7 @@ def main():
         elif name in programs:
             subprocess.run([str(programs[name])], check=True)
         else:
-            sys.exit(f"bench: there is no benchmark '{name}'; there are: {' '.join(['cluster', 'dns', 'extension', 'floods', 'scale', 'volumes', 'windows', 'windows-pods', 'windows-services', 'instructions', *programs])}")
+            sys.exit(f"bench: there is no benchmark '{name}'; there are: {' '.join(['cluster', 'dns', 'extension', 'floods', 'scale', 'upstream', 'volumes', 'windows', 'windows-pods', 'windows-services', 'instructions', *programs])}")
 
 
 if __name__ == "__main__":
