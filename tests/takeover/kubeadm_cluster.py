@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/cluster"), str(ROOT / "tests/foreign"), str(ROOT / "tests/images")]
 
 import make  # noqa: E402
-from control_plane import ADDRESS, DOMAIN, POD_SUBNET, SERVICE_SUBNET, ControlPlane  # noqa: E402
+from control_plane import ADDRESS, CONTROL_PLANE_NODE, DOMAIN, POD_SUBNET, SERVICE_SUBNET, ControlPlane  # noqa: E402
 from harness import PORTHOLE, Network, condition, eventually, run  # noqa: E402
 from joined_node import JoinedNode  # noqa: E402
 
@@ -59,8 +59,9 @@ class KubeadmCluster(ControlPlane):
         super().launch(name, command)
 
     def finish(self):
-        """Also CoreDNS, as objects: its image is not here."""
+        """Also CoreDNS, as objects: its image is not here. The machine of the control plane is no node, as no kubelet runs there."""
         super().finish()
+        self.kubectl("delete", "node", CONTROL_PLANE_NODE)
         self.phase("addon", "coredns")
         self.kubectl("scale", "-n", "kube-system", "deployment/coredns", "--replicas=0")
 
