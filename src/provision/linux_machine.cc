@@ -1,20 +1,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "provision/linux_host.h"
 #include "provision/machine.h"
 #include "provision/remote_script.h"
 
 namespace porthole::provision {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr Duration Short = 1min, Long = 5min;
-constexpr Duration KillMargin = 20s;  ///< for the connection, and for timeout(1) to kill
-constexpr int EndedByTimeout = 124;   ///< exit code of timeout(1)
+constexpr Duration Short = LinuxHost::Short, Long = LinuxHost::Long;
 
 // The scripts are constants: what varies is $1, $2 and so on. Each is run by root's sh, and ends at the first command that fails.
-#define PROGRAM "/usr/local/bin/porthole"
+#define PROGRAM PORTHOLE_PROGRAM
 #define AGENT_DATA "/var/lib/porthole-agent"
 
 constexpr const char* Ask =
@@ -31,16 +28,6 @@ constexpr const char* Ask =
     "/kubeconfig); fi\n"
     "if systemctl is-active --quiet porthole-agent; then echo agent=active; fi\n"
     "exit 0";
-
-/// $1: the folder of the upload, which is the user's; $2: what its hash must be, looked at where the user cannot write.
-constexpr const char* Unpack =
-    "set -e\n"
-    "install -o 0 -g 0 -m 0755 \"$1/porthole\" " PROGRAM
-    ".new\n"
-    "rm -rf \"$1\"\n"
-    "[ \"$(sha256sum <" PROGRAM
-    ".new | cut -c1-64)\" = \"$2\" ] || { echo 'the program arrived changed' >&2; exit 1; }\n"
-    "sync " PROGRAM ".new\n" PROGRAM ".new version";
 
 /// $1: "keep", or "". The old program gets its second name at once and whole, also on a disk that is full: a copy that breaks off would be
 /// what roll_back() puts back.
@@ -69,19 +56,13 @@ constexpr const char* Remove =
 /// Flags that `reset` has to be told as `join` was.
 constexpr std::string_view ResetFlags[] = {"--container-runtime-endpoint", "--cni-conf-dir", "--cgroup-root"};
 
-/// What mktemp answered is a foreign word that becomes a path of scp.
-bool is_upload_folder(std::string_view path) {
-    constexpr std::string_view Start = "/tmp/porthole.";
-    return path.starts_with(Start) && path.size() == Start.size() + 10 &&
-           std::ranges::all_of(path.substr(Start.size()), [](unsigned char c) { return std::isalnum(c); });
-}
-
 class LinuxMachine final : public Machine {
 public:
-    LinuxMachine(Transport& transport, MachineDescription description) : transport_(transport), description_(std::move(description)) {}
+    LinuxMachine(Transport& transport, MachineDescription description)
+        : host_(transport, description.ssh), description_(std::move(description)) {}
 
     Task<MachineFacts> ask() override {
-        CO_TRY(const std::string output, co_await script("asking the machine", Ask, {runtime_socket()}, Short));
+        CO_TRY(const std::string output, co_await host_.script("asking the machine", Ask, {runtime_socket()}, Short));
         const auto answers = parse_answers(output);
         const auto answer = [&](const char* key) { return answers.contains(key) ? answers.at(key) : std::string(); };
         CO_TRY_VOID(check(answer("system"), answer("architecture"), answer("runtime"), answer("services")));
@@ -91,34 +72,23 @@ public:
                                .has_previous = answer("previous") == "yes"};
     }
 
-    Task<> upload(Payload payload) override {
-        CO_TRY(const CommandOutput made,
-               co_await transport_.run(target(), quote_for_shell({"mktemp", "-d", "/tmp/porthole.XXXXXXXXXX"}), "", Short));
-        CO_TRY_VOID(check_output(made, "making a directory for the program"));
-        std::string folder = made.output.substr(0, made.output.find('\n'));
-        if (!is_upload_folder(folder)) co_return Error(Reason::Io, "mktemp did not yield a directory for the program");
-        auto done = co_await transport_.copy(target(), payload.file, folder + "/porthole");
-        if (done) done = co_await quiet("the program does not run there", Unpack, {folder, payload.sha256}, Long);
-        if (!done) (void)co_await transport_.run(target(), quote_for_shell({"rm", "-rf", folder}), "", Short);
-        co_return done;
-    }
-
-    Task<> place(bool keep) override { return quiet("putting the program into its place", Place, {keep ? "keep" : ""}, Short); }
+    Task<> upload(Payload payload) override { return host_.upload(std::move(payload)); }
+    Task<> place(bool keep) override { return host_.quiet("putting the program into its place", Place, {keep ? "keep" : ""}, Short); }
 
     Task<> join(JoinOrder order) override {
         std::vector<std::string> words = {PROGRAM,          "join",        order.server,  "--token-file",   "-",
                                           "--ca-cert-hash", order.ca_hash, "--node-name", description_.name};
         for (const std::string& taint : description_.taints) words.insert(words.end(), {"--register-with-taints", taint});
         words.insert(words.end(), description_.join_flags.begin(), description_.join_flags.end());
-        CO_TRY_VOID(co_await as_root("porthole join", std::move(words), order.token + "\n", Long));
+        CO_TRY_VOID(co_await host_.as_root("porthole join", std::move(words), order.token + "\n", Long));
         co_return {};
     }
 
     Task<> stop() override { return systemctl("stop"); }
     Task<> start() override { return systemctl("start"); }
-    Task<> roll_back() override { return quiet("putting the old program back", RollBack, {}, Long); }
+    Task<> roll_back() override { return host_.quiet("putting the old program back", RollBack, {}, Long); }
     Task<> forget_previous() override {
-        CO_TRY_VOID(co_await as_root("deleting the old program", {"rm", "-f", PROGRAM ".previous"}, "", Short));
+        CO_TRY_VOID(co_await host_.as_root("deleting the old program", {"rm", "-f", PROGRAM ".previous"}, "", Short));
         co_return {};
     }
 
@@ -127,12 +97,10 @@ public:
         for (const std::string& flag : description_.join_flags)
             if (std::ranges::find(ResetFlags, std::string_view(flag).substr(0, flag.find('='))) != std::end(ResetFlags))
                 flags.push_back(flag);
-        return quiet("porthole reset", Remove, std::move(flags), Long);
+        return host_.quiet("porthole reset", Remove, std::move(flags), Long);
     }
 
 private:
-    const SshTarget& target() const { return description_.ssh; }
-
     std::string runtime_socket() const {
         constexpr std::string_view Flag = "--container-runtime-endpoint=";
         for (const std::string& flag : description_.join_flags)
@@ -151,32 +119,12 @@ private:
         return {};
     }
 
-    /// What the command printed. A user other than root becomes root, without being asked for a password. The machine ends the command
-    /// itself: one that went on after its connection could come between the commands that follow.
-    Task<std::string> as_root(std::string what, std::vector<std::string> words, std::string input, Duration limit) {
-        const std::string seconds = std::to_string(std::chrono::duration_cast<std::chrono::seconds>(limit).count());
-        words.insert(words.begin(), {"timeout", "--kill-after=5", seconds});
-        if (description_.ssh.user != "root") words.insert(words.begin(), {"sudo", "-n", "--"});
-        CO_TRY(CommandOutput done, co_await transport_.run(target(), quote_for_shell(words), std::move(input), limit + KillMargin));
-        if (done.exit_code == EndedByTimeout) co_return Error(Reason::Timeout, what + ": it did not end within " + seconds + " s");
-        CO_TRY_VOID(check_output(done, what));
-        co_return std::move(done.output);
-    }
-
-    Task<std::string> script(std::string what, const char* text, std::vector<std::string> arguments, Duration limit) {
-        arguments.insert(arguments.begin(), {"sh", "-c", text, "porthole-provision"});
-        return as_root(std::move(what), std::move(arguments), "", limit);
-    }
-    Task<> quiet(std::string what, const char* text, std::vector<std::string> arguments, Duration limit) {
-        CO_TRY_VOID(co_await script(std::move(what), text, std::move(arguments), limit));
-        co_return {};
-    }
     Task<> systemctl(std::string verb) {
-        CO_TRY_VOID(co_await as_root("systemctl " + verb + " porthole-agent", {"systemctl", verb, "porthole-agent"}, "", Long));
+        CO_TRY_VOID(co_await host_.as_root("systemctl " + verb + " porthole-agent", {"systemctl", verb, "porthole-agent"}, "", Long));
         co_return {};
     }
 
-    Transport& transport_;
+    LinuxHost host_;
     const MachineDescription description_;
 };
 
