@@ -16,6 +16,7 @@
 #include "local_cluster/resize.h"
 #include "local_cluster/start.h"
 #include "local_cluster/system_unit.h"
+#include "provision/control_plane_description.h"
 #include "provision/machine_description.h"
 #include "runtime/files/file_lock.h"
 
@@ -84,6 +85,10 @@ Result<void> read_options(const CLI::App& app, UpFlags& flags, const DataDir& da
     flags.options.servers = flags.servers.value_or(flags.options.servers);
     TRY_VOID(check_servers(flags.options.servers));
     if (!flags.file.empty()) {
+        TRY(const auto control_plane, provision::read_control_plane_file(flags.file));
+        if (control_plane)
+            return Error(Reason::BadRequest, flags.file + ": spec.controlPlane: is on other machines, which `porthole provision -f " +
+                                                 flags.file + "` sets up");
         TRY_VOID(read_description_file(flags.file, flags.options));
         TRY(const auto machines, provision::read_machines_file(flags.file));
         flags.machines_elsewhere = machines.size();

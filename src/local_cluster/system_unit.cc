@@ -17,6 +17,9 @@ constexpr char ClusterUnit[] = {
 constexpr char AgentUnit[] = {
 #embed "porthole-agent.service"
 };
+constexpr char ServerUnit[] = {
+#embed "porthole-server.service"
+};
 
 std::string with_command(std::string unit, const std::vector<std::string>& arguments) {
     std::string line = "ExecStart=";
@@ -52,6 +55,10 @@ SystemUnit SystemUnit::cluster(const fs::path& data, const std::string& id) {
     const std::string name = data == "/var/lib/porthole" ? "porthole.service" : "porthole-" + id + ".service";
     return {name, with_command(std::string(ClusterUnit, sizeof ClusterUnit),
                                {fs::read_symlink("/proc/self/exe").string(), "supervise", "--data", data.string()})};
+}
+
+SystemUnit SystemUnit::server(const std::vector<std::string>& arguments) {
+    return {"porthole-server.service", with_command(std::string(ServerUnit, sizeof ServerUnit), arguments)};
 }
 
 SystemUnit SystemUnit::agent(const std::vector<std::string>& arguments, const fs::path& environment) {

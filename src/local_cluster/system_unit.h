@@ -13,6 +13,8 @@ class SystemUnit {
 public:
     /// The cluster stored in `data`: porthole.service, or porthole-<id>.service if it is not the default directory.
     static SystemUnit cluster(const std::filesystem::path& data, const std::string& id);
+    /// A control plane alone.
+    static SystemUnit server(const std::vector<std::string>& arguments);
     /// `environment`: a file of write_unit_environment(), which need not be there.
     static SystemUnit agent(const std::vector<std::string>& arguments, const std::filesystem::path& environment = {});
 

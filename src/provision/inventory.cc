@@ -7,10 +7,7 @@ namespace porthole::provision {
 namespace {
 
 using api::core::v1::ConfigMap;
-using client::NamespacedName;
 using schema::Value;
-
-const NamespacedName Key{"kube-system", "porthole-machines"};
 
 Result<InventoryEntry> decode(const std::string& name, const std::string& text) {
     TRY(const Value value, schema::parse_json(text));
@@ -29,12 +26,12 @@ std::string patch_of(const std::string& name, Value value) {
 
 Task<std::map<std::string, InventoryEntry>> Inventory::load() {
     std::map<std::string, InventoryEntry> entries;
-    const auto found = co_await client_.get<ConfigMap>(Key);
+    const auto found = co_await client_.get<ConfigMap>(key_);
     if (is_not_found(found)) co_return entries;
     CO_TRY(const ConfigMap& kept, found);
     for (const auto& [name, text] : kept.data) {
         auto entry = decode(name, text);
-        if (!entry) co_return std::move(entry).error().with_context("ConfigMap " + Key.text() + ", " + name);
+        if (!entry) co_return std::move(entry).error().with_context("ConfigMap " + key_.text() + ", " + name);
         entries.emplace(name, *std::move(entry));
     }
     co_return entries;
@@ -44,12 +41,12 @@ Task<> Inventory::put(InventoryEntry entry) {
     const Value value = Value::object({{"pool", to_pool(entry.machine)}, {"cordoned", entry.is_cordoned}});
     const std::string text = schema::to_json(value);
     // One entry is changed and no other, so that two runs do not undo each other's.
-    const auto patch = [&] { return client_.patch<ConfigMap>(Key, client::PatchType::Merge, patch_of(entry.machine.name, text)); };
+    const auto patch = [&] { return client_.patch<ConfigMap>(key_, client::PatchType::Merge, patch_of(entry.machine.name, text)); };
     auto patched = co_await patch();
     if (is_not_found(patched)) {
         ConfigMap first;
-        first.metadata.namespace_ = Key.namespace_;
-        first.metadata.name = Key.name;
+        first.metadata.namespace_ = key_.namespace_;
+        first.metadata.name = key_.name;
         const auto created = co_await client_.create(std::move(first));
         if (!created && created.error().reason != Reason::AlreadyExists) co_return created.error();
         patched = co_await patch();
@@ -59,7 +56,7 @@ Task<> Inventory::put(InventoryEntry entry) {
 }
 
 Task<> Inventory::erase(std::string name) {
-    co_return ignore_not_found(co_await client_.patch<ConfigMap>(Key, client::PatchType::Merge, patch_of(name, Value())));
+    co_return ignore_not_found(co_await client_.patch<ConfigMap>(key_, client::PatchType::Merge, patch_of(name, Value())));
 }
 
 }  // namespace porthole::provision

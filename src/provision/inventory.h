@@ -13,13 +13,15 @@ struct InventoryEntry {
     bool is_cordoned = false;    ///< by an upgrade, which has to uncordon it
 };
 
-/// The machines that the cluster has by `provision`, in the ConfigMap kube-system/porthole-machines: nodes can neither read nor write it.
-/// Lives on the client's loop; `client` must outlive it.
+/// The machines that the cluster has by `provision`, in a ConfigMap of kube-system: nodes can neither read nor write it. Lives on the
+/// client's loop; `client` must outlive it.
 class Inventory {
 public:
-    explicit Inventory(client::Client& client) : client_(client) {}
+    static constexpr const char *Nodes = "porthole-machines", *Servers = "porthole-servers";
 
-    /// By node name. Error: BadRequest with the node, for an entry that we did not write.
+    explicit Inventory(client::Client& client, const char* name = Nodes) : client_(client), key_{"kube-system", name} {}
+
+    /// By the machine's name. Error: BadRequest with the node, for an entry that we did not write.
     Task<std::map<std::string, InventoryEntry>> load();
     Task<> put(InventoryEntry entry);
     /// Harmless if there is none.
@@ -27,6 +29,7 @@ public:
 
 private:
     client::Client& client_;
+    const client::NamespacedName key_;
 };
 
 }  // namespace porthole::provision

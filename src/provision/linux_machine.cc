@@ -23,7 +23,7 @@ constexpr const char* Ask =
     "if [ -e " PROGRAM
     ".previous ]; then echo previous=yes; fi\n"
     "if [ -e " AGENT_DATA "/servers ]; then echo server=$(sed -n 's/^given \\([^ ]*\\).*/\\1/p' " AGENT_DATA
-    "/servers | head -n 1)\n"
+    "/servers | head -n 9 | paste -s -d ,)\n"
     "elif [ -e " AGENT_DATA "/kubeconfig ]; then echo server=$(sed -n 's/^ *server: *//p' " AGENT_DATA
     "/kubeconfig); fi\n"
     "if systemctl is-active --quiet porthole-agent; then echo agent=active; fi\n"

@@ -15,12 +15,12 @@ struct Payload {
 /// A machine's own report. The texts are untrusted, and only compared.
 struct MachineFacts {
     std::string program_sha256;  ///< of the payload that was put there last; "" for none
-    std::string server;          ///< of the cluster that it has joined; "" for none
+    std::string server;          ///< with which it has joined a cluster, or several, separated by commas; "" for none
     bool is_agent_running = false;
     bool has_previous = false;  ///< an upgrade was not finished
 };
 
-/// The arguments of `join`.
+/// The arguments of `join`; `server` may be several, separated by commas.
 struct JoinOrder {
     std::string server, token, ca_hash;
 };

@@ -1,14 +1,10 @@
 #include "provision/machine_description.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <set>
 
-#include "apiserver/validation/names.h"
 #include "base/strings.h"
 #include "local_cluster/description/description_fields.h"
-#include "runtime/files/file_system.h"
+#include "provision/host_fields.h"
 
 namespace porthole::provision {
 namespace {
@@ -35,39 +31,6 @@ constexpr std::string_view OwnFlags[] = {"ca-cert-hash",
                                          "taint",
                                          "token",
                                          "token-file"};
-
-bool consists_of(std::string_view text, std::string_view extra) {
-    return std::ranges::all_of(text, [&](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || extra.find(c) != extra.npos;
-    });
-}
-
-bool is_word(std::string_view text, std::string_view extra) { return !text.empty() && text.front() != '-' && consists_of(text, extra); }
-
-/// OpenSSH takes the value of an option that is a file apart at blanks and expands % and ${}; quotes keep the former together only.
-Result<void> read_path(const Fields& fields, const char* name, const DescriptionPlace& place, std::string& into) {
-    std::string path;
-    TRY_VOID(fields.read(name, path));
-    if (path.empty()) return {};
-    if (path.starts_with("~/")) path = place.home + path.substr(1);
-    path = (std::filesystem::path(place.folder) / path).lexically_normal().string();
-    const auto is_odd = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '"' || c == '%' || c == '$' || c == '\\'; };
-    if (!path.starts_with('/') || std::ranges::any_of(path, is_odd))
-        return wrong(fields.at(name), "must be a path without control characters and any of \" % $ \\");
-    into = path;
-    return {};
-}
-
-Result<void> read_target(const Fields& fields, const DescriptionPlace& place, SshTarget& into) {
-    std::int64_t port = into.port;
-    TRY_VOID(fields.read("user", into.user));
-    TRY_VOID(fields.read("port", 1, 65535, port));
-    into.port = static_cast<std::uint16_t>(port);
-    if (!is_word(into.user, "._-"))
-        return wrong(fields.at("user"), "must be a user's name of letters, digits, dots, dashes and underscores");
-    TRY_VOID(read_path(fields, "identityFile", place, into.identity_file));
-    return read_path(fields, "knownHosts", place, into.known_hosts);
-}
 
 Result<void> check_taint(const std::string& taint, const std::string& path) {
     const std::size_t colon = taint.rfind(':');
@@ -116,17 +79,6 @@ Result<MachineDescription> read_defaults(const Fields& pool, const DescriptionPl
     return defaults;
 }
 
-Result<MachineDescription> read_host(const Fields& host, const DescriptionPlace& place, MachineDescription machine) {
-    TRY_VOID(host.check({"name", "address", "user", "port", "identityFile", "knownHosts"}));
-    TRY_VOID(host.read("name", machine.name));
-    TRY_VOID(host.read("address", machine.ssh.address));
-    if (!apiserver::names::is_dns1123_subdomain(machine.name))
-        return wrong(host.at("name"), "must be a node's name: lower-case letters, digits, dashes and dots");
-    if (!is_word(machine.ssh.address, ".-:")) return wrong(host.at("address"), "must be a host's name or IP address");
-    TRY_VOID(read_target(host, place, machine.ssh));
-    return machine;
-}
-
 Result<std::vector<MachineDescription>> read_pool(const Fields& pool, const DescriptionPlace& place) {
     TRY(const MachineDescription defaults, read_defaults(pool, place));
     TRY(const auto hosts, pool.list("hosts", MostHosts));
@@ -136,17 +88,6 @@ Result<std::vector<MachineDescription>> read_pool(const Fields& pool, const Desc
         machines.push_back(std::move(machine));
     }
     return machines;
-}
-
-/// No name and no place may be there twice: one machine would be made two nodes, in turn.
-Result<void> check_distinct(const std::vector<MachineDescription>& machines) {
-    std::set<std::string> names, places;
-    for (const MachineDescription& machine : machines) {
-        const std::string place = machine.ssh.address + " port " + std::to_string(machine.ssh.port);
-        if (!names.insert(machine.name).second) return wrong("spec.pools", "two hosts are named " + machine.name);
-        if (!places.insert(place).second) return wrong("spec.pools", "two hosts have the address " + place);
-    }
-    return {};
 }
 
 Value strings(const std::vector<std::string>& items) {
@@ -171,19 +112,11 @@ Result<std::vector<MachineDescription>> read_machines(std::string_view yaml, con
         TRY(const auto more, read_pool(pool, place));
         machines.insert(machines.end(), more.begin(), more.end());
     }
-    TRY_VOID(check_distinct(machines));
+    TRY_VOID(check_distinct("spec.pools", machines));
     return machines;
 }
 
-Result<std::vector<MachineDescription>> read_machines_file(const std::string& file) {
-    constexpr std::size_t Longest = 1 << 20;
-    TRY(const std::string text, make_file_system()->read(file, Longest));
-    const char* home = std::getenv("HOME");
-    const DescriptionPlace place{.folder = std::filesystem::absolute(file).parent_path().string(), .home = home ? home : "/"};
-    auto machines = read_machines(text, place);
-    if (!machines) return std::move(machines).error().with_context(file);
-    return machines;
-}
+Result<std::vector<MachineDescription>> read_machines_file(const std::string& file) { return read_file_with(file, read_machines); }
 
 Value to_pool(const MachineDescription& machine) {
     Value labels = Value::object();

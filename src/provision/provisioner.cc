@@ -10,6 +10,7 @@
 #include "local_cluster/drain.h"
 #include "node_join/bootstrap_token.h"
 #include "provision/node_object.h"
+#include "provision/reported_step.h"
 #include "provision/upgrade.h"
 #include "runtime/scope.h"
 
@@ -20,6 +21,12 @@ using namespace std::chrono_literals;
 
 /// Longer than a machine may take to join; the token is deleted when it has, or has not.
 constexpr Duration TokenLife = 20min;
+
+/// Of lists separated by commas. Servers of a cluster come and go.
+bool have_common_word(std::string_view one, std::string_view other) {
+    const auto words = split_views(other, ',');
+    return std::ranges::any_of(split_views(one, ','), [&](std::string_view word) { return std::ranges::find(words, word) != words.end(); });
+}
 
 Task<> limited(Semaphore& permits, Task<> work) {
     CO_TRY(const auto permit, co_await permits.acquire());
@@ -98,7 +105,7 @@ Task<> Provisioner::ask(Work& work) {
 Result<void> Provisioner::check_owner(const Work& work, bool has_node) const {
     const MachineFacts& facts = work.facts;
     const InventoryEntry* entry = entry_of(work.wanted.name);
-    if (!facts.server.empty() && facts.server != settings_.server)
+    if (!facts.server.empty() && !have_common_word(facts.server, settings_.server))
         return Error(Reason::Conflict, "the machine is a node of the cluster at " + facts.server + ": run `porthole reset` there first");
     if (!facts.server.empty() && !entry)
         return Error(Reason::Conflict,
@@ -225,15 +232,9 @@ const InventoryEntry* Provisioner::entry_of(const std::string& name) const {
 }
 
 Task<bool> Provisioner::step(std::string name, std::string machine, Task<> work) {
-    seams_.report.begin(name);
-    const auto done = co_await std::move(work);
-    if (is_cancelled(done)) co_return done.error();
-    if (done)
-        seams_.report.done(name);
-    else
-        seams_.report.failed(name, done.error().message);
-    if (!done) failed_.push_back(machine);
-    co_return done.has_value();
+    CO_TRY(const bool is_done, co_await reported_step(seams_.report, std::move(name), std::move(work)));
+    if (!is_done) failed_.push_back(machine);
+    co_return is_done;
 }
 
 Result<void> Provisioner::outcome() const {

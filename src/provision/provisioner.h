@@ -15,7 +15,8 @@ namespace porthole::provision {
 
 /// Settings of a run, in addition to the machines. A value.
 struct ProvisionSettings {
-    std::string server, ca_hash;  ///< the API server as the machines reach it, and "sha256:…" of its authority's public key
+    std::string server;   ///< API servers as the machines reach them, separated by commas
+    std::string ca_hash;  ///< "sha256:…" of their authority's public key
     Payload linux_payload;
     Payload windows_payload;  ///< file "" if there is none: then Windows machines fail, with `windows_remedy`
     std::string windows_remedy;

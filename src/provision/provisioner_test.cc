@@ -8,6 +8,7 @@
 #include "api/core_v1.h"
 #include "base/strings.h"
 #include "provision/fake_machines.h"
+#include "provision/recorded_steps.h"
 #include "runtime/scope.h"
 #include "schema/json/json.h"
 
@@ -19,13 +20,6 @@ using namespace api::core::v1;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-struct Steps final : ProgressReport {
-    void begin(const std::string&) override {}
-    void done(const std::string& step) override { lines.push_back(step); }
-    void failed(const std::string& step, const std::string& why) override { lines.push_back(step + ": " + why); }
-    std::vector<std::string> lines;
-};
 
 struct Provision : testing::Test {
     static MachineDescription host(const std::string& name, const std::string& address) {
@@ -68,7 +62,7 @@ struct Provision : testing::Test {
     client::FakeApi api{loop};
     client::Client client{api};
     FakeMachines machines_{loop, api};
-    Steps steps;
+    RecordedSteps steps;
     ProvisionSettings settings{.server = "https://10.0.0.5:6443",
                                .ca_hash = "sha256:aa",
                                .linux_payload = {"/usr/bin/porthole", "new"},
@@ -325,6 +319,16 @@ TEST_F(Provision, APlanSaysWhatWouldBeDoneAndChangesNothing) {
     for (const auto& request : api.requests()) EXPECT_EQ(request.method, "GET") << request.path;
     for (const auto& seen : machines_.seen()) EXPECT_EQ(seen.words[3], "porthole-provision");
     EXPECT_EQ(machines_.seen().size(), 3U) << "each is asked";
+}
+
+TEST_F(Provision, AServerMayComeOrGoWhileAnotherStays) {
+    settings.server = "https://10.0.0.5:6443,https://10.0.0.6:6443";
+    ASSERT_EQ(apply(both), "");
+    EXPECT_EQ(machines_.at("192.0.2.1").server, settings.server) << "each node knows all";
+    settings.server = "https://10.0.0.6:6443,https://10.0.0.7:6443";
+    ASSERT_EQ(apply(both), "");
+    settings.server = "https://10.0.0.7:6443";
+    EXPECT_THAT(apply({both[0]}), HasSubstr("failed: web-1"));
 }
 
 TEST_F(Provision, AnAgentThatWasStoppedIsStartedAgain) {

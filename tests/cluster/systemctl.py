@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""A stand-in for systemctl on a machine of test_provision.py, which has no systemd: it runs the one unit that `porthole join` writes.
+"""A stand-in for systemctl and journalctl on a machine of test_provision.py, which has no systemd: it runs the units in /etc/systemd/system.
 
-A program whose SHA-256 is in /run/refused does not start, as one would that crashes.
+A program whose SHA-256 is in /run/refused does not start, as one would that crashes. Nothing is started a second time by itself: a unit that
+has ended counts as one that has ended many times.
 """
 
 import hashlib
@@ -13,48 +14,61 @@ import subprocess
 import sys
 import time
 
-UNIT = pathlib.Path("/etc/systemd/system/porthole-agent.service")
-PID, LOG, REFUSED = map(pathlib.Path, ("/run/agent.pid", "/run/agent.log", "/run/refused"))
+REFUSED = pathlib.Path("/run/refused")
 
 
-def running():
-    """The agent's pid, or 0."""
-    try:
-        pid = int(PID.read_text())
-        os.kill(pid, 0)
-    except (OSError, ValueError):
+class Unit:
+    def __init__(self, name):
+        self.name = name.removesuffix(".service")
+        self.file = pathlib.Path(f"/etc/systemd/system/{self.name}.service")
+        self.pid_file, self.log = pathlib.Path(f"/run/{self.name}.pid"), pathlib.Path(f"/run/{self.name}.log")
+
+    def running(self):
+        """Its pid, or 0."""
+        try:
+            pid = int(self.pid_file.read_text())
+            os.kill(pid, 0)
+        except (OSError, ValueError):
+            return 0
+        return pid
+
+    def start(self):
+        if self.running():
+            return
+        line = next(line for line in self.file.read_text().splitlines() if line.startswith("ExecStart="))
+        words = [word.replace("%%", "%").replace("$$", "$") for word in shlex.split(line.removeprefix("ExecStart="))]
+        with self.log.open("ab") as log:
+            if REFUSED.exists() and hashlib.sha256(pathlib.Path(words[0]).read_bytes()).hexdigest() in REFUSED.read_text():
+                log.write(b"this program is refused\n")
+                return
+            self.pid_file.write_text(str(subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True).pid))
+
+    def stop(self):
+        pid = self.running()
+        if pid:
+            os.kill(pid, signal.SIGTERM)
+        while self.running():
+            time.sleep(0.05)
+
+
+def main(program, verb, *words):
+    if program == "journalctl":
+        log = Unit(words[0]).log
+        print(log.read_text(errors="replace").strip().rsplit("\n", 1)[-1] if log.exists() else "")
         return 0
-    return pid
-
-
-def start():
-    if running():
-        return
-    line = next(line for line in UNIT.read_text().splitlines() if line.startswith("ExecStart="))
-    words = [word.replace("%%", "%").replace("$$", "$") for word in shlex.split(line.removeprefix("ExecStart="))]
-    if REFUSED.exists() and hashlib.sha256(pathlib.Path(words[0]).read_bytes()).hexdigest() in REFUSED.read_text():
-        return
-    with LOG.open("ab") as log:
-        PID.write_text(str(subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True).pid))
-
-
-def stop():
-    pid = running()
-    if pid:
-        os.kill(pid, signal.SIGTERM)
-    while running():
-        time.sleep(0.05)
-
-
-def main(verb):
+    if verb == "daemon-reload":
+        return 0
+    unit = Unit(words[-1])
     if verb == "is-active":
-        return 0 if running() else 3
+        return 0 if unit.running() else 3
+    if verb == "show":
+        print(0 if unit.running() else 3)
     if verb in ("stop", "restart"):
-        stop()
+        unit.stop()
     if verb in ("start", "restart"):
-        start()
+        unit.start()
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(pathlib.Path(sys.argv[0]).name, *sys.argv[1:]))

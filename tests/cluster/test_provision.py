@@ -72,7 +72,8 @@ class Machine:
         for name, place in OWN_FOLDERS.items():
             (self.folder / name).mkdir()
             mounts += f" && mount --bind {self.folder / name} {place}"
-        shutil.copy(pathlib.Path(__file__).with_name("systemctl.py"), self.folder / "sbin/systemctl")
+        for name in ("systemctl", "journalctl"):
+            shutil.copy(pathlib.Path(__file__).with_name("systemctl.py"), self.folder / "sbin" / name)
         (self.folder / "cni").mkdir()
         command = ["nsenter", f"--net=/run/netns/{self.network}", "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh",
                    "-c", f"{mounts} && echo ready && exec \"$0\" -c \"$1\"", sys.executable, INIT]
@@ -98,24 +99,27 @@ class Machine:
     def program(self):
         return self.folder / "bin/porthole"
 
+    def host(self):
+        return {"name": self.name, "address": self.address}
+
     def description(self):
         flags = [f"--container-runtime-endpoint={self.socket()}", f"--cni-conf-dir={self.folder / 'cni'}", f"--cgroup-root=/{self.cgroup}",
                  "--shared-disk"]
         return {"name": self.name + "-pool", "os": "linux", "identityFile": "key", "knownHosts": "known_hosts", "labels": {"pool": self.name},
-                "joinFlags": flags, "hosts": [{"name": self.name, "address": self.address}]}
+                "joinFlags": flags, "hosts": [self.host()]}
 
     def log(self):
-        return run(self.inside(["tail", "-n", "20", "/run/agent.log"]), check=False).stdout
+        return run(self.inside(["tail", "-n", "20", "/run/porthole-agent.log"]), check=False).stdout
 
     def leftovers(self):
         """One line for each thing that a node has made here."""
         links = json.loads(run(["ip", "-n", self.network, "-json", "link"]).stdout)
         left = [f"link {link['ifname']}" for link in links if link["ifname"] not in ("lo", "eth0")]
         left += [f"file {path}" for name in ("bin", "units", "cni") for path in (self.folder / name).iterdir()]
-        left += ["folder porthole-agent"] if (self.folder / "lib/porthole-agent").exists() else []
+        left += [f"folder {path.name}" for path in (self.folder / "lib").glob("porthole*")]
         left += [f"task {line}" for line in run(self.inside(["ctr", "--address", self.socket(), "-n", "k8s.io", "tasks", "list", "-q"])).stdout.split()]
         left += [f"rule {line}" for line in run(self.inside(["nft", "list", "ruleset"])).stdout.splitlines() if "porthole" in line]
-        left += [f"process {line}" for line in run(self.inside(["ps", "-e", "-o", "args="])).stdout.splitlines() if "porthole agent" in line]
+        left += [f"process {line}" for line in run(self.inside(["ps", "-e", "-o", "args="])).stdout.splitlines() if "porthole agent" in line or "porthole server" in line]
         return left
 
     def stop(self):

@@ -58,7 +58,7 @@ Result<void> read_description(std::string_view yaml, ClusterOptions& options) {
     const Fields top(document, "");
     ClusterOptions read = options;
     const Fields spec = top.inner("spec"), server = spec.inner("apiServer");
-    TRY_VOID(spec.check({"apiServer", "hardened", "network", "pools", "wineRoot"}));
+    TRY_VOID(spec.check({"apiServer", "controlPlane", "hardened", "network", "pools", "wineRoot"}));
     TRY_VOID(server.check({"extraArgs", "port", "servers"}));
     std::int64_t port = read.port, servers = read.servers;
     TRY_VOID(server.read("servers", 1, 5, servers));
