@@ -42,6 +42,9 @@ Result<std::vector<MachineDescription>> read_hosts(const Fields& fields, const D
     TRY_VOID(fields.read("os", os));
     if (os != "linux") return wrong(fields.at("os"), "must be linux: no other system runs the control plane");
     TRY_VOID(read_target(fields, place, defaults.ssh));
+    const Value* named = fields.value().find("hosts");
+    if (named && named->is_array() && named->as_array().empty())
+        return wrong(fields.at("hosts"), "is empty: the last server is not removed, because the cluster's data would be lost");
     TRY(const auto items, fields.list("hosts", MostServers));
     std::vector<MachineDescription> hosts;
     for (const Fields& item : items) {

@@ -24,7 +24,10 @@ Result<void> check_kubeconfig_file(FileSystem& files, const std::string& path, c
     if (!files.exists(path)) return {};
     const auto present = client::read_kubeconfig(files, path);
     if (!present || present->contexts() != std::vector{name}) return foreign(path, "is not the kubeconfig of cluster " + name + " alone");
-    if (ca_pem.empty()) return foreign(path, "is of a cluster " + name + " that none of the described hosts runs");
+    if (ca_pem.empty())
+        return Error(Reason::AlreadyExists, path + " is of a cluster " + name +
+                                                " that none of the described hosts runs, and a server's own store does not move by itself: "
+                                                "name its host again, or move the file away for a new cluster");
     const auto config = present->resolve(files, name);
     if (!config || !have_common_authority(config->ca_pem, ca_pem)) return foreign(path, "is of another cluster called " + name);
     return {};

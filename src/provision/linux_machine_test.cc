@@ -1,65 +1,14 @@
 // The commands of a Linux machine, run by a real shell in a directory that stands for /usr/local/bin.
 #include <gmock/gmock.h>
 
-#include <filesystem>
-#include <fstream>
-
+#include "provision/local_shell_fixture.h"
 #include "provision/machine.h"
-#include "runtime/processes/process_fixture.h"
 
 namespace porthole::provision {
 namespace {
 
 namespace fs = std::filesystem;
-using namespace std::chrono_literals;
-using testing::HasSubstr;
-
-std::string replace_all(std::string text, const std::string& from, const std::string& to) {
-    for (std::size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size()) text.replace(at, from.size(), to);
-    return text;
-}
-
-struct LocalShell final : Transport {
-    Task<CommandOutput> run(SshTarget, std::string command, std::string input, Duration limit) override {
-        command = "PATH=" + folder + "/tools:$PATH; " + before + replace_all(std::move(command), "/usr/local/bin", folder);
-        co_return co_await processes->run({.arguments = {"sh", "-c", command}, .input = std::move(input), .limit = limit});
-    }
-    Task<> copy(SshTarget, std::string, std::string) override { co_return {}; }
-
-    ProcessRunner* processes = nullptr;
-    std::string folder, before;
-};
-
-struct LinuxMachineTest : ProcessFixture {
-    LinuxMachineTest() {
-        std::string made = "/tmp/linux_machine_test.XXXXXX";
-        transport.folder = ::mkdtemp(made.data());
-        transport.processes = runner.get();
-        write("tools/systemctl", "#!/bin/sh\necho \"$1\" >>" + transport.folder + "/calls\ntest \"$1\" != stop\n");
-        fs::permissions(transport.folder + "/tools/systemctl", fs::perms::owner_all);
-    }
-    ~LinuxMachineTest() override { fs::remove_all(transport.folder); }
-    void write(const std::string& name, const std::string& text) {
-        const fs::path path = transport.folder + "/" + name;
-        fs::create_directories(path.parent_path());
-        std::ofstream(path) << text;
-    }
-    std::string read(const std::string& name) {
-        std::ifstream file(transport.folder + "/" + name);
-        return {std::istreambuf_iterator<char>(file), {}};
-    }
-    Result<void> done(Task<> task) {
-        std::optional<Result<void>> result;
-        TaskContext context(loop);
-        start_task(std::move(task), context, [&](Result<void> value) {
-            result.emplace(std::move(value));
-            loop.stop();
-        });
-        loop.run();
-        return *std::move(result);
-    }
-
-    LocalShell transport;
+struct LinuxMachineTest : LocalShellFixture {
     const MachineDescription description{.name = "m", .pool = "p", .ssh = {.address = "192.0.2.1", .user = "root"}};
     std::unique_ptr<Machine> machine = make_machine(transport, description);
 };
@@ -72,7 +21,7 @@ TEST_F(LinuxMachineTest, TheOldProgramComesBackWhole) {
     const auto back = done(machine->roll_back());
     ASSERT_TRUE(back) << back.error().message;
     EXPECT_EQ(read("porthole"), "old");
-    EXPECT_FALSE(fs::exists(transport.folder + "/porthole.previous"));
+    EXPECT_FALSE(exists("porthole.previous"));
 }
 
 TEST_F(LinuxMachineTest, AFullDiskDoesNotCutTheOldProgramShort) {

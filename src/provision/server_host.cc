@@ -74,9 +74,12 @@ constexpr const char* PlaceServer =
 constexpr const char* StartServer =
     "set -e\nsystemctl enable --quiet " UNIT "\nsystemctl reset-failed " UNIT " || true\nsystemctl start " UNIT;
 
+/// mv(1) refuses two names of one file: the program where only the other files were to be replaced.
 constexpr const char* RollBackServer =
     "set -e\n"
-    "if [ -e " PORTHOLE_PROGRAM ".previous ]; then mv -f " PORTHOLE_PROGRAM ".previous " PORTHOLE_PROGRAM
+    "if [ " PORTHOLE_PROGRAM ".previous -ef " PORTHOLE_PROGRAM " ]; then rm " PORTHOLE_PROGRAM
+    ".previous\n"
+    "elif [ -e " PORTHOLE_PROGRAM ".previous ]; then mv -f " PORTHOLE_PROGRAM ".previous " PORTHOLE_PROGRAM
     "; fi\n"
     "if [ -e " FILES ".previous ]; then rm -rf " FILES "; mv " FILES ".previous " FILES "; fi\n" USE_UNIT "systemctl reset-failed " UNIT
     " || true\nsystemctl restart " UNIT;

@@ -288,7 +288,7 @@ Task<> ServerProvisioner::remove(MachineDescription machine) {
 Task<> ServerProvisioner::step(std::string name, Task<> work) {
     CO_TRY(const bool is_done, co_await reported_step(seams_.report, name, std::move(work)));
     if (is_done) co_return {};
-    co_return Error(Reason::Io, name + ": failed; what comes after it was not done. Fix the cause and run it again");
+    co_return Error(Reason::Io, "failed: " + name + "; what comes after it was not done, fix the cause and run it again");
 }
 
 }  // namespace porthole::provision

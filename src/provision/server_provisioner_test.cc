@@ -147,7 +147,7 @@ TEST_F(ServerProvision, AServerThatDoesNotComeBackGetsWhatItHadAndTheRunEnds) {
     ASSERT_EQ(apply(plane({1, 2}, true)), "");
     settings.program.sha256 = "newer";
     machine(1).broken_program = "newer";
-    EXPECT_EQ(apply(plane({1, 2}, true)), "server cp-1 upgraded: failed; what comes after it was not done. Fix the cause and run it again");
+    EXPECT_EQ(apply(plane({1, 2}, true)), "failed: server cp-1 upgraded; what comes after it was not done, fix the cause and run it again");
     EXPECT_THAT(steps.lines,
                 ElementsAre("server cp-1 upgraded: porthole-server ends again and again; its log ends with: out of cheese; the "
                             "old server runs again"));

@@ -101,14 +101,14 @@ class Etcd:
         raise AssertionError("etcd has no leader")
 
 
-def make_certificates(folder):
-    """An authority, a certificate of it for 127.0.0.1, and another authority."""
+def make_certificates(folder, address="127.0.0.1"):
+    """An authority, a certificate of it for the address, and another authority."""
     folder.mkdir()
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
     for name in ("ca", "other"):
         run(["openssl", "req", "-x509", *key, "-days", "1", "-subj", f"/CN={name}", "-keyout", folder / f"{name}.key", "-out", folder / f"{name}.crt"])
     run(["openssl", "req", *key, "-subj", "/CN=etcd", "-keyout", folder / "etcd.key", "-out", folder / "etcd.csr"])
-    (folder / "names").write_text("subjectAltName=IP:127.0.0.1\n")
+    (folder / "names").write_text(f"subjectAltName=IP:{address}\n")
     run(["openssl", "x509", "-req", "-days", "1", "-in", folder / "etcd.csr", "-CA", folder / "ca.crt", "-CAkey", folder / "ca.key",
          "-CAcreateserial", "-extfile", folder / "names", "-out", folder / "etcd.crt"])
 

@@ -12,8 +12,19 @@ import shutil
 import tempfile
 import unittest
 
-from harness import CLIENTS, NEWEST_CLIENT, PORTHOLE, Network, run, slow
+from harness import CLIENTS, NEWEST_CLIENT, PORTHOLE, Network, eventually, run, slow
+from test_etcd_store import Etcd, make_certificates
 from test_provision import SSHD_PROGRAM, Machine
+
+
+SWITCH = "10.89.0.1"  # the administrator's machine
+
+
+class EtcdOnSwitch(Etcd):
+    """One that other machines reach."""
+
+    def url(self, name):
+        return f"{self.scheme}://{SWITCH}:{self.ports[name]}"
 
 
 class Wires:
@@ -24,7 +35,7 @@ class Wires:
         self.network = Network(f"porthole-{self.id}-switch")
         name = self.network.name
         run(["ip", "-n", name, "link", "add", "switch", "type", "bridge"])
-        run(["ip", "-n", name, "address", "add", "10.89.0.1/24", "dev", "switch"])
+        run(["ip", "-n", name, "address", "add", SWITCH + "/24", "dev", "switch"])
         run(["ip", "-n", name, "link", "set", "switch", "up"])
 
 
@@ -118,6 +129,71 @@ class ProvisionServers(unittest.TestCase):
         self.assertEqual(self.hashes(server, node), [new, new])
         self.assertEqual(self.provision([server], program=program)[0], ["server cp1 as described", "node n1 removed", done])
         self.assertEqual(node.leftovers(), [])
+
+    def etcd(self):
+        """An etcd on the switch, and the fields of a description that name it."""
+        tls = self.folder / "etcd"
+        make_certificates(tls, SWITCH)
+        etcd = EtcdOnSwitch(self.wires.network, self.folder, tls=tls)
+        self.addCleanup(etcd.stop)
+        eventually(etcd.healthy, 30, "etcd is healthy")
+        (self.folder / "server-token").write_text(secrets.token_hex(32) + "\n")
+        return {"etcdServers": etcd.urls().split(","), "etcdCaFile": "etcd/ca.crt", "serverTokenFile": "server-token"}
+
+    def kubernetes_endpoints(self):
+        slices = json.loads(self.kubectl("get", "endpointslices", "-l", "kubernetes.io/service-name=kubernetes", "-o", "json"))["items"]
+        return sorted(address for one in slices for endpoint in one["endpoints"] for address in endpoint["addresses"])
+
+    # PRV-01, PRV-03, RUN-10
+    @slow
+    def test_three_servers_on_an_etcd_are_one_cluster_and_one_may_go(self):
+        first, second, third, node = self.start_machines("cp1", "cp2", "cp3", "n1")
+        servers = [first, second, third]
+        steps, error = self.provision(servers, check=False)
+        self.assertIn("spec.controlPlane.etcdServers: several servers need an etcd", error)
+        etcd = self.etcd()
+        steps, error = self.provision(servers, **{**etcd, "etcdCaFile": "missing.crt"}, check=False)
+        self.assertIn("spec.controlPlane.etcdCaFile: cannot be read: ", error)
+        self.assertEqual([line for machine in servers for line in machine.leftovers()], [])
+
+        self.assertEqual(self.provision(servers, **etcd)[0][:-1],
+                         ["server cp1 ready", "server cp2 ready", "server cp3 ready", f"kubeconfig written: {self.kubeconfig}"])
+        for machine in servers:
+            name = self.kubectl("--server", f"https://{machine.address}:6443", "get", "namespace", "default", "-o", "name")
+            self.assertEqual(name, "namespace/default\n")
+            self.assertEqual([path.stat().st_mode & 0o77 for path in (machine.folder / "lib/porthole-server").glob("*")], [0] * 4)
+        eventually(lambda: self.kubernetes_endpoints() == [machine.address for machine in servers], 30, "the servers' addresses")
+
+        program, new = self.another_program()
+        self.assertEqual(self.provision(servers, program=program, **etcd)[0][:-1],
+                         ["server cp1 upgraded", "server cp2 upgraded", "server cp3 upgraded"])
+        self.assertEqual(self.hashes(*servers), [new] * 3)
+
+        self.assertIn("node n1 Ready", self.provision(servers, [node], program=program, **etcd)[0])
+        self.assertEqual(self.provision([second, third], [node], program=program, **etcd)[0][:-1],
+                         ["server cp2 as described", "server cp3 as described", f"kubeconfig written: {self.kubeconfig}", "server cp1 removed",
+                          "node n1 as described"])
+        self.assertEqual(first.leftovers(), [])
+        self.assertEqual(self.kubectl("get", "nodes", "-o", "name"), "node/n1\n")
+
+    # PRV-09, SEC-16
+    def test_what_cannot_be_a_server_is_refused_and_stays_as_it_is(self):
+        first, second = self.start_machines("cp1", "cp2")
+        (self.folder / "known_hosts").write_text(first.known_host())
+        steps, error = self.provision([second], check=False)
+        self.assertIn(f"the host key of root@{second.address} port 22 is not in {self.folder}/known_hosts", steps[0])
+        self.assertEqual(error, "failed: cp2; nothing was changed, fix the cause and run it again")
+        self.kubeconfig.write_text("apiVersion: v1\nkind: Config\n")
+        steps, error = self.provision([first], check=False)
+        self.assertIn("lab.kubeconfig is not the kubeconfig of cluster lab alone: move it away, or name another file by --kubeconfig", error)
+        self.kubeconfig.unlink()
+        (first.folder / "lib/porthole/pki").mkdir(parents=True)
+        steps, error = self.provision([first], check=False)
+        self.assertIn("the machine has a control plane that `provision` did not set up", steps[0])
+        done = run([PORTHOLE, "up", "-f", self.folder / "cluster.yaml"], check=False)
+        self.assertIn("spec.controlPlane: is on other machines, which `porthole provision -f", done.stderr)
+        shutil.rmtree(first.folder / "lib/porthole")
+        self.assertEqual(first.leftovers() + second.leftovers(), [])
 
 
 if __name__ == "__main__":
