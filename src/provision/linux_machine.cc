@@ -22,8 +22,8 @@ constexpr const char* Ask =
     " | cut -c1-64); fi\n"
     "if [ -e " PROGRAM
     ".previous ]; then echo previous=yes; fi\n"
-    "if [ -e " AGENT_DATA "/servers ]; then echo server=$(sed -n 's/^given \\([^ ]*\\).*/\\1/p' " AGENT_DATA
-    "/servers | head -n 9 | paste -s -d ,)\n"
+    "if [ -e " AGENT_DATA "/servers ]; then echo server=$(sed -n 's/^[a-z]* \\([^ ]*\\).*/\\1/p' " AGENT_DATA
+    "/servers | head -n 20 | paste -s -d ,)\n"
     "elif [ -e " AGENT_DATA "/kubeconfig ]; then echo server=$(sed -n 's/^ *server: *//p' " AGENT_DATA
     "/kubeconfig); fi\n"
     "if systemctl is-active --quiet porthole-agent; then echo agent=active; fi\n"

@@ -43,6 +43,15 @@ TEST_F(LinuxMachineTest, AnAgentThatDoesNotStopOrCrashedTooOftenGetsTheOldProgra
     EXPECT_EQ(read("calls"), "reset-failed\nrestart\n");
 }
 
+TEST_F(LinuxMachineTest, KnowsItsClusterByTheServersThatItWasGivenAndThoseThatItLearned) {
+    transport.places["/var/lib/porthole-agent"] = transport.folder + "/agent";
+    transport.places["/run/systemd/system"] = transport.folder;
+    transport.places["[ -S"] = "[ -e";
+    transport.places["/run/containerd/containerd.sock"] = transport.folder;
+    write("agent/servers", "given https://10.0.0.5:6443 lost\nlearned https://10.0.0.6:6443 ready, in use\n");
+    EXPECT_EQ(result_of(machine->ask()).value().server, "https://10.0.0.5:6443,https://10.0.0.6:6443");
+}
+
 TEST_F(LinuxMachineTest, ACommandThatHangsIsEndedAtTheMachine) {
     write("tools/timeout", "#!/bin/sh\nexit 124\n");
     fs::permissions(transport.folder + "/tools/timeout", fs::perms::owner_all);

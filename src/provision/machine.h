@@ -15,7 +15,7 @@ struct Payload {
 /// A machine's own report. The texts are untrusted, and only compared.
 struct MachineFacts {
     std::string program_sha256;  ///< of the payload that was put there last; "" for none
-    std::string server;          ///< with which it has joined a cluster, or several, separated by commas; "" for none
+    std::string server;          ///< of its cluster, or several, separated by commas; "" for none
     bool is_agent_running = false;
     bool has_previous = false;  ///< an upgrade was not finished
 };
