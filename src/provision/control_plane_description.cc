@@ -1,5 +1,7 @@
 #include "provision/control_plane_description.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "apiserver/validation/names.h"
@@ -116,6 +118,8 @@ Result<std::optional<ControlPlaneDescription>> read_control_plane(std::string_vi
     ClusterOptions options;
     TRY_VOID(local_cluster::read_description(yaml, options));
     read.port = options.port;
+    read.networks = fmt::format("pods {}, services {}, dns {}, domain {}", options.cluster_cidr, options.service_cidr, options.cluster_dns,
+                                options.cluster_domain);
     read.flags = flags_of(options);
 
     TRY(const auto nodes, read_machines(yaml, place));

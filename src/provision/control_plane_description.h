@@ -23,6 +23,7 @@ struct ControlPlaneDescription {
     EtcdOfServers etcd;
     std::string kubeconfig;  ///< absolute path of the file for the administrator
     std::uint16_t port = 6443;
+    std::string networks;            ///< pods, services, DNS and domain: objects of the cluster contain them, so they do not change
     std::vector<std::string> flags;  ///< further ones of every server: names and values in turn
 
     std::string url(const MachineDescription& host) const { return "https://" + host.ssh.address + ":" + std::to_string(port); }

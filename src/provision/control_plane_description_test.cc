@@ -31,6 +31,7 @@ TEST(ControlPlaneDescription, HostsHaveTheFormOfAPoolsAndServersTheOptionsOfUp) 
         (SshTarget{
             .address = "10.0.0.5", .port = 2222, .user = "root", .identity_file = "/home/me/cluster/id", .known_hosts = "/home/me/known"}));
     EXPECT_EQ(read.url(read.hosts[0]), "https://10.0.0.5:7443");
+    EXPECT_EQ(read.networks, "pods 10.42.0.0/16, services 10.96.0.0/12, dns 10.96.0.10, domain cluster.local");
     EXPECT_THAT(read.flags, testing::IsSupersetOf({"--port", "7443", "--cluster-cidr", "10.42.0.0/16", "--audit-log-maxage=7"}));
 }
 

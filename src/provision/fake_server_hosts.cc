@@ -103,7 +103,7 @@ CommandOutput FakeServerHosts::act(State& state, const std::string& name, const 
 std::string FakeServerHosts::answer(const State& state) const {
     std::string text = state.more + "system=Linux\narchitecture=x86_64\nservices=systemd\n";
     for (const ServerFiles& files : {state.files, state.previous_files})
-        if (files.contains("cluster")) text += "cluster=" + files.at("cluster") + "\n";
+        if (files.contains("cluster")) text += "cluster=" + files.at("cluster") + "\nnetworks=" + files.at("networks") + "\n";
     if (!state.program.empty()) text += "program=" + state.program + "\n";
     if (!state.previous.empty() || !state.previous_files.empty()) text += "previous=yes\n";
     if (!state.files.empty()) text += "files=" + digest_of(state.files) + "\n";

@@ -38,7 +38,7 @@ std::vector<std::string> server_command(const ControlPlaneDescription& plane, co
 Result<ServerFiles> server_files(FileSystem& files, const ControlPlaneDescription& plane, const MachineDescription& host) {
     constexpr std::size_t Longest = 256 << 10;
     const auto unit = local_cluster::SystemUnit::server(server_command(plane, host));
-    ServerFiles found = {{unit.name(), unit.text()}, {"cluster", plane.cluster}};
+    ServerFiles found = {{unit.name(), unit.text()}, {"cluster", plane.cluster}, {"networks", plane.networks}};
     for (const CopiedFile& file : Copied) {
         const std::string& source = plane.etcd.*file.source;
         if (source.empty()) continue;

@@ -27,7 +27,8 @@ constexpr const char* AskServer =
     "if [ -e " DATA "/pki ] || systemctl is-active --quiet " UNIT
     "; then echo data=yes; fi\n"
     "for directory in " FILES " " FILES
-    ".previous; do if [ -e $directory/cluster ]; then echo cluster=$(head -c 100 $directory/cluster); fi; done\n"
+    ".previous; do if [ -e $directory/cluster ]; then echo cluster=$(head -c 100 $directory/cluster); echo networks=$(head -c 500 "
+    "$directory/networks); fi; done\n"
     "if [ -e " FILES ".previous ] || [ -e " PORTHOLE_PROGRAM
     ".previous ]; then echo previous=yes; fi\n"
     "if [ -e " PORTHOLE_PROGRAM " ]; then echo program=$(sha256sum <" PORTHOLE_PROGRAM
@@ -155,6 +156,7 @@ Task<ServerFacts> ServerHost::ask() {
     const auto answer = [&](const char* key) { return answers.contains(key) ? answers.at(key) : std::string(); };
     CO_TRY_VOID(check_can_serve(answers));
     co_return ServerFacts{.cluster = answer("cluster"),
+                          .networks = answer("networks"),
                           .program_sha256 = answer("program"),
                           .files_sha256 = answer("files"),
                           .is_running = answer("server") == "active",

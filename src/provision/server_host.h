@@ -23,7 +23,8 @@ struct AdminCredentials {
 
 /// A machine's own report. The texts are untrusted, and only compared.
 struct ServerFacts {
-    std::string cluster;  ///< of the server that `provision` has set up there; "" for none
+    std::string cluster;   ///< of the server that `provision` has set up there; "" for none
+    std::string networks;  ///< of that cluster, see ControlPlaneDescription
     std::string program_sha256, files_sha256;
     bool is_running = false;
     bool has_previous = false;  ///< an upgrade was not finished

@@ -31,8 +31,8 @@ struct ServerHostTest : LocalShellFixture {
     ServerFacts facts() { return result_of(host.ask()).value(); }
 
     ServerHost host{transport, {.address = "192.0.2.1", .user = "root"}};
-    const ServerFiles files = {{"porthole-server.service", "unit 1"}, {"cluster", "prod"}, {"server-token", "secret\n"}};
-    const ServerFiles others = {{"porthole-server.service", "unit 2"}, {"cluster", "prod"}};
+    const ServerFiles files = {{"porthole-server.service", "unit 1"}, {"cluster", "prod"}, {"networks", "n"}, {"server-token", "secret\n"}};
+    const ServerFiles others = {{"porthole-server.service", "unit 2"}, {"cluster", "prod"}, {"networks", "n"}};
 };
 
 TEST_F(ServerHostTest, WhatIsThereIsKnownByItsHashes) {
@@ -40,6 +40,7 @@ TEST_F(ServerHostTest, WhatIsThereIsKnownByItsHashes) {
     ASSERT_TRUE(place(files, "new", false));
     const ServerFacts found = facts();
     EXPECT_EQ(found.cluster, "prod");
+    EXPECT_EQ(found.networks, "n");
     EXPECT_EQ(found.files_sha256, digest_of(files));
     EXPECT_EQ(found.program_sha256, net::to_hex(net::sha256("new")));
     EXPECT_FALSE(found.has_previous);

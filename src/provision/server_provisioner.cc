@@ -76,6 +76,8 @@ Task<> ServerProvisioner::ask(Work& work) {
     if (!facts.cluster.empty() && facts.cluster != plane_.cluster)
         co_return Error(Reason::Conflict, fmt::format("the machine runs a server of the cluster {}, and this description is of {}",
                                                       facts.cluster, plane_.cluster));
+    if (!facts.cluster.empty() && facts.networks != plane_.networks)
+        co_return Error(Reason::Conflict, fmt::format("spec.network: a cluster's networks do not change; this one has {}", facts.networks));
     const bool is_current = facts.program_sha256 == settings_.program.sha256 && facts.files_sha256 == digest_of(work.files);
     if (facts.cluster.empty())
         work.action = Action::Install;

@@ -48,6 +48,7 @@ struct ServerProvision : testing::Test {
     }
     static ControlPlaneDescription plane(std::vector<int> numbers, bool has_etcd) {
         ControlPlaneDescription wanted{.cluster = "prod", .kubeconfig = "/prod.kubeconfig"};
+        wanted.networks = "pods 10.244.0.0/16";
         for (const int number : numbers) wanted.hosts.push_back(host(number));
         if (has_etcd)
             wanted.etcd = {
@@ -169,7 +170,7 @@ TEST_F(ServerProvision, AnUpgradeThatWasCutOffIsUndoneAndDoneAgain) {
     ASSERT_EQ(apply(plane({1}, false)), "");
     EXPECT_THAT(hosts.names, testing::IsSupersetOf({"1 roll back", "1 place", "1 forget"}));
     EXPECT_EQ(machine(1).program, "newer");
-    EXPECT_EQ(machine(1).files.size(), 2U);
+    EXPECT_EQ(machine(1).files.size(), 3U);
 }
 
 TEST_F(ServerProvision, OtherOptionsOfTheDescriptionReachTheServers) {
@@ -267,8 +268,10 @@ TEST_F(ServerProvision, WhatCannotBeAServerIsNamedAndNothingIsChanged) {
         const char* error;
     } rows[] = {
         {"unreachable", [&] { machine(2).is_reachable = false; }, "machine cp-2: 192.0.2.2 cannot be reached: no route to host"},
-        {"of another cluster", [&] { machine(2).files["cluster"] = "test"; },
+        {"of another cluster", [&] { machine(2).files = {{"cluster", "test"}, {"networks", ""}}; },
          "machine cp-2: the machine runs a server of the cluster test, and this description is of prod"},
+        {"with other networks", [&] { machine(2).files = {{"cluster", "prod"}, {"networks", "pods 10.42.0.0/16"}}; },
+         "machine cp-2: spec.network: a cluster's networks do not change; this one has pods 10.42.0.0/16"},
         {"set up by hand", [&] { machine(2).more = "data=yes\n"; },
          "machine cp-2: the machine has a control plane that `provision` did not set up"},
         {"a node", [&] { machine(2).more = "node=yes\n"; }, "machine cp-2: the machine is a node"},
