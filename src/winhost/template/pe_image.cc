@@ -122,4 +122,35 @@ bool limit_stack_clearing(std::string& image) {
     return true;
 }
 
+namespace {
+
+/// Whether the code at `at` begins to make the registry's key with the machine's time zone: lea rax,[rsp+x]; xor r9d,r9d; xor r8d,r8d; mov
+/// qword [rsp+40h],0; mov [rsp+38h],rax; lea rdx,[name]. Distances in the file are those in memory, as all sections are aligned alike.
+bool makes_key_of_time_zone(std::string_view image, std::size_t at) {
+    using namespace std::string_view_literals;
+    constexpr std::string_view Code = "\x45\x31\xC9\x45\x31\xC0\x48\xC7\x44\x24\x40\0\0\0\0\x48\x89\x44\x24\x38\x48\x8D\x15"sv;
+    constexpr std::u16string_view Name = u"System\\CurrentControlSet\\Control\\TimeZoneInformation";
+    constexpr std::size_t CodeAt = 5, OperandAt = CodeAt + Code.size(), EndAt = OperandAt + 4;
+    if (at >= image.size() || image.substr(at).size() < EndAt || image.substr(at + CodeAt, Code.size()) != Code) return false;
+    const std::size_t name = at + EndAt + get<std::uint32_t>(image, at + OperandAt), size = Name.size() * sizeof(char16_t);
+    return name < image.size() && image.substr(name, size) == std::string_view(reinterpret_cast<const char*>(Name.data()), size);
+}
+
+}  // namespace
+
+bool leave_out_time_zone(std::string& image) {
+    // call GetDynamicTimeZoneInformation; cmp eax,-1; jne makes_key   becomes   mov eax,-1; cmp eax,-1; jne makes_key
+    constexpr std::string_view Failed("\xB8\xFF\xFF\xFF\xFF", 5), Test("\x83\xF8\xFF\x0F\x85", 5);
+    constexpr char Call = '\xE8';
+    for (std::size_t at = image.find(Test); at != image.npos; at = image.find(Test, at + 1)) {
+        const std::size_t end = at + Test.size() + sizeof(std::int32_t);
+        const auto distance = get<std::int32_t>(image, at + Test.size());
+        if (at < Failed.size() || image[at - Failed.size()] != Call || distance < 0) continue;
+        if (!makes_key_of_time_zone(image, end + static_cast<std::size_t>(distance))) continue;
+        image.replace(at - Failed.size(), Failed.size(), Failed);
+        return true;
+    }
+    return false;
+}
+
 }  // namespace porthole::winhost

@@ -24,4 +24,9 @@ bool limit_stack_clearing(std::string& image);
 /// it exports none.
 bool hide_placeholders(std::string& image);
 
+/// At the start of every program, Wine looks for the machine's time zone among all those of the registry and writes it there: some 400
+/// questions to its server, a third of those of a start. Makes kernelbase.dll leave that out; programs that ask for the zone still have it
+/// looked for. False, with nothing changed, if its code is none of the known ones.
+bool leave_out_time_zone(std::string& image);
+
 }  // namespace porthole::winhost

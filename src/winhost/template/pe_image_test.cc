@@ -157,5 +157,32 @@ TEST(PeImage, HidesTheAllocatorThatCannotReservePlaceholders) {
     EXPECT_EQ(other, "VirtualAlloc2");
 }
 
+/// Code that makes the key of the time zone if a call has not failed, and after it the key's name.
+std::string code_of_time_zone() {
+    using namespace std::string_literals;
+    const std::string call = "\xE8\xCC\xA0\xFF\xFF\x83\xF8\xFF\x0F\x85\x04\x00\x00\x00"s + "else"s;
+    const std::string branch =
+        "\x48\x8D\x44\x24\x68\x45\x31\xC9\x45\x31\xC0\x48\xC7\x44\x24\x40\0\0\0\0\x48\x89\x44\x24\x38\x48\x8D\x15\x04\0\0\0"s + "more"s;
+    constexpr std::u16string_view Name = u"System\\CurrentControlSet\\Control\\TimeZoneInformation";
+    return call + branch + std::string(reinterpret_cast<const char*>(Name.data()), Name.size() * sizeof(char16_t));
+}
+
+TEST(PeImage, LeavesOutTheTimeZoneOnlyWhereItGoesToTheRegistry) {
+    const std::string code = code_of_time_zone();
+    std::string image = "head" + code + "tail";
+    EXPECT_TRUE(leave_out_time_zone(image));
+    EXPECT_EQ(image, "head" + ("\xB8\xFF\xFF\xFF\xFF" + code.substr(5)) + "tail") << "the call is answered with a failure";
+    EXPECT_FALSE(leave_out_time_zone(image)) << "it is gone";
+    std::string other = code;
+    other[code.find('T')] = 'X';
+    const std::string before = other;
+    EXPECT_FALSE(leave_out_time_zone(other)) << "another key";
+    EXPECT_EQ(other, before);
+    for (std::size_t size = 0; size < code.size(); ++size) {
+        std::string cut = code.substr(0, size);
+        EXPECT_FALSE(leave_out_time_zone(cut)) << size;
+    }
+}
+
 }  // namespace
 }  // namespace porthole::winhost

@@ -261,6 +261,15 @@ Result<void> share_files(const fs::path& originals, const fs::path& windows) {
     return {};
 }
 
+/// After the prefix is made, so that the zone stands in its registry. Wine has copied the DLL into it.
+Result<void> leave_zone_as_it_is(const fs::path& originals, const fs::path& system) {
+    for (const fs::path& place : {originals / "x86_64-windows/kernelbase.dll", system / "kernelbase.dll"}) {
+        TRY(std::string image, read(place));
+        if (leave_out_time_zone(image)) TRY_VOID(write(place, image));
+    }
+    return {};
+}
+
 Result<void> edit_registry(const fs::path& prefix, const fs::path& template_folder) {
     TRY(const std::string system_text, read(prefix / "system.reg"));
     TRY(RegistryFile system, RegistryFile::parse(system_text));
@@ -340,6 +349,7 @@ Result<void> finish_prefix(const WineInstallation& wine, const std::string& root
     TRY_VOID(replace_programs(drive));
     const fs::path originals = base / fs::path(WineInstallation::Dlls).relative_path();
     TRY_VOID(put_in_front_of_winsock(originals, drive / "windows/system32"));
+    TRY_VOID(leave_zone_as_it_is(originals, drive / "windows/system32"));
     TRY_VOID(share_files(originals / "x86_64-windows", drive / "windows"));
     if (wine.has_32_bit_dlls()) TRY_VOID(share_files(originals / "i386-windows", drive / "windows/syswow64"));
     TRY_VOID(edit_registry(prefix, template_folder));

@@ -66,7 +66,7 @@ bool WineInstallation::has_32_bit_dlls() const {
 std::string WineInstallation::version() const { return version_in(beginning_of(at(information_file()), 512)); }
 
 std::string WineInstallation::fingerprint() const {
-    std::string text = "14" + root;  // of the way it is built
+    std::string text = "15" + root;  // of the way it is built
     for (const std::string& path :
          {std::string(Loader), std::string(Server), in_dlls(WindowsFile), in_dlls("/x86_64-windows/kernelbase.dll"), in_dlls(UnixFile),
           in_dlls("/i386-windows/ntdll.dll"), information_file()})
