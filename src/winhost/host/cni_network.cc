@@ -71,7 +71,7 @@ Result<std::string> CniNetwork::find_plugin(const std::string& type) {
 Task<std::string> CniNetwork::call(std::string command, CniNetworkConfig network, std::size_t plugin, PodAttachment pod, Value previous) {
     CO_TRY(const std::string program, find_plugin(network.type(plugin)));
     HostCommand run;
-    run.command_line = quote_argument(program);
+    run.program = program;
     run.variables = make_plugin_environment(command, pod, join(folders_.plugins, ";"));
     run.input = make_plugin_input(network, plugin, pod, previous);
     CO_TRY(const CommandOutput output, co_await context_.programs.run(std::move(run)));

@@ -187,9 +187,17 @@ Task<> HostContainer::shut_down(Duration grace) {
 
 namespace {
 
-Task<CommandOutput> converse(AsioLoop& loop, std::string socket, std::string spec, std::string input) {
+std::string start_request(const HostCommand& command) {
+    if (command.program.empty())
+        return init_request({"exec", "0", "1"}) + host_program_spec(command.command_line, command.directory, command.variables).encode();
+    std::string request = init_request({"run", command.program});
+    for (const std::string& variable : command.variables) request += init_request({variable});
+    return request;
+}
+
+Task<CommandOutput> converse(AsioLoop& loop, std::string socket, std::string request, std::string input) {
     CO_TRY(const auto connection, co_await InitConnection::open(loop, std::move(socket)));
-    CO_TRY_VOID(co_await connection->send(FrameType::Request, init_request({"exec", "0", "1"}) + spec));
+    CO_TRY_VOID(co_await connection->send(FrameType::Request, std::move(request)));
     constexpr std::size_t Piece = 64 << 10;
     for (std::size_t start = 0; start < input.size(); start += Piece)
         CO_TRY_VOID(co_await connection->send(FrameType::Input, input.substr(start, Piece)));
@@ -209,10 +217,11 @@ Task<CommandOutput> converse(AsioLoop& loop, std::string socket, std::string spe
 }  // namespace
 
 Task<CommandOutput> HostContainer::run(HostCommand command) {
-    const std::string spec = host_program_spec(command.command_line, command.directory, command.variables).encode();
+    const std::string name = command.program.empty() ? command.command_line : command.program;
     // When the time is up the connection is dropped, and init ends the program.
-    auto output = co_await with_timeout(converse(context_.loop, socket(), spec, std::move(command.input)), command.limit, "the program");
-    if (!output) co_return std::move(output).error().with_context("running " + command.command_line + " on " + options_.name);
+    auto output = co_await with_timeout(converse(context_.loop, socket(), start_request(command), std::move(command.input)), command.limit,
+                                        "the program");
+    if (!output) co_return std::move(output).error().with_context("running " + name + " on " + options_.name);
     co_return *std::move(output);
 }
 

@@ -21,7 +21,7 @@ constexpr const char* Loader = "/usr/lib/wine/wine64";
 /// On a busy machine the loader sometimes ends with 1 before it has started anything.
 constexpr int MostAttempts = 3;
 
-/// Runs in the child: from here on only async-signal-safe calls, then the loader.
+/// Runs in the child, which like us has one thread only.
 [[noreturn]] void become_loader(const Program& program, int input, int output, int errors) {
     ::setsid();
     if (program.tty) ::ioctl(input, TIOCSCTTY, 0);
@@ -35,7 +35,8 @@ constexpr int MostAttempts = 3;
     }
     (void)!::chdir("/wine/drive_c");
     ::sigprocmask(SIG_SETMASK, &container.original_signals, nullptr);
-    const char* const words[] = {Loader, program.launcher.c_str(), program.folder.c_str(), nullptr};
+    const char* const words[] = {Loader, program.launcher.c_str(), program.folder.empty() ? nullptr : program.folder.c_str(), nullptr};
+    for (const std::string& variable : program.variables) ::putenv(const_cast<char*>(variable.c_str()));
     ::execv(Loader, const_cast<char* const*>(words));
     ::_exit(127);
 }
@@ -97,24 +98,28 @@ std::uint32_t killed_by(int status) { return WIFSIGNALED(status) ? 128u + static
 
 /// Wine's server sees a process end, and says that it was with 0, a moment before Linux says whether it was killed.
 void await_process(Program& program) {
-    for (int rounds = 100; program.process != 0 && rounds > 0; --rounds) {
+    constexpr int Rounds = 2000;
+    for (int rounds = Rounds; program.process != 0 && rounds > 0; --rounds) {
         int status = 0;
         if (const pid_t pid = ::waitpid(program.process, &status, WNOHANG); pid != 0) {
             program.process = 0;
             program.killed = pid > 0 ? killed_by(status) : 0;
         } else {
-            ::usleep(10'000);
+            ::usleep(500);
         }
     }
 }
 
-/// Whether the loader that has ended with `status` had started nothing yet, and can be started once more.
+/// Whether the loader that has ended with `status` had started nothing yet, and can be started once more. A program that is directly under
+/// Wine has started if it has written something: what fails says why.
 bool can_run_again(const Program& program, int status) {
-    return !program.started && !program.ended() && !program.told_of_its_end && program.ends.output >= 0 && WIFEXITED(status) &&
+    const bool started = program.is_direct() ? program.has_written : program.started;
+    return !started && !program.ended() && !program.told_of_its_end && program.ends.output >= 0 && WIFEXITED(status) &&
            WEXITSTATUS(status) == 1;
 }
 
 void deliver(Program& program, bool errors, std::string_view bytes) {
+    program.has_written |= !errors;
     if (program.is_main) container.log.add(errors, bytes);
     for_each_listener(program, [&](Connection& connection) {
         if (connection.wants_output && !connection.finished) connection.send(errors ? FrameType::Errors : FrameType::Output, bytes);
@@ -154,6 +159,21 @@ Program* start_program(const std::string& spec, bool tty, bool with_input, const
     return &program;
 }
 
+Program* run_directly(std::vector<std::string> program_and_variables) {
+    container.programs.push_back(std::make_unique<Program>());
+    Program& program = *container.programs.back();
+    program.launcher = program_and_variables.empty() ? "" : std::move(program_and_variables.front());
+    for (std::size_t i = 1; i < program_and_variables.size(); ++i) program.variables.push_back(std::move(program_and_variables[i]));
+    if (!open_pipes(program, program.ends, true)) {
+        fail(program, 0, std::string("preparing the program's streams: ") + std::strerror(errno));
+        return &program;
+    }
+    for (int fd : {program.input, program.output, program.errors}) set_nonblocking(fd);
+    run_loader(program);
+    program.started = program.pid > 0;
+    return &program;
+}
+
 void start_main() {
     const Options& options = container.options;
     if (container.main_program || options.main_spec.empty()) return;
@@ -164,6 +184,7 @@ void start_main() {
 void raise_event(Program& program, const std::string& name) {
     if (program.pid <= 0 || program.reaped) return;
     program.told_of_its_end = true;
+    if (program.is_direct()) return kill_session(program.pid);
     write_file(program.folder + "/event", name);
     ::kill(program.pid, SIGINT);
 }
@@ -236,11 +257,19 @@ void read_report(Program& program) {
     }
 }
 
-void finish(Program& program) {
+namespace {
+
+void pump_all(Program& program) {
     while (pump(program, program.output, false)) {
     }
     while (pump(program, program.errors, true)) {
     }
+}
+
+}  // namespace
+
+void finish(Program& program) {
+    pump_all(program);
     announce(program);
     close_ends(program);
     for (int* fd : {&program.input, &program.output, &program.errors, &program.report}) close_descriptor(*fd);
@@ -267,6 +296,7 @@ void reap() {
             if (program->pid != pid) continue;
             program->reaped = true;
             if (program->report >= 0) read_report(*program);
+            if (program->is_direct()) pump_all(*program);
             if (program->ended()) continue;
             if (can_run_again(*program, status)) {
                 program->reaped = false;
@@ -279,6 +309,7 @@ void reap() {
             } else {
                 program->exited = true;
                 program->code = killed != 0 ? killed : static_cast<unsigned>(WEXITSTATUS(status));
+                if (program->is_direct()) finish(*program);
             }
         }
     }

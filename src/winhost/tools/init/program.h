@@ -101,14 +101,16 @@ struct ChildEnds {
     int input = -1, output = -1, errors = -1;
 };
 
-/// A Windows program under launch.exe (or a forwarded connection: then only input and output are there).
+/// A Windows program under launch.exe, or directly under Wine (or a forwarded connection: then only input and output are there).
 struct Program {
     pid_t pid = 0;
-    std::string launcher, folder;
+    std::string launcher, folder;        ///< of one that is directly under Wine: itself, and no folder
+    std::vector<std::string> variables;  ///< "NAME=value", of one that is directly under Wine
     int input = -1, output = -1, errors = -1, report = -1;
     ChildEnds ends;    ///< kept while Wine's loader may be started again, so that no output is lost
     int attempts = 0;  ///< of Wine's loader
     bool tty = false, is_main = false;
+    bool has_written = false;  ///< to its output
     std::string pending_input;
     bool end_input = false;
     std::string report_text;
@@ -121,6 +123,7 @@ struct Program {
     bool told_of_its_end = false;
 
     bool ended() const { return failed || exited; }
+    bool is_direct() const { return folder.empty() && pid != 0; }
 };
 
 /// The one container that this process is.
@@ -145,6 +148,8 @@ void for_each_listener(const Program& program, F visit) {
 
 /// Errors are the program's: it then has failed.
 Program* start_program(const std::string& spec, bool tty, bool with_input, const std::string& launcher = Launcher);
+/// Without launch.exe: for short programs, as another process of Wine takes longer to start than they run.
+Program* run_directly(std::vector<std::string> program_and_variables);
 /// Starts the main program, if there is one and it was not started before.
 void start_main();
 /// Sets the size of the program's console to `console_size`.

@@ -96,6 +96,13 @@ void serve_request(Connection& connection, const std::string& text) {
         Program* program = start_program(text.substr(start), tty, connection.gives_input);
         connection.program = program;
         if (program->ended()) announce(*program);
+    } else if (verb == "run") {
+        connection.gives_input = connection.wants_output = connection.owns_program = true;
+        std::vector<std::string> program_and_variables;
+        while (start < text.size()) program_and_variables.push_back(next_word());
+        Program* program = run_directly(std::move(program_and_variables));
+        connection.program = program;
+        if (program->ended()) announce(*program);
     } else if (verb == "event") {
         if (container.main_program) raise_event(*container.main_program, next_word());
         answer_done(connection);

@@ -1,6 +1,7 @@
 #include "winhost/tools/init/wine_processes.h"
 
 #include <dirent.h>
+#include <signal.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -32,25 +33,36 @@ Process read_process(const std::string& pid) {
     return process;
 }
 
+template <class Visit>
+void for_each_process(Visit visit) {
+    DIR* const folder = ::opendir("/proc");
+    while (const dirent* entry = folder ? ::readdir(folder) : nullptr) {
+        const auto pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
+        if (pid > 1) visit(pid, read_process(entry->d_name));
+    }
+    if (folder) ::closedir(folder);
+}
+
 }  // namespace
 
 WineProcesses find_wine_processes(pid_t launcher) {
     WineProcesses found;
     unsigned long long earliest = ~0ULL;
-    DIR* const folder = ::opendir("/proc");
-    while (const dirent* entry = folder ? ::readdir(folder) : nullptr) {
-        const auto pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
-        if (pid <= 1 || pid == launcher) continue;
-        const Process process = read_process(entry->d_name);
+    for_each_process([&](pid_t pid, const Process& process) {
         // Wine leaves what it starts to the first process. Its own services have sessions of their own, a console's process has not.
-        if (process.parent != 1 || process.state == 'Z') continue;
+        if (pid == launcher || process.parent != 1 || process.state == 'Z') return;
         if (process.name == "wineserver64") found.server = pid;
-        if (process.session != launcher || process.name == "conhost.exe" || process.started >= earliest) continue;
+        if (process.session != launcher || process.name == "conhost.exe" || process.started >= earliest) return;
         earliest = process.started;
         found.program = pid;
-    }
-    if (folder) ::closedir(folder);
+    });
     return found;
+}
+
+void kill_session(pid_t leader) {
+    for_each_process([&](pid_t pid, const Process& process) {
+        if (process.session == leader) ::kill(pid, SIGKILL);
+    });
 }
 
 }  // namespace porthole::winhost

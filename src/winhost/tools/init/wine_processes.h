@@ -10,6 +10,9 @@ struct WineProcesses {
     pid_t server = 0;   ///< of the container
 };
 
+/// SIGKILL to all processes of a session. Wine leaves what a program starts to the first process, but in the program's session.
+void kill_session(pid_t leader);
+
 /// Requires that `launcher`, the first process of its session, has started its program.
 WineProcesses find_wine_processes(pid_t launcher);
 
