@@ -93,13 +93,21 @@ Task<> Sandboxes::bring_up(std::shared_ptr<Sandbox> sandbox) {
         co_return Error(Reason::Unavailable, "cni plugin not initialized: " + why);
     CO_TRY(sandbox->record.namespace_id, co_await context_.network.create_namespace());
     CO_TRY_VOID(save(*sandbox));
-    // The process first: it keeps the namespace in use while plugins work on it.
-    CO_TRY_VOID(co_await start_process(sandbox));
     sandbox->record.attached = true;
     CO_TRY_VOID(save(*sandbox));
-    CO_TRY(const PodAddresses addresses,
-           co_await context_.network.attach({sandbox->record.id, sandbox->record.namespace_id, sandbox->record.config}));
+    // Side by side: each of them waits for programs most of the time, and the namespace is there without a process in it.
+    PodAddresses addresses;
+    std::vector<Task<>> both;
+    both.push_back(start_process(sandbox));
+    both.push_back(attach(sandbox, addresses));
+    CO_TRY(const auto results, co_await when_all(std::move(both)));
+    for (const Result<void>& result : results) CO_TRY_VOID(result);
     co_return begin(sandbox, addresses);
+}
+
+Task<> Sandboxes::attach(std::shared_ptr<Sandbox> sandbox, PodAddresses& addresses) {
+    CO_TRY(addresses, co_await context_.network.attach({sandbox->record.id, sandbox->record.namespace_id, sandbox->record.config}));
+    co_return {};
 }
 
 /// Its process and its network are there.

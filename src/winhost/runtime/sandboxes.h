@@ -43,6 +43,8 @@ private:
     Task<> ensure_image();
     Task<> bring_up(std::shared_ptr<Sandbox> sandbox);
     Task<> start_process(std::shared_ptr<Sandbox> sandbox);
+    /// To its network. `addresses` outlive the task.
+    Task<> attach(std::shared_ptr<Sandbox> sandbox, PodAddresses& addresses);
     Result<void> begin(const std::shared_ptr<Sandbox>& sandbox, const PodAddresses& addresses);
     Task<> watch(std::shared_ptr<Sandbox> sandbox);
     Task<> detach(std::shared_ptr<Sandbox> sandbox);
