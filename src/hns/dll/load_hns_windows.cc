@@ -3,8 +3,6 @@
 // Windows' headers come first.
 #include "hns/dll/exports_windows.h"
 
-#include <objbase.h>
-
 #include <cstdlib>
 #include <optional>
 
@@ -17,12 +15,29 @@
 namespace porthole::hns {
 namespace {
 
+/// The API's strings are COM's. The emulated host's DLL does without COM, which takes Wine as long to load as a short program to run: its
+/// strings are of the process' heap, to which CoTaskMemFree would give them back, too.
+void free_string(PWSTR text) {
+    using Free = void WINAPI(void*);
+    static Free* const free_of_com = [] {
+        const HMODULE com = GetModuleHandleW(L"combase.dll");
+        return com ? reinterpret_cast<Free*>(reinterpret_cast<void*>(GetProcAddress(com, "CoTaskMemFree"))) : nullptr;
+    }();
+    if (free_of_com) {
+        free_of_com(text);
+    } else {
+        HeapFree(GetProcessHeap(), 0, text);
+    }
+}
+
 /// A string that the API hands over.
 class TakenString {
 public:
     TakenString() = default;
     TakenString(const TakenString&) = delete;
-    ~TakenString() { CoTaskMemFree(text_); }
+    ~TakenString() {
+        if (text_) free_string(text_);
+    }
     PWSTR* out() { return &text_; }
     std::string utf8() const { return text_ ? to_utf8(text_) : ""; }
     bool empty() const { return !text_ || !*text_; }

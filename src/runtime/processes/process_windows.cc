@@ -101,8 +101,10 @@ private:
     std::array<char, PipeBuffer> buffer_;
 };
 
+/// As names of variables are compared. Not by CharUpperBuffW, as user32.dll takes Wine as long to load as a short program to run.
 std::wstring upper(std::wstring text) {
-    CharUpperBuffW(text.data(), static_cast<DWORD>(text.size()));
+    const int size = static_cast<int>(text.size());
+    LCMapStringEx(LOCALE_NAME_INVARIANT, LCMAP_UPPERCASE, text.c_str(), size, text.data(), size, nullptr, nullptr, 0);
     return text;
 }
 

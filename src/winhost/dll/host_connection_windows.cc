@@ -1,7 +1,5 @@
 #include "winhost/dll/host_connection_windows.h"
 
-#include <objbase.h>
-
 #include <cstring>
 #include <mutex>
 #include <utility>
@@ -130,7 +128,8 @@ Result<hns::wire::Response> call_host(const hns::wire::Request& request) {
 PWSTR give(const std::string& text) {
     const std::wstring wide = to_wide(text);
     const std::size_t bytes = (wide.size() + 1) * sizeof(wchar_t);
-    auto* copy = static_cast<PWSTR>(CoTaskMemAlloc(bytes));
+    // Where Wine's CoTaskMemFree gives it back. COM itself would take longer to load than a call takes.
+    auto* copy = static_cast<PWSTR>(HeapAlloc(GetProcessHeap(), 0, bytes));
     if (copy) std::memcpy(copy, wide.c_str(), bytes);
     return copy;
 }
