@@ -237,6 +237,12 @@ class Containers(WindowsPodCase):
         self.assertIn("C:\\web", text)
         self.assertIn("[/a/b] [two words]", text)
 
+    def test_the_registry_names_the_machines_time_zone(self):
+        key = "HKLM\\System\\CurrentControlSet\\Control\\TimeZoneInformation"
+        self.apply(windows_pod("asks", ["reg", "query", key, "/v", "TimeZoneKeyName"], restartPolicy="Never"))
+        self.wait_phase("asks", "Succeeded", seconds=60)
+        self.assertRegex(self.kubectl("logs", "asks"), r"TimeZoneKeyName\s+REG_SZ\s+\w+")
+
     # POD-15
     def test_exit_codes_are_the_programs_own(self):
         codes = {"good": 0, "bad": 1, "large": 0x7FFFFFFF, "crash": -1073741819, "stopped": -1073741510}

@@ -102,6 +102,7 @@ void serve_request(Connection& connection, const std::string& text) {
         while (start < text.size()) program_and_variables.push_back(next_word());
         Program* program = run_directly(std::move(program_and_variables));
         connection.program = program;
+        if (program->started) connection.send_number(FrameType::Started, 0);
         if (program->ended()) announce(*program);
     } else if (verb == "event") {
         if (container.main_program) raise_event(*container.main_program, next_word());
