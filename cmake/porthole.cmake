@@ -1,5 +1,6 @@
 # Functions of the build, which hide flags, layering and checks:
-#   porthole_library(name SOURCES ... LINKS ... [PRIVATE_LINKS ...])    one folder of src/ as one static library
+#   porthole_library(name SOURCES ... LINKS ... [PRIVATE_LINKS ...])    one folder of src/ as one library; small ones share
+#                                                                        units (units.cmake)
 #   porthole_test(name [SOURCES ...] LINKS ... [LABEL fast|slow] [WINDOWS])
 #                                                                        a GoogleTest program, <name>.cc unless SOURCES;
 #                                                                        WINDOWS: also part of the Windows build, run by Wine
@@ -18,49 +19,7 @@ find_package(OpenSSL REQUIRED)
 find_package(fmt REQUIRED)
 set_property(GLOBAL PROPERTY porthole_layers "")
 
-# Sources of one target are compiled several at a time, after headers that are compiled once: most of the time of a compilation
-# is the reading of headers. Off in the preset `lint`, whose tools want one command a source.
-option(PORTHOLE_UNITY "compile several sources of a target as one, with precompiled headers" ON)
-set(porthole_batch 12) # sources compiled as one: a rebuild after one change stays short, and two cores end together
-if(PORTHOLE_UNITY)
-  if(CCACHE_PROGRAM)
-    add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
-  endif()
-  foreach(kind library test)
-    file(WRITE ${CMAKE_BINARY_DIR}/gen/precompiled_${kind}.cc "")
-    add_library(precompiled_${kind} STATIC ${CMAKE_BINARY_DIR}/gen/precompiled_${kind}.cc)
-    target_link_libraries(precompiled_${kind} PRIVATE porthole_flags fmt::fmt)
-    target_precompile_headers(precompiled_${kind} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/precompiled.h)
-  endforeach()
-  target_link_libraries(precompiled_test PRIVATE GTest::gmock)
-  target_precompile_headers(precompiled_test PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
-endif()
-
-# Folders whose code mostly waits for others: inlined as sparingly as by -Os, it is compiled in a fifth to a third less time and is a quarter
-# smaller. Not -Os itself, since precompiled headers serve only sources of the same level of optimization.
-set(porthole_sparing "^(bundled_images|cmd|cni|controllers|hns|kubelet|local_cluster|node_join|node_network|teardown|windows|winhost)(/|$)")
-function(porthole_inline_sparingly target folder)
-  if(CMAKE_BUILD_TYPE STREQUAL Release AND NOT WIN32 AND folder MATCHES "${porthole_sparing}")
-    target_compile_options(${target} PRIVATE "SHELL:-mllvm -inline-threshold=50")
-  endif()
-endfunction()
-
-# Folders whose code takes a third of an API server's time where nothing is optimized, and so of the tests that start one: the build for tests
-# optimizes them. They are few sources, and do without precompiled headers, which serve only sources of the same level of optimization.
-set(porthole_hot "^schema(/(fields|json))?$")
-function(porthole_optimize_hot target folder)
-  if(CMAKE_BUILD_TYPE STREQUAL None AND NOT PORTHOLE_SANITIZE AND folder MATCHES "${porthole_hot}")
-    target_compile_options(${target} PRIVATE -O1)
-    set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
-  endif()
-endfunction()
-
-function(porthole_compile_together target kind) # library or test
-  if(PORTHOLE_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${porthole_batch})
-    target_precompile_headers(${target} REUSE_FROM precompiled_${kind})
-  endif()
-endfunction()
+include(units)
 
 if(WIN32)
   set(porthole_other_system linux)
@@ -97,16 +56,29 @@ macro(porthole_expand list)
   set(${list} ${porthole_expanded})
 endmacro()
 
+# What a library of `folder` links, for the check of layers and for the units that small libraries share.
+function(porthole_record name folder) # [link...]
+  string(REPLACE ";" "," links "${ARGN}")
+  set_property(GLOBAL APPEND PROPERTY porthole_layers "${name} ${folder} ${links}")
+  set(links ${ARGN})
+  porthole_filter(links)
+  set_property(GLOBAL PROPERTY porthole_links_${name} ${links})
+endfunction()
+
 function(porthole_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
   file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
-  string(REPLACE ";" "," links "${ARG_LINKS};${ARG_PRIVATE_LINKS}")
-  set_property(GLOBAL APPEND PROPERTY porthole_layers "${name} ${folder} ${links}")
+  porthole_record(${name} ${folder} ${ARG_LINKS} ${ARG_PRIVATE_LINKS})
   if(name MATCHES "_${porthole_other_system}$")
     return()
   endif()
   porthole_expand(ARG_SOURCES)
   porthole_filter(ARG_SOURCES ARG_LINKS ARG_PRIVATE_LINKS)
+  porthole_is_small(small ${folder} ${ARG_SOURCES})
+  if(small)
+    porthole_small_library(${name} ${folder} SOURCES ${ARG_SOURCES} LINKS ${ARG_LINKS} PRIVATE_LINKS ${ARG_PRIVATE_LINKS})
+    return()
+  endif()
   add_library(${name} STATIC ${ARG_SOURCES})
   porthole_compile_together(${name} library)
   porthole_inline_sparingly(${name} ${folder})
@@ -118,7 +90,7 @@ endfunction()
 function(porthole_alias name library)
   add_library(${name} ALIAS ${library})
   file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
-  set_property(GLOBAL APPEND PROPERTY porthole_layers "${name} ${folder} ${library}")
+  porthole_record(${name} ${folder} ${library})
 endfunction()
 
 function(porthole_test name)
@@ -164,6 +136,7 @@ function(porthole_windows_program name)
   if(WIN32)
     add_executable(${name} ${ARG_SOURCES})
     target_link_libraries(${name} PRIVATE porthole_flags ${ARG_LINKS})
+    porthole_used_by(${name} ${ARG_LINKS})
     target_link_options(${name} PRIVATE -s)
     porthole_check_imports(${name})
   endif()
@@ -174,6 +147,7 @@ function(porthole_windows_dll name)
   if(WIN32)
     add_library(${name} SHARED ${ARG_SOURCES} ${ARG_DEF})
     target_link_libraries(${name} PRIVATE porthole_flags ${ARG_LINKS})
+    porthole_used_by(${name} ${ARG_LINKS})
     target_link_options(${name} PRIVATE -s)
     set_target_properties(${name} PROPERTIES PREFIX "")
     porthole_check_imports(${name})
@@ -245,8 +219,10 @@ function(porthole_fuzz_replay name source)
   target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/gen/fuzz)
 endfunction()
 
-# Writes what the layer check reads: one line a library, "name folder link,link,...", and for fuzz targets "name source,... link,...".
+# After the last library: makes the units that libraries share, and writes what the layer check reads: one line a library, "name folder
+# link,link,...", and for fuzz targets "name source,... link,...".
 function(porthole_finish)
+  porthole_share_units()
   get_property(layers GLOBAL PROPERTY porthole_layers)
   list(JOIN layers "\n" text)
   file(WRITE ${CMAKE_BINARY_DIR}/layers.txt "${text}\n")
@@ -255,9 +231,13 @@ function(porthole_finish)
   file(WRITE ${CMAKE_BINARY_DIR}/fuzz_layers.txt "${text}\n")
 endfunction()
 
-# `source` embeds `files` (#embed). ccache does not see into embedded files, so their hash becomes part of the command line:
-# without it a change of the file alone would bring back the old object.
+# `source` embeds `files` (#embed); before the porthole_library that has it. ccache does not see into embedded files, so their hash becomes part
+# of the command line: without it a change of the file alone would bring back the old object.
 function(porthole_embeds source)
+  get_source_file_property(shares ${source} PORTHOLE_SHARES_UNIT)
+  if(shares)
+    message(FATAL_ERROR "porthole_embeds(${source} ...) has to stand before the porthole_library that has this source")
+  endif()
   set(hashes "")
   foreach(file ${ARGN})
     file(SHA256 ${file} hash)

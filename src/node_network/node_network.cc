@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration LookAgain = 1min;
 /// Once pods have a network: each change of a node costs work for all nodes, and a node can change as often as it likes.
-constexpr Duration Pause = 200ms;
+constexpr Duration ReadyPause = 200ms;
 
 /// What makes a route another one.
 auto key_of(const net::Route& route) { return std::tuple(route.destination, route.kind, route.gateway); }
@@ -72,7 +72,7 @@ Task<> NodeNetwork::run() {
         if (!done) context_.log.warn("node network setup failed", {{"error", done.error().message}});
         const auto woken = co_await with_timeout(wake_.wait(), done ? LookAgain : Duration(5s), "waiting for a change");
         if (!woken && woken.error().reason != Reason::Timeout) co_return woken.error();
-        if (ready()) CO_TRY_VOID(co_await context_.loop.sleep(Pause));
+        if (ready()) CO_TRY_VOID(co_await context_.loop.sleep(ReadyPause));
     }
 }
 

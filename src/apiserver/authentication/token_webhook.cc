@@ -22,7 +22,7 @@ std::vector<std::string> texts_at(const Value& object, const char* field) {
     return texts;
 }
 
-Value list_of(const std::vector<std::string>& texts) {
+Value audience_list(const std::vector<std::string>& texts) {
     Value list = Value::array();
     for (const std::string& text : texts) list.as_array().emplace_back(text);
     return list;
@@ -89,10 +89,10 @@ Task<std::optional<User>> TokenWebhookAuthenticator::authenticate(const net::Htt
 }
 
 Task<std::optional<User>> TokenWebhookAuthenticator::ask(std::string token, std::string key) {
-    CO_TRY(const Value answer,
-           co_await webhook_->review(Value::object({{"kind", "TokenReview"},
-                                                    {"apiVersion", "authentication.k8s.io/" + options_.version},
-                                                    {"spec", Value::object({{"token", token}, {"audiences", list_of(audiences_)}})}})));
+    CO_TRY(const Value answer, co_await webhook_->review(
+                                   Value::object({{"kind", "TokenReview"},
+                                                  {"apiVersion", "authentication.k8s.io/" + options_.version},
+                                                  {"spec", Value::object({{"token", token}, {"audiences", audience_list(audiences_)}})}})));
     CO_TRY(std::optional<User> user, user_of_token_review(answer, audiences_));
     if (options_.ttl > Duration::zero()) (user ? users_ : strangers_).put(key, {user, clock_.now() + options_.ttl});
     co_return user;

@@ -193,7 +193,7 @@ Task<> publish_authorities(client::Client& client, BootstrapOptions options) {
 
 namespace {
 
-constexpr int Attempts = 20;
+constexpr int WriteAttempts = 20;
 
 Task<> make_objects(client::Client& client, BootstrapOptions options) {
     CO_TRY_VOID(co_await namespaces(client));
@@ -212,7 +212,7 @@ Task<> bootstrap_cluster(client::Client& client, BootstrapOptions options) {
     // Another server on the same etcd may be making the same objects: each attempt begins with what is there by then.
     for (int attempt = 1;; ++attempt) {
         const Result<void> made = co_await make_objects(client, options);
-        if (made || made.error().reason != Reason::Conflict || attempt == Attempts) co_return made;
+        if (made || made.error().reason != Reason::Conflict || attempt == WriteAttempts) co_return made;
     }
 }
 

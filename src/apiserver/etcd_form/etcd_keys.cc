@@ -9,7 +9,7 @@
 namespace porthole::apiserver {
 namespace {
 
-constexpr std::string_view Root = "/registry/", Own = "/_porthole";
+constexpr std::string_view EtcdRoot = "/registry/", Own = "/_porthole";
 
 struct Special {
     std::string_view resource, path;
@@ -61,8 +61,8 @@ std::string_view first_two_parts(std::string_view path) {
 }  // namespace
 
 std::string etcd_key_of(std::string_view key) {
-    if (!key.starts_with(Root)) return std::string(Own).append(key);
-    const std::string_view path = key.substr(Root.size()), group = first_part(path);
+    if (!key.starts_with(EtcdRoot)) return std::string(Own).append(key);
+    const std::string_view path = key.substr(EtcdRoot.size()), group = first_part(path);
     const std::string_view rest = path.substr(std::min(group.size() + 1, path.size())), resource = first_part(rest);
     const auto found = tables().group_of.find(resource);
     if (found == tables().group_of.end() || found->second != group) return "/" + std::string(path);
@@ -75,7 +75,7 @@ std::optional<std::string> key_of_etcd(std::string_view etcd_key) {
     if (!etcd_key.starts_with('/')) return std::nullopt;
     if (etcd_key.starts_with(Own)) {
         etcd_key.remove_prefix(Own.size());
-        if (!etcd_key.starts_with('/') || etcd_key.starts_with(Root)) return std::nullopt;
+        if (!etcd_key.starts_with('/') || etcd_key.starts_with(EtcdRoot)) return std::nullopt;
         return std::string(etcd_key);
     }
     const std::string_view path = etcd_key.substr(1);
@@ -91,11 +91,11 @@ std::optional<std::string> key_of_etcd(std::string_view etcd_key) {
     // A resource that has another name in keys is not there under its own.
     const bool misnamed = named == resource && tables().path_of.contains(resource);
     if (found == tables().group_of.end() || misnamed) {
-        std::string key = std::string(Root).append(path);
+        std::string key = std::string(EtcdRoot).append(path);
         if (etcd_key_of(key) != etcd_key) return std::nullopt;  // "/core/pods/ns/a": what has that key in the store lies elsewhere
         return key;
     }
-    return std::string(Root).append(found->second).append("/").append(resource).append(path.substr(named.size()));
+    return std::string(EtcdRoot).append(found->second).append("/").append(resource).append(path.substr(named.size()));
 }
 
 }  // namespace porthole::apiserver

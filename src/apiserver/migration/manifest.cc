@@ -5,14 +5,14 @@
 namespace porthole::apiserver {
 namespace {
 
-constexpr std::string_view Root = "/registry/", CoreGroup = "core";
+constexpr std::string_view RegistryRoot = "/registry/", CoreGroup = "core";
 
 std::string_view part(std::string_view path) { return path.substr(0, path.find('/')); }
 
 /// "deployments.apps" of "/registry/apps/deployments/ns/a"; "allocation" of "/allocation/…".
 std::string resource_of(std::string_view key) {
-    if (!key.starts_with(Root)) return std::string(part(key.substr(key.starts_with('/') ? 1 : 0)));
-    const std::string_view path = key.substr(Root.size()), group = part(path);
+    if (!key.starts_with(RegistryRoot)) return std::string(part(key.substr(key.starts_with('/') ? 1 : 0)));
+    const std::string_view path = key.substr(RegistryRoot.size()), group = part(path);
     if (group.size() == path.size()) return std::string(path);
     const std::string_view resource = part(path.substr(group.size() + 1));
     return group == CoreGroup ? std::string(resource) : std::string(resource) + "." + std::string(group);

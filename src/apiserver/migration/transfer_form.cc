@@ -12,7 +12,7 @@
 namespace porthole::apiserver {
 namespace {
 
-constexpr std::string_view ObjectRoot = "/registry/", Fence = "/fence", Progress = "/progress";
+constexpr std::string_view TransferredRoot = "/registry/", Fence = "/fence", Progress = "/progress";
 /// What servers share by a token. It would be older than the keys in the data directory that a copy goes with; the next server shares
 /// those.
 constexpr std::string_view SharedSecrets = "/shared-secrets";
@@ -21,7 +21,7 @@ constexpr std::string_view SharedSecrets = "/shared-secrets";
 constexpr std::string_view UpstreamOwn[] = {"/registry/ranges/", "/registry/masterleases/", "/registry/peerserverleases/"};
 
 bool is_sealed(std::string_view stored) { return stored.starts_with(EncryptedPrefix); }
-bool is_object(std::string_view key) { return key.starts_with(ObjectRoot); }
+bool is_object(std::string_view key) { return key.starts_with(TransferredRoot); }
 
 Error unreadable(const std::string& key, std::string_view why) {
     return Error(Reason::InternalError, key + " cannot be read: " + std::string(why));

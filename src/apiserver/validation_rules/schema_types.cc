@@ -27,7 +27,7 @@ std::optional<std::int64_t> count(const Value& schema, std::string_view name) {
 TypeRef bounded(const TypeRef& type, std::int64_t max_size) { return cel::types::bounded(type, static_cast<std::uint64_t>(max_size)); }
 
 /// Characters that a schema allows, as the bytes that they may take.
-std::int64_t bytes_of(std::int64_t characters) { return std::min(characters, INT64_MAX / 4) * 4; }
+std::int64_t bytes_for(std::int64_t characters) { return std::min(characters, INT64_MAX / 4) * 4; }
 
 /// Numbers and booleans have no size.
 const TypeRef& sizeless(cel::TypeKind kind) {
@@ -92,7 +92,7 @@ std::int64_t SchemaTypes::smallest_size(const cel::Type& type) const {
 TypeRef SchemaTypes::type_of(const Value& schema, bool is_resource, const std::string& name) {
     if (is_set(schema, "x-kubernetes-int-or-string")) {
         const auto longest = count(schema, "maxLength");
-        return bounded(cel::types::dyn(), longest ? bytes_of(*longest) : LongestText);
+        return bounded(cel::types::dyn(), longest ? bytes_for(*longest) : LongestText);
     }
     const std::string_view type = at(schema, "type").string_or("");
     if (type == "array") return list(schema, name);
@@ -172,7 +172,7 @@ TypeRef SchemaTypes::text(const Value& schema) {
         smallest_.emplace(type.get(), DateSize);
         return type;
     }
-    if (longest) return bounded(cel::types::string(), bytes_of(*longest));
+    if (longest) return bounded(cel::types::string(), bytes_for(*longest));
     const Value& choices = at(schema, "enum");
     const bool is_closed = choices.is_array() && !choices.as_array().empty();
     return bounded(cel::types::string(), is_closed ? longest_of(choices.as_array()) : LongestText);

@@ -101,7 +101,7 @@ CallEstimate replace(Arguments a) {
     return {read(text, 2), count * by + kept};
 }
 
-CallEstimate join(Arguments a) {
+CallEstimate joined(Arguments a) {
     const SizeRange list = a[0].size;
     SizeRange size = list * a[0].element;
     if (a.size() > 1) size = size + a[1].size * SizeRange{list.min ? list.min - 1 : 0, list.max ? list.max - 1 : 0};
@@ -159,7 +159,7 @@ std::optional<CallEstimate> kubernetes(std::string_view function, std::string_vi
     if (is_member && function == "split")
         return CallEstimate{read(a[0].size, 2),
                             SizeRange{0, a.size() > 2 && a[2].constant ? static_cast<std::uint64_t>(*a[2].constant) : a[0].size.max}};
-    if (is_member && function == "join") return join(a);
+    if (is_member && function == "join") return joined(a);
     if (is_member && (function == "find" || function == "findAll"))
         return CallEstimate{pattern(a[0].size, a[1].size), SizeRange{0, a[0].size.max}};
     if (!is_member && (function == "ip" || is_one_of(function, ReadFirst))) return CallEstimate{read(a[0].size), {}};

@@ -5,7 +5,7 @@
 #include "base/strings.h"
 #include "cel/library/libraries.h"
 
-namespace porthole::cel {
+namespace porthole::cel::authorizer_library {
 namespace {
 
 using Arguments = std::span<const Value>;
@@ -128,15 +128,20 @@ constexpr LibraryFunction Selectors[] = {
 };
 
 }  // namespace
+}  // namespace porthole::cel::authorizer_library
+
+namespace porthole::cel {
 
 TypeRef authorizer_type() { return types::opaque("kubernetes.authorization.Authorizer"); }
 TypeRef resource_check_type() { return types::opaque("kubernetes.authorization.ResourceCheck"); }
-Value make_authorizer(const AuthorizationSource& source) { return Value::opaque(new Asking(source, {}, Asking::Step::Authorizer)); }
+Value make_authorizer(const AuthorizationSource& source) {
+    return Value::opaque(new authorizer_library::Asking(source, {}, authorizer_library::Asking::Step::Authorizer));
+}
 Value make_resource_check(const AuthorizationSource& source, AuthorizationQuestion question) {
-    return Value::opaque(new Asking(source, std::move(question), Asking::Step::Resource));
+    return Value::opaque(new authorizer_library::Asking(source, std::move(question), authorizer_library::Asking::Step::Resource));
 }
 
-std::span<const LibraryFunction> authorizer_functions() { return Table; }
-std::span<const LibraryFunction> authorizer_selector_functions() { return Selectors; }
+std::span<const LibraryFunction> authorizer_functions() { return authorizer_library::Table; }
+std::span<const LibraryFunction> authorizer_selector_functions() { return authorizer_library::Selectors; }
 
 }  // namespace porthole::cel

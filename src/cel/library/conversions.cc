@@ -10,7 +10,7 @@
 #include "cel/library/libraries.h"
 #include "cel/library/utf8.h"
 
-namespace porthole::cel {
+namespace porthole::cel::conversions_library {
 namespace {
 
 using Arguments = std::span<const Value>;
@@ -162,7 +162,10 @@ constexpr LibraryFunction Table[] = {
 };
 
 }  // namespace
+}  // namespace porthole::cel::conversions_library
 
-std::span<const LibraryFunction> conversion_functions() { return Table; }
+namespace porthole::cel {
+
+std::span<const LibraryFunction> conversion_functions() { return conversions_library::Table; }
 
 }  // namespace porthole::cel

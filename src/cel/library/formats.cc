@@ -5,7 +5,7 @@
 #include "cel/library/format.h"
 #include "cel/library/libraries.h"
 
-namespace porthole::cel {
+namespace porthole::cel::formats_library {
 namespace {
 
 using Arguments = std::span<const Value>;
@@ -202,12 +202,15 @@ constexpr LibraryFunction Table[] = {
 #undef PORTHOLE_CEL_FORMAT
 
 }  // namespace
+}  // namespace porthole::cel::formats_library
+
+namespace porthole::cel {
 
 std::uint64_t format_pattern_size(const Value& format) {
-    const auto* value = format.as_opaque_of<FormatValue>();
+    const auto* value = format.as_opaque_of<formats_library::FormatValue>();
     return value ? value->format.pattern_size : 0;
 }
 
-std::span<const LibraryFunction> format_functions() { return Table; }
+std::span<const LibraryFunction> format_functions() { return formats_library::Table; }
 
 }  // namespace porthole::cel

@@ -6,7 +6,7 @@
 
 #include "cel/library/libraries.h"
 
-namespace porthole::cel {
+namespace porthole::cel::lists_library {
 namespace {
 
 using Arguments = std::span<const Value>;
@@ -248,11 +248,14 @@ constexpr LibraryFunction TwoVariable[] = {
 #undef PORTHOLE_CEL_EXTREME
 
 }  // namespace
+}  // namespace porthole::cel::lists_library
 
-std::span<const LibraryFunction> list_functions() { return Table; }
-std::span<const LibraryFunction> list_functions_v1() { return TableV1; }
-std::span<const LibraryFunction> list_functions_ext() { return TableExt; }
-std::span<const LibraryFunction> set_functions() { return Sets; }
-std::span<const LibraryFunction> two_variable_functions() { return TwoVariable; }
+namespace porthole::cel {
+
+std::span<const LibraryFunction> list_functions() { return lists_library::Table; }
+std::span<const LibraryFunction> list_functions_v1() { return lists_library::TableV1; }
+std::span<const LibraryFunction> list_functions_ext() { return lists_library::TableExt; }
+std::span<const LibraryFunction> set_functions() { return lists_library::Sets; }
+std::span<const LibraryFunction> two_variable_functions() { return lists_library::TwoVariable; }
 
 }  // namespace porthole::cel

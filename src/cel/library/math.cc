@@ -5,7 +5,7 @@
 #include "cel/library/libraries.h"
 #include "schema/json/json.h"
 
-namespace porthole::cel {
+namespace porthole::cel::math_library {
 namespace {
 
 using Arguments = std::span<const Value>;
@@ -154,9 +154,12 @@ constexpr LibraryFunction Encoders[] = {
 constexpr LibraryFunction JsonPatch[] = {{"string_jsonpatch_escapeKey_string = jsonpatch.escapeKey(string) -> string", escape_key}};
 
 }  // namespace
+}  // namespace porthole::cel::math_library
 
-std::span<const LibraryFunction> math_functions() { return Table; }
-std::span<const LibraryFunction> encoder_functions() { return Encoders; }
-std::span<const LibraryFunction> json_patch_functions() { return JsonPatch; }
+namespace porthole::cel {
+
+std::span<const LibraryFunction> math_functions() { return math_library::Table; }
+std::span<const LibraryFunction> encoder_functions() { return math_library::Encoders; }
+std::span<const LibraryFunction> json_patch_functions() { return math_library::JsonPatch; }
 
 }  // namespace porthole::cel

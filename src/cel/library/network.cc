@@ -3,7 +3,7 @@
 #include "base/values/ip.h"
 #include "cel/library/libraries.h"
 
-namespace porthole::cel {
+namespace porthole::cel::network_library {
 namespace {
 
 using Arguments = std::span<const Value>;
@@ -190,7 +190,10 @@ constexpr LibraryFunction Table[] = {
 };
 
 }  // namespace
+}  // namespace porthole::cel::network_library
 
-std::span<const LibraryFunction> network_functions() { return Table; }
+namespace porthole::cel {
+
+std::span<const LibraryFunction> network_functions() { return network_library::Table; }
 
 }  // namespace porthole::cel

@@ -4,7 +4,7 @@
 
 #include "cel/library/libraries.h"
 
-namespace porthole::cel {
+namespace porthole::cel::operators_library {
 namespace {
 
 using Arguments = std::span<const Value>;
@@ -169,7 +169,10 @@ constexpr LibraryFunction Table[] = {
 };
 
 }  // namespace
+}  // namespace porthole::cel::operators_library
 
-std::span<const LibraryFunction> operator_functions() { return Table; }
+namespace porthole::cel {
+
+std::span<const LibraryFunction> operator_functions() { return operators_library::Table; }
 
 }  // namespace porthole::cel

@@ -1,7 +1,7 @@
 // Optional values.
 #include "cel/library/libraries.h"
 
-namespace porthole::cel {
+namespace porthole::cel::optionals_library {
 namespace {
 
 using Arguments = std::span<const Value>;
@@ -75,8 +75,11 @@ constexpr LibraryFunction TableV2[] = {
 };
 
 }  // namespace
+}  // namespace porthole::cel::optionals_library
 
-std::span<const LibraryFunction> optional_functions() { return Table; }
-std::span<const LibraryFunction> optional_functions_v2() { return TableV2; }
+namespace porthole::cel {
+
+std::span<const LibraryFunction> optional_functions() { return optionals_library::Table; }
+std::span<const LibraryFunction> optional_functions_v2() { return optionals_library::TableV2; }
 
 }  // namespace porthole::cel

@@ -6,7 +6,7 @@
 #include "base/values/quantity.h"
 #include "cel/library/libraries.h"
 
-namespace porthole::cel {
+namespace porthole::cel::quantities_library {
 namespace {
 
 using Arguments = std::span<const Value>;
@@ -213,11 +213,14 @@ constexpr LibraryFunction Semver[] = {
 };
 
 }  // namespace
+}  // namespace porthole::cel::quantities_library
 
-std::span<const LibraryFunction> quantity_functions() { return Table; }
-Value make_quantity(const Quantity& quantity) { return made(quantity); }
-Value make_semver(std::string_view text) { return made_semver(std::string(text)); }
+namespace porthole::cel {
 
-std::span<const LibraryFunction> semver_functions() { return Semver; }
+std::span<const LibraryFunction> quantity_functions() { return quantities_library::Table; }
+Value make_quantity(const Quantity& quantity) { return quantities_library::made(quantity); }
+Value make_semver(std::string_view text) { return quantities_library::made_semver(std::string(text)); }
+
+std::span<const LibraryFunction> semver_functions() { return quantities_library::Semver; }
 
 }  // namespace porthole::cel

@@ -8,7 +8,7 @@
 #include "cel/library/string_format.h"
 #include "cel/library/utf8.h"
 
-namespace porthole::cel {
+namespace porthole::cel::strings_library {
 namespace {
 
 using Arguments = std::span<const Value>;
@@ -207,9 +207,12 @@ constexpr LibraryFunction TableV4[] = {
 };
 
 }  // namespace
+}  // namespace porthole::cel::strings_library
 
-std::span<const LibraryFunction> string_functions() { return Table; }
-std::span<const LibraryFunction> string_functions_v1() { return TableV1; }
-std::span<const LibraryFunction> string_functions_v4() { return TableV4; }
+namespace porthole::cel {
+
+std::span<const LibraryFunction> string_functions() { return strings_library::Table; }
+std::span<const LibraryFunction> string_functions_v1() { return strings_library::TableV1; }
+std::span<const LibraryFunction> string_functions_v4() { return strings_library::TableV4; }
 
 }  // namespace porthole::cel

@@ -1,7 +1,7 @@
 // Functions of the language on texts, bytes and sizes, and Kubernetes' functions with patterns.
 #include "cel/library/libraries.h"
 
-namespace porthole::cel {
+namespace porthole::cel::texts_library {
 namespace {
 
 using Arguments = std::span<const Value>;
@@ -43,6 +43,9 @@ constexpr LibraryFunction Regexes[] = {
 };
 
 }  // namespace
+}  // namespace porthole::cel::texts_library
+
+namespace porthole::cel {
 
 void look_at_pattern(const Result<Regex>& pattern, Work& work) {
     constexpr std::size_t InstructionsInStep = 8;
@@ -50,8 +53,8 @@ void look_at_pattern(const Result<Regex>& pattern, Work& work) {
 }
 
 Value call_with_pattern(std::string_view function, const Regex& pattern, std::span<const Value> a, Work& work) {
-    if (function == Matches) return Value::boolean(pattern.search(a[0].as_text()));
-    if (function == Find) {
+    if (function == texts_library::Matches) return Value::boolean(pattern.search(a[0].as_text()));
+    if (function == texts_library::Find) {
         const auto found = pattern.find(a[0].as_text());
         return Value::string(std::string(found.value_or(std::string_view())));
     }
@@ -68,7 +71,7 @@ Value call_with_pattern(std::string_view function, const Regex& pattern, std::sp
     return Value::list(std::move(found));
 }
 
-std::span<const LibraryFunction> text_functions() { return Table; }
-std::span<const LibraryFunction> regex_functions() { return Regexes; }
+std::span<const LibraryFunction> text_functions() { return texts_library::Table; }
+std::span<const LibraryFunction> regex_functions() { return texts_library::Regexes; }
 
 }  // namespace porthole::cel

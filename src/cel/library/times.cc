@@ -7,7 +7,7 @@
 #include "base/time/time_zone.h"
 #include "cel/library/libraries.h"
 
-namespace porthole::cel {
+namespace porthole::cel::times_library {
 namespace {
 
 using Arguments = std::span<const Value>;
@@ -124,7 +124,10 @@ constexpr LibraryFunction Table[] = {
 };
 
 }  // namespace
+}  // namespace porthole::cel::times_library
 
-std::span<const LibraryFunction> time_functions() { return Table; }
+namespace porthole::cel {
+
+std::span<const LibraryFunction> time_functions() { return times_library::Table; }
 
 }  // namespace porthole::cel

@@ -5,7 +5,7 @@
 #include "base/strings.h"
 #include "cel/library/libraries.h"
 
-namespace porthole::cel {
+namespace porthole::cel::urls_library {
 namespace {
 
 using Arguments = std::span<const Value>;
@@ -196,7 +196,10 @@ constexpr LibraryFunction Table[] = {
 };
 
 }  // namespace
+}  // namespace porthole::cel::urls_library
 
-std::span<const LibraryFunction> url_functions() { return Table; }
+namespace porthole::cel {
+
+std::span<const LibraryFunction> url_functions() { return urls_library::Table; }
 
 }  // namespace porthole::cel

@@ -21,7 +21,7 @@ TypeRef compound(TypeKind kind, std::string name, std::vector<TypeRef> parameter
     return types::with_parameters(type, std::move(parameters));
 }
 
-constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+constexpr bool is_name_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 /// Words of the language that upstream escapes as names of properties.
 constexpr std::array<std::string_view, 21> Reserved = {"true",     "false",   "null",      "in",       "as",  "break",  "const",
@@ -181,7 +181,7 @@ bool is_reserved(std::string_view word) { return std::ranges::find(Reserved, wor
 std::string escape_property(std::string_view property) {
     if (property.empty()) return {};
     if (is_reserved(property)) return "__" + std::string(property) + "__";
-    if (!is_letter(property.front()) && property.front() != '_') return {};
+    if (!is_name_letter(property.front()) && property.front() != '_') return {};
     std::string escaped;
     for (std::size_t i = 0; i < property.size(); ++i) {
         const char c = property[i];
@@ -194,7 +194,7 @@ std::string escape_property(std::string_view property) {
             escaped += "__dash__";
         } else if (c == '/') {
             escaped += "__slash__";
-        } else if (c == '_' || is_letter(c) || (c >= '0' && c <= '9')) {
+        } else if (c == '_' || is_name_letter(c) || (c >= '0' && c <= '9')) {
             escaped += c;
         } else {
             return {};

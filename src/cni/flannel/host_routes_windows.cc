@@ -6,6 +6,7 @@
 #include <iphlpapi.h>
 
 #include <netioapi.h>
+#undef interface  // a word that sources compiled together with this one use
 
 #include <cstring>
 

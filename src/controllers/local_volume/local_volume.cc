@@ -17,9 +17,9 @@ using client::Requeue;
 
 namespace {
 
-constexpr const char* ProvisionedBy = "pv.kubernetes.io/provisioned-by";
-constexpr const char* SelectedNode = "volume.kubernetes.io/selected-node";
-constexpr const char* Provisioner = "volume.kubernetes.io/storage-provisioner";
+constexpr const char* ProvisionedByAnnotation = "pv.kubernetes.io/provisioned-by";
+constexpr const char* SelectedNodeAnnotation = "volume.kubernetes.io/selected-node";
+constexpr const char* ProvisionerAnnotation = "volume.kubernetes.io/storage-provisioner";
 constexpr const char* Hostname = "kubernetes.io/hostname";
 constexpr std::int64_t Smallest = 16 << 20;  // bytes; a file system needs some for itself
 constexpr Duration AnotherLook = std::chrono::minutes(5);
@@ -45,7 +45,7 @@ PersistentVolume volume_for(const PersistentVolumeClaim& claim, const api::stora
     PersistentVolume volume;
     volume.metadata.name = name_for(claim);
     volume.metadata.labels[local_volume::NodeLabel] = node.metadata.name;
-    volume.metadata.annotations[ProvisionedBy] = local_volume::Driver;
+    volume.metadata.annotations[ProvisionedByAnnotation] = local_volume::Driver;
     volume.metadata.finalizers = {local_volume::Finalizer};
     volume.spec.capacity["storage"] = size_for(claim);
     volume.spec.access_modes = claim.spec.access_modes;
@@ -89,7 +89,7 @@ Task<Requeue> LocalVolumeProvisioner::reconcile(NamespacedName key) {
     }
     const ClaimRef claim = claims_.find(key);
     if (!claim || claim->metadata.deletion_timestamp || !claim->spec.volume_name.empty()) co_return Requeue::never();
-    if (value_of(claim->metadata.annotations, Provisioner) != local_volume::Driver) co_return Requeue::never();
+    if (value_of(claim->metadata.annotations, ProvisionerAnnotation) != local_volume::Driver) co_return Requeue::never();
     CO_TRY_VOID(co_await provision(claim));
     co_return Requeue::in(AnotherLook);
 }
@@ -104,7 +104,7 @@ Task<> LocalVolumeProvisioner::provision(ClaimRef claim) {
                         "failed to provision volume with StorageClass \"" + storage_class->metadata.name + "\": " + why);
         co_return {};
     }
-    const std::string selected = value_of(claim->metadata.annotations, SelectedNode);
+    const std::string selected = value_of(claim->metadata.annotations, SelectedNodeAnnotation);
     if (selected.empty()) co_return {};  // given back, or not yet scheduled
     const auto node = nodes_.find({"", selected});
     if (!node) co_return co_await give_back(claim, "node \"" + selected + "\" not found");
@@ -148,7 +148,7 @@ std::string LocalVolumeProvisioner::refusal(const PersistentVolumeClaim& claim, 
 Task<> LocalVolumeProvisioner::give_back(ClaimRef claim, std::string message) {
     events_.warning(*claim, "ProvisioningFailed", std::move(message));
     PersistentVolumeClaim returned = *claim;
-    returned.metadata.annotations.erase(SelectedNode);
+    returned.metadata.annotations.erase(SelectedNodeAnnotation);
     CO_TRY_VOID(co_await client_.update(std::move(returned)));
     co_return {};
 }
@@ -157,7 +157,7 @@ Task<> LocalVolumeProvisioner::give_back(ClaimRef claim, std::string message) {
 
 Task<> LocalVolumeProvisioner::sync_volume(VolumeRef volume) {
     if (!volume->metadata.deletion_timestamp) {
-        const bool ours = value_of(volume->metadata.annotations, ProvisionedBy) == local_volume::Driver;
+        const bool ours = value_of(volume->metadata.annotations, ProvisionedByAnnotation) == local_volume::Driver;
         if (!ours || volume->status.phase != "Released" || volume->spec.persistent_volume_reclaim_policy != "Delete") co_return {};
         co_return co_await client_.remove<PersistentVolume>(client::key_of(*volume), {.uid = volume->metadata.uid});
     }

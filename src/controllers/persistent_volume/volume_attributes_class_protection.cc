@@ -8,7 +8,7 @@ using client::Requeue;
 
 namespace {
 
-constexpr const char* Finalizer = "kubernetes.io/vac-protection";
+constexpr const char* ProtectionFinalizer = "kubernetes.io/vac-protection";
 
 /// Those that it has, wants, and is getting.
 std::vector<std::string> classes_of(const api::core::v1::PersistentVolumeClaim& claim) {
@@ -45,15 +45,15 @@ VolumeAttributesClassProtection::VolumeAttributesClassProtection(Context& contex
 Task<Requeue> VolumeAttributesClassProtection::reconcile(client::NamespacedName key) {
     const auto found = classes_.find(key);
     if (!found) co_return Requeue::never();
-    const bool has_finalizer = objects::has_finalizer(found->metadata, Finalizer);
+    const bool has_finalizer = objects::has_finalizer(found->metadata, ProtectionFinalizer);
     const bool deleted = found->metadata.deletion_timestamp.has_value();
     if (deleted != has_finalizer) co_return Requeue::never();
     if (deleted && (!claims_.find(key.name).empty() || !volumes_.find(key.name).empty())) co_return Requeue::never();
     Class changed = *found;
     if (deleted)
-        std::erase(changed.metadata.finalizers, Finalizer);
+        std::erase(changed.metadata.finalizers, ProtectionFinalizer);
     else
-        changed.metadata.finalizers.emplace_back(Finalizer);
+        changed.metadata.finalizers.emplace_back(ProtectionFinalizer);
     CO_TRY_VOID(co_await client_.update(std::move(changed)));
     co_return Requeue::never();
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr const char* Resizer = "volume.kubernetes.io/storage-resizer";
 constexpr const char* Pending = "FileSystemResizePending";
 
-Quantity storage_of(const std::map<std::string, Quantity>& amounts) {
+Quantity storage_amount(const std::map<std::string, Quantity>& amounts) {
     const auto found = amounts.find("storage");
     return found == amounts.end() ? Quantity() : found->second;
 }
@@ -36,8 +36,8 @@ VolumeExpander::VolumeExpander(Context& context)
 Task<Requeue> VolumeExpander::reconcile(client::NamespacedName key) {
     const ClaimRef claim = claims_.find(key);
     if (!claim || claim->metadata.deletion_timestamp || claim->status.phase != "Bound") co_return Requeue::never();
-    const Quantity wanted = storage_of(claim->spec.resources.requests);
-    if (wanted <= storage_of(claim->status.capacity)) co_return Requeue::never();
+    const Quantity wanted = storage_amount(claim->spec.resources.requests);
+    if (wanted <= storage_amount(claim->status.capacity)) co_return Requeue::never();
     const auto volume = volumes_.find({"", claim->spec.volume_name});
     if (!volume || !volume->spec.claim_ref || volume->spec.claim_ref->uid != claim->metadata.uid) co_return Requeue::never();
     if (const std::string plugin = objects::in_tree_plugin_of(*volume); !plugin.empty()) {
@@ -67,8 +67,8 @@ Task<> VolumeExpander::hand_over(ClaimRef claim, std::string plugin) {
 
 /// First the volume, so that the kubelet knows the size when the claim says that it is its turn.
 Task<> VolumeExpander::expand(ClaimRef claim, std::shared_ptr<const PersistentVolume> volume) {
-    const Quantity wanted = storage_of(claim->spec.resources.requests);
-    if (storage_of(volume->spec.capacity) < wanted) {
+    const Quantity wanted = storage_amount(claim->spec.resources.requests);
+    if (storage_amount(volume->spec.capacity) < wanted) {
         PersistentVolume grown = *volume;
         grown.spec.capacity["storage"] = wanted;
         CO_TRY_VOID(co_await client_.update(std::move(grown)));

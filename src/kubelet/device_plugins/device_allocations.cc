@@ -22,15 +22,15 @@ Value list_of(const std::set<std::string>& strings) {
     return list;
 }
 
-const schema::Array& list_at(const Value& object, std::string_view key) {
+const schema::Array& array_at(const Value& object, std::string_view key) {
     static const schema::Array None;
     const Value* list = object.find(key);
     return list && list->is_array() ? list->as_array() : None;
 }
 
-std::set<std::string> strings_at(const Value& object, std::string_view key) {
+std::set<std::string> set_at(const Value& object, std::string_view key) {
     std::set<std::string> strings;
-    for (const Value& one : list_at(object, key))
+    for (const Value& one : array_at(object, key))
         if (one.is_string()) strings.insert(one.as_string());
     return strings;
 }
@@ -54,12 +54,12 @@ std::string checkpoint_text(const DeviceCheckpoint& checkpoint) {
 Result<DeviceCheckpoint> parse_device_checkpoint(std::string_view text) {
     TRY(const Value value, schema::parse_json(text));
     if (value.string_at({"version"}) != CheckpointVersion) return Error(Reason::BadRequest, "not a checkpoint of devices");
-    DeviceCheckpoint checkpoint{.resources = strings_at(value, "resources")};
-    for (const Value& one : list_at(value, "allocations")) {
+    DeviceCheckpoint checkpoint{.resources = set_at(value, "resources")};
+    for (const Value& one : array_at(value, "allocations")) {
         const std::string pod(one.string_at({"podUID"})), container(one.string_at({"container"})), resource(one.string_at({"resource"}));
         if (pod.empty() || container.empty() || resource.empty()) return Error(Reason::BadRequest, "not a checkpoint of devices");
         AllocatedDevices& allocated = checkpoint.allocations[pod][container][resource];
-        allocated.ids = strings_at(one, "devices");
+        allocated.ids = set_at(one, "devices");
         TRY(const std::string answer, decode_base64(one.string_at({"answer"})));
         TRY(allocated.answer, schema::decode_protobuf<plugin::ContainerAllocateResponse>(answer));
     }

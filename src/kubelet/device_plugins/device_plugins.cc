@@ -21,7 +21,7 @@ constexpr const char *KubeletSocket = "kubelet.sock", *Checkpoint = "kubelet_dev
 constexpr Duration AllocateLimit = 60s, PreferenceLimit = 10s, PreStartLimit = 30s;
 /// Of the health in a pod's status: what is larger could not be written.
 constexpr std::size_t MostHealthBytes = 256 << 10, DeviceOverhead = 64;
-constexpr Duration Kept = 5min, LookPeriod = 10s;
+constexpr Duration Kept = 5min, DeviceLookPeriod = 10s;
 
 /// What the containers of a pod are to have of plugins.
 class WantedDevices {
@@ -116,7 +116,7 @@ Task<> DevicePlugins::run() {
 /// The devices of plugins that have not come back.
 Task<> DevicePlugins::forget_lost() {
     for (;;) {
-        CO_TRY_VOID(co_await services_.loop.sleep(LookPeriod));
+        CO_TRY_VOID(co_await services_.loop.sleep(DeviceLookPeriod));
         for (auto& [name, resource] : resources_)
             if (!resource.plugin && !resource.devices.empty() && services_.loop.now() - resource.lost >= Kept) {
                 resource.devices.clear();

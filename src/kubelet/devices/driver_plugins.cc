@@ -12,8 +12,8 @@ namespace {
 using namespace std::chrono_literals;
 namespace dra = api::dra::v1;
 
-constexpr Duration CallLimit = 45s;   // upstream's
-constexpr Duration SlicesKept = 30s;  // after a driver is gone: it may be being replaced
+constexpr Duration DriverCallLimit = 45s;  // upstream's
+constexpr Duration SlicesKept = 30s;       // after a driver is gone: it may be being replaced
 constexpr Duration RemovalRetry = 10s;
 // Of one claim; more than any claim can hold.
 constexpr std::size_t MostDevices = 1024, MostIds = 1024, LongestText = 1024;
@@ -155,7 +155,7 @@ Task<std::map<std::string, std::vector<PreparedDevice>>> DriverPlugins::prepare(
     const std::shared_ptr<PluginConnection> connection = instance->connection;
     dra::NodePrepareResourcesRequest request;
     for (const ClaimName& claim : claims) request.claims.push_back(message_of(claim));
-    auto answered = co_await connection->call(dra::DRAPlugin::NodePrepareResources, std::move(request), CallLimit,
+    auto answered = co_await connection->call(dra::DRAPlugin::NodePrepareResources, std::move(request), DriverCallLimit,
                                               "/" + instance->service + "/NodePrepareResources");
     if (!answered) co_return std::move(answered).error().with_context("NodePrepareResources");
     std::map<std::string, std::vector<PreparedDevice>> prepared;
@@ -176,7 +176,7 @@ Task<> DriverPlugins::unprepare(std::string driver, std::vector<ClaimName> claim
     const std::shared_ptr<PluginConnection> connection = instance->connection;
     dra::NodeUnprepareResourcesRequest request;
     for (const ClaimName& claim : claims) request.claims.push_back(message_of(claim));
-    auto answered = co_await connection->call(dra::DRAPlugin::NodeUnprepareResources, std::move(request), CallLimit,
+    auto answered = co_await connection->call(dra::DRAPlugin::NodeUnprepareResources, std::move(request), DriverCallLimit,
                                               "/" + instance->service + "/NodeUnprepareResources");
     if (!answered) co_return std::move(answered).error().with_context("NodeUnprepareResources");
     for (const ClaimName& claim : claims) {

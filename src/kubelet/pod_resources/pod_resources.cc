@@ -12,20 +12,20 @@ namespace core = api::core::v1;
 namespace told = api::podresources::v1;
 
 /// Monitors receive no more than 16 MiB, and a node has 110 pods.
-constexpr std::size_t MostBytes = 128 << 10, Overhead = 16;
+constexpr std::size_t MostListedBytes = 128 << 10, StringOverhead = 16;
 
 /// Of what is reported of one pod, as containers multiply by the devices of the claims that they share.
 class ByteLimit {
 public:
     /// False once the limit is reached.
     bool take(std::size_t bytes) {
-        bytes += Overhead;
+        bytes += StringOverhead;
         left_ = bytes > left_ ? 0 : left_ - bytes;
         return left_ > 0;
     }
 
 private:
-    std::size_t left_ = MostBytes;
+    std::size_t left_ = MostListedBytes;
 };
 
 void tell_devices(const std::string& resource, const std::set<std::string>& ids, ByteLimit& limit, told::ContainerResources& shown) {

@@ -2,6 +2,7 @@
 
 #include <aclapi.h>
 #include <sddl.h>
+#undef interface  // a word that sources compiled together with this one use
 
 #include <algorithm>
 #include <iterator>

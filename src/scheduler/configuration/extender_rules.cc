@@ -14,6 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace api::kubescheduler::v1;
+using GivenExtender = api::kubescheduler::v1::Extender;  // of a file, not the one that is called
 using schema::FieldErrors;
 using schema::FieldPath;
 
@@ -40,7 +41,7 @@ class ExtenderReader {
 public:
     ExtenderReader(const ReadFile& read_file, FieldErrors& errors) : read_file_(read_file), errors_(errors) {}
 
-    ExtenderConfiguration read(const Extender& given, const FieldPath& path) {
+    ExtenderConfiguration read(const GivenExtender& given, const FieldPath& path) {
         ExtenderConfiguration made{.url_prefix = given.url_prefix,
                                    .filter_verb = given.filter_verb,
                                    .prioritize_verb = given.prioritize_verb,
@@ -64,7 +65,7 @@ public:
     }
 
 private:
-    void check_url(const Extender& given, const FieldPath& path) {
+    void check_url(const GivenExtender& given, const FieldPath& path) {
         if (given.url_prefix.empty()) return errors_.required(path.child("urlPrefix"));
         if (const auto url = client::parse_server_url(given.url_prefix); !url)
             return errors_.invalid(path.child("urlPrefix"), given.url_prefix, url.error().message);
@@ -82,7 +83,7 @@ private:
     }
 
     /// null for http.
-    std::shared_ptr<const net::TlsClientContext> tls_of(const Extender& given, const FieldPath& path) {
+    std::shared_ptr<const net::TlsClientContext> tls_of(const GivenExtender& given, const FieldPath& path) {
         const bool is_used = given.url_prefix.starts_with("https://");
         if (!is_used && !given.tls_config) return nullptr;
         const ExtenderTLSConfig none;
@@ -116,12 +117,12 @@ private:
 
 }  // namespace
 
-std::vector<ExtenderConfiguration> take_extenders(const std::vector<Extender>& given, const ReadFile& read_file, FieldErrors& errors) {
+std::vector<ExtenderConfiguration> take_extenders(const std::vector<GivenExtender>& given, const ReadFile& read_file, FieldErrors& errors) {
     const FieldPath path("extenders");
     ExtenderReader reader(read_file, errors);
     std::vector<ExtenderConfiguration> made;
     for (std::size_t i = 0; i < given.size(); ++i) made.push_back(reader.read(given[i], path.index(i)));
-    const auto binders = std::ranges::count_if(given, [](const Extender& one) { return !one.bind_verb.empty(); });
+    const auto binders = std::ranges::count_if(given, [](const GivenExtender& one) { return !one.bind_verb.empty(); });
     if (binders > 1)
         errors.invalid(path, "found " + std::to_string(binders) + " extenders implementing bind", "only one extender can implement bind");
     return made;

@@ -45,11 +45,11 @@ bool has_type(const Value& value, const SchemaNode& node) {
     return type_of_value(value) == node.type;
 }
 
-std::int64_t characters(std::string_view text) {
+std::int64_t character_count(std::string_view text) {
     return std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; });
 }
 
-std::string plain(double number) { return to_json(Value(number)); }
+std::string plain_number(double number) { return to_json(Value(number)); }
 
 /// Whether `number` is in what the format of a number can hold.
 bool in_range_of(const Value& number, std::string_view format) {
@@ -121,9 +121,9 @@ private:
     void text(const Value& value, const SchemaNode::ValueRules& node, const PathStep& path) {
         const std::string& text = value.as_string();
         if ((node.regex || node.string_format) && !spend(text.size() / BytesInVisit)) return;
-        if (node.max_length && characters(text) > *node.max_length)
+        if (node.max_length && character_count(text) > *node.max_length)
             errors_.too_long(path.strict_text(), static_cast<std::size_t>(*node.max_length));
-        if (node.min_length && characters(text) < *node.min_length)
+        if (node.min_length && character_count(text) < *node.min_length)
             invalid(path, value, fmt::format("should be at least {} chars long", *node.min_length));
         if (node.regex && !node.regex->search(text)) invalid(path, value, fmt::format("should match '{}'", node.pattern));
         if (node.string_format && !node.string_format(text)) {
@@ -142,14 +142,15 @@ private:
         }
         if (rules.multiple_of && *rules.multiple_of > 0) {
             const double quotient = number / *rules.multiple_of;
-            if (std::trunc(quotient) != quotient) invalid(path, value, "should be a multiple of " + plain(*rules.multiple_of));
+            if (std::trunc(quotient) != quotient) invalid(path, value, "should be a multiple of " + plain_number(*rules.multiple_of));
         }
         if (rules.maximum && (rules.exclusive_maximum ? number >= *rules.maximum : number > *rules.maximum))
             invalid(path, value,
-                    (rules.exclusive_maximum ? "should be less than " : "should be less than or equal to ") + plain(*rules.maximum));
+                    (rules.exclusive_maximum ? "should be less than " : "should be less than or equal to ") + plain_number(*rules.maximum));
         if (rules.minimum && (rules.exclusive_minimum ? number <= *rules.minimum : number < *rules.minimum))
             invalid(path, value,
-                    (rules.exclusive_minimum ? "should be greater than " : "should be greater than or equal to ") + plain(*rules.minimum));
+                    (rules.exclusive_minimum ? "should be greater than " : "should be greater than or equal to ") +
+                        plain_number(*rules.minimum));
     }
 
     void list(const Value& value, const Value* old, const SchemaNode& node, const PathStep& path) {

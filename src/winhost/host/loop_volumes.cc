@@ -13,7 +13,7 @@ using csi_proxy::HostUse;
 
 constexpr std::string_view VolumeStart = "\\\\?\\Volume{", VolumeEnd = "}\\";
 constexpr Duration LongestProgram = std::chrono::minutes(5);
-constexpr std::size_t LongestMessage = 1024;
+constexpr std::size_t LongestComplaint = 1024;
 constexpr int Repaired = 1;               // exit code of e2fsck
 constexpr std::uint64_t Slack = 4 << 20;  // at the end of a partition, which ext4 may not be able to use
 // In the first 2048 bytes of an ext4 file system.
@@ -245,7 +245,7 @@ Task<> LoopVolumes::run(std::vector<std::string> arguments, int highest_code) {
                         "this host cannot do that: the machine that emulates it has no " + program + " (package e2fsprogs)");
     CO_TRY_VOID(ended);
     if (ended->exit_code > highest_code)
-        co_return Error(Reason::Io, program + " failed: " + std::string(trim(ended->output + ended->errors)).substr(0, LongestMessage));
+        co_return Error(Reason::Io, program + " failed: " + std::string(trim(ended->output + ended->errors)).substr(0, LongestComplaint));
     co_return {};
 }
 

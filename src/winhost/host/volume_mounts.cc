@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* Places = "C:\\ProgramData\\Porthole Volumes\\";
 constexpr unsigned long ResizeExt4 = _IOW('f', 16, std::uint64_t);  // EXT4_IOC_RESIZE_FS, which no header of the kernel's has
-constexpr int Looks = 200;                                          // at a device that the kernel is about to free
+constexpr int DeviceLooks = 200;                                    // at a device that the kernel is about to free
 constexpr useconds_t BetweenLooks = 10'000;
 
 Error system_error(const std::string& what) { return Error(Reason::Io, what + ": " + std::strerror(errno)); }
@@ -158,7 +158,7 @@ Result<void> VolumeMounts::grow(const AttachedDisk& disk) {
 }
 
 Result<void> VolumeMounts::check_unused(const AttachedDisk& disk) {
-    for (int look = 0; look < Looks; ++look) {
+    for (int look = 0; look < DeviceLooks; ++look) {
         TRY(const auto device, LoopDevices().find(disk.image));
         if (!device) return {};
         ::usleep(BetweenLooks);

@@ -6,8 +6,8 @@ namespace porthole::apiserver {
 namespace {
 
 using api::core::v1::Secret;
-constexpr std::size_t DataLimit = 1 << 20;
-constexpr std::string_view SealedText = "field is immutable when `immutable` is set";
+constexpr std::size_t SecretLimit = 1 << 20;
+constexpr std::string_view SealedSecret = "field is immutable when `immutable` is set";
 constexpr std::string_view Redacted = "<secret contents redacted>";
 
 void set_defaults(Secret& object) {
@@ -57,15 +57,15 @@ void validate(const Secret& object, FieldErrors& errors) {
         invalid_all(errors, FieldPath("data").key(key), key, names::check_config_key(key));
         bytes += value.size();
     }
-    if (bytes > DataLimit) errors.too_long("data", DataLimit);
+    if (bytes > SecretLimit) errors.too_long("data", SecretLimit);
     validate_typed_keys(object, errors);
 }
 
 void validate_update(const Secret& object, const Secret& old, FieldErrors& errors) {
     if (object.type != old.type) errors.invalid("type", object.type, "field is immutable");
     if (old.immutable.value_or(false)) {
-        if (!object.immutable.value_or(false)) errors.forbidden("immutable", SealedText);
-        if (object.data != old.data) errors.forbidden("data", SealedText);
+        if (!object.immutable.value_or(false)) errors.forbidden("immutable", SealedSecret);
+        if (object.data != old.data) errors.forbidden("data", SealedSecret);
     }
     validate(object, errors);
 }

@@ -18,6 +18,7 @@ namespace porthole::apiserver {
 namespace {
 
 using namespace api::resource::v1;
+using Claim = api::resource::v1::ResourceClaim;  // not that of a pod
 
 constexpr std::size_t MostRequests = 32, MostSubRequests = 8, MostConstraints = 32, MostConfigurations = 32, MostSelectors = 32;
 constexpr std::size_t MostReservations = 256, MostTolerations = 16, MostDeviceConditions = 8;
@@ -196,10 +197,8 @@ void validate_class(const DeviceClass& object, FieldErrors& errors) {
         errors.invalid("spec.extendedResourceName", *resource, "must be a valid extended resource name");
 }
 
-void default_resource_claim(ResourceClaim& object) { default_claim(object.spec.devices); }
-void validate_resource_claim(const ResourceClaim& object, FieldErrors& errors) {
-    validate_claim(object.spec.devices, "spec.devices", errors);
-}
+void default_resource_claim(Claim& object) { default_claim(object.spec.devices); }
+void validate_resource_claim(const Claim& object, FieldErrors& errors) { validate_claim(object.spec.devices, "spec.devices", errors); }
 
 /// All of it is immutable: what was accepted once is not looked at again.
 template <class T>
@@ -207,7 +206,7 @@ void validate_same_spec(const T& object, const T& old, FieldErrors& errors) {
     if (!(object.spec == old.spec)) errors.invalid_as_a_whole("spec", FieldIsImmutable);
 }
 
-void validate_reservations(const ResourceClaim& object, const ResourceClaim& old, FieldErrors& errors) {
+void validate_reservations(const Claim& object, const Claim& old, FieldErrors& errors) {
     const auto& reservations = object.status.reserved_for;
     const FieldPath path = "status.reservedFor";
     check_count(reservations, MostReservations, path, errors);
@@ -229,7 +228,7 @@ void validate_reservations(const ResourceClaim& object, const ResourceClaim& old
 }
 
 /// What was said of devices that the claim no longer has: not all who take an allocation away know of it.
-void drop_deallocated_devices(ResourceClaim& object, const ResourceClaim& old, const WriteContext&) {
+void drop_deallocated_devices(Claim& object, const Claim& old, const WriteContext&) {
     if (!old.status.allocation || object.status.devices.empty()) return;
     std::set<std::tuple<std::string, std::string, std::string, std::optional<std::string>>> deallocated;
     for (const auto& result : old.status.allocation->devices.results)
@@ -243,7 +242,7 @@ void drop_deallocated_devices(ResourceClaim& object, const ResourceClaim& old, c
 }
 
 /// What drivers say of the devices that the claim has.
-void validate_device_statuses(const ResourceClaim& object, FieldErrors& errors) {
+void validate_device_statuses(const Claim& object, FieldErrors& errors) {
     const auto& devices = object.status.devices;
     const FieldPath path = "status.devices";
     check_count(devices, MostRequests, path, errors);
@@ -260,7 +259,7 @@ void validate_device_statuses(const ResourceClaim& object, FieldErrors& errors) 
     }
 }
 
-void validate_status(const ResourceClaim& object, const ResourceClaim& old, FieldErrors& errors) {
+void validate_status(const Claim& object, const Claim& old, FieldErrors& errors) {
     validate_reservations(object, old, errors);
     validate_device_statuses(object, errors);
     if (!object.status.allocation) return;
@@ -307,11 +306,11 @@ Strategy device_class_strategy() {
 }
 
 Strategy resource_claim_strategy() {
-    return strategy_for<ResourceClaim>({.set_defaults = default_resource_claim,
-                                        .prepare_for_status_update = drop_deallocated_devices,
-                                        .validate = validate_resource_claim,
-                                        .validate_update = validate_same_spec<ResourceClaim>,
-                                        .validate_status_update = validate_status});
+    return strategy_for<Claim>({.set_defaults = default_resource_claim,
+                                .prepare_for_status_update = drop_deallocated_devices,
+                                .validate = validate_resource_claim,
+                                .validate_update = validate_same_spec<Claim>,
+                                .validate_status_update = validate_status});
 }
 
 Strategy resource_claim_template_strategy() {

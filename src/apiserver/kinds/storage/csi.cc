@@ -18,7 +18,7 @@ using namespace api::storage::v1;
 constexpr std::size_t NodeIdLimit = 256;
 constexpr std::size_t MetadataLimit = 256 * 1024;
 constexpr std::size_t ErrorMessageLimit = 1024;
-constexpr std::int64_t ShortestToken = 600, LongestToken = std::int64_t{1} << 32;
+constexpr std::int64_t ShortestDriverToken = 600, LongestToken = std::int64_t{1} << 32;
 constexpr std::int64_t ShortestUpdatePeriod = 10;
 
 // --- CSIDriver ---
@@ -39,7 +39,7 @@ void validate_token_requests(const std::vector<TokenRequest>& requests, const Fi
         if (!audiences.insert(requests[i].audience).second) errors.duplicate(at / "audience", requests[i].audience);
         if (!requests[i].expiration_seconds) continue;
         const std::int64_t seconds = *requests[i].expiration_seconds;
-        check(seconds >= ShortestToken, seconds, "may not specify a duration less than 10 minutes", at / "expirationSeconds", errors);
+        check(seconds >= ShortestDriverToken, seconds, "may not specify a duration less than 10 minutes", at / "expirationSeconds", errors);
         check(seconds <= LongestToken, seconds, "may not specify a duration larger than 2^32 seconds", at / "expirationSeconds", errors);
     }
 }

@@ -18,7 +18,7 @@ struct Field {
 constexpr Field Name{0, 100}, Size{124, 12}, Modified{136, 12}, Checksum{148, 8}, LinkName{157, 100}, Magic{257, 6}, Prefix{345, 155};
 constexpr std::size_t TypeAt = 156;
 
-Error invalid(const std::string& what) { return Error(Reason::Invalid, "tar: " + what); }
+Error invalid_tar(const std::string& what) { return Error(Reason::Invalid, "tar: " + what); }
 
 template <std::size_t N>
 std::string_view field(const std::array<char, N>& block, Field field) {
@@ -33,7 +33,7 @@ Result<std::uint64_t> number(std::string_view text) {
     if (static_cast<unsigned char>(text.front()) & 0x80U) {
         for (std::size_t i = 0; i < text.size(); ++i) {
             const auto byte = static_cast<unsigned char>(text[i]) & (i == 0 ? 0x7fU : 0xffU);
-            if (value >> 55U) return invalid("a number is too large");
+            if (value >> 55U) return invalid_tar("a number is too large");
             value = value << 8U | byte;
         }
         return value;
@@ -43,7 +43,7 @@ Result<std::uint64_t> number(std::string_view text) {
     while (text.ends_with(' ')) text.remove_suffix(1);
     if (text.empty()) return value;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 8);
-    if (error != std::errc() || end != text.data() + text.size()) return invalid("a header has an invalid number");
+    if (error != std::errc() || end != text.data() + text.size()) return invalid_tar("a header has an invalid number");
     return value;
 }
 
@@ -102,7 +102,7 @@ Result<bool> TarReader::read_block(Block& block) {
     }
     position_ += filled;
     if (filled == 0) return false;
-    if (filled < block.size()) return invalid("cut off");
+    if (filled < block.size()) return invalid_tar("cut off");
     return true;
 }
 
@@ -117,14 +117,14 @@ Result<std::size_t> TarReader::read(std::span<char> buffer) {
     const std::size_t wanted = std::min<std::uint64_t>(buffer.size(), left_);
     if (wanted == 0) return std::size_t{0};
     TRY(const std::size_t count, source_.read(buffer.first(wanted)));
-    if (count == 0) return invalid("cut off");
+    if (count == 0) return invalid_tar("cut off");
     left_ -= count;
     position_ += count;
     return count;
 }
 
 Result<std::string> TarReader::read_text(std::uint64_t size) {
-    if (size > MetadataLimit) return invalid("a name or record is too long");
+    if (size > MetadataLimit) return invalid_tar("a name or record is too long");
     std::string text(size, '\0');
     std::size_t filled = 0;
     left_ = size;
@@ -145,10 +145,10 @@ Result<TarReader::Records> TarReader::read_records(std::uint64_t size) {
         const auto [blank, error] = std::from_chars(rest.data(), rest.data() + rest.size(), length);
         const std::size_t digits = static_cast<std::size_t>(blank - rest.data());
         if (error != std::errc() || length > rest.size() || length < digits + 2 || rest[digits] != ' ' || rest[length - 1] != '\n')
-            return invalid("invalid PAX record");
+            return invalid_tar("invalid PAX record");
         const std::string_view record = rest.substr(digits + 1, length - digits - 2);
         const std::size_t equals = record.find('=');
-        if (equals == std::string_view::npos) return invalid("invalid PAX record");
+        if (equals == std::string_view::npos) return invalid_tar("invalid PAX record");
         records[std::string(record.substr(0, equals))] = record.substr(equals + 1);
         rest.remove_prefix(length);
     }
@@ -166,15 +166,15 @@ Result<TarEntry> TarReader::make_entry(const Block& block, std::uint64_t size, c
         if (key == "path") entry.name = value;
         if (key == "linkpath") entry.link_name = value;
         if (key == "mtime") entry.modified = parse_time(value);
-        if (key.starts_with("GNU.sparse.")) return invalid("sparse files are not supported: " + entry.name);
+        if (key.starts_with("GNU.sparse.")) return invalid_tar("sparse files are not supported: " + entry.name);
         if (key == "size") {
             const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), size);
-            if (error != std::errc() || end != value.data() + value.size()) return invalid("a broken size");
+            if (error != std::errc() || end != value.data() + value.size()) return invalid_tar("a broken size");
         }
     }
-    if (entry.name.contains('\0') || entry.link_name.contains('\0')) return invalid("a name with a zero byte");
-    if (size > ContentLimit) return invalid("an entry is too large: " + entry.name);
-    if (block[TypeAt] == 'S') return invalid("sparse files are not supported: " + entry.name);
+    if (entry.name.contains('\0') || entry.link_name.contains('\0')) return invalid_tar("a name with a zero byte");
+    if (size > ContentLimit) return invalid_tar("an entry is too large: " + entry.name);
+    if (block[TypeAt] == 'S') return invalid_tar("sparse files are not supported: " + entry.name);
     if (entry.type == TarEntry::Type::File && entry.name.ends_with('/')) entry.type = TarEntry::Type::Folder;
     // A hard link may state its target's size without having content.
     const bool has_content = entry.type == TarEntry::Type::File || entry.type == TarEntry::Type::Other;
@@ -192,13 +192,13 @@ Result<std::optional<TarEntry>> TarReader::next() {
     for (Block block;;) {
         TRY(const bool more, read_block(block));
         if (!more || std::ranges::all_of(block, [](char c) { return c == '\0'; })) return std::optional<TarEntry>();
-        if (!checksum_fits(block)) return invalid("not a tar file, or a broken one (checksum)");
+        if (!checksum_fits(block)) return invalid_tar("not a tar file, or a broken one (checksum)");
         TRY(const std::uint64_t size, number(field(block, Size)));
         const char type = block[TypeAt];
         padding_ = (BlockSize - size % BlockSize) % BlockSize;
         if (type == 'x' || type == 'L' || type == 'K') {
             metadata += std::min(size, MetadataLimit);
-            if (metadata > MetadataLimit) return invalid("too many names or records before an entry");
+            if (metadata > MetadataLimit) return invalid_tar("too many names or records before an entry");
         }
         if (type == 'x') {
             TRY(auto found, read_records(size));

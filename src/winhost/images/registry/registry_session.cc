@@ -37,7 +37,7 @@ Task<std::string> read_body(net::HttpBody& body, std::size_t limit) {
     }
 }
 
-Reason reason_of(int code) {
+Reason reason_of_status(int code) {
     if (code == 401) return Reason::Unauthorized;
     if (code == 403) return Reason::Forbidden;
     if (code == 404) return Reason::NotFound;
@@ -57,7 +57,7 @@ Task<Error> refusal(net::HttpBody& body) {
             if (!message.empty()) said += ": " + std::string(message);
         }
     }
-    co_return Error(reason_of(code), std::move(said));
+    co_return Error(reason_of_status(code), std::move(said));
 }
 
 bool is_redirect(int code) { return code == 301 || code == 302 || code == 303 || code == 307 || code == 308; }
@@ -80,7 +80,7 @@ net::HttpRequest request_with(net::Headers headers) {
 std::string digest_of(std::string_view bytes) { return "sha256:" + net::sha256_hex(bytes); }
 
 /// Lists within lists are allowed; nobody needs more.
-constexpr int DeepestList = 4;
+constexpr int DeepestManifestList = 4;
 
 }  // namespace
 
@@ -287,7 +287,7 @@ Task<ImagePlan> RegistrySource::plan(HostPlatform host) {
     std::string text = std::move(top->body);
     CO_TRY(Manifest manifest, parse_manifest(text));
     for (int depth = 0; manifest.is_index; ++depth) {
-        if (depth == DeepestList) co_return Error(Reason::Invalid, "manifest lists are nested too deeply");
+        if (depth == DeepestManifestList) co_return Error(Reason::Invalid, "manifest lists are nested too deeply");
         CO_TRY(const Descriptor chosen, choose_manifest(manifest, host));
         CO_TRY(const auto next, co_await session_.manifest(chosen.digest));
         CO_TRY(manifest, parse_manifest(next.body));
