@@ -10,15 +10,15 @@ namespace {
 constexpr std::size_t BytesInTurn = 64 << 10;  ///< written in one piece: some 20 µs
 
 /// Shared by tasks that wait in the stream.
-struct State {
+struct FairState {
     Turns& turns;
     std::shared_ptr<const Party> party;
     std::unique_ptr<ByteStream> lower;
     std::size_t left = BytesInTurn;  ///< what may be written before the next turn
 };
-using StatePointer = std::shared_ptr<State>;
+using FairPointer = std::shared_ptr<FairState>;
 
-Task<std::size_t> read_in_turn(StatePointer state, std::span<char> buffer) {
+Task<std::size_t> read_in_turn(FairPointer state, std::span<char> buffer) {
     CO_TRY(const std::size_t count, co_await state->lower->read(buffer));
     Turns::Place place(state->turns);
     if (!place.begin(*state->party)) (void)co_await place;  // what has been read is not lost, even if the task is cancelled
@@ -26,7 +26,7 @@ Task<std::size_t> read_in_turn(StatePointer state, std::span<char> buffer) {
     co_return count;
 }
 
-Task<> write_in_turns(StatePointer state, std::string_view bytes) {
+Task<> write_in_turns(FairPointer state, std::string_view bytes) {
     while (!bytes.empty()) {
         Turns::Place place(state->turns);
         if (!place.begin(*state->party, Turns::Stage::Sending)) CO_TRY_VOID(co_await place);
@@ -40,7 +40,7 @@ Task<> write_in_turns(StatePointer state, std::string_view bytes) {
 
 class FairStream final : public ByteStream {
 public:
-    explicit FairStream(StatePointer state) : state_(std::move(state)) {}
+    explicit FairStream(FairPointer state) : state_(std::move(state)) {}
     ~FairStream() override { close(); }
     Task<std::size_t> read(std::span<char> buffer) override { return read_in_turn(state_, buffer); }
     Task<> write(std::string_view bytes) override {
@@ -52,13 +52,13 @@ public:
     void close() override { state_->lower->close(); }
 
 private:
-    StatePointer state_;
+    FairPointer state_;
 };
 
 }  // namespace
 
 std::unique_ptr<ByteStream> fair_stream(Turns& turns, std::shared_ptr<const Party> party, std::unique_ptr<ByteStream> lower) {
-    return std::make_unique<FairStream>(std::make_shared<State>(turns, std::move(party), std::move(lower)));
+    return std::make_unique<FairStream>(std::make_shared<FairState>(turns, std::move(party), std::move(lower)));
 }
 
 std::shared_ptr<Party> party_of(const std::string& address) { return std::make_shared<Party>(fnv1a_64(address)); }
