@@ -42,9 +42,9 @@ class Prerequisites(unittest.TestCase):
         presets = "echo '\"dev\"'"
         result, _ = self.run_build("*", cmake=presets, df="echo Avail; echo 3", du="printf '1\\tbuild/dev\\n'")
         self.assertEqual(result.returncode, 1)
-        self.assertIn("the build of dev takes up to 8 GB, and 3 GB are free: free some space", result.stderr)
+        self.assertIn("the build of dev takes up to 22 GB, and 3 GB are free: free some space", result.stderr)
         self.assertNotIn("configure", result.stdout)
-        result, _ = self.run_build("*", cmake=presets, df="echo Avail; echo 3", du="printf '5\\tbuild/dev\\n'", ninja="exit 1")
+        result, _ = self.run_build("*", cmake=presets, df="echo Avail; echo 3", du="printf '19\\tbuild/dev\\n'", ninja="exit 1")
         self.assertIn("the build of dev failed", result.stderr)
 
     def test_nothing_is_installed_where_all_is_there(self):

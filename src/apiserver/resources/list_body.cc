@@ -1,7 +1,8 @@
 #include "apiserver/resources/list_body.h"
 
 #include "api/registry.h"
-#include "apiserver/resources/response_encoder.h"
+#include "apiserver/resources/encode_tree.h"
+#include "apiserver/resources/object_codec.h"
 #include "schema/json/json.h"
 #include "schema/protobuf/protobuf.h"
 

@@ -6,7 +6,6 @@
 #include "schema/json/json.h"
 #include "schema/print/table.h"
 #include "schema/protobuf/protobuf.h"
-#include "schema/yaml/yaml.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -45,18 +44,6 @@ Result<IncludeObject> parse_include_object(std::string_view text) {
     if (text == "Object") return IncludeObject::Object;
     if (text == "None") return IncludeObject::None;
     return bad_request("includeObject: Invalid value: \"" + std::string(text) + "\": must be 'Metadata', 'Object', 'None', or empty");
-}
-
-std::string encode_tree(const Value& tree, OutputForm& form) {
-    if (form.encoding == Encoding::Protobuf) {
-        const schema::Kind* kind = api::registry().find_kind(tree.string_at({"apiVersion"}), tree.string_at({"kind"}));
-        if (kind) {
-            if (auto sealed = schema::encode_enveloped(*kind, tree)) return std::move(*sealed);
-        }
-        form.encoding = Encoding::Json;
-    }
-    if (form.encoding == Encoding::Yaml) return schema::to_yaml(tree);
-    return (form.pretty ? schema::to_pretty_json(tree, 2) : schema::to_json(tree)) + "\n";
 }
 
 std::string ResponseEncoder::encoded(const Value& tree) const {

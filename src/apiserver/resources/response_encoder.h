@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "apiserver/request/negotiation.h"
+#include "apiserver/resources/encode_tree.h"
 #include "apiserver/resources/list_body.h"
 #include "apiserver/resources/object_codec.h"
 #include "apiserver/resources/resource_store.h"
@@ -79,9 +80,5 @@ private:
     SealedObjects* sealed_;
     bool columns_sent_ = false;
 };
-
-/// A tree in one of the encodings; for answers that are not stored objects, such as a Status. Trees of kinds without a protobuf form are
-/// sent as JSON; `form` is then changed to that.
-std::string encode_tree(const schema::Value& tree, OutputForm& form);
 
 }  // namespace porthole::apiserver
