@@ -159,7 +159,7 @@ Task<> ResourceHandler::list(RequestContext& context, const Resource& resource) 
     CO_TRY(Page page, std::move(listed));
     const std::string content_type = form.content_type();
     const ResponseEncoder encoder(resource, std::move(form), include, now());
-    CO_TRY(std::vector<store::Bytes> body, co_await encoder.list(page, context.work));
+    CO_TRY(std::vector<store::Bytes> body, encoder.list(page));
     co_return co_await reply(context, 200, content_type, std::move(body));
 }
 

@@ -1,8 +1,11 @@
 #pragma once
+#include <string>
 #include <vector>
 
 #include "apiserver/request/negotiation.h"
+#include "base/result.h"
 #include "schema/registry.h"
+#include "schema/value.h"
 #include "store/record.h"
 
 namespace porthole::apiserver {

@@ -6,6 +6,7 @@
 #include "apiserver/resources/response_encoder.h"
 #include "net/http/http.h"
 #include "runtime/random.h"
+#include "runtime/turns.h"
 
 namespace porthole::apiserver {
 
