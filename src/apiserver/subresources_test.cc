@@ -187,7 +187,7 @@ TEST_F(Subresources, ANodeDeclaresFeaturesByNameAndInOrder) {
     post("/api/v1/nodes", R"({"metadata":{"name":"here"}})");
     const auto refusal = [&](const std::string& list) {
         const Answer answer = merge("/api/v1/nodes/here/status", R"({"status":{"declaredFeatures":)" + list + "}}");
-        return answer.code == 200 ? "" : answer.at({"message"});
+        return answer.code == 200 ? std::string() : std::string(answer.at({"message"}));
     };
     EXPECT_EQ(refusal(R"(["A","B/c","B2"])"), "");
     EXPECT_TRUE(refusal(R"(["B","A"])").contains("status.declaredFeatures[1]: Invalid value: \"A\": list must be sorted alphabetically"));

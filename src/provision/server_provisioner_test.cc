@@ -249,10 +249,11 @@ TEST_F(ServerProvision, ARunEndsWhenAnotherHasTakenItsHosts) {
     ServerProvisioner provisioner = make(plane({1}, false));
     std::optional<Result<void>> done;
     Scope scope(loop);
-    scope.spawn([&]() -> Task<> {
+    const auto run = [&]() -> Task<> {
         done.emplace(co_await provisioner.apply());
         co_return {};
-    }());
+    };
+    scope.spawn(run());
     while (machine(1).holder.empty()) loop.advance(10ms);
     machine(1).holder = "someone";
     loop.advance(25s);
