@@ -7,12 +7,13 @@
 namespace porthole::net {
 namespace {
 
+constexpr std::uint64_t FlowsOfAddresses = 16;
 constexpr std::size_t BytesInTurn = 64 << 10;  ///< written in one piece: some 20 µs
 
 /// Shared by tasks that wait in the stream.
 struct FairState {
     Turns& turns;
-    std::shared_ptr<const Party> party;
+    std::shared_ptr<const Flow> flow;
     std::unique_ptr<ByteStream> lower;
     std::size_t left = BytesInTurn;  ///< what may be written before the next turn
 };
@@ -21,7 +22,7 @@ using FairPointer = std::shared_ptr<FairState>;
 Task<std::size_t> read_in_turn(FairPointer state, std::span<char> buffer) {
     CO_TRY(const std::size_t count, co_await state->lower->read(buffer));
     Turns::Place place(state->turns);
-    if (!place.begin(*state->party)) (void)co_await place;  // what has been read is not lost, even if the task is cancelled
+    if (!place.begin(*state->flow)) (void)co_await place;  // what has been read is not lost, even if the task is cancelled
     state->left = BytesInTurn;
     co_return count;
 }
@@ -29,7 +30,7 @@ Task<std::size_t> read_in_turn(FairPointer state, std::span<char> buffer) {
 Task<> write_in_turns(FairPointer state, std::string_view bytes) {
     while (!bytes.empty()) {
         Turns::Place place(state->turns);
-        if (!place.begin(*state->party, Turns::Stage::Sending)) CO_TRY_VOID(co_await place);
+        if (!place.begin(*state->flow, Turns::Stage::Sending)) CO_TRY_VOID(co_await place);
         const std::size_t count = std::min(bytes.size(), BytesInTurn);
         state->left = BytesInTurn - count;
         CO_TRY_VOID(co_await state->lower->write(bytes.substr(0, count)));
@@ -57,10 +58,10 @@ private:
 
 }  // namespace
 
-std::unique_ptr<ByteStream> fair_stream(Turns& turns, std::shared_ptr<const Party> party, std::unique_ptr<ByteStream> lower) {
-    return std::make_unique<FairStream>(std::make_shared<FairState>(turns, std::move(party), std::move(lower)));
+std::unique_ptr<ByteStream> fair_stream(Turns& turns, std::shared_ptr<const Flow> flow, std::unique_ptr<ByteStream> lower) {
+    return std::make_unique<FairStream>(std::make_shared<FairState>(turns, std::move(flow), std::move(lower)));
 }
 
-std::shared_ptr<Party> party_of(const std::string& address) { return std::make_shared<Party>(fnv1a_64(address)); }
+std::shared_ptr<Flow> flow_of(const std::string& address) { return std::make_shared<Flow>(fnv1a_64(address) % FlowsOfAddresses); }
 
 }  // namespace porthole::net

@@ -5,11 +5,12 @@
 namespace porthole::net {
 
 /// `lower`, whose reader and writer take turns with the other streams of `turns`: what has been read is passed on, and large writes go on,
-/// in the turn of the stream's party. So a server reads, decrypts and answers for the others after a piece of one's work, whatever the
+/// in the turn of the stream's flow. So a server reads, decrypts and answers for the others after a piece of one's work, whatever the
 /// number of its connections. `turns` must outlive the tasks of the stream.
-std::unique_ptr<ByteStream> fair_stream(Turns& turns, std::shared_ptr<const Party> party, std::unique_ptr<ByteStream> lower);
+std::unique_ptr<ByteStream> fair_stream(Turns& turns, std::shared_ptr<const Flow> flow, std::unique_ptr<ByteStream> lower);
 
-/// The party of a peer of which nothing but its address is known.
-std::shared_ptr<Party> party_of(const std::string& address);
+/// The flow of a peer of which nothing but its address is known: one of a few, so that users that are known do not wait for the turns of
+/// thousands of addresses.
+std::shared_ptr<Flow> flow_of(const std::string& address);
 
 }  // namespace porthole::net

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <set>
 
 #include "base/result.h"
 #include "net/memory_stream.h"
@@ -34,12 +35,12 @@ private:
 class FairStreams : public testing::Test {
 protected:
     struct Connection {
-        std::shared_ptr<Party> party;
+        std::shared_ptr<Flow> flow;
         std::unique_ptr<ByteStream> stream, peer;
     };
-    Connection connect(std::uint64_t party) {
+    Connection connect(std::uint64_t flow) {
         auto [ours, theirs] = make_memory_stream_pair(1 << 20);
-        auto shared = std::make_shared<Party>(party);
+        auto shared = std::make_shared<Flow>(flow);
         return {shared, fair_stream(turns, shared, std::make_unique<CostlyStream>(clock, std::move(ours))), std::move(theirs)};
     }
     ~FairStreams() override { loop.run_ready(); }
@@ -81,7 +82,7 @@ protected:
     std::string done;
 };
 
-TEST_F(FairStreams, PartiesAreReadInTurnsWhateverTheirNumberOfConnections) {
+TEST_F(FairStreams, FlowsAreReadInTurnsWhateverTheirNumberOfConnections) {
     std::deque<Connection> many;
     for (int i = 0; i < 3; ++i) many.push_back(connect(1));
     Connection quiet = connect(2);
@@ -109,6 +110,13 @@ TEST_F(FairStreams, MuchIsWrittenInPiecesBetweenWhichOthersAreRead) {
     EXPECT_EQ(next_turn(), "quiet1 large ");
 }
 
+TEST_F(FairStreams, ThousandsOfAddressesAreFewFlows) {
+    std::set<std::uint64_t> flows;
+    for (int i = 0; i < 5000; ++i) flows.insert(*flow_of("192.0.2." + std::to_string(i)));
+    EXPECT_GT(flows.size(), 1u);
+    EXPECT_LE(flows.size(), 16u);
+}
+
 TEST_F(FairStreams, WhatHasBeenReadIsNotLostWhenTheReaderIsCancelled) {
     Connection one = connect(1);
     send(one, "abc");
@@ -120,7 +128,7 @@ TEST_F(FairStreams, WhatHasBeenReadIsNotLostWhenTheReaderIsCancelled) {
 
 TEST_F(FairStreams, AConnectionCountsForItsUserOnceThatIsKnown) {
     Connection first = connect(1), second = connect(2), quiet = connect(3);
-    *second.party = 1;
+    *second.flow = 1;
     start(read(first, "first"));
     start(read(second, "second"));
     start(read(quiet, "quiet"));

@@ -23,9 +23,9 @@ struct CertificateIdentity {
     bool of_client = true, of_proxy = false;
 };
 
-/// For whom a connection's work is done, as a number that is equal for equal users: its server lets them take turns. Of a peer that is not
-/// known yet, the number of its address. Set and read on any thread.
-using Party = std::atomic<std::uint64_t>;
+/// For whom a connection's work is done, as a number that is equal for equal users: its server lets them take turns. Peers that are not
+/// known yet share a few numbers, by their addresses. Set and read on any thread.
+using Flow = std::atomic<std::uint64_t>;
 
 /// The other end of an incoming connection.
 struct Peer {
@@ -33,7 +33,7 @@ struct Peer {
     std::uint16_t port = 0;
     std::optional<CertificateIdentity> certificate;  ///< set only if it chains to the server's client CA and has not expired
     std::string certificate_error;                   ///< why the certificate that the peer presented is not accepted
-    std::shared_ptr<Party> party;                    ///< of the connection, for a handler that finds out the user; null: it has none
+    std::shared_ptr<Flow> flow;                      ///< of the connection, for a handler that finds out the user; null: it has none
 };
 
 /// The peer of a request that arrives at `now`: a connection may outlive the certificate with which it began.

@@ -1,5 +1,6 @@
 #include "provision/server_files.h"
 
+#include "base/strings.h"
 #include "local_cluster/description/description_fields.h"
 #include "local_cluster/system_unit.h"
 
@@ -18,17 +19,11 @@ constexpr CopiedFile Copied[] = {
     {"serverTokenFile", "server-token", "--server-token-file", &EtcdOfServers::token_file},
 };
 
-std::string join_urls(const std::vector<std::string>& urls) {
-    std::string text;
-    for (const std::string& url : urls) text += (text.empty() ? "" : ",") + url;
-    return text;
-}
-
 }  // namespace
 
 std::vector<std::string> server_command(const ControlPlaneDescription& plane, const MachineDescription& host) {
     std::vector<std::string> words = {PORTHOLE_PROGRAM, "server", "--data", PORTHOLE_SERVER_DATA, "--advertise-address", host.ssh.address};
-    if (!plane.etcd.urls.empty()) words.insert(words.end(), {"--etcd-servers", join_urls(plane.etcd.urls)});
+    if (!plane.etcd.urls.empty()) words.insert(words.end(), {"--etcd-servers", join(plane.etcd.urls, ",")});
     for (const CopiedFile& file : Copied)
         if (!(plane.etcd.*file.source).empty()) words.insert(words.end(), {file.flag, std::string(PORTHOLE_SERVER_FILES "/") + file.name});
     words.insert(words.end(), plane.flags.begin(), plane.flags.end());

@@ -24,12 +24,12 @@ void Turns::serve_waiting() {
     }
 }
 
-bool Turns::Place::begin(std::uint64_t party, Stage stage) {
+bool Turns::Place::begin(std::uint64_t flow, Stage stage) {
     if (turns_.free()) return true;
-    party_ = party;
+    flow_ = flow;
     stage_ = stage;
-    Waiting& waiting = turns_.waiting_[party];
-    if (waiting.empty()) turns_.order_.push_back(party);
+    Waiting& waiting = turns_.waiting_[flow];
+    if (waiting.empty()) waiting.in_order = turns_.order_.insert(turns_.order_.end(), flow);
     auto& places = waiting.places[static_cast<std::size_t>(stage)];
     // Of what has begun, the same goes on, so that it ends.
     at_ = places.insert(stage == Stage::Begun ? places.begin() : places.end(), this);
@@ -45,11 +45,11 @@ void Turns::Place::cancel() {
 
 void Turns::Place::leave() {
     if (!std::exchange(waits_, false)) return;
-    const auto found = turns_.waiting_.find(party_);
+    const auto found = turns_.waiting_.find(flow_);
     found->second.places[static_cast<std::size_t>(stage_)].erase(at_);
     if (!found->second.empty()) return;
+    turns_.order_.erase(found->second.in_order);
     turns_.waiting_.erase(found);
-    turns_.order_.remove(party_);
 }
 
 bool LongWork::turn_is_over() {
@@ -63,7 +63,7 @@ bool LongWork::turn_is_over() {
 
 Task<> LongWork::next_turn() {
     Turns::Place place(*turns_);
-    if (!place.begin(party_, Turns::Stage::Begun)) CO_TRY_VOID(co_await place);
+    if (!place.begin(flow_, Turns::Stage::Begun)) CO_TRY_VOID(co_await place);
     began_ = turns_->clock_.now();
     co_return {};
 }

@@ -11,15 +11,15 @@ namespace porthole {
 
 class LongWork;
 
-/// The order in which work for several parties is done while the loop's thread is busy: the parties take turns, so that one with much work
-/// does not delay the others by more than a piece of it. Decides about nothing but the order. A party is any number, often a hash of a
+/// The order in which work for several flows is done while the loop's thread is busy: the flows take turns, so that one with much work
+/// does not delay the others by more than a piece of it. Decides about nothing but the order. A flow is any number, often a hash of a
 /// name. Lives on the loop and outlives its places.
 class Turns {
 public:
     /// `clock` measures turns; it may be the loop.
     Turns(EventLoop& loop, const Clock& clock, Duration turn) : clock_(clock), turn_(loop, clock, turn, [this] { serve_waiting(); }) {}
 
-    /// The order of a party's own work: what is done is sent, and what has begun is ended, before anything new begins. Otherwise the party
+    /// The order of a flow's own work: what is done is sent, and what has begun is ended, before anything new begins. Otherwise the flow
     /// would have much in memory at a time.
     enum class Stage { Sending, Begun, New };
     class Place;
@@ -31,6 +31,7 @@ private:
     friend LongWork;
     struct Waiting {
         std::array<std::list<Place*>, 3> places;  ///< by stage
+        std::list<std::uint64_t>::iterator in_order{};
         std::list<Place*>& next();
         bool empty() const;
     };
@@ -39,20 +40,20 @@ private:
 
     const Clock& clock_;
     LoopTurn turn_;
-    std::map<std::uint64_t, Waiting> waiting_;  ///< by party; none is empty
-    std::list<std::uint64_t> order_;            ///< the parties that wait; the first is next
+    std::map<std::uint64_t, Waiting> waiting_;  ///< by flow; none is empty
+    std::list<std::uint64_t> order_;            ///< the flows that wait; the first is next
 };
 
 /// One piece of work. Lives in its task.
 ///
-///     if (!place.begin(party)) CO_TRY_VOID(co_await place);  // Error: Cancelled
+///     if (!place.begin(flow)) CO_TRY_VOID(co_await place);  // Error: Cancelled
 class Turns::Place final : public Operation<void> {
 public:
     explicit Place(Turns& turns) : turns_(turns) {}
     ~Place() { leave(); }
 
     /// Whether it is the turn of this work already. Otherwise await it. Call once.
-    bool begin(std::uint64_t party, Stage stage = Stage::New);
+    bool begin(std::uint64_t flow, Stage stage = Stage::New);
 
 private:
     friend Turns;
@@ -61,20 +62,20 @@ private:
     void leave();
 
     Turns& turns_;
-    std::uint64_t party_ = 0;
+    std::uint64_t flow_ = 0;
     Stage stage_{};
     bool waits_ = false;
     std::list<Place*>::iterator at_{};
 };
 
-/// Long work of one party, which lets other parties have the thread between its pieces.
+/// Long work of one flow, which lets other flows have the thread between its pieces.
 ///
 ///     for (...) {
 ///         if (work.turn_is_over()) CO_TRY_VOID(co_await work.next_turn());  // Error: Cancelled
 class LongWork {
 public:
     LongWork() = default;  ///< work that nothing waits for
-    LongWork(Turns& turns, std::uint64_t party) : turns_(&turns), party_(party), began_(turns.clock_.now()) {}
+    LongWork(Turns& turns, std::uint64_t flow) : turns_(&turns), flow_(flow), began_(turns.clock_.now()) {}
 
     /// Whether this piece of the work has been long enough, and something else waits or the thread has had its time.
     bool turn_is_over();
@@ -84,7 +85,7 @@ private:
     static constexpr Duration Piece = std::chrono::microseconds(100);
 
     Turns* turns_ = nullptr;
-    std::uint64_t party_ = 0;
+    std::uint64_t flow_ = 0;
     MonotonicTime began_{};
 };
 

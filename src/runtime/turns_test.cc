@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 class TurnsTest : public testing::Test {
 protected:
-    /// Work of `each` for a party, which is the first letter of the name.
+    /// Work of `each` for a flow, which is the first letter of the name.
     void begin(const std::string& name, Turns::Stage stage = Turns::Stage::New) {
         start_task(work_on(name, stage), contexts.emplace_back(loop), [](const Result<void>&) {});
     }
@@ -70,14 +70,14 @@ TEST_F(TurnsTest, WorkBeginsAtOnceWhileTheThreadHasTime) {
     EXPECT_EQ(next_turn(), "b ");
 }
 
-TEST_F(TurnsTest, PartiesTakeTurnsWhateverTheirNumberOfPlaces) {
+TEST_F(TurnsTest, FlowsTakeTurnsWhateverTheirNumberOfPlaces) {
     fill_turn();
     for (int i = 0; i < 3; ++i) begin("a");
     begin("b");
     EXPECT_EQ(next_turn(), "a b a a ");
 }
 
-TEST_F(TurnsTest, APartySendsFirstAndEndsWhatItHasBegunBeforeItBeginsMore) {
+TEST_F(TurnsTest, AFlowSendsFirstAndEndsWhatItHasBegunBeforeItBeginsMore) {
     fill_turn();
     begin("a1");
     begin("a2", Turns::Stage::Begun);

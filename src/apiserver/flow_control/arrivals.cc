@@ -29,9 +29,9 @@ Arrivals::Arrival::Arrival(Arrivals& arrivals, const net::HttpRequest& request)
 }
 
 void Arrivals::Arrival::authenticated(const net::HttpRequest& request, std::string_view user) {
-    const std::uint64_t party = fnv1a_64(user);
-    if (request.peer.party) *request.peer.party = party;
-    if (credentials_ != 0) arrivals_.place_of(credentials_) = {credentials_, party};
+    const std::uint64_t flow = fnv1a_64(user);
+    if (request.peer.flow) *request.peer.flow = flow;
+    if (credentials_ != 0) arrivals_.place_of(credentials_) = {credentials_, flow};
 }
 
 }  // namespace porthole::apiserver

@@ -31,9 +31,9 @@ struct HttpServer::Impl {
 
     Task<> serve(Accepted accepted) {
         HttpHandler& served = forwarded ? *forwarded : handler;
-        accepted.peer.party = party_of(accepted.peer.address);
+        accepted.peer.flow = flow_of(accepted.peer.address);
         auto stream =
-            fair_stream(options.turns && !thread ? *options.turns : turns_of_streams, accepted.peer.party, std::move(accepted.stream));
+            fair_stream(options.turns && !thread ? *options.turns : turns_of_streams, accepted.peer.flow, std::move(accepted.stream));
         return serve_connection(loop, std::move(stream), std::move(accepted.peer), options.tls, served, limits);
     }
 
