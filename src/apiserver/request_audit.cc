@@ -42,6 +42,8 @@ public:
     Observer(RequestAudit& audit, net::HttpResponder& to) : audit_(audit), to_(to) {}
 
     Task<std::string> read_body() override { return to_.read_body(); }
+    bool has_room() const override { return to_.has_room(); }
+    Task<> room() override { return to_.room(); }
     Task<> respond(int code, net::Headers headers, std::vector<net::Bytes> body) override {
         audit_.response_started(code);
         return to_.respond(code, std::move(headers), std::move(body));

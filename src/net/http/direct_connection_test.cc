@@ -16,16 +16,20 @@ Task<> serve_test_connection(EventLoop& loop, std::unique_ptr<ByteStream> stream
 
 namespace {
 
-/// Answers /large at once, and everything else when there is room.
+/// Answers /large at once, and everything else after a second, when there is room.
 class RoomHandler final : public TestHandler {
 public:
     using TestHandler::TestHandler;
-    int had_room = 0;
+    int waited = 0, had_room = 0;
 
 private:
     Task<> answer(HttpRequest request, HttpResponder& responder) override {
         if (request.path == "/large") co_return co_await responder.respond(200, {}, {bytes(std::string(3'000'000, 'x'))});
-        if (!responder.has_room()) CO_TRY_VOID(co_await responder.room());
+        CO_TRY_VOID(co_await loop_.sleep(std::chrono::seconds(1)));
+        if (!responder.has_room()) {
+            ++waited;
+            CO_TRY_VOID(co_await responder.room());
+        }
         ++had_room;
         co_return co_await responder.respond(200, {}, {bytes("small")});
     }
@@ -39,25 +43,45 @@ Task<std::size_t> size_of(std::shared_ptr<Http2Request> request) {
     }
 }
 
-TEST(Http2Room, AHandlerMayWaitUntilThePeerHasReadEarlierAnswers) {
+/// A client that has asked for something small, and before that is answered for something large, of which it has read nothing.
+struct Http2Room : testing::Test {
+    Http2Room() {
+        auto [ours, theirs] = make_memory_stream_pair();
+        scope.spawn(serve_test_connection(loop, std::move(theirs), {}, handler, limits));
+        client = Http2Client::start(loop, std::move(ours));
+        small = get("/small");
+        large = get("/large");
+        loop.advance(std::chrono::seconds(1));
+        EXPECT_EQ(handler.waited, 1);
+        EXPECT_EQ(handler.had_room, 0);
+    }
+    ~Http2Room() override {
+        client->shut_down();
+        EXPECT_TRUE(sim::run(loop, scope.close()));
+        loop.advance(std::chrono::minutes(1));
+    }
+    std::shared_ptr<Http2Request> get(std::string path) {
+        return client->open({{":method", "GET"}, {":scheme", "http"}, {":authority", "x"}, {":path", std::move(path)}}, false).value();
+    }
+
     sim::SimLoop loop;
     RoomHandler handler{loop};
     HttpLimits limits{.queued_answers = 1'000'000};
     Scope scope{loop};
-    auto [ours, theirs] = make_memory_stream_pair();
-    scope.spawn(serve_test_connection(loop, std::move(theirs), {}, handler, limits));
-    const auto client = Http2Client::start(loop, std::move(ours));
-    const auto get = [&](std::string path) {
-        return client->open({{":method", "GET"}, {":scheme", "http"}, {":authority", "x"}, {":path", std::move(path)}}, false).value();
-    };
-    const auto large = get("/large"), small = get("/small");
-    loop.run_ready();
-    EXPECT_EQ(handler.had_room, 0);
+    std::shared_ptr<Http2Client> client;
+    std::shared_ptr<Http2Request> large, small;
+};
+
+TEST_F(Http2Room, AHandlerMayWaitUntilThePeerHasReadEarlierAnswers) {
     EXPECT_EQ(sim::run(loop, size_of(large)).value(), 3'000'000u);
     EXPECT_EQ(sim::run(loop, size_of(small)).value(), 5u);
-    client->shut_down();
-    EXPECT_TRUE(sim::run(loop, scope.close()));
-    loop.advance(std::chrono::minutes(1));
+}
+
+TEST_F(Http2Room, AHandlerNoLongerWaitsWhenThePeerDoesNotWantEarlierAnswers) {
+    large.reset();
+    loop.run_ready();
+    EXPECT_EQ(handler.had_room, 1);
+    EXPECT_EQ(sim::run(loop, size_of(small)).value(), 5u);
 }
 
 }  // namespace

@@ -133,8 +133,11 @@ private:
         return request.get();
     }
 
-    void on_received() override { start_handlers(); }
-    void on_written() override {
+    /// The peer may have reset streams, whose answers are then no longer queued.
+    void on_received() override { use_room(); }
+    void on_written() override { use_room(); }
+
+    void use_room() {
         if (has_room()) room_.wake_all({});
         start_handlers();
     }
