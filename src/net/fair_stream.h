@@ -10,7 +10,7 @@ namespace porthole::net {
 std::unique_ptr<ByteStream> fair_stream(Turns& turns, std::shared_ptr<const Flow> flow, std::unique_ptr<ByteStream> lower);
 
 /// The flow of a peer of which nothing but its address is known: one of a few, so that users that are known do not wait for the turns of
-/// thousands of addresses.
+/// thousands of addresses. Not 0, which is the flow of requests whose user is not known.
 std::shared_ptr<Flow> flow_of(const std::string& address);
 
 }  // namespace porthole::net

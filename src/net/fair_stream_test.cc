@@ -110,11 +110,20 @@ TEST_F(FairStreams, MuchIsWrittenInPiecesBetweenWhichOthersAreRead) {
     EXPECT_EQ(next_turn(), "quiet1 large ");
 }
 
+TEST_F(FairStreams, SixtyFourKibibytesInRecordsOfTlsAreOnePiece) {
+    Connection one = connect(1);
+    const MonotonicTime before = clock.time;
+    start(write(one, (64 << 10) + 5 * 22, "answer"));
+    EXPECT_EQ(std::exchange(done, ""), "answer ");
+    EXPECT_EQ(clock.time - before, 200us);
+}
+
 TEST_F(FairStreams, ThousandsOfAddressesAreFewFlows) {
     std::set<std::uint64_t> flows;
     for (int i = 0; i < 5000; ++i) flows.insert(*flow_of("192.0.2." + std::to_string(i)));
     EXPECT_GT(flows.size(), 1u);
     EXPECT_LE(flows.size(), 16u);
+    EXPECT_FALSE(flows.contains(0));
 }
 
 TEST_F(FairStreams, WhatHasBeenReadIsNotLostWhenTheReaderIsCancelled) {
