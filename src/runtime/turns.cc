@@ -61,9 +61,9 @@ bool LongWork::turn_is_over() {
     return false;
 }
 
-Task<> LongWork::next_turn() {
+Task<> LongWork::next_turn(Turns::Stage stage) {
     Turns::Place place(*turns_);
-    if (!place.begin(flow_, Turns::Stage::Begun)) CO_TRY_VOID(co_await place);
+    if (!place.begin(flow_, stage)) CO_TRY_VOID(co_await place);
     began_ = turns_->clock_.now();
     co_return {};
 }

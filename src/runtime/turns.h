@@ -79,7 +79,9 @@ public:
 
     /// Whether this piece of the work has been long enough, and something else waits or the thread has had its time.
     bool turn_is_over();
-    Task<> next_turn();
+    /// Work that has begun goes on before what the flow begins later, so that it ends. What comes again and again, such as the events of a
+    /// watch, waits as Stage::New: otherwise the latest of many such works would have all turns of the flow.
+    Task<> next_turn(Turns::Stage stage = Turns::Stage::Begun);
 
 private:
     static constexpr Duration Piece = std::chrono::microseconds(100);

@@ -26,13 +26,13 @@ protected:
         do_work(name);
         co_return {};
     }
-    void begin_long(const std::string& name, int pieces) {
-        start_task(long_work(name, pieces), contexts.emplace_back(loop), [](const Result<void>&) {});
+    void begin_long(const std::string& name, int pieces, Turns::Stage stage = Turns::Stage::Begun) {
+        start_task(long_work(name, pieces, stage), contexts.emplace_back(loop), [](const Result<void>&) {});
     }
-    Task<> long_work(std::string name, int pieces) {
+    Task<> long_work(std::string name, int pieces, Turns::Stage stage) {
         LongWork work(turns, static_cast<std::uint64_t>(name[0]));
         for (int piece = 0; piece < pieces; ++piece) {
-            if (work.turn_is_over()) CO_TRY_VOID(co_await work.next_turn());
+            if (work.turn_is_over()) CO_TRY_VOID(co_await work.next_turn(stage));
             do_work(name);
         }
         co_return {};
@@ -108,6 +108,20 @@ TEST_F(TurnsTest, APieceOfLongWorkIsNotInterruptedByOthersThatWait) {
     begin_long("a", 4);
     EXPECT_EQ(done_so_far(), "a a ") << "a tenth of a millisecond";
     EXPECT_EQ(next_turn(), "b a a ");
+}
+
+TEST_F(TurnsTest, OfAFlowsLongWorksTheLatestEndsFirst) {
+    fill_turn();
+    for (const char* name : {"a1", "a2", "a3"}) begin_long(name, 3);
+    EXPECT_EQ(done_so_far(), "a1 a2 a3 ");
+    EXPECT_EQ(next_turn(), "a3 a3 a2 a2 a1 a1 ");
+}
+
+TEST_F(TurnsTest, WhatComesAgainAndAgainWaitsInItsOrder) {
+    fill_turn();
+    for (const char* name : {"a1", "a2", "a3"}) begin_long(name, 3, Turns::Stage::New);
+    EXPECT_EQ(done_so_far(), "a1 a2 a3 ");
+    EXPECT_EQ(next_turn(), "a1 a2 a3 a1 a2 a3 ");
 }
 
 TEST_F(TurnsTest, WorkThatIsCancelledLeavesItsPlace) {

@@ -70,7 +70,7 @@ public:
             }
             // What comes now belongs to another schema: the client asks again.
             if (request_.resource.retired) co_return co_await responder_.finish();
-            if (request_.work.turn_is_over()) CO_TRY_VOID(co_await request_.work.next_turn());
+            if (request_.work.turn_is_over()) CO_TRY_VOID(co_await request_.work.next_turn(Turns::Stage::New));
             if (events) {
                 auto sent = co_await send(std::move(*events));
                 if (!sent && is_reported(sent.error())) co_return co_await end_with(std::move(sent).error());
@@ -167,6 +167,7 @@ private:
         WatchFrames frames;
         for (const store::EventPtr& event : events) {
             CO_TRY_VOID(append(*event, frames));
+            if (request_.work.turn_is_over()) CO_TRY_VOID(co_await request_.work.next_turn());
             if (frames.size() >= ChunkLimit) CO_TRY_VOID(co_await flush(frames));
         }
         co_return co_await flush(frames);
