@@ -91,15 +91,16 @@ TEST(LabelSelector, MatchesAndPrints) {
     } rows[] = {
         {"", true, ""},
         {"app=web", true, "app=web"},
-        {"app==web,tier!=5", false, "app=web,tier!=5"},
+        {"app==web,tier!=5", false, "app==web,tier!=5"},
         {"app in (web, db)", true, "app in (db,web)"},
-        {"app notin (web)", false, "app!=web"},
-        {"missing notin (a)", true, "missing!=a"},
+        {"app in (web)", true, "app in (web)"},
+        {"app notin (web)", false, "app notin (web)"},
+        {"missing notin (a)", true, "missing notin (a)"},
         {"!missing", true, "!missing"},
         {"app", true, "app"},
         {"tier>4", true, "tier>4"},
         {"tier<5", false, "tier<5"},
-        {"in in (in)", false, "in=in"},
+        {"in in (in)", false, "in in (in)"},
         {"app=", false, "app="},
     };
     for (const auto& row : rows) {
@@ -111,6 +112,13 @@ TEST(LabelSelector, MatchesAndPrints) {
     }
     for (const char* bad : {"a=b=c", "a in b", "a in (b", "=a", "a,,b", "a,", "-bad=x", "a>x"})
         EXPECT_FALSE(LabelSelector::parse(bad)) << bad;
+}
+
+TEST(LabelSelector, OfAnObjectPrintsAsUpstreams) {
+    const api::meta::v1::LabelSelector selector{.match_labels = {{"app", "web"}},
+                                                .match_expressions = {{.key = "tier", .operator_ = "In", .values = {"b"}},
+                                                                      {.key = "app", .operator_ = "NotIn", .values = {"z", "y"}}}};
+    EXPECT_EQ(to_string(LabelSelector::from(selector)), "app=web,app notin (y,z),tier in (b)");
 }
 
 TEST(LabelSelector, KeepsTheOrderOfRequirementsOfOneKey) {

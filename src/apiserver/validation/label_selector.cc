@@ -126,8 +126,10 @@ Result<Requirement> parse_requirement(Scanner& scanner) {
     }
     if (token == "=" || token == "==") {
         requirement.operation = Operator::In;
+        requirement.sign = token == "=" ? "=" : "==";
     } else if (token == "!=") {
         requirement.operation = Operator::NotIn;
+        requirement.sign = "!=";
     } else if (token == ">") {
         requirement.operation = Operator::GreaterThan;
     } else if (token == "<") {
@@ -158,7 +160,7 @@ Result<LabelSelector> LabelSelector::parse(std::string_view text) {
 
 LabelSelector LabelSelector::from(const api::meta::v1::LabelSelector& selector) {
     std::vector<Requirement> requirements;
-    for (const auto& [key, value] : selector.match_labels) requirements.push_back({key, Operator::In, {value}});
+    for (const auto& [key, value] : selector.match_labels) requirements.push_back({key, Operator::In, {value}, "="});
     for (const auto& expression : selector.match_expressions) {
         const std::string& operation = expression.operator_;
         Requirement requirement{expression.key, Operator::In, {}};
@@ -185,14 +187,17 @@ std::string to_string(const LabelSelector& selector) {
     for (const auto& [key, of_key] : by_key) {
         const Requirement& requirement = *of_key;
         if (!text.empty()) text += ',';
-        const std::string values = join(requirement.values, ",");
-        const bool single = requirement.values.size() == 1;
+        std::vector<std::string> sorted = requirement.values;
+        std::ranges::sort(sorted);
+        const std::string values = join(sorted, ",");
         switch (requirement.operation) {
             case Operator::In:
-                text += requirement.key + (single ? "=" + values : " in (" + values + ")");
-                break;
             case Operator::NotIn:
-                text += requirement.key + (single ? "!=" + values : " notin (" + values + ")");
+                if (requirement.sign.empty()) {
+                    text += requirement.key + (requirement.operation == Operator::In ? " in (" : " notin (") + values + ")";
+                } else {
+                    text.append(requirement.key).append(requirement.sign).append(values);
+                }
                 break;
             case Operator::Exists:
                 text += requirement.key;

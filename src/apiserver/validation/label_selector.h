@@ -20,6 +20,7 @@ public:
         std::string key;
         Operator operation = Operator::Exists;
         std::vector<std::string> values;
+        std::string_view sign{};  ///< "=", "==" or "!=", of In and NotIn; "" for what is written as a set
     };
 
     LabelSelector() = default;
@@ -45,7 +46,7 @@ private:
     std::vector<Requirement> requirements_;
 };
 
-/// The canonical text, as status.selector of a Scale carries it.
+/// The canonical text, as status.selector of a Scale carries it: sorted by key, and sets by value.
 std::string to_string(const LabelSelector& selector);
 
 }  // namespace porthole::apiserver
