@@ -1,5 +1,7 @@
 #include "local_cluster/system_unit.h"
 
+#include <fmt/format.h>
+
 #include <sstream>
 
 #include "local_cluster/state/cluster.h"
@@ -45,8 +47,13 @@ std::string quote_for_unit(const std::string& word) {
     for (const char c : word) {
         if (c == '"' || c == '\\') text += '\\';
         if (c == '%' || c == '$') text += c;  // doubled: no specifier, no variable
-        text += c;
-        plain = plain && c != '"' && c != '\\' && c != ' ' && c != '\t' && c != '\'' && c != ';';
+        const bool is_control = static_cast<unsigned char>(c) < ' ' || c == 0x7f;
+        if (is_control) {  // a line's end would begin another setting
+            text += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
+        } else {
+            text += c;
+        }
+        plain = plain && !is_control && c != '"' && c != '\\' && c != ' ' && c != '\t' && c != '\'' && c != ';';
     }
     return plain ? text : '"' + text + '"';
 }

@@ -20,6 +20,7 @@ TEST(SystemUnit, QuotesWhatSystemdWouldTakeApart) {
         {"quotes", "a\"b\\c", "\"a\\\"b\\\\c\""},
         {"specifier and variable", "100%$HOME", "100%%$$HOME"},
         {"empty", "", "\"\""},
+        {"a line's end and another setting", "a\nUser=b\x7f", "\"a\\x0aUser=b\\x7f\""},
     };
     for (const auto& row : rows) {
         SCOPED_TRACE(row.name);
@@ -56,7 +57,7 @@ TEST(SystemUnit, SystemdUnderstandsTheUnits) {
     char folder[] = "/tmp/porthole-units-XXXXXX";
     ASSERT_NE(::mkdtemp(folder), nullptr);
     for (const SystemUnit& unit : {SystemUnit::cluster("/srv/my cluster", "abcdef"),
-                                   SystemUnit::agent({"/bin/true", "agent", "--node-labels", "a=b c"}, "/srv/agent/environment")}) {
+                                   SystemUnit::agent({"/bin/true", "agent", "--node-labels", "a=b c\nd"}, "/srv/agent/environment")}) {
         SCOPED_TRACE(unit.name());
         const std::string file = std::string(folder) + "/" + unit.name(), diagnostics = file + ".out";
         ASSERT_TRUE(write_durably(file, unit.text(), 0644));
