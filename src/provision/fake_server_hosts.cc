@@ -32,6 +32,7 @@ public:
     ServerApi(FakeServerHosts& hosts, client::FakeApi& api, std::string address) : hosts_(hosts), api_(api), address_(std::move(address)) {}
     Task<client::ApiResponse> call(client::ApiRequest request) override {
         if (!hosts_.is_ready(address_)) co_return Error(Reason::Unavailable, "connection refused");
+        if (hosts_.is_silent(address_)) CO_TRY_VOID(co_await hosts_.loop().sleep(24h));
         if (request.path == "/readyz") co_return client::ApiResponse{.code = 200};
         co_return co_await api_.call(std::move(request));
     }
@@ -48,6 +49,11 @@ private:
 bool FakeServerHosts::is_ready(const std::string& address) {
     const State& state = states_[address];
     return state.is_reachable && state.is_running && state.program != state.broken_program;
+}
+
+bool FakeServerHosts::is_silent(const std::string& address) {
+    const State& state = states_[address];
+    return !state.silent_program.empty() && state.program == state.silent_program;
 }
 
 Result<std::unique_ptr<client::Transport>> FakeServerHosts::connect(const std::string& url) {
@@ -82,7 +88,7 @@ CommandOutput FakeServerHosts::act(State& state, const std::string& name, const 
     if (name == "hold") state.holder = words.back();
     if (name == "release" && state.holder == words.back()) state.holder.clear();
     if (name == "unpack") state.uploaded = words.back();
-    if (name == "folder") state.uploaded_files.clear();
+    if (name == "folder") state.uploaded_files.clear(), state.uploaded.clear();
     if (name == "write") state.uploaded_files[words.back()] = input;
     if (name == "place") {
         if (words.back() == "keep") state.previous = state.program, state.previous_files = state.files;

@@ -25,16 +25,19 @@ public:
         std::string holder;
         bool is_running = false;
         std::string broken_program;  ///< with this one no server stays
+        std::string silent_program;  ///< with this one a server never answers
     };
     State& at(const std::string& address) { return states_[address]; }
     /// Whether a server there would answer /readyz with 200.
     bool is_ready(const std::string& address);
+    bool is_silent(const std::string& address);
     /// The credentials that its machines give.
     std::string kubeconfig;
     /// Commands by short names, each with the last part of its machine's address: "2 ask".
     std::vector<std::string> names;
     std::vector<std::string> words;  ///< of all commands
     void forget_seen() { names.clear(); }
+    sim::SimLoop& loop() { return loop_; }
 
     Task<CommandOutput> run(SshTarget target, std::string command, std::string input, Duration limit) override;
     Task<> copy(SshTarget target, std::string local, std::string remote) override;

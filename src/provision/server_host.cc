@@ -2,16 +2,12 @@
 
 #include <charconv>
 
-#include "base/base64.h"
 #include "base/strings.h"
 #include "net/tls/x509.h"
 #include "provision/remote_script.h"
-#include "schema/yaml/yaml.h"
 
 namespace porthole::provision {
 namespace {
-
-constexpr std::size_t LongestKubeconfig = 64 << 10;
 
 // As in linux_machine.cc: constants, of which $1 and so on vary, run by root's sh.
 #define FILES PORTHOLE_SERVER_FILES
@@ -27,8 +23,8 @@ constexpr const char* AskServer =
     "if [ -e " DATA "/pki ] || systemctl is-active --quiet " UNIT
     "; then echo data=yes; fi\n"
     "for directory in " FILES " " FILES
-    ".previous; do if [ -e $directory/cluster ]; then echo cluster=$(head -c 100 $directory/cluster); echo networks=$(head -c 500 "
-    "$directory/networks); fi; done\n"
+    ".previous; do if [ -e $directory/cluster ]; then printf 'cluster=%s\n' \"$(head -c 100 $directory/cluster)\"; printf 'networks=%s\n' "
+    "\"$(head -c 500 $directory/networks)\"; fi; done\n"
     "if [ -e " FILES ".previous ] || [ -e " PORTHOLE_PROGRAM
     ".previous ]; then echo previous=yes; fi\n"
     "if [ -e " PORTHOLE_PROGRAM " ]; then echo program=$(sha256sum <" PORTHOLE_PROGRAM
@@ -52,7 +48,8 @@ constexpr const char* Release = "exec 9>" HELD
                                 ".lock && flock 9 || exit 1\n"
                                 "if [ \"$(cat " HELD " 2>/dev/null)\" = \"$1\" ]; then rm -f " HELD "; fi";
 
-constexpr const char* MakeFolder = "set -e\nrm -rf " FILES ".new\nmkdir -m 0700 " FILES ".new";
+/// Also deletes the program of an upload that was never placed, which may be of another version, or cut off.
+constexpr const char* MakeFolder = "set -e\nrm -rf " FILES ".new " PORTHOLE_PROGRAM ".new\nmkdir -m 0700 " FILES ".new";
 
 /// $1: the file's name. Its text comes by standard input, because it may be a secret.
 constexpr const char* WriteFile = "set -e\numask 077\ncat >" FILES ".new/\"$1\"\nsync " FILES ".new/\"$1\"";
@@ -70,10 +67,13 @@ constexpr const char* PlaceServer =
     ".previous; fi\n"
     "if [ -e " PORTHOLE_PROGRAM ".new ]; then mv -f " PORTHOLE_PROGRAM ".new " PORTHOLE_PROGRAM
     "; fi\n"
-    "rm -rf " FILES "\nmv " FILES ".new " FILES "\n" USE_UNIT;
+    "rm -rf " FILES "\nmv " FILES ".new " FILES;
 
+/// The unit is not placed earlier: the next run starts what was placed by one that was cut off.
 constexpr const char* StartServer =
-    "set -e\nsystemctl enable --quiet " UNIT "\nsystemctl reset-failed " UNIT " || true\nsystemctl start " UNIT;
+    "set -e\n" USE_UNIT "systemctl enable --quiet " UNIT "\nsystemctl reset-failed " UNIT " || true\nsystemctl start " UNIT;
+
+constexpr const char* StopServer = "if [ -e /etc/systemd/system/" UNIT " ]; then systemctl stop " UNIT "; fi";
 
 /// mv(1) refuses two names of one file: the program where only the other files were to be replaced.
 constexpr const char* RollBackServer =
@@ -96,30 +96,9 @@ constexpr const char* RemoveServer =
 
 constexpr const char* AskEnds = "echo count=$(systemctl show -p NRestarts --value " UNIT
                                 ")\n"
-                                "echo said=$(journalctl --unit " UNIT
-                                " --lines 1 --output cat --no-pager 2>/dev/null | head -c 900)\n"
+                                "printf 'said=%s\n' \"$(journalctl --unit " UNIT
+                                " --lines 1 --output cat --no-pager 2>/dev/null | head -c 900 | tr '\\n' ' ')\"\n"
                                 "exit 0";
-
-Result<std::string> pem_of(const schema::Value& kubeconfig, const char* section, const char* body, std::string_view key) {
-    const schema::Value& entries = schema::at(kubeconfig, section);
-    if (!entries.is_array() || entries.as_array().empty()) return Error(Reason::Io, std::string("it has no ") + section);
-    return decode_base64(entries.as_array().front().string_at({body, key}));
-}
-
-/// Only the texts in it count. A machine must not choose which of our files are read or which of our programs are started, as other fields
-/// of a kubeconfig do.
-Result<AdminCredentials> parse_credentials(const std::string& text) {
-    if (text.size() > LongestKubeconfig) return Error(Reason::Io, "it is longer than 64 KiB");
-    TRY(const schema::Value value, schema::parse_yaml(text));
-    AdminCredentials found;
-    TRY(found.ca_pem, pem_of(value, "clusters", "cluster", "certificate-authority-data"));
-    TRY(found.certificate_pem, pem_of(value, "users", "user", "client-certificate-data"));
-    TRY(found.key_pem, pem_of(value, "users", "user", "client-key-data"));
-    TRY_VOID(net::parse_certificate(found.ca_pem));
-    TRY_VOID(net::parse_certificate(found.certificate_pem));
-    if (found.key_pem.empty()) return Error(Reason::Io, "it has no key");
-    return found;
-}
 
 Result<void> check_can_serve(const std::map<std::string, std::string>& answers) {
     const auto is = [&](const char* key, const char* value) { return answers.contains(key) && answers.at(key) == value; };
@@ -175,8 +154,8 @@ Task<> ServerHost::release(std::string holder) {
 }
 
 Task<> ServerHost::upload(Payload program, ServerFiles files) {
-    CO_TRY_VOID(co_await host_.upload(std::move(program)));
-    co_return co_await upload_files(std::move(files));
+    CO_TRY_VOID(co_await upload_files(std::move(files)));
+    co_return co_await host_.upload(std::move(program));
 }
 
 Task<> ServerHost::upload_files(ServerFiles files) {
@@ -190,7 +169,7 @@ Task<> ServerHost::place(bool keep) {
     return host_.quiet("putting the server into its place", PlaceServer, {keep ? "keep" : ""}, LinuxHost::Short);
 }
 Task<> ServerHost::start() { return host_.quiet("starting porthole-server", StartServer, {}, LinuxHost::Long); }
-Task<> ServerHost::stop() { return host_.quiet("stopping porthole-server", "systemctl stop " UNIT, {}, LinuxHost::Long); }
+Task<> ServerHost::stop() { return host_.quiet("stopping porthole-server", StopServer, {}, LinuxHost::Long); }
 Task<> ServerHost::roll_back() { return host_.quiet("putting the old server back", RollBackServer, {}, LinuxHost::Long); }
 Task<> ServerHost::forget_previous() {
     return host_.quiet("deleting the old server", "rm -rf " FILES ".previous " PORTHOLE_PROGRAM ".previous", {}, LinuxHost::Short);

@@ -2,6 +2,7 @@
 #include <map>
 #include <string>
 
+#include "provision/admin_credentials.h"
 #include "provision/linux_host.h"
 
 /// On a machine that runs a server: the directory of its files, and its data directory. Macros, because scripts contain them.
@@ -15,11 +16,6 @@ using ServerFiles = std::map<std::string, std::string>;
 
 /// Their names, with the file of each and its text: equal for equal files. As ServerFacts::files_sha256.
 std::string digest_of(const ServerFiles& files);
-
-/// The administrator's credentials, as PEM texts.
-struct AdminCredentials {
-    std::string ca_pem, certificate_pem, key_pem;
-};
 
 /// A machine's own report. The texts are untrusted, and only compared.
 struct ServerFacts {
@@ -45,10 +41,11 @@ public:
     Task<> release(std::string holder);
     /// Copies program and files next to those in use. Both are readable only by root, except for the program.
     Task<> upload(Payload program, ServerFiles files);
+    /// The same of the files alone: place() then leaves the program as it is.
     Task<> upload_files(ServerFiles files);
     /// Puts what was uploaded into its place; with `keep`, roll_back() can restore what was there.
     Task<> place(bool keep);
-    /// Also with the machine.
+    /// What was placed; also with the machine.
     Task<> start();
     Task<> stop();
     /// Restores what place() has kept, and starts it.

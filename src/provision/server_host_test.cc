@@ -44,7 +44,29 @@ TEST_F(ServerHostTest, WhatIsThereIsKnownByItsHashes) {
     EXPECT_EQ(found.files_sha256, digest_of(files));
     EXPECT_EQ(found.program_sha256, net::to_hex(net::sha256("new")));
     EXPECT_FALSE(found.has_previous);
+}
+
+TEST_F(ServerHostTest, ARunStartsWhatWasPlacedByOneThatWasCutOff) {
+    ASSERT_TRUE(place(files, "new", false));
+    EXPECT_FALSE(exists("units/porthole-server.service"));
+    EXPECT_TRUE(done(host.stop())) << "there is nothing to stop";
+    ASSERT_TRUE(done(host.start()));
     EXPECT_EQ(read("units/porthole-server.service"), "unit 1");
+}
+
+TEST_F(ServerHostTest, AProgramThatWasUploadedByARunThatWasCutOffIsNotPlacedByTheNext) {
+    ASSERT_TRUE(place(files, "old", false));
+    write("porthole.new", "half of");
+    ASSERT_TRUE(place(others, "", true));
+    EXPECT_EQ(read("porthole"), "old");
+    EXPECT_FALSE(exists("porthole.new"));
+}
+
+TEST_F(ServerHostTest, TextsOfTheMachineComeAsTheyAre) {
+    ServerFiles odd = files;
+    odd["networks"] = "pods *  and \\c more";
+    ASSERT_TRUE(place(odd, "new", false));
+    EXPECT_EQ(facts().networks, "pods *  and \\c more");
 }
 
 TEST_F(ServerHostTest, FilesAreReadableOnlyByTheirOwner) {
@@ -97,6 +119,7 @@ TEST_F(ServerHostTest, IsHeldByOneRunUntilItHasNotRenewedItForAMinute) {
 // PRV-03
 TEST_F(ServerHostTest, LeavesNothingBehind) {
     ASSERT_TRUE(place(files, "new", false));
+    ASSERT_TRUE(done(host.start()));
     write("data/store/store.db", "objects");
     ASSERT_TRUE(done(host.hold("one")));
     const auto removed = done(host.remove());

@@ -16,8 +16,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration LookEvery = 1s, HoldEvery = 20s;
-constexpr int LooksPerEnds = 5;  ///< between two looks at the service, which need a connection by SSH
-constexpr int MostEnds = 3;      ///< a server that has ended so often will not become ready
+constexpr Duration AnswerLimit = 10s;  ///< of a server that may accept connections and do nothing more
+constexpr int LooksPerEnds = 5;        ///< between two looks at the service, which need a connection by SSH
+constexpr int MostEnds = 3;            ///< a server that has ended so often will not become ready
 
 }  // namespace
 
@@ -213,7 +214,8 @@ Task<> ServerProvisioner::look(Work& work) {
         credentials_ = std::move(found);
     }
     CO_TRY(const auto transport, seams_.connect(plane_.url(work.wanted), *credentials_));
-    CO_TRY(const client::ApiResponse response, co_await transport->call({.method = "GET", .path = "/readyz"}));
+    CO_TRY(const client::ApiResponse response,
+           co_await with_timeout(transport->call({.method = "GET", .path = "/readyz"}), AnswerLimit, "/readyz"));
     constexpr int Ok = 200;
     if (response.code != Ok) co_return Error(Reason::Unavailable, fmt::format("/readyz is answered with {}", response.code));
     ready_url_ = plane_.url(work.wanted);

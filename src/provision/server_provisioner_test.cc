@@ -160,6 +160,26 @@ TEST_F(ServerProvision, AServerThatDoesNotComeBackGetsWhatItHadAndTheRunEnds) {
     EXPECT_EQ(machine(2).program, "newer");
 }
 
+TEST_F(ServerProvision, AServerThatDoesNotAnswerIsRolledBackAfterTheLimit) {
+    ASSERT_EQ(apply(plane({1}, false)), "");
+    settings.program.sha256 = "newer";
+    machine(1).silent_program = "newer";
+    const MonotonicTime before = loop.now();
+    EXPECT_NE(apply(plane({1}, false)), "");
+    EXPECT_LT(loop.now() - before, 10min);
+    EXPECT_THAT(steps.lines, ElementsAre(HasSubstr("is not ready in time: timed out: /readyz; ")));
+    EXPECT_EQ(machine(1).program, "new");
+}
+
+TEST_F(ServerProvision, AProgramThatACutOffRunHasUploadedIsNotUsed) {
+    ASSERT_EQ(apply(plane({1}, false)), "");
+    machine(1).uploaded = "half of another";
+    ControlPlaneDescription other = plane({1}, false);
+    other.flags = {"--backend", "vxlan"};
+    ASSERT_EQ(apply(other), "");
+    EXPECT_EQ(machine(1).program, "new");
+}
+
 // RUN-10
 TEST_F(ServerProvision, AnUpgradeThatWasCutOffIsUndoneAndDoneAgain) {
     ASSERT_EQ(apply(plane({1}, false)), "");
