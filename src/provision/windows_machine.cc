@@ -35,7 +35,10 @@ if ($me.IsInRole([Security.Principal.WindowsBuiltInRole]::Administrator)) { 'adm
 if ([IO.Directory]::GetFiles('\\.\pipe\') -contains '\\.\pipe\containerd-containerd') { 'runtime=yes' }
 if (Test-Path C:\k\payload.sha256) { "program=$(Get-Content C:\k\payload.sha256)" }
 if (Test-Path C:\k\previous) { 'previous=yes' }
-if (Test-Path C:\k\pki\servers) { "server=$((Select-String -Path C:\k\pki\servers -Pattern '^given (\S+)').Matches[0].Groups[1].Value)" }
+if (Test-Path C:\k\pki\servers) {
+  $servers = Select-String -Path C:\k\pki\servers -Pattern '^[a-z]+ (\S+)' | Select-Object -First 20
+  "server=$(($servers | ForEach-Object { $_.Matches[0].Groups[1].Value }) -join ',')"
+}
 elseif (Test-Path C:\k\config) { "server=$((Select-String -Path C:\k\config -Pattern '^\s*server:\s*(\S+)').Matches[0].Groups[1].Value)" }
 $kubelet = Get-Service kubelet -ErrorAction SilentlyContinue
 if ($kubelet -and $kubelet.Status -eq 'Running') { 'agent=active' }

@@ -72,6 +72,12 @@ TEST_F(WindowsMachineTest, SaysWhatItHas) {
     EXPECT_TRUE(facts->is_agent_running && facts->has_previous);
 }
 
+TEST_F(WindowsMachineTest, KnowsItsClusterByTheServersThatItWasGivenAndThoseThatItLearned) {
+    (void)run(machine->ask());
+    EXPECT_THAT(transport.script(), AllOf(HasSubstr("Select-String -Path C:\\k\\pki\\servers -Pattern '^[a-z]+ (\\S+)'"),
+                                          HasSubstr("ForEach-Object { $_.Matches[0].Groups[1].Value }) -join ','")));
+}
+
 TEST_F(WindowsMachineTest, IsRefusedWithWhatItLacks) {
     EXPECT_THAT(refusal("system=Unix\narchitecture=AMD64\n"), HasSubstr("does not run a 64-bit Windows"));
     EXPECT_THAT(refusal("system=Win32NT\r\narchitecture=AMD64\r\n"), HasSubstr("not an administrator"));
