@@ -13,6 +13,8 @@
 #include "local_cluster/state/cluster.h"
 #include "net/http/http1_parser.h"
 #include "netlink/netlink.h"
+#include "node_join/server_list.h"
+#include "objects/csi_volume.h"
 #include "objects/pods.h"
 #include "proxy/nftables/elements.h"
 #include "proxy/nftables/layout.h"
@@ -167,4 +169,18 @@ FUZZ_TARGET(nodes_flag_fuzz) {
         static_cast<void>(local_cluster::check_networks(options));
     }
     static_cast<void>(local_cluster::address_in(std::string(text), 2));
+}
+
+/// The servers that a node knows.
+FUZZ_TARGET(server_list_fuzz) {
+    const auto servers = node_join::parse_server_list(text);
+    expect(servers.size() <= 64);
+    for (const auto& server : servers) expect(server.url.starts_with("https://") && server.url.find_first_of(" \n") == server.url.npos);
+    expect(node_join::parse_server_list(node_join::to_text(servers)) == servers);
+}
+
+/// A volume in a node's status, as the kubelet and the controller name it.
+FUZZ_TARGET(volume_name_fuzz) {
+    const auto name = objects::parse_unique_volume_name(text);
+    if (name) expect(objects::unique_volume_name(name->driver, name->handle) == text);
 }

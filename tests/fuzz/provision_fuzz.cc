@@ -2,8 +2,15 @@
 #include <algorithm>
 
 #include "fuzz_target.h"
+#include "local_cluster/description/description.h"
+#include "local_cluster/system_unit.h"
+#include "provision/admin_credentials.h"
+#include "provision/control_plane_description.h"
 #include "provision/machine_description.h"
 #include "provision/remote_script.h"
+#include "provision/server_files.h"
+#include "runtime/sim/memory_file_system.h"
+#include "runtime/sim/sim_loop.h"
 
 using namespace porthole;
 using namespace porthole::fuzz;
@@ -26,4 +33,36 @@ FUZZ_TARGET(machine_description_fuzz) {
         const auto kept = provision::from_pool(provision::to_pool(machine));
         expect(kept && *kept == machine);
     }
+}
+
+// What `up` makes of a description.
+FUZZ_TARGET(cluster_description_fuzz) {
+    local_cluster::ClusterOptions options;
+    if (!local_cluster::read_description(text, options)) return;
+    expect(options.port > 0);
+    expect(options.wine_root.empty() || options.wine_root.starts_with('/'));
+}
+
+// The unit of a server is one command, whatever the description contains.
+FUZZ_TARGET(control_plane_description_fuzz) {
+    const auto plane = provision::read_control_plane(text, {.folder = "/f", .home = "/h"});
+    if (!plane || !*plane) return;
+    sim::SimLoop loop;
+    sim::MemoryFileSystem files(loop);
+    const auto lines = [](const std::string& unit) { return std::ranges::count(unit, '\n'); };
+    const auto usual = lines(local_cluster::SystemUnit::server({"server"}).text());
+    expect((*plane)->kubeconfig.starts_with('/') && !(*plane)->hosts.empty());
+    for (const auto& host : (*plane)->hosts) {
+        expect(!host.ssh.address.starts_with('-') && !host.ssh.user.starts_with('-'));
+        const auto made = provision::server_files(files, **plane, host);
+        if (made) expect(lines(made->at("porthole-server.service")) == usual);  // otherwise a file is not there
+    }
+}
+
+// The kubeconfig that a server's machine prints.
+FUZZ_TARGET(server_credentials_fuzz) {
+    const auto found = provision::parse_credentials(std::string(text));
+    if (!found) return;
+    expect(text.size() <= 64 << 10);
+    expect(!found->ca_pem.empty() && !found->certificate_pem.empty() && !found->key_pem.empty());
 }

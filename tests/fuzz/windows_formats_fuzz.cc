@@ -6,6 +6,7 @@
 #include "hns/wire/host_file.h"
 #include "hns/wire/protocol.h"
 #include "schema/json/json.h"
+#include "winhost/host/iscsi_portal.h"
 #include "winhost/images/content/byte_source.h"
 #include "winhost/images/content/manifest.h"
 #include "winhost/images/content/os_version.h"
@@ -130,4 +131,15 @@ FUZZ_TARGET(wine_files_fuzz) {
     for (const unsigned char c : version) expect(std::isalnum(c) || c == '.' || c == '-');
     const std::string file(text);  // of its own size, so that a sanitizer sees every byte beyond it
     expect(!is_for_this_machine(file) || file.size() >= ElfHeaderSize);
+}
+
+/// A portal in the records of open-iscsi, or of a driver: whatever it is, a text that is made of it is of a machine elsewhere.
+FUZZ_TARGET(iscsi_portal_fuzz) {
+    const auto portal = parse_portal(std::string(text));
+    expect(portal.address.empty() || plain_address(portal.address) == portal.address);
+    const auto made = portal_text(portal);
+    if (!made) return;
+    expect(!made->starts_with("127.") && !made->starts_with("[::1]") && !made->starts_with("169.254.") && !made->starts_with("0."));
+    const auto again = parse_portal(*made);
+    expect(again.address == portal.address && again.port == portal.port);
 }
