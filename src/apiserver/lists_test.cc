@@ -140,6 +140,26 @@ TEST_F(Lists, AreTheSameInEveryForm) {
     }
 }
 
+TEST_F(Lists, AreIndentedForPeople) {
+    post(Pods, pod("p"));
+    const auto is_indented = [&](std::string agent, std::string query, std::string path) {
+        HeaderKeeper keeper;
+        net::HttpRequest request{.method = "GET", .path = std::move(path), .query = std::move(query)};
+        request.headers.add("user-agent", std::move(agent));
+        EXPECT_TRUE(sim::run(loop, api->server().handle_as(loopback_user(), std::move(request), keeper)));
+        return keeper.body.contains("\n  \"");
+    };
+    for (const std::string& path : {std::string(Pods), std::string(Pods) + "/p", std::string(Pods) + "/none"}) {
+        SCOPED_TRACE(path);
+        for (const char* agent : {"curl/8.9.1", "Wget/1.21", "Mozilla/5.0 (X11; Linux x86_64)"})
+            EXPECT_TRUE(is_indented(agent, "", path)) << agent;
+        EXPECT_FALSE(is_indented("kubectl/v1.36.0", "", path));
+        EXPECT_FALSE(is_indented("curl/8.9.1", "pretty=0", path));
+        EXPECT_FALSE(is_indented("kubectl/v1.36.0", "pretty=", path));
+        EXPECT_TRUE(is_indented("kubectl/v1.36.0", "pretty=T", path));
+    }
+}
+
 TEST_F(Watches, TellWhatIsThereAndThenEveryChange) {
     post(ConfigMaps, config_map("a"));
     WatchReader events = watch(ConfigMaps, "");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "apiserver/handlers/indentation.h"
 #include "apiserver/request/status.h"
 #include "schema/json/json.h"
 
@@ -86,7 +87,7 @@ Task<> reply_text(RequestContext& context, int code, std::string text) {
 
 Task<> reply_tree(RequestContext& context, int code, schema::Value tree) {
     OutputForm form = negotiate_output(context.request.headers.get("accept"), false, false).value_or(OutputForm());
-    form.pretty = form.pretty || context.info.flag("pretty");
+    form.pretty = form.pretty || wants_indentation(context);
     std::string body = encode_tree(tree, form);
     if (context.audit && tree.string_at({"kind"}) == "Status") context.audit->status = std::move(tree);
     return reply(context, code, form.content_type(), {bytes_of(std::move(body))});
@@ -112,7 +113,7 @@ Task<> reply_error(RequestContext& context, Error error) {
 
 Task<> reply_object(RequestContext& context, const Resource& resource, int code, store::Bytes stored, Timestamp now) {
     CO_TRY(OutputForm form, negotiate_output(context.request.headers.get("accept"), true, false, resource.form == 0));
-    form.pretty = form.pretty || context.info.flag("pretty");
+    form.pretty = form.pretty || wants_indentation(context);
     CO_TRY(const IncludeObject include, parse_include_object(context.info.parameter("includeObject")));
     const std::string content_type = form.content_type();
     const ResponseEncoder encoder(resource, std::move(form), include, now);

@@ -5,6 +5,7 @@
 
 #include "apiserver/handlers/body.h"
 #include "apiserver/handlers/event_messages.h"
+#include "apiserver/handlers/indentation.h"
 #include "apiserver/handlers/reply.h"
 #include "apiserver/request/status.h"
 #include "apiserver/request/user_agent.h"
@@ -148,7 +149,7 @@ Task<> ResourceHandler::refuse_page(RequestContext& context, Error error, std::s
 
 Task<> ResourceHandler::list(RequestContext& context, const Resource& resource) {
     CO_TRY(OutputForm form, negotiate_output(context.request.headers.get("accept"), true, false, resource.form == 0));
-    form.pretty = form.pretty || context.info.flag("pretty");
+    form.pretty = form.pretty || wants_indentation(context);
     CO_TRY(const IncludeObject include, parse_include_object(context.info.parameter("includeObject")));
     CO_TRY(ListOptions options, selection_of(context.info));
     const std::string namespace_ = resource.kind->namespaced() ? context.info.namespace_ : "";

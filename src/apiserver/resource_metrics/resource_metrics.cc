@@ -1,6 +1,7 @@
 #include "apiserver/resource_metrics/resource_metrics.h"
 
 #include "api/metrics_v1beta1.h"
+#include "apiserver/handlers/indentation.h"
 #include "apiserver/handlers/reply.h"
 #include "apiserver/request/options.h"
 #include "apiserver/request/status.h"
@@ -132,7 +133,7 @@ Task<> ResourceMetrics::serve(RequestContext& context, const Resource& shown, co
     }
     if (info.verb != "list") co_return method_not_allowed();
     CO_TRY(OutputForm form, negotiate_output(context.request.headers.get("accept"), true, false));
-    form.pretty = form.pretty || info.flag("pretty");
+    form.pretty = form.pretty || wants_indentation(context);
     CO_TRY(const IncludeObject include, parse_include_object(info.parameter("includeObject")));
     CO_TRY(const ListOptions options, parse_list_options(info));
     CO_TRY(const ObjectFilter filter, ObjectFilter::create(shown, options.label_selector, options.field_selector));
