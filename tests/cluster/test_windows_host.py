@@ -303,6 +303,15 @@ class Runtime(HostCase):
         self.apply(web_server("web", nodeName=NODE))
         self.assertTrue(self.wait_ready("web")["status"]["containerStatuses"][0]["containerID"].startswith("porthole-wine://"))
 
+    def test_wines_server_has_all_processors_again_when_plugins_have_ended(self):
+        self.apply(web_server("web", nodeName=NODE))
+        self.wait_ready("web")
+        def has_all(process):
+            return process and os.sched_getaffinity(process) == os.sched_getaffinity(0)
+        for program in ("wineserver64", "services.exe", "kubelet.exe"):
+            with self.subTest(program):
+                self.eventually(lambda: has_all(self.is_running(program)), 30, f"{program} may run everywhere")
+
     # RUN-04
     @slow
     def test_a_runtime_that_does_not_answer_is_named_in_the_nodes_condition(self):

@@ -210,6 +210,8 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
     bundle.ipc_namespace_path = spaces + "ipc";
     bundle.uts_namespace_path = spaces + "uts";
     bundle.cgroup_path = cgroup(*container);
+    // A service of the image, which starts with Wine, could see that it has one processor only.
+    if (record.registry_folder.empty()) bundle.arguments.push_back("--one-processor");
     if (!pipes->empty()) bundle.arguments.push_back("--held");
     CO_TRY_VOID(co_await runc_.start(id, container->folder.path, std::move(bundle)));
     if (!pipes->empty()) CO_TRY_VOID(co_await begin_with_pipes(container, *std::move(pipes)));

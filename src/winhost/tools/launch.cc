@@ -142,6 +142,19 @@ std::optional<HANDLE> token_of_user() {
     return restricted;
 }
 
+/// All processes of this container were on one processor so far. None of them is a service of the image, which might have seen that.
+void give_all_processors() {
+    DWORD processes[1024], size = 0;
+    DWORD_PTR own = 0, all = 0;
+    if (!GetProcessAffinityMask(GetCurrentProcess(), &own, &all) || !K32EnumProcesses(processes, sizeof processes, &size)) return;
+    for (DWORD i = 0; i < size / sizeof(DWORD); ++i) {
+        const HANDLE process = OpenProcess(PROCESS_SET_INFORMATION, FALSE, processes[i]);
+        if (!process) continue;
+        SetProcessAffinityMask(process, all);
+        CloseHandle(process);
+    }
+}
+
 bool is_stopped(SC_HANDLE service) {
     SERVICE_STATUS status{};
     return !QueryServiceStatus(service, &status) || status.dwCurrentState == SERVICE_STOPPED;
@@ -308,6 +321,7 @@ int wmain(int count, wchar_t** words) {
     AssignProcessToJobObject(job, process.hProcess);
     for (Stream* stream : {&input, &output, &errors}) stream->start();
     const std::wstring path = path_of(process.hProcess);
+    if (spec.gives_processors) give_all_processors();
     ResumeThread(process.hThread);
     CloseHandle(process.hThread);
     own.report("started", process.dwProcessId);

@@ -15,7 +15,8 @@ inline std::wstring wide(const std::string& text) {
 
 /// The folder that init shares with the program it starts under Wine, a Unix path:
 ///   spec     pairs "key\0value\0" in UTF-8: command (the exact command line), directory, variable ("NAME=value"), drop (a name), services
-///            ("end": to be stopped after the program has ended)
+///            ("end": to be stopped after the program has ended), processors ("all": Wine's processes are on one of them until the program
+///            begins, processors.h)
 ///   report   a FIFO: "started PID\n", then "exit CODE\n"; or "error CODE\n" with CreateProcess's error
 ///   event    what to do when our own process gets SIGINT: pass on a control event (a number, CTRL_*_EVENT), "kill", or "size 90 30",
 ///            which makes our console that large
@@ -24,7 +25,7 @@ public:
     struct Spec {
         std::wstring command, directory;
         std::vector<std::wstring> variables, dropped;
-        bool ends_services = false;
+        bool ends_services = false, gives_processors = false;
 
         /// "" if there is none of that name.
         std::wstring variable(const std::wstring& name) const {
@@ -61,6 +62,7 @@ public:
             if (words[i] == "command") spec.command = std::move(value);
             if (words[i] == "directory") spec.directory = std::move(value);
             if (words[i] == "variable") spec.variables.push_back(std::move(value));
+            if (words[i] == "processors") spec.gives_processors = value == L"all";
             if (words[i] == "services") spec.ends_services = value == L"end";
             if (words[i] == "drop") spec.dropped.push_back(std::move(value));
         }

@@ -9,6 +9,7 @@
 //   family NAME        starts two stubborn ones, named so, and stays with them
 //   storm              starts stubborn ones until it may no more: prints the error, exit code 56
 //   flood              zero bytes, for as long as anybody reads
+//   processors         prints whether it may run on all that the system has, then waits as below
 //   console            prints the console's size, and again when it changes, for a minute
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +80,13 @@ static int storm(const char* program) {
     return 0;
 }
 
+static void show_processors(void) {
+    DWORD_PTR own = 0, all = 0;
+    const BOOL known = GetProcessAffinityMask(GetCurrentProcess(), &own, &all);
+    printf("processors of the process: %s\n", known && own == all ? "all" : "some");
+    printf("of its thread: %s\n", SetThreadAffinityMask(GetCurrentThread(), all) == all ? "all" : "some");
+}
+
 static int watch_console(void) {
     COORD shown = {0, 0};
     for (int tick = 0; tick < 600; ++tick, Sleep(100)) {
@@ -122,6 +130,7 @@ int main(int count, char** words) {
         if (!strcmp(verb, "family")) return start_family(words[0], count > 2 ? words[2] : "");
         stay();
     }
+    if (!strcmp(verb, "processors")) show_processors();
     stop = CreateEventA(NULL, TRUE, FALSE, NULL);
     SetConsoleCtrlHandler(on_control, TRUE);
     printf("waiting\n");

@@ -7,6 +7,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cstdlib>
 #include <fstream>
 #include <thread>
@@ -257,13 +258,40 @@ std::string RuntimeLab::address(const std::string& sandbox) {
     return answer && answer->status && answer->status->network ? answer->status->network->ip : "";
 }
 
-void RuntimeLab::kill_process(const std::string& container, const std::string& name) {
+std::vector<pid_t> RuntimeLab::processes_of(const std::string& container) {
+    std::vector<pid_t> found;
     std::error_code code;
     for (const auto& entry : fs::directory_iterator("/proc", code)) {
-        const auto group = files_->read((entry.path() / "cgroup").string()), comm = files_->read((entry.path() / "comm").string());
-        if (group && comm && group->find(short_id(container)) != std::string::npos && *comm == name + "\n")
-            ::kill(static_cast<pid_t>(std::stol(entry.path().filename().string())), SIGKILL);
+        const auto group = files_->read((entry.path() / "cgroup").string());
+        const std::string name = entry.path().filename().string();
+        if (group && std::isdigit(name[0]) && group->find(short_id(container)) != std::string::npos)
+            found.push_back(static_cast<pid_t>(std::stol(name)));
     }
+    return found;
+}
+
+std::string RuntimeLab::name_of(pid_t process) {
+    const std::string name = files_->read("/proc/" + std::to_string(process) + "/comm").value_or("");
+    return name.substr(0, name.find('\n'));
+}
+
+void RuntimeLab::kill_process(const std::string& container, const std::string& name) {
+    for (const pid_t process : processes_of(container))
+        if (name_of(process) == name) ::kill(process, SIGKILL);
+}
+
+std::string RuntimeLab::processes_on_few_processors(const std::string& container) {
+    cpu_set_t own, its;
+    EXPECT_EQ(::sched_getaffinity(0, sizeof own, &own), 0);
+    std::string found;
+    for (const pid_t process : processes_of(container)) {
+        std::error_code code;
+        for (const auto& thread : fs::directory_iterator("/proc/" + std::to_string(process) + "/task", code)) {
+            const auto id = static_cast<pid_t>(std::stol(thread.path().filename().string()));
+            if (::sched_getaffinity(id, sizeof its, &its) == 0 && !CPU_EQUAL(&its, &own)) found += name_of(process) + "\n";
+        }
+    }
+    return found;
 }
 
 std::string RuntimeLab::leftovers() {

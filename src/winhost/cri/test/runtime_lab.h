@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kubelet/cri/cri_grpc.h"
 #include "runtime/processes/process.h"
@@ -79,6 +80,8 @@ public:
     void wait_for_log(const std::string& name, const std::string& text);
     /// SIGKILL to the container's process of that name, as Linux does where memory is short.
     void kill_process(const std::string& container, const std::string& name);
+    /// Names of the container's processes with a thread that Linux runs on fewer processors than this program. One per line.
+    std::string processes_on_few_processors(const std::string& container);
     std::string address(const std::string& sandbox);
     /// Remaining mounts, cgroups, processes and directories, one per line.
     std::string leftovers();
@@ -91,6 +94,9 @@ public:
 
 private:
     void import_images();
+    /// The pids of the container's processes.
+    std::vector<pid_t> processes_of(const std::string& container);
+    std::string name_of(pid_t process);
 
     std::string folder_;
     std::unique_ptr<WorkerPool> pool_ = make_thread_pool(8);

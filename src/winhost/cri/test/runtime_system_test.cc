@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <thread>
 
 #include "net/socket.h"
 #include "winhost/cri/test/runtime_lab.h"
@@ -243,6 +244,19 @@ TEST_F(RuntimeSystem, KBL21_AProgramsJobHasTheLimitsOfItsContainer) {
              "child: inside 1, message 6 of it, active 1; ended with its job: 1",
          })
         EXPECT_THAT(log, HasSubstr("stdout F " + std::string(line) + "\n"));
+}
+
+// Wine boots on one of them.
+TEST_F(RuntimeSystem, AContainerHasAllProcessorsOnceItsProgramRuns) {
+    const std::string sandbox = lab().make_sandbox("processors");
+    const std::string id = lab().make_container(sandbox, lab().probe("processors", {"processors"}));
+    ASSERT_EQ(lab().start_container(id), "");
+    lab().wait_for_log("processors", "waiting");
+    EXPECT_THAT(lab().log("processors"), HasSubstr("stdout F processors of the process: all\nstdout F of its thread: all\n"));
+    EXPECT_EQ(lab().processes_on_few_processors(id), "");
+    EXPECT_THAT(exec(id, {"cmd", "/c", "echo %NUMBER_OF_PROCESSORS%"}).stdout,
+                HasSubstr(std::to_string(std::thread::hardware_concurrency())));
+    remove(sandbox);
 }
 
 TEST_F(RuntimeSystem, AJobsLimitsChangeWithTheContainers) {

@@ -3,7 +3,7 @@
 // again by that socket. A static program without dependencies; it runs alone in its pid namespace, so its end is everybody's end.
 //
 //   init --socket PATH [--log PATH] [--main SPEC [--tty] [--input] [--input-once]] [--data-limit BYTES] [--exit-file PATH]
-//        [--keep-registry] [--held] [--launcher EXE]
+//        [--keep-registry] [--held] [--launcher EXE] [--one-processor]
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -115,6 +115,8 @@ void parse_options(int count, char** words) {
             container.options.main_launcher = value();
         else if (name == "--held")
             container.options.held = true;
+        else if (name == "--one-processor")
+            container.options.one_processor = true;
         else if (name == "--data-limit")
             container.options.data_limit = std::strtoull(value(), nullptr, 10);
     }

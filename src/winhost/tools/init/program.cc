@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <termios.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -32,6 +33,10 @@ constexpr int MostAttempts = 3;
     if (container.options.data_limit != RLIM_INFINITY) {
         const rlimit limit{container.options.data_limit, container.options.data_limit};
         ::setrlimit(RLIMIT_DATA, &limit);
+    }
+    if (program.one_processor) {
+        container.processors.keep_here(0);
+        if (container.wine_server > 0) container.processors.keep_here(container.wine_server);
     }
     (void)!::chdir("/wine/drive_c");
     ::sigprocmask(SIG_SETMASK, &container.original_signals, nullptr);
@@ -118,6 +123,13 @@ bool can_run_again(const Program& program, int status) {
            WEXITSTATUS(status) == 1;
 }
 
+/// Where no program needs it any more where it is.
+void release_server() {
+    const auto needs_it = [](const std::unique_ptr<Program>& program) { return program->one_processor && !program->ended(); };
+    if (container.wine_server > 0 && std::ranges::none_of(container.programs, needs_it))
+        container.processors.give_all(container.wine_server);
+}
+
 void deliver(Program& program, bool errors, std::string_view bytes) {
     program.has_written |= !errors;
     if (program.is_main) container.log.add(errors, bytes);
@@ -137,18 +149,21 @@ void announce(Program& program) {
     });
 }
 
-Program* start_program(const std::string& spec, bool tty, bool with_input, const std::string& launcher) {
+Program* start_program(const std::string& spec, bool tty, bool with_input, const std::string& launcher, bool one_processor) {
     static unsigned next_number = 0;
     container.programs.push_back(std::make_unique<Program>());
     Program& program = *container.programs.back();
     program.tty = tty;
     program.launcher = launcher;
+    program.one_processor = one_processor;
     program.folder = "/run/porthole/" + std::to_string(next_number++);
     const std::string report = program.folder + "/report";
     ::mkdir("/run/porthole", 0700);
     ::mkdir(program.folder.c_str(), 0700);
-    if (!write_file(program.folder + "/spec", spec) || !write_file(program.folder + "/event", "") || ::mkfifo(report.c_str(), 0600) != 0 ||
-        (program.report = ::open(report.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) < 0 ||
+    constexpr std::string_view OnOne("processors\0all\0", 15);  // what launch.exe has to give to the program
+    const std::string_view added = one_processor ? OnOne : std::string_view();
+    if (!write_file(program.folder + "/spec", spec + std::string(added)) || !write_file(program.folder + "/event", "") ||
+        ::mkfifo(report.c_str(), 0600) != 0 || (program.report = ::open(report.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) < 0 ||
         !(tty ? open_terminal(program, program.ends) : open_pipes(program, program.ends, with_input))) {
         fail(program, 0, std::string("preparing the program's streams: ") + std::strerror(errno));
         return &program;
@@ -169,6 +184,7 @@ Program* run_directly(std::vector<std::string> program_and_variables) {
         return &program;
     }
     for (int fd : {program.input, program.output, program.errors}) set_nonblocking(fd);
+    program.one_processor = true;
     run_loader(program);
     program.started = program.pid > 0;
     return &program;
@@ -177,7 +193,8 @@ Program* run_directly(std::vector<std::string> program_and_variables) {
 void start_main() {
     const Options& options = container.options;
     if (container.main_program || options.main_spec.empty()) return;
-    container.main_program = start_program(read_whole(options.main_spec), options.tty, options.input, options.main_launcher);
+    container.main_program =
+        start_program(read_whole(options.main_spec), options.tty, options.input, options.main_launcher, options.one_processor);
     container.main_program->is_main = true;
 }
 
@@ -244,6 +261,8 @@ void read_report(Program& program) {
             const WineProcesses found = find_wine_processes(program.pid);
             program.process = found.program;
             container.wine_server = found.server;
+            program.one_processor = false;
+            release_server();
             resize_console(program);
             for_each_listener(program, [&](Connection& connection) { connection.send_number(FrameType::Started, number); });
         } else if (line.starts_with("exit")) {
@@ -273,6 +292,7 @@ void finish(Program& program) {
     announce(program);
     close_ends(program);
     for (int* fd : {&program.input, &program.output, &program.errors, &program.report}) close_descriptor(*fd);
+    if (program.one_processor) release_server();
     if (program.folder.empty()) return;
     for (const char* name : {"/spec", "/event", "/report"}) ::unlink((program.folder + name).c_str());
     ::rmdir(program.folder.c_str());

@@ -15,6 +15,7 @@
 
 #include "winhost/tools/init/connection.h"
 #include "winhost/tools/log_lines.h"
+#include "winhost/tools/processors.h"
 
 namespace porthole::winhost {
 
@@ -92,7 +93,8 @@ struct Options {
     std::string socket, log, main_spec, exit_file;
     std::string main_launcher = Launcher;  ///< of the main program; one that is the program itself spares a process
     bool tty = false, input = false, input_once = false, keep_registry = false;
-    bool held = false;  ///< the main program is started when a client requests it
+    bool held = false;           ///< the main program is started when a client requests it
+    bool one_processor = false;  ///< Wine boots on one (processors.h)
     rlim_t data_limit = RLIM_INFINITY;
 };
 
@@ -110,7 +112,8 @@ struct Program {
     ChildEnds ends;    ///< kept while Wine's loader may be started again, so that no output is lost
     int attempts = 0;  ///< of Wine's loader
     bool tty = false, is_main = false;
-    bool has_written = false;  ///< to its output
+    bool has_written = false;    ///< to its output
+    bool one_processor = false;  ///< it and Wine's server are kept on one, until it has started; a program without launch.exe until its end
     std::string pending_input;
     bool end_input = false;
     std::string report_text;
@@ -135,6 +138,7 @@ struct Container {
     std::list<std::unique_ptr<Connection>> connections;
     Program* main_program = nullptr;
     pid_t wine_server = 0;  ///< since a program has started
+    Processors processors;
     bool stopping = false;
 };
 extern Container container;
@@ -147,7 +151,8 @@ void for_each_listener(const Program& program, F visit) {
 }
 
 /// Errors are the program's: it then has failed.
-Program* start_program(const std::string& spec, bool tty, bool with_input, const std::string& launcher = Launcher);
+Program* start_program(const std::string& spec, bool tty, bool with_input, const std::string& launcher = Launcher,
+                       bool one_processor = false);
 /// Without launch.exe: for short programs, as another process of Wine takes longer to start than they run.
 Program* run_directly(std::vector<std::string> program_and_variables);
 /// Starts the main program, if there is one and it was not started before.
