@@ -24,6 +24,9 @@ Result<void> check(const CommandOutput& output) {
 
 bool is_missing(const CommandOutput& output) { return output.errors.find("does not exist") != output.errors.npos; }
 
+/// With the threads of several processors, runc takes longer for what it does: one thing after the other, in three processes.
+void keep_to_one_thread(Command& command) { command.environment["GOMAXPROCS"] = "1"; }
+
 }  // namespace
 
 Task<CommandOutput> Runc::run(std::vector<std::string> arguments, std::string input) {
@@ -31,6 +34,7 @@ Task<CommandOutput> Runc::run(std::vector<std::string> arguments, std::string in
     command.arguments = {"runc", "--root", state_folder_};
     command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
     command.input = std::move(input);
+    keep_to_one_thread(command);
     command.limit = std::chrono::seconds(60);
     return processes_.run(std::move(command));
 }
@@ -60,6 +64,7 @@ Task<int> Runc::start(std::string id, std::string folder, OciBundle bundle) {
     const std::initializer_list<std::string> shell = {"sh",   "-c",          script, state_folder_,     id,
                                                       folder, bundle.rootfs, rootfs, bundle.late_mounts};
     command.arguments.insert(command.arguments.end(), shell);
+    keep_to_one_thread(command);
     command.limit = std::chrono::seconds(60);
     CO_TRY(CommandOutput output, co_await processes_.run(std::move(command)));
     if (output.exit_code != 0) {
