@@ -123,8 +123,8 @@ private:
         const std::string suffix = " " + port_;
         add("addresses inside" + suffix, Stage::Address, "ip", place, addresses, fmt::format("addr flush dev {}\n", inner),
             "link " + port_);
-        if (!routes.empty()) {
-            add("routes inside" + suffix, Stage::Route, "ip", place, routes, fmt::format("route flush dev {} proto boot\n", inner),
+        if (!routes.empty()) {  // in one run of ip with the addresses, which come first
+            add("routes inside" + suffix, Stage::Address, "ip", place, routes, fmt::format("route flush dev {} proto boot\n", inner),
                 "link " + port_);
         }
     }
@@ -139,7 +139,8 @@ private:
             }
         }
         const std::string route = fmt::format("{}/32 dev {} proto 81", address_, port_);
-        add("route " + address_ + "/32", Stage::Route, "ip", "", "route replace " + route + source + "\n", "route del " + route + "\n",
+        // In one run of ip with the link.
+        add("route " + address_ + "/32", Stage::Address, "ip", "", "route replace " + route + source + "\n", "route del " + route + "\n",
             "link " + port_);
     }
 

@@ -83,12 +83,10 @@ TEST_F(PlannerTest, MakesAnEndpointOfOneTransactionAndItsLinks) {
               "# ip\n"
               "link add name hnsep2 mtu 1500 type veth peer name eth2 mtu 1500 address 0e:2a:0a:f4:01:05 netns /pods/pod\n"
               "link set dev hnsep2  up alias hns-web\n"
+              "route replace 10.244.1.5/32 dev hnsep2 proto 81\n"
               "# ip in /pods/pod\n"
               "link set dev eth2 up\n"
               "addr replace 10.244.1.5/24 dev eth2\n"
-              "# ip\n"
-              "route replace 10.244.1.5/32 dev hnsep2 proto 81\n"
-              "# ip in /pods/pod\n"
               "route replace 0.0.0.0/0 via 10.244.1.2 dev eth2 onlink metric 0\n");
     after.endpoints.clear();
     after.namespaces.clear();
@@ -104,6 +102,21 @@ TEST_F(PlannerTest, MakesAnEndpointOfOneTransactionAndItsLinks) {
               "delete element ip porthole-hns translated { 10.244.1.5 }\n"
               "# namespace away\n"
               "/pods/pod\n");
+}
+
+// The start of a pod waits for it.
+TEST_F(PlannerTest, AnEndpointNeedsNoNftAndEachNamespaceOneRunOfIp) {
+    put(network("cbr0", "L2Bridge", "10.244.1.0/24", "10.244.1.1"));
+    (void)plan();
+    put(endpoint("web", "cbr0", "10.244.1.5", "10.244.1.2", {outbound_nat({"10.244.0.0/16", "10.244.1.0/24"}), host_port(4444, 80)}),
+        "pod");
+    const Plan made = plan();
+    EXPECT_EQ(sets_of(made), "exceptions -0 +1\nhost-ports -0 +1\noutbound-nat -0 +1\nselves -0 +1\ntranslated -0 +1\n");
+    EXPECT_EQ(std::ranges::count(made.steps, "ip", &Step::program), 2);
+    after.endpoints.clear();
+    after.namespaces.clear();
+    changes = {.endpoints = {"web"}, .namespaces = {"pod"}};
+    EXPECT_EQ(sets_of(plan()), "exceptions -1 +0\nhost-ports -1 +0\noutbound-nat -1 +0\nselves -1 +0\ntranslated -1 +0\n");
 }
 
 // NET-03

@@ -133,10 +133,10 @@ std::map<std::string_view, net::NftTypes> written_directly() {
         const std::size_t end = std::min(rest.find('\n'), rest.size());
         std::string_view line = rest.substr(0, end);
         rest.remove_prefix(std::min(end + 1, rest.size()));
-        // "<tab>set NAME { type TYPES; }"; intervals have flags behind the types.
-        const std::size_t body = line.find(" { type"), close = line.find("; }");
-        if (body == line.npos || close == line.npos || line.contains("flags")) continue;
-        const auto types = net::NftTypes::parse(line.substr(body + 3, close - body - 3));
+        // "<tab>set NAME { type TYPES; }"; intervals have flags behind the types, and are all of concatenations.
+        const std::size_t body = line.find(" { type"), close = line.find("; ");
+        if (body == line.npos || close == line.npos) continue;
+        const auto types = net::NftTypes::parse(line.substr(body + 3, close - body - 3), line.contains("flags interval"));
         if (types) found.emplace(line.substr(5, body - 5), *types);
     }
     return found;
