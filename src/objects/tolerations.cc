@@ -9,9 +9,9 @@ using api::core::v1::Toleration;
 
 bool tolerates(const Toleration& toleration, const Taint& taint) {
     if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
-    if (!toleration.key.empty() && toleration.key != taint.key) return false;
-    if (toleration.operator_ == "Exists") return true;
-    return (toleration.operator_.empty() || toleration.operator_ == "Equal") && toleration.value == taint.value;
+    const bool any_value = toleration.operator_ == "Exists";
+    if (!any_value && !toleration.operator_.empty() && toleration.operator_ != "Equal") return false;
+    return covers(toleration.key, any_value, toleration.value, taint.key, taint.value);
 }
 
 bool tolerates(const std::vector<Toleration>& tolerations, const Taint& taint) {

@@ -40,6 +40,15 @@ std::optional<TaintEffect> effect_of(const std::string& name) {
     return std::nullopt;
 }
 
+/// Nothing if its operator or effect is unknown, since it then covers no taint.
+std::optional<Toleration> toleration_of(const core::Toleration& from) {
+    const auto effect = effect_of(from.effect);
+    if (!effect && !from.effect.empty()) return std::nullopt;
+    const bool exists = from.operator_ == "Exists";
+    if (!exists && !from.operator_.empty() && from.operator_ != "Equal") return std::nullopt;
+    return Toleration{from.key, from.value, exists, effect};
+}
+
 // ---- resources
 
 /// More than any node has. With these bounds the sum of a pod's thousands of containers, and that of a node's thousands of pods, cannot
@@ -370,7 +379,7 @@ PodInfo pod_info(const core::Pod& pod) {
         read_pod_affinity(*pod.spec.affinity, info);
     }
     for (const core::Toleration& one : pod.spec.tolerations) {
-        info.tolerations.push_back({one.key, one.value, one.operator_ == "Exists", effect_of(one.effect)});
+        if (auto toleration = toleration_of(one)) info.tolerations.push_back(std::move(*toleration));
     }
     for (const auto& one : pod.spec.topology_spread_constraints) info.spread_constraints.push_back(spread_constraint(one, info.labels));
     info.owned_by_set = owned_by_set(pod);

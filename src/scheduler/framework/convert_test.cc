@@ -75,6 +75,12 @@ TEST(PodInfo, AnUnknownOperatorHoldsForNoNode) {
     EXPECT_FALSE(info.accepts_node({}, "n"));
 }
 
+TEST(PodInfo, TolerationsOfAnUnknownOperatorOrEffectCoverNoTaint) {
+    const PodInfo info = read(R"({"spec": {"tolerations": [{"key": "a", "operator": "Gt", "value": "1"},
+                                                           {"key": "a", "operator": "Exists", "effect": "NoAdmit"}]}})");
+    EXPECT_TRUE(info.tolerations.empty());
+}
+
 TEST(PodInfo, TolerationsCoverTaintsAsUpstreamDoes) {
     const Taint taint{.key = "dedicated", .value = "db", .effect = TaintEffect::NoSchedule};
     EXPECT_TRUE((Toleration{.key = "dedicated", .value = "db"}).tolerates(taint));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "objects/tolerations.h"
+
 namespace porthole::scheduler {
 
 std::int64_t Resources::extended_amount(std::string_view name) const {
@@ -49,9 +51,7 @@ void Resources::lower_to(std::int64_t most) {
 }
 
 bool Toleration::tolerates(const Taint& taint) const {
-    if (effect && *effect != taint.effect) return false;
-    if (!key.empty() && key != taint.key) return false;
-    return exists || value == taint.value;
+    return (!effect || *effect == taint.effect) && objects::covers(key, exists, value, taint.key, taint.value);
 }
 
 bool tolerated(const Taint& taint, const std::vector<Toleration>& tolerations) {
