@@ -6,7 +6,7 @@ using api::core::v1::Secret;
 
 namespace {
 
-constexpr const char* Namespace = "kube-system";
+constexpr const char* TokenNamespace = "kube-system";
 constexpr const char* Type = "bootstrap.kubernetes.io/token";
 constexpr const char* NamePrefix = "bootstrap-token-";
 
@@ -33,7 +33,7 @@ std::optional<BootstrapToken> read_bootstrap_token(const Secret& secret) {
 }
 
 client::Informer<Secret>& bootstrap_token_secrets(client::Informers& informers) {
-    return informers.get<Secret>({.namespace_ = Namespace, .field_selector = std::string("type=") + Type});
+    return informers.get<Secret>({.namespace_ = TokenNamespace, .field_selector = std::string("type=") + Type});
 }
 
 }  // namespace porthole::controllers

@@ -15,7 +15,7 @@ using client::Requeue;
 
 namespace {
 
-constexpr const char *Namespace = "kube-system", *HostnameLabel = "kubernetes.io/hostname";
+constexpr const char *CapacityNamespace = "kube-system", *HostnameLabel = "kubernetes.io/hostname";
 // As the provisioner of the CSI project marks its own.
 constexpr const char *DriverName = "csi.storage.k8s.io/drivername", *ManagedBy = "csi.storage.k8s.io/managed-by";
 constexpr std::size_t NameDigits = 32;
@@ -73,7 +73,7 @@ std::map<std::string, LocalCapacityPublisher::Capacity> LocalCapacityPublisher::
     for (const auto& storage_class : classes_.list()) {
         if (storage_class->provisioner != local_volume::Driver) continue;
         Capacity one;
-        one.metadata.namespace_ = Namespace;
+        one.metadata.namespace_ = CapacityNamespace;
         one.metadata.name = "local-" + net::to_hex(net::sha256(storage_class->metadata.name + "/" + name)).substr(0, NameDigits);
         one.metadata.labels = {{DriverName, local_volume::Driver}, {ManagedBy, Account}};
         one.metadata.annotations[local_volume::NodeLabel] = name;
