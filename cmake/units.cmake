@@ -9,7 +9,7 @@ if(PORTHOLE_UNITY)
     add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
   endif()
   foreach(kind library test)
-    file(WRITE ${CMAKE_BINARY_DIR}/gen/precompiled_${kind}.cc "")
+    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/gen/precompiled_${kind}.cc CONTENT "")  # unlike WRITE, keeps the time of an equal file
     add_library(precompiled_${kind} STATIC ${CMAKE_BINARY_DIR}/gen/precompiled_${kind}.cc)
     target_link_libraries(precompiled_${kind} PRIVATE porthole_flags fmt::fmt)
     target_precompile_headers(precompiled_${kind} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/precompiled.h)
