@@ -131,7 +131,7 @@ Task<> Supervisor::join_own(EmulatedHost& host, std::string node_name) {
     const std::string target_url = cluster_.has_several_servers() ? config.server : cluster_.server_url();
     const ForeignCluster target{.server = target_url, .token = token, .ca_hash = ca_hash};
     auto joined = co_await host.join(target, cluster_.options.backend);
-    if (!joined && joined.error().reason == Reason::Cancelled) co_return joined;
+    if (is_cancelled(joined)) co_return joined;
     const auto removed = co_await remove_bootstrap_token(client, token);
     if (!removed && removed.error().reason != Reason::NotFound)
         log_.warn("the token of a join is left until it expires", {{"node", node_name}, {"error", removed.error().message}});

@@ -243,7 +243,7 @@ Task<> KmsCipher::keep_asking() {
             failure_.clear();
             continue;
         }
-        if (asked.error().reason == Reason::Cancelled) co_return asked.error();
+        if (is_cancelled(asked)) co_return asked.error();
         if (failure_ == asked.error().message) continue;
         failure_ = asked.error().message;
         log_.error("the KMS plug-in is not healthy", {{"provider", name_}, {"error", failure_}});
