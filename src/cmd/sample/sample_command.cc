@@ -3,6 +3,7 @@
 #include "cmd/program/runtime_setup.h"
 #include "cmd/sample/sample.h"
 #include "local_cluster/admin_client.h"
+#include "local_cluster/next_steps.h"
 #include "local_cluster/state/data_dir.h"
 
 namespace porthole::cmd {
@@ -21,8 +22,10 @@ Task<std::string> make_sample(sample::Sample& web, SampleFlags flags) {
     CO_TRY_VOID(co_await web.wait_until_ready(std::chrono::seconds(flags.seconds)));
     CO_TRY(const std::string ways, co_await web.ways_to_look());
     const std::string place = flags.namespace_ == "default" ? "" : " --namespace " + flags.namespace_;
-    co_return ways + "remove it:\n  porthole sample web --delete" + place +
-        (flags.data == default_data_dir() ? "" : " --data " + flags.data) + "\n";
+    const std::string cluster = !flags.kubeconfig.empty()          ? " --kubeconfig " + flags.kubeconfig
+                                : flags.data != default_data_dir() ? " --data " + flags.data
+                                                                   : "";
+    co_return ways + "remove it:\n  " + typed_program() + " sample web --delete" + place + cluster + "\n";
 }
 
 int run_web(const SampleFlags& flags) {
