@@ -36,7 +36,7 @@ void print_help() {
     std::puts(
         "\nStart with:  porthole up --detach   then:  porthole sample web\n"
         "More about one command:  porthole COMMAND --help\n"
-        "The environment variable PORTHOLE_DATA names another data directory than /var/lib/porthole, as --data does.");
+        "The environment variable PORTHOLE_DATA sets the data directory of all commands, as --data does (default: /var/lib/porthole).");
 }
 
 /// A CNI runtime starts plugins by their type: a link of this name to the program is one.

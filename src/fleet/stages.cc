@@ -138,7 +138,7 @@ Result<PodChange> StageModel::perform(const FleetPod& pod, const std::string& st
     TRY(const std::string text, stage->status->render(object, functions));
     const auto status = schema::parse_yaml(text);
     if (!status || !status->is_object())
-        return Error(Reason::BadRequest, "stage \"" + step + "\": the template does not make YAML of an object" +
+        return Error(Reason::BadRequest, "stage \"" + step + "\": the result of the template is not a YAML object" +
                                              (status ? "" : ": " + status.error().message));
     change.status_patch = schema::to_json(Value::object({{"metadata", Value::object({{"uid", pod.uid}})}, {"status", *status}}));
     return change;

@@ -143,7 +143,8 @@ TEST_F(PodsWithUsers, ARecordThatCannotBeTrustedKeepsAPodFromStarting) {
     add("p", Own);
     start();
     EXPECT_TRUE(until([&] { return ready("p"); }, 60s)) << "once what is left of the other pod has been removed";
-    EXPECT_THAT(events("FailedCreatePodSandBox"), Contains(HasSubstr("/var/lib/kubelet/pods/other/userns is damaged")));
+    EXPECT_THAT(events("FailedCreatePodSandBox"),
+                Contains(HasSubstr("/var/lib/kubelet/pods/other/userns, which records the ids of a pod, is damaged")));
 }
 
 }  // namespace

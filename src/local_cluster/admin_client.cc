@@ -13,9 +13,10 @@ Result<std::unique_ptr<AdminClient>> connect_as_admin(AsioLoop& loop, const std:
     const auto variable = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
     const auto files = make_file_system();
     // Else a mistyped name would choose the cluster that kubectl uses.
-    if (!kubeconfig.empty() && !files->exists(kubeconfig)) return Error(Reason::NotFound, "no kubeconfig " + kubeconfig);
+    if (!kubeconfig.empty() && !files->exists(kubeconfig))
+        return Error(Reason::NotFound, "the kubeconfig " + kubeconfig + " does not exist");
     if (kubeconfig.empty() && data != default_data_dir() && !files->exists(data))
-        return Error(Reason::NotFound, "no directory " + data + ": name the cluster's with --data");
+        return Error(Reason::NotFound, data + " does not exist; name the cluster's data directory with --data");
     std::vector<std::string> paths = client::kubeconfig_paths(variable("KUBECONFIG"), variable("HOME"));
     const auto local = DataDir(data).admin_kubeconfig();
     std::error_code code;
@@ -25,8 +26,8 @@ Result<std::unique_ptr<AdminClient>> connect_as_admin(AsioLoop& loop, const std:
     TRY(const auto document, client::load_kubeconfig(*files, paths));
     auto resolved = document.resolve(*files);
     if (!resolved && resolved.error().reason == Reason::NotFound && kubeconfig.empty() && !is_own)
-        return Error(Reason::NotFound, "no cluster in " + data + ", and no kubeconfig for kubectl (" + resolved.error().message +
-                                           "): start one with `porthole up`, or name it with --data");
+        return Error(Reason::NotFound, "no cluster found in " + data + ", and no kubeconfig for kubectl (" + resolved.error().message +
+                                           "); start a cluster with `porthole up`, or name its data directory with --data");
     TRY(auto config, std::move(resolved));
     config.direct = is_own;
     TRY(auto transport, client::make_http_transport(loop, config, std::string("porthole/") + PortholeVersion));

@@ -32,12 +32,15 @@ TEST(AdminClient, JOI14_TheClusterOfThisMachineIsReachedDirectlyHoweverItsKubeco
 
 TEST(AdminClient, WhatIsNamedAndIsNotThereIsNotReplacedByKubectlsCluster) {
     AsioLoop loop;
-    EXPECT_EQ(connect_as_admin(loop, "/nowhere/kubeconfig", "/nowhere").error().message, "no kubeconfig /nowhere/kubeconfig");
-    EXPECT_EQ(connect_as_admin(loop, "", "/nowhere").error().message, "no directory /nowhere: name the cluster's with --data");
+    EXPECT_EQ(connect_as_admin(loop, "/nowhere/kubeconfig", "/nowhere").error().message,
+              "the kubeconfig /nowhere/kubeconfig does not exist");
+    EXPECT_EQ(connect_as_admin(loop, "", "/nowhere").error().message,
+              "/nowhere does not exist; name the cluster's data directory with --data");
     ASSERT_EQ(::setenv("KUBECONFIG", "/nowhere/config", 1), 0);
-    EXPECT_EQ(connect_as_admin(loop, "", "/usr").error().message,
-              "no cluster in /usr, and no kubeconfig for kubectl (kubeconfig: no context is selected): start one with `porthole up`, "
-              "or name it with --data");
+    EXPECT_EQ(
+        connect_as_admin(loop, "", "/usr").error().message,
+        "no cluster found in /usr, and no kubeconfig for kubectl (kubeconfig: no context is selected); start a cluster with `porthole up`, "
+        "or name its data directory with --data");
     ::unsetenv("KUBECONFIG");
 }
 

@@ -70,7 +70,7 @@ Result<std::string> admin_kubeconfig(const DataDir& data) {
     std::error_code code;
     if (!std::filesystem::exists(data.admin_kubeconfig(), code)) {
         if (code) return Error(Reason::Forbidden, "cannot read " + data.root().string() + ": " + code.message() + "; run it as root");
-        return Error(Reason::NotFound, "no cluster in " + data.root().string() + "; `porthole up" + data.flag() + "` creates one");
+        return Error(Reason::NotFound, "no cluster found in " + data.root().string() + "; start one with `porthole up" + data.flag() + "`");
     }
     TRY_VOID(check_has_new_authority(data));
     return read_file(data.admin_kubeconfig());

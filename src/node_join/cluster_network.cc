@@ -104,8 +104,9 @@ Result<std::string> range_for_windows(const std::string& ranges) {
         if (!prefix) return Error(Reason::BadRequest, "\"" + one + "\" is not a valid address range; write it like 10.244.0.0/16");
         if (prefix->base().is_v4()) return one;
     }
-    return Error(Reason::BadRequest, "this cluster has IPv6 addresses alone (" + ranges +
-                                         "): single-stack IPv6 clusters are not supported with Windows nodes, they need IPv4 or both");
+    return Error(Reason::BadRequest,
+                 "this cluster has only IPv6 addresses (" + ranges +
+                     "): single-stack IPv6 clusters are not supported with Windows nodes; give the cluster IPv4 ranges, too");
 }
 
 }  // namespace porthole::node_join

@@ -94,7 +94,7 @@ Task<std::string> published_authority(client::Client& client) {
 Result<void> check_target(JoinTarget& target) {
     for (std::string& server : target.servers) {
         if (server.starts_with("http://"))
-            return Error(Reason::BadRequest, "server \"" + server + "\": a node reaches an API server by https:// only");
+            return Error(Reason::BadRequest, "server \"" + server + "\": the address of an API server must begin with https://");
         if (!server.starts_with("https://")) server = "https://" + server;
         TRY_VOID(client::parse_server_url(server));
     }

@@ -51,7 +51,8 @@ TEST(NodeIdentity, RefusesWhatCannotBeATokenOrAHashBeforeAskingAnybody) {
 
 TEST(NodeIdentity, RefusesAServerWithoutEncryption) {
     JoinTarget target{{"http://10.0.0.5:6443"}, "abcdef.0123456789abcdef", {Hash}};
-    EXPECT_EQ(check_target(target).error().message, "server \"http://10.0.0.5:6443\": a node reaches an API server by https:// only");
+    EXPECT_EQ(check_target(target).error().message,
+              "server \"http://10.0.0.5:6443\": the address of an API server must begin with https://");
 }
 
 /// A server whose controllers have not signed cluster-info with the token yet.

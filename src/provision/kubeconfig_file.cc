@@ -25,9 +25,10 @@ Result<void> check_kubeconfig_file(FileSystem& files, const std::string& path, c
     const auto present = client::read_kubeconfig(files, path);
     if (!present || present->contexts() != std::vector{name}) return foreign(path, "is not the kubeconfig of cluster " + name + " alone");
     if (ca_pem.empty())
-        return Error(Reason::AlreadyExists, path + " is of a cluster " + name +
-                                                " that none of the described hosts runs, and a server's own store does not move by itself: "
-                                                "name its host again, or move the file away for a new cluster");
+        return Error(Reason::AlreadyExists,
+                     path + " belongs to a cluster " + name +
+                         ", but no described host runs its server. Objects do not move to another server by themselves: "
+                         "describe the previous server's host again, or move the file away to create a new cluster");
     const auto config = present->resolve(files, name);
     if (!config || !have_common_authority(config->ca_pem, ca_pem)) return foreign(path, "is of another cluster called " + name);
     return {};

@@ -110,7 +110,8 @@ private:
 
     Result<void> check(std::string_view system, std::string_view architecture, std::string_view runtime, std::string_view services) const {
         if (system != "Linux") return Error(Reason::BadRequest, "the machine does not run Linux: its pool needs another `os`");
-        if (architecture != "x86_64") return Error(Reason::BadRequest, "the machine's processor is not x86_64, which this program is for");
+        if (architecture != "x86_64")
+            return Error(Reason::BadRequest, "this program is for x86_64, but the machine's processor is " + std::string(architecture));
         if (services != "systemd") return Error(Reason::BadRequest, "the machine has no systemd, which runs the node's agent");
         if (runtime != "yes")
             return Error(Reason::BadRequest,

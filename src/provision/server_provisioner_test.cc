@@ -249,7 +249,7 @@ TEST_F(ServerProvision, AMachineThatServesAnotherClusterByNowStaysAsItIs) {
 // The store of a single server is on its machine.
 TEST_F(ServerProvision, ASingleServerDoesNotMoveToAnotherMachine) {
     ASSERT_EQ(apply(plane({1}, false)), "");
-    EXPECT_THAT(apply(plane({2}, false)), HasSubstr("/prod.kubeconfig is of a cluster prod that none of the described hosts runs"));
+    EXPECT_THAT(apply(plane({2}, false)), HasSubstr("/prod.kubeconfig belongs to a cluster prod, but no described host runs its server"));
     EXPECT_EQ(machine(2).program, "");
     EXPECT_TRUE(machine(1).is_running);
 }

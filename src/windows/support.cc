@@ -292,14 +292,13 @@ Verdict Verdict::of(const core::PodSpec& spec, const Annotations& annotations, c
 std::string support_table() {
     std::string text =
         "# Windows support of manifest fields\n\n"
-        "This page is generated from the table in `src/windows`. The API server warns by this table, the scheduler takes its reasons from\n"
-        "it, the kubelet and the proxy on Windows enforce it, and [`porthole lint`](lint.md) checks files against it. If `spec.os.name` "
-        "is\n"
-        "`windows`, the API server rejects, as Kubernetes does, `hostPID`, `hostIPC`, `hostUsers`, `shareProcessNamespace`, `privileged`,\n"
-        "and every ignored field under `securityContext`. If the pod selects Windows nodes without naming its system, the API server only\n"
-        "warns. `containers[*]` includes init and ephemeral containers. What is \"reproduced\" is a limit of Windows that no field sets "
-        "or\n"
-        "lifts: emulated nodes have it, too, and the network check reports it as expected.\n\n"
+        "This page is generated from the table in `src/windows`. All of Porthole uses this table: the API server for its warnings, the\n"
+        "scheduler for its messages, the kubelet and the proxy on Windows when they refuse or ignore a field, and\n"
+        "[`porthole lint`](lint.md) when it checks files.\n\n"
+        "If `spec.os.name` is `windows`, the API server rejects `hostPID`, `hostIPC`, `hostUsers`, `shareProcessNamespace`, `privileged`\n"
+        "and every ignored field under `securityContext`, as Kubernetes does. If a pod selects Windows nodes but does not set\n"
+        "`spec.os.name`, the API server only warns. `containers[*]` includes init and ephemeral containers. \"Reproduced\" marks a limit\n"
+        "of Windows that no field changes: emulated nodes have it, too, and `porthole net verify` expects it.\n\n"
         "## Features\n\n"
         "\"Since\" is the first version of Kubernetes with that maturity, and \"Build\" the first build of Windows with the feature.\n\n"
         "| Feature | Maturity | Since | Build | Note |\n|---|---|---|---|---|\n";

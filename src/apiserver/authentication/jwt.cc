@@ -28,7 +28,7 @@ Result<net::JwsVerifier> verifier_of(const Value& key) {
     const std::string_view type = key.string_at({"kty"});
     if (type == "RSA") return net::JwsVerifier::from_rsa(member_bytes(key, "n"), member_bytes(key, "e"));
     if (type == "EC") return net::JwsVerifier::from_ec(key.string_at({"crv"}), member_bytes(key, "x"), member_bytes(key, "y"));
-    return Error(Reason::BadRequest, "not a key that verifies");
+    return Error(Reason::BadRequest, "the type of the key must be RSA or EC");
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ Task<> InformerCore::watch_once() {
     }
     // A server that ends every watch at once, with events that say nothing new, would be asked without a pause for ever.
     if (resource_version_ == known && context_.loop.now() - started < std::chrono::seconds(1))
-        co_return Error(Reason::Unavailable, "very short watch: the server ended it before anything new");
+        co_return Error(Reason::Unavailable, "very short watch: the server ended it without a new event");
     co_return {};
 }
 

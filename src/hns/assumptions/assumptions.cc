@@ -83,7 +83,7 @@ Result<std::vector<Assumption>> parse_assumptions(std::string_view text) {
     TRY(const Value document, schema::parse_yaml(text));
     const Value& list = schema::at(document, "assumptions");
     if (!list.is_array() || list.as_array().size() > MostAssumptions)
-        return Error(Reason::BadRequest, "there is no list \"assumptions\" of at most " + std::to_string(MostAssumptions));
+        return Error(Reason::BadRequest, "\"assumptions\" must be a list of at most " + std::to_string(MostAssumptions) + " entries");
     std::vector<Assumption> all;
     for (const Value& one : list.as_array()) {
         TRY(Assumption assumption, parse_assumption(one));

@@ -115,7 +115,7 @@ TEST(ParseAssumptions, RefusesWhatIsNone) {
     const struct {
         const char *text, *error;
     } rows[] = {
-        {"[]", "there is no list \"assumptions\" of at most 1000"},
+        {"[]", "\"assumptions\" must be a list of at most 1000 entries"},
         {"assumptions: [{}]", "an assumption has no id"},
         {"assumptions: [{id: a}]", "a: needs 1 to 100 calls"},
         {"assumptions: [{id: a, calls: [1]}]", "a: a call is not an object"},

@@ -86,7 +86,7 @@ void DeviceHealth::forget(const std::string& driver) {
 void DeviceHealth::heard(const std::string& driver, const std::string& message) {
     auto told = schema::decode_protobuf<dra::NodeWatchResourcesResponse>(message);
     if (!told || told->devices.size() > MostHealths) {
-        log_.warn("a driver tells too much, or nothing readable, of the health of its devices", {{"driver", driver}});
+        log_.warn("a driver's report of the health of its devices is unreadable or too long", {{"driver", driver}});
         return;
     }
     Devices& devices = devices_[driver];

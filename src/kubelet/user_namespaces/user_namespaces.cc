@@ -139,8 +139,8 @@ Result<IdRange> UserNamespaces::ensure(const std::string& uid) {
     if (const auto known = ranges_.find(uid); known != ranges_.end()) return known->second;
     if (!pool_) return pool_.error();
     if (!damaged_.empty())
-        return Error(Reason::Conflict, "no ids can be given to user namespaces while it is not known which a pod has: " +
-                                           record_path(*damaged_.begin()) + " is damaged; delete that pod");
+        return Error(Reason::Conflict, "no further pod can get a user namespace: " + record_path(*damaged_.begin()) +
+                                           ", which records the ids of a pod, is damaged; delete that pod");
     TRY(const IdRange ids, pick());
     TRY_VOID(files_.replace(record_path(uid), record_text(ids), 0600));
     ranges_[uid] = ids;

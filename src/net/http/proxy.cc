@@ -166,7 +166,7 @@ namespace {
 
 Task<std::unique_ptr<ByteStream>> connect_to_proxy(AsioLoop& loop, const Proxy& proxy) {
     if (proxy.scheme != "http" && proxy.scheme != "https")
-        co_return Error(Reason::Unavailable, "proxies of the kind " + proxy.scheme + " are not supported, only http and https");
+        co_return Error(Reason::Unavailable, "the proxy's scheme " + proxy.scheme + " is not supported; use http or https");
     CO_TRY(auto stream, co_await connect_socket(loop, Endpoint{.host = proxy.host, .port = proxy.port, .unix_path = {}}));
     if (proxy.scheme == "http") co_return std::move(stream);
     CO_TRY(auto trust, TlsClientContext::create({}));

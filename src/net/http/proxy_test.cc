@@ -196,7 +196,7 @@ TEST(ProxiedClient, NamesTheProxyThatIsNotThere) {
     EXPECT_EQ(answer.error().message, "through the proxy http://127.0.0.1:1: connection refused: 127.0.0.1:1");
     HttpClient other(loop, {.host = "server.example.com", .port = 443}, nullptr, Proxy{"socks5", "127.0.0.1", 1, ""});
     EXPECT_EQ(run_task(loop, other.send({.method = "GET", .path = "/a"})).error().message,
-              "through the proxy socks5://127.0.0.1:1: proxies of the kind socks5 are not supported, only http and https");
+              "through the proxy socks5://127.0.0.1:1: the proxy's scheme socks5 is not supported; use http or https");
 }
 
 }  // namespace

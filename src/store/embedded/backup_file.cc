@@ -92,7 +92,8 @@ Result<BackupInfo> read_open_backup(Database& database, const std::function<Resu
     TRY(const bool has_log, has_table(database, "log", LogTable));
     if (!has_info || !has_log) return Error(Reason::Io, "it is not a whole backup: writing it did not end");
     TRY(const BackupInfo info, read_info(database));
-    if (info.revision.value > LastRevision) return Error(Reason::Io, "it is damaged: it has no revision " + to_string(info.revision));
+    if (info.revision.value > LastRevision)
+        return Error(Reason::Io, "it is damaged: its revision " + to_string(info.revision) + " is out of range");
 
     Checksum checksum;
     TRY(Statement rows, database.prepare((std::string("SELECT ") + LogColumns + " FROM log ORDER BY id").c_str()));

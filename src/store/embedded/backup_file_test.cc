@@ -201,7 +201,7 @@ TEST_F(BackupTest, DamageIsFound) {
         {"UPDATE log SET created=2 WHERE key='/b'", "damaged at revision 1"},
         {"UPDATE log SET id=id+4096*9 WHERE key='/b'", "damaged at revision 10"},
         {"UPDATE log SET id=-id WHERE key='/b'", "damaged at revision"},
-        {"UPDATE info SET value='18446744073709551615' WHERE name='revision'", "it has no revision"},
+        {"UPDATE info SET value='18446744073709551615' WHERE name='revision'", "is out of range"},
         {"DROP TABLE info", "not a whole backup"},
         {"ALTER TABLE log RENAME TO l; CREATE VIEW log AS SELECT * FROM l", "not a whole backup"},
         {"PRAGMA user_version=2", "a newer Porthole"},

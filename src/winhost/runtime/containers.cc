@@ -111,7 +111,7 @@ Result<ContainerRecord> Containers::make_record(const cri::CreateContainerReques
     record.lower_folders = image.lower_folders;
     record.created_at = wall_nanoseconds(context_.loop);
     if (is_host_process(record.config) != sandbox.record.is_host_process())
-        return Error(Reason::BadRequest, "a pod's containers are all HostProcess containers, or none is");
+        return Error(Reason::BadRequest, "a pod cannot mix HostProcess containers with other containers");
     TRY(ProgramSpec spec, plan_program(record.config, image.config, sandbox.record.config.hostname));
     spec.ends_services = true;
     record.spec = spec.encode();

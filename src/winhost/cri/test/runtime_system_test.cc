@@ -389,7 +389,8 @@ TEST_F(RuntimeSystem, SEC11_AHostProcessContainerIsOnTheHostsNetwork) {
     ASSERT_TRUE(made) << made.error().message;
     cri::ContainerConfig config = lab().probe("inside", {"wait"});
     cri::CreateContainerRequest ordinary{.pod_sandbox_id = made->pod_sandbox_id, .config = config};
-    EXPECT_THAT(lab().run(lab().cri().create_container(ordinary)).error().message, HasSubstr("all HostProcess containers, or none"));
+    EXPECT_THAT(lab().run(lab().cri().create_container(ordinary)).error().message,
+                HasSubstr("cannot mix HostProcess containers with other containers"));
     config.windows.emplace().security_context.emplace().host_process = true;
     const std::string id = lab().make_container(made->pod_sandbox_id, config);
     ASSERT_EQ(lab().start_container(id), "");
