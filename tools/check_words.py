@@ -26,6 +26,8 @@ PHRASES = [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in
     (r"\bcannot follow\b", "what failed, and what happens next"),
     (r"\b(its|their) things\b", '"its data"'),
     (r"\bhas gone\b", '"was removed", "has ended"'),
+    (r"\b(behaviou|colou|favou|honou)rs?\b|\blicences?\b|labelled|\bneighbour(s|ing)\b|\b\w+(al|tial|tim|ogn|gan|thor)is(e[ds]?|ing|ation)\b",
+     "American spelling, as upstream"),
 ]]
 # In what the program prints, in addition to these.
 PRINTED_PHRASES = [(re.compile(r"(?<![-\w])folders?\b", re.IGNORECASE), '"directory"')]

@@ -19,6 +19,11 @@ class CheckWords(unittest.TestCase):
     def test_refuses_phrases_in_documents_and_names_the_line(self):
         self.assertEqual(self.problems({"docs/a.md": "Text.\nStart it anew.\n"}), ['docs/a.md:2: "anew": write "again"'])
 
+    def test_refuses_british_spelling(self):
+        for word in ("behaviour", "Licence", "neighbouring", "initialised", "optimisation", "realise"):
+            self.assertEqual(self.problems({"a.md": f"The {word} of it.\n"}), [f'a.md:1: "{word}": write American spelling, as upstream'])
+        self.assertEqual(self.problems({"a.md": "A neighbor promises an analysis by a specialist, and a surprise.\n"}), [])
+
     def test_refuses_phrases_in_literals(self):
         self.assertIn("is not a (valid)", self.problems({"src/a.cc": 'return error("\\"" + text + "\\" is no address");'})[0])
 

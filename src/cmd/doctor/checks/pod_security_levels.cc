@@ -21,8 +21,7 @@ void check_pod_security_levels(const Evidence& evidence, Findings& findings) {
         findings.none(Levels, Verdict::Warn, std::move(without), "their pods may use every privilege on their node",
                       "kubectl label namespace NAME pod-security.kubernetes.io/enforce=baseline");
     }
-    findings.none(Privileged, Verdict::Warn, std::move(privileged), "labelled privileged",
-                  "move pods that need it to a separate namespace");
+    findings.none(Privileged, Verdict::Warn, std::move(privileged), "labeled privileged", "move pods that need it to a separate namespace");
 }
 
 }  // namespace porthole::cmd::doctor
