@@ -94,10 +94,10 @@ Task<HostUse> StorageCommands::use(std::string script, Variables variables) {
     const Value* paths = found.find("Paths");
     const Value* windows = found.find("Windows");
     if (!paths || !paths->is_array() || !windows || !windows->is_int())
-        co_return Error(Reason::Io, "PowerShell does not tell what is in use");
+        co_return Error(Reason::Io, "PowerShell did not report what is in use");
     HostUse use{.by_windows = windows->as_int() != 0};
     for (const Value& path : paths->as_array()) {
-        if (!path.is_string()) co_return Error(Reason::Io, "PowerShell does not tell where a volume is");
+        if (!path.is_string()) co_return Error(Reason::Io, "PowerShell did not report where a volume is mounted");
         use.paths.push_back(path.as_string());
     }
     co_return use;

@@ -29,10 +29,10 @@ void add_issuer_flags(CLI::App& app, apiserver::AccessFlags& flags) {
     app.add_option("--oidc-client-id", flags.oidc_client_id, "audience that its tokens must have");
     app.add_option("--oidc-ca-file", flags.oidc_ca_file,
                    "file of the authority that signed its certificate (default: the system's authorities)");
-    app.add_option("--oidc-username-claim", flags.oidc_username_claim, "claim that is the user's name")->capture_default_str();
+    app.add_option("--oidc-username-claim", flags.oidc_username_claim, "claim with the user's name")->capture_default_str();
     app.add_option("--oidc-username-prefix", flags.oidc_username_prefix,
                    "prefix of the name; \"-\" for none (default: the issuer's URL and \"#\", none for the claim email)");
-    app.add_option("--oidc-groups-claim", flags.oidc_groups_claim, "claim that is the user's groups");
+    app.add_option("--oidc-groups-claim", flags.oidc_groups_claim, "claim with the user's groups");
     app.add_option("--oidc-groups-prefix", flags.oidc_groups_prefix, "prefix of each group");
     add_list(app, "--oidc-signing-algs", flags.oidc_signing_algs, "algorithms that tokens may be signed with, separated by commas");
     app.add_option("--oidc-required-claim", flags.oidc_required_claim, "key=value that a token must have; may be repeated");

@@ -259,7 +259,7 @@ Task<> Emulator::commit(const Transaction& transaction) {
     const Model& next = transaction.model();
     CO_TRY_VOID(co_await context_.data_plane.apply(model_, next, transaction.changes()));
     if (auto saved = store_.save(next, transaction.changes()); !saved) {
-        context_.log.error("state cannot be stored; the change is taken back", {{"error", saved.error().message}});
+        context_.log.error("state cannot be stored; the change is reverted", {{"error", saved.error().message}});
         static_cast<void>(store_.save(model_, transaction.changes()));
         CO_TRY_VOID(co_await context_.data_plane.apply(next, model_, transaction.changes()));
         co_return std::move(saved).error();

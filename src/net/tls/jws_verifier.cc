@@ -99,7 +99,7 @@ Result<JwsVerifier> JwsVerifier::from_rsa(std::string_view modulus, std::string_
         return Error(Reason::BadRequest, "invalid key parameters");
     const NumberPointer n = number(modulus), e = number(exponent);
     const int bits = BN_num_bits(n.get());
-    if (bits < LeastRsaBits || bits > MostRsaBits) return Error(Reason::BadRequest, "RSA keys have 2048 to 8192 bits here");
+    if (bits < LeastRsaBits || bits > MostRsaBits) return Error(Reason::BadRequest, "an RSA key must have 2048 to 8192 bits");
     if (!BN_is_odd(e.get()) || BN_is_one(e.get()) || !BN_is_odd(n.get())) return Error(Reason::BadRequest, "invalid key parameters");
     const BuilderPointer builder(OSSL_PARAM_BLD_new());
     OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_N, n.get());

@@ -66,7 +66,7 @@ Result<void> remove_below(int parent, const std::string& name, int depth) {
     if (errno != EISDIR) return tree_error("removing " + name);
     const FileHandle folder(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!folder.is_open()) return tree_error("opening " + name);
-    if (is_mount_point(folder.get())) return Error(Reason::Io, name + " is mounted, and stays");
+    if (is_mount_point(folder.get())) return Error(Reason::Io, name + " is a mount point and is not removed");
     TRY_VOID(remove_inside(folder.get(), name, depth));
     if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
     return tree_error("removing " + name);

@@ -123,7 +123,7 @@ Task<> HostContainer::keep_running(Connection connection) {
             if (is_cancelled(frame)) co_return frame.error();
             if (!frame || frame->type == FrameType::Exit) connection.reset();
         }
-        context_.log.error("the emulated host has ended by itself; it is booted again", {{"host", options_.name}});
+        context_.log.error("the emulated host has ended unexpectedly; starting it again", {{"host", options_.name}});
         CO_TRY_VOID(co_await context_.loop.sleep(delay));
         delay = std::min<Duration>(delay * 2, 1min);
         auto booted = co_await boot();

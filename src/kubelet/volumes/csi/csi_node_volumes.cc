@@ -39,7 +39,7 @@ bool CsiNodeVolumes::load_pods() {
                     add_user(*data, is_block, uid + "/" + name);
                 } else if (!is_not_found(data)) {
                     all_known = false;
-                    services_.log.warn("a volume of an earlier kubelet is not known", {{"error", data.error().message}});
+                    services_.log.warn("the record of a volume of an earlier kubelet cannot be read", {{"error", data.error().message}});
                 }
             }
         }
@@ -140,7 +140,8 @@ Task<> CsiNodeVolumes::unstage_unused(Entry entry, std::uint64_t departure) {
                 if (entry->users.empty()) forget(*entry);
                 co_return {};
             }
-            services_.log.warn("a volume is not unstaged", {{"volume", entry->data.name}, {"error", unstaged.error().message}});
+            services_.log.warn("a volume cannot be unstaged; this will be tried again",
+                               {{"volume", entry->data.name}, {"error", unstaged.error().message}});
         }
         CO_TRY_VOID(co_await services_.loop.sleep(pause));
     }

@@ -176,7 +176,7 @@ private:
     static Task<std::string> map_device(const VolumeRequest& request, const core::PersistentVolume& volume, VolumeServices& services) {
         request.step = {"FailedMapVolume", "MapVolume.MapPodDevice failed for volume \"" + volume.metadata.name + "\" : "};
         if (!volume.spec.local)
-            co_return Error(Reason::BadRequest, "this node has no plugin with volumeMode Block for the kind of volume that it is");
+            co_return Error(Reason::BadRequest, "this node has no plugin with volumeMode Block for this kind of volume");
         CO_TRY(const LocalPath found, co_await find_local(*volume.spec.local, services));
         if (found.type != FileType::BlockDevice) co_return Error(Reason::BadRequest, volume.spec.local->path + " is not a block device");
         co_return found.real;
