@@ -1,13 +1,28 @@
 #include "local_cluster/admin_client.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/version.h"
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
+#include "local_cluster/state/cluster.h"
 #include "local_cluster/state/data_dir.h"
 
 namespace porthole::local_cluster {
+namespace {
+
+/// Error: Unavailable where all processes of `porthole up` have ended: requests would only fail with "network is unreachable". While a
+/// supervisor is missing alone, the API server still answers.
+Result<void> check_is_running(const DataDir& data) {
+    const auto cluster = Cluster::load(data);
+    if (!cluster || is_running(cluster->supervisor)) return {};
+    if (std::ranges::any_of(cluster->processes, [](const auto& process) { return is_running(process.second); })) return {};
+    return Error(Reason::Unavailable,
+                 "the cluster in " + data.root().string() + " is not running; start it with `porthole up" + data.flag() + "`");
+}
+
+}  // namespace
 
 Result<std::unique_ptr<AdminClient>> connect_as_admin(AsioLoop& loop, const std::string& kubeconfig, const std::string& data) {
     const auto variable = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
@@ -23,6 +38,7 @@ Result<std::unique_ptr<AdminClient>> connect_as_admin(AsioLoop& loop, const std:
     const bool is_own = kubeconfig.empty() ? std::filesystem::exists(local, code) : kubeconfig == local;
     if (!kubeconfig.empty()) paths = {kubeconfig};
     if (is_own) paths = {local.string()};
+    if (is_own) TRY_VOID(check_is_running(DataDir(data)));
     TRY(const auto document, client::load_kubeconfig(*files, paths));
     auto resolved = document.resolve(*files);
     if (!resolved && resolved.error().reason == Reason::NotFound && kubeconfig.empty() && !is_own)

@@ -17,7 +17,7 @@ struct AdminClient {
 };
 
 /// `kubeconfig` "" means the cluster on this machine in `data`, if there is one, otherwise what kubectl would use. A named file that does
-/// not exist is an error. Errors: NotFound, BadRequest, Io.
+/// not exist is an error. Errors: NotFound, BadRequest, Io; Unavailable if the cluster on this machine does not run.
 Result<std::unique_ptr<AdminClient>> connect_as_admin(AsioLoop& loop, const std::string& kubeconfig, const std::string& data);
 
 }  // namespace porthole::local_cluster

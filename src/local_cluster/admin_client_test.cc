@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "client/kubeconfig.h"
+#include "local_cluster/state/cluster.h"
 #include "local_cluster/state/data_dir.h"
 
 namespace porthole::local_cluster {
@@ -27,6 +28,24 @@ TEST(AdminClient, JOI14_TheClusterOfThisMachineIsReachedDirectlyHoweverItsKubeco
     EXPECT_TRUE(is_direct(""));
     EXPECT_TRUE(is_direct(own)) << "as a change of the cluster's nodes names it";
     EXPECT_FALSE(is_direct(other));
+    std::filesystem::remove_all(folder);
+}
+
+TEST(AdminClient, AStoppedClusterIsReportedWithTheCommandThatStartsIt) {
+    const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("porthole-stopped-" + std::to_string(::getpid()));
+    std::filesystem::create_directory(folder);
+    const DataDir data(folder);
+    ASSERT_TRUE(client::add_to_kubeconfig(*make_file_system(), data.admin_kubeconfig().string(),
+                                          {.name = "porthole", .server = "http://10.89.0.1:6443"}));
+    Cluster cluster;
+    cluster.processes["server"] = {.pid = ::getpid(), .start_time = 1};  // of an earlier process with this number
+    ASSERT_TRUE(cluster.save(data));
+    AsioLoop loop;
+    EXPECT_EQ(connect_as_admin(loop, "", folder.string()).error().message,
+              "the cluster in " + folder.string() + " is not running; start it with `porthole up --data " + folder.string() + "`");
+    cluster.processes["server"] = identify(::getpid());
+    ASSERT_TRUE(cluster.save(data));
+    EXPECT_TRUE(connect_as_admin(loop, "", folder.string())) << "a server that runs without its supervisor answers";
     std::filesystem::remove_all(folder);
 }
 
