@@ -22,6 +22,7 @@ void Turns::serve_waiting() {
         next.leave();
         next.complete({});  // does the work
     }
+    if (!order_.empty()) turn_.call_next();
 }
 
 bool Turns::Place::begin(std::uint64_t flow, Stage stage) {
@@ -34,6 +35,7 @@ bool Turns::Place::begin(std::uint64_t flow, Stage stage) {
     // Of what has begun, the same goes on, so that it ends.
     at_ = places.insert(stage == Stage::Begun ? places.begin() : places.end(), this);
     waits_ = true;
+    turns_.turn_.call_next();
     return false;
 }
 

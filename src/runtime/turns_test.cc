@@ -77,6 +77,13 @@ TEST_F(TurnsTest, FlowsTakeTurnsWhateverTheirNumberOfPlaces) {
     EXPECT_EQ(next_turn(), "a b a a ");
 }
 
+TEST_F(TurnsTest, WhatComesUntilATurnBeginsTakesPartInIt) {
+    fill_turn();
+    for (int i = 0; i < 5; ++i) begin("a");
+    loop.post([this] { begin("b"); });  // as the loop calls what it has found at its connections
+    EXPECT_EQ(next_turn(), "a b a a a a ");
+}
+
 TEST_F(TurnsTest, AFlowSendsFirstAndEndsWhatItHasBegunBeforeItBeginsMore) {
     fill_turn();
     begin("a1");

@@ -340,7 +340,7 @@ void FlowControl::State::serve_waiting() {
         ticket->complete({});  // runs its handler, after which the ticket may be gone
         const MonotonicTime then = std::exchange(now, clock.now());
         level.processor += to_seconds(now - then) / std::max(level.queues.limit(), 1u);
-        if (now >= end) return;
+        if (now >= end) return turn.call_next();
     }
 }
 
