@@ -20,13 +20,21 @@ void Turns::serve_waiting() {
         Place& next = *waiting_.find(order_.front())->second.next().front();
         order_.splice(order_.end(), order_, order_.begin());
         next.leave();
+        served_ = next.flow_;
         next.complete({});  // does the work
+        served_.reset();
     }
     if (!order_.empty()) turn_.call_next();
 }
 
+bool Turns::goes_on(std::uint64_t flow, Stage stage) {
+    if (stage != Stage::New || served_ != flow) return false;
+    served_.reset();
+    return true;
+}
+
 bool Turns::Place::begin(std::uint64_t flow, Stage stage) {
-    if (turns_.free()) return true;
+    if (turns_.free() || turns_.goes_on(flow, stage)) return true;
     flow_ = flow;
     stage_ = stage;
     Waiting& waiting = turns_.waiting_[flow];
@@ -64,6 +72,7 @@ bool LongWork::turn_is_over() {
 }
 
 Task<> LongWork::next_turn(Turns::Stage stage) {
+    turns_->served_.reset();  // the piece was its turn
     Turns::Place place(*turns_);
     if (!place.begin(flow_, stage)) CO_TRY_VOID(co_await place);
     began_ = turns_->clock_.now();

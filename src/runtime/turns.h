@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <optional>
 
 #include "runtime/loop_turn.h"
 #include "runtime/task.h"
@@ -13,7 +14,8 @@ class LongWork;
 
 /// The order in which work for several flows is done while the loop's thread is busy: the flows take turns, so that one with much work
 /// does not delay the others by more than a piece of it. Decides about nothing but the order. A flow is any number, often a hash of a
-/// name. Lives on the loop and outlives its places.
+/// name. In its turn, a flow may go on with one more piece: the request that has just been read need not wait for another turn. Lives on
+/// the loop and outlives its places.
 class Turns {
 public:
     /// `clock` measures turns; it may be the loop.
@@ -29,6 +31,8 @@ public:
 
 private:
     friend LongWork;
+    /// Whether the flow whose turn it is begins another piece of work in it, for the first time.
+    bool goes_on(std::uint64_t flow, Stage stage);
     struct Waiting {
         std::array<std::list<Place*>, 3> places;  ///< by stage
         std::list<std::uint64_t>::iterator in_order{};
@@ -42,6 +46,7 @@ private:
     LoopTurn turn_;
     std::map<std::uint64_t, Waiting> waiting_;  ///< by flow; none is empty
     std::list<std::uint64_t> order_;            ///< the flows that wait; the first is next
+    std::optional<std::uint64_t> served_;       ///< the flow that has its turn, and has not gone on
 };
 
 /// One piece of work. Lives in its task.

@@ -37,6 +37,14 @@ protected:
         }
         co_return {};
     }
+    /// Pieces of work that lead to each other, such as reading a request and serving it.
+    void begin_chain(const std::string& name, int pieces, Turns::Stage stage = Turns::Stage::New) {
+        start_task(chain(name, pieces, stage), contexts.emplace_back(loop), [](const Result<void>&) {});
+    }
+    Task<> chain(std::string name, int pieces, Turns::Stage stage) {
+        for (int piece = 1; piece <= pieces; ++piece) CO_TRY_VOID(co_await work_on(name + std::to_string(piece), stage));
+        co_return {};
+    }
     void do_work(const std::string& name) {
         clock.time += each;
         done += name + " ";
@@ -75,6 +83,23 @@ TEST_F(TurnsTest, FlowsTakeTurnsWhateverTheirNumberOfPlaces) {
     for (int i = 0; i < 3; ++i) begin("a");
     begin("b");
     EXPECT_EQ(next_turn(), "a b a a ");
+}
+
+TEST_F(TurnsTest, AFlowGoesOnInItsTurnOnce) {
+    each = 10us;
+    fill_turn();
+    begin_chain("a", 3);
+    begin_chain("b", 3);
+    EXPECT_EQ(next_turn(), "a1 a2 b1 b2 a3 b3 ") << "a request that has been read is served";
+}
+
+TEST_F(TurnsTest, AFlowDoesNotGoOnForOthersOrWithSending) {
+    each = 10us;
+    fill_turn();
+    begin_chain("a", 2, Turns::Stage::Sending);
+    begin("b");
+    begin("b");
+    EXPECT_EQ(next_turn(), "a1 b a2 b ");
 }
 
 TEST_F(TurnsTest, WhatComesUntilATurnBeginsTakesPartInIt) {
