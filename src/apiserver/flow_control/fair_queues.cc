@@ -101,7 +101,7 @@ bool FairQueues::fits(std::uint32_t seats) const {
     return seats_in_use_ + seats <= limit_;
 }
 
-FairQueues::Entry* FairQueues::start_next(MonotonicTime now) {
+FairQueues::Entry* FairQueues::next() const {
     Queue* best = nullptr;
     double best_end = std::numeric_limits<double>::max();
     for (Queue* queue : waited_in_) {
@@ -111,18 +111,23 @@ FairQueues::Entry* FairQueues::start_next(MonotonicTime now) {
         best_end = end;
     }
     // A wide request at the head is waited for: narrow ones would pass it for ever.
-    if (!best || !fits(best->first->work.seats)) return nullptr;
+    return best && fits(best->first->work.seats) ? best->first : nullptr;
+}
+
+FairQueues::Entry* FairQueues::start_next(MonotonicTime now) {
+    Entry* const entry = next();
+    if (!entry) return nullptr;
+    Queue& queue = *entry->queue;
     advance(now);
-    Entry& entry = *best->first;
-    unlink(entry);
-    take_seats(entry, now);
-    best->served = ++served_;
-    ++best->executing;
-    best->seats_in_use += entry.work.seats;
-    queued_seats_in_use_ += entry.work.seats;
-    best->next_start += work_of(entry);
-    bound_start(*best);
-    return &entry;
+    unlink(*entry);
+    take_seats(*entry, now);
+    queue.served = ++served_;
+    ++queue.executing;
+    queue.seats_in_use += entry->work.seats;
+    queued_seats_in_use_ += entry->work.seats;
+    queue.next_start += work_of(*entry);
+    bound_start(queue);
+    return entry;
 }
 
 void FairQueues::take_seats(Entry& entry, MonotonicTime now) {

@@ -64,7 +64,9 @@ public:
 
     /// Queues the request in the shortest queue of its flow's hand. False if that is full. Requires: there are queues.
     bool enqueue(Entry& entry, MonotonicTime now);
-    /// The next request, which now counts as served; null if none waits or its seats are not free.
+    /// The request that is to be served next; null if none waits or its seats are not free.
+    Entry* next() const;
+    /// The same, which now counts as served.
     Entry* start_next(MonotonicTime now);
     /// Serves a request without a queue, up to the limit. False when its seats are not free.
     bool start_unqueued(Entry& entry, MonotonicTime now);

@@ -100,6 +100,13 @@ protected:
         for (const Request& request : requests) all += (all.empty() ? "" : " ") + request.state;
         return all;
     }
+    /// After all requests have arrived, and before the next turn of those that wait.
+    std::string states_of_first_turn() {
+        std::string first;
+        loop.post([&] { first = states(); });
+        loop.run_ready();
+        return first;
+    }
     std::string metric(const std::string& name) {
         std::string text;
         flow_control->append_metrics(text);
@@ -203,14 +210,36 @@ TEST_F(FlowControlTest, TheQuietUserComesBeforeTheRestOfAFlood) {
 TEST_F(FlowControlTest, AThreadThatIsBusyLetsEveryLevelWaitForItsTurn) {
     each = 500us;  // two fit a turn
     for (int i = 0; i < 4; ++i) begin("a", "lows");
-    begin("b", "highs");
+    for (int i = 0; i < 2; ++i) begin("b", "highs");
     begin("root", "system:masters");
-    // One turn of the loop: all arrive before any of those that wait is served.
-    std::string first;
-    loop.post([&] { first = states(); });
+    EXPECT_EQ(states_of_first_turn(), "served served waits waits served waits served") << "b has its turn, but once";
+    EXPECT_EQ(states(), "served served served served served served served") << "the next turns";
+}
+
+TEST_F(FlowControlTest, AUserWhoAsksOnceIsServedInHisTurnNextToAFlood) {
+    each = 1ms;
+    for (const char* user : {"loud", "loud", "loud", "quiet", "quiet", "loud"}) begin(user, "lows");
+    EXPECT_EQ(states_of_first_turn(), "served waits waits served waits waits") << "of two requests, one waits";
+}
+
+TEST_F(FlowControlTest, ALevelThatHasHadMoreOfTheThreadWaitsForTheOther) {
+    each = 1ms;
+    for (int i = 0; i < 4; ++i) begin("loud", "lows");
     loop.run_ready();
-    EXPECT_EQ(first, "served served waits waits waits served");
-    EXPECT_EQ(states(), "served served served served served served") << "the next turns";
+    for (const char* group : {"highs", "highs", "lows"}) begin("quiet", group);
+    EXPECT_EQ(states_of_first_turn(), "served served served served served waits waits");
+}
+
+TEST_F(FlowControlTest, AUserWhoAsksOnceWaitsForFreeSeats) {
+    each = 1ms;
+    for (int i = 0; i < 8; ++i) begin("loud", "lows");
+    loop.run_ready();
+    Request& quiet = begin("quiet", "lows");
+    loop.run_ready();
+    EXPECT_EQ(quiet.state, "waits");
+    requests[0].end.set();
+    loop.run_ready();
+    EXPECT_EQ(quiet.state, "served");
 }
 
 TEST_F(FlowControlTest, LevelsShareTheThreadByTheirSeats) {

@@ -260,13 +260,27 @@ Result<bool> FlowControl::State::begin_queued(Ticket& ticket, const FlowSchema& 
     }
     of.queue_lengths.observe(ticket.queue->waiting, QueueLengthBounds);
     level.tickets.add(ticket);
-    // Nobody waits, so it is this one's turn, if its seats are free.
-    if (turn.has_time() && !others_wait && level.queues.start_next(now)) {
+    if (!others_wait) level.processor = std::max(level.processor, processor_now);
+    if (may_start_at_once(ticket, others_wait)) {
+        level.queues.start_next(now);
         serve(ticket, now);
         return true;
     }
     let_wait(ticket);
     return false;
+}
+
+bool FlowControl::State::may_start_at_once(const Ticket& ticket, bool others_waited) {
+    const Level& level = ticket.flows_->level;
+    const bool has_time = turn.has_time();
+    if (level.queues.next() != &ticket) return false;
+    if (has_time && !others_waited) return true;
+    // It has waited for its user's turn already (Arrivals), and the next turn would begin with it. A user who sends more requests than
+    // one at a time waits, so that levels and users share the thread by time.
+    const bool alone = ticket.queue->waiting == 1 && ticket.queue->executing == 0;
+    return alone && std::ranges::none_of(levels, [&](const auto& other) {
+               return other.second->queues.can_start() && other.second->processor < level.processor;
+           });
 }
 
 void FlowControl::State::serve(Ticket& ticket, MonotonicTime now) {
@@ -288,7 +302,6 @@ void FlowControl::State::let_wait(Ticket& ticket) {
     ++ticket.flows_->waiting;
     ++waiting_by_kind[kind_of(ticket.info_)];
     waiting.add(ticket);
-    if (level.queues.waiting() == 1) level.processor = std::max(level.processor, processor_now);
     level.note_demand(ticket.arrived);
     arm_wait_timer();
     if (level.queues.can_start()) turn.call_next();

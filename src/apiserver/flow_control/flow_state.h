@@ -107,6 +107,7 @@ struct FlowControl::State {
     void withdraw(Ticket& ticket, Refusal why);
     Error refuse(Flows& flows, Refusal why);
 
+    bool may_start_at_once(const Ticket& ticket, bool others_waited);
     void serve_waiting();
     Ticket* next_to_serve(MonotonicTime now);
 
