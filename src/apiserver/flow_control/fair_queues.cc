@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include "apiserver/flow_control/shuffle_sharding.h"
 #include "base/result.h"
@@ -101,10 +102,15 @@ bool FairQueues::fits(std::uint32_t seats) const {
     return seats_in_use_ + seats <= limit_;
 }
 
+bool FairQueues::may_begin(const Entry& entry) const {
+    return !entry.work.in_pieces || std::ranges::find(in_pieces_, entry.flow) == in_pieces_.end();
+}
+
 FairQueues::Entry* FairQueues::next() const {
     Queue* best = nullptr;
     double best_end = std::numeric_limits<double>::max();
     for (Queue* queue : waited_in_) {
+        if (!may_begin(*queue->first)) continue;
         const double end = queue->next_start + work_of(*queue->first);
         if (end > best_end || (end == best_end && best && best->served < queue->served)) continue;
         best = queue;
@@ -148,8 +154,23 @@ void FairQueues::start_exempt(Entry& entry, MonotonicTime now) {
     take_seats(entry, now);
 }
 
+void FairQueues::go_on_in_pieces(Entry& entry, MonotonicTime now) {
+    advance(now);
+    const std::uint32_t returned = entry.work.seats - 1;
+    entry.work.seats = 1;
+    seats_in_use_ -= returned;
+    if (!entry.queue) return;
+    Queue& queue = *entry.queue;
+    queue.seats_in_use -= returned;
+    queued_seats_in_use_ -= returned;
+    queue.next_start += (seconds(now - entry.started) - EstimatedService) * returned;
+    bound_start(queue);
+    if (!std::exchange(entry.in_pieces, true)) in_pieces_.push_back(entry.flow);
+}
+
 void FairQueues::finish(Entry& entry, MonotonicTime now) {
     advance(now);
+    if (std::exchange(entry.in_pieces, false)) in_pieces_.erase(std::ranges::find(in_pieces_, entry.flow));
     --executing_;
     seats_in_use_ -= entry.work.seats;
     if (!entry.queue) return;

@@ -12,6 +12,7 @@ namespace porthole::apiserver {
 struct Work {
     std::uint32_t seats = 1;  ///< that it occupies while it is served
     double later = 0;         ///< seat-seconds of work that follows its answer, such as notifying watchers
+    bool in_pieces = false;   ///< it may let others have the thread before it ends: a list
 };
 
 /// The queues of one priority level and the seats that its requests occupy.
@@ -39,7 +40,8 @@ public:
         std::uint64_t flow = 0;  ///< hash of its flow
         MonotonicTime arrived{}, started{};
         // The rest is for FairQueues.
-        double arrival = 0;  ///< R at its arrival
+        bool in_pieces = false;  ///< goes on in pieces
+        double arrival = 0;      ///< R at its arrival
         Queue* queue = nullptr;
         Entry *previous = nullptr, *next = nullptr;
     };
@@ -72,6 +74,9 @@ public:
     bool start_unqueued(Entry& entry, MonotonicTime now);
     /// Serves it regardless of the limit.
     void start_exempt(Entry& entry, MonotonicTime now);
+    /// A request that is served goes on in pieces, and keeps one seat for them. No other such request of its flow begins before it ends:
+    /// they would all be half done at a time. Requires: entry.work.in_pieces.
+    void go_on_in_pieces(Entry& entry, MonotonicTime now);
     /// A request that was served ends.
     void finish(Entry& entry, MonotonicTime now);
     /// A request that waits leaves.
@@ -90,6 +95,7 @@ private:
     void advance(MonotonicTime now);
     bool fits(std::uint32_t seats) const;
     Queue& choose_queue(std::uint64_t flow);
+    bool may_begin(const Entry& entry) const;
     void unlink(Entry& entry);
     void take_seats(Entry& entry, MonotonicTime now);
     void drop_empty_queues();
@@ -97,8 +103,9 @@ private:
     Configuration configuration_;
     std::uint32_t limit_ = 0;
     std::deque<Queue> queues_;
-    std::vector<Queue*> waited_in_;  ///< the queues in which requests wait
-    double progress_ = 0;            ///< R
+    std::vector<Queue*> waited_in_;         ///< the queues in which requests wait
+    std::vector<std::uint64_t> in_pieces_;  ///< the flows of requests that go on in pieces; a flow may be there more than once
+    double progress_ = 0;                   ///< R
     MonotonicTime advanced_{};
     std::uint32_t busy_queues_ = 0, queued_seats_in_use_ = 0;
     std::uint32_t waiting_ = 0, executing_ = 0, seats_in_use_ = 0, seats_waiting_ = 0;

@@ -90,6 +90,25 @@ TEST_F(FairQueuesTest, AFlowThatFloodsWaitsForItselfOnly) {
     EXPECT_LT(order.find('B'), 2u) << order;
 }
 
+TEST_F(FairQueuesTest, AListInPiecesCountsForTheSeatsThatItHad) {
+    queues.set_limit(5);
+    for (int i = 0; i < 2; ++i) {
+        Request& list = request('A', 4);
+        list.work.in_pieces = true;
+        EXPECT_TRUE(queues.enqueue(list, now));
+    }
+    Request* const list = start();
+    for (int i = 0; i < 8; ++i) wait('B');
+    now += 5ms;
+    queues.go_on_in_pieces(*list, now);
+    EXPECT_EQ(queues.seats_in_use(), 1u);
+    EXPECT_EQ(queues.next(), &requests[2]) << "the second list does not begin before the first is made";
+    now += 20ms;
+    queues.finish(*list, now);
+    EXPECT_EQ(queues.seats_in_use(), 0u);
+    EXPECT_EQ(serve(6, 10ms), "BBBBBA") << "4 x 5 ms and 20 ms";
+}
+
 TEST_F(FairQueuesTest, FlowsShareByTimeAndNotByNumber) {
     for (int i = 0; i < 40; ++i) {
         wait('A');

@@ -79,6 +79,8 @@ public:
 
     /// True: the request has its seats. False: it waits; await the ticket. Error: TooManyRequests. Call once.
     Result<bool> begin(Way way);
+    /// What is left of a list is made in pieces (LongWork): the request keeps one seat, and its flow's next list begins only after its end.
+    void go_on_in_pieces();
     /// Returns the seats, because the server's work for the request is done. May be repeated.
     void finish();
 

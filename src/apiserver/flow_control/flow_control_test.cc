@@ -86,6 +86,7 @@ protected:
         }
         request.state = "served";
         work.time += each;
+        if (in_pieces) ticket.go_on_in_pieces();
         CO_TRY_VOID(co_await request.end.wait());
         ticket.finish();
         request.state = "over";
@@ -120,6 +121,7 @@ protected:
     WorkClock work;
     Duration each{};  ///< of the thread's time that a request takes
     std::size_t objects = 0;
+    bool in_pieces = false;  ///< a list is not made at once
     std::vector<PriorityLevelConfiguration> levels{level("low", 5), level("high", 5)};
     std::vector<FlowSchema> schemas{schema("lows", "low", "lows"), schema("highs", "high", "highs")};
     std::unique_ptr<FlowControl> flow_control;
@@ -240,6 +242,28 @@ TEST_F(FlowControlTest, AUserWhoAsksOnceWaitsForFreeSeats) {
     requests[0].end.set();
     loop.run_ready();
     EXPECT_EQ(quiet.state, "served");
+}
+
+TEST_F(FlowControlTest, OfOneFlowAListBeginsWhenTheOneBeforeIsMade) {
+    levels = {level("low", 50), level("high", 5)};
+    flow_control =
+        std::make_unique<FlowControl>(loop, work, FlowControl::Options{.seats = 600, .count_objects = [this](auto&) { return objects; }});
+    configure();
+    const auto seats = [&] { return metric(R"(apiserver_flowcontrol_current_executing_seats{priority_level="low",flow_schema="lows"})"); };
+    objects = 1000;
+    in_pieces = true;
+    Request& first = begin("a", "lows", "/api/v1/pods");
+    loop.run_ready();
+    EXPECT_EQ(seats(), "1") << "what is left takes turns with others";
+    Request& second = begin("a", "lows", "/api/v1/pods");
+    Request& other = begin("b", "lows", "/api/v1/pods");
+    loop.run_ready();
+    EXPECT_EQ(second.state, "waits");
+    EXPECT_EQ(other.state, "served");
+    first.end.set();
+    loop.run_ready();
+    EXPECT_EQ(second.state, "served");
+    EXPECT_EQ(seats(), "2");
 }
 
 TEST_F(FlowControlTest, LevelsShareTheThreadByTheirSeats) {

@@ -219,10 +219,11 @@ Work FlowControl::State::estimate(const Ticket& ticket) const {
     const RequestInfo& info = ticket.info_;
     if (!info.is_resource) return {};
     const bool lists = info.verb == "list" || (info.verb == "watch" && info.flag("sendInitialEvents"));
-    if (lists && info.name.empty() && options.count_objects) {
+    if (lists && info.name.empty()) {
+        if (!options.count_objects) return {.in_pieces = true};
         const double objects = static_cast<double>(options.count_objects(info));
         const auto seats = static_cast<std::uint32_t>(std::ceil(std::min(objects, MostSeats * ObjectsPerSeat) / ObjectsPerSeat));
-        return {.seats = std::clamp(seats, 1u, ticket.flows_->level.widest)};
+        return {.seats = std::clamp(seats, 1u, ticket.flows_->level.widest), .in_pieces = true};
     }
     if (watchers.empty() || !is_write(info)) return {};
     const std::uint32_t told = watchers_of(info);
@@ -305,6 +306,15 @@ void FlowControl::State::let_wait(Ticket& ticket) {
     level.note_demand(ticket.arrived);
     arm_wait_timer();
     if (level.queues.can_start()) turn.call_next();
+}
+
+void FlowControl::State::go_on_in_pieces(Ticket& ticket) {
+    Flows& of = *ticket.flows_;
+    const MonotonicTime now = loop.now();
+    of.seats -= ticket.work.seats - 1;
+    of.level.queues.go_on_in_pieces(ticket, now);
+    of.level.note_demand(now);
+    if (of.level.queues.can_start()) turn.call_next();
 }
 
 void FlowControl::State::finish(Ticket& ticket) {
@@ -401,6 +411,10 @@ Result<bool> FlowControl::Ticket::begin(Way way) { return state_.begin(*this, wa
 
 void FlowControl::Ticket::finish() {
     if (stage_ == Stage::Served) state_.finish(*this);
+}
+
+void FlowControl::Ticket::go_on_in_pieces() {
+    if (stage_ == Stage::Served && work.in_pieces) state_.go_on_in_pieces(*this);
 }
 
 void FlowControl::Ticket::cancel() {

@@ -103,6 +103,7 @@ struct FlowControl::State {
     Work estimate(const Ticket& ticket) const;
     void serve(Ticket& ticket, MonotonicTime now);
     void let_wait(Ticket& ticket);
+    void go_on_in_pieces(Ticket& ticket);
     void finish(Ticket& ticket);
     void withdraw(Ticket& ticket, Refusal why);
     Error refuse(Flows& flows, Refusal why);

@@ -42,7 +42,7 @@ Task<> ComponentStatuses::handle(RequestContext& context) const {
     for (const Component& component : components_) page.records.push_back(record_of(component));
     const std::string content_type = form.content_type();
     const ResponseEncoder encoder(resource_, std::move(form), include, now);
-    CO_TRY(std::vector<store::Bytes> body, encoder.list(page));
+    CO_TRY(std::vector<store::Bytes> body, co_await encoder.list(page));
     co_return co_await reply(context, 200, content_type, std::move(body));
 }
 

@@ -38,13 +38,17 @@ struct RequestContext {
     const LeaderFence* fence = nullptr;         ///< prevents the component from writing once another server runs it; may be null
     std::shared_ptr<const FlowIds> flow_ids{};  ///< how the request was classified; null for components, and without priority and fairness
     FlowControl::Ticket* ticket = nullptr;      ///< returns its seats when the answer is ready; may be null
-    LongWork work;                              ///< for handlers of what goes on, such as watches
+    LongWork work;                              ///< for handlers of much, such as lists and watches
     std::string audit_id;
     std::vector<std::string> warnings;  ///< become Warning headers
     std::map<std::string, std::string> audit_annotations;
     AuditTrail* audit = nullptr;  ///< null if nothing is recorded
     int code = 0;                 ///< of the answer, once there is one
 
+    /// What is left of a list is made in pieces.
+    void go_on_in_pieces() const {
+        if (ticket) ticket->go_on_in_pieces();
+    }
     /// The work for the request is done; only sending remains, as fast as the peer reads.
     void give_back_seats() const {
         if (ticket) ticket->finish();

@@ -160,7 +160,8 @@ Task<> ResourceHandler::list(RequestContext& context, const Resource& resource) 
     CO_TRY(Page page, std::move(listed));
     const std::string content_type = form.content_type();
     const ResponseEncoder encoder(resource, std::move(form), include, now());
-    CO_TRY(std::vector<store::Bytes> body, encoder.list(page));
+    context.go_on_in_pieces();
+    CO_TRY(std::vector<store::Bytes> body, co_await encoder.list(page, context.work));
     co_return co_await reply(context, 200, content_type, std::move(body));
 }
 
@@ -172,6 +173,7 @@ Task<> ResourceHandler::watch(RequestContext& context, const Resource& resource)
     net::Headers headers = common_headers(context);
     headers.add("content-type", form.content_type(true));
     context.code = 200;
+    context.go_on_in_pieces();  // with the objects that there are, if they are asked for
     ResponseEncoder encoder(resource, std::move(form), include, now(), &sealed_);
     const auto begun = [&context] { context.give_back_seats(); };
     if (net::is_websocket_request(context.request)) {

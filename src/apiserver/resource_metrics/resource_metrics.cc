@@ -150,7 +150,7 @@ Task<> ResourceMetrics::serve(RequestContext& context, const Resource& shown, co
     }
     const std::string content_type = form.content_type();
     const ResponseEncoder encoder(shown, std::move(form), include, now);
-    CO_TRY(std::vector<store::Bytes> body, encoder.list(page));
+    CO_TRY(std::vector<store::Bytes> body, co_await encoder.list(page));
     co_return co_await reply(context, 200, content_type, std::move(body));
 }
 

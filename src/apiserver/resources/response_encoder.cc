@@ -134,10 +134,13 @@ Result<void> ResponseEncoder::add_item(const store::Bytes& stored, ListBody& lis
     return list.add(form_.transform == Transform::None ? std::move(tree) : partial_metadata(tree, form_.transform_version));
 }
 
-Result<std::vector<store::Bytes>> ResponseEncoder::list(const Page& page) const {
+Task<std::vector<store::Bytes>> ResponseEncoder::list(const Page& page, LongWork work) const {
     ListBody list = empty_list(page);
-    for (const store::RecordPtr& record : page.records) TRY_VOID(add_item(record->value, list));
-    return list.finish();
+    for (const store::RecordPtr& record : page.records) {
+        if (work.turn_is_over()) CO_TRY_VOID(co_await work.next_turn());
+        CO_TRY_VOID(add_item(record->value, list));
+    }
+    co_return list.finish();
 }
 
 void ResponseEncoder::append_frame(std::string_view type, const Value& object, std::string& out) const {

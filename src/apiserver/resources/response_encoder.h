@@ -9,6 +9,7 @@
 #include "apiserver/resources/resource_store.h"
 #include "apiserver/resources/sealed_objects.h"
 #include "base/time/time.h"
+#include "runtime/turns.h"
 
 namespace porthole::apiserver {
 
@@ -45,8 +46,8 @@ public:
     void set_now(Timestamp now) { now_ = now; }
     /// The body of an answer that is one object.
     Result<store::Bytes> object(const store::Bytes& stored) const;
-    /// The pieces of the body of a list.
-    Result<std::vector<store::Bytes>> list(const Page& page) const;
+    /// The pieces of the body of a list, made in turns with other `work`.
+    Task<std::vector<store::Bytes>> list(const Page& page, LongWork work = {}) const;
 
     /// Adds one frame of a watch. `type` is ADDED, MODIFIED or DELETED.
     Result<void> append_event(std::string_view type, const store::Bytes& stored, WatchFrames& out);
