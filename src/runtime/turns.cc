@@ -16,15 +16,30 @@ bool Turns::Waiting::empty() const {
 }
 
 void Turns::serve_waiting() {
-    while (!order_.empty() && turn_.has_time()) {
-        Place& next = *waiting_.find(order_.front())->second.next().front();
-        order_.splice(order_.end(), order_, order_.begin());
-        next.leave();
-        served_ = next.flow_;
-        next.complete({});  // does the work
-        served_.reset();
-    }
+    std::erase_if(had_, [this](const auto& flow) { return flow.second <= served_to_; });
+    while (!order_.empty() && turn_.has_time()) serve(order_.begin()->second);
     if (!order_.empty()) turn_.call_next();
+}
+
+void Turns::serve(std::uint64_t flow) {
+    const MonotonicTime began = clock_.now();
+    Waiting& first = waiting_.find(flow)->second;
+    const Duration before = served_to_ = first.tag.first;
+    Place& next = *first.next().front();
+    next.leave();
+    served_ = flow;
+    next.complete({});  // does the work
+    served_.reset();
+    const Duration had = had_[flow] = before + (clock_.now() - began);
+    const auto found = waiting_.find(flow);
+    if (found == waiting_.end()) return;
+    order_.erase(found->second.tag);
+    enter(flow, found->second, had);
+}
+
+void Turns::enter(std::uint64_t flow, Waiting& waiting, Duration had) {
+    waiting.tag = {had, ++entered_};
+    order_.emplace(waiting.tag, flow);
 }
 
 bool Turns::goes_on(std::uint64_t flow, Stage stage) {
@@ -38,7 +53,10 @@ bool Turns::Place::begin(std::uint64_t flow, Stage stage) {
     flow_ = flow;
     stage_ = stage;
     Waiting& waiting = turns_.waiting_[flow];
-    if (waiting.empty()) waiting.in_order = turns_.order_.insert(turns_.order_.end(), flow);
+    if (waiting.empty()) {
+        const auto had = turns_.had_.find(flow);
+        turns_.enter(flow, waiting, had == turns_.had_.end() ? turns_.served_to_ : std::max(had->second, turns_.served_to_));
+    }
     auto& places = waiting.places[static_cast<std::size_t>(stage)];
     // Of what has begun, the same goes on, so that it ends.
     at_ = places.insert(stage == Stage::Begun ? places.begin() : places.end(), this);
@@ -58,7 +76,7 @@ void Turns::Place::leave() {
     const auto found = turns_.waiting_.find(flow_);
     found->second.places[static_cast<std::size_t>(stage_)].erase(at_);
     if (!found->second.empty()) return;
-    turns_.order_.erase(found->second.in_order);
+    turns_.order_.erase(found->second.tag);
     turns_.waiting_.erase(found);
 }
 

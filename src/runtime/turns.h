@@ -4,6 +4,7 @@
 #include <list>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "runtime/loop_turn.h"
 #include "runtime/task.h"
@@ -13,9 +14,11 @@ namespace porthole {
 class LongWork;
 
 /// The order in which work for several flows is done while the loop's thread is busy: the flows take turns, so that one with much work
-/// does not delay the others by more than a piece of it. Decides about nothing but the order. A flow is any number, often a hash of a
-/// name. In its turn, a flow may go on with one more piece: the request that has just been read need not wait for another turn. Lives on
-/// the loop and outlives its places.
+/// does not delay the others by more than a piece of it. They share the thread by time: next is the flow that has had least of it among
+/// those that wait, where one that comes is taken to have had as much as the flow that was served last (start-time fair queuing). So one
+/// that has waited for nothing yet comes before those that go on. Decides about nothing but the order. A flow is any number, often a hash
+/// of a name. In its turn, a flow may go on with one more piece: the request that has just been read need not wait for another turn. Lives
+/// on the loop and outlives its places.
 class Turns {
 public:
     /// `clock` measures turns; it may be the loop.
@@ -33,20 +36,26 @@ private:
     friend LongWork;
     /// Whether the flow whose turn it is begins another piece of work in it, for the first time.
     bool goes_on(std::uint64_t flow, Stage stage);
+    using Tag = std::pair<Duration, std::uint64_t>;  ///< what the flow has had of the thread, then the order in which they came
     struct Waiting {
         std::array<std::list<Place*>, 3> places;  ///< by stage
-        std::list<std::uint64_t>::iterator in_order{};
+        Tag tag;
         std::list<Place*>& next();
         bool empty() const;
     };
 
     void serve_waiting();
+    void serve(std::uint64_t flow);
+    void enter(std::uint64_t flow, Waiting& waiting, Duration had);
 
     const Clock& clock_;
     LoopTurn turn_;
     std::map<std::uint64_t, Waiting> waiting_;  ///< by flow; none is empty
-    std::list<std::uint64_t> order_;            ///< the flows that wait; the first is next
-    std::optional<std::uint64_t> served_;       ///< the flow that has its turn, and has not gone on
+    std::map<Tag, std::uint64_t> order_;        ///< the flows that wait; the first is next
+    std::map<std::uint64_t, Duration> had_;     ///< of flows that were served lately
+    Duration served_to_{};                      ///< what the flow that was served last had had
+    std::uint64_t entered_ = 0;
+    std::optional<std::uint64_t> served_;  ///< the flow that has its turn, and has not gone on
 };
 
 /// One piece of work. Lives in its task.

@@ -48,6 +48,7 @@ protected:
     void do_work(const std::string& name) {
         clock.time += each;
         done += name + " ";
+        if (after_work) std::exchange(after_work, {})();
     }
     /// Uses up the present turn.
     void fill_turn() {
@@ -68,6 +69,7 @@ protected:
     Turns turns{loop, clock, 1ms};
     std::deque<TaskContext> contexts;
     std::string done;
+    Callback after_work;  ///< called once
 };
 
 TEST_F(TurnsTest, WorkBeginsAtOnceWhileTheThreadHasTime) {
@@ -83,6 +85,33 @@ TEST_F(TurnsTest, FlowsTakeTurnsWhateverTheirNumberOfPlaces) {
     for (int i = 0; i < 3; ++i) begin("a");
     begin("b");
     EXPECT_EQ(next_turn(), "a b a a ");
+}
+
+TEST_F(TurnsTest, AFlowThatComesIsBeforeThoseThatGoOn) {
+    fill_turn();
+    for (int i = 0; i < 4; ++i) begin("a");
+    after_work = [this] { begin("b"), begin("b"); };
+    EXPECT_EQ(next_turn(), "a b a b a a ");
+}
+
+TEST_F(TurnsTest, FlowsShareTheThreadByTime) {
+    fill_turn();
+    each = 10us;
+    for (int i = 0; i < 3; ++i) begin("a");
+    for (int i = 0; i < 6; ++i) begin("b");
+    after_work = [this] { clock.time += 35us; };  // of a
+    EXPECT_EQ(next_turn(), "a b b b b b a b a ");
+}
+
+TEST_F(TurnsTest, AFlowThatHasLeftIsNotForgottenWhileOthersWait) {
+    fill_turn();
+    begin("a");
+    for (int i = 0; i < 4; ++i) begin("b");
+    after_work = [this] {
+        clock.time += 2ms;
+        loop.post([this] { begin("a"); });
+    };
+    EXPECT_EQ(next_turn(), "a b b b b a ");
 }
 
 TEST_F(TurnsTest, AFlowGoesOnInItsTurnOnce) {

@@ -95,7 +95,7 @@ TEST_F(ArrivalsTest, InventedCredentialsShareTheTurnsOfOneUser) {
     arrive("bob");
     EXPECT_EQ(handled_so_far(), "invented0 invented1 invented2 invented3 ");
     loop.run_ready();
-    EXPECT_EQ(handled_so_far(), "invented4 bob invented5 invented6 invented7 ");
+    EXPECT_EQ(handled_so_far(), "bob invented4 invented5 invented6 invented7 ");
 }
 
 TEST_F(ArrivalsTest, OneThatIsCancelledLeavesItsPlace) {
