@@ -29,7 +29,7 @@ public:
     struct Options {
         std::uint32_t seats = 600;                         ///< of all levels in total
         Duration wait_limit = std::chrono::seconds(15);    ///< of a request in a queue; then it is refused
-        Duration turn = std::chrono::microseconds(500);    ///< of the server's thread
+        Duration turn = std::chrono::microseconds(250);    ///< of the server's thread
         Duration adjust_every = std::chrono::seconds(10);  ///< how often levels adjust what they lend to each other
         std::uint64_t seed = 0;                            ///< of the hands that flows are dealt
         /// How many objects a list reads; empty: few.

@@ -52,7 +52,7 @@ struct HttpServer::Impl {
     BodyBudget bodies;
     AnswerBudget answers{512 << 20};
     HandlerTurns turns;
-    Turns turns_of_streams{loop, loop, std::chrono::microseconds(500)};
+    Turns turns_of_streams{loop, loop, std::chrono::microseconds(250)};
     Acceptor acceptor;
 };
 
