@@ -32,16 +32,22 @@ std::vector<std::string> AdmissionChain::names() const {
 }
 
 Task<> AdmissionChain::admit(AdmissionAttributes& attributes) const {
-    for (const auto& plugin : plugins_) CO_TRY_VOID(co_await plugin->admit(attributes));
+    for (const auto& plugin : plugins_) {
+        if (plugin->handles(attributes)) CO_TRY_VOID(co_await plugin->admit(attributes));
+    }
     if (!attributes.reinvocation.changed) co_return {};
     // As upstream: once, and by all, since what a webhook adds may need the defaults of the others.
     attributes.reinvocation.running = true;
-    for (const auto& plugin : plugins_) CO_TRY_VOID(co_await plugin->admit(attributes));
+    for (const auto& plugin : plugins_) {
+        if (plugin->handles(attributes)) CO_TRY_VOID(co_await plugin->admit(attributes));
+    }
     co_return {};
 }
 
 Task<> AdmissionChain::validate(const AdmissionAttributes& attributes) const {
-    for (const auto& plugin : plugins_) CO_TRY_VOID(co_await plugin->validate(attributes));
+    for (const auto& plugin : plugins_) {
+        if (plugin->handles(attributes)) CO_TRY_VOID(co_await plugin->validate(attributes));
+    }
     co_return {};
 }
 

@@ -44,8 +44,9 @@ protected:
                                        .old_object = old,
                                        .warnings = warnings_,
                                        .audit_annotations = audit_};
-        auto outcome = run(plugin.admit(attributes));
-        if (outcome) outcome = run(plugin.validate(attributes));
+        Result<void> outcome;
+        if (plugin.handles(attributes)) outcome = run(plugin.admit(attributes));
+        if (outcome && plugin.handles(attributes)) outcome = run(plugin.validate(attributes));
         error_ = outcome ? Error() : outcome.error();
         return error_.message;
     }

@@ -34,6 +34,26 @@ protected:
     }
 };
 
+/// Refuses all that it is asked about.
+class RefusesNodes final : public AdmissionPlugin {
+public:
+    std::string_view name() const override { return "RefusesNodes"; }
+    bool handles(const AdmissionAttributes& attributes) const override { return attributes.is("", "nodes"); }
+    Task<> admit(AdmissionAttributes&) override { co_return Error(Reason::Forbidden, "refused by admit"); }
+    Task<> validate(const AdmissionAttributes&) override { co_return Error(Reason::Forbidden, "refused by validate"); }
+};
+
+TEST_F(Admission, APluginIsAskedOnlyAboutWhatItHandles) {
+    AdmissionChain chain;
+    chain.add(std::make_unique<RefusesNodes>());
+    const auto attributes_of = [&](const schema::Kind& kind) {
+        return AdmissionAttributes{.kind = kind, .user = user_, .warnings = warnings_, .audit_annotations = audit_};
+    };
+    AdmissionAttributes of_pod = attributes_of(Pod::kind()), of_node = attributes_of(Node::kind());
+    EXPECT_TRUE(run(chain.admit(of_pod)) && run(chain.validate(of_pod)));
+    EXPECT_FALSE(run(chain.admit(of_node)) || run(chain.validate(of_node)));
+}
+
 TEST_F(Admission, NothingIsMadeInANamespaceThatIsMissingOrGoing) {
     auto plugin = make_namespace_lifecycle(given_);
     EXPECT_EQ(create(*plugin, pod()), "");

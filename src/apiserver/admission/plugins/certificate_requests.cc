@@ -50,8 +50,9 @@ class CertificateApproval final : public AdmissionPlugin {
 public:
     explicit CertificateApproval(Authorizer& authorizer) : authorizer_(authorizer) {}
     std::string_view name() const override { return "CertificateApproval"; }
+    bool handles(const AdmissionAttributes& attributes) const override { return is_certificate_request(attributes); }
     Task<> validate(const AdmissionAttributes& attributes) override {
-        if (!is_certificate_request(attributes) || attributes.subresource != "approval") co_return {};
+        if (attributes.subresource != "approval") co_return {};
         co_return co_await check_right(authorizer_, attributes, "approve");
     }
 
@@ -63,8 +64,9 @@ class CertificateSigning final : public AdmissionPlugin {
 public:
     explicit CertificateSigning(Authorizer& authorizer) : authorizer_(authorizer) {}
     std::string_view name() const override { return "CertificateSigning"; }
+    bool handles(const AdmissionAttributes& attributes) const override { return is_certificate_request(attributes); }
     Task<> validate(const AdmissionAttributes& attributes) override {
-        if (!is_certificate_request(attributes) || attributes.subresource != "status" || !is_signing(attributes)) co_return {};
+        if (attributes.subresource != "status" || !is_signing(attributes)) co_return {};
         co_return co_await check_right(authorizer_, attributes, "sign");
     }
 
@@ -85,8 +87,11 @@ class PodCertificateSigning final : public AdmissionPlugin {
 public:
     explicit PodCertificateSigning(Authorizer& authorizer) : authorizer_(authorizer) {}
     std::string_view name() const override { return "PodCertificateSigning"; }
+    bool handles(const AdmissionAttributes& attributes) const override {
+        return attributes.is("certificates.k8s.io", "podcertificaterequests");
+    }
     Task<> validate(const AdmissionAttributes& attributes) override {
-        if (!attributes.is("certificates.k8s.io", "podcertificaterequests") || attributes.subresource != "status") co_return {};
+        if (attributes.subresource != "status") co_return {};
         const auto& now = attributes.object->view<PodCertificateRequest>();
         const auto& before = attributes.old_object->view<PodCertificateRequest>();
         if (now.status.certificate_chain == before.status.certificate_chain) co_return {};
@@ -106,8 +111,11 @@ class ClusterTrustBundleAttest final : public AdmissionPlugin {
 public:
     explicit ClusterTrustBundleAttest(Authorizer& authorizer) : authorizer_(authorizer) {}
     std::string_view name() const override { return "ClusterTrustBundleAttest"; }
+    bool handles(const AdmissionAttributes& attributes) const override {
+        return attributes.is("certificates.k8s.io", "clustertrustbundles");
+    }
     Task<> validate(const AdmissionAttributes& attributes) override {
-        if (!attributes.is("certificates.k8s.io", "clustertrustbundles") || !attributes.object) co_return {};
+        if (!attributes.object) co_return {};
         const auto& bundle = attributes.object->view<ClusterTrustBundle>();
         const std::string& signer = bundle.spec.signer_name;
         if (signer.empty()) co_return {};
@@ -137,8 +145,9 @@ private:
 class CertificateSubjectRestriction final : public AdmissionPlugin {
 public:
     std::string_view name() const override { return "CertificateSubjectRestriction"; }
+    bool handles(const AdmissionAttributes& attributes) const override { return is_certificate_request(attributes); }
     Task<> validate(const AdmissionAttributes& attributes) override {
-        if (!is_certificate_request(attributes) || attributes.operation != AdmissionOperation::Create) co_return {};
+        if (attributes.operation != AdmissionOperation::Create) co_return {};
         const auto& spec = attributes.object->view<CertificateSigningRequest>().spec;
         if (spec.signer_name != ApiClientSigner) co_return {};
         const auto parsed = net::parse_certificate_request(spec.request);

@@ -26,6 +26,7 @@ class DefaultStorageClass final : public AdmissionPlugin {
 public:
     explicit DefaultStorageClass(const ObjectReader& reader) : reader_(reader) {}
     std::string_view name() const override { return "DefaultStorageClass"; }
+    bool handles(const AdmissionAttributes& attributes) const override { return attributes.is("", "persistentvolumeclaims"); }
 
     Task<> admit(AdmissionAttributes& attributes) override {
         if (!is_new(attributes, "", "persistentvolumeclaims")) co_return {};
@@ -49,6 +50,7 @@ class DefaultIngressClass final : public AdmissionPlugin {
 public:
     explicit DefaultIngressClass(const ObjectReader& reader) : reader_(reader) {}
     std::string_view name() const override { return "DefaultIngressClass"; }
+    bool handles(const AdmissionAttributes& attributes) const override { return attributes.is("networking.k8s.io", "ingresses"); }
 
     Task<> admit(AdmissionAttributes& attributes) override {
         if (!is_new(attributes, "networking.k8s.io", "ingresses")) co_return {};

@@ -20,8 +20,9 @@ bool tolerates(const std::vector<Toleration>& tolerations, std::string_view key)
 class DefaultTolerationSeconds final : public AdmissionPlugin {
 public:
     std::string_view name() const override { return "DefaultTolerationSeconds"; }
+    bool handles(const AdmissionAttributes& attributes) const override { return attributes.is("", "pods"); }
     Task<> admit(AdmissionAttributes& attributes) override {
-        if (!attributes.is("", "pods") || !attributes.subresource.empty() || !attributes.object) co_return {};
+        if (!attributes.subresource.empty() || !attributes.object) co_return {};
         for (const char* key : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {
             if (tolerates(attributes.object->view<Pod>().spec.tolerations, key)) continue;
             attributes.object->edit<Pod>().spec.tolerations.push_back(

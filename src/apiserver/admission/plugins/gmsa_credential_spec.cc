@@ -76,6 +76,7 @@ class GmsaCredentialSpec final : public AdmissionPlugin {
 public:
     GmsaCredentialSpec(const PolicyParameters* objects, Authorizer& authorizer) : objects_(objects), authorizer_(authorizer) {}
     std::string_view name() const override { return "GMSACredentialSpec"; }
+    bool handles(const AdmissionAttributes& attributes) const override { return attributes.is("", "pods"); }
 
     Task<> admit(AdmissionAttributes& attributes) override {
         std::map<std::string, std::string> contents;  // by container
@@ -126,7 +127,7 @@ private:
     /// known by their attributes: the pod itself is costly to look at.
     static std::vector<Given> new_options(const AdmissionAttributes& attributes) {
         const bool adds = adds_containers(attributes);
-        if (!attributes.is("", "pods") || !(adds || creates_pod(attributes))) return {};
+        if (!adds && !creates_pod(attributes)) return {};
         if (!attributes.object || !attributes.object->is<Pod>() || is_mirror(attributes.object->view<Pod>())) return {};
         std::vector<Given> found = windows_options_in(attributes.object->view<Pod>().spec);
         if (!adds) return found;

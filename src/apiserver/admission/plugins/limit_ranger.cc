@@ -82,6 +82,9 @@ class LimitRanger final : public AdmissionPlugin {
 public:
     explicit LimitRanger(const ObjectReader& reader) : reader_(reader) {}
     std::string_view name() const override { return "LimitRanger"; }
+    bool handles(const AdmissionAttributes& attributes) const override {
+        return attributes.is("", "pods") || attributes.is("", "persistentvolumeclaims");
+    }
 
     Task<> admit(AdmissionAttributes& attributes) override {
         if (!is_new_pod(attributes)) co_return {};

@@ -14,9 +14,10 @@ class NodeDeclaredFeatureValidator final : public AdmissionPlugin {
 public:
     explicit NodeDeclaredFeatureValidator(const ObjectReader& reader) : reader_(reader) {}
     std::string_view name() const override { return "NodeDeclaredFeatureValidator"; }
+    bool handles(const AdmissionAttributes& attributes) const override { return attributes.is("", "pods"); }
 
     Task<> validate(const AdmissionAttributes& attributes) override {
-        if (!attributes.is("", "pods") || attributes.operation != AdmissionOperation::Update) co_return {};
+        if (attributes.operation != AdmissionOperation::Update) co_return {};
         if (!attributes.subresource.empty() && attributes.subresource != "resize") co_return {};
         if (attributes.object->metadata().generation == attributes.old_object->metadata().generation) co_return {};
         const Pod &before = attributes.old_object->view<Pod>(), &after = attributes.object->view<Pod>();

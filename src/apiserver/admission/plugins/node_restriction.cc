@@ -91,6 +91,7 @@ class NodeRestriction final : public AdmissionPlugin {
 public:
     NodeRestriction(const ObjectReader& reader, Authorizer& authorizer) : reader_(reader), authorizer_(authorizer) {}
     std::string_view name() const override { return "NodeRestriction"; }
+    bool handles(const AdmissionAttributes& attributes) const override { return node_of(attributes.user).has_value(); }
 
     Task<> admit(AdmissionAttributes& attributes) override {
         const auto node = node_of(attributes.user);

@@ -13,10 +13,10 @@ class PersistentVolumeClaimResize final : public AdmissionPlugin {
 public:
     explicit PersistentVolumeClaimResize(const ObjectReader& reader) : reader_(reader) {}
     std::string_view name() const override { return "PersistentVolumeClaimResize"; }
+    bool handles(const AdmissionAttributes& attributes) const override { return attributes.is("", "persistentvolumeclaims"); }
 
     Task<> validate(const AdmissionAttributes& attributes) override {
-        if (!attributes.is("", "persistentvolumeclaims") || !attributes.subresource.empty()) co_return {};
-        if (attributes.operation != AdmissionOperation::Update) co_return {};
+        if (!attributes.subresource.empty() || attributes.operation != AdmissionOperation::Update) co_return {};
         const auto &before = attributes.old_object->view<PersistentVolumeClaim>(),
                    &after = attributes.object->view<PersistentVolumeClaim>();
         if (asked_for(after) <= asked_for(before)) co_return {};

@@ -14,10 +14,10 @@ class PodResizeValidator final : public AdmissionPlugin {
 public:
     explicit PodResizeValidator(const ObjectReader& reader) : reader_(reader) {}
     std::string_view name() const override { return "PodResizeValidator"; }
+    bool handles(const AdmissionAttributes& attributes) const override { return attributes.is("", "pods"); }
 
     Task<> validate(const AdmissionAttributes& attributes) override {
-        if (!attributes.is("", "pods") || attributes.subresource != "resize") co_return {};
-        if (attributes.operation != AdmissionOperation::Update) co_return {};
+        if (attributes.subresource != "resize" || attributes.operation != AdmissionOperation::Update) co_return {};
         if (attributes.object->metadata().generation == attributes.old_object->metadata().generation) co_return {};
         const Pod& pod = attributes.object->view<Pod>();
         const std::string& node_name = pod.spec.node_name;

@@ -14,6 +14,9 @@ class PriorityAdmission final : public AdmissionPlugin {
 public:
     explicit PriorityAdmission(const ObjectReader& reader) : reader_(reader) {}
     std::string_view name() const override { return "Priority"; }
+    bool handles(const AdmissionAttributes& attributes) const override {
+        return attributes.is("", "pods") || attributes.is("scheduling.k8s.io", "priorityclasses");
+    }
 
     Task<> admit(AdmissionAttributes& attributes) override {
         if (!attributes.is("", "pods") || !attributes.subresource.empty() || attributes.operation != AdmissionOperation::Create) {

@@ -34,9 +34,10 @@ public:
     RbacEscalation(const ObjectReader& reader, const RbacAuthorizer& rbac, Authorizer& authorizer)
         : reader_(reader), rbac_(rbac), authorizer_(authorizer) {}
     std::string_view name() const override { return "RbacEscalation"; }
+    bool handles(const AdmissionAttributes& attributes) const override { return attributes.kind.group == "rbac.authorization.k8s.io"; }
 
     Task<> validate(const AdmissionAttributes& attributes) override {
-        if (!attributes.object || attributes.kind.group != "rbac.authorization.k8s.io") co_return {};
+        if (!attributes.object) co_return {};
         if (attributes.user.in_group(GroupMasters)) co_return {};
         const ApiObject& object = *attributes.object;
         if (attributes.old_object && changes_only_what_collection_needs(object, *attributes.old_object)) co_return {};

@@ -71,6 +71,7 @@ class ResourceClaimAccess final : public AdmissionPlugin {
 public:
     explicit ResourceClaimAccess(const AdmissionDependencies& given) : reader_(given.reader), authorizer_(given.authorizer) {}
     std::string_view name() const override { return "ResourceClaimAccess"; }
+    bool handles(const AdmissionAttributes& attributes) const override { return attributes.kind.group == "resource.k8s.io"; }
 
     Task<> validate(const AdmissionAttributes& attributes) override {
         if (!attributes.object) co_return {};

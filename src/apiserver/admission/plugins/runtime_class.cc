@@ -12,11 +12,10 @@ class RuntimeClassAdmission final : public AdmissionPlugin {
 public:
     explicit RuntimeClassAdmission(const ObjectReader& reader) : reader_(reader) {}
     std::string_view name() const override { return "RuntimeClass"; }
+    bool handles(const AdmissionAttributes& attributes) const override { return attributes.is("", "pods"); }
 
     Task<> admit(AdmissionAttributes& attributes) override {
-        if (!attributes.is("", "pods") || !attributes.subresource.empty() || attributes.operation != AdmissionOperation::Create) {
-            co_return {};
-        }
+        if (!attributes.subresource.empty() || attributes.operation != AdmissionOperation::Create) co_return {};
         const auto& class_name = attributes.object->view<Pod>().spec.runtime_class_name;
         if (!class_name) co_return {};
         CO_TRY(const auto found, reader_.find<RuntimeClass>("", *class_name));

@@ -39,11 +39,10 @@ class ServiceAccountAdmission final : public AdmissionPlugin {
 public:
     ServiceAccountAdmission(const ObjectReader& reader, Random& random) : reader_(reader), random_(random) {}
     std::string_view name() const override { return "ServiceAccount"; }
+    bool handles(const AdmissionAttributes& attributes) const override { return attributes.is("", "pods"); }
 
     Task<> admit(AdmissionAttributes& attributes) override {
-        if (!attributes.is("", "pods") || !attributes.subresource.empty() || attributes.operation != AdmissionOperation::Create) {
-            co_return {};
-        }
+        if (!attributes.subresource.empty() || attributes.operation != AdmissionOperation::Create) co_return {};
         if (is_mirror(attributes)) co_return {};
         Pod& pod = attributes.object->edit<Pod>();
         if (pod.spec.service_account_name.empty()) pod.spec.service_account_name = "default";
@@ -63,8 +62,7 @@ public:
 
     /// A mirror pod shows what a node runs by itself. One that needed objects of the API would get its node the right to read them.
     Task<> validate(const AdmissionAttributes& attributes) override {
-        const bool new_pod =
-            attributes.is("", "pods") && attributes.subresource.empty() && attributes.operation == AdmissionOperation::Create;
+        const bool new_pod = attributes.subresource.empty() && attributes.operation == AdmissionOperation::Create;
         if (!new_pod || !is_mirror(attributes)) co_return {};
         const std::string reference = api_reference_of(attributes.object->view<Pod>());
         if (!reference.empty()) co_return admission_forbidden(attributes, "a mirror pod may not reference " + reference);

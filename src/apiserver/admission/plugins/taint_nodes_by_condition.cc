@@ -13,10 +13,9 @@ constexpr const char* NotReady = "node.kubernetes.io/not-ready";
 class TaintNodesByCondition final : public AdmissionPlugin {
 public:
     std::string_view name() const override { return "TaintNodesByCondition"; }
+    bool handles(const AdmissionAttributes& attributes) const override { return attributes.is("", "nodes"); }
     Task<> admit(AdmissionAttributes& attributes) override {
-        if (!attributes.is("", "nodes") || !attributes.subresource.empty() || attributes.operation != AdmissionOperation::Create) {
-            co_return {};
-        }
+        if (!attributes.subresource.empty() || attributes.operation != AdmissionOperation::Create) co_return {};
         auto& taints = attributes.object->edit<Node>().spec.taints;
         const bool present =
             std::ranges::any_of(taints, [](const Taint& taint) { return taint.key == NotReady && taint.effect == "NoSchedule"; });

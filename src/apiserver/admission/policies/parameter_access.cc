@@ -20,9 +20,10 @@ class PolicyParameterAccess final : public AdmissionPlugin {
 public:
     explicit PolicyParameterAccess(const AdmissionDependencies& given) : given_(given) {}
     std::string_view name() const override { return "PolicyParameterAccess"; }
+    bool handles(const AdmissionAttributes& attributes) const override { return attributes.kind.group == "admissionregistration.k8s.io"; }
 
     Task<> validate(const AdmissionAttributes& attributes) override {
-        if (!attributes.object || !attributes.subresource.empty() || attributes.kind.group != "admissionregistration.k8s.io") co_return {};
+        if (!attributes.object || !attributes.subresource.empty()) co_return {};
         if (attributes.user.in_group(GroupMasters)) co_return {};
         const ApiObject& object = *attributes.object;
         if (object.is<registration::ValidatingAdmissionPolicy>())
