@@ -1,6 +1,7 @@
 #include "windows/support.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/strings.h"
 #include "windows/exit_codes.h"
@@ -85,6 +86,14 @@ void find_one(const PodRule& rule, const core::PodSpec& spec, const Annotations&
     find_in_containers(rule, spec, path, conditions, found);
     find_in_volumes(rule, spec, path, found);
     find_in_annotations(rule, annotations, path, found);
+}
+
+template <class Rules>
+std::vector<Finding> find_by(Rules&& rules, const core::PodSpec& spec, const Annotations& annotations, std::string_view path,
+                             const Conditions& conditions) {
+    std::vector<Finding> found;
+    for (const PodRule& rule : rules) find_one(rule, spec, annotations, path, conditions, found);
+    return found;
 }
 
 std::string text_of(const std::vector<std::string>& fields, const Rule& rule) {
@@ -214,9 +223,7 @@ const Rule* find_rule(std::string_view code) {
 }
 
 std::vector<Finding> find(const core::PodSpec& spec, const Annotations& annotations, std::string_view path, const Conditions& conditions) {
-    std::vector<Finding> found;
-    for (const PodRule& rule : pod_rules()) find_one(rule, spec, annotations, path, conditions, found);
-    return found;
+    return find_by(pod_rules(), spec, annotations, path, conditions);
 }
 
 std::vector<Finding> find(const core::Service& service, const Conditions& conditions) {
@@ -235,9 +242,9 @@ std::vector<Finding> find_placement(const core::PodSpec& spec, std::string_view 
 
 std::vector<std::string> warnings(const core::PodSpec& spec, std::string_view path, Systems systems, const Annotations& annotations) {
     std::vector<std::string> all = texts(find_placement(spec, path, systems));
-    std::vector<Finding> found = find(spec, annotations, path);
-    if (system_asked_for(spec) != "windows") std::erase_if(found, [](const Finding& finding) { return !finding.on_every_system; });
-    std::ranges::move(texts(found), std::back_inserter(all));
+    const bool is_for_windows = system_asked_for(spec) == "windows";
+    const auto matters = [&](const PodRule& rule) { return is_for_windows || rule.on_every_system; };
+    std::ranges::move(texts(find_by(pod_rules() | std::views::filter(matters), spec, annotations, path, {})), std::back_inserter(all));
     return all;
 }
 

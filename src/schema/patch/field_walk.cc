@@ -229,9 +229,8 @@ private:
         for (const Member* member : ordered) {
             const Value* was = before ? before->find(member->key) : nullptr;
             if (was && *was == member->value) continue;
-            const std::string step = member_step(member->key);
-            const FieldSet* below = unowned ? unowned->find(step) : nullptr;
-            if (!below || !below->is_member()) child(step, node.member(member->key), was, member->value, below);
+            const FieldSet* below = unowned ? unowned->find(member_step(member->key)) : nullptr;
+            if (!below || !below->is_member()) child("f:", member->key, node.member(member->key), was, member->value, below);
         }
     }
 
@@ -239,13 +238,17 @@ private:
         std::map<std::string, const Value*> ordered;
         for (const Value& item : after)
             if (auto step = step_of(node, item)) ordered.emplace(*std::move(step), &item);  // of twins the first counts
-        for (const auto& [step, item] : ordered) child(step, node.element(), nullptr, *item, nullptr);
+        for (const auto& [step, item] : ordered) child("", step, node.element(), nullptr, *item, nullptr);
     }
 
-    void child(const std::string& step, const Node& node, const Value* before, const Value& after, const FieldSet* unowned) {
+    /// The step is `prefix` and `name`.
+    void child(std::string_view prefix, std::string_view name, const Node& node, const Value* before, const Value& after,
+               const FieldSet* unowned) {
         const std::size_t begin = out_.size();
         if (out_.back() != '{') out_ += ',';
-        append_json_string(step, out_);
+        const std::size_t quote = out_.size();
+        append_json_string(name, out_);
+        out_.insert(quote + 1, prefix);
         out_ += ':';
         if (!place(node, before, after, unowned)) out_.resize(begin);
     }

@@ -73,23 +73,25 @@ private:
             return {};
         PodSpec spec = wanted.pods->spec;
         take_selector_of_class(spec);
-        return judge(attributes, std::move(spec), std::string(wanted.path) + ".spec", wanted.pods->metadata.annotations);
+        return judge(attributes, spec, std::string(wanted.path) + ".spec", wanted.pods->metadata.annotations);
     }
 
     /// Error: Invalid, with a cause for each field.
-    Result<void> judge(const AdmissionAttributes& attributes, PodSpec spec, const std::string& path,
+    Result<void> judge(const AdmissionAttributes& attributes, const PodSpec& written, const std::string& path,
                        const windows::Annotations& annotations) const {
         const windows::Systems systems = systems_();
         FieldErrors errors;
         std::string policy;
-        if (windows::system_asked_for(spec).empty() && spec.node_name.empty()) {
+        std::optional<PodSpec> of_pods;
+        if (windows::system_asked_for(written).empty() && written.node_name.empty()) {
             TRY(policy, policy_of(attributes.namespace_));
-            if (is_system(policy)) spec.node_selector.emplace(SystemLabel, policy);  // as its pods will have it
+            if (is_system(policy)) of_pods.emplace(written).node_selector.emplace(SystemLabel, policy);
             if (policy == "refuse")
                 errors.required(path + ".os",
                                 "pods of this namespace must name their operating system: set spec.os.name and "
                                 "nodeSelector[\"kubernetes.io/os\"]");
         }
+        const PodSpec& spec = of_pods ? *of_pods : written;
         if (strict_ && windows::system_asked_for(spec) == "windows")
             for (const windows::Finding& one : windows::find(spec, annotations, path))
                 if (one.rule->outcome != windows::Outcome::Advised)
