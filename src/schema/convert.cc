@@ -5,6 +5,7 @@
 
 #include "schema/access.h"
 #include "schema/compare.h"
+#include "schema/convert_member.h"
 #include "schema/path_step.h"
 #include "schema/scalar.h"
 #include "schema/scalars.h"
@@ -14,8 +15,6 @@ namespace porthole::schema {
 namespace {
 
 // ---- struct to tree
-
-Value member_to_value(const Field& field, const void* memory);
 
 Value element_to_value(const Field& field, const void* memory) {
     if (field.form == Form::Struct) return to_value(*field.type, memory);
@@ -45,6 +44,8 @@ Value map_to_value(const Field& field, const void* memory) {
     return std::move(context.members);
 }
 
+}  // namespace
+
 Value member_to_value(const Field& field, const void* memory) {
     if (field.is_list()) return list_to_value(field, memory);
     if (field.is_map()) return map_to_value(field, memory);
@@ -52,6 +53,8 @@ Value member_to_value(const Field& field, const void* memory) {
     const void* value = field.access->get(memory);
     return value ? element_to_value(field, value) : Value();
 }
+
+namespace {
 
 /// A type whose JSON is the bare value of one of its fields: a list where it has items, else the struct, else the bool.
 Value alternatives_to_value(const Type& type, const void* object) {
@@ -88,17 +91,6 @@ public:
         return read(type, memory, value, step);
     }
 
-private:
-    Result<void> read_element(const Type& owner, const Field& field, void* memory, const Value& value, const PathStep& step) {
-        if (value.is_null() && !is_opaque(field.form)) return {};
-        if (field.form == Form::Struct) return read_struct(owner, field, memory, value, step);
-        if (field.form == Form::Nested) return read_member(owner, *field.element, memory, value, step);
-        TRY(const bool fits, scalar_from_value(field.form, memory, value));
-        // The message's path is made only when there is one.
-        if (!fits) return type_error(value, owner.name, step.go_text(), field, true);
-        return {};
-    }
-
     Result<void> read_member(const Type& owner, const Field& field, void* memory, const Value& value, const PathStep& step) {
         if (field.is_list()) {
             if (!value.is_array()) return type_error(value, owner.name, step.go_text(), field, false);
@@ -114,6 +106,17 @@ private:
             return {};
         }
         return read_element(owner, field, field.access ? field.access->emplace(memory) : memory, value, step);
+    }
+
+private:
+    Result<void> read_element(const Type& owner, const Field& field, void* memory, const Value& value, const PathStep& step) {
+        if (value.is_null() && !is_opaque(field.form)) return {};
+        if (field.form == Form::Struct) return read_struct(owner, field, memory, value, step);
+        if (field.form == Form::Nested) return read_member(owner, *field.element, memory, value, step);
+        TRY(const bool fits, scalar_from_value(field.form, memory, value));
+        // The message's path is made only when there is one.
+        if (!fits) return type_error(value, owner.name, step.go_text(), field, true);
+        return {};
     }
 
     Result<void> read_alternatives(const Type& type, void* object, const Value& value, const PathStep& step) {
@@ -164,6 +167,10 @@ Result<void> from_value(const Type& type, void* object, const Value& value) {
     root.type = &type;
     if (!value.is_object() && !type.is(Type::Alternatives)) return type_error(value, "", "", root, true);
     return StructReader().read_struct(type, root, object, value, PathStep());
+}
+
+Result<void> member_from_value(const Type& owner, const Field& field, void* memory, const Value& value) {
+    return StructReader().read_member(owner, field, memory, value, PathStep());
 }
 
 Result<Value> canonical(const Type& type, const Value& value) {

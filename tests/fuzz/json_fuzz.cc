@@ -1,10 +1,10 @@
-// JSON: whatever parses is written and parsed again to the same tree; a body becomes the same object, or is refused with the same
-// words, whether it is read straight into its struct or by way of a tree. A check without a tree takes the same texts, and parts are those
-// of the tree.
+// JSON: whatever parses is written and parsed again to the same tree; what is read straight into its struct is the same object as by way
+// of a tree, and has the same defaults. A check without a tree takes the same texts, and parts are those of the tree.
 #include <cstdint>
 #include <cstdlib>
 
 #include "api/core_v1.h"
+#include "schema/convert.h"
 #include "schema/fields/fields.h"
 #include "schema/json/json.h"
 #include "schema/json/json_parts.h"
@@ -15,11 +15,14 @@ namespace {
 
 void expect_same_object(std::string_view text, const schema::Value& tree) {
     const schema::Kind& kind = api::core::v1::Pod::kind();
-    const auto straight = schema::decode_object(kind, text, schema::FieldValidation::Strict);
-    const auto by_tree = schema::conform_object(kind, tree, {}, schema::FieldValidation::Strict);
-    if (straight.has_value() != by_tree.has_value()) std::abort();
-    if (!straight && straight.error().message != by_tree.error().message) std::abort();
-    if (straight && !(straight->value == by_tree->value)) std::abort();
+    auto straight = schema::decode_struct(kind, text, schema::FieldValidation::Strict);
+    if (!straight) return;
+    auto by_tree = schema::conform_object(kind, tree, {}, schema::FieldValidation::Strict);
+    if (!by_tree || !(schema::to_value(kind, straight->instance.get()) == by_tree->value)) std::abort();
+    schema::apply_table_defaults(*kind.type, straight->instance.get());
+    schema::apply_table_defaults(by_tree->value, *kind.type);
+    const auto canonical = schema::canonical(*kind.type, by_tree->value);
+    if (!canonical || !(schema::to_value(kind, straight->instance.get()) == *canonical)) std::abort();
 }
 
 void expect_same_parts(std::string_view text, const schema::Value& tree) {
@@ -38,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::vector<std::string> duplicates;
     const auto value = schema::parse_json(text, duplicates);
     if (schema::check_json(text).has_value() != value.has_value()) std::abort();
-    if (!value) return schema::decode_object(api::core::v1::Pod::kind(), text, schema::FieldValidation::Ignore) ? (std::abort(), 0) : 0;
+    if (!value) return schema::decode_struct(api::core::v1::Pod::kind(), text, schema::FieldValidation::Ignore) ? (std::abort(), 0) : 0;
     const auto again = schema::parse_json(schema::to_json(*value));
     if (!again || !(*again == *value)) std::abort();
     if (duplicates.empty()) expect_same_object(text, *value);

@@ -23,7 +23,9 @@ void serve(const Value& schema, std::string_view object) {
     kind.kind = "Thing";
     kind.version = "v1";
     kind.type = *type;
-    auto decoded = decode_object(kind, object, FieldValidation::Ignore);
+    auto tree = parse_json(object);
+    if (!tree) return;
+    auto decoded = conform_object(kind, *std::move(tree), {}, FieldValidation::Ignore);
     if (!decoded) return;
     apply_table_defaults(decoded->value, **type);
     Value again = decoded->value;

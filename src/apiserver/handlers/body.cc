@@ -76,11 +76,10 @@ Result<Value> parse_body(RequestContext& context, const schema::Registry& regist
 std::optional<ApiObject> decode_straight(RequestContext& context, const schema::Kind& kind, FieldValidation validation) {
     const auto encoding = encoding_of_content_type(context.request.headers.get("content-type"));
     if (!encoding || *encoding != Encoding::Json) return std::nullopt;
-    auto decoded = schema::decode_object(kind, context.request.body, validation);
-    if (!decoded || decoded->value.string_at({"apiVersion"}) != kind.api_version() || decoded->value.string_at({"kind"}) != kind.kind)
-        return std::nullopt;
+    auto decoded = schema::decode_struct(kind, context.request.body, validation);
+    if (!decoded) return std::nullopt;
     for (std::string& warning : decoded->warnings) context.warnings.push_back(std::move(warning));
-    return ApiObject(kind, std::move(decoded->value));
+    return ApiObject(kind, std::move(decoded->instance));
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include "apiserver/strategy/object_meta.h"
 #include "apiserver/validation/name_generation.h"
 #include "base/result.h"
-#include "schema/fields/fields.h"
 #include "schema/patch/track_update_text.h"
 
 namespace porthole::apiserver {
@@ -35,8 +34,8 @@ schema::Value options_of(const WriteRequest& request, AdmissionOperation operati
 
 /// Makes the managedFields of a new object, as text unless the request brings some: then nobody reads them before they are written.
 void track_create(const Resource& resource, ApiObject& object, const schema::FieldManager& manager) {
-    const bool brings_some = !object.managed_fields_text().empty() || object.bare_tree().at_path({"metadata", "managedFields"});
-    if (brings_some || resource.form != 0) return schema::track_update(*resource.stored, schema::null_value(), object.edit_tree(), manager);
+    if (object.has_managed_fields() || resource.form != 0)
+        return schema::track_update(*resource.stored, schema::null_value(), object.edit_tree(), manager);
     object.set_managed_fields_text(schema::track_create_text(*resource.stored, object.edit_bare_tree(), manager));
 }
 
@@ -49,7 +48,7 @@ Result<void> check_namespace(const WriteRequest& request, const ApiObject& objec
 }  // namespace
 
 void ResourceStore::set_defaults(const Resource& resource, ApiObject& object) {
-    schema::apply_table_defaults(object.edit_tree_beyond_metadata(), *resource.stored->type);
+    object.apply_table_defaults();
     if (resource.strategy->set_defaults) resource.strategy->set_defaults(object);
 }
 

@@ -2,6 +2,7 @@
 
 #include "schema/compare.h"
 #include "schema/convert.h"
+#include "schema/fields/fields.h"
 #include "schema/json/json.h"
 #include "schema/scalar.h"
 
@@ -108,6 +109,11 @@ schema::Value& ApiObject::edit_tree_beyond_metadata() {
     return *tree_;
 }
 
+bool ApiObject::has_managed_fields() const {
+    if (!managed_fields_.empty()) return true;
+    return tree_ ? tree_->at_path({"metadata", "managedFields"}) != nullptr : !metadata().managed_fields.empty();
+}
+
 const void* ApiObject::structure() const {
     if (!struct_) {
         struct_.emplace(*kind_->type);
@@ -171,10 +177,16 @@ void ApiObject::clear_field(std::string_view field) {
     const schema::Field* found = kind_->type->find_field(field);
     const bool stays = is_built_in() && found && found->form == schema::Form::Struct && found->is_single() &&
                        !found->is(schema::Field::Pointer) && !found->is(schema::Field::OmitZero);
+    if (stays && struct_ && schema::struct_is_zero(*found->type, schema::member(struct_->get(), found->offset))) return;
     if (stays)
         edit_bare_tree()[field] = schema::Value::object();
     else
         edit_bare_tree().erase(field);
+}
+
+void ApiObject::apply_table_defaults() {
+    if (!struct_) return schema::apply_table_defaults(*tree_, *kind_->type);
+    if (schema::apply_table_defaults(*kind_->type, struct_->get())) tree_.reset();
 }
 
 std::string ApiObject::to_json() const {

@@ -21,6 +21,8 @@ class ApiObject {
 public:
     /// `tree` has been conformed to `kind`'s tables.
     ApiObject(const schema::Kind& kind, schema::Value tree) : kind_(&kind), tree_(std::move(tree)) {}
+    /// A built-in object that has been decoded into its kind's struct.
+    ApiObject(const schema::Kind& kind, schema::Instance structure) : kind_(&kind), struct_(std::move(structure)) {}
     /// `bare_tree` has no metadata.managedFields; `managed_fields` is the JSON of that list.
     ApiObject(const schema::Kind& kind, schema::Value bare_tree, std::string managed_fields)
         : kind_(&kind), tree_(std::move(bare_tree)), managed_fields_(std::move(managed_fields)) {}
@@ -54,6 +56,8 @@ public:
     schema::Value& edit_bare_tree();
     /// metadata.managedFields while they are text, else "".
     const std::string& managed_fields_text() const { return managed_fields_; }
+    /// In either form.
+    bool has_managed_fields() const;
     /// Requires: they are text. "" for none.
     void set_managed_fields_text(std::string text) { managed_fields_ = std::move(text); }
     /// For changes outside of metadata: its parsed form stays valid.
@@ -89,6 +93,9 @@ public:
     bool same_content(const ApiObject& other) const;
     /// Removes it, or leaves an empty object if Kubernetes' JSON has one for an empty struct.
     void clear_field(std::string_view field);
+
+    /// Sets unset fields to their default in the kind's table, in the form that is there.
+    void apply_table_defaults();
 
     /// JSON after apiVersion and kind.
     std::string to_json() const;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/core_v1.h"
+#include "schema/convert.h"
 #include "schema/json/json.h"
 
 namespace porthole::apiserver {
@@ -97,6 +98,45 @@ TEST(ApiObject, LeavesOutManagedFieldsThatAreNoJson) {
     object.set_managed_fields_text("[{");
     EXPECT_FALSE(object.tree().at_path({"metadata", "managedFields"}));
     EXPECT_EQ(object.view<Pod>().spec.node_name, "n");
+}
+
+/// As a struct, and as a tree.
+std::vector<ApiObject> in_both_forms(const Pod& pod) {
+    std::vector<ApiObject> objects;
+    objects.push_back(ApiObject::of(pod));
+    objects.emplace_back(Pod::kind(), schema::to_value(pod));
+    return objects;
+}
+
+TEST(ApiObject, HasNoStatusOnceThatIsCleared) {
+    Pod pod, running;
+    pod.metadata.name = running.metadata.name = "a";
+    running.status.phase = "Running";
+    for (const Pod& given : {pod, running}) {
+        for (ApiObject& object : in_both_forms(given)) {
+            object.clear_field("status");
+            EXPECT_EQ(object.to_json(), schema::to_json(schema::to_value(pod)));
+        }
+    }
+}
+
+TEST(ApiObject, GetsDefaultsInEitherForm) {
+    Pod pod;
+    pod.spec.containers.emplace_back().name = "c";
+    for (ApiObject& object : in_both_forms(pod)) {
+        (void)object.tree();  // an earlier form does not stay
+        object.apply_table_defaults();
+        EXPECT_EQ(object.tree().string_at({"spec", "restartPolicy"}), "Always");
+        EXPECT_EQ(object.view<Pod>().spec.containers[0].termination_message_policy, "File");
+    }
+}
+
+TEST(ApiObject, KnowsWhetherThereAreManagedFieldsInAnyForm) {
+    EXPECT_TRUE(bare().has_managed_fields());
+    Pod pod;
+    for (const ApiObject& object : in_both_forms(pod)) EXPECT_FALSE(object.has_managed_fields());
+    pod.metadata.managed_fields.emplace_back().manager = "a";
+    for (const ApiObject& object : in_both_forms(pod)) EXPECT_TRUE(object.has_managed_fields());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "schema/convert.h"
+#include "schema/fields/default_rules.h"
 #include "schema/findings.h"
 #include "schema/json/json.h"
 #include "schema/json/json_struct_parser.h"
@@ -88,7 +89,7 @@ bool is_zero(const Value& value) {
            (value.is_bool() && !value.as_bool()) || (value.is_array() && value.as_array().empty());
 }
 
-/// Stops when the defaults' text alone is larger than an object may be: what is left out is refused for its size.
+/// Defaults in a tree.
 class Defaulter {
 public:
     void object(Value& value, const Type& type) {
@@ -101,13 +102,8 @@ private:
         Value* value = object.find(field.name);
         const std::string_view text = field.default_json();
         if (!text.empty()) {
-            const bool unset = !value || (value->is_null() && !field.is(Field::Nullable)) || (!field.is(Field::Pointer) && is_zero(*value));
-            if (unset) {
-                if (text.size() > left_) {
-                    left_ = 0;
-                    return;
-                }
-                left_ -= text.size();
+            if (is_unset_value(field, value)) {
+                if (!budget_.take(text)) return;
                 auto parsed = parse_json(text);
                 CHECK(parsed.has_value());
                 value = &(object[field.name] = *std::move(parsed));
@@ -141,26 +137,30 @@ private:
         }
     }
 
-    std::size_t left_ = 4 << 20;  ///< bytes
+    DefaultBudget budget_;
 };
 
 Error cannot_handle(const Kind& kind, const std::string& why) {
     return Error(Reason::BadRequest, fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: {2}", kind.kind, kind.version, why));
 }
 
-/// What the mode makes of unknown and duplicate fields.
-Result<DecodedObject> judged(const Kind& kind, Value value, const std::vector<std::string>& unknown,
-                             const std::vector<std::string>& duplicates, FieldValidation validation) {
+/// What the mode makes of unknown and duplicate fields: the warnings of it.
+Result<std::vector<std::string>> judged(const Kind& kind, const std::vector<std::string>& unknown,
+                                        const std::vector<std::string>& duplicates, FieldValidation validation) {
     std::vector<std::string> findings;
     for (const std::string& path : unknown) findings.push_back("unknown field " + quote(path));
     for (const std::string& path : duplicates) findings.push_back("duplicate field " + quote(path));
     if (validation == FieldValidation::Strict && !findings.empty())
         return cannot_handle(kind, fmt::format("strict decoding error: {}", fmt::join(findings, ", ")));
     if (validation != FieldValidation::Warn) findings.clear();
-    return DecodedObject{std::move(value), std::move(findings)};
+    return findings;
 }
 
 }  // namespace
+
+bool is_unset_value(const Field& field, const Value* value) {
+    return !value || (value->is_null() && !field.is(Field::Nullable)) || (!field.is(Field::Pointer) && is_zero(*value));
+}
 
 std::vector<std::string> prune(Value& value, const Type& type, bool top_level) {
     Pruner pruner(false);
@@ -184,27 +184,20 @@ Result<DecodedObject> conform_object(const Kind& kind, Value value, const std::v
         if (!written) return cannot_handle(kind, written.error().message);
         value = *std::move(written);
     }
-    return judged(kind, std::move(value), unknown, duplicates, validation);
+    TRY(std::vector<std::string> warnings, judged(kind, unknown, duplicates, validation));
+    return DecodedObject{std::move(value), std::move(warnings)};
 }
 
-Result<DecodedObject> decode_object(const Kind& kind, std::string_view json, FieldValidation validation) {
-    if (kind.type->create) {
-        Instance instance(*kind.type);
-        StructFindings findings;
-        auto read = parse_json_struct(*kind.type, instance.get(), json, &findings);
-        if (!read) return cannot_handle(kind, read.error().message);
-        if (*read == StructParse::Done) {
-            Value value = Value::object();
-            if (findings.api_version) value.as_object().append("apiVersion", *findings.api_version);
-            if (findings.kind) value.as_object().append("kind", *findings.kind);
-            append_value(*kind.type, instance.get(), value.as_object());
-            return judged(kind, std::move(value), findings.unknown, findings.duplicates, validation);
-        }
-    }
-    std::vector<std::string> duplicates;
-    auto value = parse_json(json, duplicates);
-    if (!value) return cannot_handle(kind, value.error().message);
-    return conform_object(kind, *std::move(value), duplicates, validation);
+std::optional<DecodedStruct> decode_struct(const Kind& kind, std::string_view json, FieldValidation validation) {
+    if (!kind.type->create) return std::nullopt;
+    Instance instance(*kind.type);
+    StructFindings findings;
+    const auto read = parse_json_struct(*kind.type, instance.get(), json, &findings);
+    if (!read || *read != StructParse::Done) return std::nullopt;
+    if (findings.api_version != kind.api_version() || findings.kind != kind.kind) return std::nullopt;
+    auto warnings = judged(kind, findings.unknown, findings.duplicates, validation);
+    if (!warnings) return std::nullopt;
+    return DecodedStruct{std::move(instance), *std::move(warnings)};
 }
 
 }  // namespace porthole::schema

@@ -6,7 +6,8 @@
 #include "api/apps_v1.h"
 #include "api/core_v1.h"
 #include "api/registry.h"
-#include "schema/json/json.h"
+#include "schema/fields/decoding_fixture.h"
+#include "schema/random_object.h"
 
 namespace porthole::schema {
 namespace {
@@ -96,6 +97,46 @@ TEST(Decoding, WritesWhatKubernetesWouldWrite) {
     EXPECT_EQ(
         to_json(decoded->value),
         R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"containers":[{"name":"c","resources":{"limits":{"cpu":"500m","memory":"1Gi"}}}]},"status":{}})");
+}
+
+TEST(Decoding, ReadsStraightWhatHasNoFaultAndNamesItsKind) {
+    const Kind& deployment = kind("apps/v1", "Deployment");
+    struct {
+        const char* name;
+        std::string text;
+        FieldValidation mode;
+        bool straight;
+    } const rows[] = {
+        {"faultless", R"({"apiVersion":"apps/v1","kind":"Deployment","spec":{"replicas":1}})", FieldValidation::Strict, true},
+        {"unknown field", R"({"apiVersion":"apps/v1","kind":"Deployment","x":1})", FieldValidation::Strict, false},
+        {"unknown field, warned of", R"({"apiVersion":"apps/v1","kind":"Deployment","x":1})", FieldValidation::Warn, true},
+        {"wrong type", R"({"apiVersion":"apps/v1","kind":"Deployment","spec":1})", FieldValidation::Ignore, false},
+        {"no JSON", "{", FieldValidation::Ignore, false},
+        {"no version", R"({"kind":"Deployment"})", FieldValidation::Ignore, false},
+        {"another version", R"({"apiVersion":"apps/v2","kind":"Deployment"})", FieldValidation::Ignore, false},
+        {"no kind", R"({"apiVersion":"apps/v1"})", FieldValidation::Ignore, false},
+        {"another kind", R"({"apiVersion":"apps/v1","kind":"DaemonSet"})", FieldValidation::Ignore, false},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        EXPECT_EQ(decode_struct(deployment, row.text, row.mode).has_value(), row.straight);
+    }
+}
+
+TEST(Defaults, AreTheSameInAStructAsInATree) {
+    for (const Kind* kind : api::kinds()) {
+        SCOPED_TRACE(kind->kind);
+        for (std::uint32_t seed = 0; seed < 6; ++seed) {
+            Instance object = seed == 0 ? Instance(*kind->type) : RandomObject(seed).make(*kind->type);
+            const Value before = to_value(*kind, object.get());
+            Value tree = before;
+            apply_table_defaults(tree, *kind->type);
+            const bool changed = apply_table_defaults(*kind->type, object.get());
+            EXPECT_EQ(to_json(to_value(*kind, object.get())), to_json(canonical(*kind->type, tree).value()));
+            EXPECT_TRUE(changed || to_value(*kind, object.get()) == before);
+            EXPECT_FALSE(apply_table_defaults(*kind->type, object.get())) << "nothing is left to be set";
+        }
+    }
 }
 
 TEST(Defaults, FillWhatIsNotSet) {

@@ -3,8 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/meta_v1.h"
-#include "schema/fields/fields.h"
-#include "schema/json/json.h"
+#include "schema/fields/decoding_fixture.h"
 
 namespace porthole::schema {
 namespace {

@@ -13,14 +13,14 @@ class PodTopologyLabels final : public AdmissionPlugin {
 public:
     explicit PodTopologyLabels(LabelOfNode label_of_node) : label_of_node_(std::move(label_of_node)) {}
     std::string_view name() const override { return "PodTopologyLabels"; }
+    bool handles(const AdmissionAttributes& attributes) const override { return attributes.is("", "pods"); }
 
     Task<> admit(AdmissionAttributes& attributes) override {
-        if (!attributes.is("", "pods")) co_return {};
         const bool creates = attributes.operation == AdmissionOperation::Create && attributes.subresource.empty();
         if (!creates && attributes.subresource != "binding") co_return {};
         ApiObject& pod = *attributes.object;
-        // As a tree: a binding changes little, and most nodes have no such labels.
-        const std::string node(schema::at(pod.bare_tree(), "spec").string_at({"nodeName"}));
+        // Of a tree in a binding, which changes little; most nodes have no such labels.
+        const std::string node(creates ? pod.view<Pod>().spec.node_name : schema::at(pod.bare_tree(), "spec").string_at({"nodeName"}));
         if (node.empty()) co_return {};
         std::vector<std::pair<const char*, std::string>> labels;
         for (const char* label : Copied) {

@@ -1,0 +1,77 @@
+#include "schema/access.h"
+#include "schema/compare.h"
+#include "schema/convert_member.h"
+#include "schema/fields/default_rules.h"
+#include "schema/fields/fields.h"
+#include "schema/json/json.h"
+#include "schema/scalar.h"
+
+namespace porthole::schema {
+namespace {
+
+/// The Defaulter of trees, for a struct: there a member is at hand without a search for its name.
+class StructDefaulter {
+public:
+    bool has_changed() const { return has_changed_; }
+
+    void object(const Type& type, void* object) {
+        for (const Field& field : type.fields) {
+            void* memory = member(object, field.offset);
+            if (!field.default_json().empty()) set_default(type, field, memory);
+            below(field, memory);
+        }
+    }
+
+private:
+    void set_default(const Type& type, const Field& field, void* memory) {
+        if (!is_unset(field, memory) || !budget_.take(field.default_json())) return;
+        auto parsed = parse_json(field.default_json());
+        CHECK(parsed.has_value() && member_from_value(type, field, memory, *parsed).has_value());
+        has_changed_ = true;
+    }
+
+    static bool is_unset(const Field& field, const void* memory) {
+        if (field.is(Field::OmitEmpty) && member_is_absent(field, memory)) return true;
+        const Value value = member_to_value(field, memory);
+        return is_unset_value(field, &value);
+    }
+
+    /// The members of the structs that the member has. An optional struct that is absent stays so.
+    void below(const Field& field, void* memory) {
+        const bool leads_on = field.form == Form::Nested || (field.form == Form::Struct && !field.type->is(Type::Alternatives));
+        if (!leads_on) return;
+        if (field.is_list()) {
+            const std::size_t size = field.access->size(memory);
+            for (std::size_t i = 0; i < size; ++i) element(field, field.access->get_at(memory, i));
+        } else if (field.is_map()) {
+            std::pair context(this, &field);
+            field.access->visit(memory, &context, [](void* raw, const std::string&, const void* value) {
+                const auto& [self, field] = *static_cast<decltype(context)*>(raw);
+                self->element(*field, value);
+                return true;
+            });
+        } else if (const void* value = field.access ? field.access->get(memory) : memory) {
+            element(field, value);
+        }
+    }
+
+    /// `value` is in the object that is to be changed, though Access shows it as const.
+    void element(const Field& field, const void* value) {
+        void* memory = const_cast<void*>(value);
+        if (field.form == Form::Nested) return below(*field.element, memory);
+        object(*field.type, memory);
+    }
+
+    DefaultBudget budget_;
+    bool has_changed_ = false;
+};
+
+}  // namespace
+
+bool apply_table_defaults(const Type& type, void* object) {
+    StructDefaulter defaulter;
+    defaulter.object(type, object);
+    return defaulter.has_changed();
+}
+
+}  // namespace porthole::schema
