@@ -94,9 +94,10 @@ constexpr const char* RemoveServer =
     ".lock\n"
     "rm -f " PORTHOLE_PROGRAM " " PORTHOLE_PROGRAM ".previous " PORTHOLE_PROGRAM ".new";
 
+/// With --unit the last line would be one of systemd about the unit, as that it is started again.
 constexpr const char* AskEnds = "echo count=$(systemctl show -p NRestarts --value " UNIT
                                 ")\n"
-                                "printf 'said=%s\n' \"$(journalctl --unit " UNIT
+                                "printf 'said=%s\\n' \"$(journalctl _SYSTEMD_UNIT=" UNIT
                                 " --lines 1 --output cat --no-pager 2>/dev/null | head -c 900 | tr '\\n' ' ')\"\n"
                                 "exit 0";
 

@@ -53,7 +53,7 @@ class Unit:
 
 def main(program, verb, *words):
     if program == "journalctl":
-        log = Unit(words[0]).log
+        log = Unit(verb.removeprefix("_SYSTEMD_UNIT=")).log
         print(log.read_text(errors="replace").strip().rsplit("\n", 1)[-1] if log.exists() else "")
         return 0
     if verb == "daemon-reload":
