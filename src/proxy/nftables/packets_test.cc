@@ -283,6 +283,13 @@ TEST_F(Packets, KeepTheSourceOfAPodWhereTheBridgeShowsReplies) {
     EXPECT_EQ(pod_b_.ask("10.96.0.20", 80), "b 10.244.0.1");
 }
 
+TEST_F(Packets, OfTheNodeToItselfKeepTheirSource) {
+    table_.set_service(web());
+    set_endpoints({"192.168.0.1"});  // a pod with the node's own network
+    sync();
+    EXPECT_EQ(node_.ask("192.168.0.1", 22), "node 192.168.0.1");
+}
+
 TEST_F(Packets, AreSpreadOverAllEndpointsAndFollowChanges) {
     table_.set_service(web());
     set_endpoints({"10.244.0.2", "10.244.0.3"});
