@@ -6,9 +6,11 @@ by QEMU's guest agent. The disk is an overlay of an image in the cache folder, a
 
 import base64
 import contextlib
+import ctypes
 import fcntl
 import hashlib
 import json
+import mmap
 import os
 import pathlib
 import re
@@ -49,10 +51,32 @@ SETTINGS = {
 }
 # A kernel that patches its own code can panic where instructions are translated: it starts once more by itself.
 COMMAND_LINE = "root=/dev/vda rw console=ttyS0 systemd.show_status=false panic=5"
+
+
+def counter_khz():
+    """How fast this machine's processors count (RDTSC)."""
+    with mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC) as code:
+        code.write(b"\x0f\x31\x48\xc1\xe2\x20\x48\x09\xd0\xc3")  # rdtsc; shl rdx, 32; or rax, rdx; ret
+        place = ctypes.c_char.from_buffer(code)
+        count = ctypes.CFUNCTYPE(ctypes.c_uint64)(ctypes.addressof(place))
+
+        def moment():
+            """Time and count that belong together: of several, those between which the least has come."""
+            readings = [(time.monotonic_ns(), count(), time.monotonic_ns()) for _ in range(100)]
+            began, counted, ended = min(readings, key=lambda reading: reading[2] - reading[0])
+            return (began + ended) / 2, counted
+        began, first = moment()
+        time.sleep(0.2)
+        ended, last = moment()
+        del place
+    return round((last - first) * 1e6 / (ended - began))
+
+
 # Where instructions are translated: the kernel does not trust the processors' counters, although QEMU gives both the host's. It would take
 # the time from the HPET, which is a device of QEMU behind one lock: every question for the time left the translated code, and a node was not
-# Ready within minutes. Mitigations of processors cost three times the kernel's time for a new process and protect nobody here.
-TRANSLATED = "tsc=reliable mitigations=off"
+# Ready within minutes. It is told how fast they count: it would measure that in a moment in which a busy host may not let it run, and its clock
+# was then five times too fast. Mitigations of processors cost three times the kernel's time for a new process and protect nobody here.
+TRANSLATED = "" if KVM else f"tsc=reliable tsc_early_khz={counter_khz()} mitigations=off"
 # Page tables of four levels, which are walked faster than five. QEMU 7.2 reads the stack of an IRET as the kernel would, which SMAP forbids:
 # Wine returns from its system calls by IRET, and the kernel ended every Windows program.
 PROCESSOR = "max,-la57,-smap"
@@ -133,7 +157,7 @@ class Machine:
 
     def __init__(self, image, command_line=""):
         self.image = image
-        self.command_line = f"{COMMAND_LINE} {'' if KVM else TRANSLATED} {command_line}"
+        self.command_line = f"{COMMAND_LINE} {TRANSLATED} {command_line}"
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-machine-"))
         self.disk, self.console, self.acknowledged, self._agent = (self.folder / name for name in ("disk", "console", "acknowledged", "agent"))
         self._process = None
@@ -188,10 +212,13 @@ class Machine:
         pid = self._ask("guest-exec", {"path": "/bin/bash", "arg": ["-euc", script], "env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                         "HOME=/root", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C", "NO_COLOR=1"], "capture-output": True})["pid"]
         deadline = time.monotonic() + seconds * PATIENCE
+        pause = 0.1 * PATIENCE
         while not (status := self._status_of(pid))["exited"]:
             if time.monotonic() > deadline:
                 raise AssertionError(f"not within {seconds * PATIENCE} s: {script}\n{self.last_words()}")
-            time.sleep(0.1 * PATIENCE)  # the agent logs each question, which a machine without KVM is slow at
+            # The agent logs each question, which a machine without KVM is slow at.
+            time.sleep(pause)
+            pause = min(1.2 * pause, 0.5 * PATIENCE)
         output, errors = (base64.b64decode(status.get(name, "")).decode(errors="replace") for name in ("out-data", "err-data"))
         if status.get("exitcode") != 0:
             raise AssertionError(f"{script}\nended with {status.get('exitcode', status.get('signal'))}:\n{(output + errors)[-3000:]}")

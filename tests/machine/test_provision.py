@@ -139,7 +139,7 @@ class ProvisionOnDebian12(MachineTest):
         self.assertTrue(self.has_program("/root/lab/porthole"))
         self.assertEqual(self.state(unit), ["enabled", "active"])
         machine.run(f"rm -r /etc/systemd/system/{unit}.service.d; systemctl daemon-reload")
-        self.assertEqual(self.provision(another, **pools, options=rights)[0], ["node n-1 as described", "node n-1 upgraded"])
+        self.assertEqual(self.provision(another, **pools, options=rights)[0], ["node n-1 upgraded", "node n-1 as described"])
         self.assertTrue(self.has_program(another))
         self.assertEqual(self.kubectl(started), container, "its containers went on")
         self.assertEqual(self.kubectl("get nodes -o jsonpath={.items[*].spec.unschedulable}"), "")
