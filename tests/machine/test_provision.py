@@ -90,7 +90,7 @@ class ProvisionOnDebian12(MachineTest):
         self.assertEqual(self.invocation(unit), before, "the server was not started again")
 
         # Systemd starts it again and again; the words are the server's and not systemd's about it.
-        steps, error = self.provision(**plane(**{"audit-policy-file": "/policy"}), fails=True)
+        steps, _ = self.provision(**plane(**{"audit-policy-file": "/policy"}), fails=True)
         self.assertRegex(steps[-1], "^server cp-1 upgraded: porthole-server ends again and again; its log ends with: porthole: --audit-policy-file needs "
                          ".*; the old server runs again$")
         self.assertEqual(self.state(unit), ["enabled", "active"])
@@ -134,7 +134,7 @@ class ProvisionOnDebian12(MachineTest):
                     f"command=$(sed -n 's/^ExecStart=//p' /etc/systemd/system/{unit}.service)\n"
                     f"cat >/etc/systemd/system/{unit}.service.d/refuse.conf <<END\n"
                     f"[Service]\nExecStart=\nExecStart=/bin/sh -c 'cmp -s {another} {LOCAL} && exit 1; exec $command'\nEND\nsystemctl daemon-reload")
-        steps, error = self.provision(another, **pools, options=rights, ready=12 * PATIENCE, fails=True)
+        steps, _ = self.provision(another, **pools, options=rights, ready=12 * PATIENCE, fails=True)
         self.assertRegex(steps[-1], "^node n-1 upgraded: node n-1 is not Ready in time: .*; the old program runs again$")
         self.assertTrue(self.has_program("/root/lab/porthole"))
         self.assertEqual(self.state(unit), ["enabled", "active"])
