@@ -134,7 +134,7 @@ class Flood:
         """One connection after another, on each the requests, whose answers are read."""
         while self.going():
             try:
-                client = http.client.HTTPSConnection(self.target.host, self.target.port, timeout=10,
+                client = http.client.HTTPSConnection(self.target.host, self.target.port, timeout=30,
                                                      context=ssl.create_default_context(cadata=self.target.authority))
                 for method, path, body, headers in requests():
                     client.request(method, path, body=body, headers=headers)
@@ -359,6 +359,7 @@ class Cluster:
 
     def prepare(self, image):
         """What the floods with credentials use: a namespace with an account, large objects and a pod."""
+        self.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found")  # of a run that has failed
         self.kubectl("create", "namespace", NAMESPACE)
         deadline = time.monotonic() + 20
         while "default" not in self.kubectl("get", "serviceaccounts", "-n", NAMESPACE, check=False):

@@ -16,7 +16,7 @@ class Floods(ClusterCase):
     @needs_newest_kubectl
     def test_the_server_stays_small_and_answers_and_no_lease_ends(self):
         done = run(self.cluster.network.inside([sys.executable, str(ROOT / "bench/floods.py"), "--data", str(self.cluster.data), "--json",
-                                                "--seconds", "20", "--kubectl", str(CLIENTS["new"])]),
+                                                "--seconds", "30", "--kubectl", str(CLIENTS["new"])]),
                    seconds=240, check=False, env=self.cluster.environment())
         self.assertTrue(done.stdout.startswith("{"), done.stderr)
         result = json.loads(done.stdout)
