@@ -94,7 +94,7 @@ constexpr const char* RemoveServer =
     ".lock\n"
     "rm -f " PORTHOLE_PROGRAM " " PORTHOLE_PROGRAM ".previous " PORTHOLE_PROGRAM ".new";
 
-/// With --unit the last line would be one of systemd about the unit, as that it is started again.
+/// Not --unit: its last line would be systemd's own, such as that the unit is started again.
 constexpr const char* AskEnds = "echo count=$(systemctl show -p NRestarts --value " UNIT
                                 ")\n"
                                 "printf 'said=%s\\n' \"$(journalctl _SYSTEMD_UNIT=" UNIT

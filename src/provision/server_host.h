@@ -45,7 +45,7 @@ public:
     Task<> upload_files(ServerFiles files);
     /// Puts what was uploaded into its place; with `keep`, roll_back() can restore what was there.
     Task<> place(bool keep);
-    /// What was placed; also with the machine.
+    /// Starts what was placed, now and whenever the machine starts.
     Task<> start();
     Task<> stop();
     /// Restores what place() has kept, and starts it.

@@ -108,6 +108,14 @@ protected:
         loop.run_ready();
         return first;
     }
+    /// With a level "low" that has seats for lists of `objects`.
+    void make_low_wide() {
+        levels = {level("low", 50), level("high", 5)};
+        flow_control = std::make_unique<FlowControl>(
+            loop, work, FlowControl::Options{.seats = 600, .count_objects = [this](auto&) { return objects; }});
+        configure();
+    }
+    std::string seats() { return metric(R"(apiserver_flowcontrol_current_executing_seats{priority_level="low",flow_schema="lows"})"); }
     std::string metric(const std::string& name) {
         std::string text;
         flow_control->append_metrics(text);
@@ -245,11 +253,7 @@ TEST_F(FlowControlTest, AUserWhoAsksOnceWaitsForFreeSeats) {
 }
 
 TEST_F(FlowControlTest, OfOneFlowAListBeginsWhenTheOneBeforeIsMade) {
-    levels = {level("low", 50), level("high", 5)};
-    flow_control =
-        std::make_unique<FlowControl>(loop, work, FlowControl::Options{.seats = 600, .count_objects = [this](auto&) { return objects; }});
-    configure();
-    const auto seats = [&] { return metric(R"(apiserver_flowcontrol_current_executing_seats{priority_level="low",flow_schema="lows"})"); };
+    make_low_wide();
     objects = 1000;
     in_pieces = true;
     Request& first = begin("a", "lows", "/api/v1/pods");
@@ -290,11 +294,7 @@ TEST_F(FlowControlTest, LevelsShareTheThreadByTheirSeats) {
 }
 
 TEST_F(FlowControlTest, ListsTakeSeatsByWhatTheyRead) {
-    levels = {level("low", 50), level("high", 5)};
-    flow_control =
-        std::make_unique<FlowControl>(loop, work, FlowControl::Options{.seats = 600, .count_objects = [this](auto&) { return objects; }});
-    configure();
-    const auto seats = [&] { return metric(R"(apiserver_flowcontrol_current_executing_seats{priority_level="low",flow_schema="lows"})"); };
+    make_low_wide();
     objects = 250;
     begin("a", "lows", "/api/v1/pods");
     loop.run_ready();

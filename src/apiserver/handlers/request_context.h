@@ -38,7 +38,7 @@ struct RequestContext {
     const LeaderFence* fence = nullptr;         ///< prevents the component from writing once another server runs it; may be null
     std::shared_ptr<const FlowIds> flow_ids{};  ///< how the request was classified; null for components, and without priority and fairness
     FlowControl::Ticket* ticket = nullptr;      ///< returns its seats when the answer is ready; may be null
-    LongWork work;                              ///< for handlers of much, such as lists and watches
+    LongWork work;                              ///< for handlers with much work, such as lists and watches
     std::string audit_id;
     std::vector<std::string> warnings;  ///< become Warning headers
     std::map<std::string, std::string> audit_annotations;

@@ -46,7 +46,7 @@ public:
     void set_now(Timestamp now) { now_ = now; }
     /// The body of an answer that is one object.
     Result<store::Bytes> object(const store::Bytes& stored) const;
-    /// The pieces of the body of a list, made in turns with other `work`.
+    /// The pieces of the body of a list. `work` lets others have their turns between two objects.
     Task<std::vector<store::Bytes>> list(const Page& page, LongWork work = {}) const;
 
     /// Adds one frame of a watch. `type` is ADDED, MODIFIED or DELETED.

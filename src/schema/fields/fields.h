@@ -24,8 +24,8 @@ struct DecodedStruct {
     std::vector<std::string> warnings;  ///< `unknown field "spec.x"`, with FieldValidation::Warn only
 };
 /// Reads a JSON body without a fault straight into the struct of its kind: unknown members are dropped, and null counts as absent. Nothing
-/// for any other body, for one that does not name the version and kind, and for custom resources: conform_object() is for them, and has the
-/// words for faults.
+/// for any other body, for one that does not name the version and kind, and for custom resources: conform_object() is for them, and
+/// reports faults.
 std::optional<DecodedStruct> decode_struct(const Kind& kind, std::string_view json, FieldValidation validation);
 
 /// An object that conforms to the structure of its kind.

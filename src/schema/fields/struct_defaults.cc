@@ -9,7 +9,7 @@
 namespace porthole::schema {
 namespace {
 
-/// The Defaulter of trees, for a struct: there a member is at hand without a search for its name.
+/// As Defaulter in fields.cc, for a struct, whose members need no search by name.
 class StructDefaulter {
 public:
     bool has_changed() const { return has_changed_; }

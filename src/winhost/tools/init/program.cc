@@ -123,7 +123,7 @@ bool can_run_again(const Program& program, int status) {
            WEXITSTATUS(status) == 1;
 }
 
-/// Where no program needs it any more where it is.
+/// Gives Wine's server all processors again, unless a program still needs it on its own one.
 void release_server() {
     const auto needs_it = [](const std::unique_ptr<Program>& program) { return program->one_processor && !program->ended(); };
     if (container.wine_server > 0 && std::ranges::none_of(container.programs, needs_it))
