@@ -7,9 +7,9 @@
 
 namespace porthole::local_cluster {
 
-/// Empties nodes before they are removed, like `kubectl drain`: they are cordoned, and their pods are evicted within their disruption
-/// budgets; pods of DaemonSets and static pods stay. If that fails, the nodes that were not cordoned before are uncordoned. A node that the
-/// API does not have counts as empty. References outlive it.
+/// Empties nodes before they are removed or upgraded, like `kubectl drain`: they are cordoned, and their pods are evicted within their
+/// disruption budgets; pods of DaemonSets and static pods stay. If that fails, the nodes that were not cordoned before are uncordoned. A
+/// node that the API does not have counts as empty. References outlive it.
 ///
 /// Errors: Conflict, before any pod is evicted, with the names of volumes whose data are only on these nodes and of pods that no controller
 /// would create again; Timeout after `limit`, with a pod and why it could not be evicted.

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "client/informers/informer.h"
 #include "netlink/nft.h"
-#include "node_network/plan.h"
+#include "node_network/routes.h"
 #include "runtime/files/file_system.h"
 
 namespace porthole::cni {

@@ -8,7 +8,7 @@
 
 #include "base/strings.h"
 #include "netlink/network_stack.h"
-#include "node_network/plan.h"
+#include "node_network/configuration.h"
 #include "proxy/nftables/layout.h"
 
 namespace porthole::teardown {

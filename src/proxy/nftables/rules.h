@@ -28,7 +28,7 @@ struct ChainSpec {
     bool has_affinity = false;              ///< prefers the endpoint recorded for the client, if any
     std::chrono::seconds affinity_time{0};  ///< UpdateAffinity: how long the note lasts
 
-    /// "cluster-ip-3", "local-2-sticky", "remember-600"
+    /// "cluster-ip-3", "local-2-sticky", "affinity-600"
     std::string name() const;
     /// Its rules, one a line. `masquerade_mark` as for base_rules().
     std::vector<std::string> rules(std::uint32_t masquerade_mark) const;
