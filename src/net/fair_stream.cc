@@ -2,18 +2,15 @@
 
 #include <algorithm>
 
-#include "base/hash.h"
-
 namespace porthole::net {
 namespace {
 
-constexpr std::uint64_t FlowsOfAddresses = 16;
 constexpr std::size_t BytesInTurn = 66 << 10;  ///< written in one piece: some 20 µs; 64 KiB with their records of TLS are one piece
 
 /// Shared by tasks that wait in the stream.
 struct FairState {
     Turns& turns;
-    std::shared_ptr<const Flow> flow;
+    std::shared_ptr<Flow> flow;
     std::unique_ptr<ByteStream> lower;
     std::size_t left = BytesInTurn;  ///< what may be written before the next turn
 };
@@ -22,7 +19,9 @@ using FairPointer = std::shared_ptr<FairState>;
 Task<std::size_t> read_in_turn(FairPointer state, std::span<char> buffer) {
     CO_TRY(const std::size_t count, co_await state->lower->read(buffer));
     Turns::Place place(state->turns);
-    if (!place.begin(*state->flow)) (void)co_await place;  // what has been read is not lost, even if the task is cancelled
+    const Flow::Reading reading(*state->flow, place);
+    if (!place.begin(state->flow->user(), state->flow->stage()))
+        (void)co_await place;  // what has been read is not lost, even if the task is cancelled
     state->left = BytesInTurn;
     co_return count;
 }
@@ -30,7 +29,7 @@ Task<std::size_t> read_in_turn(FairPointer state, std::span<char> buffer) {
 Task<> write_in_turns(FairPointer state, std::string_view bytes) {
     while (!bytes.empty()) {
         Turns::Place place(state->turns);
-        if (!place.begin(*state->flow, Turns::Stage::Sending)) CO_TRY_VOID(co_await place);
+        if (!place.begin(state->flow->user(), Turns::Stage::Sending)) CO_TRY_VOID(co_await place);
         const std::size_t count = std::min(bytes.size(), BytesInTurn);
         state->left = BytesInTurn - count;
         CO_TRY_VOID(co_await state->lower->write(bytes.substr(0, count)));
@@ -58,10 +57,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<ByteStream> fair_stream(Turns& turns, std::shared_ptr<const Flow> flow, std::unique_ptr<ByteStream> lower) {
+std::unique_ptr<ByteStream> fair_stream(Turns& turns, std::shared_ptr<Flow> flow, std::unique_ptr<ByteStream> lower) {
     return std::make_unique<FairStream>(std::make_shared<FairState>(turns, std::move(flow), std::move(lower)));
 }
-
-std::shared_ptr<Flow> flow_of(const std::string& address) { return std::make_shared<Flow>(1 + fnv1a_64(address) % FlowsOfAddresses); }
 
 }  // namespace porthole::net

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <optional>
 #include <set>
 
 #include "base/result.h"
@@ -120,7 +121,7 @@ TEST_F(FairStreams, SixtyFourKibibytesInRecordsOfTlsAreOnePiece) {
 
 TEST_F(FairStreams, ThousandsOfAddressesAreFewFlows) {
     std::set<std::uint64_t> flows;
-    for (int i = 0; i < 5000; ++i) flows.insert(*flow_of("192.0.2." + std::to_string(i)));
+    for (int i = 0; i < 5000; ++i) flows.insert(flow_of("192.0.2." + std::to_string(i))->user());
     EXPECT_GT(flows.size(), 1u);
     EXPECT_LE(flows.size(), 16u);
     EXPECT_FALSE(flows.contains(0));
@@ -137,13 +138,53 @@ TEST_F(FairStreams, WhatHasBeenReadIsNotLostWhenTheReaderIsCancelled) {
 
 TEST_F(FairStreams, AConnectionCountsForItsUserOnceThatIsKnown) {
     Connection first = connect(1), second = connect(2), quiet = connect(3);
-    *second.flow = 1;
+    second.flow->set_user(1, true);
     start(read(first, "first"));
     start(read(second, "second"));
     start(read(quiet, "quiet"));
     for (Connection* one : {&first, &second, &quiet}) send(*one, "a");
     fill_turn();
     EXPECT_EQ(next_turn(), "first1 quiet1 second1 ");
+}
+
+TEST_F(FairStreams, ABodyThatIsAwaitedIsReadBeforeNewRequestsOfItsUser) {
+    Connection first = connect(1), second = connect(1), large = connect(9);
+    large.flow->set_user(1, true);
+    const Flow::Body awaited(large.flow);
+    start(read(first, "first"));
+    start(read(second, "second"));
+    start(read(large, "body"));
+    for (Connection* one : {&first, &second, &large}) send(*one, "a");
+    fill_turn();
+    EXPECT_EQ(next_turn(), "body1 first1 second1 ");
+}
+
+TEST_F(FairStreams, APieceOfABodyNoLongerWaitsWithItsAddressOnceTheUserIsKnown) {
+    Connection first = connect(1), second = connect(1), large = connect(1);
+    start(read(first, "first"));
+    start(read(second, "second"));
+    start(read(large, "body"));
+    for (Connection* one : {&first, &second, &large}) send(*one, "a");
+    fill_turn();
+    std::optional<Flow::Body> awaited;
+    loop.post([&] {  // after all have been read
+        EXPECT_EQ(done, "");
+        large.flow->set_user(7, true);
+        awaited.emplace(large.flow);
+    });
+    EXPECT_EQ(next_turn(), "first1 body1 second1 ");
+}
+
+TEST_F(FairStreams, WithoutAcceptedCredentialsABodyComesBeforeNothing) {
+    Connection first = connect(1), second = connect(1), large = connect(1);
+    large.flow->set_user(1, false);
+    const Flow::Body awaited(large.flow);
+    start(read(first, "first"));
+    start(read(large, "body"));
+    start(read(second, "second"));
+    for (Connection* one : {&first, &large, &second}) send(*one, "a");
+    fill_turn();
+    EXPECT_EQ(next_turn(), "first1 body1 second1 ");
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -23,9 +22,7 @@ struct CertificateIdentity {
     bool of_client = true, of_proxy = false;
 };
 
-/// For whom a connection's work is done, as a number that is equal for equal users: its server lets them take turns. Peers that are not
-/// known yet share a few numbers, by their addresses. Set and read on any thread.
-using Flow = std::atomic<std::uint64_t>;
+class Flow;
 
 /// The other end of an incoming connection.
 struct Peer {

@@ -50,6 +50,17 @@ bool Turns::goes_on(std::uint64_t flow, Stage stage) {
 
 bool Turns::Place::begin(std::uint64_t flow, Stage stage) {
     if (turns_.free() || turns_.goes_on(flow, stage)) return true;
+    enter(flow, stage);
+    return false;
+}
+
+void Turns::Place::move(std::uint64_t flow, Stage stage) {
+    if (!waits_) return;
+    leave();
+    enter(flow, stage);
+}
+
+void Turns::Place::enter(std::uint64_t flow, Stage stage) {
     flow_ = flow;
     stage_ = stage;
     Waiting& waiting = turns_.waiting_[flow];
@@ -62,7 +73,6 @@ bool Turns::Place::begin(std::uint64_t flow, Stage stage) {
     at_ = places.insert(stage == Stage::Begun ? places.begin() : places.end(), this);
     waits_ = true;
     turns_.turn_.call_next();
-    return false;
 }
 
 void Turns::Place::cancel() {

@@ -68,11 +68,15 @@ public:
 
     /// Whether it is the turn of this work already. Otherwise await it. Call once.
     bool begin(std::uint64_t flow, Stage stage = Stage::New);
+    /// If it waits, it goes on waiting as work of that flow and stage. So what waits need not do so with those for whom it turns out not
+    /// to be.
+    void move(std::uint64_t flow, Stage stage);
 
 private:
     friend Turns;
     void start() override {}
     void cancel() override;
+    void enter(std::uint64_t flow, Stage stage);
     void leave();
 
     Turns& turns_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "net/flow.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -30,7 +31,7 @@ Arrivals::Arrival::Arrival(Arrivals& arrivals, const net::HttpRequest& request)
 
 void Arrivals::Arrival::authenticated(const net::HttpRequest& request, std::string_view user) {
     const std::uint64_t flow = fnv1a_64(user);
-    if (request.peer.flow) *request.peer.flow = flow;
+    if (request.peer.flow) request.peer.flow->set_user(flow, credentials_ != 0);
     if (credentials_ != 0) arrivals_.place_of(credentials_) = {credentials_, flow};
 }
 

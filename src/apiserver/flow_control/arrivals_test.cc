@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 
+#include "net/flow.h"
 #include "runtime/sim/sim_loop.h"
 #include "runtime/work_clock_fixture.h"
 
@@ -110,6 +111,20 @@ TEST_F(ArrivalsTest, OneThatIsCancelledLeavesItsPlace) {
     loop.run_ready();
     EXPECT_EQ(ended, Reason::Cancelled);
     EXPECT_EQ(handled_so_far(), "ann ");
+}
+
+TEST_F(ArrivalsTest, OnlyTheBodyOfARequestWithCredentialsHasBegun) {
+    for (const bool has_credentials : {true, false}) {
+        net::HttpRequest request;
+        if (has_credentials) request.headers.add("authorization", "Bearer ann");
+        request.peer.flow = std::make_shared<net::Flow>(1);
+        Arrivals::Arrival arrival(*arrivals, request);
+        EXPECT_TRUE(arrival.begin());
+        arrival.authenticated(request, has_credentials ? "ann" : "system:anonymous");
+        const net::Flow::Body awaited(request.peer.flow);
+        EXPECT_NE(request.peer.flow->user(), 1u);
+        EXPECT_EQ(request.peer.flow->stage(), has_credentials ? Turns::Stage::Begun : Turns::Stage::New);
+    }
 }
 
 TEST_F(ArrivalsTest, GoneBeforeThePostedTurnIsHarmless) {

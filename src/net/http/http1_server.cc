@@ -2,6 +2,7 @@
 
 #include "base/result.h"
 #include "net/child_task.h"
+#include "net/flow.h"
 #include "net/http/http1_parser.h"
 #include "net/http/http_connection.h"
 #include "net/http/http_status.h"
@@ -169,6 +170,7 @@ private:
     Task<> receive_body() {
         if (parser_->head.wants_continue && input_.empty()) CO_TRY_VOID(co_await send("HTTP/1.1 100 Continue\r\n\r\n"));
         deadline_.set(limits_.body_time);
+        const Flow::Body awaited(peer_.flow);
         for (;;) {
             CO_TRY_VOID(feed());
             CO_TRY_VOID(count_body(parser_->body.size()));

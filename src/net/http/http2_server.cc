@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/result.h"
+#include "net/flow.h"
 #include "net/http/http2_session.h"
 #include "net/http/http_status.h"
 
@@ -67,6 +68,8 @@ private:
     void on_sent() override;
     void on_close(Http2Error error) override;
 
+    bool body_is_to_come() const { return !body_done_ && !body_error_ && !closed(); }
+    Task<> receive_body();
     void begin(int code, Headers& headers, bool has_body);
     void answer(int code, Headers headers, std::vector<Bytes> body);
     void refuse(int code, Reason reason, std::string_view message);
@@ -266,20 +269,24 @@ void ServerStream::on_data(std::string_view bytes) {
 
 Task<std::string> ServerStream::read_body() {
     if (started_) co_return Error(Reason::InternalError, "the response has already been sent");
-    if (!body_done_ && !body_error_ && !closed()) {
-        asked_ = true;
-        body_deadline_.set(session_.limits().body_time);
-        server().open_window(*this);
-    }
-    while (!body_done_ && !body_error_ && !closed()) {
-        body_changed_.reset();
-        CO_TRY_VOID(co_await body_changed_.wait());
-    }
+    if (body_is_to_come()) CO_TRY_VOID(co_await receive_body());
     body_deadline_.clear();
     uncount_body();
     if (closed()) co_return Error(Reason::Unavailable, "the peer ended the stream");
     if (body_error_) co_return *body_error_;
     co_return std::move(body_);
+}
+
+Task<> ServerStream::receive_body() {
+    asked_ = true;
+    body_deadline_.set(session_.limits().body_time);
+    server().open_window(*this);
+    const Flow::Body awaited(server().peer().flow);
+    while (body_is_to_come()) {
+        body_changed_.reset();
+        CO_TRY_VOID(co_await body_changed_.wait());
+    }
+    co_return {};
 }
 
 void ServerStream::on_end() {

@@ -4,6 +4,7 @@
 
 #include "net/acceptor.h"
 #include "net/fair_stream.h"
+#include "net/flow.h"
 #include "net/http/forwarded_handler.h"
 #include "net/http/http_connection.h"
 #include "runtime/component_thread.h"
