@@ -17,7 +17,7 @@ void AnswerBudget::Share::leave() {
 }
 
 void AnswerBudget::Share::add(std::size_t bytes) {
-    const bool begins = std::exchange(bytes_, bytes_ + bytes) == 0;
+    const bool begins = bytes_.fetch_add(bytes) == 0;
     if (!budget_) return;
     if (begins) budget_->shares_.splice(budget_->shares_.end(), budget_->shares_, place_);
     budget_->held_ += bytes;
@@ -30,7 +30,7 @@ void AnswerBudget::Share::remove(std::size_t bytes) {
 }
 
 void AnswerBudget::end_largest() {
-    Share& largest = **std::ranges::max_element(shares_, {}, [](const Share* share) { return share->bytes_; });
+    Share& largest = **std::ranges::max_element(shares_, {}, [](const Share* share) { return share->bytes(); });
     largest.leave();
     largest.end_();
 }

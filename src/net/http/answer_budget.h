@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <list>
 
@@ -19,6 +20,7 @@ public:
 
         void add(std::size_t bytes);
         void remove(std::size_t bytes);
+        /// On any thread.
         std::size_t bytes() const { return bytes_; }
 
     private:
@@ -27,7 +29,7 @@ public:
 
         AnswerBudget* budget_;  ///< null once it has left
         Callback end_;
-        std::size_t bytes_ = 0;
+        std::atomic<std::size_t> bytes_ = 0;
         std::list<Share*>::iterator place_;
     };
 

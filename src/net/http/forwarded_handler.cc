@@ -36,20 +36,29 @@ struct WholeAnswer {
     std::vector<Bytes> body;
 };
 
-/// The responder of a connection, as the handler's loop uses it.
+/// The responder of a connection, as the handler's loop uses it. Made and destroyed on the connection's loop.
 class ForwardedResponder final : public HttpResponder {
 public:
     ForwardedResponder(EventLoop& connections, HttpResponder& responder)
         : connections_(connections), responder_(responder), body_(responder.received_body()) {}
+    ~ForwardedResponder() override {
+        if (expected_ > 0) responder_.expected_answer_came(expected_);
+    }
 
     Task<std::string> read_body() override {
         CO_TRY_VOID(check_not_started());
         if (body_) co_return *std::exchange(body_, std::nullopt);
         co_return co_await run_on<std::string>(connections_, [this] { return responder_.read_body(); });
     }
+    bool has_room() const override { return responder_.has_room(); }
+    Task<> room() override {
+        return run_on<void>(connections_, [this] { return responder_.room(); });
+    }
     Task<> respond(int code, Headers headers, std::vector<Bytes> body) override {
         CO_TRY_VOID(check_not_started());
         started_ = true;
+        for (const Bytes& part : body) expected_ += part->size();
+        responder_.expect_answer(expected_);
         answer_.emplace(code, std::move(headers), std::move(body));
         co_return {};
     }
@@ -90,6 +99,7 @@ private:
     HttpResponder& responder_;
     std::optional<std::string> body_;
     std::optional<WholeAnswer> answer_;
+    std::size_t expected_ = 0;  ///< bytes of it
     bool started_ = false;
 };
 

@@ -54,9 +54,14 @@ public:
     /// The whole body if it has arrived with the head; read_body() then returns nothing more. The connection keeps its memory until the
     /// answer begins.
     virtual std::optional<std::string> received_body() { return std::nullopt; }
-    /// Whether the peer has read enough of earlier answers for another one. A handler whose answer may be large waits for it.
+    /// Whether the peer has read enough of earlier answers for another one; may be called on any thread. A handler whose answer may be
+    /// large waits for it.
     virtual bool has_room() const { return true; }
     virtual Task<> room() { co_return {}; }
+    /// An answer of so many bytes has been made on another thread, where has_room() counts it from now on.
+    virtual void expect_answer(std::size_t) {}
+    /// That answer has been passed to the connection, or will not be. Called on the connection's loop.
+    virtual void expected_answer_came(std::size_t) {}
     /// The whole answer; content-length is added. The parts are sent in order, without being joined first.
     virtual Task<> respond(int code, Headers headers, std::vector<Bytes> body) = 0;
     /// The head of a streamed answer; it reaches the peer before the first write.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 
 #include "base/result.h"
 #include "net/flow.h"
@@ -30,6 +31,8 @@ public:
     }
     bool has_room() const override;
     Task<> room() override;
+    void expect_answer(std::size_t bytes) override;
+    void expected_answer_came(std::size_t bytes) override;
     Task<> respond(int code, Headers headers, std::vector<Bytes> body) override {
         if (started_) co_return Error(Reason::InternalError, "the response has already been sent");
         if (closed()) co_return Error(Reason::Unavailable, "the peer ended the stream");
@@ -118,7 +121,8 @@ public:
         co_return std::move(ended);
     }
 
-    bool has_room() const { return queued() <= limits().queued_answers; }
+    /// On any thread.
+    bool has_room() const { return queued() + expected_ <= limits().queued_answers; }
     Task<> room() {
         while (!has_room()) CO_TRY_VOID(co_await room_.wait());
         co_return {};
@@ -195,6 +199,7 @@ private:
     std::map<std::int32_t, std::unique_ptr<ServerStream>> requests_;  ///< open, or closed with a handler still at work
     std::deque<std::int32_t> ready_;                                  ///< whose handlers are to be started
     std::size_t buffered_ = 0;                                        ///< bytes of unfinished requests
+    std::atomic<std::size_t> expected_ = 0;                           ///< bytes of answers that come from another thread
     WaitList<void> room_;
     bool ending_ = false;
     bool next_turn_waited_for_ = false;  ///< counted in limits().turns
@@ -209,6 +214,11 @@ ServerStream::ServerStream(ServerSession& session)
 
 bool ServerStream::has_room() const { return server().has_room(); }
 Task<> ServerStream::room() { return server().room(); }
+void ServerStream::expect_answer(std::size_t bytes) { server().expected_ += bytes; }
+void ServerStream::expected_answer_came(std::size_t bytes) {
+    server().expected_ -= bytes;
+    server().use_room();
+}
 
 ServerSession& ServerStream::server() const { return static_cast<ServerSession&>(session_); }
 

@@ -88,7 +88,7 @@ public:
     EventLoop& loop() const { return loop_; }
     const HttpLimits& limits() const { return limits_; }
     std::size_t open_streams() const { return streams_.size(); }
-    /// Bytes of all streams that the peer has not read.
+    /// Bytes of all streams that the peer has not read. On any thread.
     std::size_t queued() const { return queued_.bytes(); }
 
 protected:
