@@ -55,6 +55,8 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 143' TERM INT
 cp -al "$template/." "$prefix"
+# Wine writes a registry file that has several names in place: what a run leaves there would be in the template, and in all later runs.
+cp --remove-destination "$template"/*.reg "$prefix"
 
 for controller in /sys/fs/cgroup/pids /sys/fs/cgroup; do
     if [ -w "$controller/cgroup.procs" ] && mkdir "$controller/porthole-wine-$$" 2>/dev/null; then
