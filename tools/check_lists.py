@@ -72,7 +72,7 @@ def unnamed_sources(source):
 
 def unlisted(source, checked):
     listed = "\n".join((source / name).read_text() for name in checked.listed_in if (source / name).exists())
-    words = set(re.findall(r"\w+", listed))
+    words = set(re.findall(r"\w+", re.sub(r"//.*", "", listed)))
     for file in sorted(source.glob(checked.declared_in)):
         for name in re.findall(checked.declaration, file.read_text(), re.MULTILINE):
             if name not in words:

@@ -37,7 +37,7 @@ class CheckLists(unittest.TestCase):
     def test_refuses_what_is_declared_and_not_listed(self):
         self.assertEqual(self.problems({
             "plugins/CMakeLists.txt": "porthole_library(plugins SOURCES list.cc)",
-            "plugins/list.cc": "chain.add(first());", "plugins/all.h": "Plugin first();\nPlugin second(int);\n",
+            "plugins/list.cc": "// the first, before any second\nchain.add(first());", "plugins/all.h": "Plugin first();\nPlugin second(int);\n",
         }), ["plugins/all.h: plugin second is not in plugins/list.cc or plugins/absent.cc"])
 
     def test_refuses_a_plugin_that_calls_itself_otherwise(self):
