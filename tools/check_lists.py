@@ -41,6 +41,7 @@ LISTS = [
     List("volume plugin", "kubelet/volumes/*/*.cc", r"^std::unique_ptr<VolumePlugin> make_(\w+)\(\)", ("kubelet/volumes/plugins.def",)),
     List("check of porthole doctor", "cmd/doctor/checks/*.cc", r"^void check_(\w+)\(const Evidence&", ("cmd/doctor/checks.def",)),
     List("check of a node", "cmd/doctor/node/checks/*.cc", r"^void check_node_(\w+)\(const NodeEvidence&", ("cmd/doctor/node/node_checks.def",)),
+    List("area of self-check", "cmd/self_check/areas/*.cc", r"^Area area_(\w+)\(\)", ("cmd/self_check/areas.def",)),
     List("command", "cmd/**/*.cc", r"^int (run_\w+)\(std::vector<std::string>", ("cmd/commands.def", "cmd/windows/roles.def")),
 ]
 

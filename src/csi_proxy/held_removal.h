@@ -1,5 +1,5 @@
 #pragma once
-// Private to this folder.
+// Private to this folder, and to the check of what it assumes of Windows.
 #include <optional>
 #include <string>
 

@@ -424,7 +424,7 @@ class Build(HostCase):
             self.apply(web_server(f"web-{release.lower()}", nodeName=name))
         for release, _ in builds.values():
             self.wait_ready(f"web-{release.lower()}", 120)
-        version = lambda name: self.on_host("porthole.exe", "self-check", "C:\\report.json", node=name).partition(" HNS ")[2].partition(",")[0]
+        version = lambda name: self.on_host("porthole.exe", "self-check", "version", "--report", "C:\\report.json", node=name).partition(" HNS ")[2].partition(",")[0]
         self.assertEqual([version(name) for name in builds], ["10.5", "11.11", "11.11", "12.1"])
 
     def bring_up_as(self, nodes):
@@ -478,26 +478,44 @@ class Access(HostCase):
 
 
 class SelfCheck(HostCase):
-    # EMU-08
+    # EMU-08, EMU-13
     def test_the_emulated_host_does_what_is_assumed_of_windows(self):
         before = self.on_host("porthole.exe", "hns", "list", "-o", "json")
-        said = self.on_host("porthole.exe", "self-check", "C:\\report.json")
+        said = self.on_host("porthole.exe", "self-check", "--report", "C:\\report.json", seconds=300)
         self.assertIn("emulated: of Windows this says nothing", said)
-        self.assertRegex(said, r"(?m)^[1-9][0-9]+ as assumed, 0 differ, [1-9][0-9]* not run$")
-        self.assertRegex(said, r"not run +overlay-id-from-4096: .*\n +it needs an adapter of the host")
+        self.assertRegex(said, r"(?m)^[1-9][0-9]+ as assumed, 0 differ, [1-9][0-9]* not run, [1-9][0-9]* as Wine$")
+        self.assertRegex(said, r"not run +hns +overlay-id-from-4096: .*\n +it needs an adapter of the host")
         report = json.loads((self.host() / "C/report.json").read_text())
         self.assertTrue(report["host"]["emulated"])
         self.assertRegex(report["host"]["hns"], r"^[0-9]+\.[0-9]+$")
-        self.assertEqual({one["outcome"] for one in report["assumptions"]}, {"as assumed"})
+        outcomes = {one["outcome"] for one in report["assumptions"] if one["area"] == "hns"}
+        self.assertEqual(outcomes, {"as assumed"})
+        self.assert_all_are_named(report)
         names = lambda text: sorted(one["Name"] for one in json.loads(text)["networks"])
         self.assertEqual(names(self.on_host("porthole.exe", "hns", "list", "-o", "json")), names(before), "it removes what it made")
+
+    def assert_all_are_named(self, report):
+        """What was not run is in the report, too, with the reason."""
+        listed = {tuple(line.split()[:2]) for line in self.on_host("porthole.exe", "self-check", "--list").splitlines()[1:]}
+        named = [(one["area"], one["id"]) for one in report["assumptions"] + report["notRun"]]
+        self.assertEqual(sorted(named), sorted(listed))
+        self.assertTrue(all(one["why"] for one in report["notRun"]), report["notRun"])
+        self.assertIn(("pods", "pods-start"), [(one["area"], one["id"]) for one in report["notRun"]])
+
+    def test_some_assumptions_are_checked_by_area_or_name(self):
+        said = self.on_host("porthole.exe", "self-check", "processes", "renamed-over", "--report", "C:\\report.json")
+        self.assertRegex(said, r"as assumed +files +renamed-over: ")
+        self.assertRegex(said, r"as assumed +processes +streams: ")
+        report = json.loads((self.host() / "C/report.json").read_text())
+        self.assertEqual({one["area"] for one in report["assumptions"]}, {"files", "processes"})
+        self.assertEqual([one["id"] for one in report["assumptions"] if one["area"] == "files"], ["renamed-over"])
 
     def test_a_failing_test_program_is_in_the_report_with_what_it_said(self):
         folder = self.host() / "C/tests"
         folder.mkdir(exist_ok=True)
         (folder / "other_test.exe").write_bytes((ROOT / "build/windows/bin/porthole.exe").read_bytes())
         (folder / "bad_test.exe").write_bytes(b"no program")
-        said = self.on_host("porthole.exe", "self-check", "C:\\report.json", "--tests", "C:\\tests", check=False)
+        said = self.on_host("porthole.exe", "self-check", "version", "--report", "C:\\report.json", "--tests", "C:\\tests", check=False)
         self.assertRegex(said, r"(?m)^  FAILS +bad_test.exe")
         results = json.loads((folder.parent / "report.json").read_text())["tests"]
         self.assertEqual([result["program"] for result in results], ["bad_test.exe", "other_test.exe"])

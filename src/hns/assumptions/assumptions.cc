@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "schema/yaml/yaml.h"
+#include "hns/assumptions/entries.h"
 
 namespace porthole::hns {
 namespace {
@@ -15,7 +15,7 @@ constexpr char Bundled[] = {
 #embed "assumptions.yaml"
 };
 
-constexpr std::size_t MostAssumptions = 1000, MostCalls = 100;
+constexpr std::size_t MostCalls = 100;
 constexpr std::array Kinds = {std::pair(ObjectKind::Network, "Network"), std::pair(ObjectKind::Endpoint, "Endpoint"),
                               std::pair(ObjectKind::Namespace, "Namespace"), std::pair(ObjectKind::LoadBalancer, "LoadBalancer"),
                               std::pair(ObjectKind::SdnRoute, "SdnRoute")};
@@ -80,12 +80,11 @@ const char* to_string(ObjectKind kind) {
 }
 
 Result<std::vector<Assumption>> parse_assumptions(std::string_view text) {
-    TRY(const Value document, schema::parse_yaml(text));
-    const Value& list = schema::at(document, "assumptions");
-    if (!list.is_array() || list.as_array().size() > MostAssumptions)
-        return Error(Reason::BadRequest, "\"assumptions\" must be a list of at most " + std::to_string(MostAssumptions) + " entries");
+    TRY(const schema::Array entries, assumption_entries(text));
     std::vector<Assumption> all;
-    for (const Value& one : list.as_array()) {
+    for (const Value& one : entries) {
+        const std::string_view area = one.string_at({"area"});
+        if (!area.empty() && area != "hns") continue;
         TRY(Assumption assumption, parse_assumption(one));
         all.push_back(std::move(assumption));
     }

@@ -36,7 +36,8 @@ struct Assumption {
 
 /// All assumptions of this build.
 const std::vector<Assumption>& assumptions();
-/// From YAML or JSON: a file as assumptions.yaml, or the report of a host (report.h). Errors: BadRequest with the assumption's id.
+/// From YAML or JSON: a file as assumptions.yaml, or the report of a host (report.h), whose entries of other areas are
+/// left out. Errors: BadRequest with the assumption's id.
 Result<std::vector<Assumption>> parse_assumptions(std::string_view text);
 
 /// "LoadBalancer"

@@ -94,11 +94,10 @@ TEST_F(AssumptionsTest, AReportOfAHostIsReadAsItsAssumptions) {
                            "[{Type: NetAdapterName, Settings: {NetworkAdapterName: '${adapter}'}}]}}, "
                            "{query: net, shows: {Name: b, Policies: [{Type: Nothing, Settings: {NetworkAdapterName: x}}]}}]}]")
                            ->front();
-    std::vector<CheckedAssumption> all;
-    for (const Assumption& assumption : assumptions())
-        all.push_back({assumption, checked(assumption, assumption.needs_adapter ? "" : "Ethernet")});
-    all.push_back({wrong, checked(wrong)});
-    const std::string report = schema::to_json(report_of(schema::Value::object({{"build", "20348"}}), all));
+    schema::Value all = schema::Value::array({schema::Value::object({{"area", "files"}, {"id", "of-another-area"}, {"shows", true}})});
+    for (const Assumption& assumption : assumptions()) all.as_array().push_back(report_of({assumption, checked(assumption)}));
+    all.as_array().push_back(report_of({wrong, checked(wrong)}));
+    const std::string report = schema::to_json(schema::Value::object({{"assumptions", std::move(all)}}));
     EXPECT_EQ(report.find("\"Ethernet\""), report.npos);
 
     const auto read = parse_assumptions(report);

@@ -44,31 +44,16 @@ Value value_of(const AssumedCall& call) {
     return value;
 }
 
-Value texts(const std::vector<std::string>& list) {
-    Value value = Value::array();
-    for (const std::string& text : list) value.as_array().emplace_back(text);
-    return value;
-}
-
 }  // namespace
 
-Value report_of(Value host, const std::vector<CheckedAssumption>& checked) {
-    Value done = Value::array(), not_run = Value::array();
-    for (const auto& [assumption, finding] : checked) {
-        if (finding.outcome == Finding::Outcome::NotRun) {
-            not_run.as_array().emplace_back(assumption.id);
-            continue;
-        }
-        Value calls = Value::array();
-        for (const AssumedCall& call : finding.observed) calls.as_array().push_back(value_of(call));
-        Value one = Value::object({{"id", assumption.id}, {"says", assumption.says}});
-        if (assumption.needs_adapter) one.as_object().append("needs", "adapter");
-        one.as_object().append("outcome", finding.outcome == Finding::Outcome::AsAssumed ? "as assumed" : "differs");
-        if (!finding.differences.empty()) one.as_object().append("differences", texts(finding.differences));
-        one.as_object().append("calls", std::move(calls));
-        done.as_array().push_back(std::move(one));
-    }
-    return Value::object({{"host", std::move(host)}, {"assumptions", std::move(done)}, {"notRun", std::move(not_run)}});
+Value report_of(const CheckedAssumption& checked) {
+    const auto& [assumption, finding] = checked;
+    Value calls = Value::array();
+    for (const AssumedCall& call : finding.observed) calls.as_array().push_back(value_of(call));
+    Value one = Value::object({{"id", assumption.id}, {"says", assumption.says}});
+    if (assumption.needs_adapter) one.as_object().append("needs", "adapter");
+    one.as_object().append("calls", std::move(calls));
+    return one;
 }
 
 }  // namespace porthole::hns

@@ -53,18 +53,6 @@ Result<void> protect(const std::string& path, const wchar_t* others) {
     return {};
 }
 
-bool is_elevated() {
-    SID_IDENTIFIER_AUTHORITY authority = SECURITY_NT_AUTHORITY;
-    PSID administrators = nullptr;
-    BOOL member = FALSE;
-    if (!AllocateAndInitializeSid(&authority, 2, SECURITY_BUILTIN_DOMAIN_RID, DOMAIN_ALIAS_RID_ADMINS, 0, 0, 0, 0, 0, 0, &administrators)) {
-        return false;
-    }
-    const bool checked = CheckTokenMembership(nullptr, administrators, &member);
-    FreeSid(administrators);
-    return checked && member;
-}
-
 /// The documented functions answer with an old version to programs without a manifest.
 std::uint32_t windows_build() {
     using GetVersion = LONG(WINAPI*)(OSVERSIONINFOW*);
@@ -145,6 +133,18 @@ Result<void> place(const fs::path& program, const fs::path& target) {
 }
 
 }  // namespace
+
+bool is_elevated() {
+    SID_IDENTIFIER_AUTHORITY authority = SECURITY_NT_AUTHORITY;
+    PSID administrators = nullptr;
+    BOOL member = FALSE;
+    if (!AllocateAndInitializeSid(&authority, 2, SECURITY_BUILTIN_DOMAIN_RID, DOMAIN_ALIAS_RID_ADMINS, 0, 0, 0, 0, 0, 0, &administrators)) {
+        return false;
+    }
+    const bool checked = CheckTokenMembership(nullptr, administrators, &member);
+    FreeSid(administrators);
+    return checked && member;
+}
 
 fs::path own_program() {
     std::wstring path(32'768, L'\0');

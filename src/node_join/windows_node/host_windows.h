@@ -8,10 +8,13 @@
 /// The parts of joining and leaving that use Windows itself.
 namespace porthole::node_join {
 
+/// Whether this process has an administrator's rights.
+bool is_elevated();
 /// The computer's name in lower case.
 std::string computer_name();
 /// The file of this program.
 std::filesystem::path own_program();
+/// Of this process' environment; "" for none.
 std::string machine_variable(const wchar_t* name);
 /// The same as services get it, regardless of this process' environment; "" for none.
 std::string registered_machine_variable(const std::string& name);
