@@ -21,7 +21,7 @@ struct FlowCounts {
 std::string summary(Flow flow, const FlowCounts& counts) {
     const std::size_t all = counts.passed + counts.limited + counts.failed;
     std::string name = title(flow);
-    name.resize(30, ' ');
+    name.resize(36, ' ');
     std::string line = std::string(counts.failed > 0    ? "✗ "
                                    : counts.limited > 0 ? "○ "
                                                         : "✓ ") +

@@ -237,6 +237,12 @@ TEST(NetVerify, ReportsPassLimitationAndFailure) {
     EXPECT_THAT(schema::to_pretty_json(to_value(report)), HasSubstr("\"hop\": \"service proxy of win1"));
 }
 
+TEST(NetVerify, NamesWholePathsInItsReport) {
+    Report report{.nodes = Nodes, .checks = plan_checks(Nodes, All, "http://198.51.100.7/")};
+    report.outcomes = outcomes(report.checks, [](const Check&) { return false; });
+    for (const Check& check : report.checks) EXPECT_THAT(to_text(report, false), HasSubstr(std::string(title(check.flow)) + " "));
+}
+
 /// Runs pods in memory: servers get addresses, probers end.
 struct Kubelets {
     client::FakeApi& api;
