@@ -69,12 +69,13 @@ Result<Cluster> planned_cluster(const DataDir& data, const ClusterOptions& optio
     // What is encrypted could not be read without it.
     ClusterOptions wanted = options;
     wanted.hardened = wanted.hardened || known->options.hardened;
-    if ((running || (!known->options.foreign && has_processes(*known))) && !(known->options == wanted))
-        TRY_VOID(check_resize(known->options, wanted, "end it first with `porthole down" + data.flag() + "`"));
-    if (running) return known;
+    // Before what `porthole down` would allow: that would not help with these.
     if (path_exists(data.store()) || path_exists(data.store_location()))
         TRY_VOID(check_restart(known->options, wanted,
                                "leave the option out, or delete the cluster first with `porthole down --purge" + data.flag() + "`"));
+    if ((running || (!known->options.foreign && has_processes(*known))) && !(known->options == wanted))
+        TRY_VOID(check_resize(known->options, wanted, "end it first with `porthole down" + data.flag() + "`"));
+    if (running) return known;
     if (known->options.servers != wanted.servers) {
         // Until they are in etcd, a start with several servers that has failed can be one with another number, also with one.
         if (known->options.servers != 1 && path_exists(data.store_location()))

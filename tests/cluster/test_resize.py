@@ -97,7 +97,9 @@ class Resize(ClusterCase):
         refused = self.cluster.porthole("up", "--detach", "--nodes", "linux=1,windows=1:2019", check=False)
         self.assertIn("windows-1 emulates Server 2022, and no other release while the cluster runs; end it first with `porthole down", refused.stderr)
         refused = self.cluster.porthole("up", "--detach", "--nodes", "linux=1,windows=1", "--cluster-domain", "other.test", check=False)
-        self.assertIn("a cluster with other options is running; end it first with `porthole down", refused.stderr)
+        self.assertIn("--cluster-domain other.test: the cluster's objects contain cluster.local, so it cannot be changed", refused.stderr)
+        refused = self.cluster.porthole("up", "--detach", "--nodes", "linux=1,windows=1", "--port", "7443", check=False)
+        self.assertRegex(refused.stderr, r"a cluster with other options is running \(--port is \d+, not 7443\); end it first with `porthole down")
 
     # PRV-01, PRV-04
     @slow

@@ -17,6 +17,7 @@ namespace porthole::local_cluster {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -101,6 +102,18 @@ TEST_F(SeveralServers, WhatRunsWithoutASupervisorIsGoneOnWith) {
     ClusterOptions wanted = cluster.options;
     wanted.servers = 1;
     EXPECT_THAT(planned_cluster(data, wanted, running).error().message, HasSubstr("cannot change that while it runs"));
+}
+
+TEST_F(SeveralServers, RefuseOtherNetworksAtOnceAndNotAfterADownThatWouldNotHelp) {
+    cluster.processes["server-2"] = identify(::getpid());
+    ASSERT_TRUE(cluster.save(data));
+    ASSERT_TRUE(write_durably(data.store_location(), "https://127.71.5.1:2379, /registry\n"));
+    ClusterOptions wanted = cluster.options;
+    wanted.service_cidr = "10.43.0.0/16";
+    bool running = false;
+    EXPECT_THAT(
+        planned_cluster(data, wanted, running).error().message,
+        AllOf(HasSubstr("--service-cidr 10.43.0.0/16: the cluster's objects contain 10.96.0.0/12"), HasSubstr("porthole down --purge")));
 }
 
 TEST_F(SeveralServers, NeedAPortThatOthersCanName) {

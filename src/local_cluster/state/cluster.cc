@@ -278,6 +278,31 @@ Result<void> Cluster::save(const DataDir& data) const {
     return write_durably(data.state_file(), schema::to_json(value) + "\n");
 }
 
+namespace {
+
+/// The options of a running cluster that `wanted` would change, as "--port is 6443, not 7443".
+std::vector<std::string> option_differences(const ClusterOptions& now, const ClusterOptions& wanted) {
+    std::vector<std::string> differences;
+    const auto compare = [&](const std::string& flag, const std::string& is, const std::string& given, const std::string& none) {
+        if (is != given) differences.push_back(fmt::format("{} is {}, not {}", flag, is.empty() ? none : is, given.empty() ? none : given));
+    };
+    compare("--backend", now.backend, wanted.backend, "");
+    compare("--port", std::to_string(now.port), std::to_string(wanted.port), "");
+    compare("--hardened", now.hardened ? "on" : "off", wanted.hardened ? "on" : "off", "");
+    compare("--wine-root", now.wine_root, wanted.wine_root, "installed");
+    ServerArguments names = now.server_arguments;
+    names.insert(wanted.server_arguments.begin(), wanted.server_arguments.end());
+    const auto value = [](const ServerArguments& arguments, const std::string& name) {
+        const auto found = arguments.find(name);
+        return found == arguments.end() ? std::string() : found->second;
+    };
+    for (const auto& [name, any] : names)
+        compare("--server-arg " + name, value(now.server_arguments, name), value(wanted.server_arguments, name), "unset");
+    return differences;
+}
+
+}  // namespace
+
 Result<void> check_resize(const ClusterOptions& now, const ClusterOptions& wanted, const std::string& end_it) {
     if (now.servers != wanted.servers)
         return Error(Reason::AlreadyExists,
@@ -286,7 +311,11 @@ Result<void> check_resize(const ClusterOptions& now, const ClusterOptions& wante
     ClusterOptions same = wanted;
     same.linux_nodes = now.linux_nodes;
     same.windows_nodes = now.windows_nodes;
-    if (!(same == now) || now.foreign) return Error(Reason::AlreadyExists, "a cluster with other options is running; " + end_it);
+    if (!(same == now) || now.foreign) {
+        const std::string differences = now.foreign ? "" : join(option_differences(now, wanted), "; ");
+        return Error(Reason::AlreadyExists, fmt::format("a cluster with other options is running{}; {}",
+                                                        differences.empty() ? "" : " (" + differences + ")", end_it));
+    }
     for (std::size_t i = 0; i < std::min(now.windows_nodes.size(), wanted.windows_nodes.size()); ++i)
         if (now.windows_nodes[i] != wanted.windows_nodes[i])
             return Error(Reason::AlreadyExists,

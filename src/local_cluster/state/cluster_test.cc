@@ -263,9 +263,24 @@ TEST(CheckResize, LetsOnlyTheEndsOfTheListsChange) {
         const auto checked = check_resize(now, wanted, "end it");
         EXPECT_EQ(checked ? "" : checked.error().message, row.error) << row.nodes;
     }
-    ClusterOptions other = now;
-    other.backend = "vxlan";
-    EXPECT_EQ(check_resize(now, other, "end it").error().message, "a cluster with other options is running; end it");
+}
+
+TEST(CheckResize, NamesTheOptionsThatARunningClusterCannotChange) {
+    ClusterOptions now;
+    now.server_arguments = {{"audit-log-maxsize", "7"}, {"v", "2"}};
+    ClusterOptions wanted = now;
+    wanted.port = 7443;
+    EXPECT_EQ(check_resize(now, wanted, "end it").error().message,
+              "a cluster with other options is running (--port is 6443, not 7443); end it");
+    wanted = now;
+    wanted.backend = "vxlan";
+    wanted.hardened = true;
+    wanted.wine_root = "/srv/wine-10";
+    wanted.server_arguments = {{"audit-log-maxsize", "8"}};
+    EXPECT_EQ(
+        check_resize(now, wanted, "end it").error().message,
+        "a cluster with other options is running (--backend is host-gw, not vxlan; --hardened is off, not on; --wine-root is installed, "
+        "not /srv/wine-10; --server-arg audit-log-maxsize is 7, not 8; --server-arg v is 2, not unset); end it");
 }
 
 TEST(CheckRestart, KeepsTheNetworksAndTheDomainThatObjectsContain) {
