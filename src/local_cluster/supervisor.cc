@@ -218,6 +218,7 @@ void Supervisor::resize() {
 Task<> Supervisor::apply_wanted_nodes() {
     CO_TRY(const auto permit, co_await changing_.acquire());
     take_wanted_nodes();
+    if (!cluster_.options.foreign) CO_TRY_VOID(api_.use_current_keys());  // which sign the identities of new nodes
     co_return co_await converge();
 }
 

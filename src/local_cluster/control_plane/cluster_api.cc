@@ -6,6 +6,7 @@
 #include "local_cluster/processes/failing_start.h"
 #include "local_cluster/processes/node_progress.h"
 #include "net/http/http_client.h"
+#include "runtime/files/durable_file.h"
 #include "schema/json/json.h"
 #include "schema/value.h"
 
@@ -31,8 +32,16 @@ Result<void> ClusterApi::use_keys() {
     return {};
 }
 
+Result<void> ClusterApi::use_current_keys() {
+    const auto authority = read_file(data_.pki() / "ca.crt");
+    if (tls_ && (!authority || *authority == pki_.ca_pem)) return {};
+    auto read = use_keys();
+    if (tls_) return {};  // while the files are being replaced, those before do
+    return read;
+}
+
 Task<std::string> ClusterApi::ask(ApiServerProcess server, std::string method, std::string path) {
-    if (!tls_) CO_TRY_VOID(use_keys());
+    CO_TRY_VOID(use_current_keys());
     net::HttpClient client(loop_, {.host = server.address, .port = cluster_.options.port, .unix_path = {}}, tls_);
     net::HttpRequest request;
     request.method = std::move(method);

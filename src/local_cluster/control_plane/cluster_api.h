@@ -15,7 +15,7 @@ namespace porthole::local_cluster {
 
 /// The supervisor's requests to the cluster, through the first of its API servers that answers.
 ///
-/// Its keys are those in the data directory, which the first of several servers creates: use_keys() is repeated until they exist. Lives on
+/// Its keys are those in the data directory, which the first of several servers creates, and which `porthole certs` replaces. Lives on
 /// `loop`; references outlive it and its tasks.
 class ClusterApi {
 public:
@@ -23,6 +23,8 @@ public:
 
     /// Loads the cluster's keys. Error: NotFound if no server has created them yet.
     Result<void> use_keys();
+    /// use_keys() if there are none yet, or if the authority has been rotated since: then servers refuse the ones before.
+    Result<void> use_current_keys();
     /// Requires: use_keys().
     const node_join::Pki& pki() const { return pki_; }
     /// The supervisor's identity towards the API. It may only wait for nodes, remove them, and create bootstrap tokens.
