@@ -1,6 +1,7 @@
 #pragma once
 #include "client/client.h"
-#include "kubelet/volumes/framework/plugin.h"
+#include "kubelet/container/environment.h"
+#include "kubelet/volumes/framework/token_source.h"
 
 namespace porthole::kubelet {
 

@@ -80,8 +80,8 @@ bool enforces_app_armor(FileSystem& files) {
 
 /// The plugins of the node, and what is done with them.
 struct Plugins {
-    Plugins(const KubeletConfig& config, KubeletDependencies& deps, bool windows, CsiNodeInfo& csi_node,
-            CsiVolumes::DriverObjects& csi_driver_objects, std::function<std::shared_ptr<const core::Node>()> node,
+    Plugins(const KubeletConfig& config, KubeletDependencies& deps, const VolumeHost& volume_host, const VolumeApi& volume_api,
+            CsiNodeInfo& csi_node, CsiVolumes::DriverObjects& csi_driver_objects, std::function<std::shared_ptr<const core::Node>()> node,
             std::function<void()> report_node, std::function<void(const std::string& pod_uid)> wake_pod)
         : drivers(deps.loop, deps.client, *deps.plugins, deps.log.named("devices"), config.node.name),
           devices(deps.client, deps.files, drivers, deps.log.named("devices"), config.root_directory + "/dra_manager_state"),
@@ -98,12 +98,10 @@ struct Plugins {
                           .wake_pod = wake_pod},
                          config.root_directory + "/device-plugins"),
           registry(deps.loop, deps.files, *deps.plugins, deps.log.named("plugins"), config.root_directory + "/plugins_registry",
-                   {.files_may_be_sockets = windows}),
+                   {.files_may_be_sockets = volume_host.windows}),
           csi_drivers(deps.loop, *deps.plugins, csi_node),
-          csi_volumes({.loop = deps.loop,
-                       .workers = deps.workers,
-                       .files = deps.files,
-                       .client = deps.client,
+          csi_volumes({.host = volume_host,
+                       .api = volume_api,
                        .drivers = csi_drivers,
                        .driver_objects = csi_driver_objects,
                        .log = deps.log.named("volumes"),
@@ -114,7 +112,7 @@ struct Plugins {
                        .has_csi_proxy = deps.has_csi_proxy}),
           csi_limits(deps.loop, csi_drivers, csi_driver_objects, deps.log.named("volumes")) {
         // Drivers of devices give the runtime CDI devices, which Windows does not have.
-        if (!windows) registry.add_handler(DriverPlugins::Type, drivers);
+        if (!volume_host.windows) registry.add_handler(DriverPlugins::Type, drivers);
         registry.add_handler(CsiDrivers::Type, csi_drivers);
         registry.add_handler(DevicePlugins::Type, device_plugins);
         devices.set_health(&health);
@@ -151,44 +149,36 @@ struct Kubelet::Impl {
           puller(deps.loop, deps.images, events, config.parallel_image_pulls),
           image_volumes(deps.image_mounts ? std::make_unique<PulledImageVolumes>(puller, objects, *deps.image_mounts) : nullptr),
           local_volumes(deps.loop, deps.workers, deps.files, deps.image_disks, config.root_directory),
-          devices(deps.programs && !node.windows
-                      ? make_device_volumes(deps.loop, deps.workers, deps.files, deps.mounter, *deps.programs, config.root_directory)
-                      : nullptr),
-          flex(deps.programs ? std::make_unique<FlexVolumes>(FlexVolumes::Services{.files = deps.files,
-                                                                                   .mounter = deps.mounter,
-                                                                                   .workers = deps.workers,
-                                                                                   .programs = *deps.programs,
-                                                                                   .windows = node.windows,
-                                                                                   .root = config.root_directory,
+          selinux(node.windows ? nullptr : selinux_contexts(config, deps.files)),
+          volume_host{.loop = deps.loop,
+                      .random = deps.random,
+                      .files = deps.files,
+                      .workers = deps.workers,
+                      .mounter = deps.mounter,
+                      .programs = deps.programs,
+                      .selinux = selinux.get(),
+                      .windows = node.windows,
+                      .object_volumes_refusal = windows::object_volumes_refusal(facts.windows_build)},
+          volume_api{.client = deps.client, .events = events, .objects = objects, .tokens = tokens, .certificates = &certificates},
+          devices(deps.programs && !node.windows ? make_device_volumes(volume_host, config.root_directory) : nullptr),
+          flex(deps.programs ? std::make_unique<FlexVolumes>(volume_host, deps.client,
+                                                             FlexVolumes::Settings{.root = config.root_directory,
                                                                                    .directory = config.volume_plugin_directory,
                                                                                    .node_name = config.node.name})
                              : nullptr),
-          selinux(node.windows ? nullptr : selinux_contexts(config, deps.files)),
           csi_node(deps.client, deps.log.named("volumes"), config.node.name),
           plugins(deps.plugins ? std::make_unique<Plugins>(
-                                     config, deps, node.windows, csi_node, informers.get<api::storage::v1::CSIDriver>(),
+                                     config, deps, volume_host, volume_api, csi_node, informers.get<api::storage::v1::CSIDriver>(),
                                      [this] { return own_node.find({"", config.node.name}); }, [this] { reporter.wake(); },
                                      [this](const std::string& uid) { pods.wake(uid); })
                                : nullptr),
-          volumes({.loop = deps.loop,
-                   .random = deps.random,
-                   .files = deps.files,
-                   .workers = deps.workers,
-                   .mounter = deps.mounter,
-                   .objects = objects,
-                   .tokens = tokens,
-                   .client = deps.client,
-                   .events = events,
-                   .images = image_volumes.get(),
-                   .local_volumes = &local_volumes,
-                   .windows = node.windows,
-                   .csi = plugins ? &plugins->csi_volumes : nullptr,
-                   .programs = node.windows ? nullptr : deps.programs,
-                   .devices = devices.get(),
-                   .flex = flex.get(),
-                   .certificates = &certificates,
-                   .selinux = selinux.get(),
-                   .object_volumes_refusal = windows::object_volumes_refusal(facts.windows_build)},
+          volumes({.host = volume_host,
+                   .api = volume_api,
+                   .providers = {.images = image_volumes.get(),
+                                 .local = &local_volumes,
+                                 .csi = plugins ? &plugins->csi_volumes : nullptr,
+                                 .devices = devices.get(),
+                                 .flex = flex.get()}},
                   deps.log.named("volumes"), config.root_directory),
           containers({.loop = deps.loop,
                       .random = deps.random,
@@ -425,9 +415,11 @@ struct Kubelet::Impl {
     ImagePuller puller;
     std::unique_ptr<ImageVolumes> image_volumes;
     LocalVolumes local_volumes;
-    std::unique_ptr<DeviceVolumes> devices;    ///< null without programs, and on Windows
-    std::unique_ptr<FlexVolumes> flex;         ///< null without programs
     std::unique_ptr<SelinuxContexts> selinux;  ///< null where SELinux is off, and on Windows
+    VolumeHost volume_host;
+    VolumeApi volume_api;
+    std::unique_ptr<DeviceVolumes> devices;  ///< null without programs, and on Windows
+    std::unique_ptr<FlexVolumes> flex;       ///< null without programs
     CsiNodeInfo csi_node;
     std::unique_ptr<Plugins> plugins;
     VolumeManager volumes;

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/result.h"
+#include "client/events.h"
+#include "kubelet/pod/pod.h"
 #include "kubelet/volumes/csi/csi_volumes.h"
 #include "runtime/scope.h"
 

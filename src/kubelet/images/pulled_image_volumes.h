@@ -1,9 +1,11 @@
 #pragma once
 #include "kubelet/images/image_mounts.h"
 #include "kubelet/images/image_puller.h"
-#include "kubelet/volumes/framework/plugin.h"
+#include "kubelet/volumes/image/image_volumes.h"
 
 namespace porthole::kubelet {
+
+class ObjectSource;
 
 /// Image volumes of pulled images. References must outlive it and its tasks.
 class PulledImageVolumes final : public ImageVolumes {

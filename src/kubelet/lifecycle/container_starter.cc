@@ -8,6 +8,7 @@
 #include "kubelet/container/windows_config.h"
 #include "kubelet/devices/cdi_specs.h"
 #include "kubelet/lifecycle/container_killer.h"
+#include "runtime/random.h"
 
 namespace porthole::kubelet {
 namespace {

@@ -46,7 +46,8 @@ TEST_F(ClaimTest, APathThatDoesNotAnswerHoldsUpItsOwnPodsOnly) {
         SCOPED_TRACE(volume);
         ASSERT_TRUE(mounts(R"({"volumes":[)" + volume + "]}"));
         BusyWorkers workers(loop);
-        VolumeManager busy({loop, random, files, workers, mounter, objects, tokens, client, events}, Logger(make_null_sink(), ""), "/k");
+        const VolumeHost slow_host = host_with(workers, programs);
+        VolumeManager busy = manager_on(slow_host);
         Scope scope(loop);
         scope.spawn([](VolumeManager& busy, std::shared_ptr<const core::Pod> pod) -> Task<> {
             CO_TRY_VOID(co_await busy.set_up(std::move(pod), {}));
@@ -252,10 +253,7 @@ struct LocalVolumesTest : VolumesTest {
         const auto mounted = porthole::sim::run(loop, of.set_up(pod, {}));
         return mounted ? mounted->at("v").path : mounted.error().message;
     }
-    VolumeManager on(LocalVolumes& volumes) {
-        return {
-            {loop, random, files, pool, mounter, objects, tokens, client, events, nullptr, &volumes}, Logger(make_null_sink(), ""), "/k"};
-    }
+    VolumeManager on(LocalVolumes& volumes) { return manager_on(host, {.local = &volumes}); }
 
     core::PersistentVolume volume;
     FakeDisks disks{files, mounter};

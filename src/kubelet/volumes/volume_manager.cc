@@ -5,25 +5,28 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "kubelet/container/environment.h"
+#include "client/events.h"
 #include "kubelet/volumes/block_devices/device_volumes.h"
+#include "kubelet/volumes/framework/mounter.h"
+#include "kubelet/volumes/framework/token_source.h"
 #include "kubelet/volumes/object_volumes/pod_certificates.h"
 #include "kubelet/volumes/selinux/selinux_contexts.h"
 #include "runtime/scope.h"
+#include "runtime/worker_pool.h"
 #include "windows/support.h"
 
 namespace porthole::kubelet {
 
-#define PORTHOLE_VOLUME_PLUGIN(name) std::unique_ptr<VolumePlugin> make_##name();
+#define PORTHOLE_VOLUME_PLUGIN(name) std::unique_ptr<VolumePlugin> make_##name(const VolumeDependencies& given);
 #include "kubelet/volumes/plugins.def"
 #undef PORTHOLE_VOLUME_PLUGIN
 
 namespace {
 
 /// The plugins of plugins.def, in its order.
-std::vector<std::unique_ptr<VolumePlugin>> make_volume_plugins() {
+std::vector<std::unique_ptr<VolumePlugin>> make_volume_plugins(const VolumeDependencies& given) {
     std::vector<std::unique_ptr<VolumePlugin>> plugins;
-#define PORTHOLE_VOLUME_PLUGIN(name) plugins.push_back(make_##name());
+#define PORTHOLE_VOLUME_PLUGIN(name) plugins.push_back(make_##name(given));
 #include "kubelet/volumes/plugins.def"
 #undef PORTHOLE_VOLUME_PLUGIN
     std::set<std::string_view> names;
@@ -84,8 +87,8 @@ bool leads_out(const std::string& path) {
 
 }  // namespace
 
-VolumeManager::VolumeManager(VolumeServices services, Logger log, std::string root_directory)
-    : services_(services), log_(std::move(log)), root_(std::move(root_directory)), plugins_(make_volume_plugins()) {}
+VolumeManager::VolumeManager(VolumeDependencies given, Logger log, std::string root_directory)
+    : given_(given), log_(std::move(log)), root_(std::move(root_directory)), plugins_(make_volume_plugins(given_)) {}
 
 Task<MountedVolumes> VolumeManager::set_up(std::shared_ptr<const core::Pod> pod, ResourceList node_allocatable) {
     const std::shared_ptr<Semaphore> lock = lock_of(pod->metadata.uid);
@@ -116,7 +119,7 @@ Task<MountedVolume> VolumeManager::set_up_and_tell(std::shared_ptr<const core::P
     VolumeStep step{"FailedMount", "MountVolume.SetUp failed for volume \"" + volume.name + "\" : "};
     const std::string uid = pod->metadata.uid, name = volume.name;
     const bool refreshes = find_mounted(uid) != nullptr;
-    const MonotonicTime begin = services_.loop.now();
+    const MonotonicTime begin = given_.host.loop.now();
     auto made = co_await set_up_one(pod, std::move(volume), use, std::move(node_allocatable), step);
     if (is_cancelled(made)) co_return made;
     std::string& plugin = plugins_of_[uid][name];  // "" where there is none for it
@@ -124,20 +127,20 @@ Task<MountedVolume> VolumeManager::set_up_and_tell(std::shared_ptr<const core::P
     if (!refreshes && !plugin.empty()) record("volume_mount", plugin, made.has_value(), begin);
     if (made) co_return made;
     Error error(made.error().reason, step.text + made.error().message);
-    services_.events.warning(reference_to(*pod), step.reason, error.message);
+    given_.api.events.warning(reference_to(*pod), step.reason, error.message);
     co_return error;
 }
 
 Task<MountedVolume> VolumeManager::set_up_one(std::shared_ptr<const core::Pod> pod, core::Volume volume, VolumeUse use,
                                               ResourceList node_allocatable, VolumeStep& step) {
-    if (const std::string refusal = services_.windows ? windows::volume_refusal(volume) : ""; !refusal.empty())
+    if (const std::string refusal = given_.host.windows ? windows::volume_refusal(volume) : ""; !refusal.empty())
         co_return Error(Reason::BadRequest, refusal);
     const auto plugin = std::ranges::find_if(plugins_, [&](const auto& one) { return one->supports(volume); });
     if (plugin == plugins_.end()) co_return Error(Reason::BadRequest, "this node has no plugin for this kind of volume");
     plugins_of_[pod->metadata.uid].try_emplace(volume.name, (*plugin)->name());
-    if (services_.selinux && claim_of(*pod, volume).empty())
+    if (given_.host.selinux && claim_of(*pod, volume).empty())
         CO_TRY_VOID(
-            services_.selinux->admit(*pod, volume.name, {.name = pod->metadata.uid + "/" + volume.name, .plugin = (*plugin)->name()}));
+            given_.host.selinux->admit(*pod, volume.name, {.name = pod->metadata.uid + "/" + volume.name, .plugin = (*plugin)->name()}));
     const std::string place = directory_name((*plugin)->name()) + "/" + volume.name, directory = pod_directory(pod->metadata.uid);
     co_return co_await (*plugin)->set_up({.pod = std::move(pod),
                                           .volume = std::move(volume),
@@ -146,8 +149,7 @@ Task<MountedVolume> VolumeManager::set_up_one(std::shared_ptr<const core::Pod> p
                                           .mounted = use.mounted,
                                           .mapped = use.mapped,
                                           .node_allocatable = std::move(node_allocatable),
-                                          .step = step},
-                                         services_);
+                                          .step = step});
 }
 
 Task<std::vector<cri::Mount>> VolumeManager::mounts_for(const core::Pod& pod, const core::Container& container,
@@ -178,7 +180,7 @@ Task<std::vector<cri::Mount>> VolumeManager::mounts_for(const core::Pod& pod, co
         mount.readonly = wanted.read_only || volume->second.read_only;
         mount.recursive_read_only = recursively;
         mount.propagation = propagation_of(wanted);
-        mount.selinux_relabel = services_.selinux && volume->second.relabel;
+        mount.selinux_relabel = given_.host.selinux && volume->second.relabel;
     }
     co_return mounts;
 }
@@ -210,7 +212,7 @@ Result<void> VolumeManager::admit(const core::Container& container, const Mounte
     for (const core::VolumeMount& mount : container.volume_mounts) {
         const auto volume = volumes.find(mount.name);
         if (volume == volumes.end() || !volume->second.restricted) continue;
-        auto allowed = services_.files.allow_reading(volume->second.path, account);
+        auto allowed = given_.host.files.allow_reading(volume->second.path, account);
         // No one can be let in by a name that this machine does not know: the container fails when it starts, which ends its pod.
         if (!allowed && !is_not_found(allowed)) return allowed;
     }
@@ -245,12 +247,12 @@ Task<std::string> VolumeManager::bind_sub_path(const core::Pod& pod, const core:
     if (volume.is_remote || volume.has_file_system || !volume.csi_driver.empty()) {
         CO_TRY(permit, co_await foreign_binds_.acquire());
     }
-    co_return co_await run_blocking<std::string>(services_.workers, [&]() -> Result<std::string> {
-        Result<std::string> bound = services_.mounter.bind_beneath(volume.path, sub_path, target);
+    co_return co_await run_blocking<std::string>(given_.host.workers, [&]() -> Result<std::string> {
+        Result<std::string> bound = given_.host.mounter.bind_beneath(volume.path, sub_path, target);
         if (is_not_found(bound)) {
-            auto made = services_.mounter.make_beneath(volume.path, sub_path);
+            auto made = given_.host.mounter.make_beneath(volume.path, sub_path);
             if (!made) return std::move(made).error().with_context("failed to create subPath directory " + of_mount);
-            bound = services_.mounter.bind_beneath(volume.path, sub_path, target);
+            bound = given_.host.mounter.bind_beneath(volume.path, sub_path, target);
         }
         if (!bound) return std::move(bound).error().with_context("failed to prepare subPath " + of_mount);
         return bound;
@@ -260,19 +262,19 @@ Task<std::string> VolumeManager::bind_sub_path(const core::Pod& pod, const core:
 Task<> VolumeManager::tear_down(std::string uid) {
     const std::shared_ptr<Semaphore> lock = lock_of(uid);
     CO_TRY(const auto permit, co_await lock->acquire());
-    services_.tokens.forget_pod(uid);
-    if (services_.certificates) services_.certificates->forget_pod(uid);
-    if (services_.selinux) services_.selinux->forget_pod(uid);
+    given_.api.tokens.forget_pod(uid);
+    if (given_.api.certificates) given_.api.certificates->forget_pod(uid);
+    if (given_.host.selinux) given_.host.selinux->forget_pod(uid);
     mounted_.erase(uid);
     const std::string directory = pod_directory(uid);
-    const MonotonicTime begin = services_.loop.now();
+    const MonotonicTime begin = given_.host.loop.now();
     // Drivers may refuse to take down what is still mounted elsewhere.
     CO_TRY_VOID(co_await unmount_below(directory + "/volume-subpaths"));
-    for (const auto& plugin : plugins_) CO_TRY_VOID(co_await plugin->tear_down(uid, services_));
-    if (services_.devices) CO_TRY_VOID(co_await services_.devices->tear_down(uid));
+    for (const auto& plugin : plugins_) CO_TRY_VOID(co_await plugin->tear_down(uid));
+    if (given_.providers.devices) CO_TRY_VOID(co_await given_.providers.devices->tear_down(uid));
     CO_TRY_VOID(co_await unmount_below(directory));
     // Containers leave any number of files.
-    CO_TRY_VOID(co_await run_blocking<void>(services_.workers, [&] { return services_.files.remove_all(directory); }));
+    CO_TRY_VOID(co_await run_blocking<void>(given_.host.workers, [&] { return given_.host.files.remove_all(directory); }));
     if (const auto volumes = plugins_of_.extract(uid))
         for (const auto& [name, plugin] : volumes.mapped()) record("volume_unmount", plugin, true, begin);
     co_return {};
@@ -281,7 +283,7 @@ Task<> VolumeManager::tear_down(std::string uid) {
 void VolumeManager::record(const char* name, const std::string& plugin, bool succeeded, MonotonicTime begin) {
     operations_.add(metric_label("migrated", "false") + "," + metric_label("operation_name", name) + "," +
                         metric_label("status", succeeded ? "success" : "fail-unknown") + "," + metric_label("volume_plugin", plugin),
-                    services_.loop.now() - begin);
+                    given_.host.loop.now() - begin);
 }
 
 void VolumeManager::append_metrics(std::string& out) const {
@@ -297,11 +299,11 @@ void VolumeManager::append_metrics(std::string& out) const {
     const MetricFamily family(out, "volume_manager_total_volumes", "gauge", "Number of volumes in Volume Manager");
     for (const auto& [labels, count] : totals)
         family.add(metric_label("plugin_name", labels.first) + "," + metric_label("state", labels.second), count);
-    if (services_.selinux) services_.selinux->append_metrics(out);
+    if (given_.host.selinux) given_.host.selinux->append_metrics(out);
 }
 
 Task<> VolumeManager::unmount_below(std::string directory) {
-    co_return co_await run_blocking<void>(services_.workers, [&mounter = services_.mounter, directory]() -> Result<void> {
+    co_return co_await run_blocking<void>(given_.host.workers, [&mounter = given_.host.mounter, directory]() -> Result<void> {
         TRY(const auto mounts, mounter.mounts_below(directory));
         for (const std::string& mount : mounts) TRY_VOID(mounter.unmount(mount));
         return {};
@@ -321,7 +323,7 @@ const MountedVolumes* VolumeManager::find_mounted(const std::string& uid) const 
 }
 
 std::vector<std::string> VolumeManager::pods_on_disk() {
-    return services_.files.list(root_ + "/pods").value_or(std::vector<std::string>());
+    return given_.host.files.list(root_ + "/pods").value_or(std::vector<std::string>());
 }
 
 }  // namespace porthole::kubelet

@@ -1,5 +1,6 @@
 #pragma once
 #include "base/log.h"
+#include "kubelet/container/environment.h"
 #include "kubelet/volumes/framework/duration_series.h"
 #include "kubelet/volumes/framework/plugin.h"
 #include "runtime/sync.h"
@@ -13,7 +14,7 @@ using MountedVolumes = std::map<std::string, MountedVolume>;
 /// concurrently: one that waits for its driver does not delay the others. A call for a pod waits for the previous one.
 class VolumeManager {
 public:
-    VolumeManager(VolumeServices services, Logger log, std::string root_directory);
+    VolumeManager(VolumeDependencies given, Logger log, std::string root_directory);
 
     /// Sets up every volume that a container uses; repeated calls refresh contents. Error: that of the first volume that failed; every
     /// failure has its own event of the pod.
@@ -59,7 +60,7 @@ private:
     Task<std::string> bind_sub_path(const core::Pod& pod, const core::Container& container, std::size_t index, const MountedVolume& volume,
                                     const std::string& sub_path);
 
-    VolumeServices services_;
+    VolumeDependencies given_;
     Logger log_;
     std::string root_;
     std::vector<std::unique_ptr<VolumePlugin>> plugins_;

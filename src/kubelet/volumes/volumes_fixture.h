@@ -2,12 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "client/events.h"
 #include "client/fake/fake_api.h"
 #include "kubelet/sim/fake_node.h"
 #include "kubelet/volumes/busy_workers_fixture.h"
+#include "kubelet/volumes/framework/mounter.h"
+#include "kubelet/volumes/framework/token_source.h"
+#include "kubelet/volumes/image/image_volumes.h"
 #include "kubelet/volumes/object_volumes/pod_certificates.h"
 #include "kubelet/volumes/selinux/selinux_contexts.h"
 #include "kubelet/volumes/volume_manager.h"
+#include "runtime/processes/process.h"
 #include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"
 #include "schema/json/json.h"
@@ -87,6 +92,13 @@ struct VolumesTest : testing::Test {
         volume.spec.claim_ref.emplace().uid = api.put(claim).metadata.uid;
         api.put(volume);
     }
+    VolumeHost host_with(WorkerPool& workers, ProcessRunner& runner) {
+        return {.loop = loop, .random = random, .files = files, .workers = workers, .mounter = mounter, .programs = &runner};
+    }
+    /// Another manager, whose `on` outlives it.
+    VolumeManager manager_on(const VolumeHost& on, VolumeProviders with = {}, std::string root = "/k") {
+        return {{on, volume_api, with}, Logger(make_null_sink(), ""), std::move(root)};
+    }
     /// `spec` has the volumes; the container mounts each at "/<name>".
     Result<std::vector<cri::Mount>> mounts(const std::string& spec) {
         core::Pod made = schema::decode_json<core::Pod>(
@@ -123,20 +135,9 @@ struct VolumesTest : testing::Test {
     Images images{mounter};
     FakeMount programs{mounter};
     PodCertificates certificates{loop, random, pool, client, events, "n1"};
-    VolumeManager manager{{.loop = loop,
-                           .random = random,
-                           .files = files,
-                           .workers = pool,
-                           .mounter = mounter,
-                           .objects = objects,
-                           .tokens = tokens,
-                           .client = client,
-                           .events = events,
-                           .images = &images,
-                           .programs = &programs,
-                           .certificates = &certificates},
-                          Logger(make_null_sink(), ""),
-                          "/k"};
+    VolumeHost host = host_with(pool, programs);
+    VolumeApi volume_api{.client = client, .events = events, .objects = objects, .tokens = tokens, .certificates = &certificates};
+    VolumeManager manager = manager_on(host, {.images = &images});
     std::shared_ptr<const core::Pod> pod;
 };
 

@@ -59,7 +59,7 @@ TEST_F(VolumesTest, AnImageThatIsNotThereFailsItsVolume) {
 }
 
 TEST_F(VolumesTest, ANodeWithoutImageVolumesSaysSo) {
-    VolumeManager other{{loop, random, files, pool, mounter, objects, tokens, client, events}, Logger(make_null_sink(), ""), "/k"};
+    VolumeManager other = manager_on(host);
     (void)mounts(R"({"volumes":[{"name":"data","image":{"reference":"data:1"}}]})");
     EXPECT_EQ(porthole::sim::run(loop, other.set_up(pod, {})).error().message,
               "MountVolume.SetUp failed for volume \"data\" : image volumes are not supported on this node");
@@ -268,7 +268,8 @@ TEST_F(VolumesTest, SubPathsAreBoundAndMayNotLeadOut) {
 TEST_F(VolumesTest, WorkersLookIntoVolumesAndRemoveWhatContainersLeave) {
     ASSERT_TRUE(mounts(R"({"volumes":[{"name":"v","emptyDir":{}}]})"));
     BusyWorkers workers(loop);
-    VolumeManager busy({loop, random, files, workers, mounter, objects, tokens, client, events}, Logger(make_null_sink(), ""), "/k");
+    const VolumeHost slow_host = host_with(workers, programs);
+    VolumeManager busy = manager_on(slow_host);
     core::Container container;
     container.name = "c";
     container.volume_mounts.emplace_back().name = "v";
@@ -336,23 +337,22 @@ TEST_F(VolumesTest, WhatComesFromTheApiIsForReadingAndInMemoryButForConfigMaps) 
 
 TEST_F(VolumesTest, WindowsWithoutSymbolicLinksSaysThatFilesOfTheAPIDoNotWork) {  // STO-28, LIM-51
     (void)mounts(R"({"volumes":[{"name":"c","configMap":{"name":"settings"}}]})");
-    VolumeServices services{loop, random, files, pool, mounter, objects, tokens, client, events, nullptr, nullptr, true};
-    services.object_volumes_refusal = windows::object_volumes_refusal("10.0.16299");
-    VolumeManager old_build{services, Logger(make_null_sink(), ""), "/w"};
-    EXPECT_EQ(porthole::sim::run(loop, old_build.set_up(pod, allocatable)).error().message,
+    host.windows = true;
+    host.object_volumes_refusal = windows::object_volumes_refusal("10.0.16299");
+    VolumeManager on_windows = manager_on(host, {}, "/w");
+    EXPECT_EQ(porthole::sim::run(loop, on_windows.set_up(pod, allocatable)).error().message,
               "MountVolume.SetUp failed for volume \"c\" : configMap, secret, downwardAPI and projected volumes do not work on Windows "
               "build 16299, whose containers do not follow symbolic links: they need build 17134 (version 1803)");
-    services.object_volumes_refusal = windows::object_volumes_refusal("10.0.17134");
-    VolumeManager newer{services, Logger(make_null_sink(), ""), "/w2"};
-    EXPECT_TRUE(porthole::sim::run(loop, newer.set_up(pod, allocatable)));
+    host.object_volumes_refusal = windows::object_volumes_refusal("10.0.17134");
+    EXPECT_TRUE(porthole::sim::run(loop, on_windows.set_up(pod, allocatable)));
 }
 
 // SEC-01, LIM-42
 TEST_F(VolumesTest, SEC01_OnWindowsWhatIsConfidentialIsClosedToAllButAdministratorsAndTheContainersAccount) {
     (void)mounts(R"({"volumes":[{"name":"s","secret":{"secretName":"hidden","defaultMode":256}},
         {"name":"p","projected":{"sources":[{"serviceAccountToken":{"path":"token"}}]}},{"name":"c","configMap":{"name":"settings"}}]})");
-    VolumeManager windows{
-        {loop, random, files, pool, mounter, objects, tokens, client, events, nullptr, nullptr, true}, Logger(make_null_sink(), ""), "/w"};
+    host.windows = true;
+    VolumeManager windows = manager_on(host, {}, "/w");
     const auto set_up = [&] { return porthole::sim::run(loop, windows.set_up(pod, allocatable)).value(); };
     const MountedVolumes volumes = set_up();
     const std::string secret = volumes.at("s").path, projected = volumes.at("p").path, open = volumes.at("c").path;
@@ -379,9 +379,9 @@ TEST_F(VolumesTest, SEC01_ContainersOfAKubeletThatDidNotRestrictSecretsGoOnReadi
         const std::string secret = "/w/pods/u/volumes/kubernetes.io~secret/s";
         EXPECT_TRUE(files.remove_all(secret));
         EXPECT_TRUE(files.create_directories(secret + "/..data", 0755));
-        VolumeManager windows{{loop, random, files, pool, mounter, objects, tokens, client, events, nullptr, nullptr, true},
-                              Logger(make_null_sink(), ""),
-                              "/w"};
+        VolumeHost windows_host = host;
+        windows_host.windows = true;
+        VolumeManager windows = manager_on(windows_host, {}, "/w");
         EXPECT_TRUE(porthole::sim::run(loop, windows.set_up(pod, allocatable)));
         return files.readers(secret);
     };
@@ -507,10 +507,9 @@ TEST_F(VolumesTest, WithSelinuxTheRuntimeRelabelsWhatThePodAloneHas) {
     };
     put_selinux(files, SelinuxMounts);
     SelinuxContexts contexts(Selinux::find(files), false);
-    VolumeServices services{loop, random, files, pool, mounter, objects, tokens, client, events, &images};
-    services.programs = &programs;
-    services.selinux = &contexts;
-    VolumeManager with_selinux(services, Logger(make_null_sink(), ""), "/s");
+    VolumeHost selinux_host = host;
+    selinux_host.selinux = &contexts;
+    VolumeManager with_selinux = manager_on(selinux_host, {.images = &images}, "/s");
     for (const auto& row : rows) {
         SCOPED_TRACE(row.name);
         const auto plain = mounts(std::string(R"({"volumes":[{"name":"v",)") + row.volume + "}]}");

@@ -1,6 +1,7 @@
 #include "kubelet/volumes/block_devices/device_plugins.h"
 
 #include "base/strings.h"
+#include "client/client.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -40,35 +41,49 @@ DeviceVolume fc_volume(const core::FCVolumeSource& source) {
     return volume;
 }
 
-Task<MountedVolume> set_up(const VolumeRequest& request, DeviceVolume volume, client::NamespacedName secret, VolumeServices& services) {
-    if (!services.devices) co_return Error(Reason::BadRequest, volume.kind + " volumes are not supported on this node");
-    if (!secret.name.empty()) {
-        CO_TRY(const core::Secret found, co_await services.client.get<core::Secret>(secret));
-        volume.secrets = found.data;
-    }
-    co_return co_await services.devices->set_up(request, std::move(volume), services);
+/// `devices`: null if the node has none.
+Task<MountedVolume> set_up(const VolumeRequest& request, DeviceVolume volume, DeviceVolumes* devices) {
+    if (!devices) co_return Error(Reason::BadRequest, volume.kind + " volumes are not supported on this node");
+    co_return co_await devices->set_up(request, std::move(volume));
+}
+
+Task<std::map<std::string, std::string>> read_secret(client::Client& client, client::NamespacedName name) {
+    CO_TRY(const core::Secret found, co_await client.get<core::Secret>(name));
+    co_return found.data;
 }
 
 class IscsiPlugin final : public VolumePlugin {
 public:
+    IscsiPlugin(client::Client& client, DeviceVolumes* devices) : client_(client), devices_(devices) {}
     const char* name() const override { return "kubernetes.io/iscsi"; }
     bool supports(const core::Volume& volume) const override { return volume.iscsi.has_value(); }
 
-    Task<MountedVolume> set_up(VolumeRequest request, VolumeServices& services) override {
+    Task<MountedVolume> set_up(VolumeRequest request) override {
         const core::ISCSIVolumeSource& source = *request.volume.iscsi;
-        const std::string secret = source.secret_ref ? source.secret_ref->name : "";
-        co_return co_await kubelet::set_up(request, iscsi_volume(source), {request.pod->metadata.namespace_, secret}, services);
+        DeviceVolume wanted = iscsi_volume(source);
+        if (source.secret_ref) {
+            CO_TRY(wanted.secrets, co_await read_secret(client_, {request.pod->metadata.namespace_, source.secret_ref->name}));
+        }
+        co_return co_await kubelet::set_up(request, std::move(wanted), devices_);
     }
+
+private:
+    client::Client& client_;
+    DeviceVolumes* devices_;
 };
 
 class FibreChannelPlugin final : public VolumePlugin {
 public:
+    explicit FibreChannelPlugin(DeviceVolumes* devices) : devices_(devices) {}
     const char* name() const override { return "kubernetes.io/fc"; }
     bool supports(const core::Volume& volume) const override { return volume.fc.has_value(); }
 
-    Task<MountedVolume> set_up(VolumeRequest request, VolumeServices& services) override {
-        co_return co_await kubelet::set_up(request, fc_volume(*request.volume.fc), {}, services);
+    Task<MountedVolume> set_up(VolumeRequest request) override {
+        co_return co_await kubelet::set_up(request, fc_volume(*request.volume.fc), devices_);
     }
+
+private:
+    DeviceVolumes* devices_;
 };
 
 }  // namespace
@@ -76,22 +91,26 @@ public:
 bool is_on_device(const core::PersistentVolume& volume) { return volume.spec.iscsi.has_value() || volume.spec.fc.has_value(); }
 
 Task<MountedVolume> set_up_device(const VolumeRequest& request, std::shared_ptr<const core::PersistentVolume> volume, bool read_only,
-                                  std::string context, VolumeServices& services) {
+                                  std::string context, client::Client& client, DeviceVolumes* devices) {
     const auto& spec = volume->spec;
     DeviceVolume wanted = spec.iscsi ? iscsi_volume(*spec.iscsi) : fc_volume(*spec.fc);
     wanted.read_only |= read_only;
     wanted.is_block = spec.volume_mode == core::PersistentVolumeMode::Block;
     wanted.mount_options = spec.mount_options;
     wanted.context = std::move(context);
-    client::NamespacedName secret;
     if (spec.iscsi && spec.iscsi->secret_ref) {
-        const core::SecretReference& reference = *spec.iscsi->secret_ref;
-        secret = {reference.namespace_.empty() ? request.pod->metadata.namespace_ : reference.namespace_, reference.name};
+        const core::SecretReference& secret = *spec.iscsi->secret_ref;
+        const std::string& namespace_ = secret.namespace_.empty() ? request.pod->metadata.namespace_ : secret.namespace_;
+        CO_TRY(wanted.secrets, co_await read_secret(client, {namespace_, secret.name}));
     }
-    co_return co_await kubelet::set_up(request, std::move(wanted), std::move(secret), services);
+    co_return co_await kubelet::set_up(request, std::move(wanted), devices);
 }
 
-std::unique_ptr<VolumePlugin> make_iscsi() { return std::make_unique<IscsiPlugin>(); }
-std::unique_ptr<VolumePlugin> make_fc() { return std::make_unique<FibreChannelPlugin>(); }
+std::unique_ptr<VolumePlugin> make_iscsi(const VolumeDependencies& given) {
+    return std::make_unique<IscsiPlugin>(given.api.client, given.providers.devices);
+}
+std::unique_ptr<VolumePlugin> make_fc(const VolumeDependencies& given) {
+    return std::make_unique<FibreChannelPlugin>(given.providers.devices);
+}
 
 }  // namespace porthole::kubelet

@@ -7,8 +7,10 @@
 #include "kubelet/volumes/block_devices/file_systems.h"
 #include "kubelet/volumes/block_devices/iscsi.h"
 #include "kubelet/volumes/block_devices/local_device.h"
+#include "kubelet/volumes/framework/mounter.h"
 #include "kubelet/volumes/selinux/selinux_contexts.h"
 #include "net/tls/crypto.h"
+#include "runtime/worker_pool.h"
 #include "schema/json/json.h"
 
 namespace porthole::kubelet {
@@ -28,11 +30,9 @@ bool have_common(const std::vector<std::string>& some, const std::vector<std::st
 
 }  // namespace
 
-DeviceVolumes::DeviceVolumes(Services services) : services_(std::move(services)) {}
-
 DeviceKind* DeviceVolumes::find_kind(const std::string& name) const {
-    const auto found = std::ranges::find_if(services_.kinds, [&](const auto& kind) { return kind->name() == name; });
-    return found == services_.kinds.end() ? nullptr : found->get();
+    const auto found = std::ranges::find_if(kinds_, [&](const auto& kind) { return kind->name() == name; });
+    return found == kinds_.end() ? nullptr : found->get();
 }
 
 std::shared_ptr<Semaphore> DeviceVolumes::lock_of(const std::string& folder) {
@@ -50,7 +50,7 @@ std::string DeviceVolumes::folder_of(const DeviceVolume& volume) const {
     return folder_of_kind(volume.kind) + "/" + net::sha256_hex(to_json(volume.details));
 }
 
-Task<MountedVolume> DeviceVolumes::set_up(const VolumeRequest& request, DeviceVolume volume, VolumeServices& services) {
+Task<MountedVolume> DeviceVolumes::set_up(const VolumeRequest& request, DeviceVolume volume) {
     DeviceKind* const kind = find_kind(volume.kind);
     if (!kind) co_return Error(Reason::BadRequest, volume.kind + " volumes are not supported on this node");
     if (volume.fs_type.empty()) volume.fs_type = "ext4";
@@ -63,13 +63,13 @@ Task<MountedVolume> DeviceVolumes::set_up(const VolumeRequest& request, DeviceVo
     CO_TRY(const std::string device, co_await attach(*kind, folder, volume, uid, volume.is_block ? "" : request.directory));
     if (volume.is_block) co_return MountedVolume{.path = device, .read_only = volume.read_only, .is_block = true};
     CO_TRY_VOID(co_await mount_once(device, folder, volume));
-    CO_TRY(const auto bound, services_.mounter.mounts_below(request.directory));
-    if (bound.empty()) CO_TRY_VOID(services_.mounter.bind_beneath(folder, "mount", request.directory));
+    CO_TRY(const auto bound, host_.mounter.mounts_below(request.directory));
+    if (bound.empty()) CO_TRY_VOID(host_.mounter.bind_beneath(folder, "mount", request.directory));
     MountedVolume mounted{.path = request.directory, .read_only = volume.read_only};
     mounted.relabel = !volume.read_only && volume.context.empty();
-    if (volume.read_only || request.is_ready(services_.files)) co_return mounted;
-    CO_TRY_VOID(co_await apply_fs_group(request.directory, request.pod, services));
-    CO_TRY_VOID(request.set_ready(services_.files));
+    if (volume.read_only || request.is_ready(host_.files)) co_return mounted;
+    CO_TRY_VOID(co_await apply_fs_group(request.directory, request.pod, host_));
+    CO_TRY_VOID(request.set_ready(host_.files));
     co_return mounted;
 }
 
@@ -82,7 +82,7 @@ Task<> DeviceVolumes::grow(DeviceVolume volume) {
     const std::vector<std::string> devices = kind->find(volume.details);
     if (devices.empty()) co_return Error(Reason::NotFound, "the device of the volume is gone");
     DeviceMount mount{.device = devices.front(), .target = folder + "/mount", .fs_type = volume.fs_type.empty() ? "ext4" : volume.fs_type};
-    co_return co_await grow_to_device(std::move(mount), services_.programs);
+    co_return co_await grow_to_device(std::move(mount), *host_.programs);
 }
 
 Task<std::string> DeviceVolumes::attach(DeviceKind& kind, std::string folder, const DeviceVolume& volume, std::string uid,
@@ -94,8 +94,8 @@ Task<std::string> DeviceVolumes::attach(DeviceKind& kind, std::string folder, co
 }
 
 Result<void> DeviceVolumes::check_mounted(const std::string& folder, const std::string& uid, DeviceVolume& volume) {
-    TRY(const auto mounts, services_.mounter.mounts_below(folder + "/mount"));
-    const auto mounted_as = services_.files.read(folder + "/mounted-as", LargestRecord);
+    TRY(const auto mounts, host_.mounter.mounts_below(folder + "/mount"));
+    const auto mounted_as = host_.files.read(folder + "/mounted-as", LargestRecord);
     if (volume.is_block || mounts.empty() || is_not_found(mounted_as)) return {};
     if (!mounted_as) return mounted_as.error();
     const std::vector<std::string> words = split_nonempty(*mounted_as, ' ');
@@ -106,44 +106,44 @@ Result<void> DeviceVolumes::check_mounted(const std::string& folder, const std::
     if (words[1] == "ro" && !volume.read_only)
         return Error(Reason::Conflict, "the volume is mounted read-only for another pod of this node and cannot be written to");
     const std::string context = words.size() == 3 ? words[2] : "";
-    if (services_.files.exists(folder + "/pods/" + uid)) volume.context = context;
+    if (host_.files.exists(folder + "/pods/" + uid)) volume.context = context;
     return context == volume.context ? Result<void>() : other_selinux_context("kubernetes.io/" + volume.kind + "/" + base_name(folder));
 }
 
 Task<> DeviceVolumes::mount_once(std::string device, std::string folder, const DeviceVolume& volume) {
     const std::string target = folder + "/mount";
-    CO_TRY(const auto mounts, services_.mounter.mounts_below(target));
+    CO_TRY(const auto mounts, host_.mounter.mounts_below(target));
     if (!mounts.empty()) co_return {};
-    CO_TRY_VOID(services_.files.create_directories(target, 0750));
+    CO_TRY_VOID(host_.files.create_directories(target, 0750));
     std::vector<std::string> options = volume.mount_options;
     std::string mounted_as = volume.fs_type + (volume.read_only ? " ro" : " rw");
     if (!volume.context.empty()) {
         options.push_back(selinux_mount_option(volume.context));
         mounted_as += " " + volume.context;
     }
-    CO_TRY_VOID(services_.files.replace(folder + "/mounted-as", mounted_as, 0600));
+    CO_TRY_VOID(host_.files.replace(folder + "/mounted-as", mounted_as, 0600));
     co_return co_await format_and_mount({.device = std::move(device),
                                          .target = target,
                                          .fs_type = volume.fs_type,
                                          .options = std::move(options),
                                          .read_only = volume.read_only},
-                                        services_.programs);
+                                        *host_.programs);
 }
 
 Result<void> DeviceVolumes::record(DeviceKind& kind, const std::string& folder, const DeviceVolume& volume, const std::string& uid,
                                    const std::string& target) {
     const std::string mark = folder + "/pods/" + uid;
-    TRY_VOID(services_.files.create_directories(parent_path(mark), 0750));
-    if (!services_.files.exists(folder + "/volume.json")) {
+    TRY_VOID(host_.files.create_directories(parent_path(mark), 0750));
+    if (!host_.files.exists(folder + "/volume.json")) {
         const std::string was_there = folder + "/was-there";  // perhaps of a kubelet that was stopped here
-        if (services_.files.exists(was_there)) TRY_VOID(services_.files.remove(was_there));
-        if (is_of_node(kind, folder, volume.details)) TRY_VOID(services_.files.replace(was_there, "", 0600));
+        if (host_.files.exists(was_there)) TRY_VOID(host_.files.remove(was_there));
+        if (is_of_node(kind, folder, volume.details)) TRY_VOID(host_.files.replace(was_there, "", 0600));
     }
-    TRY_VOID(services_.files.replace(folder + "/volume.json", to_json(volume.details), 0600));
-    std::string targets = services_.files.read(mark, LargestRecord).value_or("");
-    if (services_.files.exists(mark) && (target.empty() || targets.contains(target + "\n"))) return {};
+    TRY_VOID(host_.files.replace(folder + "/volume.json", to_json(volume.details), 0600));
+    std::string targets = host_.files.read(mark, LargestRecord).value_or("");
+    if (host_.files.exists(mark) && (target.empty() || targets.contains(target + "\n"))) return {};
     if (!target.empty()) targets += target + "\n";
-    return services_.files.replace(mark, targets, 0600);
+    return host_.files.replace(mark, targets, 0600);
 }
 
 bool DeviceVolumes::is_of_node(DeviceKind& kind, const std::string& folder, const DeviceDetails& details) {
@@ -158,7 +158,7 @@ bool DeviceVolumes::is_of_node(DeviceKind& kind, const std::string& folder, cons
 }
 
 Result<DeviceDetails> DeviceVolumes::read_details(const std::string& folder) {
-    TRY(const std::string json, services_.files.read(folder + "/volume.json", LargestRecord));
+    TRY(const std::string json, host_.files.read(folder + "/volume.json", LargestRecord));
     TRY(const schema::Value tree, schema::parse_json(json));
     DeviceDetails details;
     if (!tree.is_object()) return Error(Reason::BadRequest, folder + "/volume.json is not an object");
@@ -167,9 +167,9 @@ Result<DeviceDetails> DeviceVolumes::read_details(const std::string& folder) {
 }
 
 Task<> DeviceVolumes::tear_down(std::string uid) {
-    for (const auto& kind : services_.kinds) {
+    for (const auto& kind : kinds_) {
         const std::string all = folder_of_kind(kind->name());
-        for (const std::string& name : services_.files.list(all).value_or(std::vector<std::string>())) {
+        for (const std::string& name : host_.files.list(all).value_or(std::vector<std::string>())) {
             const std::string folder = all + "/" + name;
             const auto users = users_of(folder);
             if (users.empty()) (void)forget(folder);  // of a kubelet that was stopped
@@ -186,12 +186,12 @@ Task<> DeviceVolumes::release(DeviceKind& kind, std::string folder, std::string 
     CO_TRY(const std::vector<std::string> targets, targets_of(mark, uid));
     const bool is_last = users_of(folder).size() <= 1;
     // A target of iSCSI that is away keeps what has to be written waiting for minutes.
-    CO_TRY_VOID(co_await run_blocking<void>(services_.workers, [&]() -> Result<void> {
-        for (const std::string& target : targets) TRY_VOID(services_.mounter.unmount(target));
-        if (is_last) TRY_VOID(services_.mounter.unmount_idle(folder + "/mount"));
+    CO_TRY_VOID(co_await run_blocking<void>(host_.workers, [&]() -> Result<void> {
+        for (const std::string& target : targets) TRY_VOID(host_.mounter.unmount(target));
+        if (is_last) TRY_VOID(host_.mounter.unmount_idle(folder + "/mount"));
         return {};
     }));
-    if (!is_last) co_return services_.files.remove(mark);
+    if (!is_last) co_return host_.files.remove(mark);
     auto details = read_details(folder);
     if (!details && !is_not_found(details)) co_return details.error();
     if (details) CO_TRY_VOID(co_await detach(kind, folder, *std::move(details)));
@@ -199,23 +199,23 @@ Task<> DeviceVolumes::release(DeviceKind& kind, std::string folder, std::string 
 }
 
 std::vector<std::string> DeviceVolumes::users_of(const std::string& folder) {
-    auto users = services_.files.list(folder + "/pods").value_or(std::vector<std::string>());
+    auto users = host_.files.list(folder + "/pods").value_or(std::vector<std::string>());
     std::erase_if(users, [&](const std::string& name) {
         if (!name.ends_with(".new")) return false;
-        (void)services_.files.remove(folder + "/pods/" + name);
+        (void)host_.files.remove(folder + "/pods/" + name);
         return true;
     });
     return users;
 }
 
 Result<void> DeviceVolumes::forget(const std::string& folder) {
-    const auto removed = services_.files.remove(folder + "/volume.json");
+    const auto removed = host_.files.remove(folder + "/volume.json");
     if (!removed && !is_not_found(removed)) return removed;
-    return services_.files.remove_all(folder);
+    return host_.files.remove_all(folder);
 }
 
 Task<> DeviceVolumes::detach(DeviceKind& kind, std::string folder, DeviceDetails details) {
-    if (!kind.check(details) || services_.files.exists(folder + "/was-there")) co_return {};
+    if (!kind.check(details) || host_.files.exists(folder + "/was-there")) co_return {};
     const std::shared_ptr<Semaphore> lock = session_lock(kind, details);
     CO_TRY(const auto permit, co_await lock->acquire());
     const std::vector<std::string> devices = kind.find(details);
@@ -228,32 +228,30 @@ Task<> DeviceVolumes::detach(DeviceKind& kind, std::string folder, DeviceDetails
 }
 
 Result<std::vector<std::string>> DeviceVolumes::targets_of(const std::string& mark, const std::string& uid) {
-    TRY(const std::string text, services_.files.read(mark, LargestRecord));
+    TRY(const std::string text, host_.files.read(mark, LargestRecord));
     std::vector<std::string> targets = split_nonempty(text, '\n');
-    std::erase_if(targets, [&](const std::string& target) { return !target.starts_with(services_.root + "/pods/" + uid + "/"); });
+    std::erase_if(targets, [&](const std::string& target) { return !target.starts_with(root_ + "/pods/" + uid + "/"); });
     return targets;
 }
 
 std::vector<DeviceVolumes::Other> DeviceVolumes::others_than(const std::string& folder, DeviceKind& kind) {
     std::vector<Other> others;
     const std::string all = folder_of_kind(kind.name());
-    for (const std::string& name : services_.files.list(all).value_or(std::vector<std::string>())) {
+    for (const std::string& name : host_.files.list(all).value_or(std::vector<std::string>())) {
         const std::string other = all + "/" + name;
         if (other == folder || users_of(other).empty()) continue;
         auto details = read_details(other);
-        if (details && kind.check(*details)) others.push_back({*std::move(details), services_.files.exists(other + "/was-there")});
+        if (details && kind.check(*details)) others.push_back({*std::move(details), host_.files.exists(other + "/was-there")});
     }
     return others;
 }
 
-std::unique_ptr<DeviceVolumes> make_device_volumes(EventLoop& loop, WorkerPool& workers, FileSystem& files, Mounter& mounter,
-                                                   ProcessRunner& programs, std::string root) {
-    DeviceVolumes::Services services{
-        .workers = workers, .files = files, .mounter = mounter, .programs = programs, .kinds = {}, .root = std::move(root)};
-    services.kinds.push_back(make_iscsi_devices(loop, files, programs));
-    services.kinds.push_back(make_fibre_channel_devices(loop, files, programs));
-    services.kinds.push_back(make_local_devices(files));
-    return std::make_unique<DeviceVolumes>(std::move(services));
+std::unique_ptr<DeviceVolumes> make_device_volumes(const VolumeHost& host, std::string root) {
+    std::vector<std::unique_ptr<DeviceKind>> kinds;
+    kinds.push_back(make_iscsi_devices(host.loop, host.files, *host.programs));
+    kinds.push_back(make_fibre_channel_devices(host.loop, host.files, *host.programs));
+    kinds.push_back(make_local_devices(host.files));
+    return std::make_unique<DeviceVolumes>(host, std::move(kinds), std::move(root));
 }
 
 }  // namespace porthole::kubelet

@@ -30,19 +30,13 @@ struct DeviceVolume {
 /// kubelet's loop; all references outlive it.
 class DeviceVolumes {
 public:
-    struct Services {
-        WorkerPool& workers;
-        FileSystem& files;
-        Mounter& mounter;
-        ProcessRunner& programs;
-        std::vector<std::unique_ptr<DeviceKind>> kinds;
-        std::string root;  ///< the kubelet's directory
-    };
-    explicit DeviceVolumes(Services services);
+    /// Requires: host.programs. `root`: the kubelet's directory.
+    DeviceVolumes(const VolumeHost& host, std::vector<std::unique_ptr<DeviceKind>> kinds, std::string root)
+        : host_(host), kinds_(std::move(kinds)), root_(std::move(root)) {}
 
     /// As VolumePlugin::set_up(). Error: BadRequest for an unknown kind, or an invalid name of a file system; Conflict if it is mounted for
     /// another pod with another file system or SELinux context, or read-only while this pod needs to write.
-    Task<MountedVolume> set_up(const VolumeRequest& request, DeviceVolume volume, VolumeServices& services);
+    Task<MountedVolume> set_up(const VolumeRequest& request, DeviceVolume volume);
     /// Expands the file system to the size of its device. Requires: set_up() with a file system. Safe to repeat. Error: grow_to_device()'s;
     /// NotFound if the device is gone.
     Task<> grow(DeviceVolume volume);
@@ -55,7 +49,7 @@ private:
     /// Held while a device is recorded and attached, and while one is detached, so that devices that share a session are examined only once
     /// at a time.
     std::shared_ptr<Semaphore> session_lock(DeviceKind& kind, const DeviceDetails& details);
-    std::string folder_of_kind(const std::string& kind) const { return services_.root + "/plugins/kubernetes.io/" + kind; }
+    std::string folder_of_kind(const std::string& kind) const { return root_ + "/plugins/kubernetes.io/" + kind; }
     std::string folder_of(const DeviceVolume& volume) const;
     Result<void> record(DeviceKind& kind, const std::string& folder, const DeviceVolume& volume, const std::string& uid,
                         const std::string& target);
@@ -81,12 +75,13 @@ private:
     /// Whether the device is on the node although no volume brought it.
     bool is_of_node(DeviceKind& kind, const std::string& folder, const DeviceDetails& details);
 
-    Services services_;
+    const VolumeHost& host_;
+    std::vector<std::unique_ptr<DeviceKind>> kinds_;
+    std::string root_;
     std::map<std::string, std::weak_ptr<Semaphore>> locks_;  ///< by directory, and by kind and session
 };
 
 /// With all kinds that there are: iSCSI, Fibre Channel, and devices of the node itself.
-std::unique_ptr<DeviceVolumes> make_device_volumes(EventLoop& loop, WorkerPool& workers, FileSystem& files, Mounter& mounter,
-                                                   ProcessRunner& programs, std::string root);
+std::unique_ptr<DeviceVolumes> make_device_volumes(const VolumeHost& host, std::string root);
 
 }  // namespace porthole::kubelet

@@ -63,11 +63,6 @@ struct FakePrograms final : ProcessRunner {
 };
 
 struct DeviceVolumesTest : VolumesTest {
-    DeviceVolumesTest() {
-        VolumeServices services{loop, random, files, pool, mounter, objects, tokens, client, events, &images};
-        services.devices = devices_of_node.get();
-        with_devices.emplace(services, Logger(make_null_sink(), ""), "/k");
-    }
     /// Sets up one volume, of the pod `uid`: its path in the container's mounts, or the error.
     std::string set_up(const std::string& volume, const std::string& uid = "u",
                        const std::string& use = R"("volumeMounts":[{"name":"v","mountPath":"/m"}])") {
@@ -75,12 +70,12 @@ struct DeviceVolumesTest : VolumesTest {
                                                                                     uid + R"("},"spec":{"volumes":[{"name":"v",)" + volume +
                                                                                     R"(}],"containers":[{"name":"c",)" + use + "}]}}")
                                                          .value());
-        const auto made = porthole::sim::run(loop, with_devices->set_up(pod, allocatable));
+        const auto made = porthole::sim::run(loop, with_devices.set_up(pod, allocatable));
         if (!made) return made.error().message;
         mounted = made->at("v");
         return mounted.path;
     }
-    bool tear_down(const std::string& uid = "u") { return porthole::sim::run(loop, with_devices->tear_down(uid)).has_value(); }
+    bool tear_down(const std::string& uid = "u") { return porthole::sim::run(loop, with_devices.tear_down(uid)).has_value(); }
     static std::string unit(const std::string& lun, const std::string& more = "") {
         return R"("iscsi":{"targetPortal":"10.0.0.9","iqn":"iqn.2026-11.example:t","lun":)" + lun + more + "}";
     }
@@ -99,8 +94,9 @@ struct DeviceVolumesTest : VolumesTest {
     }
 
     FakePrograms node{loop, files, mounter};
-    std::unique_ptr<DeviceVolumes> devices_of_node = make_device_volumes(loop, pool, files, mounter, node, "/k");
-    std::optional<VolumeManager> with_devices;
+    VolumeHost device_host = host_with(pool, node);
+    std::unique_ptr<DeviceVolumes> devices_of_node = make_device_volumes(device_host, "/k");
+    VolumeManager with_devices = manager_on(device_host, {.devices = devices_of_node.get()});
     MountedVolume mounted;
 };
 
@@ -166,7 +162,7 @@ TEST_F(DeviceVolumesTest, ADeviceThatTheNodeHadBeforeStays) {
 TEST_F(DeviceVolumesTest, AUnitIsNotCutOffByTheLogoutOfAnotherOne) {
     ASSERT_EQ(set_up(unit("1"), "a"), target("a"));
     Scope scope(loop);
-    scope.spawn([](DeviceVolumesTest& test) -> Task<> { co_return co_await test.with_devices->tear_down("a"); }(*this));
+    scope.spawn([](DeviceVolumesTest& test) -> Task<> { co_return co_await test.with_devices.tear_down("a"); }(*this));
     ASSERT_TRUE(porthole::sim::run(loop, loop.sleep(500ms)));
     ASSERT_EQ(node.count("--logout"), 1);
     ASSERT_EQ(set_up(unit("2"), "b"), target("b"));
@@ -177,7 +173,7 @@ TEST_F(DeviceVolumesTest, AUnitIsNotCutOffByTheLogoutOfAnotherOne) {
 
 TEST_F(DeviceVolumesTest, AnotherKubeletTakesDownWhatItFinds) {
     ASSERT_EQ(set_up(unit("1")), target());
-    devices_of_node = make_device_volumes(loop, pool, files, mounter, node, "/k");
+    devices_of_node = make_device_volumes(device_host, "/k");
     ASSERT_TRUE(porthole::sim::run(loop, devices_of_node->tear_down("u")));
     EXPECT_TRUE(mounter.mounts.empty());
     EXPECT_EQ(node.count("--logout"), 1);
@@ -186,7 +182,8 @@ TEST_F(DeviceVolumesTest, AnotherKubeletTakesDownWhatItFinds) {
 TEST_F(DeviceVolumesTest, AWorkerWaitsForADeviceThatIsSlowToWrite) {
     ASSERT_EQ(set_up(unit("1")), target());
     BusyWorkers workers(loop);
-    devices_of_node = make_device_volumes(loop, workers, files, mounter, node, "/k");
+    const VolumeHost slow_host = host_with(workers, node);
+    devices_of_node = make_device_volumes(slow_host, "/k");
     Scope scope(loop);
     scope.spawn([](DeviceVolumesTest& test) -> Task<> { co_return co_await test.devices_of_node->tear_down("u"); }(*this));
     ASSERT_TRUE(porthole::sim::run(loop, loop.sleep(5s)));
@@ -468,16 +465,13 @@ TEST_F(DeviceVolumesTest, AClaimsUnitIsGivenAsADevice) {
 TEST_F(DeviceVolumesTest, AVolumeForOnePodIsMountedWithItsSelinuxContext) {
     put_selinux(files, SelinuxMounts);
     SelinuxContexts contexts(Selinux::find(files), false);
-    VolumeServices services{loop, random, files, pool, mounter, objects, tokens, client, events, &images};
-    services.devices = devices_of_node.get();
-    services.selinux = &contexts;
-    with_devices.emplace(services, Logger(make_null_sink(), ""), "/k");
+    device_host.selinux = &contexts;
     put_claim_of(schema::decode_json<core::PersistentVolume>(R"({"spec":{"accessModes":["ReadWriteOncePod"],"mountOptions":["noatime"],)" +
                                                              unit("1") + "}}")
                      .value());
     const auto set_up_at = [&](const std::string& uid, const std::string& level) {
         const auto made =
-            porthole::sim::run(loop, with_devices->set_up(std::make_shared<const core::Pod>(selinux_pod(uid, level)), allocatable));
+            porthole::sim::run(loop, with_devices.set_up(std::make_shared<const core::Pod>(selinux_pod(uid, level)), allocatable));
         return !made ? made.error().message : made->at("v").relabel ? "relabelled" : "as it is";
     };
     ASSERT_EQ(set_up_at("a", "s0:c1"), "as it is");

@@ -8,18 +8,19 @@ namespace {
 /// come by way of the claim.
 class Csi final : public VolumePlugin {
 public:
+    explicit Csi(CsiVolumes* volumes) : volumes_(volumes) {}
     const char* name() const override { return "kubernetes.io/csi"; }
     bool supports(const core::Volume& volume) const override { return volume.csi || !objects::in_tree_plugin_of(volume).empty(); }
 
-    Task<MountedVolume> set_up(VolumeRequest request, VolumeServices& services) override {
-        if (!services.csi) co_return Error(Reason::BadRequest, "CSI volumes are not supported on this node");
+    Task<MountedVolume> set_up(VolumeRequest request) override {
+        if (!volumes_) co_return Error(Reason::BadRequest, "CSI volumes are not supported on this node");
         CO_TRY(CsiVolume wanted, volume_of(request));
-        co_return co_await services.csi->set_up(request, std::move(wanted), services);
+        co_return co_await volumes_->set_up(request, std::move(wanted));
     }
 
-    Task<> tear_down(std::string uid, VolumeServices& services) override {
-        if (!services.csi) co_return {};
-        co_return co_await services.csi->tear_down(std::move(uid), services);
+    Task<> tear_down(std::string uid) override {
+        if (!volumes_) co_return {};
+        co_return co_await volumes_->tear_down(std::move(uid));
     }
 
 private:
@@ -31,10 +32,12 @@ private:
         wanted.name = request.volume.name;
         return wanted;
     }
+
+    CsiVolumes* volumes_;  ///< null if drivers cannot register
 };
 
 }  // namespace
 
-std::unique_ptr<VolumePlugin> make_csi() { return std::make_unique<Csi>(); }
+std::unique_ptr<VolumePlugin> make_csi(const VolumeDependencies& given) { return std::make_unique<Csi>(given.providers.csi); }
 
 }  // namespace porthole::kubelet

@@ -39,14 +39,14 @@ const CsiAttachments::Shown& CsiAttachments::shown() {
 /// Whether the API's node shows the volume as in use and attached. What is watched may be of before the last pod let the volume go: then
 /// the API says that it is not in use, and it may be detached.
 Task<bool> CsiAttachments::is_held(std::string name) {
-    const auto node = co_await services_.client.get<core::Node>({"", services_.node_name});
+    const auto node = co_await services_.api.client.get<core::Node>({"", services_.node_name});
     if (is_cancelled(node)) co_return node.error();
     co_return node&& shows_in_use(*node, name) && shows_attached(*node, name);
 }
 
 Task<CsiAttachments::PublishContext> CsiAttachments::wait(const VolumeRequest& request, const CsiVolume& volume) {
     const std::string name = objects::unique_volume_name(volume.driver, volume.handle);
-    const MonotonicTime end = services_.loop.now() + services_.attach_limit;
+    const MonotonicTime end = services_.host.loop.now() + services_.attach_limit;
     Duration pause = FirstPause;
     for (;;) {
         if (!attach_required(services_.driver_objects.find({"", volume.driver}).get())) co_return PublishContext();
@@ -60,7 +60,7 @@ Task<CsiAttachments::PublishContext> CsiAttachments::wait(const VolumeRequest& r
             co_return co_await read(volume);
         }
         if (pause == FirstPause || pause == LongestPause) services_.report_node();
-        if (services_.loop.now() >= end) {
+        if (services_.host.loop.now() >= end) {
             const std::string& own = request.volume.name;
             const std::string text = "unmounted volumes=[" + own + "], unattached volumes=[" + own +
                                      "], failed to process volumes=[]: context deadline exceeded";
@@ -69,7 +69,7 @@ Task<CsiAttachments::PublishContext> CsiAttachments::wait(const VolumeRequest& r
             if (full) co_return attach_limit_exceeded("Node has reached its volume attachment limit, rejecting pod. " + text);
             co_return Error(Reason::Timeout, text);
         }
-        CO_TRY_VOID(co_await services_.loop.sleep(pause));
+        CO_TRY_VOID(co_await services_.host.loop.sleep(pause));
         pause = std::min<Duration>(pause * 3 / 2, LongestPause);
     }
 }
@@ -79,7 +79,7 @@ Task<bool> CsiAttachments::is_node_full(const CsiVolume& volume) {
     const auto object = services_.driver_objects.find({"", volume.driver});
     if (!object || !object->spec.node_allocatable_update_period_seconds) co_return false;
     const std::string name = objects::attachment_name(volume.driver, volume.handle, services_.node_name);
-    const auto attachment = co_await services_.client.get<VolumeAttachment>({"", name});
+    const auto attachment = co_await services_.api.client.get<VolumeAttachment>({"", name});
     if (is_cancelled(attachment)) co_return attachment.error();
     if (!attachment || !attachment->status.attach_error) co_return false;
     if (attachment->status.attach_error->error_code != static_cast<std::int32_t>(net::GrpcStatus::ResourceExhausted)) co_return false;
@@ -91,7 +91,7 @@ Task<bool> CsiAttachments::is_node_full(const CsiVolume& volume) {
 
 Task<CsiAttachments::PublishContext> CsiAttachments::read(const CsiVolume& volume) {
     const std::string name = objects::attachment_name(volume.driver, volume.handle, services_.node_name);
-    const auto attachment = co_await services_.client.get<VolumeAttachment>({"", name});
+    const auto attachment = co_await services_.api.client.get<VolumeAttachment>({"", name});
     if (is_cancelled(attachment)) co_return attachment.error();
     const auto problem = [&](const std::string& text) { return Error(Reason::Unavailable, text); };
     if (!attachment)

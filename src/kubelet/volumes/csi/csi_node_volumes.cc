@@ -30,11 +30,11 @@ void CsiNodeVolumes::load() {
 
 bool CsiNodeVolumes::load_pods() {
     bool all_known = true;
-    for (const std::string& uid : names_in(services_.files, paths_.pods())) {
+    for (const std::string& uid : names_in(services_.host.files, paths_.pods())) {
         for (const bool is_block : {false, true}) {
             const std::string folder = paths_.pod_folder(uid, is_block);
-            for (const std::string& name : names_in(services_.files, folder)) {
-                const auto data = read_csi_volume_data(services_.files, is_block ? paths_.device_data(name) : folder + "/" + name);
+            for (const std::string& name : names_in(services_.host.files, folder)) {
+                const auto data = read_csi_volume_data(services_.host.files, is_block ? paths_.device_data(name) : folder + "/" + name);
                 if (data) {
                     add_user(*data, is_block, uid + "/" + name);
                 } else if (!is_not_found(data)) {
@@ -49,12 +49,12 @@ bool CsiNodeVolumes::load_pods() {
 
 /// What is not where it must be is not a file of this kubelet's.
 void CsiNodeVolumes::load_volumes() {
-    for (const std::string& driver : names_in(services_.files, paths_.drivers())) {
+    for (const std::string& driver : names_in(services_.host.files, paths_.drivers())) {
         const std::string above = paths_.drivers() + "/" + driver;
-        for (const std::string& name : names_in(services_.files, above)) {
+        for (const std::string& name : names_in(services_.host.files, above)) {
             const bool is_block = above == parent_path(paths_.device_folder("", name));
             const std::string folder = above + "/" + name;
-            const auto data = read_csi_volume_data(services_.files, is_block ? paths_.device_data(name) : folder);
+            const auto data = read_csi_volume_data(services_.host.files, is_block ? paths_.device_data(name) : folder);
             if (data && (is_block ? data->name == name : paths_.global_folder(data->driver, data->handle) == folder)) add(*data, is_block);
         }
     }
@@ -118,7 +118,8 @@ std::vector<std::string> CsiNodeVolumes::names_in_use() const {
 bool CsiNodeVolumes::may_be_staged(const CsiNodeVolume& volume) const {
     const CsiVolumeData& data = volume.data;
     if (data.is_ephemeral) return false;
-    return services_.files.exists(volume.is_block ? paths_.device_folder("", data.name) : paths_.global_folder(data.driver, data.handle));
+    return services_.host.files.exists(volume.is_block ? paths_.device_folder("", data.name)
+                                                       : paths_.global_folder(data.driver, data.handle));
 }
 
 void CsiNodeVolumes::unstage_later(Entry entry) {
@@ -143,7 +144,7 @@ Task<> CsiNodeVolumes::unstage_unused(Entry entry, std::uint64_t departure) {
             services_.log.warn("a volume cannot be unstaged; this will be tried again",
                                {{"volume", entry->data.name}, {"error", unstaged.error().message}});
         }
-        CO_TRY_VOID(co_await services_.loop.sleep(pause));
+        CO_TRY_VOID(co_await services_.host.loop.sleep(pause));
     }
 }
 
@@ -151,7 +152,7 @@ Task<> CsiNodeVolumes::unstage(CsiVolumeData data, bool is_block) {
     const std::string path = paths_.staging_path(data, is_block);
     // What is staged may be of a server that is away.
     CO_TRY(const bool there,
-           co_await run_blocking<bool>(services_.workers, [&] { return !is_not_found(services_.files.link_status(path)); }));
+           co_await run_blocking<bool>(services_.host.workers, [&] { return !is_not_found(services_.host.files.link_status(path)); }));
     if (!there) co_return remove_files(data, is_block);
     CO_TRY(const CsiCapabilities capabilities, co_await services_.drivers.capabilities(data.driver));
     if (capabilities.stage) {
@@ -172,13 +173,13 @@ Task<> CsiNodeVolumes::unstage(CsiVolumeData data, bool is_block) {
 /// The data file goes after what it tells of.
 Result<void> CsiNodeVolumes::remove_files(const CsiVolumeData& data, bool is_block) {
     const std::string path = paths_.staging_path(data, is_block);
-    if (!is_block) return remove_csi_folder(services_.files, parent_path(path), path);
+    if (!is_block) return remove_csi_folder(services_.host.files, parent_path(path), path);
     const std::string folder = paths_.device_folder("", data.name);
-    TRY_VOID(remove_empty(services_.files, path));
-    TRY_VOID(remove_empty(services_.files, paths_.device_folder("publish", data.name)));
-    TRY_VOID(remove_csi_volume_data(services_.files, paths_.device_data(data.name)));
-    TRY_VOID(remove_empty(services_.files, paths_.device_data(data.name)));
-    return remove_empty(services_.files, folder);
+    TRY_VOID(remove_empty(services_.host.files, path));
+    TRY_VOID(remove_empty(services_.host.files, paths_.device_folder("publish", data.name)));
+    TRY_VOID(remove_csi_volume_data(services_.host.files, paths_.device_data(data.name)));
+    TRY_VOID(remove_empty(services_.host.files, paths_.device_data(data.name)));
+    return remove_empty(services_.host.files, folder);
 }
 
 }  // namespace porthole::kubelet

@@ -41,7 +41,7 @@ public:
     using Entry = std::shared_ptr<CsiNodeVolume>;
     static constexpr Duration FirstPause = std::chrono::milliseconds(500), LongestPause = std::chrono::seconds(122);  ///< upstream's
 
-    CsiNodeVolumes(const CsiServices& services, const CsiPaths& paths) : services_(services), paths_(paths), scope_(services.loop) {}
+    CsiNodeVolumes(const CsiServices& services, const CsiPaths& paths) : services_(services), paths_(paths), scope_(services.host.loop) {}
 
     /// Reads the volumes of earlier kubelets: from the files of pods, which count as users until they are taken down, and from the volumes'
     /// own.

@@ -1,6 +1,8 @@
 #include "kubelet/volumes/csi/csi_secrets.h"
 
 #include "base/result.h"
+#include "kubelet/container/environment.h"
+#include "kubelet/volumes/framework/token_source.h"
 #include "schema/json/json.h"
 
 namespace porthole::kubelet {
@@ -13,11 +15,11 @@ constexpr std::int64_t TokenSeconds = 3600;  // where the driver's object does n
 }  // namespace
 
 Task<std::map<std::string, std::string>> csi_secret(const schema::Box<core::SecretReference>& reference, const char* field,
-                                                    VolumeServices& services) {
+                                                    const VolumeApi& api) {
     std::map<std::string, std::string> data;
     if (!reference) co_return data;
     const std::string namespace_ = reference->namespace_, name = reference->name;
-    const auto secret = co_await services.objects.secret(namespace_, name);
+    const auto secret = co_await api.objects.secret(namespace_, name);
     if (is_cancelled(secret)) co_return secret.error();
     if (!secret)
         co_return Error(secret.error().reason, std::string("fetching ") + field + " " + namespace_ + "/" + name +
@@ -28,13 +30,13 @@ Task<std::map<std::string, std::string>> csi_secret(const schema::Box<core::Secr
 }
 
 Task<std::map<std::string, std::string>> csi_tokens(std::shared_ptr<const core::Pod> pod,
-                                                    std::shared_ptr<const api::storage::v1::CSIDriver> driver, VolumeServices& services) {
+                                                    std::shared_ptr<const api::storage::v1::CSIDriver> driver, const VolumeApi& api) {
     std::map<std::string, std::string> given;
     const auto& requests = driver->spec.token_requests;
     if (requests.empty()) co_return given;
     Value list = Value::object();
     for (const auto& wanted : requests) {
-        auto token = co_await services.tokens.token(pod, wanted.audience, wanted.expiration_seconds.value_or(TokenSeconds));
+        auto token = co_await api.tokens.token(pod, wanted.audience, wanted.expiration_seconds.value_or(TokenSeconds));
         if (!token) {
             if (is_cancelled(token)) co_return std::move(token).error();
             co_return std::move(token).error().with_context(

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "client/informers/informer.h"
 #include "kubelet/volumes/csi/csi_drivers.h"
+#include "kubelet/volumes/framework/dependencies.h"
 #include "runtime/files/file_system.h"
 #include "runtime/worker_pool.h"
 
@@ -17,10 +18,8 @@ using CsiDriverObjects = client::Informer<api::storage::v1::CSIDriver>;
 
 /// The collaborators of CSI volumes. All live on the kubelet's loop.
 struct CsiServices {
-    EventLoop& loop;
-    WorkerPool& workers;  ///< for what is mounted of a server, which may be away
-    FileSystem& files;
-    client::Client& client;
+    const VolumeHost& host;
+    const VolumeApi& api;
     CsiDrivers& drivers;
     CsiDriverObjects& driver_objects;
     Logger log;

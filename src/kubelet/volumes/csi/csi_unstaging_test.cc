@@ -4,11 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "client/events.h"
 #include "client/fake/fake_api.h"
 #include "kubelet/plugins/plugin_connection.h"
 #include "kubelet/sim/fake_node.h"
 #include "kubelet/volumes/busy_workers_fixture.h"
 #include "kubelet/volumes/csi/csi_volumes.h"
+#include "kubelet/volumes/framework/token_source.h"
 #include "net/grpc/grpc.h"
 #include "objects/csi_volume.h"
 #include "runtime/sim/memory_file_system.h"
@@ -109,12 +111,11 @@ struct CsiUnstagingTest : ::testing::Test {
     }
 
     void start_kubelet() {
+        host.emplace(VolumeHost{.loop = loop, .random = random, .files = files, .workers = *workers, .mounter = mounter});
         node_info = std::make_unique<CsiNodeInfo>(client, log, "n1");
         drivers = std::make_unique<CsiDrivers>(loop, driver, *node_info);
-        volumes = std::make_unique<CsiVolumes>(CsiServices{.loop = loop,
-                                                           .workers = *workers,
-                                                           .files = files,
-                                                           .client = client,
+        volumes = std::make_unique<CsiVolumes>(CsiServices{.host = *host,
+                                                           .api = volume_api,
                                                            .drivers = *drivers,
                                                            .driver_objects = informers.get<api::storage::v1::CSIDriver>(),
                                                            .log = log,
@@ -150,7 +151,7 @@ struct CsiUnstagingTest : ::testing::Test {
         core::Volume of_pod;
         of_pod.name = "v";
         const VolumeRequest request{.pod = pod, .volume = of_pod, .step = step};
-        CO_TRY(const MountedVolume mounted, co_await volumes->set_up(request, volume(), services));
+        CO_TRY(const MountedVolume mounted, co_await volumes->set_up(request, volume()));
         EXPECT_EQ(mounted.is_block, is_block);
         co_return {};
     }
@@ -160,7 +161,7 @@ struct CsiUnstagingTest : ::testing::Test {
         return done ? "" : done.error().message;
     }
     std::string set_up(const std::string& uid) { return result_of(set_up_task(uid)); }
-    std::string tear_down(const std::string& uid) { return result_of(volumes->tear_down(uid, services)); }
+    std::string tear_down(const std::string& uid) { return result_of(volumes->tear_down(uid)); }
     bool has_pod_files(const std::string& uid) {
         const std::string folder = "/k/pods/" + uid + (is_block ? "/volumeDevices/" : "/volumes/") + "kubernetes.io~csi/pv1";
         return files.link_status(folder).has_value();
@@ -194,7 +195,8 @@ struct CsiUnstagingTest : ::testing::Test {
     client::EventRecorder events{loop, client, log, "kubelet", "n1"};
     NoObjects objects;
     NoTokens tokens;
-    VolumeServices services{loop, random, files, pool, mounter, objects, tokens, client, events};
+    std::optional<VolumeHost> host;
+    VolumeApi volume_api{.client = client, .events = events, .objects = objects, .tokens = tokens};
     FakeDriver driver{loop};
     std::unique_ptr<CsiNodeInfo> node_info;
     std::unique_ptr<CsiDrivers> drivers;

@@ -32,7 +32,7 @@ public:
 
     /// As VolumePlugin::set_up(); the request's step names what failed, with upstream's message. Periodic calls that the driver requests
     /// are made in the background.
-    Task<MountedVolume> set_up(const VolumeRequest& request, CsiVolume volume, VolumeServices& services);
+    Task<MountedVolume> set_up(const VolumeRequest& request, CsiVolume volume);
     bool is_published(const std::string& pod_uid, const CsiVolume& volume) const {
         return published_.contains(pod_uid + "/" + volume.name);
     }
@@ -43,12 +43,12 @@ public:
     /// Calls the driver to expand what set_up() has set up. `is_outdated`: this size is no longer wanted, so that a second failure is
     /// final. Error: MethodNotAllowed if the driver does not support it, BadRequest if a retry does not help, Conflict if it is impossible
     /// while a pod uses the volume, Timeout if the driver may still be working; any other: it has failed.
-    Task<> expand(CsiVolume volume, std::string path, Quantity size, bool is_outdated, VolumeServices& services);
+    Task<> expand(CsiVolume volume, std::string path, Quantity size, bool is_outdated);
     /// Whether what set_up() has set up is that large on this node: what expand() has made of it, else what was first asked for.
     bool has_size(const CsiVolume& volume, Quantity size);
     /// Takes down all volumes of the pod, each independently; volumes without users are then unstaged in the background. Error: of one of
     /// those that could not be taken down; they are unchanged, to be retried.
-    Task<> tear_down(std::string uid, VolumeServices& services);
+    Task<> tear_down(std::string uid);
     /// Whether the driver can mount volumes with an SELinux context.
     Task<bool> takes_context(std::string driver);
     /// As ask_csi_stats().
@@ -67,7 +67,6 @@ private:
     struct Work {
         const VolumeRequest& request;
         const CsiVolume& volume;
-        VolumeServices& services;
         std::shared_ptr<const api::storage::v1::CSIDriver> driver_object;  ///< null if there is none
         CsiCapabilities capabilities;
         CsiAttachments::PublishContext publish_context;
@@ -85,21 +84,21 @@ private:
     Task<> stage(const Work& work, CsiNodeVolume& entry);
     Task<> publish(const Work& work);
     Task<> apply_group(const Work& work, const std::string& path, bool once);
-    Task<> republish(std::shared_ptr<const core::Pod> pod, core::Volume of_pod, CsiVolume volume, VolumeServices& services);
-    Task<> publish_again(const VolumeRequest& request, const CsiVolume& volume, VolumeServices& services);
+    Task<> republish(std::shared_ptr<const core::Pod> pod, core::Volume of_pod, CsiVolume volume);
+    Task<> publish_again(const VolumeRequest& request, const CsiVolume& volume);
     Task<> run_in_background(std::string what, Task<> task);
 
-    Task<> tear_down_mount(std::string uid, std::string name, VolumeServices& services);
-    Task<> tear_down_device(std::string uid, std::string name, VolumeServices& services);
+    Task<> tear_down_mount(std::string uid, std::string name);
+    Task<> tear_down_device(std::string uid, std::string name);
     /// `failure`: the beginning of an error.
-    Task<> unpublish(CsiVolumeData data, std::string target, std::string failure, VolumeServices& services);
+    Task<> unpublish(CsiVolumeData data, std::string target, std::string failure);
 
     /// Whether another pod has the volume; one that only waits for it does not count.
     bool another_pod_has(const CsiNodeVolume& entry, const std::string& uid) const;
     /// Error: other_selinux_context() while the volume is mounted with another context than a new user needs.
     Result<void> settle_context(const VolumeRequest& request, CsiVolume& volume);
     /// What set_up() returns for a volume that is published. Error: if its mount cannot be examined.
-    Result<MountedVolume> mounted_as(const std::string& uid, const CsiVolume& volume, VolumeServices& services) const;
+    Result<MountedVolume> mounted_as(const std::string& uid, const CsiVolume& volume) const;
     /// Adds the most frequent cause of drivers' failures on Windows.
     Error with_cause(Error error) const;
     CsiVolumeData data_of(const CsiVolume& volume) const;

@@ -4,11 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "client/events.h"
 #include "client/fake/fake_api.h"
 #include "csi/csi_driver.h"
 #include "kubelet/plugins/fake_plugin_fixture.h"
 #include "kubelet/plugins/plugin_connection_grpc.h"
 #include "kubelet/sim/fake_node.h"
+#include "kubelet/volumes/framework/token_source.h"
 #include "kubelet/volumes/selinux/selinux_contexts.h"
 #include "kubelet/volumes/volume_manager.h"
 #include "objects/csi_volume.h"
@@ -76,13 +78,12 @@ struct CsiVolumesTest : ::testing::Test {
         start_kubelet();
     }
     void start_kubelet() {
+        host.selinux = selinux.get();
         node_info = std::make_unique<CsiNodeInfo>(client, log, "n1");
         drivers = std::make_unique<CsiDrivers>(loop, *connector, *node_info);
         csi = std::make_unique<CsiVolumes>(CsiVolumes::Services{
-            .loop = loop,
-            .workers = pool,
-            .files = *folder.files,
-            .client = client,
+            .host = host,
+            .api = volume_api,
             .drivers = *drivers,
             .driver_objects = driver_objects,
             .log = log,
@@ -96,10 +97,7 @@ struct CsiVolumesTest : ::testing::Test {
                 },
             .has_csi_proxy = has_csi_proxy,
             .attach_limit = attach_limit});
-        VolumeServices services{loop, random, *folder.files, pool, mounter, secrets, tokens, client, events};
-        services.csi = csi.get();
-        services.selinux = selinux.get();
-        manager = std::make_unique<VolumeManager>(services, log, folder.path + "/k");
+        manager = std::make_unique<VolumeManager>(VolumeDependencies{host, volume_api, {.csi = csi.get()}}, log, folder.path + "/k");
         const auto added = run(drivers->add_plugin(info()));
         EXPECT_TRUE(added) << added.error().message;
     }
@@ -246,6 +244,8 @@ struct CsiVolumesTest : ::testing::Test {
     client::EventRecorder events{loop, client, log, "kubelet", "n1"};
     Secrets secrets;
     Tokens tokens;
+    VolumeHost host{.loop = loop, .random = random, .files = *folder.files, .workers = pool, .mounter = mounter};
+    VolumeApi volume_api{.client = client, .events = events, .objects = secrets, .tokens = tokens};
     std::unique_ptr<PluginConnector> connector = make_plugin_connector(loop);
     CsiDriver::Options options;
     std::unique_ptr<CsiDriver> driver;

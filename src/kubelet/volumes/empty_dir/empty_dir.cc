@@ -1,4 +1,5 @@
 #include "kubelet/pod/resources.h"
+#include "kubelet/volumes/framework/mounter.h"
 #include "kubelet/volumes/framework/plugin.h"
 
 namespace porthole::kubelet {
@@ -49,17 +50,18 @@ Result<Quantity> page_size(const VolumeRequest& request) {
 /// A directory that lives as long as its pod: on the node's disk, in memory, or in huge pages.
 class EmptyDir final : public VolumePlugin {
 public:
+    explicit EmptyDir(const VolumeHost& host) : host_(host) {}
     const char* name() const override { return "kubernetes.io/empty-dir"; }
     bool supports(const core::Volume& volume) const override { return volume.empty_dir.has_value(); }
 
-    Task<MountedVolume> set_up(VolumeRequest request, VolumeServices& services) override {
-        CO_TRY(const bool there, is_there(request, services));
+    Task<MountedVolume> set_up(VolumeRequest request) override {
+        CO_TRY(const bool there, is_there(request));
         // Not again: since then the containers' own changes of its group and mode count.
-        if (there && request.is_ready(services.files)) co_return MountedVolume{.path = request.directory, .relabel = true};
-        CO_TRY_VOID(services.files.create_directories(request.directory, 0777));
-        CO_TRY_VOID(mount(request, services));
-        CO_TRY_VOID(co_await apply_fs_group(request.directory, request.pod, services));
-        CO_TRY_VOID(request.set_ready(services.files));
+        if (there && request.is_ready(host_.files)) co_return MountedVolume{.path = request.directory, .relabel = true};
+        CO_TRY_VOID(host_.files.create_directories(request.directory, 0777));
+        CO_TRY_VOID(mount(request));
+        CO_TRY_VOID(co_await apply_fs_group(request.directory, request.pod, host_));
+        CO_TRY_VOID(request.set_ready(host_.files));
         co_return MountedVolume{.path = request.directory, .relabel = true};
     }
 
@@ -69,24 +71,26 @@ private:
     }
 
     /// What is in memory ends with the node's.
-    static Result<bool> is_there(const VolumeRequest& request, VolumeServices& services) {
-        if (is_on_disk(*request.volume.empty_dir)) return services.files.exists(request.directory);
-        TRY(const auto mounts, services.mounter.mounts_below(request.directory));
+    Result<bool> is_there(const VolumeRequest& request) const {
+        if (is_on_disk(*request.volume.empty_dir)) return host_.files.exists(request.directory);
+        TRY(const auto mounts, host_.mounter.mounts_below(request.directory));
         return !mounts.empty();
     }
 
-    static Result<void> mount(const VolumeRequest& request, VolumeServices& services) {
+    Result<void> mount(const VolumeRequest& request) const {
         const core::EmptyDirVolumeSource& source = *request.volume.empty_dir;
-        if (source.medium == core::StorageMedium::Memory) return services.mounter.mount_memory(request.directory, memory_size(request));
+        if (source.medium == core::StorageMedium::Memory) return host_.mounter.mount_memory(request.directory, memory_size(request));
         if (!is_huge_pages(source)) return {};
         TRY(const Quantity size, page_size(request));
-        TRY_VOID(services.mounter.mount_huge_pages(request.directory, static_cast<std::uint64_t>(size.value())));
-        return services.files.change_mode(request.directory, 0777);
+        TRY_VOID(host_.mounter.mount_huge_pages(request.directory, static_cast<std::uint64_t>(size.value())));
+        return host_.files.change_mode(request.directory, 0777);
     }
+
+    const VolumeHost& host_;
 };
 
 }  // namespace
 
-std::unique_ptr<VolumePlugin> make_empty_dir() { return std::make_unique<EmptyDir>(); }
+std::unique_ptr<VolumePlugin> make_empty_dir(const VolumeDependencies& given) { return std::make_unique<EmptyDir>(given.host); }
 
 }  // namespace porthole::kubelet

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "client/client.h"
 #include "kubelet/volumes/flex_volume/flex_driver.h"
 #include "kubelet/volumes/framework/plugin.h"
 #include "runtime/sync.h"
@@ -35,20 +36,17 @@ FlexVolume flex_volume_of(const core::PersistentVolume& volume, bool read_only);
 /// the kubelet's loop; all references outlive it.
 class FlexVolumes {
 public:
-    struct Services {
-        FileSystem& files;
-        Mounter& mounter;
-        WorkerPool& workers;
-        ProcessRunner& programs;
-        bool windows = false;
+    struct Settings {
         std::string root;       ///< the kubelet's directory
         std::string directory;  ///< where drivers are
         std::string node_name;
     };
-    explicit FlexVolumes(Services services) : services_(std::move(services)) {}
+    /// Requires: host.programs.
+    FlexVolumes(const VolumeHost& host, client::Client& client, Settings settings)
+        : host_(host), client_(client), settings_(std::move(settings)) {}
 
     /// As VolumePlugin::set_up(). `secret`: its data are added to the volume's secrets; name "" for none.
-    Task<MountedVolume> set_up(const VolumeRequest& request, FlexVolume volume, client::NamespacedName secret, VolumeServices& services);
+    Task<MountedVolume> set_up(const VolumeRequest& request, FlexVolume volume, client::NamespacedName secret);
     /// Takes down the pod's volumes. Error: of the first volume that failed; it is unchanged, to be retried.
     Task<> tear_down(std::string uid);
 
@@ -57,9 +55,8 @@ private:
     struct Record {
         std::string driver, name, target, device;
     };
-    Task<> set_up_at(std::string target, const VolumeRequest& request, FlexVolume volume, client::NamespacedName secret,
-                     VolumeServices& services);
-    std::string records_of(const std::string& uid) const { return services_.root + "/pods/" + uid + "/plugins/kubernetes.io~flexvolume"; }
+    Task<> set_up_at(std::string target, const VolumeRequest& request, FlexVolume volume, client::NamespacedName secret);
+    std::string records_of(const std::string& uid) const { return settings_.root + "/pods/" + uid + "/plugins/kubernetes.io~flexvolume"; }
     std::string folder_of(const std::string& driver, const std::string& device) const;
     std::string target_of(const std::string& uid, const FlexVolume& volume) const;
     std::string options_for(const core::Pod* pod, const FlexVolume& volume, bool gives_group) const;
@@ -75,7 +72,9 @@ private:
     Task<> release_device(std::string uid, const Record& record, const FlexDriver* driver);
     Task<> unmount(std::string target);
 
-    Services services_;
+    const VolumeHost& host_;
+    client::Client& client_;
+    Settings settings_;
     std::set<std::string> done_;                             ///< ready marks of volumes whose driver mounts nothing
     std::map<std::string, std::weak_ptr<Semaphore>> locks_;  ///< by directory
 };

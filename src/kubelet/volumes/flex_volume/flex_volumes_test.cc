@@ -43,14 +43,13 @@ struct FlexVolumesTest : VolumesTest {
         (void)files.create_directories("/drivers/example.com~disks", 0755);
         (void)files.write("/drivers/example.com~disks/disks", "", 0755);
         mounting_only();
+        host.programs = &driver;
         start();
     }
     void start(bool windows = false) {
-        flex.emplace(FlexVolumes::Services{files, mounter, pool, driver, windows, "/k", windows ? "C:\\drivers\\" : Drivers, "n1"});
-        VolumeServices services{loop, random, files, pool, mounter, objects, tokens, client, events};
-        services.flex = &*flex;
-        services.windows = windows;
-        with_flex.emplace(services, Logger(make_null_sink(), ""), "/k");
+        host.windows = windows;
+        flex.emplace(host, client, FlexVolumes::Settings{"/k", windows ? "C:\\drivers\\" : Drivers, "n1"});
+        with_flex.emplace(VolumeDependencies{host, volume_api, {.flex = &*flex}}, Logger(make_null_sink(), ""), "/k");
     }
     void mounting_only() {
         driver.answers = {{"init", R"({"status":"Success","capabilities":{"attach":false}})"},

@@ -1,68 +1,19 @@
 #pragma once
-#include "client/client.h"
-#include "client/events.h"
-#include "kubelet/container/environment.h"
-#include "kubelet/volumes/framework/mounter.h"
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "api/core_v1.h"
+#include "base/result.h"
+#include "kubelet/pod/resources.h"
+#include "kubelet/volumes/framework/dependencies.h"
 #include "runtime/files/file_system.h"
-#include "runtime/processes/process.h"
-#include "runtime/random.h"
-#include "runtime/worker_pool.h"
+#include "runtime/task.h"
 
 namespace porthole::kubelet {
 
-/// A token for the pod's service account, bound to the pod.
-struct ServiceAccountToken {
-    std::string token;
-    SystemTime expires;
-};
-
-/// The source of tokens. `seconds` is the requested lifetime; audience "" is the API server's.
-class TokenSource {
-public:
-    virtual ~TokenSource() = default;
-    virtual Task<ServiceAccountToken> token(std::shared_ptr<const core::Pod> pod, std::string audience, std::int64_t seconds) = 0;
-    virtual void forget_pod(const std::string& uid) = 0;
-};
-
-/// The source of image volumes.
-class ImageVolumes {
-public:
-    virtual ~ImageVolumes() = default;
-    /// Pulls the image according to its policy; its CRI id. Safe to repeat. Error: its message says why the pod waits.
-    virtual Task<std::string> pull(std::shared_ptr<const core::Pod> pod, core::ImageVolumeSource source) = 0;
-    /// Mounts the files of a pulled image at `directory`, which exists.
-    virtual Task<> mount(std::string image, std::string directory) = 0;
-};
-
-class CsiVolumes;
-class DeviceVolumes;
-class FlexVolumes;
-class LocalVolumes;
-class PodCertificates;
-class SelinuxContexts;
-
-/// The collaborators of plugins. All outlive them and live on `loop`.
-struct VolumeServices {
-    EventLoop& loop;
-    Random& random;
-    FileSystem& files;
-    WorkerPool& workers;
-    Mounter& mounter;
-    ObjectSource& objects;
-    TokenSource& tokens;
-    client::Client& client;
-    client::EventRecorder& events;
-    ImageVolumes* images = nullptr;           ///< null if there are none
-    LocalVolumes* local_volumes = nullptr;    ///< as above
-    bool windows = false;                     ///< the system that the volumes are for
-    CsiVolumes* csi = nullptr;                ///< null if drivers cannot register
-    ProcessRunner* programs = nullptr;        ///< for mounts that need a program; null on Windows
-    DeviceVolumes* devices = nullptr;         ///< as above
-    FlexVolumes* flex = nullptr;              ///< null if no programs run
-    PodCertificates* certificates = nullptr;  ///< null if pods can have none
-    SelinuxContexts* selinux = nullptr;       ///< null where SELinux is off
-    std::string object_volumes_refusal;       ///< why the system cannot have volumes of files out of the API; "" if it can
-};
+namespace core = api::core::v1;
 
 /// The location of a volume on the node, and how containers may use it.
 struct MountedVolume {
@@ -123,17 +74,17 @@ public:
     /// Creates the volume, or updates it. Safe to repeat: called again in every sync of the pod. Calls for one volume do not overlap.
     /// Error: its message ends the text of an event that begins as request.step says, and the pod's sync is repeated later. After
     /// tear_down(), the volume manager unmounts and deletes everything below request.directory.
-    virtual Task<MountedVolume> set_up(VolumeRequest request, VolumeServices& services) = 0;
+    virtual Task<MountedVolume> set_up(VolumeRequest request) = 0;
     /// Reverts what set_up() did outside of request.directory for volumes of the pod, possibly in an earlier kubelet, whose volumes are
     /// found on disk. No container uses them any longer. Safe to repeat. Error: to be retried; nothing of the pod is deleted before it
     /// succeeds.
-    virtual Task<> tear_down(std::string /*pod_uid*/, VolumeServices& /*services*/) { co_return {}; }
+    virtual Task<> tear_down(std::string /*pod_uid*/) { co_return {}; }
 };
 
 /// The claim of the volume, including an ephemeral one; "" for other kinds.
 std::string claim_of(const core::Pod& pod, const core::Volume& volume);
 
 /// Applies the pod's fsGroup to everything below `path`, according to fsGroupChangePolicy; does nothing without an fsGroup.
-Task<> apply_fs_group(std::string path, std::shared_ptr<const core::Pod> pod, VolumeServices& services);
+Task<> apply_fs_group(std::string path, std::shared_ptr<const core::Pod> pod, const VolumeHost& host);
 
 }  // namespace porthole::kubelet

@@ -9,7 +9,7 @@ public:
     const char* name() const override { return "kubernetes.io/git-repo"; }
     bool supports(const core::Volume& volume) const override { return volume.git_repo.has_value(); }
 
-    Task<MountedVolume> set_up(VolumeRequest, VolumeServices&) override {
+    Task<MountedVolume> set_up(VolumeRequest) override {
         co_return Error(Reason::BadRequest,
                         "git-repo volume plugin has been disabled; if necessary, it may be re-enabled by enabling the feature-gate "
                         "`GitRepoVolumeDriver`");
@@ -18,6 +18,6 @@ public:
 
 }  // namespace
 
-std::unique_ptr<VolumePlugin> make_git_repo() { return std::make_unique<GitRepo>(); }
+std::unique_ptr<VolumePlugin> make_git_repo(const VolumeDependencies&) { return std::make_unique<GitRepo>(); }
 
 }  // namespace porthole::kubelet

@@ -1,5 +1,7 @@
 #include "kubelet/volumes/host_path/host_path.h"
 
+#include "runtime/worker_pool.h"
+
 namespace porthole::kubelet {
 namespace {
 
@@ -22,13 +24,17 @@ constexpr Expectation Expectations[] = {
 
 class HostPath final : public VolumePlugin {
 public:
+    explicit HostPath(const VolumeHost& host) : host_(host) {}
     const char* name() const override { return "kubernetes.io/host-path"; }
     bool supports(const core::Volume& volume) const override { return volume.host_path.has_value(); }
 
-    Task<MountedVolume> set_up(VolumeRequest request, VolumeServices& services) override {
-        CO_TRY_VOID(co_await check_host_path(*request.volume.host_path, services));
+    Task<MountedVolume> set_up(VolumeRequest request) override {
+        CO_TRY_VOID(co_await check_host_path(*request.volume.host_path, host_));
         co_return MountedVolume{request.volume.host_path->path};
     }
+
+private:
+    const VolumeHost& host_;
 };
 
 }  // namespace
@@ -51,12 +57,12 @@ Result<void> check_host_path(FileSystem& files, const std::string& path, const s
     return Error(Reason::BadRequest, type + " is an invalid volume type");
 }
 
-Task<> check_host_path(core::HostPathVolumeSource source, VolumeServices& services) {
+Task<> check_host_path(core::HostPathVolumeSource source, const VolumeHost& host) {
     const std::string type = source.type.value_or("");
     if (type.empty()) co_return {};
-    co_return co_await run_blocking<void>(services.workers, [&] { return check_host_path(services.files, source.path, type); });
+    co_return co_await run_blocking<void>(host.workers, [&] { return check_host_path(host.files, source.path, type); });
 }
 
-std::unique_ptr<VolumePlugin> make_host_path() { return std::make_unique<HostPath>(); }
+std::unique_ptr<VolumePlugin> make_host_path(const VolumeDependencies& given) { return std::make_unique<HostPath>(given.host); }
 
 }  // namespace porthole::kubelet

@@ -7,6 +7,6 @@ namespace porthole::kubelet {
 /// failed: …".
 Result<void> check_host_path(FileSystem& files, const std::string& path, const std::string& type);
 /// The same by a worker: the path may be on a disk or a server that does not answer.
-Task<> check_host_path(core::HostPathVolumeSource source, VolumeServices& services);
+Task<> check_host_path(core::HostPathVolumeSource source, const VolumeHost& host);
 
 }  // namespace porthole::kubelet

@@ -63,16 +63,15 @@ TEST_F(NfsTest, AFailureIsToldInTheProgramsWordsAndLeavesNothingMounted) {
 
 TEST_F(NfsTest, AWorkerWaitsForAServerThatIsAwayAfterAFailure) {
     BusyWorkers workers(loop);
-    VolumeServices services{loop,   random, files,   workers, mounter, objects, tokens,
-                            client, events, &images, nullptr, false,   nullptr, &programs};
+    const VolumeHost slow_host = host_with(workers, programs);
     core::NFSVolumeSource source{.server = "files.example.com", .path = "/exports/a"};
     programs.result = {.exit_code = 32};
     programs.fails_after_mounting = true;
     Scope scope(loop);
-    scope.spawn([](core::NFSVolumeSource source, VolumeServices& services) -> Task<> {
-        CO_TRY_VOID(co_await set_up_nfs(std::move(source), {}, Share, services));
+    scope.spawn([](core::NFSVolumeSource source, const VolumeHost& host) -> Task<> {
+        CO_TRY_VOID(co_await set_up_nfs(std::move(source), {}, Share, host));
         co_return {};
-    }(source, services));
+    }(source, slow_host));
     ASSERT_TRUE(porthole::sim::run(loop, loop.sleep(1s)));
     EXPECT_TRUE(mounter.mounts.contains(Share));
     workers.release();

@@ -1,9 +1,12 @@
 #include <algorithm>
 
 #include "base/result.h"
+#include "kubelet/container/environment.h"
 #include "kubelet/container/windows_config.h"
 #include "kubelet/volumes/atomic_writer/atomic_writer.h"
+#include "kubelet/volumes/framework/mounter.h"
 #include "kubelet/volumes/framework/plugin.h"
+#include "kubelet/volumes/framework/token_source.h"
 #include "kubelet/volumes/object_volumes/pod_certificates.h"
 #include "kubelet/volumes/object_volumes/trust_anchors.h"
 
@@ -68,16 +71,16 @@ Result<std::shared_ptr<const T>> allow_missing(Result<std::shared_ptr<const T>> 
     return found;
 }
 
-Task<Payload> config_map_payload(const VolumeRequest& request, VolumeServices& services, const std::string& name,
+Task<Payload> config_map_payload(const VolumeRequest& request, ObjectSource& objects, const std::string& name,
                                  const std::vector<core::KeyToPath>& items, std::uint32_t mode, std::optional<bool> optional) {
-    CO_TRY(const auto map, allow_missing(co_await services.objects.config_map(request.pod->metadata.namespace_, name), optional));
+    CO_TRY(const auto map, allow_missing(co_await objects.config_map(request.pod->metadata.namespace_, name), optional));
     if (!map) co_return Payload();
     co_return payload_of(data_of(*map), items, mode, optional.value_or(false), "configmap");
 }
 
-Task<Payload> secret_payload(const VolumeRequest& request, VolumeServices& services, const std::string& name,
+Task<Payload> secret_payload(const VolumeRequest& request, ObjectSource& objects, const std::string& name,
                              const std::vector<core::KeyToPath>& items, std::uint32_t mode, std::optional<bool> optional) {
-    CO_TRY(const auto secret, allow_missing(co_await services.objects.secret(request.pod->metadata.namespace_, name), optional));
+    CO_TRY(const auto secret, allow_missing(co_await objects.secret(request.pod->metadata.namespace_, name), optional));
     if (!secret) co_return Payload();
     co_return payload_of(secret->data, items, mode, optional.value_or(false), "secret");
 }
@@ -120,10 +123,9 @@ ProjectedFile file_of_user(const VolumeRequest& request, std::string contents, s
     return file;
 }
 
-Task<Payload> token_payload(const VolumeRequest& request, VolumeServices& services, const core::ServiceAccountTokenProjection& source,
+Task<Payload> token_payload(const VolumeRequest& request, TokenSource& tokens, const core::ServiceAccountTokenProjection& source,
                             std::uint32_t mode) {
-    CO_TRY(const ServiceAccountToken token,
-           co_await services.tokens.token(request.pod, source.audience, source.expiration_seconds.value_or(3600)));
+    CO_TRY(const ServiceAccountToken token, co_await tokens.token(request.pod, source.audience, source.expiration_seconds.value_or(3600)));
     co_return Payload{{source.path, file_of_user(request, token.token, mode)}};
 }
 
@@ -151,13 +153,13 @@ Payload held_certificates(const VolumeRequest& request, FileSystem& files, const
 }
 
 /// Containers that run keep what they have while nothing newer can be had.
-Task<Payload> certificate_payload(const VolumeRequest& request, VolumeServices& services, std::size_t index, const Source& source,
-                                  std::uint32_t mode) {
-    if (!services.certificates) co_return Error(Reason::BadRequest, "pod certificates are not supported by this kubelet");
-    auto bundle = co_await services.certificates->bundle(request.pod, request.volume.name, index, source);
+Task<Payload> certificate_payload(const VolumeRequest& request, PodCertificates* certificates, FileSystem& files, std::size_t index,
+                                  const Source& source, std::uint32_t mode) {
+    if (!certificates) co_return Error(Reason::BadRequest, "pod certificates are not supported by this kubelet");
+    auto bundle = co_await certificates->bundle(request.pod, request.volume.name, index, source);
     if (is_cancelled(bundle)) co_return std::move(bundle).error();
     if (!bundle) {
-        Payload held = held_certificates(request, services.files, source, mode);
+        Payload held = held_certificates(request, files, source, mode);
         if (held.empty()) co_return std::move(bundle).error();
         co_return held;
     }
@@ -192,40 +194,42 @@ std::vector<std::string> readers_of(const VolumeRequest& request) {
 
 class ObjectVolume : public VolumePlugin {
 public:
-    explicit ObjectVolume(bool confidential = true) : confidential_(confidential) {}
+    explicit ObjectVolume(const VolumeHost& host, bool confidential = true) : host_(host), confidential_(confidential) {}
 
-    Task<MountedVolume> set_up(VolumeRequest request, VolumeServices& services) override {
-        if (!services.object_volumes_refusal.empty()) co_return Error(Reason::BadRequest, services.object_volumes_refusal);
-        CO_TRY(Payload payload, co_await collect(request, services));
+    Task<MountedVolume> set_up(VolumeRequest request) override {
+        if (!host_.object_volumes_refusal.empty()) co_return Error(Reason::BadRequest, host_.object_volumes_refusal);
+        CO_TRY(Payload payload, co_await collect(request));
         if (request.fs_group())
             for (auto& [path, file] : payload) file.mode |= 0440;
-        if (services.windows)  // a file has the access list of its folder, and none of its own
+        if (host_.windows)  // a file has the access list of its folder, and none of its own
             for (auto& [path, file] : payload) file.mode = DefaultMode;
-        CO_TRY_VOID(services.files.create_directories(request.directory, 0755));
-        const bool restricted = confidential_ && services.windows;
-        if (restricted) CO_TRY_VOID(restrict(request, services.files));
-        if (confidential_) CO_TRY_VOID(mount_memory(request, services));
-        AtomicWriter writer(services.files, services.loop, services.random, request.directory);
+        CO_TRY_VOID(host_.files.create_directories(request.directory, 0755));
+        const bool restricted = confidential_ && host_.windows;
+        if (restricted) CO_TRY_VOID(restrict(request));
+        if (confidential_) CO_TRY_VOID(mount_memory(request));
+        AtomicWriter writer(host_.files, host_.loop, host_.random, request.directory);
         CO_TRY_VOID(writer.write(payload, request.fs_group()));
         co_return MountedVolume{.path = request.directory, .read_only = true, .restricted = restricted, .relabel = true};
     }
 
 protected:
-    virtual Task<Payload> collect(const VolumeRequest& request, VolumeServices& services) = 0;
+    virtual Task<Payload> collect(const VolumeRequest& request) = 0;
+
+    const VolumeHost& host_;
 
 private:
     /// Files that are there without being restricted are of a kubelet that did not do so: containers that run already go on reading.
-    static Result<void> restrict(const VolumeRequest& request, FileSystem& files) {
-        TRY(const auto names, files.list(request.directory));
-        return files.restrict_to_administrators(request.directory, names.empty() ? std::vector<std::string>() : readers_of(request));
+    Result<void> restrict(const VolumeRequest& request) const {
+        TRY(const auto names, host_.files.list(request.directory));
+        return host_.files.restrict_to_administrators(request.directory, names.empty() ? std::vector<std::string>() : readers_of(request));
     }
 
     /// Where files are already, it is mounted, or a kubelet of before left them on the disk: running containers see those until they end.
-    static Result<void> mount_memory(const VolumeRequest& request, VolumeServices& services) {
-        TRY(const auto names, services.files.list(request.directory));
+    Result<void> mount_memory(const VolumeRequest& request) const {
+        TRY(const auto names, host_.files.list(request.directory));
         if (!names.empty()) return {};
-        return services.mounter.mount_memory(request.directory,
-                                             static_cast<std::uint64_t>(amount_of(request.node_allocatable, "memory").value()));
+        return host_.mounter.mount_memory(request.directory,
+                                          static_cast<std::uint64_t>(amount_of(request.node_allocatable, "memory").value()));
     }
 
     bool confidential_;  ///< it may hold what nobody but the pod may know: never on the disk, or (Windows) closed to others there
@@ -233,75 +237,99 @@ private:
 
 class ConfigMapVolume final : public ObjectVolume {
 public:
-    ConfigMapVolume() : ObjectVolume(false) {}
+    ConfigMapVolume(const VolumeHost& host, ObjectSource& objects) : ObjectVolume(host, false), objects_(objects) {}
 
 private:
     const char* name() const override { return "kubernetes.io/configmap"; }
     bool supports(const core::Volume& volume) const override { return volume.config_map.has_value(); }
-    Task<Payload> collect(const VolumeRequest& request, VolumeServices& services) override {
+    Task<Payload> collect(const VolumeRequest& request) override {
         const core::ConfigMapVolumeSource& source = *request.volume.config_map;
-        co_return co_await config_map_payload(request, services, source.name, source.items, mode_of(source.default_mode), source.optional);
+        co_return co_await config_map_payload(request, objects_, source.name, source.items, mode_of(source.default_mode), source.optional);
     }
+
+    ObjectSource& objects_;
 };
 
 class SecretVolume final : public ObjectVolume {
+public:
+    SecretVolume(const VolumeHost& host, ObjectSource& objects) : ObjectVolume(host), objects_(objects) {}
+
+private:
     const char* name() const override { return "kubernetes.io/secret"; }
     bool supports(const core::Volume& volume) const override { return volume.secret.has_value(); }
-    Task<Payload> collect(const VolumeRequest& request, VolumeServices& services) override {
+    Task<Payload> collect(const VolumeRequest& request) override {
         const core::SecretVolumeSource& source = *request.volume.secret;
-        co_return co_await secret_payload(request, services, source.secret_name, source.items, mode_of(source.default_mode),
+        co_return co_await secret_payload(request, objects_, source.secret_name, source.items, mode_of(source.default_mode),
                                           source.optional);
     }
+
+    ObjectSource& objects_;
 };
 
 class DownwardApiVolume final : public ObjectVolume {
+public:
+    using ObjectVolume::ObjectVolume;
+
+private:
     const char* name() const override { return "kubernetes.io/downward-api"; }
     bool supports(const core::Volume& volume) const override { return volume.downward_api.has_value(); }
-    Task<Payload> collect(const VolumeRequest& request, VolumeServices&) override {
+    Task<Payload> collect(const VolumeRequest& request) override {
         const core::DownwardAPIVolumeSource& source = *request.volume.downward_api;
         co_return downward_payload(request, source.items, mode_of(source.default_mode));
     }
 };
 
 class ProjectedVolume final : public ObjectVolume {
+public:
+    ProjectedVolume(const VolumeHost& host, const VolumeApi& api) : ObjectVolume(host), api_(api) {}
+
+private:
     const char* name() const override { return "kubernetes.io/projected"; }
     bool supports(const core::Volume& volume) const override { return volume.projected.has_value(); }
-    Task<Payload> collect(const VolumeRequest& request, VolumeServices& services) override {
+    Task<Payload> collect(const VolumeRequest& request) override {
         const core::ProjectedVolumeSource& source = *request.volume.projected;
         const std::uint32_t mode = mode_of(source.default_mode);
         Files all;
         for (std::size_t i = 0; i < source.sources.size(); ++i) {
-            CO_TRY(Payload payload, co_await one(request, services, i, mode));
+            CO_TRY(Payload payload, co_await one(request, i, mode));
             for (auto& [path, file] : payload) CO_TRY_VOID(all.add(path, std::move(file)));  // the later source wins
         }
         co_return all.take();
     }
 
-    Task<Payload> one(const VolumeRequest& request, VolumeServices& services, std::size_t index, std::uint32_t mode) {
+    Task<Payload> one(const VolumeRequest& request, std::size_t index, std::uint32_t mode) {
         const core::VolumeProjection& part = request.volume.projected->sources[index];
         if (part.config_map)
-            co_return co_await config_map_payload(request, services, part.config_map->name, part.config_map->items, mode,
+            co_return co_await config_map_payload(request, api_.objects, part.config_map->name, part.config_map->items, mode,
                                                   part.config_map->optional);
         if (part.secret)
-            co_return co_await secret_payload(request, services, part.secret->name, part.secret->items, mode, part.secret->optional);
+            co_return co_await secret_payload(request, api_.objects, part.secret->name, part.secret->items, mode, part.secret->optional);
         if (part.downward_api) co_return downward_payload(request, part.downward_api->items, mode);
-        if (part.service_account_token) co_return co_await token_payload(request, services, *part.service_account_token, mode);
+        if (part.service_account_token) co_return co_await token_payload(request, api_.tokens, *part.service_account_token, mode);
         if (part.cluster_trust_bundle) {
-            CO_TRY(std::string anchors, co_await anchors_.of(services.loop, services.client, *part.cluster_trust_bundle));
+            CO_TRY(std::string anchors, co_await anchors_.of(host_.loop, api_.client, *part.cluster_trust_bundle));
             co_return Payload{{part.cluster_trust_bundle->path, file_of_user(request, std::move(anchors), mode)}};
         }
-        if (part.pod_certificate) co_return co_await certificate_payload(request, services, index, *part.pod_certificate, mode);
+        if (part.pod_certificate)
+            co_return co_await certificate_payload(request, api_.certificates, host_.files, index, *part.pod_certificate, mode);
         co_return Error(Reason::BadRequest, "this kind of projected source is not supported by this kubelet");
     }
 
+    const VolumeApi& api_;
     TrustAnchors anchors_;
 };
 
 }  // namespace
 
-std::unique_ptr<VolumePlugin> make_config_map() { return std::make_unique<ConfigMapVolume>(); }
-std::unique_ptr<VolumePlugin> make_secret() { return std::make_unique<SecretVolume>(); }
-std::unique_ptr<VolumePlugin> make_downward_api() { return std::make_unique<DownwardApiVolume>(); }
-std::unique_ptr<VolumePlugin> make_projected() { return std::make_unique<ProjectedVolume>(); }
+std::unique_ptr<VolumePlugin> make_config_map(const VolumeDependencies& given) {
+    return std::make_unique<ConfigMapVolume>(given.host, given.api.objects);
+}
+std::unique_ptr<VolumePlugin> make_secret(const VolumeDependencies& given) {
+    return std::make_unique<SecretVolume>(given.host, given.api.objects);
+}
+std::unique_ptr<VolumePlugin> make_downward_api(const VolumeDependencies& given) { return std::make_unique<DownwardApiVolume>(given.host); }
+std::unique_ptr<VolumePlugin> make_projected(const VolumeDependencies& given) {
+    return std::make_unique<ProjectedVolume>(given.host, given.api);
+}
 
 }  // namespace porthole::kubelet

@@ -72,29 +72,29 @@ Task<> ClaimGrowth::begin(client::Client& client) {
     co_return co_await write(std::move(told), client);
 }
 
-Task<> ClaimGrowth::succeed(VolumeServices& services) {
+Task<> ClaimGrowth::succeed(const VolumeApi& api) {
     if (!is_further_) {
         core::PersistentVolumeClaim told = *claim_;
         told.status.capacity[Storage] = size_;
         told.status.allocated_resource_statuses.erase(Storage);
         std::erase_if(told.status.conditions, is_of_growth);
-        CO_TRY_VOID(co_await write(std::move(told), services.client));
+        CO_TRY_VOID(co_await write(std::move(told), api.client));
     }
     const std::string message =
         "MountVolume.NodeExpandVolume succeeded for volume \"" + volume_->metadata.name + "\" " + pod_->spec.node_name;
-    services.events.normal(reference_to(*pod_), "FileSystemResizeSuccessful", message);
-    services.events.normal(*claim_, "FileSystemResizeSuccessful", message);
+    api.events.normal(reference_to(*pod_), "FileSystemResizeSuccessful", message);
+    api.events.normal(*claim_, "FileSystemResizeSuccessful", message);
     co_return {};
 }
 
-Task<> ClaimGrowth::fail(Error error, VolumeServices& services) {
+Task<> ClaimGrowth::fail(Error error, SystemTime now, const VolumeApi& api) {
     const bool is_unsupported = error.reason == Reason::MethodNotAllowed;
     if (is_further_ && is_unsupported) co_return {};
     const char* reason = is_unsupported ? "FileSystemResizeUnsupported" : "VolumeResizeFailed";
     const std::string message = "NodeExpandVolume.NodeExpandVolume failed for volume \"" + volume_->metadata.name + "\" : " + error.message;
     if (error.reason != Reason::Conflict) {
-        services.events.warning(reference_to(*pod_), reason, message);
-        services.events.warning(*claim_, reason, message);
+        api.events.warning(reference_to(*pod_), reason, message);
+        api.events.warning(*claim_, reason, message);
     }
     // The next pod may grow it where this one's cannot be grown: nothing has failed.
     if (is_unsupported || is_further_ || !is_final(error)) co_return {};
@@ -105,18 +105,18 @@ Task<> ClaimGrowth::fail(Error error, VolumeServices& services) {
         auto& condition = told.status.conditions.emplace_back();
         condition.type = ResizeError;
         condition.status = "True";
-        condition.last_transition_time = Timestamp(services.loop.wall_now());
+        condition.last_transition_time = Timestamp(now);
         condition.message = "failed to expand pvc with " + error.message;
     }
     if (told.status == claim_->status) co_return {};
-    co_return co_await write(std::move(told), services.client);
+    co_return co_await write(std::move(told), api.client);
 }
 
-void ClaimGrowth::refuse_read_only(VolumeServices& services) const {
+void ClaimGrowth::refuse_read_only(client::EventRecorder& events) const {
     const std::string message =
         "MountVolume.NodeExpandVolume failed for volume \"" + volume_->metadata.name + "\" requested read-only file system";
-    services.events.warning(reference_to(*pod_), "FileSystemResizeFailed", message);
-    services.events.warning(*claim_, "FileSystemResizeFailed", message);
+    events.warning(reference_to(*pod_), "FileSystemResizeFailed", message);
+    events.warning(*claim_, "FileSystemResizeFailed", message);
 }
 
 Task<> ClaimGrowth::write(core::PersistentVolumeClaim changed, client::Client& client) {

@@ -2,7 +2,9 @@
 #include <memory>
 #include <optional>
 
-#include "kubelet/volumes/framework/plugin.h"
+#include "client/client.h"
+#include "client/events.h"
+#include "kubelet/volumes/framework/dependencies.h"
 
 namespace porthole::kubelet {
 
@@ -31,12 +33,12 @@ public:
 
     /// Error: the API's; the volume must not be grown then.
     Task<> begin(client::Client& client);
-    Task<> succeed(VolumeServices& services);
+    Task<> succeed(const VolumeApi& api);
     /// `error`: MethodNotAllowed if the node cannot expand it at all, BadRequest if a retry does not help, Conflict if it is impossible
     /// while a pod uses the volume, Timeout and Unavailable if the outcome is unknown; others: retried. The pod keeps its volume.
-    Task<> fail(Error error, VolumeServices& services);
+    Task<> fail(Error error, SystemTime now, const VolumeApi& api);
     /// Instead of all of these where the pod has the volume read-only: events. Another pod may grow it.
-    void refuse_read_only(VolumeServices& services) const;
+    void refuse_read_only(client::EventRecorder& events) const;
 
 private:
     ClaimGrowth(ClaimRef claim, VolumeRef volume, PodRef pod, Quantity size)

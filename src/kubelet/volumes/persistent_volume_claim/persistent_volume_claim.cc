@@ -1,5 +1,7 @@
 #include <charconv>
 
+#include "client/client.h"
+#include "kubelet/pod/pod.h"
 #include "kubelet/volumes/block_devices/device_plugins.h"
 #include "kubelet/volumes/csi/csi_volumes.h"
 #include "kubelet/volumes/flex_volume/flex_volumes.h"
@@ -11,6 +13,7 @@
 #include "objects/csi_translation.h"
 #include "objects/local_volume.h"
 #include "objects/owners.h"
+#include "runtime/worker_pool.h"
 #include "windows/support.h"
 
 namespace porthole::kubelet {
@@ -22,19 +25,20 @@ namespace local_volume = objects::local_volume;
 /// provisioner of local volumes, or is a CSI driver's, also by the name of the in-tree plug-in that it replaced.
 class PersistentVolumeClaim final : public VolumePlugin {
 public:
+    explicit PersistentVolumeClaim(const VolumeDependencies& given) : host_(given.host), api_(given.api), providers_(given.providers) {}
     const char* name() const override { return "kubernetes.io/local-volume"; }
     bool supports(const core::Volume& volume) const override {
         return volume.persistent_volume_claim.has_value() || volume.ephemeral.has_value();
     }
 
-    Task<MountedVolume> set_up(VolumeRequest request, VolumeServices& services) override {
+    Task<MountedVolume> set_up(VolumeRequest request) override {
         request.step.text = "Unable to attach or mount volumes: unmounted volumes=[" + request.volume.name +
                             "], unattached volumes=[], failed to process volumes=[" + request.volume.name + "]: ";
-        CO_TRY(const ClaimRef claim, co_await find_claim(request, services));
-        CO_TRY(const VolumeRef volume, co_await find_volume(*claim, services));
+        CO_TRY(const ClaimRef claim, co_await find_claim(request));
+        CO_TRY(const VolumeRef volume, co_await find_volume(*claim));
         CO_TRY_VOID(check_mode(request, *volume));
-        CO_TRY(const std::string context, co_await selinux_context(request, *volume, services));
-        CO_TRY(MountedVolume mounted, co_await set_up_kind(claim, volume, request, is_read_only(request), context, services));
+        CO_TRY(const std::string context, co_await selinux_context(request, *volume));
+        CO_TRY(MountedVolume mounted, co_await set_up_kind(claim, volume, request, is_read_only(request), context));
         mounted.claim = claim->metadata.name;
         mounted.group = group_of(*volume);
         co_return mounted;
@@ -55,9 +59,9 @@ private:
     }
 
     /// The claim, if it is bound and the pod may use it.
-    static Task<ClaimRef> find_claim(const VolumeRequest& request, VolumeServices& services) {
+    Task<ClaimRef> find_claim(const VolumeRequest& request) {
         const client::NamespacedName key{request.pod->metadata.namespace_, claim_of(*request.pod, request.volume)};
-        auto found = co_await services.client.get<core::PersistentVolumeClaim>(key);
+        auto found = co_await api_.client.get<core::PersistentVolumeClaim>(key);
         if (!found) co_return problem_of(key, std::move(found).error(), "failed to fetch PVC from API server: ");
         core::PersistentVolumeClaim claim = *std::move(found);
         if (request.volume.ephemeral && !owned_by(claim, *request.pod))
@@ -71,10 +75,10 @@ private:
         co_return std::make_shared<const core::PersistentVolumeClaim>(std::move(claim));
     }
 
-    static Task<VolumeRef> find_volume(const core::PersistentVolumeClaim& claim, VolumeServices& services) {
+    Task<VolumeRef> find_volume(const core::PersistentVolumeClaim& claim) {
         const client::NamespacedName key{claim.metadata.namespace_, claim.metadata.name};
         const std::string& name = claim.spec.volume_name;
-        auto found = co_await services.client.get<core::PersistentVolume>({"", name});
+        auto found = co_await api_.client.get<core::PersistentVolume>({"", name});
         if (!found) co_return problem_of(key, std::move(found).error(), "failed to fetch PV " + name + " from API server: ");
         core::PersistentVolume volume = *std::move(found);
         const auto& reference = volume.spec.claim_ref;
@@ -91,58 +95,56 @@ private:
     }
 
     /// What it is to be mounted with; "" for none.
-    static Task<std::string> selinux_context(const VolumeRequest& request, const core::PersistentVolume& volume, VolumeServices& services) {
-        if (!services.selinux) co_return std::string();
+    Task<std::string> selinux_context(const VolumeRequest& request, const core::PersistentVolume& volume) {
+        if (!host_.selinux) co_return std::string();
         const auto& spec = volume.spec;
         SelinuxContexts::Volume seen{.name = volume.metadata.name, .plugin = "", .access_modes = spec.access_modes};
         if (is_on_device(volume)) {
             seen.plugin = spec.iscsi ? "kubernetes.io/iscsi" : "kubernetes.io/fc";
             seen.takes_context = true;
-        } else if (spec.csi && services.csi && !local_volume::is_local(volume)) {
+        } else if (spec.csi && providers_.csi && !local_volume::is_local(volume)) {
             seen.plugin = "kubernetes.io/csi/" + spec.csi->driver;
-            CO_TRY(seen.takes_context, co_await services.csi->takes_context(spec.csi->driver));
+            CO_TRY(seen.takes_context, co_await providers_.csi->takes_context(spec.csi->driver));
         }
-        co_return services.selinux->admit(*request.pod, request.volume.name, seen);
+        co_return host_.selinux->admit(*request.pod, request.volume.name, seen);
     }
 
-    static Task<MountedVolume> set_up_kind(ClaimRef claim, VolumeRef volume, const VolumeRequest& request, bool read_only,
-                                           std::string context, VolumeServices& services) {
+    Task<MountedVolume> set_up_kind(ClaimRef claim, VolumeRef volume, const VolumeRequest& request, bool read_only, std::string context) {
         const auto& spec = volume->spec;
         const auto say = [&](const char* step) { request.step.text = step + (" for volume \"" + volume->metadata.name + "\" : "); };
         MountedVolume mounted{.read_only = read_only, .is_block = mode_of(*volume) == core::PersistentVolumeMode::Block};
-        if (spec.csi && !local_volume::is_local(*volume))
-            co_return co_await set_up_csi(claim, volume, request, read_only, context, services);
+        if (spec.csi && !local_volume::is_local(*volume)) co_return co_await set_up_csi(claim, volume, request, read_only, context);
         if (is_on_device(*volume)) {
             say("MountVolume.WaitForAttach failed");
-            co_return co_await set_up_device(request, volume, read_only, context, services);
+            co_return co_await set_up_device(request, volume, read_only, context, api_.client, providers_.devices);
         }
         if (mounted.is_block) {
-            CO_TRY(mounted.path, co_await map_device(request, *volume, services));
-            CO_TRY_VOID(co_await grow_local(claim, volume, request, services));
+            CO_TRY(mounted.path, co_await map_device(request, *volume));
+            CO_TRY_VOID(co_await grow_local(claim, volume, request));
             co_return mounted;
         }
         if (spec.host_path) {
             say("MountVolume.SetUp failed");
-            CO_TRY_VOID(co_await check_host_path(*spec.host_path, services));
+            CO_TRY_VOID(co_await check_host_path(*spec.host_path, host_));
             mounted.path = spec.host_path->path;
             co_return mounted;
         }
         if (spec.local) {
-            CO_TRY(mounted.path, co_await mount_local(request, *volume, read_only, services));
+            CO_TRY(mounted.path, co_await mount_local(request, *volume, read_only));
             mounted.relabel = !read_only;
-            CO_TRY_VOID(co_await grow_local(claim, volume, request, services));
+            CO_TRY_VOID(co_await grow_local(claim, volume, request));
             co_return mounted;
         }
-        if (local_volume::is_local(*volume) && services.local_volumes) {
+        if (local_volume::is_local(*volume) && providers_.local) {
             say("MountVolume.SetUp failed");
-            CO_TRY(mounted.path, co_await set_up_local(claim, volume, request, read_only, services));
+            CO_TRY(mounted.path, co_await set_up_local(claim, volume, request, read_only));
             mounted.relabel = !read_only;
             co_return mounted;
         }
-        if (spec.flex_volume) co_return co_await set_up_flex(request, volume, read_only, services);
+        if (spec.flex_volume) co_return co_await set_up_flex(request, volume, read_only);
         if (spec.nfs) {
             say("MountVolume.SetUp failed");
-            CO_TRY(MountedVolume share, co_await mount_nfs(request, *volume, services));
+            CO_TRY(MountedVolume share, co_await mount_nfs(request, *volume));
             share.read_only |= read_only;
             co_return share;
         }
@@ -173,35 +175,33 @@ private:
         return {};
     }
 
-    static Task<std::string> map_device(const VolumeRequest& request, const core::PersistentVolume& volume, VolumeServices& services) {
+    Task<std::string> map_device(const VolumeRequest& request, const core::PersistentVolume& volume) {
         request.step = {"FailedMapVolume", "MapVolume.MapPodDevice failed for volume \"" + volume.metadata.name + "\" : "};
         if (!volume.spec.local)
             co_return Error(Reason::BadRequest, "this node has no plugin with volumeMode Block for this kind of volume");
-        CO_TRY(const LocalPath found, co_await find_local(*volume.spec.local, services));
+        CO_TRY(const LocalPath found, co_await find_local(*volume.spec.local));
         if (found.type != FileType::BlockDevice) co_return Error(Reason::BadRequest, volume.spec.local->path + " is not a block device");
         co_return found.real;
     }
 
-    static Task<std::string> mount_local(const VolumeRequest& request, const core::PersistentVolume& volume, bool read_only,
-                                         VolumeServices& services) {
+    Task<std::string> mount_local(const VolumeRequest& request, const core::PersistentVolume& volume, bool read_only) {
         const std::string& path = volume.spec.local->path;
         request.step.text = "MountVolume.NewMounter initialization failed for volume \"" + volume.metadata.name + "\" : ";
-        CO_TRY(const LocalPath found, co_await find_local(*volume.spec.local, services));
-        if (found.type == FileType::BlockDevice) co_return co_await mount_local_device(request, volume, read_only, services);
+        CO_TRY(const LocalPath found, co_await find_local(*volume.spec.local));
+        if (found.type == FileType::BlockDevice) co_return co_await mount_local_device(request, volume, read_only);
         if (found.type != FileType::Directory) co_return Error(Reason::BadRequest, "only directory and block device are supported");
         request.step.text = "MountVolume.SetUp failed for volume \"" + volume.metadata.name + "\" : ";
-        if (read_only || request.is_ready(services.files)) co_return path;
-        CO_TRY_VOID(co_await apply_fs_group(found.real, request.pod, services));
-        CO_TRY_VOID(request.set_ready(services.files));
+        if (read_only || request.is_ready(host_.files)) co_return path;
+        CO_TRY_VOID(co_await apply_fs_group(found.real, request.pod, host_));
+        CO_TRY_VOID(request.set_ready(host_.files));
         co_return path;
     }
 
-    static Task<std::string> mount_local_device(const VolumeRequest& request, const core::PersistentVolume& volume, bool read_only,
-                                                VolumeServices& services) {
-        if (!services.devices)
+    Task<std::string> mount_local_device(const VolumeRequest& request, const core::PersistentVolume& volume, bool read_only) {
+        if (!providers_.devices)
             co_return Error(Reason::BadRequest,
                             volume.spec.local->path + " is a block device: this node does not make a file system on it");
-        CO_TRY(const MountedVolume mounted, co_await services.devices->set_up(request, local_device(volume, read_only), services));
+        CO_TRY(const MountedVolume mounted, co_await providers_.devices->set_up(request, local_device(volume, read_only)));
         co_return mounted.path;
     }
 
@@ -214,40 +214,40 @@ private:
 
     /// Whoever enlarged the disk says so in the volume; the node's part is the file system. A directory, and a block device that the pod
     /// has as it is, have none.
-    static Task<> grow_local(ClaimRef claim, VolumeRef volume, const VolumeRequest& request, VolumeServices& services) {
+    Task<> grow_local(ClaimRef claim, VolumeRef volume, const VolumeRequest& request) {
         auto growth = ClaimGrowth::find(claim, volume, request.pod);
         if (!growth || !volume->spec.local) co_return {};
         if (is_read_only(request)) {
-            growth->refuse_read_only(services);
+            growth->refuse_read_only(api_.events);
             co_return {};
         }
-        CO_TRY(const LocalPath found, co_await find_local(*volume->spec.local, services));
-        CO_TRY_VOID(co_await growth->begin(services.client));
+        CO_TRY(const LocalPath found, co_await find_local(*volume->spec.local));
+        CO_TRY_VOID(co_await growth->begin(api_.client));
         Result<void> grown;
         if (found.type == FileType::BlockDevice && mode_of(*volume) == core::PersistentVolumeMode::Filesystem)
-            grown = co_await services.devices->grow(local_device(*volume, false));
+            grown = co_await providers_.devices->grow(local_device(*volume, false));
         if (is_cancelled(grown)) co_return grown;
-        if (grown) co_return co_await growth->succeed(services);
-        co_return co_await growth->fail(grown.error(), services);
+        if (grown) co_return co_await growth->succeed(api_);
+        co_return co_await growth->fail(grown.error(), host_.loop.wall_now(), api_);
     }
 
-    static Task<MountedVolume> mount_nfs(const VolumeRequest& request, const core::PersistentVolume& volume, VolumeServices& services) {
+    Task<MountedVolume> mount_nfs(const VolumeRequest& request, const core::PersistentVolume& volume) {
         core::Volume same;
         same.nfs = volume.spec.nfs;
-        if (const std::string refusal = services.windows ? windows::volume_refusal(same) : ""; !refusal.empty())
+        if (const std::string refusal = host_.windows ? windows::volume_refusal(same) : ""; !refusal.empty())
             co_return Error(Reason::BadRequest, refusal);
-        co_return co_await set_up_nfs(*volume.spec.nfs, volume.spec.mount_options, request.directory, services);
+        co_return co_await set_up_nfs(*volume.spec.nfs, volume.spec.mount_options, request.directory, host_);
     }
 
     /// Without a namespace the secret is in the pod's.
-    static Task<MountedVolume> set_up_flex(const VolumeRequest& request, VolumeRef volume, bool read_only, VolumeServices& services) {
-        if (!services.flex) co_return Error(Reason::BadRequest, "FlexVolume drivers are not supported on this node");
+    Task<MountedVolume> set_up_flex(const VolumeRequest& request, VolumeRef volume, bool read_only) {
+        if (!providers_.flex) co_return Error(Reason::BadRequest, "FlexVolume drivers are not supported on this node");
         client::NamespacedName secret{request.pod->metadata.namespace_, ""};
         if (const auto& reference = volume->spec.flex_volume->secret_ref) {
             secret.name = reference->name;
             if (!reference->namespace_.empty()) secret.namespace_ = reference->namespace_;
         }
-        co_return co_await services.flex->set_up(request, flex_volume_of(*volume, read_only), std::move(secret), services);
+        co_return co_await providers_.flex->set_up(request, flex_volume_of(*volume, read_only), std::move(secret));
     }
 
     struct LocalPath {
@@ -255,67 +255,65 @@ private:
         std::string real;  ///< without links
     };
     /// By a worker: the path may be on a disk or a server that does not answer.
-    static Task<LocalPath> find_local(core::LocalVolumeSource source, VolumeServices& services) {
-        co_return co_await run_blocking<LocalPath>(services.workers, [&]() -> Result<LocalPath> {
-            const auto status = services.files.status(source.path);
+    Task<LocalPath> find_local(core::LocalVolumeSource source) {
+        co_return co_await run_blocking<LocalPath>(host_.workers, [&]() -> Result<LocalPath> {
+            const auto status = host_.files.status(source.path);
             if (is_not_found(status)) return Error(Reason::NotFound, "path \"" + source.path + "\" does not exist");
             if (!status) return status.error();
-            TRY(std::string real, services.files.real_path(source.path));
+            TRY(std::string real, host_.files.real_path(source.path));
             return LocalPath{status->type, std::move(real)};
         });
     }
 
-    static Task<std::string> set_up_local(ClaimRef claim, VolumeRef volume, const VolumeRequest& request, bool read_only,
-                                          VolumeServices& services) {
+    Task<std::string> set_up_local(ClaimRef claim, VolumeRef volume, const VolumeRequest& request, bool read_only) {
         // A pod that was bound by hand must not find an empty volume where its data are not.
         if (const std::string node = local_volume::node_of(*volume); node != request.pod->spec.node_name)
             co_return Error(Reason::BadRequest, "PV " + volume->metadata.name + " is on node \"" + node + "\"");
         auto growth = ClaimGrowth::find(claim, volume, request.pod);
         Result<bool> grown = false;
-        if (growth) grown = co_await services.local_volumes->grow_unmounted(volume, request.directory);
+        if (growth) grown = co_await providers_.local->grow_unmounted(volume, request.directory);
         if (is_cancelled(grown)) co_return grown.error();
-        CO_TRY(std::string path, co_await services.local_volumes->set_up(volume, request.directory));
+        CO_TRY(std::string path, co_await providers_.local->set_up(volume, request.directory));
         if (growth && grown && !*grown) {
-            const auto mounted = services.local_volumes->grow(*volume, request.directory);
+            const auto mounted = providers_.local->grow(*volume, request.directory);
             if (!mounted) grown = mounted.error();
         }
         if (growth) {
-            Task<> told = grown ? growth->succeed(services) : growth->fail(grown.error(), services);
+            Task<> told = grown ? growth->succeed(api_) : growth->fail(grown.error(), host_.loop.wall_now(), api_);
             CO_TRY_VOID(co_await std::move(told));
         }
-        if (read_only || request.is_ready(services.files)) co_return path;
-        CO_TRY_VOID(co_await apply_fs_group(path, request.pod, services));
-        CO_TRY_VOID(request.set_ready(services.files));
+        if (read_only || request.is_ready(host_.files)) co_return path;
+        CO_TRY_VOID(co_await apply_fs_group(path, request.pod, host_));
+        CO_TRY_VOID(request.set_ready(host_.files));
         co_return path;
     }
 
-    static Task<MountedVolume> set_up_csi(ClaimRef claim, VolumeRef volume, const VolumeRequest& request, bool read_only,
-                                          std::string context, VolumeServices& services) {
-        if (!services.csi) co_return Error(Reason::BadRequest, "CSI volumes are not supported on this node");
+    Task<MountedVolume> set_up_csi(ClaimRef claim, VolumeRef volume, const VolumeRequest& request, bool read_only, std::string context) {
+        if (!providers_.csi) co_return Error(Reason::BadRequest, "CSI volumes are not supported on this node");
         CsiVolume wanted = CsiVolume::of(*volume, read_only);
         wanted.context = std::move(context);
-        const bool is_running = services.csi->is_published(request.pod->metadata.uid, wanted);
-        CO_TRY(const MountedVolume mounted, co_await services.csi->set_up(request, wanted, services));
+        const bool is_running = providers_.csi->is_published(request.pod->metadata.uid, wanted);
+        CO_TRY(const MountedVolume mounted, co_await providers_.csi->set_up(request, wanted));
         const auto known = claim->status.capacity.find("storage");
-        const bool has_size = known == claim->status.capacity.end() || services.csi->has_size(wanted, known->second);
+        const bool has_size = known == claim->status.capacity.end() || providers_.csi->has_size(wanted, known->second);
         auto growth = ClaimGrowth::find(claim, volume, request.pod);
-        if (growth && read_only) growth->refuse_read_only(services);
+        if (growth && read_only) growth->refuse_read_only(api_.events);
         if (!growth && !has_size) growth = ClaimGrowth::find_further(claim, volume, request.pod);
         if (!growth || read_only) co_return mounted;
         if (is_running)
-            services.csi->in_background("grow " + request.pod->metadata.uid + "/" + wanted.name,
-                                        grow_csi(std::move(*growth), wanted, mounted.path, services));
+            providers_.csi->in_background("grow " + request.pod->metadata.uid + "/" + wanted.name,
+                                          grow_csi(std::move(*growth), wanted, mounted.path));
         else
-            CO_TRY_VOID(co_await grow_csi(std::move(*growth), wanted, mounted.path, services));
+            CO_TRY_VOID(co_await grow_csi(std::move(*growth), wanted, mounted.path));
         co_return mounted;
     }
 
-    static Task<> grow_csi(ClaimGrowth growth, CsiVolume volume, std::string path, VolumeServices& services) {
-        CO_TRY_VOID(co_await growth.begin(services.client));
-        const auto grown = co_await services.csi->expand(volume, path, growth.size(), growth.is_outdated(), services);
+    Task<> grow_csi(ClaimGrowth growth, CsiVolume volume, std::string path) {
+        CO_TRY_VOID(co_await growth.begin(api_.client));
+        const auto grown = co_await providers_.csi->expand(volume, path, growth.size(), growth.is_outdated());
         if (is_cancelled(grown)) co_return grown;
-        if (grown) co_return co_await growth.succeed(services);
-        co_return co_await growth.fail(grown.error(), services);
+        if (grown) co_return co_await growth.succeed(api_);
+        co_return co_await growth.fail(grown.error(), host_.loop.wall_now(), api_);
     }
 
     static bool owned_by(const core::PersistentVolumeClaim& claim, const core::Pod& pod) {
@@ -323,10 +321,16 @@ private:
             if (owner.uid == pod.metadata.uid) return true;
         return false;
     }
+
+    const VolumeHost& host_;
+    const VolumeApi& api_;
+    VolumeProviders providers_;
 };
 
 }  // namespace
 
-std::unique_ptr<VolumePlugin> make_persistent_volume_claim() { return std::make_unique<PersistentVolumeClaim>(); }
+std::unique_ptr<VolumePlugin> make_persistent_volume_claim(const VolumeDependencies& given) {
+    return std::make_unique<PersistentVolumeClaim>(given);
+}
 
 }  // namespace porthole::kubelet
