@@ -14,7 +14,7 @@ KNOWN = {
     # What is different each time.
     r"\.managedFields\[\d+\]\.\S*f:lastTransitionTime": "who has changed a time depends on the second of the write before",
     r"/token\.status\.token": "a token has its time in it",
-    r"^porthole-join|\.targetPort: 7443 became 6443": "the recorded server was at another port while clients were recorded",
+    r"^porthole-join|/configmaps/cluster-info\.data\.|\.targetPort: 7443 became 6443": "the recorded server was at another port while clients were recorded",
     # What servers say to people.
     r"\.columnDefinitions\[\d+\]\.description": "descriptions of columns",
     # What servers complete when they start.
