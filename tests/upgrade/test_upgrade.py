@@ -142,7 +142,8 @@ class SingleServer(ControlPlaneCase):
             self.way.kubectl("wait", "--for=condition=Ready", f"pod/{name}", f"--timeout={FIRST_POD * PATIENCE}s", seconds=FIRST_POD)
 
     def heartbeat(self, node):
-        return self.way.get("lease", node, "-n", "kube-node-lease")["spec"]["renewTime"]
+        lease = lambda: self.way.get("lease", node, "-n", "kube-node-lease")["spec"]["renewTime"]
+        return eventually(lease, 60, "the node has a lease")  # which may come after it is Ready
 
     def check_replaced(self, program, node):
         """In place, while clients watch and write: they go on, with all that was acknowledged; the node and its pods do not notice."""
@@ -171,30 +172,54 @@ class SingleServer(ControlPlaneCase):
 @is_named
 @needs_newest_kubectl
 class SingleServerWithALinuxNode(SingleServer):
-    def join(self, program):
+    def join(self, of_server, of_node):
         import make
         make.make(self.folder / "images")
-        node = JoinedNode("extra", self.machine, self.folder / "node", program)
+        node = JoinedNode("extra", self.machine, self.folder / "node", of_node)
         self.addCleanup(node.stop)
         node.connect(self.network, SERVER, NODE_ADDRESS)
-        self.start_server(program)
+        self.start_server(of_server)
         node.start_containerd()
         run(node.ctr("images", "import", self.folder / "images/busybox.docker.tar"))
         node.join([f"https://{SERVER}:6443"], self.network, self.folder / "data")
         self.wait_ready("extra")
-        self.way.kubectl("create", "-f", "-", stdin=json.dumps(pod("talker", container(script=TALK))))
-        self.wait_running("talker")
+        self.run_pod("talker")
         return NodeOf(node)
+
+    def run_pod(self, name):
+        """From its creation to what is asked of its kubelet."""
+        self.way.kubectl("create", "-f", "-", stdin=json.dumps(pod(name, container(script=TALK))))
+        self.wait_running(name)
+        said = lambda: self.way.kubectl("exec", name, "--", "echo", "hello").stdout
+        self.assertEqual(eventually(said, 60, "the kubelet has a certificate of the cluster"), "hello\n")
+        self.assertEqual(set(self.way.kubectl("logs", name).stdout.split()), {"line"})
+
+    def remove_pod(self, name):
+        """By its grace period: the kubelet says when it has ended."""
+        self.way.kubectl("delete", "pod", name, "--timeout=60s", seconds=60)
 
     # API-09, API-22
     def test_it_is_replaced_by_a_newer_one_and_by_the_older_one_again(self):
-        node = self.join(OLD)
+        node = self.join(OLD, OLD)
         self.check_replaced(PORTHOLE, "extra")
+        self.run_pod("by-older-node")
         before = containers(self.way)
         node.replace(PORTHOLE)
         eventually(lambda: node.runs(PORTHOLE) and node.node.ask().returncode == 0, 60, "the node's new program has its server")
         self.assertEqual(containers(self.way), before, "no pod was restarted by the node's program")
-        self.check_replaced(OLD, "extra")  # and the node is newer than its server
+        self.check_replaced(OLD, "extra")
+        self.run_pod("by-newer-node")
+        self.remove_pod("by-older-node")
+
+    # API-09
+    def test_a_node_of_the_older_joins_the_newer(self):
+        self.join(PORTHOLE, OLD)
+        self.remove_pod("talker")
+
+    # API-09
+    def test_a_node_of_the_newer_joins_the_older(self):
+        self.join(OLD, PORTHOLE)
+        self.remove_pod("talker")
 
 
 @is_named
@@ -215,21 +240,31 @@ class SingleServerWithAWindowsNode(SingleServer):
         run(self.network.inside([str(of_node), "winnode", "join", *words[2:], "--prefix", "box-", "--detach", *hosts]), seconds=300)
         self.wait_ready(self.node)
 
+    def run_pod(self, name):
+        web = {"name": "main", "image": "registry.porthole.internal/web:2"}
+        self.way.kubectl("create", "-f", "-", stdin=json.dumps(pod(name, web, nodeSelector={"kubernetes.io/os": "windows"})))
+        self.wait_running(name)
+        self.answers(name)
+
+    def answers(self, name):
+        said = lambda: self.way.kubectl("exec", name, "--", "cmd", "/c", "echo hello").stdout.strip()
+        self.assertEqual(eventually(said, 60, "the kubelet has a certificate of the cluster"), "hello")
+
     def replace(self, program):
         before = containers(self.way)
         self.stop_server()
         self.start_server(program)
         renewed = self.heartbeat(self.node)
         eventually(lambda: self.heartbeat(self.node) > renewed, 60, "the node's heartbeat")
-        self.assertEqual(self.way.kubectl("exec", "web", "--", "cmd", "/c", "echo again").stdout.strip(), "again")
+        self.answers("web")
         self.assertEqual(containers(self.way), before, "no pod was restarted")
 
     def check(self, first, second, of_node):
+        """The node joins the first."""
         self.run_with(first, of_node)
-        web = {"name": "main", "image": "registry.porthole.internal/web:2"}
-        self.way.kubectl("create", "-f", "-", stdin=json.dumps(pod("web", web, nodeSelector={"kubernetes.io/os": "windows"})))
-        self.wait_running("web")
+        self.run_pod("web")
         self.replace(second)
+        self.run_pod("web-2")
         self.replace(first)
 
     # API-09
@@ -238,7 +273,7 @@ class SingleServerWithAWindowsNode(SingleServer):
 
     # API-09
     def test_servers_of_both_versions_serve_a_node_of_the_older(self):
-        self.check(OLD, PORTHOLE, OLD)
+        self.check(PORTHOLE, OLD, OLD)
 
 
 if __name__ == "__main__":
