@@ -21,6 +21,10 @@ def program(name):
     return str(found) if found.exists() else shutil.which(name)
 
 BUSY_ELECTION = 60  # seconds; two or three on an idle machine
+MAPS = "/api/v1/namespaces/default/configmaps"
+SMALL = ["--quota-backend-bytes", "3000000"]  # of an etcd that is soon full
+FULL = "database space exceeded: delete what is not needed, then etcdctl compact, defrag and alarm disarm"
+DIFFERENT = "etcdserver: corrupt cluster: its members differ, and it takes no writes: replace the members that etcdctl alarm list names"
 
 
 class Etcd:
@@ -235,27 +239,64 @@ class OneMember(EtcdStore):
         self.assertIn("configmap/before", self.names())
         self.assertNotIn("configmap/meanwhile", self.names())
 
-    def test_a_full_etcd_is_read_and_takes_writes_again_once_it_has_space(self):
-        self.start_etcd(options=["--quota-backend-bytes", "3000000"])
-        self.start_server()
-        self.etcd.ctl("put", "/other", "of another cluster")
-        large = lambda name: json.dumps({"metadata": {"name": name}, "data": {"text": secrets.token_hex(100_000)}})
-        maps = "/api/v1/namespaces/default/configmaps"
-        answers = (self.server.raw("POST", maps, body=large(f"large-{i}")) for i in range(20))
-        refused = next(answer for answer in answers if answer["kind"] == "Status")
-        self.assertEqual(refused["code"], 500)
-        self.assertIn("database space exceeded: delete what is not needed, then etcdctl compact, defrag and alarm disarm", refused["message"])
+    def fill(self):
+        """Writes until etcd has no more space; the answer that said so."""
+        answers = (self.server.raw("POST", MAPS, body=self.large(f"large-{i}")) for i in range(20))
+        return next(answer for answer in answers if answer["kind"] == "Status")
 
-        self.etcd.ctl("del", "/other")  # etcd's newest revision is not of a key that the server watches
-        names = [one["metadata"]["name"] for one in self.server.raw("GET", maps)["items"]]
-        self.assertIn("large-0", names)
-        for name in names:
-            self.assertNotIn("code", self.server.raw("DELETE", f"{maps}/{name}"), name)
-        self.assertEqual(self.server.raw("POST", maps, body=large("still"))["code"], 500)
+    def large(self, name):
+        return json.dumps({"metadata": {"name": name}, "data": {"text": secrets.token_hex(100_000)}})
+
+    def delete_large(self):
+        for name in [one["metadata"]["name"] for one in self.server.raw("GET", MAPS)["items"]]:
+            self.assertNotIn("code", self.server.raw("DELETE", f"{MAPS}/{name}"), name)
+
+    def make_space(self):
         status = json.loads(self.etcd.ctl("endpoint", "status", "-w", "json").stdout)[0]["Status"]
         for words in (["compact", status["header"]["revision"]], ["defrag"], ["alarm", "disarm"]):
             self.etcd.ctl(*map(str, words))
+
+    def test_a_full_etcd_is_read_and_takes_writes_again_once_it_has_space(self):
+        self.start_etcd(options=SMALL)
+        self.start_server()
+        self.etcd.ctl("put", "/other", "of another cluster")
+        refused = self.fill()
+        self.assertEqual(refused["code"], 500)
+        self.assertIn(FULL, refused["message"])
+
+        self.etcd.ctl("del", "/other")  # etcd's newest revision is not of a key that the server watches
+        self.assertIn("large-0", [one["metadata"]["name"] for one in self.server.raw("GET", MAPS)["items"]])
+        self.delete_large()
+        self.assertEqual(self.server.raw("POST", MAPS, body=self.large("still"))["code"], 500)
+        self.make_space()
         eventually(lambda: self.created("after"), 60, "writes go on")
+
+    def test_a_server_starts_on_a_full_etcd_so_that_objects_can_be_deleted(self):
+        self.start_etcd(options=SMALL)
+        self.start_server()
+        self.fill()
+        before = self.names()
+        self.restart_server()
+        self.assertIn("alarm:NOSPACE", (self.folder / "server.log").read_text())
+        self.assertEqual(self.names(), before)
+        self.assertIn(FULL, self.post("refused")["message"])
+        self.delete_large()
+        self.make_space()
+        eventually(lambda: self.created("after"), 60, "writes go on without a restart")
+
+    def test_a_new_cluster_on_a_full_etcd_is_refused_in_one_line_and_can_begin_once_there_is_space(self):
+        self.start_etcd(options=SMALL)
+        self.start_server("--etcd-prefix", "/other")
+        self.fill()
+        self.server.stop()
+        self.server.process = None
+        self.assertTrue(self.refusal("--etcd-servers", self.etcd.urls()).strip().splitlines()[-1].endswith(FULL))
+        self.assertEqual(self.etcd.ctl("get", "/registry/", "--prefix", "--keys-only").stdout.split(), [], "nothing was written")
+        self.etcd.ctl("del", "/other/", "--prefix")
+        self.make_space()
+        shutil.rmtree(self.folder / "data")  # it is of the other cluster
+        self.start_server()
+        self.create("after")
 
     def test_what_cannot_be_used_is_said_in_one_line(self):
         tls = self.folder / "tls"
@@ -320,8 +361,8 @@ class ThreeMembers(EtcdStore):
         self.etcd.kill(eventually(self.etcd.leader, BUSY_ELECTION, "etcd has a leader"))
         eventually(lambda: self.created(f"again-{secrets.token_hex(2)}"), BUSY_ELECTION, "a write")
 
-    # API-14
-    def test_of_members_that_differ_reads_go_on_and_writes_when_the_member_is_replaced(self):
+    def start_and_corrupt(self):
+        """The third member differs, and etcd has found it."""
         self.start_etcd(options=["--experimental-corrupt-check-time", "1s"])
         self.start_server()
         self.create("before")
@@ -331,12 +372,27 @@ class ThreeMembers(EtcdStore):
         eventually(lambda: "CORRUPT" in alarms(), 60, "etcd has found it")
         eventually(lambda: self.post(f"refused-{secrets.token_hex(2)}").get("code") == 500, 60, "writes are refused")
 
+    # API-14
+    def test_a_server_starts_on_members_that_differ_and_goes_on_when_the_member_is_replaced(self):
+        self.start_and_corrupt()
+        known, before = self.names(), self.etcd.revision()
+        self.restart_server()
+        self.assertIn("alarm:CORRUPT", (self.folder / "server.log").read_text())
+        self.assertEqual(self.names(), known)
+        self.assertIn(DIFFERENT, self.post("refused")["message"])
+        self.assertEqual(self.etcd.revision(), before, "nothing was written")
+        self.etcd.replace("m3")
+        self.etcd.ctl("alarm", "disarm")
+        eventually(lambda: self.created(f"after-{secrets.token_hex(2)}"), 60, "writes go on without a restart")
+
+    # API-14
+    def test_of_members_that_differ_reads_go_on_and_writes_when_the_member_is_replaced(self):
+        self.start_and_corrupt()
         before = self.etcd.revision()
         begin = time.monotonic()
         refused = self.post("refused")
         self.assertLess(time.monotonic() - begin, 4, "at once, and not after other members were tried")  # they are tried for five
-        self.assertIn("etcdserver: corrupt cluster: its members differ, and it takes no writes: replace the members that etcdctl alarm list names",
-                      refused["message"])
+        self.assertIn(DIFFERENT, refused["message"])
         self.assertIn("configmap/before", self.names())
         self.assertEqual(self.server.kubectl("get", "--raw", "/readyz").stdout, "ok", "it still serves reads")
         known = self.names()
