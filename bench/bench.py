@@ -282,6 +282,16 @@ def run_cluster_bench():
         bench.stop()
 
 
+def run_scheduling_bench():
+    bench = Bench(Table())
+    try:
+        bench.cluster.up()
+        bench.sign_in()
+        scale.measure_scheduling(bench)
+    finally:
+        bench.stop()
+
+
 def run_floods_bench():
     """bench/floods.py for a minute, as an attacker would who reaches the server's port."""
     table, cluster = Table(), harness.Cluster("linux=1")
@@ -309,7 +319,7 @@ def run_extension_bench():
 
 def main():
     arguments = argparse.ArgumentParser(description="prints what was measured beside the budgets")
-    arguments.add_argument("names", nargs="*", help="cluster, dns, extension, floods, scale, upstream, volumes, windows, windows-pods, windows-services, instructions, or the name of a benchmark program in build/release/bench")
+    arguments.add_argument("names", nargs="*", help="cluster, dns, extension, floods, scale, scheduling, upstream, volumes, windows, windows-pods, windows-services, instructions, or the name of a benchmark program in build/release/bench")
     options = arguments.parse_args()
     if os.geteuid() != 0:
         sys.exit("bench: starting a cluster on this machine needs root")
@@ -326,6 +336,9 @@ def main():
             run_floods_bench()
         elif name == "scale":
             fleet.FleetBench(Table()).run()
+            run_scheduling_bench()
+        elif name == "scheduling":
+            run_scheduling_bench()
         elif name == "upstream":
             upstream_server.run(Table())
         elif name == "volumes":
@@ -341,7 +354,7 @@ def main():
         elif name in programs:
             subprocess.run([str(programs[name])], check=True)
         else:
-            sys.exit(f"bench: there is no benchmark '{name}'; there are: {' '.join(['cluster', 'dns', 'extension', 'floods', 'scale', 'upstream', 'volumes', 'windows', 'windows-pods', 'windows-services', 'instructions', *programs])}")
+            sys.exit(f"bench: there is no benchmark '{name}'; there are: {' '.join(['cluster', 'dns', 'extension', 'floods', 'scale', 'scheduling', 'upstream', 'volumes', 'windows', 'windows-pods', 'windows-services', 'instructions', *programs])}")
 
 
 if __name__ == "__main__":

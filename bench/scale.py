@@ -1,16 +1,20 @@
 """The rows about many: watchers of one change, and pods for thousands of nodes. Works on a Bench that has signed in."""
 
 import json
+import os
+import pathlib
 import re
 import subprocess
+import sys
 import time
 
 import harness
 
 WATCHERS = 256
 WATCH_SECONDS = 8
-NODES = 5000
-PODS = 5000
+NODES = int(os.environ.get("PORTHOLE_BENCH_NODES", 5000))  # of the rows about scheduling
+PODS = int(os.environ.get("PORTHOLE_BENCH_PODS", 5000))
+ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 
 
 def measure_fan_out(bench):
@@ -37,36 +41,57 @@ def measure_fan_out(bench):
     bench.table.row(f"watch fan-out, {WATCHERS} watchers, {event_bytes} B events, TLS", rate(events / seconds), "400,000/s", "")
 
 
-def node():
+def node(number):
     """One that nobody runs."""
     # Both labels, as a kubelet sends them: the node controller would add the one that lacks.
-    labels = {"kubernetes.io/os": "linux", "beta.kubernetes.io/os": "linux", "sim": "1"}
-    return {"apiVersion": "v1", "kind": "Node", "metadata": {"generateName": "sim-", "labels": labels},
+    labels = {"kubernetes.io/os": "linux", "beta.kubernetes.io/os": "linux", "sim": "1", "kubernetes.io/hostname": f"sim-{number}", ZONE: f"zone-{number % 3}"}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"sim-{number}", "labels": labels},
             "status": {"allocatable": {"cpu": "32", "memory": "256Gi", "pods": "110"}, "capacity": {"cpu": "32", "memory": "256Gi", "pods": "110"},
                        "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady",
                                        "lastHeartbeatTime": stamp(), "lastTransitionTime": stamp()}]}}
 
 
+def workloads():
+    """What is scheduled, in this order: name, number of pods, their app, spec. Required anti-affinity comes last, because the scheduler checks such
+    terms of pods that are bound for each pod that comes after them."""
+    one = lambda app: {"labelSelector": {"matchLabels": {"app": app}}}
+    spread = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+    required = lambda app, key: {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": key, **one(app)}]}
+    preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": {"topologyKey": HOST, **one("apart")}}]}
+    fewer = max(1, PODS // 5)
+    return [("plain", PODS, "plain", {}),
+            ("spread over 3 zones", PODS, "spread", {"topologySpreadConstraints": [spread | one("spread")]}),
+            ("affinity to their zone", fewer, "near", {"affinity": {"podAffinity": required("near", ZONE)}}),
+            ("preferred anti-affinity to their node", fewer, "apart", {"affinity": {"podAntiAffinity": preferred}}),
+            ("anti-affinity to their node", min(fewer, NODES), "alone", {"affinity": {"podAntiAffinity": required("alone", HOST)}})]
+
+
 def measure_scheduling(bench):
-    """Pods bound a second, from a full queue, to nodes that nobody runs: all through the API."""
-    # Nobody sends the nodes' heartbeats: the pods must not mind what becomes of them.
-    container = {"name": "main", "image": harness.IMAGE, "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}}}
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "p-"},
-           "spec": {"nodeSelector": {"sim": "1"}, "tolerations": [{"operator": "Exists"}], "containers": [container]}}
+    """Pods bound a second, from the first create on, to nodes that nobody runs: all through the API."""
     bench.kubectl("create", "namespace", "crowd")
     harness.eventually(lambda: bench.raw("GET", "/api/v1/namespaces/crowd/serviceaccounts/default").get("kind") == "ServiceAccount", 10)
-    create(bench, "/api/v1/nodes", node(), NODES)
+    lines = "".join(f"/api/v1/nodes {json.dumps(node(number))}\n" for number in range(NODES))
+    creator = [sys.executable, pathlib.Path(__file__).with_name("create_objects.py"), bench.cluster.kubeconfig]
+    harness.run(bench.cluster.network.inside([str(word) for word in creator]), stdin=lines, seconds=300)
     # A new node has a taint until the node controller has seen it: that work is not the pods'.
     taints = ["get", "nodes", "-l", "sim=1", "-o", "jsonpath={.items[*].spec.taints}"]
     harness.eventually(lambda: bench.kubectl(*taints) == "", 60, "all nodes without taints", interval=1)
+    for name, count, app, spec in workloads():
+        measure_workload(bench, name, count, app, spec)
 
+
+def measure_workload(bench, name, count, app, spec):
+    # Nobody sends the nodes' heartbeats: the pods must not mind what becomes of them.
+    container = {"name": "main", "image": harness.IMAGE, "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": f"{app}-", "labels": {"app": app}},
+           "spec": {"nodeSelector": {"sim": "1"}, "tolerations": [{"operator": "Exists"}], "containers": [container], **spec}}
     before = scheduled(bench)
     started = time.monotonic()
-    create(bench, "/api/v1/namespaces/crowd/pods", pod, PODS)
+    create(bench, "/api/v1/namespaces/crowd/pods", pod, count)
     created = time.monotonic() - started
-    harness.eventually(lambda: scheduled(bench) - before >= PODS, 120, "all pods bound", interval=0.05)
+    harness.eventually(lambda: scheduled(bench) - before >= count, 120, "all pods bound", interval=0.05)
     seconds = time.monotonic() - started
-    bench.table.row(f"scheduling, {NODES:,} nodes: {PODS:,} pods bound", rate(PODS / seconds), "4,000/s",
+    bench.table.row(f"{NODES:,} nodes, {count:,} pods: {name}", rate(count / seconds), "4,000/s" if app == "plain" else "",
                     f"created in {created:.1f} s of {seconds:.1f}")
 
 
