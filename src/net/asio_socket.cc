@@ -1,5 +1,7 @@
 #include "net/asio_socket.h"
 
+#include "net/keep_alive.h"
+
 namespace porthole::net {
 namespace {
 
@@ -112,7 +114,7 @@ std::unique_ptr<ByteStream> stream_of(Socket socket, bool is_tcp) {
     socket.non_blocking(true, ignored);
     if (is_tcp) {
         socket.set_option(asio::ip::tcp::no_delay(true), ignored);
-        socket.set_option(asio::socket_base::keep_alive(true), ignored);
+        detect_dead_peers(static_cast<std::intptr_t>(socket.native_handle()));
     }
     return std::make_unique<SocketStream>(std::make_shared<Socket>(std::move(socket)));
 }
