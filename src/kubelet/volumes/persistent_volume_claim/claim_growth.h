@@ -8,6 +8,8 @@
 
 namespace porthole::kubelet {
 
+namespace core = api::core::v1;
+
 /// The node's part in the expansion of a claim's volume: when the node has to act, and the claim's status (KEP-1790).
 ///
 /// The claim's status.allocatedResourceStatuses says whose turn it is: the node's with NodeResizePending and NodeResizeInProgress. begin()
