@@ -67,7 +67,7 @@ def workloads():
 
 
 def measure_scheduling(bench):
-    """Pods bound a second, from the first create on, to nodes that nobody runs: all through the API."""
+    """Pods bound a second, from the first create on, to nodes without an agent: all through the API."""
     bench.kubectl("create", "namespace", "crowd")
     harness.eventually(lambda: bench.raw("GET", "/api/v1/namespaces/crowd/serviceaccounts/default").get("kind") == "ServiceAccount", 10)
     lines = "".join(f"/api/v1/nodes {json.dumps(node(number))}\n" for number in range(NODES))
@@ -81,7 +81,7 @@ def measure_scheduling(bench):
 
 
 def measure_workload(bench, name, count, app, spec):
-    # Nobody sends the nodes' heartbeats: the pods must not mind what becomes of them.
+    # No agent sends the nodes' heartbeats: the pods must not mind what becomes of them.
     container = {"name": "main", "image": harness.IMAGE, "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}}}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": f"{app}-", "labels": {"app": app}},
            "spec": {"nodeSelector": {"sim": "1"}, "tolerations": [{"operator": "Exists"}], "containers": [container], **spec}}

@@ -1,7 +1,5 @@
 #include "cmd/self_check/assumption.h"
 
-#include <cstdlib>
-
 #include "hns/assumptions/entries.h"
 
 namespace porthole::cmd::self_check {
@@ -34,22 +32,11 @@ Result<Assumption> parse_assumption(const Value& from) {
 }  // namespace
 
 Result<std::vector<Assumption>> parse_assumptions(std::string_view text) {
-    TRY(const schema::Array entries, hns::assumption_entries(text));
-    std::vector<Assumption> all;
-    for (const Value& one : entries) {
-        if (one.string_at({"area"}) == "hns") continue;
-        TRY(Assumption assumption, parse_assumption(one));
-        all.push_back(std::move(assumption));
-    }
-    return all;
+    return hns::parse_entries(text, [](std::string_view area) { return area != "hns"; }, parse_assumption);
 }
 
 const std::vector<Assumption>& assumptions() {
-    static const std::vector<Assumption> All = [] {
-        auto all = parse_assumptions({Bundled, sizeof Bundled});
-        if (!all) std::abort();  // the tests read it
-        return *std::move(all);
-    }();
+    static const std::vector<Assumption> All = hns::bundled_entries(parse_assumptions({Bundled, sizeof Bundled}));
     return All;
 }
 

@@ -31,7 +31,7 @@ const std::vector<NamedArea>& areas() {
     return All;
 }
 
-/// Nobody else can have put something there: the name cannot be guessed, and others have no access from the beginning.
+/// No other account can have put something there: the name cannot be guessed, and others have no access from the beginning.
 Result<std::string> make_folder(FileSystem& files) {
     const std::string parent = node_join::machine_variable(L"ProgramData");
     if (parent.empty()) return Error(Reason::NotFound, "%ProgramData% is not set");

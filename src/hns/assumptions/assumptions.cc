@@ -1,7 +1,6 @@
 #include "hns/assumptions/assumptions.h"
 
 #include <array>
-#include <cstdlib>
 
 #include "hns/assumptions/entries.h"
 
@@ -80,23 +79,11 @@ const char* to_string(ObjectKind kind) {
 }
 
 Result<std::vector<Assumption>> parse_assumptions(std::string_view text) {
-    TRY(const schema::Array entries, assumption_entries(text));
-    std::vector<Assumption> all;
-    for (const Value& one : entries) {
-        const std::string_view area = one.string_at({"area"});
-        if (!area.empty() && area != "hns") continue;
-        TRY(Assumption assumption, parse_assumption(one));
-        all.push_back(std::move(assumption));
-    }
-    return all;
+    return parse_entries(text, [](std::string_view area) { return area.empty() || area == "hns"; }, parse_assumption);
 }
 
 const std::vector<Assumption>& assumptions() {
-    static const std::vector<Assumption> All = [] {
-        auto all = parse_assumptions({Bundled, sizeof Bundled});
-        if (!all) std::abort();  // the tests read it
-        return *std::move(all);
-    }();
+    static const std::vector<Assumption> All = bundled_entries(parse_assumptions({Bundled, sizeof Bundled}));
     return All;
 }
 

@@ -59,7 +59,7 @@ Result<Value> accounts_by_name(Machine& machine) {
     return Value::object({{"volume", std::move(volume)}, {"unknownNotFound", is_not_found(unknown)}});
 }
 
-/// What a program of a node makes counts as nobody else's.
+/// What a program of a node has made does not count as another account's.
 Result<Value> owner(Machine& machine) {
     TRY_VOID(machine.files.create_directories(machine.path("a\\b"), 0755));
     TRY_VOID(machine.files.write(machine.path("a\\b\\c.dll"), "x", 0644));

@@ -40,7 +40,7 @@ Result<Value> port_taken(Machine& machine) {
                           {"freeAgain", again.has_value()}});
 }
 
-/// A datagram to a port that nobody has comes back as an error, and a server of datagrams goes on after one.
+/// A datagram to a port without a socket comes back as an error, and a server of datagrams goes on after one.
 Result<Value> datagram_rejected(Machine& machine) {
     AsioLoop& loop = machine.world.loop;
     TRY(const auto address, IpAddress::parse(Loopback));

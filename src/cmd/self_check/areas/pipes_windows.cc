@@ -15,7 +15,7 @@ using net::ByteStream;
 using net::Listener;
 using schema::Value;
 
-/// Nobody else's: other programs find no pipe of a name that cannot be guessed.
+/// Only this process's: other programs find no pipe of a name that cannot be guessed.
 std::string pipe_name(const Machine& machine) { return "\\\\.\\pipe\\" + base_name(machine.folder); }
 
 Task<std::string> read_text(ByteStream& stream) {
