@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs/guide/building_on_windows.md").read_text()
 TOOLCHAIN = (ROOT / "cmake/windows/toolchain.cmake").read_text()
 DEPENDENCIES = (ROOT / "cmake/windows/build_dependencies.sh").read_text()
-RUN = (ROOT / "run").read_text()
+PACKAGES = (ROOT / "tools/run/packages.sh").read_text()
 
 
 def function(name):
@@ -19,7 +19,7 @@ def function(name):
 
 
 def packages(variable):
-    return {name for line in re.search(rf'^{variable}="\n(.*?)"', RUN, re.M | re.S)[1].splitlines() for name in line.split()[0].split("|")}
+    return {name for line in re.search(rf'^{variable}="\n(.*?)"', PACKAGES, re.M | re.S)[1].splitlines() for name in line.split()[0].split("|")}
 
 
 # BIN-02

@@ -1,5 +1,6 @@
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -51,3 +52,27 @@ class Prerequisites(unittest.TestCase):
         result, calls = self.run_build("*")
         self.assertEqual(calls, "")
         self.assertNotIn("missing:", result.stdout)
+
+
+class Help(unittest.TestCase):
+    def run_help(self, *words):
+        return subprocess.run([ROOT / "run", *words], capture_output=True, text=True)
+
+    def test_every_command_and_every_kind_of_test_is_explained(self):
+        for folder, words, prefix in (("commands", ["help"], "./run "), ("tests", ["help", "test"], "./run test ")):
+            text = self.run_help(*words).stdout
+            for path in sorted((ROOT / "tools/run" / folder).glob("*.sh")):
+                with self.subTest(path.name):
+                    self.assertRegex(text, rf"(?m)^{re.escape(prefix + path.stem)}( .*)?\n    \S")
+
+    def test_help_of_a_command_is_its_part(self):
+        text = self.run_help("help", "fuzz").stdout
+        self.assertTrue(text.startswith("./run fuzz "))
+        self.assertNotIn("./run lint", text)
+        self.assertEqual(self.run_help("fuzz", "--help").stdout, text)
+
+    def test_wrong_words_are_named(self):
+        for words, message in ((["tset"], "there is no command 'tset': ./run help lists the commands"),
+                               (["test", "fats"], "there is no kind of test 'fats': ./run help test lists them")):
+            result = self.run_help(*words)
+            self.assertEqual((result.returncode, result.stderr), (1, f"run: {message}\n"))
