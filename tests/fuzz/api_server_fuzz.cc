@@ -15,14 +15,30 @@ namespace {
 
 struct Question {
     std::string method, path, query, body, content_type, accept;
+    std::string user_agent{};
+};
+
+/// Whatever a client has sent, a line of the audit log is JSON.
+struct ReadEvents final : AuditBackend {
+    void add(const std::string& event) override { expect(!event.contains('\n') && schema::parse_json(event).has_value()); }
+    std::vector<Lost> lost() const override { return {}; }
+    /// With the bodies of requests and answers.
+    static AuditPolicy everything() {
+        std::vector<std::string> warnings;
+        auto policy = AuditPolicy::parse("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: RequestResponse}]", warnings);
+        expect(policy && warnings.empty());
+        return *std::move(policy);
+    }
 };
 
 /// A server with a few objects; made anew after some thousands of requests, so that what was created does not pile up.
 class World {
 public:
     World() {
+        ApiServerOptions options = example_options();
+        options.audit = &auditor_;
         api_ = std::move(*ApiServer::open({loop_, pool_, random_, Logger(make_null_sink(), "fuzz")},
-                                          std::make_unique<store::MemoryEngine>(disk_), example_options()));
+                                          std::make_unique<store::MemoryEngine>(disk_), std::move(options)));
         expect(sim::run(loop_, api_->start()).has_value());
         const auto make = [&](const char* path, const char* body) {
             expect(ask({.method = "POST", .path = path, .query = {}, .body = body, .content_type = {}, .accept = {}}).code == 201);
@@ -46,6 +62,7 @@ public:
                                  .body = std::move(question.body)};
         if (!question.content_type.empty()) request.headers.add("content-type", std::move(question.content_type));
         if (!question.accept.empty()) request.headers.add("accept", std::move(question.accept));
+        if (!question.user_agent.empty()) request.headers.add("user-agent", std::move(question.user_agent));
         const auto done = sim::run(loop_, api_->server().handle_as(loopback_user(), std::move(request), answer), std::chrono::minutes(5));
         expect(done.has_value() || !answer.started() || answer.code >= 200);
         return answer;
@@ -57,6 +74,8 @@ private:
     sim::SimWorkerPool pool_{loop_};
     SeededRandom random_{7};
     store::MemoryDisk disk_;
+    ReadEvents events_;
+    Auditor auditor_{ReadEvents::everything(), {&events_}};
     std::unique_ptr<ApiServer> api_;
 };
 
@@ -182,10 +201,11 @@ std::string collection(Choices& choices) {
 
 }  // namespace
 
-/// Lines: method, path, query, content type, accept; the rest is the body.
+/// Lines: method, path, query, content type, accept, user agent; the rest is the body.
 FUZZ_TARGET(api_request_fuzz) {
     Question question;
-    for (std::string* part : {&question.method, &question.path, &question.query, &question.content_type, &question.accept})
+    for (std::string* part :
+         {&question.method, &question.path, &question.query, &question.content_type, &question.accept, &question.user_agent})
         *part = cut(text, '\n');
     question.body = text;
     if (!question.path.starts_with('/')) question.path.insert(0, "/");
@@ -223,6 +243,7 @@ FUZZ_TARGET(api_patch_fuzz) {
         }
         question.body = schema::to_json(patch);
     }
+    question.user_agent = choices.text(20);
     static_cast<void>(ask(std::move(question)));
 }
 
@@ -277,6 +298,7 @@ FUZZ_TARGET(api_selector_fuzz) {
     if (choices.below(4) == 0) query += "&watch=true&timeoutSeconds=1&allowWatchBookmarks=true";
     if (choices.below(8) == 0) query += "&sendInitialEvents=true";
     const char* method = choices.below(8) ? "GET" : "DELETE";
+    if (choices.below(2)) add("pretty", choices.below(2) ? choices.text(5) : choices.of({"1", "true", "0", "x"}));
     static_cast<void>(ask({.method = method, .path = path, .query = query, .body = {}, .content_type = {}, .accept = {}}));
 }
 

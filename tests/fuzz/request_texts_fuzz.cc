@@ -2,6 +2,7 @@
 #include "apiserver/request/negotiation.h"
 #include "apiserver/request/options.h"
 #include "apiserver/request/request_info.h"
+#include "apiserver/request/user_agent.h"
 #include "apiserver/validation/field_selector.h"
 #include "apiserver/validation/label_selector.h"
 #include "fuzz_target.h"
@@ -65,4 +66,10 @@ FUZZ_TARGET(list_options_fuzz) {
     }
     static_cast<void>(parse_write_options(info, "PatchOptions", true));
     expect(!info.verb.empty());
+}
+
+/// A name that managedFields can have, which is its own.
+FUZZ_TARGET(user_agent_fuzz) {
+    const std::string manager = manager_of_user_agent(text);
+    expect(manager.size() <= 128 && !manager.contains('/') && manager_of_user_agent(manager) == manager);
 }
