@@ -192,11 +192,15 @@ Task<> NodeLifecycleController::mark_not_ready(std::shared_ptr<const Pod> pod) {
 
 void NodeLifecycleController::assess_zones() {
     std::map<std::string, ZoneCount> counts;
+    std::set<std::string> zones;
     for (const auto& [name, watched] : watched_) {
+        zones.insert(watched.zone);
         const auto node = nodes_.find({"", name});
         if (node && node->metadata.labels.contains(ExcludeLabel)) continue;
         ++(watched.ready == "True" ? counts[watched.zone].ready : counts[watched.zone].not_ready);
     }
+    // A node chooses its zone, and may do so again and again.
+    std::erase_if(queues_, [&](const auto& entry) { return !zones.contains(entry.first); });
     bool all_disrupted = !counts.empty();
     for (const auto& [zone, count] : counts) {
         const ZoneState state = zone_state(count, settings_.unhealthy_zone_threshold);

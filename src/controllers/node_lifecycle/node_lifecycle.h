@@ -17,6 +17,8 @@ class NodeLifecycleController final : public client::Controller {
 public:
     static constexpr const char* Account = "node-controller";
     explicit NodeLifecycleController(Context& context);
+    /// Those whose nodes would be evicted one after the other.
+    std::size_t zones() const { return queues_.size(); }
 
 private:
     using Node = api::core::v1::Node;

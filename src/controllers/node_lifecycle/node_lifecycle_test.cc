@@ -244,6 +244,21 @@ TEST_F(NodeLifecycleWorld, NoExecuteTaintsAreSwappedAtOnceAndGivenSlowly) {
     EXPECT_EQ(taints("b"), (Texts{"not-ready:NoExecute", "not-ready:NoSchedule"}));
 }
 
+TEST_F(NodeLifecycleWorld, AZoneThatItsNodesHaveLeftIsForgotten) {
+    const auto& controller = run<NodeLifecycleController>();
+    add_node("a", "True");
+    add_node("b", "True");
+    for (const char* zone : {"1", "2", "3"}) {
+        api.change<Node>({"", "a"}, [&](Node& node) { node.metadata.labels["topology.kubernetes.io/zone"] = zone; });
+        pass_with(10s, {"a", "b"});
+        EXPECT_EQ(controller.zones(), 2u) << "that of the label, and that of nodes without one";
+    }
+    // The queue of the zone in which it is now works.
+    report("a", "Ready", "False");
+    pass_with(10s, {"a", "b"});
+    EXPECT_EQ(taints("a"), (Texts{"not-ready:NoExecute", "not-ready:NoSchedule"}));
+}
+
 TEST_F(NodeLifecycleWorld, NobodyIsEvictedWhenAllNodesAreLost) {
     run<NodeLifecycleController>();
     for (const char* name : {"a", "b"}) add_node(name, "True");
