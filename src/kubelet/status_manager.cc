@@ -78,6 +78,11 @@ std::int64_t version_of(const core::Pod& pod) {
     return version;
 }
 
+/// Whether `pod` is an earlier state of the same pod as `other`.
+bool is_earlier(const core::Pod& pod, const core::Pod& other) {
+    return pod.metadata.uid == other.metadata.uid && version_of(pod) < version_of(other);
+}
+
 }  // namespace
 
 std::string status_patch(const std::string& uid, const core::PodStatus& before, const core::PodStatus& now) {
@@ -131,7 +136,7 @@ void StatusManager::mark_finished(const std::string& uid) {
 
 void StatusManager::observe(const std::string& uid, const core::Pod& api_pod) {
     Entry& entry = entries_[uid];
-    if (entry.api && entry.api->metadata.uid == api_pod.metadata.uid && version_of(*entry.api) > version_of(api_pod)) return;
+    if (entry.api && is_earlier(api_pod, *entry.api)) return;
     if (!entry.api || entry.api->metadata.uid != api_pod.metadata.uid) entry.sent.reset();
     entry.api = api_pod;
     touch(uid);
@@ -192,22 +197,18 @@ Task<> StatusManager::patch(std::string uid, std::string body, client::Namespace
     auto patched = co_await client_.patch<core::Pod>(key, client::PatchType::StrategicMerge, std::move(body), "status");
     const auto found = entries_.find(uid);
     if (found == entries_.end()) co_return {};
+    Entry& entry = found->second;
     if (patched) {
-        found->second.retry = {};
-        found->second.api = std::move(*patched);
+        entry.retry = {};
+        // Meanwhile a later state may have been observed, or the pod's removal, or its successor.
+        if (entry.api && is_earlier(*entry.api, *patched)) entry.api = std::move(*patched);
         // Something may have been reported meanwhile, or the pod waits to be deleted.
-        if (found->second.finished) touch(uid);
+        if (entry.finished) touch(uid);
         co_return {};
     }
     if (is_cancelled(patched)) co_return std::move(patched).error();
-    if (is_not_found(patched) || patched.error().reason == Reason::Conflict) {
-        log_.debug("pod no longer exists", {{"pod", key.text()}, {"uid", uid}, {"error", patched.error().message}});
-        found->second.api.reset();
-        co_return {};
-    }
-    found->second.sent.reset();
-    log_.warn("pod status cannot be written", {{"pod", key.text()}, {"error", patched.error().message}});
-    try_again(uid);
+    entry.sent.reset();
+    try_again(uid, "pod status cannot be written", key, patched.error());
     co_return {};
 }
 
@@ -220,18 +221,26 @@ Task<> StatusManager::remove(std::string uid) {
     auto removed = co_await client_.remove<core::Pod>(key, std::move(options));
     if (removed || !entries_.contains(uid)) co_return {};
     if (is_cancelled(removed)) co_return std::move(removed).error();
-    if (is_not_found(removed) || removed.error().reason == Reason::Conflict) co_return {};
-    log_.warn("ended pod cannot be deleted", {{"pod", key.text()}, {"error", removed.error().message}});
-    try_again(uid);
+    try_again(uid, "ended pod cannot be deleted", key, removed.error());
     co_return {};
 }
 
-void StatusManager::try_again(const std::string& uid) {
+/// Also after NotFound and Conflict. They usually mean that the pod was removed, but a server also answers Conflict when others keep
+/// writing to the pod, and NotFound may be older than the copy. unobserve() decides: without the copy nothing is written.
+void StatusManager::try_again(const std::string& uid, std::string_view what, const client::NamespacedName& key, const Error& error) {
     using namespace std::chrono_literals;
-    Duration& retry = entries_[uid].retry;
-    retry = retry == Duration::zero() ? Duration(1s) : std::min<Duration>(retry * 2, 10s);
-    loop_.call_after(retry, [this, uid] {
-        if (entries_.contains(uid)) touch(uid);
+    const bool may_be_gone = error.reason == Reason::NotFound || error.reason == Reason::Conflict;
+    const Logger::Fields fields = {{"pod", key.text()}, {"uid", uid}, {"error", error.message}};
+    may_be_gone ? log_.debug(what, fields) : log_.warn(what, fields);
+    Entry& entry = entries_[uid];
+    if (entry.retry_pending) return;
+    entry.retry_pending = true;
+    entry.retry = entry.retry == Duration::zero() ? Duration(1s) : std::min<Duration>(entry.retry * 2, 10s);
+    loop_.call_after(entry.retry, [this, uid] {
+        const auto found = entries_.find(uid);
+        if (found == entries_.end()) return;
+        found->second.retry_pending = false;
+        touch(uid);
     });
 }
 

@@ -41,12 +41,13 @@ private:
         MonotonicTime sent_at{};
         bool finished = false;
         Duration retry{};
+        bool retry_pending = false;
     };
     void touch(const std::string& uid);
     Task<> write(std::string uid);
     Task<> patch(std::string uid, std::string body, client::NamespacedName key);
     Task<> remove(std::string uid);
-    void try_again(const std::string& uid);
+    void try_again(const std::string& uid, std::string_view what, const client::NamespacedName& key, const Error& error);
 
     EventLoop& loop_;
     client::Client& client_;
