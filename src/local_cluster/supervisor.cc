@@ -114,6 +114,12 @@ Task<> Supervisor::keep_running(std::string name, ChildCommand command) {
     }
 }
 
+SystemTime Supervisor::reports_since(const std::string& process) const {
+    const auto known = cluster_.processes.find(process);
+    const bool runs = known != cluster_.processes.end() && is_running(known->second);
+    return runs ? started_at(known->second, loop_.wall_now()) : loop_.wall_now();
+}
+
 Task<> Supervisor::bring_up(NodeHost node) { return node.is_windows() ? bring_up_windows(node) : bring_up_linux(node); }
 
 /// As long as nobody has come in by it, a token lets anyone who knows it become any node: it is there for the time of the join only.
@@ -143,9 +149,11 @@ Task<> Supervisor::bring_up_windows(NodeHost node) {
     std::error_code error;
     fs::create_directories(data_.node(node.name), error);
     if (error) co_return Error(Reason::Io, "cannot make " + data_.node(node.name).string() + ": " + error.message());
+    SystemTime since = reports_since(node.name + "/winhost");
     scope_of(node.name).spawn(keep_running(node.name + "/winhost", host.command()));
     CO_TRY_VOID(co_await host.ensure_ready());
     if (!host.has_joined()) {
+        since = loop_.wall_now();
         if (cluster_.options.foreign) {
             CO_TRY_VOID(co_await host.join(*cluster_.options.foreign, cluster_.options.backend));
         } else {
@@ -153,7 +161,7 @@ Task<> Supervisor::bring_up_windows(NodeHost node) {
         }
     }
     if (cluster_.options.foreign) co_return {};  // whose state is not ours to read
-    CO_TRY_VOID(co_await api_.wait_for_node(node.name, 2min, host.log_file()));
+    CO_TRY_VOID(co_await api_.wait_for_node(node.name, since, 2min, host.log_file()));
     co_return co_await route_to(node);
 }
 
@@ -170,8 +178,9 @@ Task<> Supervisor::bring_up_linux(NodeHost node) {
     scope_of(node.name).spawn(keep_running(node.name + "/containerd", containerd.command()));
     NodeContainerd waiting(processes_, data_, node);
     CO_TRY_VOID(co_await waiting.ensure_ready(loop_));
+    const SystemTime since = reports_since(node.name + "/agent");
     scope_of(node.name).spawn(keep_running(node.name + "/agent", agent_command(node)));
-    CO_TRY_VOID(co_await api_.wait_for_node(node.name, 2min, data_.logs() / (node.name + "-agent.log")));
+    CO_TRY_VOID(co_await api_.wait_for_node(node.name, since, 2min, data_.logs() / (node.name + "-agent.log")));
     co_return co_await route_to(node);
 }
 

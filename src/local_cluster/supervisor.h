@@ -58,6 +58,8 @@ private:
     /// Adds the route to the node's pods to the router, if there is one.
     Task<> route_to(NodeHost node);
     Task<> end_process(const std::string& name, Duration grace);
+    /// From when on a node's reports are those of its program `process`, which runs already or is about to be started.
+    SystemTime reports_since(const std::string& process) const;
 
     AsioLoop& loop_;
     ProcessRunner& processes_;

@@ -118,6 +118,18 @@ class Resize(ClusterCase):
         apply("spec: {pools: [{os: linux}, {os: windows}]}")
         self.assertEqual(self.nodes(), {"linux-1": "True", "windows-1": "True"})
 
+    def test_a_node_is_not_ready_by_what_it_reported_before_the_start(self):
+        self.up("linux=1,windows=1")
+        self.cluster.down()
+        kubelet = self.cluster.data / "nodes/linux-1/kubelet"
+        kept = kubelet.rename(kubelet.with_name("kept"))
+        kubelet.write_text("")  # in the place of its directory: now the kubelet ends at each start
+        refused = self.cluster.up(check=False)
+        kubelet.unlink()
+        kept.rename(kubelet)
+        self.assertIn("node linux-1 Ready: the node does not become Ready: mkdir", refused.stderr)
+        self.up("linux=1,windows=1")
+
     # PRV-03
     def test_fewer_nodes_after_a_stop_leave_nothing_of_the_others(self):
         self.up("linux=2,windows=1")

@@ -101,7 +101,7 @@ Task<> ClusterApi::wait_for_any(std::vector<ApiServerProcess> servers, Duration 
 
 Task<> ClusterApi::wait_for(ApiServerProcess server, Duration limit) { return wait_for_any({std::move(server)}, limit); }
 
-Task<> ClusterApi::wait_for_node(std::string name, Duration still, std::filesystem::path log) {
+Task<> ClusterApi::wait_for_node(std::string name, SystemTime since, Duration still, std::filesystem::path log) {
     ProgressLimit limit(loop_.now(), still, NodeLimit);
     FailingStart start(log, loop_.now());
     NodeProgress progress{.waits_for = "it has not registered"};
@@ -111,7 +111,7 @@ Task<> ClusterApi::wait_for_node(std::string name, Duration still, std::filesyst
         if (is_cancelled(answer)) co_return answer.error();
         if (answer) {
             CO_TRY(const schema::Value node, schema::parse_json(*answer));
-            progress = progress_of(node);
+            progress = progress_of(node, since);
         } else if (answer.error().reason != Reason::NotFound) {
             progress.waits_for = answer.error().message;
         }

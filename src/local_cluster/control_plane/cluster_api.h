@@ -35,9 +35,10 @@ public:
     /// Until one of `servers` is ready. Error: Timeout, which names the log of the last one; also as soon as all end at each start.
     Task<> wait_for_any(std::vector<ApiServerProcess> servers, Duration limit);
     Task<> wait_for(ApiServerProcess server, Duration limit);
-    /// Waits until the node is Ready. Error: Timeout, if its object has not changed for `still`, if its program, which writes to `log`,
-    /// exits at each start, or after ten minutes. The message says what the node waits for and names `log`.
-    Task<> wait_for_node(std::string name, Duration still, std::filesystem::path log);
+    /// Waits until the node is Ready by a report that its kubelet has made since `since`. Error: Timeout, if its object has not changed for
+    /// `still`, if its program, which writes to `log`, exits at each start, or after ten minutes. The message says what the node waits for
+    /// and names `log`.
+    Task<> wait_for_node(std::string name, SystemTime since, Duration still, std::filesystem::path log);
     /// The node's range of pods. Error: NotFound if it has none.
     Task<std::string> pod_range(std::string name);
     /// DELETE of the Node object; success if it is not there.

@@ -109,6 +109,15 @@ ProcessId identify(int pid) {
 
 bool is_running(const ProcessId& process) { return process.start_time != 0 && identify(process.pid) == process; }
 
+SystemTime started_at(const ProcessId& process, SystemTime now) {
+    timespec since_boot{};
+    CHECK(::clock_gettime(CLOCK_BOOTTIME, &since_boot) == 0);
+    const auto machine = std::chrono::seconds(since_boot.tv_sec) + std::chrono::nanoseconds(since_boot.tv_nsec);
+    const auto ticks = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+    const auto start = std::chrono::milliseconds(process.start_time * 1000 / ticks);
+    return now - std::chrono::duration_cast<Duration>(machine - start);
+}
+
 void send_signal(const ProcessId& process, int signal) {
     if (is_running(process)) ::kill(process.pid, signal);
 }

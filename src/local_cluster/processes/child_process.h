@@ -31,6 +31,8 @@ Result<ProcessId> start_child(const ChildCommand& command);
 /// The running process `pid`, or start_time 0 when there is none (a zombie does not run).
 ProcessId identify(int pid);
 bool is_running(const ProcessId& process);
+/// When the process was started, by the clock of now. Requires: its start_time.
+SystemTime started_at(const ProcessId& process, SystemTime now);
 /// Sends `signal` unless the process has ended.
 void send_signal(const ProcessId& process, int signal);
 /// Waits until `process` has ended, whether or not it is our child. A child is reaped, and the result says how it ended: "exit code 1" or

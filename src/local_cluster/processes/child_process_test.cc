@@ -36,6 +36,17 @@ struct ChildProcess : testing::Test {
     std::filesystem::path folder;
 };
 
+TEST_F(ChildProcess, IsStartedWhenItsCallerStartsIt) {
+    constexpr auto Tick = 20ms;  // in which the kernel counts, and a rounding
+    const SystemTime before = loop.wall_now();
+    const ProcessId process = start("sleep 60");
+    const SystemTime after = loop.wall_now();
+    EXPECT_GE(started_at(process, after), before - Tick);
+    EXPECT_LE(started_at(process, after), after + Tick);
+    send_signal(process, SIGKILL);
+    end_of(process);
+}
+
 TEST_F(ChildProcess, TellsHowItEnded) {
     EXPECT_EQ(end_of(start("exit 3")), "exit code 3");
     EXPECT_EQ(end_of(start("kill -9 $$")), "signal 9");

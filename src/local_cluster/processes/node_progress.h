@@ -13,10 +13,11 @@ namespace porthole::local_cluster {
 struct NodeProgress {
     bool ready = false;
     std::string waits_for;  ///< the message of the condition Ready, or what is missing if there is none
-    std::string state;      ///< differs as the node gets on; a heartbeat does not change it
+    std::string state;      ///< differs as the node gets on; of the heartbeats, only the first one since `since` changes it
 };
 
-NodeProgress progress_of(const schema::Value& node);
+/// What the kubelet reported before `since` does not count: the Node object outlives the kubelet, with the conditions of its last run.
+NodeProgress progress_of(const schema::Value& node, SystemTime since);
 
 /// The time limit of a wait with visible progress: it passes if there was no progress for a while, so that a slow machine may take as long
 /// as it needs, and at the latest after the total time, so that a repeating state ends too.
