@@ -2,11 +2,14 @@
 #include <set>
 
 #include "api/core_v1.h"
+#include "base/strings.h"
 #include "base/time/time.h"
 #include "cmd/program/flags.h"
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/admin_client.h"
 #include "local_cluster/client_sightings.h"
+#include "local_cluster/hosts/node_identity.h"
+#include "local_cluster/state/cluster.h"
 #include "local_cluster/state/data_dir.h"
 #include "node_join/ca_rotation.h"
 #include "node_join/pki.h"
@@ -137,6 +140,18 @@ Result<void> show_ca_rotation(const std::string& data) {
     return {};
 }
 
+/// Nodes of `porthole up` that have not followed need not be lost.
+Result<void> show_refused_nodes(const DataDir& data) {
+    const auto cluster = Cluster::load(data);
+    if (!cluster || !is_running(cluster->supervisor)) return {};  // the next start sees to it
+    TRY(const Pki pki, Pki::load(data.pki()));
+    const auto names = refused_nodes(data, *cluster, pki.ca_pem, wall_now());
+    if (!names.empty())
+        std::printf("%s still had certificates of the old authority; this gives them and kubectl new ones: porthole up --detach%s\n",
+                    join(names, ", ").c_str(), data.flag().c_str());
+    return {};
+}
+
 Result<void> finish_ca(const CertsFlags& flags) {
     const DataDir data(flags.data);
     const auto folder = data.pki();
@@ -159,7 +174,7 @@ Result<void> finish_ca(const CertsFlags& flags) {
     }
     TRY_VOID(finish_ca_rotation(folder));
     std::puts("The old authority has been removed. A running server refuses its certificates within a minute.");
-    return {};
+    return show_refused_nodes(data);
 }
 
 Result<void> rotate_ca(const CertsFlags& flags) {
@@ -226,6 +241,7 @@ void define_rotate_command(CLI::App& app, CertsFlags& flags) {
         "                              have to be distributed again. --status shows the authority of each client's newest certificate.\n"
         "  two authorities  --finish   the old authority is removed. Refused while something still depends on it, unless --force is "
         "given.\n"
+        "                              `porthole up` gives nodes of its own that had not followed another certificate.\n"
         "States and steps of service-account-key:\n"
         "  one key          --start    a second key is created and signs from now on. Tokens of both are valid, and /openid/v1/jwks has\n"
         "                              both, for services that verify tokens themselves.\n"

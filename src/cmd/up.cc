@@ -43,6 +43,18 @@ Task<> wait_for_port(EventLoop& loop, std::uint16_t port) {
     co_return {};
 }
 
+/// What is copied before would stop working at once, after the end of a rotation of the authority. A server that does not replace it is not
+/// waited for longer.
+Task<> wait_for_admin(EventLoop& loop, DataDir data) {
+    constexpr int Rounds = 300;
+    for (int round = 0; round < Rounds; ++round) {
+        const auto current = is_admin_current(data);
+        if (!current || *current) co_return {};  // what is wrong, the copy says
+        CO_TRY_VOID(co_await loop.sleep(100ms));
+    }
+    co_return {};
+}
+
 Result<void> read_description_file(const std::string& file, ClusterOptions& options) {
     constexpr std::size_t Longest = 1 << 20;
     TRY(const std::string text, make_file_system()->read(file, Longest));
@@ -233,6 +245,7 @@ Result<Cluster> bring_up(RealWorld& world, const DataDir& data, const ClusterOpt
         send_signal(cluster.supervisor, SIGHUP);  // it tries again what has failed
     }
     lock.reset();
+    if (running) TRY_VOID(world.run(wait_for_admin(world.loop, data)));
     TRY_VOID(write_admin_kubeconfig(data, cluster.server_url()));
     TRY_VOID(enter_kubeconfig(data, kubeconfig));
     progress.done((running && !changes ? "already running; kubectl context porthole in " : "kubectl context porthole in ") + kubeconfig);

@@ -76,6 +76,13 @@ Result<std::string> admin_kubeconfig(const DataDir& data) {
     return read_file(data.admin_kubeconfig());
 }
 
+Result<bool> is_admin_current(const DataDir& data) {
+    TRY(const Pki pki, Pki::load(data.pki()));
+    TRY(const auto authority, net::parse_certificate(pki.ca_pem));
+    TRY(const auto own, net::parse_certificate(pki.admin.certificate_pem));
+    return own.issuer_common_name == authority.subject.common_name;
+}
+
 Result<void> enter_kubeconfig(const DataDir& data, const std::string& path) {
     const auto files = make_file_system();
     TRY(const auto own, client::load_kubeconfig(*files, {data.admin_kubeconfig().string()}));

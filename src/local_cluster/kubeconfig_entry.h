@@ -12,6 +12,10 @@ Result<void> write_admin_kubeconfig(const DataDir& data, const std::string& serv
 /// The same as text. Error: NotFound if no cluster has run from this data directory; Forbidden, Io.
 Result<std::string> admin_kubeconfig(const DataDir& data);
 
+/// Whether the administrator's certificate is of the authority that signs: after each step of a rotation, a running server replaces it
+/// within some seconds. Error: NotFound if there are no certificates yet.
+Result<bool> is_admin_current(const DataDir& data);
+
 /// Adds the entry of admin.kubeconfig to `path`, which kubectl reads, and makes it the current context. The previous context is recorded in
 /// the data directory.
 Result<void> enter_kubeconfig(const DataDir& data, const std::string& path);

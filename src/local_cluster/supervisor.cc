@@ -11,6 +11,7 @@
 #include "local_cluster/hosts/emulated_host.h"
 #include "local_cluster/hosts/host_links.h"
 #include "local_cluster/hosts/network_namespace.h"
+#include "local_cluster/hosts/node_identity.h"
 #include "local_cluster/processes/progress_step.h"
 #include "local_cluster/teardown.h"
 #include "node_join/agent_options.h"
@@ -152,7 +153,10 @@ Task<> Supervisor::bring_up_windows(NodeHost node) {
     SystemTime since = reports_since(node.name + "/winhost");
     scope_of(node.name).spawn(keep_running(node.name + "/winhost", host.command()));
     CO_TRY_VOID(co_await host.ensure_ready());
-    if (!host.has_joined()) {
+    // After a forced end of a rotation of the authority, which the host has not followed, it joins like a new one.
+    const bool refused = !cluster_.options.foreign && host.has_joined() && is_refused(data_, node, api_.pki().ca_pem, loop_.wall_now());
+    if (refused) log_.warn("the cluster refuses the node's certificate; it joins again", {{"node", node.name}});
+    if (!host.has_joined() || refused) {
         since = loop_.wall_now();
         if (cluster_.options.foreign) {
             CO_TRY_VOID(co_await host.join(*cluster_.options.foreign, cluster_.options.backend));
@@ -227,8 +231,24 @@ void Supervisor::resize() {
 Task<> Supervisor::apply_wanted_nodes() {
     CO_TRY(const auto permit, co_await changing_.acquire());
     take_wanted_nodes();
-    if (!cluster_.options.foreign) CO_TRY_VOID(api_.use_current_keys());  // which sign the identities of new nodes
+    if (!cluster_.options.foreign) {
+        CO_TRY_VOID(api_.use_current_keys());  // which sign the identities of new nodes
+        CO_TRY_VOID(co_await take_back_refused_nodes());
+    }
     co_return co_await converge();
+}
+
+Task<> Supervisor::take_back_refused_nodes() {
+    bool any = false;
+    for (const NodeHost& node : cluster_.nodes(data_)) {
+        if (!up_.contains(node.name) || !is_refused(data_, node, api_.pki().ca_pem, loop_.wall_now())) continue;
+        any = true;
+        CO_TRY_VOID(co_await forget(node.name));
+        if (!node.is_windows()) CO_TRY_VOID(co_await end_process(node.name + "/agent", 5s));  // it would keep what it has read
+    }
+    // The servers see changed files some seconds later, and nothing can join before.
+    if (any) CO_TRY_VOID(co_await api_.wait_for_any(api_servers(data_, cluster_), 1min));
+    co_return {};
 }
 
 Task<> Supervisor::converge() {

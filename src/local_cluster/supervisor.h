@@ -42,6 +42,9 @@ private:
     /// Removes hosts that are no longer wanted and starts the others.
     Task<> converge();
     Task<> apply_wanted_nodes();
+    /// Has converge() start the nodes again whose certificate the cluster refuses, so that they get another. Such a node does nothing else
+    /// any more: it cannot even ask for one.
+    Task<> take_back_refused_nodes();
     Task<> remove_host(NodeHost node);
     /// Stops supervising its processes; they keep running.
     Task<> forget(std::string host);

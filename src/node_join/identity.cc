@@ -231,6 +231,18 @@ KeyPair read_serving_identity(const fs::path& folder) {
     return key == std::string::npos ? KeyPair{} : KeyPair{text->substr(0, key), text->substr(key)};
 }
 
+bool is_accepted_identity(const fs::path& folder, const std::string& ca_pem, SystemTime now) {
+    constexpr std::size_t Longest = 64 << 10;
+    const auto text = make_file_system()->read_untrusted((folder / IdentityFile).string(), 0, Longest);
+    const auto own = text ? net::parse_certificate(*text) : Result<net::CertificateInfo>(text.error());
+    if (!own || own->not_after <= now) return false;
+    return std::ranges::any_of(split_certificates(ca_pem), [&](const std::string& one) {
+        const auto authority = net::parse_certificate(one);
+        return authority && own->issuer_common_name == authority->subject.common_name &&
+               (own->authority_key_id.empty() || own->authority_key_id == authority->subject_key_id);
+    });
+}
+
 std::string node_kubeconfig(const std::string& server, const fs::path& ca, const fs::path& folder, const std::string& server_name) {
     const std::string identity = (folder / IdentityFile).string();
     return "apiVersion: v1\nkind: Config\ncurrent-context: node\n"

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "node_join/key_pair.h"
+#include "runtime/event_loop.h"
 #include "runtime/task.h"
 
 namespace porthole {
 class AsioLoop;
-class EventLoop;
 }  // namespace porthole
 namespace porthole::client {
 class Client;
@@ -72,6 +72,9 @@ Result<void> write_node_identity(const std::filesystem::path& folder, const KeyP
 Result<void> write_serving_identity(const std::filesystem::path& folder, const KeyPair& identity);
 /// The result of write_serving_identity(); empty if there is none.
 KeyPair read_serving_identity(const std::filesystem::path& folder);
+/// Whether the identity in `folder` is one that a cluster with these authorities accepts: neither expired nor issued by another authority.
+/// The folder may be another's, who can put anything there.
+bool is_accepted_identity(const std::filesystem::path& folder, const std::string& ca_pem, SystemTime now);
 /// A kubeconfig that names `ca` and client.pem in `folder` by path. `server_name` is the name by which the server is verified; "" for its
 /// host.
 std::string node_kubeconfig(const std::string& server, const std::filesystem::path& ca, const std::filesystem::path& folder,

@@ -1,12 +1,13 @@
 """Identities of the control plane, kubelets' certificates, and `porthole certs` on a running cluster."""
 
+import datetime
 import json
 import ssl
 import subprocess
 import sys
 import unittest
 
-from harness import DISTURBED, ClusterCase, needs_newest_kubectl, run
+from harness import DISTURBED, ClusterCase, SharedCluster, needs_newest_kubectl, run, slow
 from manifests import web_deployment
 
 PEER = "import ssl,sys; print(ssl.get_server_certificate((sys.argv[1], 10250)))"
@@ -110,6 +111,36 @@ class Certs(ClusterCase):
         self.cluster.porthole("certs", "renew", "apiserver")
         self.assertNotEqual(made(), before)
         self.eventually(lambda: shown() == made(), 60, "the new certificate is served")
+
+
+class ForcedRotation(ClusterCase):
+    shared = SharedCluster("linux=1,windows=1")
+
+    def rotate_at_once(self):
+        """As after a theft of the key: no node has followed. Until the nodes are refused, and since when."""
+        log = self.cluster.data / "logs/linux-1-agent.log"
+        size = log.stat().st_size
+        self.cluster.porthole("certs", "rotate", "ca", "--start")
+        said = self.cluster.porthole("certs", "rotate", "ca", "--finish", "--force").stdout
+        self.assertIn("linux-1, windows-1 still had certificates of the old authority", said)
+        self.eventually(lambda: "node lease cannot be renewed" in log.read_text()[size:], 90, "the server refuses the nodes")
+        return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")  # as leases have it
+
+    def nodes_since(self, since):
+        """Whose kubelets the server has heard since then."""
+        leases = json.loads(self.kubectl("get", "leases", "-n", "kube-node-lease", "-o", "json", namespaced=False))["items"]
+        return sorted(lease["metadata"]["name"] for lease in leases if lease["spec"]["renewTime"] > since)
+
+    @slow
+    def test_nodes_that_have_not_followed_a_forced_rotation_get_other_certificates(self):
+        both = ["linux-1", "windows-1"]
+        since = self.rotate_at_once()
+        self.cluster.up()
+        self.eventually(lambda: self.nodes_since(since) == both, 120, "nodes of a running cluster join again")
+        since = self.rotate_at_once()
+        self.cluster.down()
+        self.cluster.up()
+        self.eventually(lambda: self.nodes_since(since) == both, 30, "so do those of a cluster that was stopped")
 
 
 if __name__ == "__main__":
