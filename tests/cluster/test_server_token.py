@@ -92,6 +92,18 @@ class ServerToken(NetworkCase):
         said = self.refusal("cidr", "--server-token-file", self.token, "--service-cidr", "10.0.0.0/16", "--cluster-dns", "10.0.0.10")
         self.assertIn("--service-cidr is 10.0.0.0/16 here and 10.96.0.0/12 on the cluster's other servers", said)
 
+    def test_new_keys_are_not_made_for_a_cluster_that_has_run_without_a_token(self):
+        self.first.start("--port", 6443, "--etcd-servers", self.etcd.urls())
+        self.first.kubectl("create", "secret", "generic", "hidden", "--from-literal=password=plain-text")
+        said = self.refusal("early", "--server-token-file", self.token)
+        self.assertIn("start the server that has them with --server-token-file first", said)
+        self.assertIn("has none of its keys", self.refusal("another"))
+        self.first.stop()
+        self.start(self.first, 6443)
+        self.start(self.second, 7443)
+        read = lambda: self.second.kubectl("get", "secret", "hidden", "-o", "jsonpath={.data.password}", check=False).stdout
+        eventually(lambda: read() == "cGxhaW4tdGV4dA==", 20, "the second server reads the first one's secret")
+
     def test_a_data_directory_of_another_cluster_is_refused(self):
         alone = self.server("alone")
         alone.start("--port", 6443)

@@ -14,6 +14,10 @@ using namespace store::etcd;
 constexpr const char* Key = "/_porthole/shared-secrets";
 /// Is there for OthersFollow after a change, by a lease: etcd's clock is the same for all servers.
 constexpr const char* FreshKey = "/_porthole/shared-secrets-fresh";
+/// Where data of Porthole's are, below the prefix. Of most clusters the first range has nothing; each has roles in the second one from its
+/// first start on, and no cluster that only another control plane has served.
+constexpr std::pair<const char*, const char*> OwnRanges[] = {{"/_porthole/", "/_porthole0"},
+                                                             {"/clusterrolebindings/porthole:", "/clusterrolebindings/porthole;"}};
 
 SharedMark mark_of(const SharedSecrets& secrets) {
     return {.cluster = secrets.cluster, .digest = secrets.digest(), .generation = secrets.generation};
@@ -37,19 +41,22 @@ SecretsAgreement::SecretsAgreement(Seams seams, std::unique_ptr<Client> client, 
 
 Task<SecretsAgreement::Found> SecretsAgreement::find() {
     // In one transaction: a first start that comes in between would be taken for a cluster without shared secrets.
-    const std::string own = options_.etcd_prefix + "/_porthole/", own_end = options_.etcd_prefix + "/_porthole0";
-    CO_TRY(
-        const TxnResponse answer,
-        co_await client_->txn({.success = {{.request_range = RangeRequest{.key = key_}},
-                                           {.request_range = RangeRequest{.key = own, .range_end = own_end, .limit = 1, .keys_only = true}},
-                                           {.request_range = RangeRequest{.key = options_.etcd_prefix + FreshKey}}}}));
-    const bool whole = answer.responses.size() == 3 &&
+    TxnRequest request{
+        .success = {{.request_range = RangeRequest{.key = key_}}, {.request_range = RangeRequest{.key = options_.etcd_prefix + FreshKey}}}};
+    for (const auto& [begin, end] : OwnRanges)
+        request.success.push_back(
+            {.request_range = RangeRequest{
+                 .key = options_.etcd_prefix + begin, .range_end = options_.etcd_prefix + end, .limit = 1, .keys_only = true}});
+    const std::size_t asked = request.success.size();
+    CO_TRY(const TxnResponse answer, co_await client_->txn(std::move(request)));
+    const bool whole = answer.responses.size() == asked &&
                        std::ranges::all_of(answer.responses, [](const ResponseOp& one) { return one.response_range.has_value(); });
     if (!whole) co_return Error(Reason::InternalError, "etcd's answer does not match the request");
+    const auto kvs = [&answer](std::size_t at) -> const std::vector<KeyValue>& { return answer.responses[at].response_range->kvs; };
     Found found;
-    if (const auto& kvs = answer.responses[0].response_range->kvs; !kvs.empty()) found.sealed = kvs.front();
-    found.has_cluster = !answer.responses[1].response_range->kvs.empty();
-    if (const auto& kvs = answer.responses[2].response_range->kvs; !kvs.empty()) found.fresh_lease = kvs.front().lease;
+    if (!kvs(0).empty()) found.sealed = kvs(0).front();
+    if (!kvs(1).empty()) found.fresh_lease = kvs(1).front().lease;
+    found.has_cluster = !kvs(2).empty() || !kvs(3).empty();
     co_return found;
 }
 

@@ -20,6 +20,9 @@ using store::etcd::EtcdModel;
 using Use = SecretsAgreement::Use;
 
 constexpr const char* Key = "/registry/_porthole/shared-secrets";
+/// Each is written by servers: the first one by all, when they start, the second one with the first node port.
+constexpr const char* OfACluster[] = {"/registry/clusterrolebindings/porthole:node-bootstrapper",
+                                      "/registry/_porthole/allocation/node-ports/30000"};
 
 /// Servers with a data directory each, and one etcd.
 class SecretsAgreementTest : public testing::Test {
@@ -155,10 +158,15 @@ TEST_F(SecretsAgreementTest, ANewerFormatIsRefused) {
 TEST_F(SecretsAgreementTest, AServerThatWasAloneSharesWhatItHas) {
     make_alone("a");
     const std::string before = digest("a");
-    etcd_.put("/registry/_porthole/allocation/node-ports/30000", "x");
-    EXPECT_NE(start("b").find("start the server that has them with --server-token-file first"), std::string::npos)
-        << "a new authority would not fit what is in etcd";
-    EXPECT_FALSE(fs::exists(data("b")));
+    for (const char* key : OfACluster) {
+        SCOPED_TRACE(key);
+        etcd_.put(key, "x");
+        EXPECT_NE(start("b").find("start the server that has them with --server-token-file first"), std::string::npos)
+            << "a new authority would not fit what is in etcd";
+        EXPECT_FALSE(fs::exists(data("b")));
+        etcd_.remove(key);
+    }
+    etcd_.put(OfACluster[0], "x");
     ASSERT_EQ(start("a"), "");
     ASSERT_EQ(start("b"), "");
     EXPECT_EQ(digest("a"), before);
@@ -166,12 +174,23 @@ TEST_F(SecretsAgreementTest, AServerThatWasAloneSharesWhatItHas) {
 }
 
 TEST_F(SecretsAgreementTest, WithoutATokenNoOneMakesKeysOfItsOwnForAClusterThatIsThere) {
-    etcd_.put("/registry/_porthole/allocation/node-ports/30000", "x");
-    EXPECT_NE(start("b", "").find("etcd has a cluster below /registry, and " + data("b").string() + " has none of its keys"),
-              std::string::npos);
-    EXPECT_FALSE(fs::exists(data("b")));
+    for (const char* key : OfACluster) {
+        SCOPED_TRACE(key);
+        etcd_.put(key, "x");
+        EXPECT_NE(start("b", "").find("etcd has a cluster below /registry, and " + data("b").string() + " has none of its keys"),
+                  std::string::npos);
+        EXPECT_FALSE(fs::exists(data("b")));
+        etcd_.remove(key);
+    }
+    etcd_.put(OfACluster[0], "x");
     make_alone("a");
     EXPECT_EQ(start("a", ""), "");
+}
+
+TEST_F(SecretsAgreementTest, AClusterOfAnotherControlPlaneDoesNotKeepTheFirstServerFromMakingKeys) {
+    etcd_.put("/registry/clusterrolebindings/system:basic-user", "x");
+    EXPECT_EQ(start("a"), "");
+    EXPECT_EQ(start("b"), "");
 }
 
 TEST_F(SecretsAgreementTest, TheKeyOfEncryptionIsNotLostInSilence) {
