@@ -1,15 +1,9 @@
 #pragma once
+#include "kubelet/pod/rejection.h"
 #include "kubelet/pod/resources.h"
 #include "windows/support.h"
 
 namespace porthole::kubelet {
-
-/// Why a pod that was bound to this node cannot run here: it then fails with this.
-struct Rejection {
-    std::string reason;  ///< "OutOfcpu", "NodeAffinity", …
-    std::string message;
-    bool operator==(const Rejection&) const = default;
-};
 
 /// The node's resources, and the pods that use them already.
 struct AdmissionContext {

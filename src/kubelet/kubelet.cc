@@ -5,8 +5,6 @@
 #include "base/result.h"
 #include "kubelet/api_objects.h"
 #include "kubelet/api_pods.h"
-#include "kubelet/device_plugins/device_plugins.h"
-#include "kubelet/devices/claim_preparer.h"
 #include "kubelet/devices/device_health.h"
 #include "kubelet/eviction.h"
 #include "kubelet/images/pulled_image_volumes.h"
@@ -180,6 +178,7 @@ struct Kubelet::Impl {
                                  .devices = devices.get(),
                                  .flex = flex.get()}},
                   deps.log.named("volumes"), config.root_directory),
+          pod_devices(plugins ? &plugins->device_plugins : nullptr, plugins && !node.windows ? &plugins->devices : nullptr, events),
           containers({.loop = deps.loop,
                       .random = deps.random,
                       .runtime = deps.runtime,
@@ -187,6 +186,7 @@ struct Kubelet::Impl {
                       .network = deps.prober,
                       .files = deps.files,
                       .volumes = volumes,
+                      .devices = pod_devices,
                       .objects = objects,
                       .events = events,
                       .log = deps.log},
@@ -199,6 +199,8 @@ struct Kubelet::Impl {
                                                             .max_pods = config.node.max_pods})),
           footprint(deps.files, deps.cgroups, volumes, node),
           references(deps.client, objects, services, events),
+          preparer(node, footprint, pod_devices, references, users.get(), events),
+          sandboxes(deps.runtime, node, footprint, references, events),
           statuses(deps.loop, deps.client, deps.log.named("status")),
           pod_services{.loop = deps.loop,
                        .random = deps.random,
@@ -210,9 +212,9 @@ struct Kubelet::Impl {
                        .probes = probes,
                        .statuses = statuses,
                        .events = events,
-                       .devices = plugins && !node.windows ? &plugins->devices : nullptr,
-                       .device_plugins = plugins ? &plugins->device_plugins : nullptr,
-                       .users = users.get()},
+                       .devices = pod_devices,
+                       .preparer = preparer,
+                       .sandboxes = sandboxes},
           pods(pod_services, [this] { return admission_context(); }),
           pod_resources(plugins
                             ? std::make_unique<PodResourcesServer>(PodResourcesServer::Services{.files = deps.files,
@@ -423,10 +425,13 @@ struct Kubelet::Impl {
     CsiNodeInfo csi_node;
     std::unique_ptr<Plugins> plugins;
     VolumeManager volumes;
+    PodDevices pod_devices;
     PodContainers containers;
     std::unique_ptr<UserNamespaces> users;  ///< null on Windows
     PodFootprint footprint;
     PodReferences references;
+    PodPreparer preparer;
+    PodSandboxes sandboxes;
     StatusManager statuses;
     PodServices pod_services;
     PodManager pods;

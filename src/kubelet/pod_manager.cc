@@ -246,22 +246,12 @@ Task<> PodManager::run_housekeeping() {
             co_await services_.containers.gc.collect([this](const std::string& uid) { return pods_.contains(uid); }, sources_ready_);
         if (is_cancelled(collection)) co_return std::move(collection).error();
         if (!collection) services_.log.warn("dead containers cannot be removed", {{"error", collection.error().message}});
-        if (knows_all) remove_stale();
-        if (knows_all && services_.device_plugins)
-            services_.device_plugins->release_stale([this](const std::string& uid) { return pods_.contains(uid) || seen_.contains(uid); });
-        if (sources_ready_ && services_.devices && !releasing_devices_) {
-            releasing_devices_ = true;
-            scope_.spawn(release_devices());
-        }
+        if (!knows_all) continue;
+        remove_stale();
+        // A driver may take its time.
+        scope_.spawn(
+            services_.devices.release_stale([this](const std::string& uid) { return pods_.contains(uid) || seen_.contains(uid); }));
     }
-}
-
-/// Besides housekeeping: a driver may take its time.
-Task<> PodManager::release_devices() {
-    auto released =
-        co_await services_.devices->unprepare_stale([this](const std::string& uid) { return pods_.contains(uid) || seen_.contains(uid); });
-    releasing_devices_ = false;
-    co_return released;
 }
 
 /// Removes the last leftovers of pods that have ended and that their source no longer has.
@@ -309,12 +299,9 @@ void PodManager::remove_stale() {
 /// Besides housekeeping, and for each pod on its own: a driver may take its time, or not be there yet.
 Task<> PodManager::remove_stale_volumes(std::string uid) {
     for (Duration pause = FirstPause; !pods_.contains(uid); pause = std::min<Duration>(pause * 2, LongestPause)) {
-        const auto removed = co_await services_.footprint.tear_down_volumes(uid);
+        const auto removed = co_await services_.preparer.release_stale(uid, [this, uid] { return pods_.contains(uid); });
         if (is_cancelled(removed)) co_return removed;
-        if (removed) {
-            if (services_.users && !pods_.contains(uid)) services_.users->release(uid);
-            break;
-        }
+        if (removed) break;
         services_.log.warn("volumes of an ended pod cannot be removed", {{"uid", uid}, {"error", removed.error().message}});
         CO_TRY_VOID(co_await services_.loop.sleep(pause));
     }

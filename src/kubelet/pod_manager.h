@@ -61,7 +61,6 @@ private:
     Task<> finish_removed();
     void remove_stale();
     Task<> remove_stale_volumes(std::string uid);
-    Task<> release_devices();
 
     PodServices& services_;
     std::function<AdmissionContext()> admission_context_;
@@ -70,7 +69,6 @@ private:
     MonotonicTime relisted_;
     bool sources_ready_ = false;
     bool has_listed_ = false;                 ///< the runtime has told once what is there
-    bool releasing_devices_ = false;          ///< the task
     std::set<std::string> removing_volumes_;  ///< of these pods: their tasks
     Scope scope_;
 };

@@ -1,12 +1,8 @@
 #pragma once
-#include "kubelet/device_plugins/device_plugins.h"
-#include "kubelet/devices/claim_preparer.h"
 #include "kubelet/lifecycle/pod_containers.h"
-#include "kubelet/pod_footprint.h"
-#include "kubelet/pod_references.h"
+#include "kubelet/preparation/pod_sandboxes.h"
 #include "kubelet/probes/probe_manager.h"
 #include "kubelet/status_manager.h"
-#include "kubelet/user_namespaces/user_namespaces.h"
 #include "runtime/task.h"
 
 namespace porthole::kubelet {
@@ -23,9 +19,9 @@ struct PodServices {
     ProbeManager& probes;
     StatusManager& statuses;
     client::EventRecorder& events;
-    ClaimPreparer* devices = nullptr;         ///< null if pods with claims are refused
-    DevicePlugins* device_plugins = nullptr;  ///< null if there are none
-    UserNamespaces* users = nullptr;          ///< null on Windows
+    PodDevices& devices;
+    PodPreparer& preparer;
+    PodSandboxes& sandboxes;
 };
 
 }  // namespace porthole::kubelet

@@ -4,7 +4,6 @@
 
 #include "base/result.h"
 #include "base/time/bounded_seconds.h"
-#include "kubelet/volumes/framework/attach_limit.h"
 #include "objects/conditions.h"
 
 namespace porthole::kubelet {
@@ -15,7 +14,6 @@ using namespace std::chrono_literals;
 constexpr Duration Resync = 60s;
 constexpr Duration LongestRetry = 10s;
 constexpr Duration VolumeRefresh = 50s;
-constexpr const char* AttachLimitReason = "VolumeAttachmentLimitExceeded";
 constexpr int StepLimit = 100;  // of one sync, against a runtime that never shows what it was told
 
 /// The status to start from: ours for what we own, the API's for what is others'.
@@ -136,8 +134,7 @@ core::PodStatus PodWorker::status_now() const {
                                               .terminated = stopped_,
                                               .now = services_.loop.wall_now()});
     resizer_.add_conditions(*pod_, state_, termination_.has_value(), status);
-    if (services_.devices) services_.devices->add_health(*pod_, status);
-    if (services_.device_plugins) services_.device_plugins->add_health(*pod_, status);
+    services_.devices.add_health(*pod_, status);
     if (termination_ && !termination_->reason.empty()) {
         status.phase = core::PodPhase::Failed;
         status.reason = termination_->reason;
@@ -211,7 +208,7 @@ Task<bool> PodWorker::take_step(const PodActions& actions) {
     CO_TRY_VOID(co_await prepare(actions));
     const std::size_t failing = waiting_.size();
     const auto started = co_await start_pod(actions);
-    if (actions.create_sandbox && users_ && !is_cancelled(started))
+    if (actions.create_sandbox && prepared_.users && !is_cancelled(started))
         services_.containers.starter.counts().add_user_namespaced_pod(started && waiting_.empty());
     if (!started) co_return started.error();
     if (!resized) co_return std::move(resized).error();
@@ -220,133 +217,31 @@ Task<bool> PodWorker::take_step(const PodActions& actions) {
 
 Task<> PodWorker::start_pod(const PodActions& actions) {
     if (actions.create_sandbox) {
-        CO_TRY_VOID(co_await make_sandbox(actions));
+        CO_TRY(sandbox_config_, co_await services_.sandboxes.make(pod_, prepared_, actions.attempt));
         CO_TRY_VOID(co_await refresh());
     } else {
-        sandbox_config_ = sandbox_config(actions.attempt, pod_dns(*pod_, services_.node.dns).config);
+        sandbox_config_ = services_.sandboxes.config(*pod_, prepared_, actions.attempt);
     }
     co_return co_await start_containers(actions);
 }
 
-/// What must be there before a sandbox or container can be made.
 Task<> PodWorker::prepare(const PodActions& actions) {
-    if (!pod_->spec.host_network && !services_.node.network_problem.empty()) {
-        services_.events.warning(reference_to(*pod_), "NetworkNotReady", "network is not ready: " + services_.node.network_problem);
-        co_return Error(Reason::Unavailable, "network is not ready: " + services_.node.network_problem);
+    CO_TRY(const auto rejection, co_await services_.preparer.prepare(pod_, state_, actions.create_sandbox, prepared_));
+    if (rejection) {
+        if (rejection->reason == PodPreparer::NoUserNamespaces) services_.containers.starter.counts().add_user_namespaced_pod(false);
+        terminate({.reason = rejection->reason, .message = "Pod was rejected: " + rejection->message});
+        co_return Error(Reason::Conflict, rejection->message);
     }
-    auto hostname = pod_hostname(*pod_, services_.node.dns.domain);
-    if (!hostname) co_return sandbox_failed(std::move(hostname).error());
-    hostname_ = std::move(*hostname);
-    const auto cgroup = services_.footprint.ensure_cgroup_for_both(with_given_resources(*pod_, state_), *pod_);
-    if (!cgroup) {
-        services_.events.warning(reference_to(*pod_), "FailedToCreatePodContainer",
-                                 "unable to ensure pod container exists: " + cgroup.error().message);
-        co_return cgroup.error();
-    }
-    const auto directory = services_.footprint.ensure_directory(*pod_);
-    if (!directory) {
-        services_.events.warning(reference_to(*pod_), "FailedToMakePodDataDirectories",
-                                 "error making pod data directories: " + directory.error().message);
-        co_return directory.error();
-    }
-    CO_TRY_VOID(co_await prepare_users(actions.create_sandbox));
-    CO_TRY_VOID(co_await prepare_devices());
-    auto volumes = co_await services_.footprint.set_up_volumes(pod_);
-    if (!volumes && is_attach_limit_exceeded(volumes.error())) {
-        services_.events.warning(reference_to(*pod_), AttachLimitReason, volumes.error().message);
-        terminate({.reason = AttachLimitReason, .message = "Pod was rejected: " + volumes.error().message});
-    }
-    CO_TRY(volumes_, std::move(volumes));
     volumes_set_up_ = services_.loop.now();
-    CO_TRY(pull_secrets_, co_await services_.references.pull_secrets(pod_));
     co_return {};
-}
-
-/// With an event, unless the task was cancelled.
-Error PodWorker::sandbox_failed(Error error) {
-    if (error.reason != Reason::Cancelled)
-        services_.events.warning(reference_to(*pod_), "FailedCreatePodSandBox", "Failed to create pod sandbox: " + error.message);
-    return error;
-}
-
-/// The ids of a pod that asks for a user namespace: those of its sandbox, if it has one.
-Task<> PodWorker::prepare_users(bool for_new_sandbox) {
-    users_.reset();
-    if (!services_.users || pod_->spec.host_users.value_or(true)) co_return {};
-    if (for_new_sandbox) CO_TRY_VOID(co_await require_user_namespaces());
-    const std::string& uid = pod_->metadata.uid;
-    auto range = for_new_sandbox ? services_.users->ensure(uid) : services_.users->find(uid);
-    if (!range) co_return sandbox_failed(std::move(range).error());
-    users_ = *range;
-    co_return {};
-}
-
-/// Fails the pod if its runtime cannot make them: it never runs as root of the node instead.
-Task<> PodWorker::require_user_namespaces() {
-    auto handler = co_await services_.references.runtime_handler(pod_);
-    if (!handler) co_return sandbox_failed(std::move(handler).error());
-    if (services_.node.can_make_user_namespaces(*handler)) co_return {};
-    const std::string message = "pod asks for a user namespace (hostUsers: false), which the node's container runtime " +
-                                services_.node.runtime_version + (handler->empty() ? "" : " with the handler \"" + *handler + "\"") +
-                                " does not support";
-    services_.containers.starter.counts().add_user_namespaced_pod(false);
-    services_.events.warning(reference_to(*pod_), "UserNamespacesNotSupported", message);
-    terminate({.reason = "UserNamespacesNotSupported", .message = "Pod was rejected: " + message});
-    co_return Error(Reason::Conflict, message);
-}
-
-Task<> PodWorker::prepare_devices() {
-    if (services_.device_plugins) CO_TRY_VOID(co_await allocate_devices());
-    if (!services_.devices) co_return {};
-    auto prepared = co_await services_.devices->prepare(pod_);
-    if (!prepared && !is_cancelled(prepared))
-        services_.events.warning(reference_to(*pod_), "FailedPrepareDynamicResources",
-                                 "Failed to prepare dynamic resources: prepare dynamic resources: " + prepared.error().message);
-    co_return prepared;
-}
-
-/// What a plugin does not have is not waited for: the scheduler chooses another node for the pod that takes this one's place.
-Task<> PodWorker::allocate_devices() {
-    auto refusal = co_await services_.device_plugins->allocate(pod_);
-    if (!refusal && !is_cancelled(refusal))
-        services_.events.warning(reference_to(*pod_), "FailedAllocateDevices", "Failed to allocate devices: " + refusal.error().message);
-    if (!refusal) co_return std::move(refusal).error();
-    if (!*refusal) co_return {};
-    services_.events.warning(reference_to(*pod_), "UnexpectedAdmissionError", **refusal);
-    terminate({.reason = "UnexpectedAdmissionError", .message = "Pod was rejected: " + **refusal});
-    co_return Error(Reason::Conflict, **refusal);
 }
 
 /// Files that come out of the API follow it while the pod runs.
 Task<> PodWorker::refresh_volumes() {
     if (pod_->spec.volumes.empty() || services_.loop.now() - volumes_set_up_ < VolumeRefresh) co_return {};
-    auto volumes = co_await services_.footprint.set_up_volumes(pod_);
+    const auto refreshed = co_await services_.preparer.refresh_volumes(pod_);
     volumes_set_up_ = services_.loop.now();
-    if (is_cancelled(volumes)) co_return std::move(volumes).error();
-    co_return {};
-}
-
-cri::PodSandboxConfig PodWorker::sandbox_config(std::uint32_t attempt, cri::DNSConfig dns) const {
-    return make_sandbox_config({.pod = *pod_,
-                                .attempt = attempt,
-                                .log_directory = services_.footprint.log_directory(*pod_),
-                                .cgroup_parent = services_.footprint.cgroup(*pod_),
-                                .hostname = hostname_,
-                                .dns = std::move(dns),
-                                .users = users_ ? schema::Box(pod_user_namespace(*users_)) : std::nullopt,
-                                .windows = services_.node.windows});
-}
-
-Task<> PodWorker::make_sandbox(const PodActions& actions) {
-    const DnsOutcome dns = pod_dns(*pod_, services_.node.dns);
-    if (!dns.warning.empty()) services_.events.warning(reference_to(*pod_), dns.warning_reason, dns.warning);
-    sandbox_config_ = sandbox_config(actions.attempt, dns.config);
-    const auto logs = services_.footprint.ensure_log_directory(*pod_);
-    if (!logs) co_return sandbox_failed(logs.error());
-    auto handler = co_await services_.references.runtime_handler(pod_);
-    if (!handler) co_return sandbox_failed(std::move(handler).error());
-    const auto made = co_await services_.containers.run_sandbox(sandbox_config_, std::move(*handler));
-    if (!made) co_return sandbox_failed(made.error());
+    if (is_cancelled(refreshed)) co_return refreshed.error();
     co_return {};
 }
 
@@ -391,20 +286,11 @@ PodStartContext PodWorker::start_context() const {
     context.downward.host_addresses = services_.node.host_addresses;
     context.downward.node_allocatable = services_.node.allocatable;
     context.services = services_.references.service_variables(*pod_);
-    context.volumes = volumes_;
-    context.hostname = hostname_;
-    context.pull_secrets = pull_secrets_;
+    context.volumes = prepared_.volumes;
+    context.hostname = prepared_.hostname;
+    context.pull_secrets = prepared_.pull_secrets;
     context.runtime_knows_cdi = services_.node.runtime_knows_cdi;
     context.mounts_files = !services_.node.windows || windows::mounts_files(windows::runtime_of(services_.node.runtime_version));
-    if (services_.devices) context.cdi_devices = services_.devices->cdi_ids(*pod_);
-    if (services_.device_plugins) {
-        const std::string& uid = pod_->metadata.uid;
-        if (const auto found = services_.device_plugins->allocations().find(uid); found != services_.device_plugins->allocations().end())
-            context.plugin_devices = found->second;
-        context.prepare_plugin_devices = [this, uid](const std::string& container) {
-            return services_.device_plugins->prepare_start(uid, container);
-        };
-    }
     return context;
 }
 
@@ -442,15 +328,7 @@ Task<> PodWorker::clean_up() {
     const std::string uid = pod_->metadata.uid;  // the pod may be replaced meanwhile
     services_.probes.remove_pod(uid);
     services_.containers.forget_pod(uid);
-    CO_TRY_VOID(co_await services_.footprint.tear_down_volumes(uid));
-    if (services_.users) services_.users->release(uid);
-    if (services_.device_plugins) services_.device_plugins->release(uid);
-    if (services_.devices) {
-        auto released = co_await services_.devices->unprepare(uid);
-        if (!released) co_return std::move(released).error().with_context("unprepare dynamic resources");
-    }
-    if (const auto removed = services_.footprint.remove_cgroup(*pod_); !removed)
-        services_.log.debug("pod cgroup not removed", {{"pod", pod_key(*pod_)}, {"error", removed.error().message}});
+    CO_TRY_VOID(co_await services_.preparer.release(pod_));
     report();
     services_.statuses.mark_finished(uid);
     finished_ = true;

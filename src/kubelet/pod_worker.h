@@ -79,14 +79,7 @@ private:
     Task<> sync();
     Task<bool> take_step(const PodActions& actions);
     Task<> prepare(const PodActions& actions);
-    Task<> prepare_users(bool for_new_sandbox);
-    Task<> require_user_namespaces();
-    Error sandbox_failed(Error error);
-    Task<> prepare_devices();
-    Task<> allocate_devices();
-    cri::PodSandboxConfig sandbox_config(std::uint32_t attempt, cri::DNSConfig dns) const;
     Task<> start_pod(const PodActions& actions);
-    Task<> make_sandbox(const PodActions& actions);
     Task<> reset_containers(const PodActions& actions);
     Task<> kill_containers(const PodActions& actions);
     Task<> start_containers(const PodActions& actions);
@@ -113,12 +106,9 @@ private:
     int failures_ = 0;  ///< syncs in a row
 
     // For the containers to be started; replaced by every sync.
-    std::optional<IdRange> users_;  ///< of the pod's own user namespace
-    MountedVolumes volumes_;
+    PreparedPod prepared_;
     MonotonicTime volumes_set_up_{};
-    std::vector<std::shared_ptr<const core::Secret>> pull_secrets_;
     cri::PodSandboxConfig sandbox_config_;
-    PodHostname hostname_;
 
     Interrupt interrupt_;
     Event wake_;

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "kubelet/cri/cri.h"
-#include "kubelet/node_facts.h"
+#include "kubelet/node/node_facts.h"
 
 namespace porthole::kubelet {
 

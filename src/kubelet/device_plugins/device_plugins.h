@@ -57,6 +57,8 @@ public:
     /// Allocates what the pod's containers request and do not have yet. Why it cannot, in upstream's words: the pod is to be rejected;
     /// nullopt if all is allocated. Error: a plugin is not there; to be retried.
     Task<std::optional<std::string>> allocate(std::shared_ptr<const api::core::v1::Pod> pod);
+    /// What is allocated to the container, by resource.
+    std::map<std::string, AllocatedDevices> devices_of(const std::string& pod_uid, const std::string& container) const;
     /// Lets the plugins that ask for it prepare the container's devices; before each of its starts. Error: of a plugin.
     Task<> prepare_start(std::string pod_uid, std::string container);
     /// The pod has ended.
@@ -92,7 +94,6 @@ private:
                                                         std::map<std::string, std::size_t> wanted, Reusable& reusable);
     Task<std::optional<std::string>> allocate_resource(std::string resource, DeviceChoice choice, AllocatedDevices& allocated);
     Task<std::vector<std::string>> ask_for_preferred(Connection plugin, DeviceChoice choice);
-    std::map<std::string, AllocatedDevices> devices_of(const std::string& pod_uid, const std::string& container) const;
     std::set<std::string> free_devices(const std::string& resource) const;
     bool has_all(const api::core::v1::Pod& pod) const;
     Result<void> save() const;

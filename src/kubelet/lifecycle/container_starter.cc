@@ -129,14 +129,9 @@ Task<cri::ContainerConfig> ContainerStarter::prepare(const PodStartContext& cont
            co_await services_.volumes.mounts_for(*context.pod, container, context.volumes, environment, context.recursive_read_only));
     const std::string reader = config_.platform.windows ? windows_reader(*context.pod, container, image.user) : "";
     if (!reader.empty()) CO_TRY_VOID(services_.volumes.admit(container, context.volumes, reader));
-    CO_TRY(auto devices, services_.volumes.devices_for(container, context.volumes));
+    CO_TRY(auto block_devices, services_.volumes.devices_for(container, context.volumes));
     CO_TRY_VOID(add_own_mounts(context, container, mounts));
-    const auto claimed = context.cdi_devices.find(container.name);
-    std::vector<std::string> cdi_devices = claimed == context.cdi_devices.end() ? std::vector<std::string>() : claimed->second;
-    const auto allocated = context.plugin_devices.find(container.name);
-    const auto plugin_devices = allocated == context.plugin_devices.end() ? std::map<std::string, AllocatedDevices>() : allocated->second;
-    if (!plugin_devices.empty()) CO_TRY_VOID(co_await context.prepare_plugin_devices(container.name));
-    for (std::string& id : cdi_ids(plugin_devices)) cdi_devices.push_back(std::move(id));
+    CO_TRY(ContainerDevices devices, co_await services_.devices.prepare_start(context.pod, container.name));
     std::string target;
     if (!spec.target_container.empty()) {
         const cri::ContainerStatus* found = context.state.find_newest(spec.target_container);
@@ -152,8 +147,8 @@ Task<cri::ContainerConfig> ContainerStarter::prepare(const PodStartContext& cont
                                   .attempt = attempt,
                                   .environment = std::move(environment),
                                   .mounts = std::move(mounts),
-                                  .devices = std::move(devices),
-                                  .cdi_devices = context.runtime_knows_cdi ? cdi_devices : std::vector<std::string>(),
+                                  .devices = std::move(block_devices),
+                                  .cdi_devices = context.runtime_knows_cdi ? devices.cdi_ids : std::vector<std::string>(),
                                   .image_ref = image.ref,
                                   .image_user = image.user,
                                   .extra_groups = VolumeManager::groups_for(*context.pod, context.volumes),
@@ -163,8 +158,8 @@ Task<cri::ContainerConfig> ContainerStarter::prepare(const PodStartContext& cont
                                   .seccomp_root = config_.root_directory + "/seccomp",
                                   .cgroup_v2 = config_.cgroup_v2,
                                   .seccomp_default = config_.seccomp_default}));
-    add_allocated_devices(plugin_devices, config_.platform.windows, config);
-    if (!context.runtime_knows_cdi) CO_TRY_VOID(add_cdi_devices(services_.files, cdi_devices, config));
+    add_allocated_devices(devices.allocated, config_.platform.windows, config);
+    if (!context.runtime_knows_cdi) CO_TRY_VOID(add_cdi_devices(services_.files, devices.cdi_ids, config));
     map_owners_of_mounts(config);
     co_return config;
 }

@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "kubelet/container/container_config.h"
-#include "kubelet/device_plugins/device_allocations.h"
+#include "kubelet/devices/pod_devices.h"
 #include "kubelet/images/image_puller.h"
 #include "kubelet/lifecycle/hooks.h"
 #include "kubelet/lifecycle/start_counts.h"
@@ -32,12 +32,9 @@ struct PodStartContext {
     DownwardContext downward;
     Environment services;
     MountedVolumes volumes;
-    std::map<std::string, std::vector<std::string>> cdi_devices;                    ///< by container
-    std::map<std::string, std::map<std::string, AllocatedDevices>> plugin_devices;  ///< by container and resource
-    std::function<Task<>(const std::string& container)> prepare_plugin_devices;     ///< before each start
-    bool runtime_knows_cdi = true;                                                  ///< else they are resolved here
-    bool mounts_files = true;                                                       ///< the runtime can mount single files
-    bool recursive_read_only = false;                                               ///< whether the pod's runtime handler can mount so
+    bool runtime_knows_cdi = true;     ///< else they are resolved here
+    bool mounts_files = true;          ///< the runtime can mount single files
+    bool recursive_read_only = false;  ///< whether the pod's runtime handler can mount so
     PodHostname hostname;
     std::vector<std::shared_ptr<const core::Secret>> pull_secrets;
 };
@@ -54,6 +51,7 @@ public:
         NetworkProber& network;
         FileSystem& files;
         VolumeManager& volumes;
+        PodDevices& devices;
         ObjectSource& objects;
         client::EventRecorder& events;
         Logger log;

@@ -15,20 +15,13 @@ PodContainers::PodContainers(const Dependencies& given, const StarterConfig& con
                .network = given.network,
                .files = given.files,
                .volumes = given.volumes,
+               .devices = given.devices,
                .objects = given.objects,
                .events = given.events,
                .log = given.log},
               config, std::move(restarts)),
       killer({.loop = given.loop, .runtime = given.runtime, .network = given.network, .events = given.events, .log = given.log}),
       gc(given.loop, given.runtime, given.files, given.log.named("gc"), config.log_root, config.log_link_directory, {}) {}
-
-Task<> PodContainers::run_sandbox(cri::PodSandboxConfig config, std::string runtime_handler) {
-    cri::RunPodSandboxRequest request;
-    request.config = std::move(config);
-    request.runtime_handler = std::move(runtime_handler);
-    CO_TRY_VOID(co_await runtime.run_pod_sandbox(std::move(request)));
-    co_return {};
-}
 
 std::optional<Duration> PodContainers::retry_after(const core::Pod& pod, const PodRuntimeState& state) const {
     std::optional<Duration> soonest = puller.retry_after(pod.metadata.uid);

@@ -16,6 +16,7 @@ struct PodContainers {
         NetworkProber& network;
         FileSystem& files;
         VolumeManager& volumes;
+        PodDevices& devices;
         ObjectSource& objects;
         client::EventRecorder& events;
         Logger log;
@@ -23,7 +24,6 @@ struct PodContainers {
     /// All references in `given` outlive it. `restarts` is the back-off of containers that end repeatedly.
     PodContainers(const Dependencies& given, const StarterConfig& config, Backoff restarts);
 
-    Task<> run_sandbox(cri::PodSandboxConfig config, std::string runtime_handler);
     /// When the first delayed container of the pod may be retried; nullopt if there is none.
     std::optional<Duration> retry_after(const core::Pod& pod, const PodRuntimeState& state) const;
     /// Forgets the back-offs of a pod that is over.

@@ -1,6 +1,6 @@
 #pragma once
 #include "kubelet/container/cgroups.h"
-#include "kubelet/node_facts.h"
+#include "kubelet/node/node_facts.h"
 #include "kubelet/volumes/volume_manager.h"
 
 namespace porthole::kubelet {

@@ -1,4 +1,4 @@
-#include "kubelet/pod_footprint.h"
+#include "kubelet/preparation/pod_footprint.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "kubelet/pod_references.h"
+#include "kubelet/preparation/pod_references.h"
 
 #include "api/node_v1.h"
 #include "base/result.h"
