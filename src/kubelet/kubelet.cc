@@ -30,17 +30,12 @@ using namespace std::chrono_literals;
 
 Platform platform_of(const HostFacts& facts) { return {facts.operating_system == "windows", facts.processors, facts.memory}; }
 
-StarterConfig starter_config(const KubeletConfig& config, const HostFacts& facts, const Cgroups& cgroups, bool selinux) {
-    StarterConfig made;
-    made.root_directory = config.root_directory;
-    made.log_root = config.log_root;
-    made.log_link_directory = config.log_link_directory;
-    made.platform = platform_of(facts);
-    made.gates = config.feature_gates;
-    made.cgroup_v2 = cgroups.is_v2();
-    made.seccomp_default = config.seccomp_default;
-    made.selinux = selinux;
-    return made;
+ContainerPreparer::Settings container_settings(const KubeletConfig& config, const HostFacts& facts, const Cgroups& cgroups, bool selinux) {
+    return {.seccomp_root = config.root_directory + "/seccomp",
+            .platform = platform_of(facts),
+            .cgroup_v2 = cgroups.is_v2(),
+            .seccomp_default = config.seccomp_default,
+            .selinux = selinux};
 }
 
 cri::DNSConfig host_dns(const KubeletConfig& config, const HostFacts& facts, FileSystem& files) {
@@ -179,18 +174,6 @@ struct Kubelet::Impl {
                                  .flex = flex.get()}},
                   deps.log.named("volumes"), config.root_directory),
           pod_devices(plugins ? &plugins->device_plugins : nullptr, plugins && !node.windows ? &plugins->devices : nullptr, events),
-          containers({.loop = deps.loop,
-                      .random = deps.random,
-                      .runtime = deps.runtime,
-                      .puller = puller,
-                      .network = deps.prober,
-                      .files = deps.files,
-                      .volumes = volumes,
-                      .devices = pod_devices,
-                      .objects = objects,
-                      .events = events,
-                      .log = deps.log},
-                     starter_config(config, facts, deps.cgroups, selinux != nullptr), config.restart_backoff),
           users(node.windows ? nullptr
                              : std::make_unique<UserNamespaces>(
                                    deps.files, deps.random, deps.log.named("user-namespaces"),
@@ -201,11 +184,24 @@ struct Kubelet::Impl {
           references(deps.client, objects, services, events),
           preparer(node, footprint, pod_devices, references, users.get(), events),
           sandboxes(deps.runtime, node, footprint, references, events),
+          container_preparer(deps.files, deps.random, node, volumes, references, pod_devices,
+                             container_settings(config, facts, deps.cgroups, selinux != nullptr)),
+          hooks(deps.loop, deps.runtime, deps.prober),
+          log_links(deps.files, config.log_link_directory, deps.log),
+          restarts(deps.loop, events, config.restart_backoff),
+          reader(deps.runtime, deps.files, platform_of(facts)),
+          starter(deps.runtime, puller, container_preparer, hooks, log_links, events, deps.log),
+          killer(deps.loop, deps.runtime, hooks, events, deps.log),
+          gc(deps.loop, deps.runtime, deps.files, log_links, deps.log.named("gc"), config.log_root, {}),
+          containers(reader, puller, restarts, starter, killer, gc),
           statuses(deps.loop, deps.client, deps.log.named("status")),
           pod_services{.loop = deps.loop,
                        .random = deps.random,
                        .log = deps.log,
                        .node = node,
+                       .runtime = deps.runtime,
+                       .reader = reader,
+                       .gc = gc,
                        .containers = containers,
                        .footprint = footprint,
                        .references = references,
@@ -426,12 +422,20 @@ struct Kubelet::Impl {
     std::unique_ptr<Plugins> plugins;
     VolumeManager volumes;
     PodDevices pod_devices;
-    PodContainers containers;
     std::unique_ptr<UserNamespaces> users;  ///< null on Windows
     PodFootprint footprint;
     PodReferences references;
     PodPreparer preparer;
     PodSandboxes sandboxes;
+    ContainerPreparer container_preparer;
+    ContainerHooks hooks;
+    LogLinks log_links;
+    RestartBackoff restarts;
+    StateReader reader;
+    ContainerStarter starter;
+    ContainerKiller killer;
+    ContainerGc gc;
+    PodContainers containers;
     StatusManager statuses;
     PodServices pod_services;
     PodManager pods;
@@ -467,7 +471,7 @@ const StorageUsage& Kubelet::storage() const { return impl_->storage; }
 void Kubelet::append_metrics(std::string& out) const {
     impl_->volumes.append_metrics(out);
     impl_->certificates.append_metrics(out);
-    impl_->containers.starter.counts().append(out);
+    impl_->containers.counts().append(out);
 }
 const CsiMetrics* Kubelet::csi_metrics() const { return impl_->plugins ? &impl_->plugins->csi_drivers.metrics() : nullptr; }
 

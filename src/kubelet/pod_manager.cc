@@ -184,7 +184,7 @@ void PodManager::evict(const std::string& uid, Termination termination) {
 }
 
 Task<> PodManager::relist_once() {
-    auto listed = co_await services_.containers.reader.list();
+    auto listed = co_await services_.reader.list();
     if (is_cancelled(listed)) co_return std::move(listed).error();
     if (!listed) co_return {};  // the node's Ready condition tells
     has_listed_ = true;
@@ -242,8 +242,7 @@ Task<> PodManager::run_housekeeping() {
         if (knows_all && !std::exchange(has_looked, true)) remove_stale();
         if (services_.loop.now() - collected < GcPeriod) continue;
         collected = services_.loop.now();
-        auto collection =
-            co_await services_.containers.gc.collect([this](const std::string& uid) { return pods_.contains(uid); }, sources_ready_);
+        auto collection = co_await services_.gc.collect([this](const std::string& uid) { return pods_.contains(uid); }, sources_ready_);
         if (is_cancelled(collection)) co_return std::move(collection).error();
         if (!collection) services_.log.warn("dead containers cannot be removed", {{"error", collection.error().message}});
         if (!knows_all) continue;
@@ -260,7 +259,7 @@ Task<> PodManager::finish_removed() {
     for (const auto& [uid, record] : pods_)
         if (record.removed && !record.running && (record.rejected || record.worker->is_finished())) over.push_back(uid);
     for (const std::string& uid : over) {
-        auto removed = co_await services_.containers.gc.remove_pod(uid);
+        auto removed = co_await services_.gc.remove_pod(uid);
         if (!removed) {
             if (is_cancelled(removed)) co_return std::move(removed).error();
             services_.log.warn("containers of an ended pod cannot be removed", {{"uid", uid}, {"error", removed.error().message}});

@@ -138,7 +138,7 @@ Task<> PodResizer::change_container(const core::Pod& pod, const ContainerToResiz
     cri::UpdateContainerResourcesRequest request;
     request.container_id = change.id;
     request.linux = linux_resources(wanted.requests, limits_in_force(wanted, pod.spec.resources));
-    CO_TRY_VOID(co_await services_.containers.runtime.update_container_resources(std::move(request)));
+    CO_TRY_VOID(co_await services_.runtime.update_container_resources(std::move(request)));
     const cri::ContainerStatus* status = state.find_by_id(change.id);
     if (const auto given = status ? given_resources(*status) : std::nullopt) given_[change.id] = {wanted, given->pod};
     co_return {};
@@ -150,7 +150,7 @@ Task<> PodResizer::check_memory_in_use(const core::Pod& before, const core::Pod&
     if (lowered.empty()) co_return {};
     cri::ListContainerStatsRequest request;
     request.filter.emplace().label_selector[PodUidLabel] = after.metadata.uid;
-    CO_TRY(const auto listed, co_await services_.containers.runtime.list_container_stats(std::move(request)));
+    CO_TRY(const auto listed, co_await services_.runtime.list_container_stats(std::move(request)));
     const std::vector<std::string> problems = limits_below_use(lowered, listed.stats);
     if (problems.empty()) co_return {};
     co_return Error(Reason::Conflict,

@@ -13,6 +13,9 @@ struct PodServices {
     Random& random;
     Logger log;
     const NodeFacts& node;
+    RuntimeService& runtime;
+    StateReader& reader;
+    ContainerGc& gc;
     PodContainers& containers;
     PodFootprint& footprint;
     PodReferences& references;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/result.h"
-#include "base/time/bounded_seconds.h"
 #include "objects/conditions.h"
 
 namespace porthole::kubelet {
@@ -95,7 +94,7 @@ Duration PodWorker::retry_delay() {
 }
 
 Task<> PodWorker::refresh() {
-    auto state = co_await services_.containers.reader.read(pod_->metadata.uid);
+    auto state = co_await services_.containers.read(pod_->metadata.uid);
     if (!state) {
         if (!is_cancelled(state))
             services_.events.warning(reference_to(*pod_), "FailedSync", "error determining status: " + state.error().message);
@@ -181,7 +180,8 @@ Task<> PodWorker::sync() {
 /// True when the next step may follow at once.
 Task<bool> PodWorker::take_step(const PodActions& actions) {
     if (!actions.containers_to_reset.empty()) {
-        CO_TRY_VOID(co_await reset_containers(actions));
+        CO_TRY_VOID(co_await services_.containers.reset(pod_, state_, actions.containers_to_reset));
+        waiting_.clear();
         co_return true;
     }
     const std::shared_ptr<const core::Pod> pod = pod_;  // that of the actions, which may be replaced meanwhile
@@ -189,11 +189,11 @@ Task<bool> PodWorker::take_step(const PodActions& actions) {
     if (actions.kill_pod) {
         if (actions.sandbox_changed)
             services_.events.normal(reference_to(*pod_), "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
-        CO_TRY_VOID(co_await services_.containers.killer.kill_pod(pod_, state_, grace_period(*pod_, std::nullopt)));
+        CO_TRY_VOID(co_await services_.containers.kill_pod(pod_, state_));
         if (!actions.create_sandbox) co_return true;
     } else {
         if (!actions.containers_to_kill.empty()) {
-            CO_TRY_VOID(co_await kill_containers(actions));
+            CO_TRY_VOID(co_await services_.containers.kill(pod_, state_, actions.containers_to_kill));
             CO_TRY_VOID(co_await refresh());  // what has ended does not use what it was given
         }
         // A resize that is not possible now is tried again, and keeps nothing from starting.
@@ -209,7 +209,7 @@ Task<bool> PodWorker::take_step(const PodActions& actions) {
     const std::size_t failing = waiting_.size();
     const auto started = co_await start_pod(actions);
     if (actions.create_sandbox && prepared_.users && !is_cancelled(started))
-        services_.containers.starter.counts().add_user_namespaced_pod(started && waiting_.empty());
+        services_.containers.counts().add_user_namespaced_pod(started && waiting_.empty());
     if (!started) co_return started.error();
     if (!resized) co_return std::move(resized).error();
     co_return waiting_.empty() || waiting_.size() < failing;
@@ -222,13 +222,14 @@ Task<> PodWorker::start_pod(const PodActions& actions) {
     } else {
         sandbox_config_ = services_.sandboxes.config(*pod_, prepared_, actions.attempt);
     }
-    co_return co_await start_containers(actions);
+    PodStartContext context{.pod = pod_, .prepared = prepared_, .state = state_, .sandbox = sandbox_config_, .addresses = pod_addresses()};
+    co_return co_await services_.containers.start(std::move(context), actions.containers_to_start, waiting_);
 }
 
 Task<> PodWorker::prepare(const PodActions& actions) {
     CO_TRY(const auto rejection, co_await services_.preparer.prepare(pod_, state_, actions.create_sandbox, prepared_));
     if (rejection) {
-        if (rejection->reason == PodPreparer::NoUserNamespaces) services_.containers.starter.counts().add_user_namespaced_pod(false);
+        if (rejection->reason == PodPreparer::NoUserNamespaces) services_.containers.counts().add_user_namespaced_pod(false);
         terminate({.reason = rejection->reason, .message = "Pod was rejected: " + rejection->message});
         co_return Error(Reason::Conflict, rejection->message);
     }
@@ -245,79 +246,15 @@ Task<> PodWorker::refresh_volumes() {
     co_return {};
 }
 
-/// Without any grace, as all begin anew.
-Task<> PodWorker::reset_containers(const PodActions& actions) {
-    for (const std::string& id : actions.containers_to_reset) {
-        const cri::ContainerStatus* container = state_.find_by_id(id);
-        if (!container) continue;
-        if (!is_exited(*container)) CO_TRY_VOID(co_await services_.containers.killer.kill(pod_, *container, "", Duration::zero()));
-        CO_TRY_VOID(co_await services_.containers.gc.remove_container(id));
-    }
-    waiting_.clear();
-    co_return {};
-}
-
-Task<> PodWorker::kill_containers(const PodActions& actions) {
-    for (const ContainerToKill& kill : actions.containers_to_kill) {
-        const cri::ContainerStatus* container = state_.find_by_id(kill.id);
-        if (!container) continue;
-        Duration grace = grace_period(*pod_, std::nullopt);
-        if (const auto spec = find_container(*pod_, kill.name)) {
-            const auto& probe = kill.failed_startup ? spec->container.startup_probe : spec->container.liveness_probe;
-            const bool by_probe = kill.failed_startup || kill.failed_liveness;
-            if (by_probe && probe && probe->termination_grace_period_seconds)
-                grace = bounded_seconds(*probe->termination_grace_period_seconds);
-        }
-        CO_TRY_VOID(co_await services_.containers.killer.kill(pod_, *container, kill.message, grace));
-    }
-    co_return {};
-}
-
-PodStartContext PodWorker::start_context() const {
-    PodStartContext context;
-    context.pod = pod_;
-    if (const cri::PodSandboxStatus* sandbox = state_.ready_sandbox()) {
-        context.sandbox_id = sandbox->id;
-        context.recursive_read_only = services_.node.can_mount_recursively_read_only(sandbox->runtime_handler);
-    }
-    context.downward.pod_addresses = pod_addresses();
-    context.sandbox = sandbox_config_;
-    context.state = state_;
-    context.downward.host_addresses = services_.node.host_addresses;
-    context.downward.node_allocatable = services_.node.allocatable;
-    context.services = services_.references.service_variables(*pod_);
-    context.volumes = prepared_.volumes;
-    context.hostname = prepared_.hostname;
-    context.pull_secrets = prepared_.pull_secrets;
-    context.runtime_knows_cdi = services_.node.runtime_knows_cdi;
-    context.mounts_files = !services_.node.windows || windows::mounts_files(windows::runtime_of(services_.node.runtime_version));
-    return context;
-}
-
-Task<> PodWorker::start_containers(const PodActions& actions) {
-    const PodStartContext context = start_context();
-    if (context.sandbox_id.empty()) co_return Error(Reason::Unavailable, "the pod's sandbox is not ready");
-    for (const ContainerSpec& spec : actions.containers_to_start) {
-        CO_TRY(auto failure, co_await services_.containers.starter.start(context, spec));
-        if (failure) {
-            waiting_[spec.container.name] = std::move(*failure);
-            if (spec.kind == ContainerKind::Init) co_return {};
-        } else {
-            waiting_.erase(spec.container.name);
-        }
-    }
-    co_return {};
-}
-
 Task<> PodWorker::stop_everything() {
     CO_TRY_VOID(co_await refresh());
-    auto killed = co_await services_.containers.killer.kill_pod(pod_, state_, grace_period(*pod_, termination_->grace));
+    auto killed = co_await services_.containers.kill_pod(pod_, state_, termination_->grace);
     if (!killed) {
         if (!is_cancelled(killed))
             services_.events.warning(reference_to(*pod_), "FailedKillPod", "error killing pod: " + killed.error().message);
         co_return std::move(killed).error();
     }
-    CO_TRY(state_, co_await services_.containers.reader.read(pod_->metadata.uid));
+    CO_TRY(state_, co_await services_.containers.read(pod_->metadata.uid));
     if (state_.has_running_container()) co_return Error(Reason::Unavailable, "containers are still running");
     stopped_ = true;
     report();

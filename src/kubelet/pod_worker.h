@@ -80,9 +80,6 @@ private:
     Task<bool> take_step(const PodActions& actions);
     Task<> prepare(const PodActions& actions);
     Task<> start_pod(const PodActions& actions);
-    Task<> reset_containers(const PodActions& actions);
-    Task<> kill_containers(const PodActions& actions);
-    Task<> start_containers(const PodActions& actions);
     Task<> stop_everything();
     Task<> clean_up();
 
@@ -90,7 +87,6 @@ private:
     void report();
     core::PodStatus status_now() const;
     std::vector<std::string> pod_addresses() const;
-    PodStartContext start_context() const;
     Task<> refresh_volumes();
     Duration next_sync() const;
     std::optional<Duration> deadline_left() const;

@@ -79,9 +79,7 @@ Task<> ContainerGc::remove_container(std::string id) {
     cri::RemoveContainerRequest request;
     request.container_id = id;
     CO_TRY_VOID(ignore_not_found(co_await runtime_.remove_container(std::move(request))));
-    if (link_directory_.empty()) co_return {};
-    for (const std::string& name : files_.list(link_directory_).value_or(std::vector<std::string>()))
-        if (name.ends_with("-" + id + ".log")) (void)files_.remove(link_directory_ + "/" + name);
+    links_.remove(id);
     co_return {};
 }
 

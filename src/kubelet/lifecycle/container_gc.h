@@ -1,7 +1,6 @@
 #pragma once
 #include "base/log.h"
-#include "kubelet/pod/pod.h"
-#include "runtime/files/file_system.h"
+#include "kubelet/lifecycle/log_links.h"
 
 namespace porthole::kubelet {
 
@@ -13,14 +12,14 @@ public:
         Duration min_age = Duration::zero();  ///< of an ended container
         std::size_t kept_per_container = 1;
     };
-    ContainerGc(EventLoop& loop, RuntimeService& runtime, FileSystem& files, Logger log, std::string log_root, std::string link_directory,
+    ContainerGc(EventLoop& loop, RuntimeService& runtime, FileSystem& files, LogLinks& links, Logger log, std::string log_root,
                 Policy policy)
         : loop_(loop),
           runtime_(runtime),
           files_(files),
+          links_(links),
           log_(std::move(log)),
           log_root_(std::move(log_root)),
-          link_directory_(std::move(link_directory)),
           policy_(policy) {}
 
     /// `wanted` returns whether a pod's leftovers may still be needed. Without `sources_ready`, nothing of an unknown pod is removed.
@@ -37,8 +36,9 @@ private:
     EventLoop& loop_;
     RuntimeService& runtime_;
     FileSystem& files_;
+    LogLinks& links_;
     Logger log_;
-    std::string log_root_, link_directory_;
+    std::string log_root_;
     Policy policy_;
 };
 

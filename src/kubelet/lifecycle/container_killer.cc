@@ -45,12 +45,12 @@ Duration grace_period(const core::Pod& pod, std::optional<Duration> override_) {
 Task<> ContainerKiller::kill(std::shared_ptr<const core::Pod> pod, cri::ContainerStatus container, std::string message, Duration grace) {
     const ContainerSpec spec = spec_of(*pod, container);
     if (message.empty()) message = "Stopping container " + spec.container.name;
-    services_.events.normal(reference_to(*pod, &spec), "Killing", message);
+    events_.normal(reference_to(*pod, &spec), "Killing", message);
     CO_TRY(const Duration left, co_await run_pre_stop(pod, container, grace));
     cri::StopContainerRequest stop;
     stop.container_id = container.id;
     stop.timeout = std::chrono::ceil<std::chrono::seconds>(left).count();
-    CO_TRY_VOID(ignore_not_found(co_await services_.runtime.stop_container(std::move(stop))));
+    CO_TRY_VOID(ignore_not_found(co_await runtime_.stop_container(std::move(stop))));
     co_return {};
 }
 
@@ -58,24 +58,22 @@ Task<> ContainerKiller::kill(std::shared_ptr<const core::Pod> pod, cri::Containe
 Task<Duration> ContainerKiller::run_pre_stop(std::shared_ptr<const core::Pod> pod, const cri::ContainerStatus& container, Duration grace) {
     const ContainerSpec spec = spec_of(*pod, container);
     if (!spec.container.lifecycle || !spec.container.lifecycle->pre_stop || grace == Duration::zero()) co_return grace;
-    const MonotonicTime began = services_.loop.now();
-    auto hooked = co_await with_timeout(run_hook(services_.loop, services_.runtime, services_.network, *spec.container.lifecycle->pre_stop,
-                                                 spec.container, container.id, pod->status.pod_ip, grace),
-                                        grace, "preStop hook");
+    const MonotonicTime began = loop_.now();
+    auto hooked = co_await with_timeout(
+        hooks_.run(*spec.container.lifecycle->pre_stop, spec.container, container.id, pod->status.pod_ip, grace), grace, "preStop hook");
     if (is_cancelled(hooked)) co_return std::move(hooked).error();
     if (!hooked && hooked.error().reason != Reason::Timeout) {
-        services_.log.warn("preStop hook failed",
-                           {{"pod", pod_key(*pod)}, {"container", spec.container.name}, {"error", hooked.error().message}});
-        services_.events.warning(reference_to(*pod, &spec), "FailedPreStopHook", "PreStopHook failed");
+        log_.warn("preStop hook failed", {{"pod", pod_key(*pod)}, {"container", spec.container.name}, {"error", hooked.error().message}});
+        events_.warning(reference_to(*pod, &spec), "FailedPreStopHook", "PreStopHook failed");
     }
-    co_return std::max(grace - (services_.loop.now() - began), ShortestGrace);
+    co_return std::max(grace - (loop_.now() - began), ShortestGrace);
 }
 
 Task<> ContainerKiller::kill_in_turn(std::shared_ptr<const core::Pod> pod, cri::ContainerStatus container, Duration grace, std::size_t turn,
                                      std::shared_ptr<std::vector<std::unique_ptr<Event>>> turns, MonotonicTime began) {
     // The sidecars that started later, and all regular containers, end first; the grace period is one for all.
     for (std::size_t earlier = 0; earlier < turn; ++earlier) CO_TRY_VOID(co_await (*turns)[earlier]->wait());
-    const Duration left = std::max<Duration>(grace - (services_.loop.now() - began), 1s);
+    const Duration left = std::max<Duration>(grace - (loop_.now() - began), 1s);
     co_return co_await kill(pod, std::move(container), "", left);
 }
 
@@ -90,7 +88,7 @@ Task<> ContainerKiller::kill_pod(std::shared_ptr<const core::Pod> pod, PodRuntim
         turns->push_back(std::make_unique<Event>());
         open.push_back(std::make_shared<int>(0));
     }
-    const MonotonicTime began = services_.loop.now();
+    const MonotonicTime began = loop_.now();
     std::vector<std::pair<std::size_t, const cri::ContainerStatus*>> ending;
     for (const cri::ContainerStatus& container : state.containers) {
         if (!is_running(container) && container.state != cri::ContainerState::ContainerUnknown) continue;
@@ -111,7 +109,7 @@ Task<> ContainerKiller::kill_pod(std::shared_ptr<const core::Pod> pod, PodRuntim
     for (const cri::PodSandboxStatus& sandbox : state.sandboxes) {
         cri::StopPodSandboxRequest stop;
         stop.pod_sandbox_id = sandbox.id;
-        CO_TRY_VOID(ignore_not_found(co_await services_.runtime.stop_pod_sandbox(std::move(stop))));
+        CO_TRY_VOID(ignore_not_found(co_await runtime_.stop_pod_sandbox(std::move(stop))));
     }
     co_return {};
 }

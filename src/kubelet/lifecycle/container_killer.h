@@ -7,18 +7,12 @@
 
 namespace porthole::kubelet {
 
-/// Ends containers: preStop hook, stop signal, and after the grace period a kill. The services must outlive it and its tasks. Errors: the
+/// Ends containers: preStop hook, stop signal, and after the grace period a kill. All references outlive it and its tasks. Errors: the
 /// runtime's; a container that no longer exists is a success.
 class ContainerKiller {
 public:
-    struct Services {
-        EventLoop& loop;
-        RuntimeService& runtime;
-        NetworkProber& network;
-        client::EventRecorder& events;
-        Logger log;
-    };
-    explicit ContainerKiller(Services services) : services_(std::move(services)) {}
+    ContainerKiller(EventLoop& loop, RuntimeService& runtime, ContainerHooks& hooks, client::EventRecorder& events, Logger log)
+        : loop_(loop), runtime_(runtime), hooks_(hooks), events_(events), log_(std::move(log)) {}
 
     /// Ends one container. `grace` is the total time, including the hook, which does not run if it is zero. `message` goes into the event.
     Task<> kill(std::shared_ptr<const core::Pod> pod, cri::ContainerStatus container, std::string message, Duration grace);
@@ -30,7 +24,11 @@ private:
                         std::shared_ptr<std::vector<std::unique_ptr<Event>>> turns, MonotonicTime began);
     Task<Duration> run_pre_stop(std::shared_ptr<const core::Pod> pod, const cri::ContainerStatus& container, Duration grace);
 
-    Services services_;
+    EventLoop& loop_;
+    RuntimeService& runtime_;
+    ContainerHooks& hooks_;
+    client::EventRecorder& events_;
+    Logger log_;
 };
 
 /// The grace period in force: the deletion's, else the spec's, each cut by `override_`; at least one second.

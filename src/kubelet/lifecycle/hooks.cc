@@ -20,16 +20,16 @@ Task<> run_exec(RuntimeService& runtime, const core::ExecAction& action, std::st
 
 }  // namespace
 
-Task<> run_hook(EventLoop& loop, RuntimeService& runtime, NetworkProber& network, core::LifecycleHandler handler, core::Container container,
-                std::string container_id, std::string pod_address, Duration limit) {
-    if (handler.exec) co_return co_await run_exec(runtime, *handler.exec, std::move(container_id), limit);
+Task<> ContainerHooks::run(core::LifecycleHandler handler, core::Container container, std::string container_id, std::string pod_address,
+                           Duration limit) {
+    if (handler.exec) co_return co_await run_exec(runtime_, *handler.exec, std::move(container_id), limit);
     if (handler.http_get) {
         CO_TRY(HttpTarget target, http_target(*handler.http_get, container, pod_address));
-        CO_TRY(const ProbeOutcome outcome, co_await network.http(std::move(target), limit));
+        CO_TRY(const ProbeOutcome outcome, co_await network_.http(std::move(target), limit));
         if (!outcome.success) co_return Error(Reason::Unknown, outcome.output);
         co_return {};
     }
-    if (handler.sleep) co_return co_await loop.sleep(std::min<Duration>(bounded_seconds(handler.sleep->seconds), limit));
+    if (handler.sleep) co_return co_await loop_.sleep(std::min<Duration>(bounded_seconds(handler.sleep->seconds), limit));
     if (handler.tcp_socket) co_return Error(Reason::BadRequest, "tcpSocket lifecycle hooks have never been supported; use exec or httpGet");
     co_return Error(Reason::BadRequest, "invalid handler: it names no action");
 }

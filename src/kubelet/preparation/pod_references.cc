@@ -33,8 +33,8 @@ Task<std::string> PodReferences::runtime_handler(std::shared_ptr<const core::Pod
     co_return found->handler;
 }
 
-Environment PodReferences::service_variables(const core::Pod& pod) const {
-    return service_environment(services_for(pod, services_.list()));
+Task<Environment> PodReferences::environment(const core::Pod& pod, const core::Container& container, DownwardContext context) const {
+    co_return co_await make_environment(pod, container, context, service_environment(services_for(pod, services_.list())), objects_);
 }
 
 }  // namespace porthole::kubelet

@@ -15,8 +15,8 @@ public:
     Task<std::vector<std::shared_ptr<const core::Secret>>> pull_secrets(std::shared_ptr<const core::Pod> pod);
     /// The runtime's name for the pod's RuntimeClass; "" for the default.
     Task<std::string> runtime_handler(std::shared_ptr<const core::Pod> pod);
-    /// The variables that name the services of the pod's namespace.
-    Environment service_variables(const core::Pod& pod) const;
+    /// All variables of a container of the pod, with those that name the services of its namespace. Errors: make_environment()'s.
+    Task<Environment> environment(const core::Pod& pod, const core::Container& container, DownwardContext context) const;
 
 private:
     client::Client& client_;
